@@ -1,0 +1,11 @@
+//! The engine under Spillway: time, the event queue, random streams. It knows nothing of networks.
+
+mod event_queue;
+mod prefetch;
+mod random;
+mod units;
+
+pub use event_queue::{Event, EventQueue};
+pub use prefetch::prefetch;
+pub use random::{Stream, mix};
+pub use units::{Rate, Time};

@@ -1,0 +1,68 @@
+//! What is wrong with a setting: where it stands, what it says, what it should be.
+
+use std::fmt;
+
+/// A wrong setting. Its text names the key by its dotted path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct SettingsError {
+    /// The key's dotted path, such as `switch.sharing.alpha`.
+    pub path: String,
+    /// What is wrong and what was expected.
+    pub problem: String,
+    /// What may help: the nearest valid name, or the valid ones.
+    pub hint: Option<String>,
+}
+
+impl SettingsError {
+    /// A problem with the key at `path`.
+    pub fn new(path: impl Into<String>, problem: impl Into<String>) -> SettingsError {
+        SettingsError { path: path.into(), problem: problem.into(), hint: None }
+    }
+
+    /// The same with a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> SettingsError {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            write!(f, "{}", self.problem)?;
+        } else {
+            write!(f, "{}: {}", self.path, self.problem)?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A sentence that names the candidate nearest to `name`, or else lists them all.
+pub fn nearest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.collect();
+    let nearest = candidates
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), *candidate))
+        .min();
+    match nearest {
+        Some((distance, candidate)) if distance <= 2.max(name.len() / 3) => {
+            format!("did you mean `{candidate}`?")
+        }
+        _ => format!("valid here: {}", candidates.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_offered_and_otherwise_all() {
+        let names = ["buffer", "sharing", "aqm"];
+        assert_eq!(nearest_name("bufer", names.into_iter()), "did you mean `buffer`?");
+        assert_eq!(nearest_name("xyzzy", names.into_iter()), "valid here: buffer, sharing, aqm");
+    }
+}

@@ -1,0 +1,12 @@
+//! How scenarios are written: quantities with units, sections that validate, resolve and document
+//! themselves, errors that say what to do, and changes from the command line.
+
+mod error;
+mod overrides;
+pub mod quantity;
+mod section;
+
+pub use error::{SettingsError, nearest_name};
+pub use overrides::apply;
+pub use section::{Key, Range, Section};
+pub use toml::{Table, Value};

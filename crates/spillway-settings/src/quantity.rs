@@ -1,0 +1,231 @@
+//! Quantities as people write them: `"10Gbps"`, `"25.2us"`, `"5.12KB/port/Gbps"`, `"65pkt"`.
+//!
+//! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved.
+
+use spillway_engine::{Rate, Time};
+use std::fmt;
+
+/// A positive decimal number times a unit, still exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decimal {
+    mantissa: u128,
+    /// Ten to the number of digits behind the point.
+    divisor: u128,
+}
+
+impl Decimal {
+    /// `self * factor`, to the nearest whole number; `None` when it does not fit.
+    pub fn times(self, factor: u64) -> Option<u64> {
+        let product = self.mantissa.checked_mul(u128::from(factor))?;
+        u64::try_from((product + self.divisor / 2) / self.divisor).ok()
+    }
+
+    /// As a float, for a share or a ratio.
+    pub fn to_f64(self) -> f64 {
+        self.mantissa as f64 / self.divisor as f64
+    }
+
+    fn scaled(self, unit: u128) -> Option<Decimal> {
+        Some(Decimal { mantissa: self.mantissa.checked_mul(unit)?, divisor: self.divisor })
+    }
+}
+
+const SIZES: &[(&str, u128)] = &[
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+const TIMES: &[(&str, u128)] =
+    &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
+const RATES: &[(&str, u128)] = &[
+    ("bps", 1),
+    ("Kbps", 1_000),
+    ("Mbps", 1_000_000),
+    ("Gbps", 1_000_000_000),
+    ("Tbps", 1_000_000_000_000),
+];
+
+/// The number in front and the unit behind it: `"5.12KB"` is 5.12 and `KB`.
+fn split(text: &str) -> Option<(Decimal, &str)> {
+    let text = text.trim();
+    let end =
+        text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    let (number, unit) = (text[..end].replace('_', ""), text[end..].trim());
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() || fraction.contains('.') || fraction.len() > 18 {
+        return None;
+    }
+    let mantissa = format!("{whole}{fraction}").parse().ok()?;
+    Some((Decimal { mantissa, divisor: 10u128.pow(fraction.len() as u32) }, unit))
+}
+
+fn with_units(text: &str, units: &[(&str, u128)]) -> Option<u64> {
+    let (number, unit) = split(text)?;
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
+    number.scaled(*factor)?.times(1)
+}
+
+/// A span of time: `"25.2us"`.
+pub fn time(text: &str) -> Option<Time> {
+    with_units(text, TIMES).map(Time::from_ps)
+}
+
+/// A line's rate: `"10Gbps"`.
+pub fn rate(text: &str) -> Option<Rate> {
+    Rate::from_bits_per_second(with_units(text, RATES)?)
+}
+
+/// A number of bytes: `"1448B"`, `"4MB"`.
+pub fn size(text: &str) -> Option<u64> {
+    with_units(text, SIZES)
+}
+
+/// A share: `"50%"` is 0.5.
+pub fn share(text: &str) -> Option<f64> {
+    let (number, unit) = split(text)?;
+    (unit == "%").then(|| number.to_f64() / 100.0)
+}
+
+/// A switch's buffer, which may grow with its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferSize {
+    /// Never full.
+    Unlimited,
+    /// So many bytes.
+    Bytes(u64),
+    /// Bytes for every Gbps of every port.
+    PerPortPerGbps(Decimal),
+}
+
+impl BufferSize {
+    /// `"1MB"`, `"5.12KB/port/Gbps"` or `"unlimited"`.
+    pub fn parse(text: &str) -> Option<BufferSize> {
+        if text == "unlimited" {
+            return Some(BufferSize::Unlimited);
+        }
+        let Some(per) = text.strip_suffix("/port/Gbps") else {
+            return size(text).map(BufferSize::Bytes);
+        };
+        let (number, unit) = split(per)?;
+        let (_, factor) = SIZES.iter().find(|(name, _)| *name == unit)?;
+        number.scaled(*factor).map(BufferSize::PerPortPerGbps)
+    }
+
+    /// The bytes of a switch whose ports have these rates; `None` is unlimited.
+    pub fn bytes(self, port_rates: impl Iterator<Item = Rate>) -> Option<u64> {
+        match self {
+            BufferSize::Unlimited => None,
+            BufferSize::Bytes(bytes) => Some(bytes),
+            BufferSize::PerPortPerGbps(each) => {
+                let bits_per_second: u128 =
+                    port_rates.map(|rate| u128::from(rate.bits_per_second())).sum();
+                let product = each.mantissa * bits_per_second / (each.divisor * 1_000_000_000);
+                Some(product as u64)
+            }
+        }
+    }
+}
+
+/// A length of a queue or a window: packets, bytes, or no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// No limit.
+    Unlimited,
+    /// Bytes on the wire.
+    Bytes(u64),
+    /// Full packets.
+    Packets(u64),
+}
+
+impl Amount {
+    /// `"65pkt"`, `"100KB"` or `"unlimited"`.
+    pub fn parse(text: &str) -> Option<Amount> {
+        if text == "unlimited" {
+            return Some(Amount::Unlimited);
+        }
+        match with_units(text, &[("pkt", 1)]) {
+            Some(packets) => Some(Amount::Packets(packets)),
+            None => size(text).map(Amount::Bytes),
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Amount::Unlimited => f.write_str("unlimited"),
+            Amount::Bytes(bytes) => write!(f, "{bytes}B"),
+            Amount::Packets(packets) => write!(f, "{packets}pkt"),
+        }
+    }
+}
+
+/// A size that may be a multiple of the bandwidth-delay product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BdpSize {
+    /// Bytes.
+    Bytes(u64),
+    /// So many times the rate of the sender's line times the base RTT.
+    Bdp(Decimal),
+}
+
+impl BdpSize {
+    /// `"1bdp"` or `"30KB"`.
+    pub fn parse(text: &str) -> Option<BdpSize> {
+        match split(text) {
+            Some((number, "bdp")) => Some(BdpSize::Bdp(number)),
+            _ => size(text).map(BdpSize::Bytes),
+        }
+    }
+
+    /// In bytes, for a sender's line and a base RTT.
+    pub fn bytes(self, rate: Rate, base_rtt: Time) -> u64 {
+        match self {
+            BdpSize::Bytes(bytes) => bytes,
+            BdpSize::Bdp(times) => times.times(rate.bytes_in(base_rtt)).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_exact() {
+        assert_eq!(time("25.2us"), Some(Time::from_ns(25_200)));
+        assert_eq!(time("0us"), Some(Time::ZERO));
+        assert_eq!(rate("10Gbps").map(Rate::ps_per_byte), Some(800));
+        assert_eq!((size("5.12KB"), size("4MiB")), (Some(5_120), Some(4 << 20)));
+        assert_eq!(share("37.5%"), Some(0.375));
+    }
+
+    #[test]
+    fn a_number_without_its_unit_is_refused() {
+        for text in ["3", "us", "-3us", "3 apples", "1.2.3us", "", "1e3us"] {
+            assert_eq!(time(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_grows_with_the_ports() {
+        // 5.12 KB * 20 ports * 10 Gbps = 1,024,000 B; 5.14 KiB * 200 = 1,052,672 B.
+        let ports = || std::iter::repeat_n(rate("10Gbps").unwrap(), 20);
+        let bytes = |text| BufferSize::parse(text).unwrap().bytes(ports());
+        assert_eq!(bytes("5.12KB/port/Gbps"), Some(1_024_000));
+        assert_eq!(bytes("5.14KiB/port/Gbps"), Some(1_052_672));
+        assert_eq!((bytes("4MB"), bytes("unlimited")), (Some(4_000_000), None));
+    }
+
+    #[test]
+    fn a_bdp_is_rate_times_base_rtt() {
+        // 10 Gbps * 25.2 us = 31,500 B.
+        let rate = rate("10Gbps").unwrap();
+        let bytes = |text| BdpSize::parse(text).unwrap().bytes(rate, Time::from_ns(25_200));
+        assert_eq!((bytes("1bdp"), bytes("1.5bdp"), bytes("9KB")), (31_500, 47_250, 9_000));
+    }
+}

@@ -1,0 +1,503 @@
+//! Reading one table of a scenario.
+//!
+//! Whoever understands a section asks it for each key, with the key's default and its meaning.
+//! That one list of questions validates what was given, fills in what was not, leaves behind the
+//! resolved table, and documents the section (`spillway list`): nothing has to be said twice.
+
+use crate::error::{SettingsError, nearest_name};
+use crate::quantity::{self, Amount, BdpSize, BufferSize};
+use spillway_engine::{Rate, Time};
+use toml::{Table, Value};
+
+type Result<T> = std::result::Result<T, SettingsError>;
+
+/// A key that a section understands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its name in the section.
+    pub name: &'static str,
+    /// What it takes: `time`, `number in (0, inf)`, `"tail" or "head"`.
+    pub takes: String,
+    /// Its default as it would be written, empty where a value must be given.
+    pub default: String,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// The numbers that a key allows.
+#[derive(Clone, Copy, Debug)]
+pub enum Range {
+    /// Above 0.
+    Positive,
+    /// 0 or more.
+    NotNegative,
+    /// From 0 to 1, both allowed.
+    Unit,
+    /// From the first to the second, both allowed.
+    Within(f64, f64),
+}
+
+impl Range {
+    fn contains(self, x: f64) -> bool {
+        match self {
+            Range::Positive => x > 0.0 && x.is_finite(),
+            Range::NotNegative => x >= 0.0 && x.is_finite(),
+            Range::Unit => (0.0..=1.0).contains(&x),
+            Range::Within(low, high) => (low..=high).contains(&x),
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Range::Positive => "(0, inf)".into(),
+            Range::NotNegative => "[0, inf)".into(),
+            Range::Unit => "[0, 1]".into(),
+            Range::Within(low, high) => format!("[{low}, {high}]"),
+        }
+    }
+}
+
+/// One table of a scenario, on its way from what was given to what it means.
+#[derive(Debug)]
+pub struct Section {
+    path: String,
+    given: Table,
+    resolved: Table,
+    keys: Vec<Key>,
+    /// Names that are valid in this table though somebody else reads them.
+    also_valid: Vec<String>,
+}
+
+impl Section {
+    /// The section at this dotted path, with what was given for it.
+    pub fn new(path: impl Into<String>, given: Table) -> Section {
+        Section {
+            path: path.into(),
+            given,
+            resolved: Table::new(),
+            keys: Vec::new(),
+            also_valid: Vec::new(),
+        }
+    }
+
+    /// Nothing given: to learn a section's keys and defaults.
+    pub fn empty() -> Section {
+        Section::new("", Table::new())
+    }
+
+    /// The dotted path of this section.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The dotted path of a key in it.
+    pub fn path_of(&self, key: &str) -> String {
+        match self.path.as_str() {
+            "" => key.to_string(),
+            path => format!("{path}.{key}"),
+        }
+    }
+
+    /// The keys asked for so far.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// Whether a value was given for `key` and not yet read.
+    pub fn has(&self, key: &str) -> bool {
+        self.given.contains_key(key)
+    }
+
+    /// An error about `key`, for checks that need more than one key.
+    pub fn error(&self, key: &str, problem: impl Into<String>) -> SettingsError {
+        SettingsError::new(self.path_of(key), problem)
+    }
+
+    /// A span of time.
+    pub fn time(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<Time> {
+        self.quantity(key, default, "a time such as \"25.2us\"", meaning, quantity::time)
+    }
+
+    /// A line's rate.
+    pub fn rate(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<Rate> {
+        self.quantity(key, default, "a rate such as \"10Gbps\"", meaning, quantity::rate)
+    }
+
+    /// A number of bytes.
+    pub fn size(&mut self, key: &'static str, default: &str, meaning: &'static str) -> Result<u64> {
+        self.quantity(key, default, "a size such as \"1500B\" or \"4MB\"", meaning, quantity::size)
+    }
+
+    /// Packets or bytes, or unlimited.
+    pub fn amount(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<Amount> {
+        let takes = "a length such as \"65pkt\" or \"100KB\", or \"unlimited\"";
+        self.quantity(key, default, takes, meaning, Amount::parse)
+    }
+
+    /// A switch's buffer.
+    pub fn buffer(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<BufferSize> {
+        let takes = "a size such as \"1MB\" or \"5.12KB/port/Gbps\", or \"unlimited\"";
+        self.quantity(key, default, takes, meaning, BufferSize::parse)
+    }
+
+    /// Bytes, or a multiple of the bandwidth-delay product.
+    pub fn bdp_size(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<BdpSize> {
+        let takes = "a size such as \"30KB\" or \"1bdp\"";
+        self.quantity(key, default, takes, meaning, BdpSize::parse)
+    }
+
+    /// A quantity with a unit, by its own parser. An empty default means that a value must be
+    /// given.
+    pub fn quantity<T>(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        takes: &str,
+        meaning: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T> {
+        let default_value = (!default.is_empty()).then(|| Value::String(default.into()));
+        let value = self.take(key, default_value, takes, meaning)?;
+        let parsed = value.as_str().and_then(parse);
+        parsed.ok_or_else(|| self.wrong(key, &value, takes))
+    }
+
+    /// A number in a range.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        default: f64,
+        range: Range,
+        meaning: &'static str,
+    ) -> Result<f64> {
+        let takes = format!("a number in {}", range.text());
+        let value = self.take(key, Some(Value::Float(default)), &takes, meaning)?;
+        let number = as_number(&value).filter(|&x| range.contains(x));
+        number.ok_or_else(|| self.wrong(key, &value, &takes))
+    }
+
+    /// A whole number in a range, both ends allowed.
+    pub fn integer(
+        &mut self,
+        key: &'static str,
+        default: impl Into<Option<u64>>,
+        range: std::ops::RangeInclusive<u64>,
+        meaning: &'static str,
+    ) -> Result<u64> {
+        let takes = match *range.end() {
+            u64::MAX => format!("a whole number, at least {}", range.start()),
+            end => format!("a whole number from {} to {end}", range.start()),
+        };
+        let default = default.into().map(|n| Value::Integer(n as i64));
+        let value = self.take(key, default, &takes, meaning)?;
+        let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
+        number.filter(|n| range.contains(n)).ok_or_else(|| self.wrong(key, &value, &takes))
+    }
+
+    /// True or false.
+    pub fn flag(
+        &mut self,
+        key: &'static str,
+        default: bool,
+        meaning: &'static str,
+    ) -> Result<bool> {
+        let value = self.take(key, Some(Value::Boolean(default)), "true or false", meaning)?;
+        value.as_bool().ok_or_else(|| self.wrong(key, &value, "true or false"))
+    }
+
+    /// Any text. An empty default means that a value must be given.
+    pub fn text(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        takes: &str,
+        meaning: &'static str,
+    ) -> Result<String> {
+        self.quantity(key, default, takes, meaning, |text| Some(text.to_string()))
+    }
+
+    /// One of some names. The first is the default.
+    pub fn choice<T: Clone>(
+        &mut self,
+        key: &'static str,
+        options: &[(&'static str, T)],
+        meaning: &'static str,
+    ) -> Result<T> {
+        let names: Vec<String> = options.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        let takes = names.join(" or ");
+        let value = self.take(key, Some(options[0].0.into()), &takes, meaning)?;
+        let Some(text) = value.as_str() else { return Err(self.wrong(key, &value, &takes)) };
+        match options.iter().find(|(name, _)| *name == text) {
+            Some((_, chosen)) => Ok(chosen.clone()),
+            None => {
+                let hint = nearest_name(text, options.iter().map(|(name, _)| *name));
+                Err(self.wrong(key, &value, &takes).hint(hint))
+            }
+        }
+    }
+
+    /// One number, or a list of them: `0.5` or `[64, 0.5]`.
+    pub fn numbers(
+        &mut self,
+        key: &'static str,
+        default: &[f64],
+        range: Range,
+        meaning: &'static str,
+    ) -> Result<Vec<f64>> {
+        let takes = format!("a number in {}, or a list of them", range.text());
+        let default = match default {
+            [] => None,
+            [one] => Some(Value::Float(*one)),
+            many => Some(Value::Array(many.iter().map(|&x| Value::Float(x)).collect())),
+        };
+        let value = self.take(key, default, &takes, meaning)?;
+        let numbers: Option<Vec<f64>> = match &value {
+            Value::Array(list) if !list.is_empty() => list.iter().map(as_number).collect(),
+            one => as_number(one).map(|x| vec![x]),
+        };
+        let numbers = numbers.filter(|list| list.iter().all(|&x| range.contains(x)));
+        numbers.ok_or_else(|| self.wrong(key, &value, &takes))
+    }
+
+    /// Something optional: `read` is called only when a value was given.
+    pub fn optional<T>(
+        &mut self,
+        key: &'static str,
+        takes: &str,
+        meaning: &'static str,
+        read: impl FnOnce(&mut Section) -> Result<T>,
+    ) -> Result<Option<T>> {
+        if self.has(key) {
+            return read(self).map(Some);
+        }
+        self.remember(key, takes, "none", meaning);
+        Ok(None)
+    }
+
+    /// The table under `key`, empty if it was not given. Hand its [`Section::finish`] to
+    /// [`Section::put`].
+    pub fn section(&mut self, key: &'static str) -> Result<Section> {
+        let path = self.path_of(key);
+        self.also_valid.push(key.into());
+        match self.given.remove(key) {
+            None => Ok(Section::new(path, Table::new())),
+            Some(Value::Table(table)) => Ok(Section::new(path, table)),
+            Some(other) => Err(self.wrong(key, &other, "a table")),
+        }
+    }
+
+    /// The tables of the array under `key`; each one's path carries its `name` or its place.
+    pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section>> {
+        self.also_valid.push(key.into());
+        let takes = format!("tables, each headed [[{key}]]");
+        let list = match self.given.remove(key) {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(list)) => list,
+            Some(other) => return Err(self.wrong(key, &other, &takes)),
+        };
+        let mut sections = Vec::new();
+        for (place, item) in list.into_iter().enumerate() {
+            let Value::Table(table) = item else { return Err(self.wrong(key, &item, &takes)) };
+            let label = match table.get("name").and_then(Value::as_str) {
+                Some(name) => name.to_string(),
+                None => place.to_string(),
+            };
+            sections.push(Section::new(format!("{}.{label}", self.path_of(key)), table));
+        }
+        Ok(sections)
+    }
+
+    /// A policy: an id, or a table with `kind` and its parameters. Returns the id, which is one of
+    /// `ids`, and the section of the parameters.
+    pub fn policy<'a>(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        ids: impl Iterator<Item = &'a str> + Clone,
+        meaning: &'static str,
+    ) -> Result<(String, Section)> {
+        let listed = ids.clone().collect::<Vec<_>>().join(", ");
+        let takes = format!("one of {listed}, or a table with `kind` and parameters");
+        self.remember(key, &takes, default, meaning);
+        let path = self.path_of(key);
+        let (kind, parameters) = match self.given.remove(key) {
+            None => (default.to_string(), Table::new()),
+            Some(Value::String(kind)) => (kind, Table::new()),
+            Some(Value::Table(mut table)) => match table.remove("kind") {
+                None => (default.to_string(), table),
+                Some(Value::String(kind)) => (kind, table),
+                Some(other) => return Err(self.wrong(key, &other, &takes)),
+            },
+            Some(other) => return Err(self.wrong(key, &other, &takes)),
+        };
+        if !ids.clone().any(|id| id == kind) {
+            let problem = format!("{kind:?} is not known; expected {takes}");
+            return Err(SettingsError::new(path, problem).hint(nearest_name(&kind, ids)));
+        }
+        let mut section = Section::new(path, parameters);
+        section.resolved.insert("kind".into(), Value::String(kind.clone()));
+        section.also_valid.push("kind".into());
+        Ok((kind, section))
+    }
+
+    /// Puts a resolved value of somebody else's reading into this section's result.
+    pub fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.resolved.insert(key.into(), value.into());
+    }
+
+    /// Takes the value given for `key` as it stands, if there is one.
+    pub fn raw(&mut self, key: &str) -> Option<Value> {
+        self.also_valid.push(key.into());
+        self.given.remove(key)
+    }
+
+    /// Takes everything not yet asked for, to be read by another section. Names that this one
+    /// knows stay valid in what [`Section::also`] is told.
+    pub fn rest(&mut self) -> Table {
+        std::mem::take(&mut self.given)
+    }
+
+    /// Tells the names that are valid here though somebody else reads them, for hints.
+    pub fn also(&mut self, names: impl IntoIterator<Item = String>) {
+        self.also_valid.extend(names);
+    }
+
+    /// All names asked for so far and told by [`Section::also`].
+    pub fn valid_names(&self) -> Vec<String> {
+        let asked = self.keys.iter().map(|key| key.name.to_string());
+        asked.chain(self.also_valid.iter().cloned()).collect()
+    }
+
+    /// The resolved table. Keys that nobody asked for are an error.
+    pub fn finish(self) -> Result<Table> {
+        if let Some(key) = self.given.keys().next() {
+            let names = self.valid_names();
+            let error = SettingsError::new(self.path_of(key), "unknown key");
+            return Err(error.hint(nearest_name(key, names.iter().map(String::as_str))));
+        }
+        Ok(self.resolved)
+    }
+
+    fn take(
+        &mut self,
+        key: &'static str,
+        default: Option<Value>,
+        takes: &str,
+        meaning: &'static str,
+    ) -> Result<Value> {
+        let written = default.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.remember(key, takes, &written, meaning);
+        let value = match self.given.remove(key).or(default) {
+            Some(value) => value,
+            None => {
+                let problem = format!("missing; expected {takes}");
+                return Err(self.error(key, problem));
+            }
+        };
+        self.resolved.insert(key.into(), value.clone());
+        Ok(value)
+    }
+
+    fn remember(&mut self, key: &'static str, takes: &str, default: &str, meaning: &'static str) {
+        let (takes, default) = (takes.into(), default.into());
+        self.keys.push(Key { name: key, takes, default, meaning });
+    }
+
+    fn wrong(&self, key: &str, value: &Value, takes: &str) -> SettingsError {
+        self.error(key, format!("{value} is not valid; expected {takes}"))
+    }
+}
+
+fn as_number(value: &Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|n| n as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(text: &str) -> Section {
+        Section::new("switch", text.parse().unwrap())
+    }
+
+    #[test]
+    fn given_values_are_read_and_missing_ones_filled_in() {
+        let mut s = section("rtt = \"3us\"\nalpha = 1");
+        assert_eq!(s.time("rtt", "1us", "round trip").unwrap(), Time::from_us(3));
+        assert_eq!(s.number("alpha", 0.5, Range::Positive, "share").unwrap(), 1.0);
+        assert_eq!(s.size("mss", "1448B", "payload").unwrap(), 1448);
+        assert!(
+            s.optional("cap", "a size", "limit", |s| s.size("cap", "", "limit")).unwrap().is_none()
+        );
+        let resolved = s.finish().unwrap().to_string();
+        assert_eq!(resolved, "rtt = \"3us\"\nalpha = 1\nmss = \"1448B\"\n");
+    }
+
+    #[test]
+    fn errors_name_the_key_the_value_and_what_was_expected() {
+        let mut s = section("rtt = 3\nalpha = -1\nkind = \"tial\"");
+        let text = |error: SettingsError| error.to_string();
+        assert_eq!(
+            text(s.time("rtt", "1us", "").unwrap_err()),
+            "switch.rtt: 3 is not valid; expected a time such as \"25.2us\""
+        );
+        assert_eq!(
+            text(s.number("alpha", 1.0, Range::Positive, "").unwrap_err()),
+            "switch.alpha: -1 is not valid; expected a number in (0, inf)"
+        );
+        assert_eq!(
+            text(s.choice("kind", &[("tail", 0), ("head", 1)], "").unwrap_err()),
+            "switch.kind: \"tial\" is not valid; expected \"tail\" or \"head\"\n\
+             hint: did you mean `tail`?"
+        );
+        assert_eq!(
+            text(s.integer("hosts", None, 1..=64, "").unwrap_err()),
+            "switch.hosts: missing; expected a whole number from 1 to 64"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_the_nearest_name() {
+        let mut s = section("bufer = \"1MB\"");
+        s.buffer("buffer", "unlimited", "").unwrap();
+        let error = s.finish().unwrap_err().to_string();
+        assert_eq!(error, "switch.bufer: unknown key\nhint: did you mean `buffer`?");
+    }
+
+    #[test]
+    fn a_policy_is_an_id_or_a_table() {
+        let ids = ["dt", "lqd"];
+        for (text, kind) in [("", "dt"), ("p = \"lqd\"", "lqd"), ("p = { kind = \"lqd\" }", "lqd")]
+        {
+            let (id, _) = section(text).policy("p", "dt", ids.into_iter(), "").unwrap();
+            assert_eq!(id, kind, "{text}");
+        }
+        let error = section("p = \"lqt\"").policy("p", "dt", ids.into_iter(), "").unwrap_err();
+        assert!(error.to_string().ends_with("hint: did you mean `lqd`?"), "{error}");
+    }
+}

@@ -1,0 +1,103 @@
+//! ECN with one threshold: a packet that finds a queue longer than K is marked.
+//!
+//! # Reference
+//! M. Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM 2010, section 3.1.
+//! <https://doi.org/10.1145/1851182.1851192>
+//!
+//! # Rule
+//! Mark iff q > K on arrival; q is the queue's length without the packet in transmission and
+//! without the arriving one. K: `threshold`.
+//!
+//! # Departures from the paper
+//! None known. `at_threshold = "mark"` marks from q = K on, as ns-3's RED queue does.
+//!
+//! # Scope and limitations
+//! Packets that are not ECN-capable pass (`not_ect = "drop"` refuses them instead, as RED's
+//! standard has it).
+//!
+//! # Validation
+//! With N long DCTCP flows the queue peaks near K + N (`tests/analytic.rs` of spillway-net).
+//!
+//! # Cost
+//! A comparison for every packet; no state.
+
+use super::{Aqm, Verdict, length_in_unit_of, number_of};
+use crate::buffer::Buffer;
+use crate::catalogue::{Environment, Policy};
+use crate::sharing::Arrival;
+use spillway_settings::quantity::Amount;
+use spillway_settings::{Section, SettingsError};
+
+/// One threshold.
+#[derive(Debug)]
+pub struct EcnThreshold {
+    threshold: Amount,
+    /// The shortest queue that is marked.
+    marks_from: u64,
+    verdict: Verdict,
+}
+
+impl Policy for EcnThreshold {
+    const ID: &'static str = "ecn";
+    const SUMMARY: &'static str = "ECN with one threshold: mark what finds more than K queued";
+    const CITATION: &'static str =
+        "Alizadeh et al.: Data Center TCP, SIGCOMM 2010, doi:10.1145/1851182.1851192";
+
+    fn read(section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "the longest queue in which an arrival is not marked (K)";
+        let threshold = section.amount("threshold", "65pkt", meaning)?;
+        let meaning = "what becomes of a packet that finds exactly K queued";
+        let beyond = section.choice("at_threshold", &[("pass", 1), ("mark", 0)], meaning)?;
+        let verdict = read_not_ect(section, Verdict::Mark)?;
+        let marks_from = number_of(threshold).saturating_add(beyond);
+        Ok(EcnThreshold { threshold, marks_from, verdict })
+    }
+}
+
+/// What becomes of packets that cannot be marked.
+pub(super) fn read_not_ect(
+    section: &mut Section,
+    default: Verdict,
+) -> Result<Verdict, SettingsError> {
+    let mut options = [("pass", Verdict::Mark), ("drop", Verdict::MarkOrDrop)];
+    if default == Verdict::MarkOrDrop {
+        options.reverse();
+    }
+    section.choice("not_ect", &options, "what becomes of a packet that is not ECN-capable")
+}
+
+impl Aqm for EcnThreshold {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let length = length_in_unit_of(self.threshold, arrival.queue, buffer);
+        if length >= self.marks_from { self.verdict } else { Verdict::Pass }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sharing::tests::{arrival, filled};
+
+    fn verdict(text: &str, queue_bytes: u32) -> Verdict {
+        let mut section = Section::new("aqm", text.parse().unwrap());
+        let mut ecn = EcnThreshold::read(&mut section, &Environment::example(1)).unwrap();
+        ecn.on_arrival(&arrival(0, 1500), &filled(&[queue_bytes]))
+    }
+
+    #[test]
+    fn a_queue_over_the_threshold_marks() {
+        let at = |bytes| verdict("threshold = \"14000B\"", bytes);
+        assert_eq!((at(14_000), at(14_001)), (Verdict::Pass, Verdict::Mark));
+        let text = "threshold = \"14000B\"\nat_threshold = \"mark\"\nnot_ect = \"drop\"";
+        assert_eq!(verdict(text, 13_999), Verdict::Pass);
+        assert_eq!(verdict(text, 14_000), Verdict::MarkOrDrop);
+    }
+
+    #[test]
+    fn packets_are_counted_before_the_arrival() {
+        // `filled` puts one packet into each queue: 1 > 0 marks, 1 > 1 does not.
+        assert_eq!(verdict("threshold = \"0pkt\"", 1500), Verdict::Mark);
+        assert_eq!(verdict("threshold = \"1pkt\"", 1500), Verdict::Pass);
+    }
+}

@@ -1,0 +1,110 @@
+//! Active queue management: which packets are marked, or dropped before the buffer is full.
+
+mod ecn;
+mod none;
+mod red;
+
+pub use ecn::EcnThreshold;
+pub use none::NoAqm;
+pub use red::Red;
+
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::catalogue;
+use crate::sharing::Arrival;
+use spillway_engine::Time;
+use spillway_settings::quantity::Amount;
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    Pass,
+    /// It is marked if it is ECN-capable, else it passes.
+    Mark,
+    /// It is marked if it is ECN-capable, else it is lost.
+    MarkOrDrop,
+    /// It is lost.
+    Drop,
+}
+
+/// A packet that has waited and would be sent now.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Now.
+    pub now: Time,
+    /// The queue that it leaves; `buffer` no longer counts it there.
+    pub queue: QueueId,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// When it joined the queue.
+    pub queued_at: Time,
+}
+
+/// A way of managing queues. Packets of ack queues, where there are any, are not asked about.
+pub trait Aqm {
+    /// Asked on arrival, before the sharing policy; the queue does not hold the packet yet.
+    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
+
+    /// Asked when a packet is about to be sent.
+    #[inline]
+    fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
+        Verdict::Pass
+    }
+}
+
+catalogue! {
+    /// The active queue management of a switch.
+    AqmPolicy: NoAqm, EcnThreshold, Red
+}
+
+macro_rules! each {
+    ($self:ident, $policy:ident => $call:expr) => {
+        match $self {
+            AqmPolicy::NoAqm($policy) => $call,
+            AqmPolicy::EcnThreshold($policy) => $call,
+            AqmPolicy::Red($policy) => $call,
+        }
+    };
+}
+
+impl Aqm for AqmPolicy {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        each!(self, policy => policy.on_arrival(arrival, buffer))
+    }
+    #[inline]
+    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
+        each!(self, policy => policy.on_departure(departure, buffer))
+    }
+}
+
+/// A queue's length in the unit of a threshold.
+#[inline]
+fn length_in_unit_of(threshold: Amount, queue: QueueId, buffer: &Buffer) -> u64 {
+    match threshold {
+        Amount::Packets(_) => u64::from(buffer.packets(queue)),
+        Amount::Bytes(_) | Amount::Unlimited => u64::from(buffer.bytes(queue)),
+    }
+}
+
+/// A threshold's number in its own unit.
+#[inline]
+fn number_of(threshold: Amount) -> u64 {
+    match threshold {
+        Amount::Packets(number) | Amount::Bytes(number) => number,
+        Amount::Unlimited => u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_has_a_row_with_its_source() {
+        for entry in AqmPolicy::catalogue() {
+            assert!(!entry.summary.is_empty(), "{}", entry.id);
+            assert!(entry.keys.iter().all(|key| !key.meaning.is_empty()), "{}", entry.id);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! No active queue management: queues grow until the buffer's sharing stops them.
+
+use super::{Aqm, Verdict};
+use crate::buffer::Buffer;
+use crate::catalogue::{Environment, Policy};
+use crate::sharing::Arrival;
+use spillway_settings::{Section, SettingsError};
+
+/// Marks and drops nothing.
+#[derive(Debug)]
+pub struct NoAqm;
+
+impl Policy for NoAqm {
+    const ID: &'static str = "none";
+    const SUMMARY: &'static str = "no marking and no early drops";
+    const CITATION: &'static str = "";
+
+    fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+        Ok(NoAqm)
+    }
+}
+
+impl Aqm for NoAqm {
+    #[inline]
+    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
+        Verdict::Pass
+    }
+}

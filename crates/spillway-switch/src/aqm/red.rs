@@ -1,0 +1,295 @@
+//! RED: the longer the queue, the more packets are marked (or dropped).
+//!
+//! # Reference
+//! S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
+//! Transactions on Networking 1(4):397-413, 1993. <https://doi.org/10.1109/90.251892>
+//! The point-slope form: "PRED: Performance-oriented Random Early Detection for Consistently
+//! Stable Performance in Datacenters", section 2.1.
+//!
+//! # Rule
+//! avg = (1 - w) avg + w q on every arrival; w = 1, the default, is the instantaneous queue.
+//! avg < min: pass. avg >= max: mark. Between, with probability
+//! two-point: p = max_p (avg - min) / (max - min); point-slope: p = lambda (avg - min), at most 1,
+//! with lambda per MB (the paper's example: 0.1 / (0.2 MB - 0.005 MB) is about 0.5).
+//! Gentle: from max to 2 max, p = max_p + (1 - max_p) (avg - max) / max, and from 2 max on 1.
+//!
+//! # Departures from the paper
+//! Marks are independent of each other by default, as in switches; `spacing = "uniform"` spaces
+//! them as the paper has it, p / (1 - count p), and "wait" as ns-3 does by default. After an
+//! idle time avg decays as if packets of full size had passed meanwhile.
+//!
+//! # Scope and limitations
+//! A queue's length is without the packet in transmission and without the arriving one.
+//!
+//! # Validation
+//! Marking frequencies against the formula (below).
+//!
+//! # Cost
+//! A comparison below min; beyond it a random number for every packet. 24 bytes for every queue.
+
+use super::ecn::read_not_ect;
+use super::{Aqm, Verdict, length_in_unit_of, number_of};
+use crate::buffer::Buffer;
+use crate::catalogue::{Environment, Policy};
+use crate::sharing::Arrival;
+use spillway_engine::{Stream, Time};
+use spillway_settings::quantity::Amount;
+use spillway_settings::{Range, Section, SettingsError};
+
+/// How far apart marks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    Independent,
+    Uniform,
+    Wait,
+}
+
+/// The probability between min and max.
+#[derive(Clone, Copy, Debug)]
+enum Curve {
+    TwoPoint {
+        max_probability: f64,
+    },
+    /// Per byte or per packet, as min is given.
+    PointSlope {
+        slope: f64,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct QueueState {
+    average: f64,
+    /// Packets since the last mark.
+    count: u32,
+    idle_since: Option<Time>,
+}
+
+/// Random early detection.
+#[derive(Debug)]
+pub struct Red {
+    min: Amount,
+    max: f64,
+    curve: Curve,
+    weight: f64,
+    gentle: bool,
+    spacing: Spacing,
+    verdict: Verdict,
+    full_packet: u64,
+    random: Stream,
+    queues: Vec<QueueState>,
+}
+
+impl Policy for Red {
+    const ID: &'static str = "red";
+    const SUMMARY: &'static str = "RED: mark or drop with a probability that grows with the queue";
+    const CITATION: &'static str =
+        "Floyd, Jacobson: IEEE/ACM Trans. Networking 1(4), 1993, doi:10.1109/90.251892";
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let min = section.amount("min", "5pkt", "queue up to which nothing is marked")?;
+        let max = section.amount("max", "15pkt", "queue from which everything is marked")?;
+        let same_unit = matches!(
+            (min, max),
+            (Amount::Packets(_), Amount::Packets(_)) | (Amount::Bytes(_), Amount::Bytes(_))
+        );
+        if !same_unit || number_of(min) > number_of(max) {
+            return Err(section.error(
+                "max",
+                format!("{max} must not be less than min = {min}, in the same unit"),
+            ));
+        }
+        let point_slope = section.choice(
+            "form",
+            &[("two-point", false), ("point-slope", true)],
+            "two-point: up to `max_probability` at max; point-slope: by `slope`",
+        )?;
+        let meaning = "marking probability just below max (two-point)";
+        let max_probability = section.number("max_probability", 0.02, Range::Unit, meaning)?;
+        let meaning = "rise of the probability for every MB of queue (point-slope; lambda)";
+        let per_megabyte = section.number("slope", 0.5, Range::Positive, meaning)?;
+        let bytes_per_unit = match min {
+            Amount::Packets(_) => f64::from(environment.full_packet),
+            _ => 1.0,
+        };
+        let curve = match point_slope {
+            true => Curve::PointSlope { slope: per_megabyte * bytes_per_unit * 1e-6 },
+            false => Curve::TwoPoint { max_probability },
+        };
+        let meaning = "weight of a new sample in the average; 1 is the instantaneous queue";
+        let weight = section.number("weight", 1.0, Range::Within(1e-9, 1.0), meaning)?;
+        let meaning = "whether the probability rises on to 1 between max and twice max";
+        let gentle = section.flag("gentle", false, meaning)?;
+        let spacing = section.choice(
+            "spacing",
+            &[
+                ("independent", Spacing::Independent),
+                ("uniform", Spacing::Uniform),
+                ("wait", Spacing::Wait),
+            ],
+            "how marks are spread over packets",
+        )?;
+        let verdict = read_not_ect(section, Verdict::MarkOrDrop)?;
+        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        Ok(Red {
+            min,
+            max: number_of(max) as f64,
+            curve,
+            weight,
+            gentle,
+            spacing,
+            verdict,
+            full_packet: u64::from(environment.full_packet),
+            random: Stream::new(environment.seed, "red", environment.switch.into()),
+            queues: vec![QueueState::default(); queues],
+        })
+    }
+}
+
+impl Red {
+    /// p for an average queue; 0 below min.
+    fn probability(&self, average: f64) -> f64 {
+        let min = number_of(self.min) as f64;
+        if average < min {
+            return 0.0;
+        }
+        let at_max = match self.curve {
+            Curve::TwoPoint { max_probability } => max_probability,
+            Curve::PointSlope { slope } => (slope * (self.max - min)).min(1.0),
+        };
+        if average < self.max {
+            match self.curve {
+                Curve::TwoPoint { max_probability } => {
+                    max_probability * (average - min) / (self.max - min)
+                }
+                Curve::PointSlope { slope } => (slope * (average - min)).min(1.0),
+            }
+        } else if self.gentle && average < 2.0 * self.max {
+            at_max + (1.0 - at_max) * (average - self.max) / self.max
+        } else {
+            1.0
+        }
+    }
+
+    /// The average with the queue as this arrival finds it.
+    fn average(&mut self, arrival: &Arrival, buffer: &Buffer) -> f64 {
+        let length = length_in_unit_of(self.min, arrival.queue, buffer) as f64;
+        if self.weight == 1.0 {
+            return length;
+        }
+        let rate = buffer.rate(buffer.port_of(arrival.queue));
+        let state = &mut self.queues[arrival.queue as usize];
+        if let Some(since) = state.idle_since.take() {
+            let missed = arrival.now.since(since).ps() / rate.time_of(self.full_packet).ps().max(1);
+            state.average *= libm::pow(1.0 - self.weight, missed as f64);
+        }
+        state.average += self.weight * (length - state.average);
+        if length == 0.0 {
+            state.idle_since = Some(arrival.now);
+        }
+        state.average
+    }
+
+    fn chance(&mut self, queue: usize, probability: f64) -> bool {
+        let state = &mut self.queues[queue];
+        let spread = f64::from(state.count) * probability;
+        let p = match self.spacing {
+            Spacing::Independent => probability,
+            Spacing::Uniform if spread < 1.0 => (probability / (1.0 - spread)).min(1.0),
+            Spacing::Uniform => 1.0,
+            Spacing::Wait if spread < 1.0 => 0.0,
+            Spacing::Wait if spread < 2.0 => probability / (2.0 - spread),
+            Spacing::Wait => 1.0,
+        };
+        let marked = p >= 1.0 || (p > 0.0 && self.random.uniform() < p);
+        state.count = if marked { 0 } else { state.count + 1 };
+        marked
+    }
+}
+
+impl Aqm for Red {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let average = self.average(arrival, buffer);
+        let probability = self.probability(average);
+        if probability > 0.0 && self.chance(arrival.queue as usize, probability) {
+            self.verdict
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sharing::tests::{arrival, filled};
+
+    fn red(text: &str) -> Red {
+        let mut section = Section::new("aqm", text.parse().unwrap());
+        Red::read(&mut section, &Environment::example(1)).unwrap()
+    }
+
+    fn share_marked(text: &str, queue_bytes: u32) -> f64 {
+        let (mut red, buffer) = (red(text), filled(&[queue_bytes]));
+        let n = 100_000;
+        let marked =
+            (0..n).filter(|_| red.on_arrival(&arrival(0, 1500), &buffer) != Verdict::Pass).count();
+        marked as f64 / f64::from(n)
+    }
+
+    #[test]
+    fn two_points_make_a_line() {
+        // (60 - 20) / (100 - 20) * 0.1 = 0.05; standard error sqrt(.05 * .95 / 1e5) = 0.0007.
+        let text = "min = \"20KB\"\nmax = \"100KB\"\nmax_probability = 0.1";
+        assert!((share_marked(text, 60_000) - 0.05).abs() < 0.003);
+        assert_eq!((share_marked(text, 19_999), share_marked(text, 100_000)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_point_and_a_slope_are_the_same_line() {
+        // The PRED paper's example: 0.1 / (0.2 MB - 0.005 MB) = 0.513 per MB.
+        let text = "form = \"point-slope\"\nmin = \"5KB\"\nmax = \"200KB\"\nslope = 0.512820512";
+        let two = "min = \"5KB\"\nmax = \"200KB\"\nmax_probability = 0.1";
+        for queue in [5_000.0, 50_000.0, 199_999.0] {
+            let difference = red(text).probability(queue) - red(two).probability(queue);
+            assert!(difference.abs() < 1e-9, "{queue}");
+        }
+        // In packets of 1500 bytes: 0.5 per MB is 0.00075 for each; 20 above min: 0.015.
+        let packets = red("form = \"point-slope\"\nmin = \"10pkt\"\nmax = \"300pkt\"\nslope = 0.5");
+        assert!((packets.probability(30.0) - 0.015).abs() < 1e-12);
+    }
+
+    #[test]
+    fn gentle_goes_on_to_twice_max() {
+        let red = red("min = \"5pkt\"\nmax = \"10pkt\"\nmax_probability = 0.2\ngentle = true");
+        // 0.2 + 0.8 * (15 - 10) / 10 = 0.6.
+        assert!((red.probability(15.0) - 0.6).abs() < 1e-12);
+        assert_eq!(red.probability(20.0), 1.0);
+    }
+
+    #[test]
+    fn spacing_keeps_the_distance_of_marks_even() {
+        // p = 0.5 * (60 - 20) / (100 - 20) / 5 = 0.05; uniform spacing makes the gaps uniform on
+        // 1 .. 1/p, with mean (1/p + 1) / 2 = 10.5, so 2 / (1/p + 1) = 0.0952 are marked.
+        let text = "min = \"20KB\"\nmax = \"100KB\"\nmax_probability = 0.1\nspacing = \"uniform\"";
+        assert!((share_marked(text, 60_000) - 0.0952).abs() < 0.003);
+    }
+
+    #[test]
+    fn the_average_moves_by_its_weight() {
+        // 0 -> 0.25 * 40,000 = 10,000 -> 10,000 + 0.25 * 30,000 = 17,500.
+        let mut red = red("min = \"20KB\"\nmax = \"100KB\"\nweight = 0.25");
+        let buffer = filled(&[40_000]);
+        assert_eq!(red.average(&arrival(0, 1500), &buffer), 10_000.0);
+        assert_eq!(red.average(&arrival(0, 1500), &buffer), 17_500.0);
+    }
+
+    #[test]
+    fn thresholds_in_the_wrong_order_are_refused() {
+        for text in ["min = \"9pkt\"\nmax = \"8pkt\"", "min = \"9KB\"\nmax = \"80pkt\""] {
+            let mut section = Section::new("aqm", text.parse().unwrap());
+            let error = Red::read(&mut section, &Environment::example(1)).unwrap_err();
+            assert!(error.to_string().starts_with("aqm.max: "), "{error}");
+        }
+    }
+}

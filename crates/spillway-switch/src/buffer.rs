@@ -1,0 +1,118 @@
+//! What a switch's buffer holds, as policies see it.
+
+use spillway_engine::Rate;
+
+/// A queue of a switch: `port * queues_per_port + class`.
+pub type QueueId = u32;
+
+/// The shared buffer of one switch and the lengths of its queues. Policies read it; only the
+/// switch changes it.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    capacity: u64,
+    occupancy: u64,
+    queue_bytes: Vec<u32>,
+    queue_packets: Vec<u32>,
+    port_rates: Vec<Rate>,
+    queues_per_port: u32,
+}
+
+impl Buffer {
+    /// The capacity of a buffer that is never full.
+    pub const UNLIMITED: u64 = u64::MAX;
+
+    /// An empty buffer of so many bytes, for ports with these rates.
+    pub fn new(capacity: u64, port_rates: Vec<Rate>, queues_per_port: u32) -> Buffer {
+        let queues = port_rates.len() * queues_per_port as usize;
+        Buffer {
+            capacity,
+            occupancy: 0,
+            queue_bytes: vec![0; queues],
+            queue_packets: vec![0; queues],
+            port_rates,
+            queues_per_port,
+        }
+    }
+
+    /// Bytes that it can hold (B).
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+    /// Bytes that it holds (Q).
+    #[inline]
+    pub fn occupancy(&self) -> u64 {
+        self.occupancy
+    }
+    /// Bytes that are free (B - Q).
+    #[inline]
+    pub fn free(&self) -> u64 {
+        self.capacity - self.occupancy
+    }
+    /// Bytes in a queue (q_i).
+    #[inline]
+    pub fn bytes(&self, queue: QueueId) -> u32 {
+        self.queue_bytes[queue as usize]
+    }
+    /// Packets in a queue, the one in transmission not among them.
+    #[inline]
+    pub fn packets(&self, queue: QueueId) -> u32 {
+        self.queue_packets[queue as usize]
+    }
+    /// The bytes of all queues, by their number.
+    #[inline]
+    pub fn queue_bytes(&self) -> &[u32] {
+        &self.queue_bytes
+    }
+    /// Bytes in all queues of a port.
+    #[inline]
+    pub fn port_bytes(&self, port: u32) -> u64 {
+        self.queues_of(port).map(|queue| u64::from(self.bytes(queue))).sum()
+    }
+    /// The queues of a port.
+    #[inline]
+    pub fn queues_of(&self, port: u32) -> std::ops::Range<QueueId> {
+        port * self.queues_per_port..(port + 1) * self.queues_per_port
+    }
+    /// A port's queue for a class.
+    #[inline]
+    pub fn queue_of(&self, port: u32, class: u8) -> QueueId {
+        port * self.queues_per_port + u32::from(class)
+    }
+    /// The port that a queue belongs to.
+    #[inline]
+    pub fn port_of(&self, queue: QueueId) -> u32 {
+        queue / self.queues_per_port
+    }
+    /// How many queues a port has.
+    #[inline]
+    pub fn queues_per_port(&self) -> u32 {
+        self.queues_per_port
+    }
+    /// How many ports there are (N).
+    #[inline]
+    pub fn ports(&self) -> u32 {
+        self.port_rates.len() as u32
+    }
+    /// The rate of a port.
+    #[inline]
+    pub fn rate(&self, port: u32) -> Rate {
+        self.port_rates[port as usize]
+    }
+
+    /// Accounts for a packet that joins a queue.
+    #[inline]
+    pub fn add(&mut self, queue: QueueId, size: u32) {
+        self.occupancy += u64::from(size);
+        self.queue_bytes[queue as usize] += size;
+        self.queue_packets[queue as usize] += 1;
+    }
+
+    /// Accounts for a packet that leaves a queue.
+    #[inline]
+    pub fn subtract(&mut self, queue: QueueId, size: u32) {
+        self.occupancy -= u64::from(size);
+        self.queue_bytes[queue as usize] -= size;
+        self.queue_packets[queue as usize] -= 1;
+    }
+}

@@ -1,0 +1,130 @@
+//! The table of a room: one row for every algorithm in it.
+
+use spillway_engine::{Rate, Time};
+use spillway_settings::{Key, Section, SettingsError};
+
+/// Where a policy finds itself: what of the switch and the network its parameters may depend on.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// The run's seed.
+    pub seed: u64,
+    /// The switch's number: with the seed and a name, the policy's random stream.
+    pub switch: u32,
+    /// Bytes of the buffer ([`crate::Buffer::UNLIMITED`] if it is never full).
+    pub capacity: u64,
+    /// The rates of the ports.
+    pub port_rates: Vec<Rate>,
+    /// Queues that each port has.
+    pub queues_per_port: u32,
+    /// The class of acks and other control packets.
+    pub ack_class: u8,
+    /// The round trip of an empty network.
+    pub base_rtt: Time,
+    /// Bytes of a full packet on the wire.
+    pub full_packet: u32,
+}
+
+impl Environment {
+    /// Some switch, to learn a policy's parameters and for tests: 1 MB shared by `ports` ports of
+    /// 10 Gbps with one queue each.
+    pub fn example(ports: usize) -> Environment {
+        let rate = Rate::from_bits_per_second(10_000_000_000).expect("10 Gbps is a rate");
+        Environment {
+            seed: 1,
+            switch: 0,
+            capacity: 1_000_000,
+            port_rates: vec![rate; ports],
+            queues_per_port: 1,
+            ack_class: 0,
+            base_rtt: Time::from_us(25),
+            full_packet: 1500,
+        }
+    }
+
+    /// Whether acks have queues of their own, so that policies may tell them from data.
+    pub fn has_ack_queues(&self) -> bool {
+        self.queues_per_port > 1
+    }
+}
+
+/// An algorithm as the catalogue lists it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The field's short name, by which scenarios choose it.
+    pub id: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub citation: &'static str,
+    /// Its parameters.
+    pub keys: Vec<Key>,
+}
+
+/// What every policy tells of itself.
+pub trait Policy: Sized {
+    /// The field's short name.
+    const ID: &'static str;
+    /// What it does, in a line.
+    const SUMMARY: &'static str;
+    /// Where it was published.
+    const CITATION: &'static str;
+
+    /// Reads the parameters and prepares the state for one switch.
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError>;
+
+    /// The row of the catalogue.
+    fn entry() -> Entry {
+        let mut section = Section::empty();
+        let read = Self::read(&mut section, &Environment::example(4));
+        debug_assert!(read.is_ok(), "{} has no defaults: {:?}", Self::ID, read.err());
+        let keys = section.keys().to_vec();
+        Entry { id: Self::ID, summary: Self::SUMMARY, citation: Self::CITATION, keys }
+    }
+}
+
+/// Makes a room's enum from its rows: static dispatch, reading by id, and the listing.
+macro_rules! catalogue {
+    (
+        $(#[$meta:meta])*
+        $name:ident: $($variant:ident),+ $(,)?
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub enum $name {
+            $(
+                #[doc = concat!("See [`", stringify!($variant), "`].")]
+                $variant($variant),
+            )+
+        }
+
+        impl $name {
+            /// The ids, in the order of the listing.
+            pub const IDS: &'static [&'static str] =
+                &[$(<$variant as crate::catalogue::Policy>::ID),+];
+
+            /// Reads the parameters of the policy with this id, for one switch.
+            ///
+            /// # Panics
+            /// If no policy has this id.
+            pub fn read(
+                id: &str,
+                section: &mut spillway_settings::Section,
+                environment: &crate::catalogue::Environment,
+            ) -> Result<$name, spillway_settings::SettingsError> {
+                use crate::catalogue::Policy as _;
+                $(
+                    if id == $variant::ID {
+                        return $variant::read(section, environment).map($name::$variant);
+                    }
+                )+
+                panic!("no {} has the id {id:?}", stringify!($name))
+            }
+
+            /// All policies with their parameters.
+            pub fn catalogue() -> Vec<crate::catalogue::Entry> {
+                vec![$(<$variant as crate::catalogue::Policy>::entry()),+]
+            }
+        }
+    };
+}
+pub(crate) use catalogue;

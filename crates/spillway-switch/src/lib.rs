@@ -1,0 +1,20 @@
+//! One shared-memory switch: its buffer, its queues, and the policies that manage them.
+//!
+//! A packet that arrives for a port is first seen by the AQM (pass, mark, drop), then by the
+//! sharing policy (admit, drop, push out another). It waits in one queue of the port. The
+//! scheduling policy chooses which queue sends; on the way out the AQM sees it again.
+
+pub mod aqm;
+pub mod buffer;
+pub mod catalogue;
+mod meter;
+pub mod packet;
+pub mod scheduling;
+pub mod sharing;
+mod switch;
+
+pub use buffer::{Buffer, QueueId};
+pub use catalogue::{Entry, Environment, Policy};
+pub use meter::Meter;
+pub use sharing::DropReason;
+pub use switch::{Decision, Lost, Switch, SwitchParts};

@@ -1,0 +1,156 @@
+//! The packet record and the arena that holds all packets of a run.
+
+use spillway_engine::Time;
+
+/// A packet's place in the [`Arena`].
+pub type PacketId = u32;
+
+/// No packet.
+pub const NO_PACKET: PacketId = u32::MAX;
+
+/// What is on a packet, one bit each.
+pub mod flags {
+    /// Carries no data: an ack, or a part of a handshake.
+    pub const CONTROL: u16 = 1;
+    /// ECN-capable: may be marked rather than dropped (RFC 3168).
+    pub const ECT: u16 = 1 << 1;
+    /// Marked: congestion experienced.
+    pub const CE: u16 = 1 << 2;
+    /// Sent within its flow's first round trip.
+    pub const FIRST_RTT: u16 = 1 << 3;
+    /// Takes the path that `path` names, rather than one by its hash.
+    pub const EXPLICIT_PATH: u16 = 1 << 4;
+    /// On an ack: the packet that it acknowledges was marked.
+    pub const ECE: u16 = 1 << 5;
+    /// Opens a connection.
+    pub const SYN: u16 = 1 << 6;
+    /// On an ack: packets behind a gap have arrived.
+    pub const SACK: u16 = 1 << 7;
+    /// Has been sent before.
+    pub const RETRANSMISSION: u16 = 1 << 8;
+    /// Belongs to a transport without acks.
+    pub const DATAGRAM: u16 = 1 << 9;
+}
+
+/// A packet without a priority of its own.
+pub const NO_PRIORITY: u8 = u8::MAX;
+
+/// One packet: a cache line. Switches read the first half; the rest is between the end hosts.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// The packet behind it, in a queue or on a link.
+    pub next: PacketId,
+    /// The packet ahead of it in a queue.
+    pub prev: PacketId,
+    /// When it was queued; on a link, when it arrives at the far end.
+    pub time: Time,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// The host that it goes to.
+    pub dst: u32,
+    /// What chooses among equal next hops.
+    pub path: u32,
+    /// See [`flags`].
+    pub flags: u16,
+    /// 0 is the highest; [`NO_PRIORITY`] for none.
+    pub priority: u8,
+    /// The class of queue that it waits in.
+    pub class: u8,
+    /// The number of its flow, which stays the same for the whole run.
+    pub flow: u32,
+    /// Where its flow's state is kept.
+    pub slot: u32,
+    /// The first byte that it carries; on an ack, the first byte still missing.
+    pub seq: u64,
+    /// When it was sent; on an ack, when the packet that it acknowledges was.
+    pub sent_at: Time,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// Bytes that its flow had left when it was sent.
+    pub remaining: u32,
+}
+
+/// All packets of a run. Places are reused, the last one given back first.
+#[derive(Debug, Default)]
+pub struct Arena {
+    packets: Vec<Packet>,
+    free: PacketId,
+    live: usize,
+}
+
+impl Arena {
+    /// An arena without packets.
+    pub fn new() -> Arena {
+        Arena { packets: Vec::new(), free: NO_PACKET, live: 0 }
+    }
+
+    /// Puts in a packet.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        self.live += 1;
+        let id = self.free;
+        if id == NO_PACKET {
+            self.packets.push(packet);
+            return self.packets.len() as PacketId - 1;
+        }
+        let place = &mut self.packets[id as usize];
+        self.free = place.next;
+        *place = packet;
+        id
+    }
+
+    /// Gives a packet's place back.
+    #[inline]
+    pub fn remove(&mut self, id: PacketId) {
+        self.live -= 1;
+        self.packets[id as usize].next = self.free;
+        self.free = id;
+    }
+
+    /// How many packets there are now.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Asks the processor to fetch a packet that is needed soon.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        spillway_engine::prefetch(&self.packets, id as usize);
+    }
+}
+
+impl std::ops::Index<PacketId> for Arena {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for Arena {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (64, 64));
+    }
+
+    #[test]
+    fn places_are_reused() {
+        let mut arena = Arena::new();
+        let first = arena.insert(Packet { seq: 1, ..Packet::default() });
+        let second = arena.insert(Packet { seq: 2, ..Packet::default() });
+        arena.remove(first);
+        let third = arena.insert(Packet { seq: 3, ..Packet::default() });
+        assert_eq!((third, arena[second].seq, arena[third].seq, arena.live()), (first, 2, 3, 2));
+    }
+}

@@ -1,0 +1,45 @@
+//! FIFO: packets leave in the order in which they came, whatever their class.
+//!
+//! # Rule
+//! Of the queues' first packets the one that was queued first; at the same picosecond, the lowest
+//! class.
+
+use super::{Head, Scheduling};
+use crate::catalogue::{Environment, Policy};
+use spillway_settings::{Section, SettingsError};
+
+/// First come, first served over all classes.
+#[derive(Debug)]
+pub struct Fifo;
+
+impl Policy for Fifo {
+    const ID: &'static str = "fifo";
+    const SUMMARY: &'static str = "first come, first served over all classes";
+    const CITATION: &'static str = "";
+
+    fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+        Ok(Fifo)
+    }
+}
+
+impl Scheduling for Fifo {
+    #[inline]
+    fn select(&mut self, _port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        let waiting = (0..classes).filter_map(|class| head(class).map(|h| (h.queued_at, class)));
+        waiting.min().map_or(0, |(_, class)| class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::serve;
+    use super::*;
+    use spillway_engine::Time;
+
+    #[test]
+    fn the_order_of_arrival_is_kept_across_classes() {
+        let at = |ps| Head { size: 100, queued_at: Time::from_ps(ps) };
+        let mut queues = [[at(2), at(5)].into(), [at(1), at(5), at(7)].into()];
+        assert_eq!(serve(&mut Fifo, &mut queues, 9), [1, 0, 0, 1, 1]);
+    }
+}

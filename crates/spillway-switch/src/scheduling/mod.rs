@@ -1,0 +1,96 @@
+//! Which queue of a port sends next: one file for each discipline.
+
+mod dwrr;
+mod fifo;
+mod round_robin;
+mod strict;
+
+pub use dwrr::DeficitRoundRobin;
+pub use fifo::Fifo;
+pub use round_robin::RoundRobin;
+pub use strict::StrictPriority;
+
+use crate::catalogue::catalogue;
+use spillway_engine::Time;
+
+/// The first packet of a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// Bytes on the wire.
+    pub size: u32,
+    /// When it was queued.
+    pub queued_at: Time,
+}
+
+/// A service discipline for the queues (classes) of every port of a switch.
+pub trait Scheduling {
+    /// The class that sends next. At least one has a packet; `head` tells the first packet of a
+    /// class.
+    fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
+
+    /// A packet of this class is sent (a packet dropped at its head is not).
+    #[inline]
+    fn on_send(&mut self, _port: u32, _class: u8, _size: u32) {}
+}
+
+catalogue! {
+    /// The scheduling of a switch's ports.
+    SchedulingPolicy: Fifo, StrictPriority, RoundRobin, DeficitRoundRobin
+}
+
+impl Scheduling for SchedulingPolicy {
+    #[inline]
+    fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        match self {
+            SchedulingPolicy::Fifo(policy) => policy.select(port, classes, head),
+            SchedulingPolicy::StrictPriority(policy) => policy.select(port, classes, head),
+            SchedulingPolicy::RoundRobin(policy) => policy.select(port, classes, head),
+            SchedulingPolicy::DeficitRoundRobin(policy) => policy.select(port, classes, head),
+        }
+    }
+    #[inline]
+    fn on_send(&mut self, port: u32, class: u8, size: u32) {
+        match self {
+            SchedulingPolicy::Fifo(policy) => policy.on_send(port, class, size),
+            SchedulingPolicy::StrictPriority(policy) => policy.on_send(port, class, size),
+            SchedulingPolicy::RoundRobin(policy) => policy.on_send(port, class, size),
+            SchedulingPolicy::DeficitRoundRobin(policy) => policy.on_send(port, class, size),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// Serves a port's queues until they are empty (or `n` times) and returns the classes served.
+    pub(super) fn serve(
+        policy: &mut impl Scheduling,
+        queues: &mut [VecDeque<Head>],
+        n: usize,
+    ) -> Vec<u8> {
+        let mut served = Vec::new();
+        while served.len() < n && queues.iter().any(|queue| !queue.is_empty()) {
+            let head = |class: u8| queues[usize::from(class)].front().copied();
+            let class = policy.select(0, queues.len() as u8, head);
+            let packet = queues[usize::from(class)].pop_front().expect("a class with a packet");
+            policy.on_send(0, class, packet.size);
+            served.push(class);
+        }
+        served
+    }
+
+    /// Queues of so many packets of one size, queued one after the other, class by class.
+    pub(super) fn queues(packets: &[usize], size: u32) -> Vec<VecDeque<Head>> {
+        let mut clock = 0;
+        let mut queue = |n: usize| {
+            let head = |_| {
+                clock += 1;
+                Head { size, queued_at: Time::from_ps(clock) }
+            };
+            (0..n).map(head).collect()
+        };
+        packets.iter().map(|&n| queue(n)).collect()
+    }
+}

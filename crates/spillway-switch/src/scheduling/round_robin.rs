@@ -1,0 +1,55 @@
+//! Round robin: the queues of a port take turns, packet by packet.
+//!
+//! # Rule
+//! The turn moves on by one class after every packet; empty queues are passed over at no cost.
+
+use super::{Head, Scheduling};
+use crate::catalogue::{Environment, Policy};
+use spillway_settings::{Section, SettingsError};
+
+/// One packet each in turn.
+#[derive(Debug)]
+pub struct RoundRobin {
+    /// For every port the class whose turn is next.
+    turn: Vec<u8>,
+    classes: u8,
+}
+
+impl Policy for RoundRobin {
+    const ID: &'static str = "rr";
+    const SUMMARY: &'static str = "round robin, packet by packet";
+    const CITATION: &'static str = "";
+
+    fn read(_section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let turn = vec![0; environment.port_rates.len()];
+        Ok(RoundRobin { turn, classes: environment.queues_per_port as u8 })
+    }
+}
+
+impl Scheduling for RoundRobin {
+    #[inline]
+    fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        let turn = self.turn[port as usize];
+        let from_turn = (turn..classes).chain(0..turn);
+        from_turn.into_iter().find(|&class| head(class).is_some()).unwrap_or(0)
+    }
+
+    #[inline]
+    fn on_send(&mut self, port: u32, class: u8, _size: u32) {
+        let next = class + 1;
+        self.turn[port as usize] = if next >= self.classes { 0 } else { next };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{queues, serve};
+    use super::*;
+
+    #[test]
+    fn queues_take_turns_and_empty_ones_cost_nothing() {
+        let environment = Environment { queues_per_port: 3, ..Environment::example(1) };
+        let mut rr = RoundRobin::read(&mut Section::empty(), &environment).unwrap();
+        assert_eq!(serve(&mut rr, &mut queues(&[3, 1, 2], 100), 9), [0, 1, 2, 0, 2, 0]);
+    }
+}

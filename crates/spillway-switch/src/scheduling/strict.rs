@@ -1,0 +1,40 @@
+//! Strict priority: the lowest-numbered queue that holds anything sends next.
+//!
+//! # Rule
+//! Packet by packet and without preemption; lower classes can starve.
+
+use super::{Head, Scheduling};
+use crate::catalogue::{Environment, Policy};
+use spillway_settings::{Section, SettingsError};
+
+/// The lowest class first.
+#[derive(Debug)]
+pub struct StrictPriority;
+
+impl Policy for StrictPriority {
+    const ID: &'static str = "strict";
+    const SUMMARY: &'static str = "strict priority: the lowest class that holds anything";
+    const CITATION: &'static str = "";
+
+    fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+        Ok(StrictPriority)
+    }
+}
+
+impl Scheduling for StrictPriority {
+    #[inline]
+    fn select(&mut self, _port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        (0..classes).find(|&class| head(class).is_some()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{queues, serve};
+    use super::*;
+
+    #[test]
+    fn a_lower_class_waits_for_all_higher_ones() {
+        assert_eq!(serve(&mut StrictPriority, &mut queues(&[2, 1, 1], 100), 9), [0, 0, 1, 2]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Dynamic Thresholds: a queue may grow only in proportion to the buffer that is still free.
+//!
+//! # Reference
+//! A. K. Choudhury, E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet
+//! switches", IEEE/ACM Transactions on Networking 6(2):130-140, 1998.
+//! <https://doi.org/10.1109/90.664262>
+//!
+//! # Rule
+//! T = alpha * (B - Q) (section II). B: `buffer.capacity()`, Q: `buffer.occupancy()`.
+//! Admit iff q + s <= T, q being the length of the arrival's queue and s its size.
+//!
+//! # Departures from the paper
+//! The paper refuses once a queue is at or over T; by default the arriving packet is counted too,
+//! as in the shared-buffer models built on ns-3 (`count_arrival = false` is the paper's rule).
+//! alpha may differ by class of queue, and for packets of a flow's first round trip, as Credence
+//! and ABM configure it.
+//!
+//! # Scope and limitations
+//! A queue over its threshold keeps what it has: nothing is ever pushed out.
+//!
+//! # Validation
+//! n greedy queues settle at alpha B / (1 + alpha n) within a packet (`tests/analytic.rs` of
+//! spillway-net). Decides like a second, naive implementation on thousands of random arrivals
+//! (`tests/naive_sharing.rs`).
+//!
+//! # Cost
+//! A multiplication for every packet; no state.
+
+use super::{Admission, Arrival, DropReason, Sharing};
+use crate::buffer::Buffer;
+use crate::catalogue::{Environment, Policy};
+use spillway_settings::{Range, Section, SettingsError};
+
+/// A threshold in proportion to the free buffer.
+#[derive(Debug)]
+pub struct DynamicThresholds {
+    /// By class; the last holds for all further ones.
+    alpha: Vec<f64>,
+    alpha_first_rtt: Option<f64>,
+    count_arrival: bool,
+}
+
+impl Policy for DynamicThresholds {
+    const ID: &'static str = "dt";
+    const SUMMARY: &'static str =
+        "Dynamic Thresholds: a queue may hold alpha times the free buffer";
+    const CITATION: &'static str =
+        "Choudhury, Hahne: IEEE/ACM Trans. Networking 6(2), 1998, doi:10.1109/90.664262";
+
+    fn read(section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+        let alpha = section.numbers(
+            "alpha",
+            &[0.5],
+            Range::Positive,
+            "bytes a queue may hold for every free byte; by class of queue where a list is given, \
+             the last holding for all further classes",
+        )?;
+        let meaning = "alpha for packets of a flow's first round trip";
+        let alpha_first_rtt =
+            section.optional("alpha_first_rtt", "a number in (0, inf)", meaning, |s| {
+                s.number("alpha_first_rtt", 1.0, Range::Positive, meaning)
+            })?;
+        let count_arrival = section.flag(
+            "count_arrival",
+            true,
+            "whether the arriving packet counts towards its queue in the test",
+        )?;
+        Ok(DynamicThresholds { alpha, alpha_first_rtt, count_arrival })
+    }
+}
+
+impl DynamicThresholds {
+    #[inline]
+    fn alpha(&self, arrival: &Arrival) -> f64 {
+        match self.alpha_first_rtt {
+            Some(alpha) if arrival.first_rtt => alpha,
+            _ => self.alpha[usize::from(arrival.class).min(self.alpha.len() - 1)],
+        }
+    }
+
+    /// T = alpha * (B - Q), rounded down to a byte.
+    #[inline]
+    fn limit(&self, arrival: &Arrival, buffer: &Buffer) -> u64 {
+        (self.alpha(arrival) * buffer.free() as f64) as u64
+    }
+}
+
+impl Sharing for DynamicThresholds {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        let length = u64::from(buffer.bytes(arrival.queue));
+        let limit = self.limit(arrival, buffer);
+        let within = match self.count_arrival {
+            true => length + u64::from(arrival.size) <= limit,
+            false => length < limit,
+        };
+        if within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
+    }
+
+    fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
+        Some(self.limit(arrival, buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arrival, filled};
+    use super::*;
+
+    fn with(text: &str) -> DynamicThresholds {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        DynamicThresholds::read(&mut section, &Environment::example(3)).unwrap()
+    }
+
+    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
+
+    #[test]
+    fn three_congested_queues_settle_at_a_quarter_of_the_buffer() {
+        // alpha = 1, n = 3, B = 1,000,000: q = alpha B / (1 + alpha n) = 250,000 each;
+        // Q = 750,000 and T = 250,000. With one queue a packet short, Q = 749,000 and T = 251,000.
+        let mut dt = with("alpha = 1.0");
+        let settled = filled(&[250_000; 3]);
+        assert_eq!(dt.threshold(&arrival(0, 1000), &settled), Some(250_000));
+        assert_eq!(dt.admit(&arrival(0, 1000), &settled), OVER);
+        let short = filled(&[249_000, 250_000, 250_000]);
+        assert_eq!(dt.admit(&arrival(0, 1000), &short), Admission::Admit);
+        assert_eq!(dt.admit(&arrival(0, 2000), &short), Admission::Admit);
+        assert_eq!(dt.admit(&arrival(0, 2001), &short), OVER);
+    }
+
+    #[test]
+    fn the_paper_does_not_count_the_arrival() {
+        // T = 0.5 * (1,000,000 - 333,333) = 333,333; q = 333,332 is below it and 333,333 is not.
+        let mut dt = with("count_arrival = false");
+        assert_eq!(dt.admit(&arrival(0, 1500), &filled(&[333_332, 0, 0])), Admission::Admit);
+        assert_eq!(dt.admit(&arrival(0, 1500), &filled(&[333_334, 0, 0])), OVER);
+    }
+
+    #[test]
+    fn alpha_goes_by_class_and_by_first_round_trip() {
+        let mut dt = with("alpha = [64, 0.5]\nalpha_first_rtt = 8");
+        // Free 400,000: class 0 may hold 25.6 MB, class 1 (and 2) 200,000, first packets 3.2 MB.
+        let buffer = filled(&[200_000, 200_000, 200_000]);
+        let in_class = |class| Arrival { class, ..arrival(0, 1500) };
+        assert_eq!(dt.admit(&in_class(0), &buffer), Admission::Admit);
+        assert_eq!(dt.admit(&in_class(1), &buffer), OVER);
+        assert_eq!(dt.admit(&in_class(2), &buffer), OVER);
+        let first = Arrival { first_rtt: true, ..in_class(1) };
+        assert_eq!(dt.admit(&first, &buffer), Admission::Admit);
+    }
+}

@@ -1,0 +1,107 @@
+//! Longest Queue Drop: take every packet; when the buffer is full, the longest queue loses its
+//! last one.
+//!
+//! # Reference
+//! W. Aiello, A. Kesselman, Y. Mansour, "Competitive buffer management for shared-memory
+//! switches", ACM Transactions on Algorithms 5(1), 2008. <https://doi.org/10.1145/1435375.1435378>
+//!
+//! # Rule
+//! While Q + s > B: the longest queue loses the packet at its tail. The arriving packet counts
+//! towards its queue, so that queue may be the longest: then the arrival itself is refused.
+//! B: `buffer.capacity()`, Q: `buffer.occupancy()`, s: `arrival.size`.
+//!
+//! # Departures from the paper
+//! Packets have sizes: several small ones may go for a large one. If in the course of that the
+//! arrival's own queue becomes the longest, the arrival is refused and nobody else loses anything.
+//! Acks and other control packets, where they have queues of their own, are neither tested nor
+//! victims (`exempt_acks`), except that they too need room.
+//! With `count_arrival = false` and `tie = "lowest-index"` victims are chosen as in the LQD of
+//! inet-tub/ns3-datacenter: evict first, then add, even to the longest queue.
+//!
+//! # Scope and limitations
+//! A packet whose transmission has started is no longer in its queue and cannot be pushed out.
+//!
+//! # Validation
+//! Decides like a second, naive implementation on thousands of random arrivals
+//! (`tests/naive_sharing.rs`).
+//!
+//! # Cost
+//! Nothing while the buffer has room; then a scan of all queue lengths for every packet that goes,
+//! in vector instructions (docs/performance.md has its cost at 16, 64 and 512 queues).
+
+use super::victim::VictimRule;
+use super::{Admission, Arrival, DropReason, Sharing};
+use crate::buffer::Buffer;
+use crate::catalogue::{Environment, Policy};
+use spillway_settings::{Section, SettingsError};
+
+/// Pushes out the tail of the longest queue when the buffer is full.
+#[derive(Debug)]
+pub struct LongestQueueDrop {
+    rule: VictimRule,
+    exempt: Option<u8>,
+}
+
+impl Policy for LongestQueueDrop {
+    const ID: &'static str = "lqd";
+    const SUMMARY: &'static str =
+        "Longest Queue Drop: a full buffer pushes out the tail of the longest queue";
+    const CITATION: &'static str =
+        "Aiello, Kesselman, Mansour: ACM Trans. Algorithms 5(1), 2008, doi:10.1145/1435375.1435378";
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let rule = VictimRule::read(section)?;
+        let meaning = "whether ack queues, where there are any, lose no packets to others";
+        let exempt_acks = section.flag("exempt_acks", true, meaning)?;
+        let exempt = (exempt_acks && environment.has_ack_queues()).then_some(environment.ack_class);
+        Ok(LongestQueueDrop { rule, exempt })
+    }
+}
+
+impl Sharing for LongestQueueDrop {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        if u64::from(arrival.size) <= buffer.free() {
+            return Admission::Admit;
+        }
+        let lengths = buffer.queue_bytes();
+        let (per_port, size) = (buffer.queues_per_port(), arrival.size);
+        match self.rule.longest(lengths, per_port, self.exempt, arrival.queue, size) {
+            Some(queue) if queue == arrival.queue && self.rule.count_arrival => {
+                Admission::Drop(DropReason::PushedOut)
+            }
+            Some(queue) if buffer.packets(queue) > 0 => Admission::PushOut(queue),
+            _ => Admission::Drop(DropReason::BufferFull),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arrival, filled};
+    use super::*;
+
+    fn with(text: &str) -> LongestQueueDrop {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        LongestQueueDrop::read(&mut section, &Environment::example(3)).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_pushed_out_while_there_is_room() {
+        // B = 1,000,000: 998,500 + 1,500 fits.
+        let buffer = filled(&[998_500, 0, 0]);
+        assert_eq!(with("").admit(&arrival(0, 1500), &buffer), Admission::Admit);
+    }
+
+    #[test]
+    fn the_longest_queue_makes_room_and_may_be_the_arrivals_own() {
+        let buffer = filled(&[500_000, 498_000, 2_000]);
+        assert_eq!(with("").admit(&arrival(2, 1500), &buffer), Admission::PushOut(0));
+        // 498,000 + 1,500 < 500,000 and 498,000 + 3,000 > 500,000.
+        assert_eq!(with("").admit(&arrival(1, 1500), &buffer), Admission::PushOut(0));
+        let refused = Admission::Drop(DropReason::PushedOut);
+        assert_eq!(with("").admit(&arrival(1, 3000), &buffer), refused);
+        let evict_first = "count_arrival = false\ntie = \"lowest-index\"";
+        assert_eq!(with(evict_first).admit(&arrival(0, 1500), &buffer), Admission::PushOut(0));
+    }
+}

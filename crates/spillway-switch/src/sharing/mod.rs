@@ -1,0 +1,187 @@
+//! How the ports of a switch share its buffer: one file for each policy.
+
+mod complete_sharing;
+mod dynamic_thresholds;
+mod longest_queue_drop;
+mod static_partitioning;
+pub mod victim;
+
+pub use complete_sharing::CompleteSharing;
+pub use dynamic_thresholds::DynamicThresholds;
+pub use longest_queue_drop::LongestQueueDrop;
+pub use static_partitioning::StaticPartitioning;
+
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::catalogue;
+use spillway_engine::Time;
+
+/// A packet at the moment when it is decided about.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Now.
+    pub now: Time,
+    /// The queue that it is for.
+    pub queue: QueueId,
+    /// The class of that queue.
+    pub class: u8,
+    /// Bytes that it would take.
+    pub size: u32,
+    /// Its flow's number.
+    pub flow: u32,
+    /// Whether it was sent in its flow's first round trip.
+    pub first_rtt: bool,
+}
+
+/// What becomes of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may join its queue, if it fits.
+    Admit,
+    /// It is lost.
+    Drop(DropReason),
+    /// The last packet of this queue makes room; then ask again. If the arrival is refused in the
+    /// end, nothing has been pushed out.
+    PushOut(QueueId),
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The shared buffer had no room.
+    BufferFull,
+    /// Its queue, or its port's share, would have gone over the policy's limit.
+    OverThreshold,
+    /// Another packet took its place.
+    PushedOut,
+    /// Its queue was at `queue_limit`.
+    QueueLimit,
+    /// Active queue management dropped it.
+    Aqm,
+    /// Its link was down.
+    LinkDown,
+    /// Its link lost it.
+    LinkLoss,
+    /// No way led to its host.
+    NoRoute,
+}
+
+impl DropReason {
+    /// All reasons, in order.
+    pub const ALL: [DropReason; 8] = [
+        DropReason::BufferFull,
+        DropReason::OverThreshold,
+        DropReason::PushedOut,
+        DropReason::QueueLimit,
+        DropReason::Aqm,
+        DropReason::LinkDown,
+        DropReason::LinkLoss,
+        DropReason::NoRoute,
+    ];
+
+    /// As results name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropReason::BufferFull => "buffer_full",
+            DropReason::OverThreshold => "over_threshold",
+            DropReason::PushedOut => "pushed_out",
+            DropReason::QueueLimit => "queue_limit",
+            DropReason::Aqm => "aqm",
+            DropReason::LinkDown => "link_down",
+            DropReason::LinkLoss => "link_loss",
+            DropReason::NoRoute => "no_route",
+        }
+    }
+}
+
+/// A way of sharing the buffer. It decides; the switch counts, so that no policy can lose a byte.
+pub trait Sharing {
+    /// Whether an arrival may join its queue. The switch has not added it yet; whatever the
+    /// answer, the packet is refused if the buffer has no room for it.
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission;
+
+    /// The limit that this arrival's queue is held to at the moment, for traces; `None` where the
+    /// policy has none.
+    fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
+        None
+    }
+
+    /// A packet has joined its queue (`buffer` counts it).
+    #[inline]
+    fn on_enqueue(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
+
+    /// A packet has left its queue to be sent (`buffer` no longer counts it).
+    #[inline]
+    fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
+
+    /// A packet has been lost: an arrival, or one that was in this queue.
+    #[inline]
+    fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
+}
+
+catalogue! {
+    /// The sharing policy of a switch.
+    SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, LongestQueueDrop
+}
+
+macro_rules! each {
+    ($self:ident, $policy:ident => $call:expr) => {
+        match $self {
+            SharingPolicy::CompleteSharing($policy) => $call,
+            SharingPolicy::StaticPartitioning($policy) => $call,
+            SharingPolicy::DynamicThresholds($policy) => $call,
+            SharingPolicy::LongestQueueDrop($policy) => $call,
+        }
+    };
+}
+
+impl Sharing for SharingPolicy {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        each!(self, policy => policy.admit(arrival, buffer))
+    }
+    fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
+        each!(self, policy => policy.threshold(arrival, buffer))
+    }
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        each!(self, policy => policy.on_enqueue(arrival, buffer));
+    }
+    #[inline]
+    fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        each!(self, policy => policy.on_dequeue(now, queue, size, buffer));
+    }
+    #[inline]
+    fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        each!(self, policy => policy.on_drop(now, queue, size, buffer));
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::catalogue::Environment;
+
+    /// A buffer of 1,000,000 bytes whose queues, one for each port, hold so many bytes.
+    pub(crate) fn filled(queue_bytes: &[u32]) -> Buffer {
+        let environment = Environment::example(queue_bytes.len());
+        let mut buffer = Buffer::new(environment.capacity, environment.port_rates, 1);
+        for (queue, &bytes) in queue_bytes.iter().enumerate() {
+            buffer.add(queue as QueueId, bytes);
+        }
+        buffer
+    }
+
+    /// A packet for a queue of class 0.
+    pub(crate) fn arrival(queue: QueueId, size: u32) -> Arrival {
+        Arrival { now: Time::ZERO, queue, class: 0, size, flow: 0, first_rtt: false }
+    }
+
+    #[test]
+    fn every_policy_has_a_row_with_its_source() {
+        for entry in SharingPolicy::catalogue() {
+            assert!(!entry.summary.is_empty() && !entry.citation.is_empty(), "{}", entry.id);
+            assert!(entry.keys.iter().all(|key| !key.meaning.is_empty()), "{}", entry.id);
+        }
+    }
+}

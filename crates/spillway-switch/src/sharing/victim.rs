@@ -1,0 +1,131 @@
+//! Whose packet makes room: the one rule for the longest queue.
+//!
+//! The real LQD, the thresholds that follow an imagined LQD, and the labels of a learning trace
+//! must choose the same victim, so they all ask here.
+
+use crate::buffer::QueueId;
+use spillway_settings::{Section, SettingsError};
+
+/// How ties between longest queues are broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// The arriving packet's queue if it is among the longest, else the lowest number: no packet
+    /// is pushed out for one that is no better.
+    ArrivingQueue,
+    /// The lowest number.
+    LowestIndex,
+}
+
+/// The rule by which the longest queue is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VictimRule {
+    /// Whether the arriving packet counts towards its queue.
+    pub count_arrival: bool,
+    /// Who among equals.
+    pub tie: Tie,
+}
+
+impl VictimRule {
+    /// Reads the rule's two keys.
+    pub fn read(section: &mut Section) -> Result<VictimRule, SettingsError> {
+        Ok(VictimRule {
+            count_arrival: section.flag(
+                "count_arrival",
+                true,
+                "whether the arriving packet counts towards its queue when the longest is sought",
+            )?,
+            tie: section.choice(
+                "tie",
+                &[("arriving-queue", Tie::ArrivingQueue), ("lowest-index", Tie::LowestIndex)],
+                "which of several longest queues loses a packet",
+            )?,
+        })
+    }
+
+    /// The longest queue, with a packet of `size` bytes arriving for `arriving`. Queues of class
+    /// `exempt` are passed over. `None` if all others are empty (and the arrival is not counted).
+    #[inline]
+    pub fn longest(
+        self,
+        queue_bytes: &[u32],
+        queues_per_port: u32,
+        exempt: Option<u8>,
+        arriving: QueueId,
+        size: u32,
+    ) -> Option<QueueId> {
+        let (mut longest, mut queue) = match exempt {
+            None => longest_of(queue_bytes),
+            Some(class) => longest_but_class(queue_bytes, queues_per_port as usize, class.into()),
+        };
+        if exempt.is_none_or(|class| arriving % queues_per_port != u32::from(class)) {
+            let own = queue_bytes[arriving as usize] + if self.count_arrival { size } else { 0 };
+            let wins_tie = match self.tie {
+                Tie::ArrivingQueue => true,
+                Tie::LowestIndex => arriving < queue,
+            };
+            if own > longest || (own == longest && wins_tie) {
+                (longest, queue) = (own, arriving);
+            }
+        }
+        (longest > 0).then_some(queue)
+    }
+}
+
+/// The greatest length and the first queue that has it.
+#[inline]
+fn longest_of(queue_bytes: &[u32]) -> (u32, QueueId) {
+    // Two passes, each of which the compiler turns into vector instructions.
+    let longest = queue_bytes.iter().copied().max().unwrap_or(0);
+    let queue = queue_bytes.iter().position(|&bytes| bytes == longest).unwrap_or(0);
+    (longest, queue as QueueId)
+}
+
+fn longest_but_class(queue_bytes: &[u32], queues_per_port: usize, class: usize) -> (u32, QueueId) {
+    let (mut longest, mut queue) = (0, 0);
+    for (port, queues) in queue_bytes.chunks_exact(queues_per_port).enumerate() {
+        for (i, &bytes) in queues.iter().enumerate() {
+            if bytes > longest && i != class {
+                (longest, queue) = (bytes, port * queues_per_port + i);
+            }
+        }
+    }
+    (longest, queue as QueueId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(count_arrival: bool, tie: Tie) -> VictimRule {
+        VictimRule { count_arrival, tie }
+    }
+
+    #[test]
+    fn the_arrival_can_make_its_own_queue_the_longest() {
+        let lengths = [10, 20, 15];
+        let theory = rule(true, Tie::ArrivingQueue);
+        assert_eq!(theory.longest(&lengths, 1, None, 2, 4), Some(1)); // 15 + 4 < 20
+        assert_eq!(theory.longest(&lengths, 1, None, 2, 5), Some(2)); // 15 + 5 = 20: a tie
+        assert_eq!(rule(true, Tie::LowestIndex).longest(&lengths, 1, None, 2, 5), Some(1));
+        assert_eq!(rule(false, Tie::ArrivingQueue).longest(&lengths, 1, None, 2, 9), Some(1));
+    }
+
+    #[test]
+    fn the_lowest_index_wins_a_tie_of_others() {
+        let lengths = [5, 20, 20, 0];
+        for tie in [Tie::ArrivingQueue, Tie::LowestIndex] {
+            assert_eq!(rule(true, tie).longest(&lengths, 1, None, 3, 1), Some(1));
+        }
+        assert_eq!(rule(false, Tie::ArrivingQueue).longest(&lengths, 1, None, 2, 1), Some(2));
+    }
+
+    #[test]
+    fn exempt_queues_lose_nothing() {
+        // Two ports of two queues; class 0 holds acks.
+        let lengths = [90, 10, 80, 20];
+        let theory = rule(true, Tie::ArrivingQueue);
+        assert_eq!(theory.longest(&lengths, 2, Some(0), 0, 50), Some(3));
+        assert_eq!(theory.longest(&lengths, 2, Some(0), 1, 15), Some(1));
+        assert_eq!(theory.longest(&[90, 0, 80, 0], 2, Some(0), 0, 50), None);
+    }
+}

@@ -1,0 +1,563 @@
+//! The datapath of one switch: from a packet's arrival at a port's queue to its departure.
+//!
+//! All accounting happens here. Policies look at the buffer and decide; the switch moves packets,
+//! counts bytes, marks, and keeps what was lost for its owner to collect.
+
+use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
+use crate::buffer::{Buffer, QueueId};
+use crate::meter::Meter;
+use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
+use crate::sharing::{Admission, Arrival, DropReason, Sharing, SharingPolicy};
+use spillway_engine::{Rate, Time};
+use spillway_settings::quantity::Amount;
+
+/// What a switch is made of.
+#[derive(Debug)]
+pub struct SwitchParts {
+    /// Bytes of the shared buffer ([`Buffer::UNLIMITED`] if it is never full).
+    pub capacity: u64,
+    /// The rate of every port.
+    pub port_rates: Vec<Rate>,
+    /// Queues that each port has.
+    pub queues_per_port: u32,
+    /// The class of acks and other control packets.
+    pub ack_class: u8,
+    /// The class of data without a priority.
+    pub data_class: u8,
+    /// The most that one queue may hold.
+    pub queue_limit: Amount,
+    /// Bytes of every packet that the buffer does not count.
+    pub uncounted_bytes: u32,
+    /// Whether a packet's bytes are held until its transmission ends, rather than starts.
+    pub release_at_end: bool,
+    /// How ports share the buffer.
+    pub sharing: SharingPolicy,
+    /// How queues are managed.
+    pub aqm: AqmPolicy,
+    /// Which queue sends next.
+    pub scheduling: SchedulingPolicy,
+    /// What measures the buffer's occupancy.
+    pub meter: Meter,
+}
+
+/// A packet that the switch has lost. Its owner takes it out of the arena.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// The packet.
+    pub packet: PacketId,
+    /// The queue that it was in or meant for.
+    pub queue: QueueId,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// What was decided about one arrival.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision {
+    /// When.
+    pub time: Time,
+    /// The queue that it was for.
+    pub queue: QueueId,
+    /// The packet's flow.
+    pub flow: u32,
+    /// The packet's first byte (or, of an ack, the first byte missing).
+    pub seq: u64,
+    /// Bytes that it takes.
+    pub size: u32,
+    /// Bytes in the queue before it.
+    pub queue_bytes: u32,
+    /// The sharing policy's limit for the queue, if it has one.
+    pub threshold: Option<u64>,
+    /// Bytes in the buffer before it.
+    pub occupancy: u64,
+    /// Whether it was marked.
+    pub marked: bool,
+    /// Why it was lost, if it was.
+    pub dropped: Option<DropReason>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: PacketId,
+    tail: PacketId,
+}
+
+/// One shared-memory switch.
+#[derive(Debug)]
+pub struct Switch {
+    buffer: Buffer,
+    lists: Vec<List>,
+    port_packets: Vec<u32>,
+    sharing: SharingPolicy,
+    aqm: AqmPolicy,
+    scheduling: SchedulingPolicy,
+    /// The class of acks if it is theirs alone.
+    ack_queue: Option<u8>,
+    ack_class: u8,
+    data_class: u8,
+    last_class: u8,
+    queue_limit: Amount,
+    uncounted_bytes: u32,
+    /// Whether a packet may pass an idle port without being queued: nobody would see it.
+    may_bypass: bool,
+    /// With `release_at_end`, for every port the queue and bytes in transmission.
+    in_transmission: Option<Vec<(QueueId, u32)>>,
+    meter: Meter,
+    marks: u64,
+    /// Victims of a push-out that is not decided yet.
+    evicted: Vec<(QueueId, PacketId)>,
+    lost: Vec<Lost>,
+    decisions: Option<Vec<Decision>>,
+}
+
+impl Switch {
+    /// An empty switch.
+    pub fn new(parts: SwitchParts) -> Switch {
+        let ports = parts.port_rates.len();
+        let queues = ports * parts.queues_per_port as usize;
+        let stateless_order = !matches!(parts.scheduling, SchedulingPolicy::DeficitRoundRobin(_));
+        let own_ack_queue = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
+        Switch {
+            buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
+            lists: vec![List { head: NO_PACKET, tail: NO_PACKET }; queues],
+            port_packets: vec![0; ports],
+            sharing: parts.sharing,
+            aqm: parts.aqm,
+            scheduling: parts.scheduling,
+            ack_queue: own_ack_queue.then_some(parts.ack_class),
+            ack_class: parts.ack_class,
+            data_class: parts.data_class,
+            last_class: parts.queues_per_port as u8 - 1,
+            queue_limit: parts.queue_limit,
+            uncounted_bytes: parts.uncounted_bytes,
+            may_bypass: stateless_order && !parts.release_at_end,
+            in_transmission: parts.release_at_end.then(|| vec![(0, 0); ports]),
+            meter: parts.meter,
+            marks: 0,
+            evicted: Vec::new(),
+            lost: Vec::new(),
+            decisions: None,
+        }
+    }
+
+    /// The buffer as it is now.
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// Whether a port has anything to send.
+    #[inline]
+    pub fn has_backlog(&self, port: u32) -> bool {
+        self.port_packets[port as usize] > 0
+    }
+
+    /// Whether bytes are held until the end of a transmission, so that [`Switch::on_sent`] must be
+    /// called then.
+    #[inline]
+    pub fn releases_at_end(&self) -> bool {
+        self.in_transmission.is_some()
+    }
+
+    /// Packets marked so far.
+    pub fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    /// What was lost since the last call of `clear_lost`.
+    #[inline]
+    pub fn lost(&self) -> &[Lost] {
+        &self.lost
+    }
+
+    /// Forgets what was lost.
+    #[inline]
+    pub fn clear_lost(&mut self) {
+        self.lost.clear();
+    }
+
+    /// Starts to keep decisions.
+    pub fn trace_decisions(&mut self) {
+        self.decisions = Some(Vec::new());
+    }
+
+    /// Takes the decisions kept since the last call.
+    pub fn take_decisions(&mut self) -> Vec<Decision> {
+        self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The occupancy measured up to `now`.
+    pub fn meter(&mut self, now: Time) -> &Meter {
+        self.meter.held(now, self.buffer.occupancy());
+        &self.meter
+    }
+
+    /// A packet for an idle port without backlog: as if it was queued and sent at once. Returns
+    /// the packet to send; it may be lost instead.
+    #[inline]
+    pub fn pass(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        if !self.may_bypass {
+            self.enqueue(now, port, id, packets);
+            return if self.has_backlog(port) { self.dequeue(now, port, packets) } else { None };
+        }
+        let arrival = self.arrival(now, port, &packets[id]);
+        if !self.admit(&arrival, id, packets) {
+            return None;
+        }
+        packets[id].time = now;
+        if self.marks_or_drops_departure(now, arrival.queue, arrival.class, id, packets) {
+            return None;
+        }
+        self.scheduling.on_send(port, arrival.class, arrival.size);
+        Some(id)
+    }
+
+    /// A packet for a port that is sending, or has a backlog. It may be lost, or push out others.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, port: u32, id: PacketId, packets: &mut Arena) {
+        let arrival = self.arrival(now, port, &packets[id]);
+        if !self.admit(&arrival, id, packets) {
+            return;
+        }
+        let packet = &mut packets[id];
+        packet.time = now;
+        packet.class = arrival.class;
+        self.append(arrival.queue, id, packets);
+        self.add(now, arrival.queue, arrival.size);
+        self.sharing.on_enqueue(&arrival, &self.buffer);
+    }
+
+    /// Takes out the packet that the port sends next. The port must have a backlog; `None` if all
+    /// of it was dropped on the way out.
+    #[inline]
+    pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
+        while self.has_backlog(port) {
+            let class = match self.last_class {
+                0 => 0,
+                last => {
+                    let first = port as usize * (usize::from(last) + 1);
+                    let lists = &self.lists[first..=first + usize::from(last)];
+                    let head = |class: u8| match lists[usize::from(class)].head {
+                        NO_PACKET => None,
+                        id => Some(Head { size: packets[id].size, queued_at: packets[id].time }),
+                    };
+                    self.scheduling.select(port, last + 1, head)
+                }
+            };
+            let queue = self.buffer.queue_of(port, class);
+            let id = self.take_head(queue, packets);
+            let size = packets[id].size - self.uncounted_bytes;
+            self.release(now, port, queue, size);
+            self.sharing.on_dequeue(now, queue, size, &self.buffer);
+            if self.marks_or_drops_departure(now, queue, class, id, packets) {
+                continue;
+            }
+            self.scheduling.on_send(port, class, size);
+            return Some(id);
+        }
+        None
+    }
+
+    /// A port has put the last byte of a packet on its line (only with `release_at_end`).
+    pub fn on_sent(&mut self, now: Time, port: u32) {
+        if let Some(in_transmission) = &mut self.in_transmission {
+            let (queue, size) = std::mem::take(&mut in_transmission[port as usize]);
+            if size > 0 {
+                self.meter.held(now, self.buffer.occupancy());
+                self.buffer.subtract(queue, size);
+            }
+        }
+    }
+
+    /// Loses all that waits at a port.
+    pub fn purge(&mut self, now: Time, port: u32, reason: DropReason, packets: &mut Arena) {
+        for queue in self.buffer.queues_of(port) {
+            while self.lists[queue as usize].head != NO_PACKET {
+                let id = self.take_head(queue, packets);
+                let size = packets[id].size - self.uncounted_bytes;
+                self.subtract(now, queue, size);
+                self.lose(now, id, queue, size, reason);
+            }
+        }
+    }
+
+    /// Whether all counters agree with the packets that are there; for tests.
+    pub fn is_consistent(&self, packets: &Arena) -> bool {
+        let waiting = |queue: usize| {
+            let (mut bytes, mut count) = (0, 0);
+            let mut id = self.lists[queue].head;
+            while id != NO_PACKET {
+                bytes += packets[id].size - self.uncounted_bytes;
+                count += 1;
+                id = packets[id].next;
+            }
+            (bytes, count)
+        };
+        let mut held: Vec<(u32, u32)> = (0..self.lists.len()).map(waiting).collect();
+        for &(queue, size) in self.in_transmission.iter().flatten().filter(|(_, size)| *size > 0) {
+            held[queue as usize].0 += size;
+            held[queue as usize].1 += 1;
+        }
+        let total: u64 = held.iter().map(|(bytes, _)| u64::from(*bytes)).sum();
+        let same = |(queue, held): (usize, &(u32, u32))| {
+            let queue = queue as QueueId;
+            (self.buffer.bytes(queue), self.buffer.packets(queue)) == *held
+        };
+        held.iter().enumerate().all(same)
+            && total == self.buffer.occupancy()
+            && total <= self.buffer.capacity()
+    }
+
+    #[inline]
+    fn arrival(&self, now: Time, port: u32, packet: &Packet) -> Arrival {
+        let class = if packet.flags & flags::CONTROL != 0 {
+            self.ack_class
+        } else if packet.priority == NO_PRIORITY {
+            self.data_class
+        } else {
+            packet.priority.min(self.last_class)
+        };
+        Arrival {
+            now,
+            queue: self.buffer.queue_of(port, class),
+            class,
+            size: packet.size - self.uncounted_bytes,
+            flow: packet.flow,
+            first_rtt: packet.flags & flags::FIRST_RTT != 0,
+        }
+    }
+
+    /// Decides about an arrival, marks it, makes room for it. False if it is lost.
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, id: PacketId, packets: &mut Arena) -> bool {
+        let seen = (self.buffer.bytes(arrival.queue), self.buffer.occupancy());
+        let threshold = match self.decisions {
+            None => None,
+            Some(_) => self.sharing.threshold(arrival, &self.buffer),
+        };
+        let mut mark = false;
+        let mut refusal = None;
+        if self.ack_queue != Some(arrival.class) {
+            let can_mark = packets[id].flags & flags::ECT != 0;
+            match self.aqm.on_arrival(arrival, &self.buffer) {
+                Verdict::Pass => {}
+                Verdict::Mark => mark = can_mark,
+                Verdict::MarkOrDrop if can_mark => mark = true,
+                Verdict::MarkOrDrop | Verdict::Drop => refusal = Some(DropReason::Aqm),
+            }
+        }
+        if refusal.is_none() && self.is_over_limit(arrival) {
+            refusal = Some(DropReason::QueueLimit);
+        }
+        if refusal.is_none() {
+            refusal = self.make_room(arrival, packets).err();
+        }
+        if self.decisions.is_some() {
+            self.note_decision(arrival, packets[id].seq, seen, threshold, mark, refusal);
+        }
+        match refusal {
+            None => {
+                if mark {
+                    packets[id].flags |= flags::CE;
+                    self.marks += 1;
+                }
+                true
+            }
+            Some(reason) => {
+                self.lose(arrival.now, id, arrival.queue, arrival.size, reason);
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn is_over_limit(&self, arrival: &Arrival) -> bool {
+        match self.queue_limit {
+            Amount::Unlimited => false,
+            Amount::Packets(limit) => u64::from(self.buffer.packets(arrival.queue)) >= limit,
+            Amount::Bytes(limit) => {
+                u64::from(self.buffer.bytes(arrival.queue)) + u64::from(arrival.size) > limit
+            }
+        }
+    }
+
+    /// Asks the sharing policy until the packet has its place or is refused.
+    #[inline]
+    fn make_room(&mut self, arrival: &Arrival, packets: &mut Arena) -> Result<(), DropReason> {
+        match self.sharing.admit(arrival, &self.buffer) {
+            Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => Ok(()),
+            Admission::Admit => Err(DropReason::BufferFull),
+            Admission::Drop(reason) => Err(reason),
+            Admission::PushOut(queue) => self.push_out(queue, arrival, packets),
+        }
+    }
+
+    /// Pushes out packets until the arrival fits. If it is refused after all, they come back.
+    #[cold]
+    fn push_out(
+        &mut self,
+        mut victim: QueueId,
+        arrival: &Arrival,
+        packets: &mut Arena,
+    ) -> Result<(), DropReason> {
+        let now = arrival.now;
+        let outcome = loop {
+            let id = self.take_tail(victim, packets);
+            let size = packets[id].size - self.uncounted_bytes;
+            self.subtract(now, victim, size);
+            self.evicted.push((victim, id));
+            match self.sharing.admit(arrival, &self.buffer) {
+                Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => break Ok(()),
+                Admission::Admit => break Err(DropReason::BufferFull),
+                Admission::Drop(reason) => break Err(reason),
+                Admission::PushOut(next) => victim = next,
+            }
+        };
+        while let Some((queue, id)) = self.evicted.pop() {
+            let size = packets[id].size - self.uncounted_bytes;
+            if outcome.is_ok() {
+                self.lose(now, id, queue, size, DropReason::PushedOut);
+            } else {
+                self.append(queue, id, packets);
+                self.add(now, queue, size);
+            }
+        }
+        outcome
+    }
+
+    /// Asks the AQM about a packet on its way out. True if it is lost.
+    #[inline]
+    fn marks_or_drops_departure(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        class: u8,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> bool {
+        if self.ack_queue == Some(class) {
+            return false;
+        }
+        let packet = &mut packets[id];
+        let size = packet.size - self.uncounted_bytes;
+        let departure = Departure { now, queue, size, queued_at: packet.time };
+        let can_mark = packet.flags & flags::ECT != 0;
+        match self.aqm.on_departure(&departure, &self.buffer) {
+            Verdict::Pass => false,
+            Verdict::Mark | Verdict::MarkOrDrop if can_mark => {
+                packet.flags |= flags::CE;
+                self.marks += 1;
+                false
+            }
+            Verdict::Mark => false,
+            Verdict::MarkOrDrop | Verdict::Drop => {
+                self.lose(now, id, queue, size, DropReason::Aqm);
+                true
+            }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, now: Time, queue: QueueId, size: u32) {
+        self.meter.held(now, self.buffer.occupancy());
+        self.buffer.add(queue, size);
+        self.port_packets[self.buffer.port_of(queue) as usize] += 1;
+    }
+
+    #[inline]
+    fn subtract(&mut self, now: Time, queue: QueueId, size: u32) {
+        self.meter.held(now, self.buffer.occupancy());
+        self.buffer.subtract(queue, size);
+        self.port_packets[self.buffer.port_of(queue) as usize] -= 1;
+    }
+
+    /// The bytes of a packet that starts to be sent: given back now or at its end.
+    #[inline]
+    fn release(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
+        match &mut self.in_transmission {
+            None => self.subtract(now, queue, size),
+            Some(in_transmission) => {
+                in_transmission[port as usize] = (queue, size);
+                self.port_packets[port as usize] -= 1;
+            }
+        }
+    }
+
+    #[inline]
+    fn append(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
+        let list = &mut self.lists[queue as usize];
+        let tail = std::mem::replace(&mut list.tail, id);
+        let packet = &mut packets[id];
+        packet.prev = tail;
+        packet.next = NO_PACKET;
+        match tail {
+            NO_PACKET => list.head = id,
+            tail => packets[tail].next = id,
+        }
+    }
+
+    #[inline]
+    fn take_head(&mut self, queue: QueueId, packets: &Arena) -> PacketId {
+        let list = &mut self.lists[queue as usize];
+        let id = list.head;
+        debug_assert_ne!(id, NO_PACKET, "the first packet of an empty queue");
+        list.head = packets[id].next;
+        if list.head == NO_PACKET {
+            list.tail = NO_PACKET;
+        }
+        id
+    }
+
+    fn take_tail(&mut self, queue: QueueId, packets: &mut Arena) -> PacketId {
+        let list = &mut self.lists[queue as usize];
+        let id = list.tail;
+        assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
+        if list.head == id {
+            *list = List { head: NO_PACKET, tail: NO_PACKET };
+        } else {
+            list.tail = packets[id].prev;
+            packets[list.tail].next = NO_PACKET;
+        }
+        id
+    }
+
+    #[cold]
+    fn lose(&mut self, now: Time, id: PacketId, queue: QueueId, size: u32, reason: DropReason) {
+        self.lost.push(Lost { packet: id, queue, reason });
+        self.sharing.on_drop(now, queue, size, &self.buffer);
+    }
+
+    #[cold]
+    fn note_decision(
+        &mut self,
+        arrival: &Arrival,
+        seq: u64,
+        (queue_bytes, occupancy): (u32, u64),
+        threshold: Option<u64>,
+        marked: bool,
+        dropped: Option<DropReason>,
+    ) {
+        let decision = Decision {
+            time: arrival.now,
+            queue: arrival.queue,
+            flow: arrival.flow,
+            seq,
+            size: arrival.size,
+            queue_bytes,
+            threshold,
+            occupancy,
+            marked,
+            dropped,
+        };
+        self.decisions.get_or_insert_default().push(decision);
+    }
+}
+
+#[cfg(test)]
+mod tests;
