@@ -30,6 +30,8 @@ pub mod flags {
     pub const RETRANSMISSION: u16 = 1 << 8;
     /// Belongs to a transport without acks.
     pub const DATAGRAM: u16 = 1 << 9;
+    /// Tells that the sender has cut its window for a mark (RFC 3168).
+    pub const CWR: u16 = 1 << 10;
 }
 
 /// A packet without a priority of its own.

@@ -181,6 +181,11 @@ impl Switch {
         self.decisions = Some(Vec::new());
     }
 
+    /// Keeps no more decisions.
+    pub fn stop_tracing(&mut self) {
+        self.decisions = None;
+    }
+
     /// Takes the decisions kept since the last call.
     pub fn take_decisions(&mut self) -> Vec<Decision> {
         self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
@@ -285,6 +290,11 @@ impl Switch {
                 self.lose(now, id, queue, size, reason);
             }
         }
+    }
+
+    /// The first packet of every queue, for tests.
+    pub fn heads(&self) -> impl Iterator<Item = PacketId> {
+        self.lists.iter().map(|list| list.head)
     }
 
     /// Whether all counters agree with the packets that are there; for tests.

@@ -1,0 +1,111 @@
+//! The least time that a flow could take: alone, in the same network.
+
+use crate::topology::{Link, LinkId, Topology};
+use spillway_engine::Time;
+
+/// A flow's packets on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Packets {
+    /// How many there are.
+    pub count: u64,
+    /// Bytes of all but the last.
+    pub full: u64,
+    /// Bytes of the last.
+    pub last: u64,
+}
+
+impl Packets {
+    /// The packets of `size` bytes of payload, `mss` in each, with so many header bytes.
+    pub fn of(size: u64, mss: u32, header: u32) -> Packets {
+        let (mss, header) = (u64::from(mss), u64::from(header));
+        let count = size.div_ceil(mss);
+        Packets { count, full: mss + header, last: size - (count - 1) * mss + header }
+    }
+}
+
+/// From the first bit sent to the last bit received, when all packets are sent back to back and
+/// each is forwarded when it has arrived whole: exact for a path without other traffic.
+///
+/// Of equal packets the last leaves link i at sum_{j<=i} s/r_j + (n-1) max_{j<=i} s/r_j; the one
+/// packet behind them, which is not larger, waits for its own arrival and for them, link by link.
+pub fn least_time(path: &[Link], packets: Packets) -> Time {
+    let mut propagation = Time::ZERO;
+    let mut sum = Time::ZERO;
+    let mut slowest = Time::ZERO;
+    let mut last = Time::ZERO;
+    for link in path {
+        propagation += link.delay;
+        let full = link.rate.time_of(packets.full);
+        sum += full;
+        slowest = slowest.max(full);
+        let line_free = match packets.count {
+            1 => Time::ZERO,
+            n => sum + slowest * (n - 2),
+        };
+        last = last.max(line_free) + link.rate.time_of(packets.last);
+    }
+    propagation + last
+}
+
+/// The links of a path, as [`least_time`] takes them.
+pub fn links(topology: &Topology, path: &[LinkId]) -> Vec<Link> {
+    path.iter().map(|&link| topology.links[link as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Node;
+    use proptest::prelude::*;
+    use spillway_engine::Rate;
+
+    fn link(gbps: u64, delay_us: u64) -> Link {
+        let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap();
+        let (from, to) = (Node::Host(0), Node::Switch(0));
+        Link { from, to, rate, delay: Time::from_us(delay_us) }
+    }
+
+    #[test]
+    fn one_packet_is_stored_and_forwarded() {
+        // Two hops of 10 Gbps and 3 us, 1500 B: 2 * (1.2 + 3) us.
+        let path = [link(10, 3), link(10, 3)];
+        let packets = Packets::of(1448, 1448, 52);
+        assert_eq!(least_time(&path, packets), Time::from_ns(8_400));
+    }
+
+    #[test]
+    fn the_slowest_link_paces_the_rest() {
+        // 10, then 1 Gbps; 3 full packets of 1500 and one of 100 + 52. First packet through both:
+        // 1.2 + 12 us; two more at 12 us; the last 152 * 8 ns = 1.216 us. Propagation 2 us.
+        let path = [link(10, 1), link(1, 1)];
+        let packets = Packets::of(3 * 1448 + 100, 1448, 52);
+        let expected = Time::from_ns(1_200 + 36_000 + 1_216 + 2_000);
+        assert_eq!(least_time(&path, packets), expected);
+    }
+
+    proptest! {
+        /// Beside a packet-by-packet recursion: a packet leaves a link when it has arrived and its
+        /// predecessor has left.
+        #[test]
+        fn it_is_what_the_recursion_says(
+            rates in prop::collection::vec(1u64..100, 1..6),
+            count in 1u64..30,
+            last in 40u64..1500,
+        ) {
+            let path: Vec<Link> = rates.iter().map(|&gbps| link(gbps, 1)).collect();
+            let packets = Packets { count, full: 1500, last };
+            let mut left = vec![Time::ZERO; path.len()];
+            let mut end = Time::ZERO;
+            for k in 0..count {
+                let bytes = if k + 1 == count { last } else { 1500 };
+                let mut at = Time::ZERO;
+                for (link, left) in path.iter().zip(&mut left) {
+                    *left = at.max(*left) + link.rate.time_of(bytes);
+                    at = *left + link.delay;
+                }
+                end = at;
+            }
+            prop_assert_eq!(least_time(&path, packets), end);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The network around the switches: packets, links, hosts, transports, traffic and scenarios.
+
+pub mod flow;
+mod flows;
+pub mod ideal;
+pub mod nic;
+pub mod record;
+pub mod routing;
+pub mod scenario;
+pub mod simulation;
+pub mod summary;
+pub mod topology;
+pub mod traffic;
+pub mod transport;

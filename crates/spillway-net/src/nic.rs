@@ -1,0 +1,157 @@
+//! A host's network card: strict priorities, and within each FIFO or one queue for every flow.
+
+use spillway_switch::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use std::collections::VecDeque;
+
+/// How packets of equal priority are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicScheduling {
+    /// First come, first served.
+    Fifo,
+    /// Flows take turns, packet by packet.
+    PerFlowRoundRobin,
+}
+
+/// What a card is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct NicSettings {
+    /// How packets of equal priority are ordered.
+    pub scheduling: NicScheduling,
+    /// How many priorities it tells apart.
+    pub queues: u8,
+    /// The queue of acks and other control packets.
+    pub ack_queue: u8,
+    /// The queue of data without a priority.
+    pub data_queue: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    slot: u32,
+    head: PacketId,
+    tail: PacketId,
+}
+
+impl List {
+    fn of(slot: u32, id: PacketId) -> List {
+        List { slot, head: id, tail: id }
+    }
+
+    fn append(&mut self, id: PacketId, packets: &mut Arena) {
+        packets[self.tail].next = id;
+        self.tail = id;
+    }
+
+    /// Takes the first packet; true if it was the last one too.
+    fn take(&mut self, packets: &Arena) -> (PacketId, bool) {
+        let id = self.head;
+        self.head = packets[id].next;
+        (id, self.head == NO_PACKET)
+    }
+}
+
+/// The queues of one host's card.
+#[derive(Debug)]
+pub struct Nic {
+    settings: NicSettings,
+    /// For every priority its lists, whose turn it is first; with FIFO there is at most one.
+    queues: Vec<VecDeque<List>>,
+    packets: u32,
+}
+
+impl Nic {
+    /// An empty card.
+    pub fn new(settings: NicSettings) -> Nic {
+        let queues = vec![VecDeque::new(); settings.queues.into()];
+        Nic { settings, queues, packets: 0 }
+    }
+
+    /// Whether it has anything to send.
+    #[inline]
+    pub fn has_backlog(&self) -> bool {
+        self.packets > 0
+    }
+
+    /// Adds a packet.
+    #[inline]
+    pub fn enqueue(&mut self, id: PacketId, packets: &mut Arena) {
+        self.packets += 1;
+        let packet = &mut packets[id];
+        packet.next = NO_PACKET;
+        let slot = packet.slot;
+        let queue = usize::from(self.queue_of(packet));
+        let lists = &mut self.queues[queue];
+        let mine = match self.settings.scheduling {
+            NicScheduling::Fifo => lists.front_mut(),
+            NicScheduling::PerFlowRoundRobin => lists.iter_mut().find(|list| list.slot == slot),
+        };
+        match mine {
+            Some(list) => list.append(id, packets),
+            None => lists.push_back(List::of(slot, id)),
+        }
+    }
+
+    /// Takes out the packet that is sent next. There must be one.
+    #[inline]
+    pub fn dequeue(&mut self, packets: &Arena) -> PacketId {
+        self.packets -= 1;
+        let lists = self.queues.iter_mut().find(|lists| !lists.is_empty());
+        let lists = lists.expect("a backlog is in some queue");
+        let first = lists.front_mut().expect("the queue is not empty");
+        let (id, emptied) = first.take(packets);
+        if emptied {
+            lists.pop_front();
+        } else if self.settings.scheduling == NicScheduling::PerFlowRoundRobin {
+            lists.rotate_left(1);
+        }
+        id
+    }
+
+    /// The first packet of every list, for tests.
+    pub fn heads(&self) -> impl Iterator<Item = PacketId> {
+        self.queues.iter().flatten().map(|list| list.head)
+    }
+
+    fn queue_of(&self, packet: &Packet) -> u8 {
+        let last = self.settings.queues - 1;
+        if packet.flags & flags::CONTROL != 0 {
+            self.settings.ack_queue
+        } else if packet.priority == NO_PRIORITY {
+            self.settings.data_queue
+        } else {
+            packet.priority.min(last)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order in which packets leave, given as (slot, priority), by their places.
+    fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
+        let settings = NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2 };
+        let (mut nic, mut packets) = (Nic::new(settings), Arena::new());
+        for (seq, &(slot, priority)) in (0..).zip(given) {
+            let id = packets.insert(Packet { slot, priority, seq, ..Packet::default() });
+            nic.enqueue(id, &mut packets);
+        }
+        let mut order = Vec::new();
+        while nic.has_backlog() {
+            order.push(packets[nic.dequeue(&packets)].seq);
+        }
+        order
+    }
+
+    #[test]
+    fn priorities_are_strict_and_equals_keep_their_order() {
+        let given = [(1, 1), (2, NO_PRIORITY), (1, 0), (3, 1), (2, 9)];
+        assert_eq!(order(NicScheduling::Fifo, &given), [2, 0, 3, 1, 4]);
+    }
+
+    #[test]
+    fn flows_take_turns() {
+        let given = [(1, 1), (1, 1), (1, 1), (2, 1), (3, 1), (2, 1)];
+        assert_eq!(order(NicScheduling::PerFlowRoundRobin, &given), [0, 3, 4, 1, 5, 2]);
+    }
+}

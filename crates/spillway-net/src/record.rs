@@ -1,0 +1,213 @@
+//! What a run leaves behind, as columns.
+//!
+//! Tables fill up while a run goes on and may be emptied at any time, so that long runs stream
+//! out; what the summary needs of every flow is kept apart, a few bytes each.
+
+use spillway_engine::Time;
+
+macro_rules! table {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: Vec<$type>,)+
+        }
+
+        impl $name {
+            /// Rows in it.
+            pub fn len(&self) -> usize {
+                [$(self.$field.len()),+][0]
+            }
+
+            /// Whether it has no rows.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+        }
+    };
+}
+
+table! {
+    /// A row for every flow: when it is complete, or at the end of the run.
+    FlowTable {
+        /// Its number: flows are numbered by start, sender, receiver, size, class, priority, path.
+        flow_id: u32,
+        /// The sending host.
+        src: u32,
+        /// The receiving host.
+        dst: u32,
+        /// Payload to be sent; 0 for an endless flow.
+        size_bytes: u64,
+        /// The place of its class among the run's classes.
+        class: u16,
+        /// Its priority, -1 if it has none.
+        priority: i16,
+        /// When it started.
+        start_ps: u64,
+        /// How long it took; [`FlowTable::UNFINISHED`] if it is not complete.
+        fct_ps: u64,
+        /// The least time that it could take.
+        ideal_ps: u64,
+        /// Payload that arrived, each byte counted once.
+        delivered_bytes: u64,
+        /// Packets sent again.
+        retransmitted_packets: u32,
+        /// Retransmission timeouts.
+        timeouts: u32,
+        /// Its query, -1 if it has none.
+        query_id: i64,
+    }
+}
+
+impl FlowTable {
+    /// The completion time of a flow that is not complete.
+    pub const UNFINISHED: u64 = u64::MAX;
+}
+
+table! {
+    /// What queues held, at regular times: a row for every queue that was not empty, and for every
+    /// switch one (port and queue -1) with all that it held.
+    QueueTable {
+        /// When.
+        time_ps: u64,
+        /// The switch's number.
+        switch: u32,
+        /// The port, or -1.
+        port: i32,
+        /// The queue of the port, or -1.
+        queue: i32,
+        /// Bytes held.
+        bytes: u64,
+        /// Packets held.
+        packets: u32,
+    }
+}
+
+table! {
+    /// A row for every packet that was lost.
+    DropTable {
+        /// When.
+        time_ps: u64,
+        /// The switch's number; -1 at a host.
+        switch: i32,
+        /// The port (at a host 0).
+        port: i32,
+        /// The queue of the port; -1 on a link.
+        queue: i32,
+        /// Why: a place in `DropReason::ALL`.
+        reason: u8,
+        /// Its flow.
+        flow_id: u32,
+        /// Its first byte; of an ack, the first byte missing.
+        seq: u64,
+        /// Bytes on the wire.
+        size_bytes: u32,
+        /// Bytes in its queue.
+        queue_bytes: u64,
+        /// Bytes in the switch's buffer.
+        occupancy_bytes: u64,
+    }
+}
+
+table! {
+    /// Decisions about arrivals, in order of time.
+    DecisionTable {
+        /// When.
+        time_ps: u64,
+        /// The switch's number.
+        switch: u32,
+        /// The port.
+        port: u32,
+        /// The queue of the port.
+        queue: u32,
+        /// The packet's flow.
+        flow_id: u32,
+        /// Its first byte; of an ack, the first byte missing.
+        seq: u64,
+        /// Bytes that it takes.
+        size_bytes: u32,
+        /// Bytes in its queue before it.
+        queue_bytes: u64,
+        /// The policy's limit for the queue; [`DecisionTable::NO_LIMIT`] if it has none.
+        threshold_bytes: u64,
+        /// Bytes in the buffer before it.
+        occupancy_bytes: u64,
+        /// 0 admitted, 1 admitted and marked, 2 and up lost: a place in `DropReason::ALL` plus 2.
+        verdict: u8,
+    }
+}
+
+impl DecisionTable {
+    /// The limit where a policy has none.
+    pub const NO_LIMIT: u64 = u64::MAX;
+}
+
+table! {
+    /// Windows of chosen flows, at regular times while they last.
+    WindowTable {
+        /// When.
+        time_ps: u64,
+        /// The flow.
+        flow_id: u32,
+        /// The congestion window.
+        cwnd_bytes: u64,
+        /// Bytes in flight.
+        in_flight_bytes: u64,
+        /// Payload that has arrived, each byte counted once.
+        delivered_bytes: u64,
+        /// The smoothed round trip.
+        srtt_ps: u64,
+    }
+}
+
+table! {
+    /// How busy links were, in every interval in which they were not idle.
+    LinkTable {
+        /// The end of the interval.
+        time_ps: u64,
+        /// The link's number: hosts' first, then by switch and port.
+        link: u32,
+        /// The share of the interval in which it was sending.
+        utilisation: f64,
+    }
+}
+
+/// What the summary needs of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// When it started.
+    pub start: Time,
+    /// How long it took, or has taken so far.
+    pub fct: Time,
+    /// The least time that it could take.
+    pub ideal: Time,
+    /// Payload.
+    pub size: u64,
+    /// Its query, or `u32::MAX`.
+    pub query: u32,
+    /// Its class.
+    pub class: u16,
+    /// Whether it is complete.
+    pub complete: bool,
+    /// Whether it saw a timeout.
+    pub timed_out: bool,
+}
+
+/// All that is recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// Flows.
+    pub flows: FlowTable,
+    /// Queue samples.
+    pub queues: QueueTable,
+    /// Lost packets.
+    pub drops: DropTable,
+    /// Decisions about arrivals.
+    pub decisions: DecisionTable,
+    /// Windows of chosen flows.
+    pub windows: WindowTable,
+    /// Link utilisation.
+    pub links: LinkTable,
+    /// What the summary needs of every measured flow.
+    pub outcomes: Vec<Outcome>,
+}

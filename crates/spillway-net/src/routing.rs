@@ -1,0 +1,335 @@
+//! Which ways lead to a host: at every switch the ports with the fewest hops to go.
+//!
+//! Routes are kept by rack, not by host, and equal sets of ports are kept once, so a table for
+//! thousands of hosts takes a few megabytes. Looking one up is three loads, the host's, the
+//! route's and the port's, and the same for hosts near and far. After a failure the table is made
+//! anew.
+
+mod choice;
+
+pub use choice::{PathChoice, ecmp};
+
+use crate::topology::{Fabric, LinkId, Node, Search, Topology};
+use std::collections::BTreeMap;
+
+/// For every switch and host the ports on shortest paths.
+#[derive(Clone, Debug)]
+pub struct Routing {
+    hosts: Vec<Attachment>,
+    /// Row by row the switches, in every row the racks, and behind them one that nobody reaches:
+    /// that of the hosts whose own cable is down.
+    routes: Vec<Route>,
+    columns: usize,
+    /// The ports that the routes point to.
+    pool: Vec<u32>,
+}
+
+/// Where a host is.
+#[derive(Clone, Copy, Debug)]
+struct Attachment {
+    /// The place of its rack among the racks.
+    rack: u32,
+    /// Its place among the hosts of its rack.
+    place: u32,
+}
+
+/// A slice of the pool. At the rack itself it starts `place` further for every host: each has a
+/// port of its own.
+#[derive(Clone, Copy, Debug, Default)]
+struct Route {
+    start: u32,
+    /// The length, and in the top bit whether this is the rack itself.
+    length: u32,
+}
+
+impl Route {
+    const LOCAL: u32 = 1 << 31;
+}
+
+impl Routing {
+    /// Routes over the links that are up; `up` has one entry for every link, so the two
+    /// directions of a cable may differ.
+    pub fn new(topology: &Topology, up: &[bool]) -> Routing {
+        assert_eq!(up.len(), topology.links.len(), "one entry for every link");
+        let racks = topology.racks();
+        let columns = racks.len() + 1;
+        let mut routing = Routing {
+            hosts: vec![Attachment { rack: racks.len() as u32, place: 0 }; topology.nics.len()],
+            routes: vec![Route::default(); topology.switches.len() * columns],
+            columns,
+            pool: Vec::new(),
+        };
+        let fabric = Fabric::new(topology, |link| up[link as usize]);
+        let mut shared = BTreeMap::new();
+        let mut found = Search::default();
+        let mut ports = Vec::new();
+        for (column, &rack) in racks.iter().enumerate() {
+            *routing.route(rack, column) = routing.attach(topology, up, rack, column);
+            fabric.search(rack, &mut found);
+            for &switch in &found.order[1..] {
+                ports.clear();
+                ports.extend(fabric.nearer(switch, &found).map(|step| step.port));
+                *routing.route(switch, column) = routing.share(&mut shared, &ports);
+            }
+        }
+        routing
+    }
+
+    /// The ports of `switch`, by their place among its ports, that lie on a shortest path to a
+    /// host; none where it cannot be reached.
+    ///
+    /// A host whose own cable is down is reached from nowhere.
+    #[inline]
+    pub fn next_hops(&self, switch: u32, dst_host: u32) -> &[u32] {
+        let Attachment { rack, place } = self.hosts[dst_host as usize];
+        let Route { start, length } = self.routes[switch as usize * self.columns + rack as usize];
+        let start = (start + place * (length >> 31)) as usize;
+        &self.pool[start..start + (length & !Route::LOCAL) as usize]
+    }
+
+    fn route(&mut self, switch: u32, column: usize) -> &mut Route {
+        &mut self.routes[switch as usize * self.columns + column]
+    }
+
+    /// Gives the reachable hosts of a rack their places, and the pool their ports.
+    fn attach(&mut self, topology: &Topology, up: &[bool], rack: u32, column: usize) -> Route {
+        let start = self.pool.len() as u32;
+        for (port, &link) in topology.switches[rack as usize].ports.iter().enumerate() {
+            if let (Node::Host(host), true) = (topology.links[link as usize].to, up[link as usize])
+            {
+                let place = self.pool.len() as u32 - start;
+                self.hosts[host as usize] = Attachment { rack: column as u32, place };
+                self.pool.push(port as u32);
+            }
+        }
+        Route { start, length: 1 | Route::LOCAL }
+    }
+
+    /// The route over these ports, whose place in the pool all that are equal share.
+    fn share(&mut self, shared: &mut BTreeMap<Vec<u32>, u32>, ports: &[u32]) -> Route {
+        let length = ports.len() as u32;
+        if let Some(&start) = shared.get(ports) {
+            return Route { start, length };
+        }
+        let start = self.pool.len() as u32;
+        self.pool.extend(ports);
+        shared.insert(ports.to_vec(), start);
+        Route { start, length }
+    }
+}
+
+/// The links that a packet takes from one host to another, where `choose` says for a switch and
+/// its next hops which of them. `None` if it does not arrive.
+///
+/// The sender's own cable is taken to be up.
+pub fn path_links(
+    topology: &Topology,
+    routing: &Routing,
+    src: u32,
+    dst: u32,
+    mut choose: impl FnMut(u32, &[u32]) -> usize,
+) -> Option<Vec<LinkId>> {
+    let mut links = vec![topology.nics[src as usize]];
+    // No shortest path passes a switch twice.
+    for _ in 0..topology.switches.len() {
+        let Node::Switch(switch) = topology.links[links[links.len() - 1] as usize].to else {
+            break;
+        };
+        let hops = routing.next_hops(switch, dst);
+        if hops.is_empty() {
+            return None;
+        }
+        let port = hops[choose(switch, hops)];
+        links.push(topology.switches[switch as usize].ports[port as usize]);
+    }
+    let end = topology.links[links[links.len() - 1] as usize].to;
+    (end == Node::Host(dst)).then_some(links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology;
+    use proptest::prelude::*;
+    use spillway_engine::{Rate, Stream, Time};
+    use spillway_settings::Section;
+    use std::path::Path;
+
+    fn network(text: &str) -> Topology {
+        let mut section = Section::new("topology", text.parse().unwrap());
+        topology::read(&mut section, Path::new("")).unwrap()
+    }
+
+    fn all_up(topology: &Topology) -> Routing {
+        Routing::new(topology, &vec![true; topology.links.len()])
+    }
+
+    #[test]
+    fn next_hops_in_a_leaf_spine_with_parallel_links() {
+        // Leaves 0..3 with hosts at ports 0, 1 and uplinks at 2, 3 (spine 3) and 4, 5 (spine 4).
+        let text = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n\
+                    links_per_pair = 2";
+        let routing = all_up(&network(text));
+        assert_eq!(routing.next_hops(1, 2), [0]);
+        assert_eq!(routing.next_hops(1, 3), [1]);
+        assert_eq!(routing.next_hops(1, 0), [2, 3, 4, 5]);
+        assert_eq!(routing.next_hops(0, 5), [2, 3, 4, 5]);
+        // A spine's ports are two for every leaf; host 3 is on leaf 1.
+        assert_eq!(routing.next_hops(3, 3), [2, 3]);
+        assert_eq!(routing.next_hops(4, 5), [4, 5]);
+    }
+
+    #[test]
+    fn next_hops_in_a_fat_tree_of_four_port_switches() {
+        // Edge 0..8, aggregation 8..16, core 16..20; pod 1 has edges 2, 3, aggregations 10, 11.
+        let tree = network("kind = \"fat-tree\"\nk = 4");
+        let routing = all_up(&tree);
+        assert_eq!(routing.next_hops(3, 7), [1]);
+        assert_eq!(routing.next_hops(3, 4), [2, 3]);
+        assert_eq!(routing.next_hops(3, 0), [2, 3]);
+        // Down to edge 2 or 3 within the pod, else up to either core.
+        assert_eq!(routing.next_hops(11, 4), [0]);
+        assert_eq!(routing.next_hops(11, 6), [1]);
+        assert_eq!(routing.next_hops(11, 15), [2, 3]);
+        // A core's port p leads to pod p, which has four hosts.
+        assert_eq!(routing.next_hops(17, 15), [3]);
+
+        let hops = |src, dst| path_links(&tree, &routing, src, dst, |_, _| 0).unwrap().len();
+        assert_eq!((hops(0, 1), hops(0, 2), hops(0, 15)), (2, 4, 6));
+    }
+
+    #[test]
+    fn the_links_of_a_path_are_those_chosen() {
+        let tree = network("kind = \"fat-tree\"\nk = 4");
+        let routing = all_up(&tree);
+        let links = path_links(&tree, &routing, 0, 15, |_, hops| hops.len() - 1).unwrap();
+        // The last of all choices: edge 0, aggregation 9, core 19, pod 3's aggregation 15, edge 7.
+        let to: Vec<Node> = links.iter().map(|&link| tree.links[link as usize].to).collect();
+        let switches = [0, 9, 19, 15, 7].map(Node::Switch);
+        assert_eq!((&to[..5], to[5]), (&switches[..], Node::Host(15)));
+        assert!(
+            links.windows(2).all(|pair| {
+                tree.links[pair[0] as usize].to == tree.links[pair[1] as usize].from
+            })
+        );
+    }
+
+    #[test]
+    fn a_link_that_is_down_is_avoided_in_its_direction_alone() {
+        // Two leaves (hosts 0 and 1), two spines: leaf 0 has port 1 to spine 2, port 2 to spine 3.
+        let pair = network("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1");
+        let mut up = vec![true; pair.links.len()];
+        let link = pair.switches[0].ports[1];
+        up[link as usize] = false;
+        let routing = Routing::new(&pair, &up);
+        assert_eq!(routing.next_hops(0, 1), [2]);
+        assert_eq!(routing.next_hops(1, 0), [1, 2]);
+        // Spine 2 still sends down to leaf 0, and over it nobody comes.
+        assert_eq!(routing.next_hops(2, 0), [0]);
+
+        // Down from spine 2 to leaf 1 as well: the way from spine 2 is over leaf 0 and spine 3,
+        // but leaf 0's link up to spine 2 alone is down.
+        up[pair.switches[2].ports[1] as usize] = false;
+        let routing = Routing::new(&pair, &up);
+        assert_eq!(routing.next_hops(2, 1), [0]);
+        assert_eq!(routing.next_hops(0, 1), [2]);
+    }
+
+    #[test]
+    fn a_host_whose_cable_is_down_is_reached_from_nowhere() {
+        let star = network("kind = \"star\"\nhosts = 3");
+        let mut up = vec![true; star.links.len()];
+        up[star.nics[1] as usize ^ 1] = false;
+        let routing = Routing::new(&star, &up);
+        assert_eq!(routing.next_hops(0, 0), [0]);
+        assert_eq!(routing.next_hops(0, 1), [0; 0]);
+        assert_eq!(routing.next_hops(0, 2), [2]);
+        assert_eq!(path_links(&star, &routing, 0, 1, |_, _| 0), None);
+    }
+
+    #[test]
+    fn eight_thousand_hosts_take_less_than_three_megabytes() {
+        let text = "kind = \"leaf-spine\"\nleaves = 512\nspines = 128\nhosts_per_leaf = 16";
+        let routing = all_up(&network(text));
+        // 640 switches x 513 columns x 8 B, 8,192 hosts x 8 B, and the pool: 8,192 local ports,
+        // one set of 128 uplinks, 512 single ports of spines.
+        assert_eq!(routing.routes.len(), 640 * 513);
+        assert_eq!(routing.pool.len(), 8_192 + 128 + 512);
+        let bytes = 8 * (routing.routes.len() + routing.hosts.len()) + 4 * routing.pool.len();
+        assert!(bytes < 3_000_000, "{bytes}");
+        assert_eq!(size_of::<Route>() + size_of::<Attachment>(), 16);
+    }
+
+    /// Switches joined at random, hosts on them, and links of which some are down.
+    fn random_network(seed: u64) -> (Topology, Vec<bool>) {
+        let mut stream = Stream::new(seed, "network", 0);
+        let mut below = |n: u64| stream.below(n);
+        let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
+        let mut topology = Topology::default();
+        let switches = 1 + below(8);
+        (0..switches).for_each(|_| _ = topology.add_switch("leaf"));
+        // Cables before hosts and after, so that ports come in any order.
+        for _ in 0..2 {
+            for _ in 0..below(2 * switches) {
+                let (a, b) = (below(switches) as u32, below(switches) as u32);
+                if a != b {
+                    topology.add_cable(a, b, rate, Time::ZERO);
+                }
+            }
+            for _ in 0..1 + below(4) {
+                topology.add_host(below(switches) as u32, rate, Time::ZERO);
+            }
+        }
+        let down = below(3);
+        let mut up: Vec<bool> = (0..topology.links.len()).map(|_| below(10) >= down).collect();
+        topology.nics.iter().for_each(|&nic| up[nic as usize] = true);
+        (topology, up)
+    }
+
+    /// Hops from every node to a host, by going over all links again and again.
+    fn naive_distances(topology: &Topology, up: &[bool], dst: u32) -> BTreeMap<Node, usize> {
+        let mut distance = BTreeMap::from([(Node::Host(dst), 0)]);
+        loop {
+            let before = distance.clone();
+            for (link, &up) in topology.links.iter().zip(up) {
+                if let (true, Some(&hops)) = (up, before.get(&link.to)) {
+                    let known = distance.entry(link.from).or_insert(usize::MAX);
+                    *known = (*known).min(hops + 1);
+                }
+            }
+            if distance == before {
+                return distance;
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn routes_are_all_the_shortest_paths_and_no_others(seed: u64) {
+            let (topology, up) = random_network(seed);
+            let routing = Routing::new(&topology, &up);
+            let mut choices = Stream::new(seed, "choices", 0);
+            for dst in 0..topology.hosts() {
+                let distance = naive_distances(&topology, &up, dst);
+                for (switch, spec) in topology.switches.iter().enumerate() {
+                    let here = distance.get(&Node::Switch(switch as u32));
+                    let is_nearer = |&port: &u32| {
+                        let link = spec.ports[port as usize] as usize;
+                        let there = distance.get(&topology.links[link].to);
+                        up[link] && there.is_some_and(|there| Some(there + 1) == here.copied())
+                    };
+                    let expected: Vec<u32> =
+                        (0..spec.ports.len() as u32).filter(is_nearer).collect();
+                    prop_assert_eq!(routing.next_hops(switch as u32, dst), expected);
+                }
+                for src in (0..topology.hosts()).filter(|&src| src != dst) {
+                    let path = path_links(&topology, &routing, src, dst, |_, hops| {
+                        choices.below(hops.len() as u64) as usize
+                    });
+                    let expected = distance.get(&Node::Host(src));
+                    prop_assert_eq!(path.map(|links| links.len()), expected.copied());
+                }
+            }
+        }
+    }
+}

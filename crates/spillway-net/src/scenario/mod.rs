@@ -1,0 +1,356 @@
+//! A scenario: the one description of a run, validated, with every default filled in.
+
+mod events;
+mod recording;
+mod switches;
+
+pub use events::{LinkChange, LinkEvent};
+pub use recording::{DecisionFilter, Recording};
+pub use switches::{SwitchSettings, TierSettings};
+
+use crate::nic::{NicScheduling, NicSettings};
+use crate::topology::{self, Topology, base_rtt};
+use crate::traffic::{Context, FlowColumns, Traffic};
+use crate::transport::Transport;
+use spillway_engine::Time;
+use spillway_settings::{Section, SettingsError, Table, Value};
+use std::path::Path;
+
+type Result<T> = std::result::Result<T, SettingsError>;
+
+/// How packets choose among equal next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spreading {
+    /// All packets of a flow take one way, by its hash.
+    FlowHash,
+    /// Every packet goes its own way, at random.
+    Spray,
+}
+
+/// How switches choose among equal next hops.
+#[derive(Clone, Copy, Debug)]
+pub struct RoutingSettings {
+    /// What is spread.
+    pub spreading: Spreading,
+    /// The seed of the hash.
+    pub hash_seed: u64,
+    /// Whether every switch has a seed of its own.
+    pub seed_per_switch: bool,
+}
+
+/// What a flow's slowdown is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowdownBase {
+    /// The exact least time of the same flow alone in the same network.
+    Ideal,
+    /// RTT + size / rate, as published figures have it: propagation both ways and the bytes of
+    /// payload at the rate of the sender's line.
+    Published,
+}
+
+/// A validated scenario.
+#[derive(Debug)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// Measurements start here.
+    pub warmup: Time,
+    /// Flows start before this; measurements of the network end here.
+    pub duration: Time,
+    /// The run ends here at the latest.
+    pub stop: Time,
+    /// The network.
+    pub topology: Topology,
+    /// The round trip of the empty network.
+    pub base_rtt: Time,
+    /// How next hops are chosen.
+    pub routing: RoutingSettings,
+    /// The switches' settings, by tier.
+    pub tiers: Vec<TierSettings>,
+    /// Every host's card.
+    pub nic: NicSettings,
+    /// The transports in use.
+    pub transports: Vec<Transport>,
+    /// For every class of flows its transport, by place.
+    pub class_transport: Vec<u16>,
+    /// For every class whether it is incast.
+    pub class_is_incast: Vec<bool>,
+    /// For every class when its endless flows stop.
+    pub class_stop: Vec<Time>,
+    /// What is sent.
+    pub traffic: Traffic,
+    /// Links that fail and recover.
+    pub events: Vec<LinkEvent>,
+    /// What is recorded.
+    pub recording: Recording,
+    /// What slowdowns are relative to.
+    pub slowdown_base: SlowdownBase,
+    /// The scenario with every value written out: reading it gives this scenario again.
+    pub resolved: Table,
+    /// What deserves a second look.
+    pub warnings: Vec<String>,
+}
+
+impl Scenario {
+    /// Reads a scenario from TOML. Files that it names are relative to `folder`; `columns` gives
+    /// the flows of files that somebody else has read.
+    pub fn read(
+        given: Table,
+        folder: &Path,
+        columns: &dyn Fn(&str) -> Option<FlowColumns>,
+    ) -> Result<Scenario> {
+        let mut root = Section::new("", given);
+        let name = root.text("name", "unnamed", "a name", "name of the run")?;
+        let seed = root.integer("seed", 1, 0..=i64::MAX as u64, "seed of all that is random")?;
+        let warmup = root.time("warmup", "0us", "when measurements start")?;
+        let duration = root.time("duration", "", "flows start within it")?;
+        let default_stop = duration.saturating_add(Time::from_ms(10_000)).to_string();
+        let stop = root.time("stop", &default_stop, "when the run ends at the latest")?;
+        check_times(&root, warmup, duration, stop)?;
+        let slowdown_base = root.choice(
+            "slowdown_base",
+            &[("ideal", SlowdownBase::Ideal), ("published", SlowdownBase::Published)],
+            "what slowdowns are relative to: the exact least time, or RTT + size/rate",
+        )?;
+
+        let mut section = root.section("topology")?;
+        let network = topology::read(&mut section, folder)?;
+        let mut transport_section = root.section("transport")?;
+        let transport_given = transport_section.rest();
+        let mut transport_section = Section::new("transport", transport_given.clone());
+        let transport = Transport::read(&mut transport_section)?;
+        let transport_keys = transport_section.valid_names();
+        let transport_table = transport_section.finish()?;
+        let default_rtt = base_rtt(&network, transport.full_packet().into()).to_string();
+        let meaning = "round trip of the empty network: bandwidth-delay products and intervals \
+                       hang on it";
+        let base_rtt = section.time("base_rtt", &default_rtt, meaning)?;
+        root.put("topology", section.finish()?);
+
+        let mut section = root.section("routing")?;
+        let routing = read_routing(&mut section)?;
+        root.put("routing", section.finish()?);
+
+        let place = switches::Place { topology: &network, seed, base_rtt, transport: &transport };
+        let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
+        root.put("switch", switch_table);
+        let mut section = root.section("nic")?;
+        let nic = read_nic(&mut section, &tiers[0].settings)?;
+        root.put("nic", section.finish()?);
+        root.put("transport", transport_table);
+
+        let leaf_buffer = |leaf: u32| tiers[0].capacity_of(&network, leaf);
+        let context = Context {
+            topology: &network,
+            seed,
+            duration,
+            stop,
+            leaf_buffer_bytes: &leaf_buffer,
+            folder,
+            columns,
+        };
+        let mut sections = root.sections("traffic")?;
+        let traffic = Traffic::read(&mut sections, &context)?;
+        let own = Overrides { given: &transport_given, keys: &transport_keys, default: &transport };
+        let class_count = traffic.classes.len();
+        let (mut transports, mut tables) = (vec![transport.clone()], Vec::new());
+        let mut class_transport = vec![0; class_count];
+        let mut class_is_incast = vec![false; class_count];
+        let mut class_stop = vec![stop; class_count];
+        for (section, source) in sections.into_iter().zip(&traffic.sources) {
+            let (own_transport, table) = own.read(section)?;
+            tables.push(Value::Table(table));
+            let place = match own_transport {
+                None => 0,
+                Some(transport) => {
+                    transports.push(transport);
+                    transports.len() as u16 - 1
+                }
+            };
+            for class in source.class_numbers() {
+                class_transport[usize::from(class)] = place;
+                class_is_incast[usize::from(class)] = source.kind() == "incast";
+                class_stop[usize::from(class)] = source.sends_until().unwrap_or(stop);
+            }
+        }
+        root.put("traffic", Value::Array(tables));
+        check_sizes(&tiers, &transports)?;
+
+        let (mut events, mut tables) = (Vec::new(), Vec::new());
+        for mut section in root.sections("event")? {
+            events.push(LinkEvent::read(&mut section, &network)?);
+            tables.push(Value::Table(section.finish()?));
+        }
+        if !tables.is_empty() {
+            root.put("event", Value::Array(tables));
+        }
+        let mut section = root.section("record")?;
+        let recording = Recording::read(&mut section)?;
+        root.put("record", section.finish()?);
+        let warnings = warnings(&network, &tiers, &traffic);
+        Ok(Scenario {
+            name,
+            seed,
+            warmup,
+            duration,
+            stop,
+            topology: network,
+            base_rtt,
+            routing,
+            tiers,
+            nic,
+            transports,
+            class_transport,
+            class_is_incast,
+            class_stop,
+            traffic,
+            events,
+            recording,
+            slowdown_base,
+            resolved: root.finish()?,
+            warnings,
+        })
+    }
+
+    /// The tier of a switch, by its place in `tiers`.
+    pub fn tier_of(&self, switch: u32) -> usize {
+        let tier = self.topology.switches[switch as usize].tier;
+        self.tiers.iter().position(|t| t.tier == tier).unwrap_or(0)
+    }
+
+    /// A switch's name: its tier and its place in it.
+    pub fn switch_name(&self, switch: u32) -> String {
+        self.topology.switch_name(switch)
+    }
+}
+
+fn check_times(root: &Section, warmup: Time, duration: Time, stop: Time) -> Result<()> {
+    if duration == Time::ZERO {
+        return Err(root.error("duration", "must be above 0"));
+    }
+    if warmup >= duration {
+        return Err(root.error("warmup", format!("{warmup} is not before duration = {duration}")));
+    }
+    if stop < duration {
+        return Err(root.error("stop", format!("{stop} is before duration = {duration}")));
+    }
+    // Half the range of times, so that a deadline on top of the last moment cannot overflow.
+    if stop.ps() > u64::MAX / 4 {
+        return Err(root.error("stop", format!("{stop} is more than 53 days")));
+    }
+    Ok(())
+}
+
+fn check_sizes(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
+    let smallest = transports.iter().map(|t| t.ack_size.min(t.header + 1)).min().unwrap_or(0);
+    for tier in tiers {
+        if tier.settings.uncounted_bytes >= smallest {
+            let problem = format!("must be less than the smallest packet, {smallest}B");
+            return Err(SettingsError::new("switch.uncounted_bytes", problem));
+        }
+    }
+    Ok(())
+}
+
+fn read_routing(section: &mut Section) -> Result<RoutingSettings> {
+    Ok(RoutingSettings {
+        spreading: section.choice(
+            "kind",
+            &[("ecmp", Spreading::FlowHash), ("spray", Spreading::Spray)],
+            "among equal next hops: one for all packets of a flow, or any for each packet",
+        )?,
+        hash_seed: section.integer("hash_seed", 1, 0..=i64::MAX as u64, "seed of the flow hash")?,
+        seed_per_switch: section.choice(
+            "hash_seeds",
+            &[("per-switch", true), ("same", false)],
+            "whether switches hash alike",
+        )?,
+    })
+}
+
+fn read_nic(section: &mut Section, leaf: &SwitchSettings) -> Result<NicSettings> {
+    let scheduling = section.choice(
+        "scheduling",
+        &[("fifo", NicScheduling::Fifo), ("per-flow-rr", NicScheduling::PerFlowRoundRobin)],
+        "the order of packets of equal priority",
+    )?;
+    let meaning = "priorities that it tells apart, the lowest number first";
+    let queues = section.integer("queues", u64::from(leaf.queues_per_port), 1..=64, meaning)? as u8;
+    let last = u64::from(queues - 1);
+    let default = last.min(leaf.ack_queue.into());
+    let ack_queue = section.integer("ack_queue", default, 0..=last, "queue of acks and control")?;
+    let default = last.min(leaf.data_queue.into());
+    let meaning = "queue of data without a priority";
+    let data_queue = section.integer("data_queue", default, 0..=last, meaning)?;
+    let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
+    Ok(NicSettings { scheduling, queues, ack_queue, data_queue })
+}
+
+/// A traffic section's own version of `[transport]`.
+struct Overrides<'a> {
+    given: &'a Table,
+    keys: &'a [String],
+    default: &'a Transport,
+}
+
+impl Overrides<'_> {
+    /// Reads what traffic has left of its section. `None` if there is nothing.
+    fn read(&self, mut section: Section) -> Result<(Option<Transport>, Table)> {
+        let mut rest = section.rest();
+        let path = section.path().to_string();
+        let mut names = section.valid_names();
+        let mut resolved = section.finish()?;
+        if rest.is_empty() {
+            return Ok((None, resolved));
+        }
+        let own_kind = rest.remove("transport");
+        let mut merged = self.given.clone();
+        if let Some(kind) = own_kind {
+            match &kind {
+                Value::String(text) if *text != self.default.kind => {
+                    // Another kind has other keys: only those that both have carry over.
+                    let keys: Vec<_> = Transport::keys_of(text, &path)?;
+                    merged.retain(|key, _| keys.iter().any(|&known| known == key));
+                }
+                _ => {}
+            }
+            merged.insert("kind".into(), kind);
+        }
+        merged.extend(rest);
+        let mut section = Section::new(path, merged);
+        names.extend(self.keys.iter().cloned());
+        names.push("transport".into());
+        let transport = Transport::read(&mut section)?;
+        section.also(names);
+        for (key, value) in section.finish()? {
+            let key = if key == "kind" { "transport".into() } else { key };
+            resolved.insert(key, value);
+        }
+        Ok((Some(transport), resolved))
+    }
+}
+
+fn warnings(topology: &Topology, tiers: &[TierSettings], traffic: &Traffic) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if traffic.sources.is_empty() {
+        warnings.push("there is no [[traffic]]: nothing is sent".into());
+    }
+    let mut rounded: Vec<String> = topology
+        .links
+        .iter()
+        .filter(|link| !link.rate.is_exact())
+        .map(|link| {
+            let ps = link.rate.ps_per_byte();
+            format!("{} is not a whole number of ps per byte: {ps} ps are used", link.rate)
+        })
+        .collect();
+    rounded.sort();
+    rounded.dedup();
+    warnings.extend(rounded);
+    for tier in tiers {
+        warnings.extend(tier.warnings.iter().cloned());
+    }
+    warnings
+}

@@ -1,0 +1,108 @@
+//! `[record]`: what is recorded beside the flows.
+
+use super::Result;
+use spillway_engine::Time;
+use spillway_settings::{Section, Value};
+
+/// Which decisions are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecisionFilter {
+    /// How many, from the first; 0 for none.
+    pub first: u64,
+    /// Only those about packets of this flow.
+    pub flow: Option<u32>,
+    /// Only those of this switch.
+    pub switch: Option<u32>,
+    /// Only those of this port.
+    pub port: Option<u32>,
+    /// Only those of this queue of the port.
+    pub queue: Option<u32>,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The time between samples of queues.
+    pub queue_interval: Option<Time>,
+    /// Whether every lost packet has a row.
+    pub drops: bool,
+    /// Which decisions are kept.
+    pub decisions: DecisionFilter,
+    /// Flows whose windows are sampled.
+    pub window_flows: Vec<u32>,
+    /// The time between samples of windows.
+    pub window_interval: Time,
+    /// The time between measurements of links.
+    pub link_interval: Option<Time>,
+    /// Flows of at most so many bytes are short.
+    pub short_bytes: u64,
+    /// Flows of at least so many bytes are long.
+    pub long_bytes: u64,
+}
+
+impl Recording {
+    pub(super) fn read(section: &mut Section) -> Result<Recording> {
+        let interval = |section: &mut Section, key: &'static str, meaning: &'static str| {
+            let read = section.optional(key, "a time", meaning, |s| s.time(key, "", meaning))?;
+            match read {
+                Some(Time::ZERO) => Err(section.error(key, "must be above 0")),
+                read => Ok(read),
+            }
+        };
+        let queue_interval = interval(section, "queue_interval", "time between samples of queues")?;
+        let drops = section.flag("drops", true, "whether every lost packet has a row")?;
+        let meaning = "how many decisions about arrivals are kept";
+        let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
+        let mut only = |key: &'static str, meaning: &'static str| {
+            section.optional(key, "a number", meaning, |s| {
+                s.integer(key, None, 0..=u64::from(u32::MAX), meaning).map(|n| n as u32)
+            })
+        };
+        let decisions = DecisionFilter {
+            first,
+            flow: only("decisions_flow", "only decisions about this flow's packets")?,
+            switch: only("decisions_switch", "only decisions of this switch, by its number")?,
+            port: only("decisions_port", "only decisions of this port")?,
+            queue: only("decisions_queue", "only decisions of this queue of a port")?,
+        };
+        let window_flows = read_flows(section)?;
+        let meaning = "time between samples of windows";
+        let window_interval = section.time("window_interval", "10us", meaning)?;
+        if window_interval == Time::ZERO {
+            return Err(section.error("window_interval", "must be above 0"));
+        }
+        let link_interval =
+            interval(section, "link_interval", "time between measurements of links")?;
+        let short_bytes =
+            section.size("short", "100KB", "the longest flow that counts as short")?;
+        let long_bytes = section.size("long", "1MB", "the shortest flow that counts as long")?;
+        if short_bytes >= long_bytes {
+            return Err(section.error("short", "must be less than long"));
+        }
+        Ok(Recording {
+            queue_interval,
+            drops,
+            decisions,
+            window_flows,
+            window_interval,
+            link_interval,
+            short_bytes,
+            long_bytes,
+        })
+    }
+}
+
+fn read_flows(section: &mut Section) -> Result<Vec<u32>> {
+    let meaning = "flows whose windows are sampled, by their numbers";
+    let flows = section.optional("windows", "a list of flow numbers", meaning, |s| {
+        let value = s.raw("windows").unwrap_or(Value::Array(Vec::new()));
+        let number = |item: &Value| item.as_integer().and_then(|n| u32::try_from(n).ok());
+        let list = value.as_array().and_then(|list| list.iter().map(number).collect());
+        let list: Vec<u32> = list.ok_or_else(|| {
+            s.error("windows", format!("{value} is not valid; expected a list of flow numbers"))
+        })?;
+        s.put("windows", value);
+        Ok(list)
+    })?;
+    Ok(flows.unwrap_or_default())
+}

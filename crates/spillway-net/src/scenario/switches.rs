@@ -1,0 +1,289 @@
+//! `[switch]` and its tiers.
+
+use super::Result;
+use crate::topology::{Node, Topology};
+use crate::transport::Transport;
+use spillway_engine::{Rate, Time};
+use spillway_settings::quantity::{Amount, BufferSize};
+use spillway_settings::{Section, SettingsError, Table, Value};
+use spillway_switch::aqm::AqmPolicy;
+use spillway_switch::scheduling::SchedulingPolicy;
+use spillway_switch::sharing::SharingPolicy;
+use spillway_switch::{Buffer, Environment, Meter, Switch, SwitchParts};
+
+/// A policy as it was chosen: read anew for every switch.
+#[derive(Clone, Debug)]
+struct Choice {
+    id: String,
+    path: String,
+    parameters: Table,
+}
+
+/// The settings of a switch.
+#[derive(Clone, Debug)]
+pub struct SwitchSettings {
+    /// The shared buffer.
+    pub buffer: BufferSize,
+    /// The most that one queue may hold.
+    pub queue_limit: Amount,
+    /// Queues of each port.
+    pub queues_per_port: u32,
+    /// The queue of acks and control packets.
+    pub ack_queue: u8,
+    /// The queue of data without a priority.
+    pub data_queue: u8,
+    /// Bytes of each packet that the buffer does not count.
+    pub uncounted_bytes: u32,
+    release_at_end: bool,
+    sharing: Choice,
+    aqm: Choice,
+    scheduling: Choice,
+}
+
+/// The settings of a tier's switches.
+#[derive(Clone, Debug)]
+pub struct TierSettings {
+    /// The tier.
+    pub tier: &'static str,
+    /// What its switches are like.
+    pub settings: SwitchSettings,
+    /// What deserves a second look.
+    pub warnings: Vec<String>,
+}
+
+/// What of the rest of the scenario a switch depends on.
+pub(super) struct Place<'a> {
+    pub topology: &'a Topology,
+    pub seed: u64,
+    pub base_rtt: Time,
+    pub transport: &'a Transport,
+}
+
+/// Reads `[switch]` and the tiers' own versions of it, the leaf tier first.
+pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSettings>, Table)> {
+    let mut tiers: Vec<&'static str> = vec!["leaf"];
+    for switch in &place.topology.switches {
+        if !tiers.contains(&switch.tier) {
+            tiers.push(switch.tier);
+        }
+    }
+    let mut own: Vec<(&'static str, Option<Table>)> = Vec::new();
+    for &tier in &tiers {
+        let table = match section.raw(tier) {
+            None => None,
+            Some(Value::Table(table)) => Some(table),
+            Some(other) => {
+                let problem = format!("{other} is not valid; expected a table");
+                return Err(section.error(tier, problem));
+            }
+        };
+        own.push((tier, table));
+    }
+    let given = section.rest();
+    let mut section = Section::new("switch", given.clone());
+    section.also(tiers.iter().map(ToString::to_string));
+    let base = SwitchSettings::read(&mut section, &place.environment("leaf", 2, u64::MAX))?;
+    let mut resolved = section.finish()?;
+    base.policies_of(place, "leaf", &mut resolved)?;
+    let mut read = Vec::new();
+    for (tier, own) in own {
+        let settings = match own {
+            None => {
+                base.policies_of(place, tier, &mut Table::new())?;
+                base.clone()
+            }
+            Some(own) => {
+                let mut merged = given.clone();
+                merged.extend(own);
+                let mut section = Section::new(format!("switch.{tier}"), merged);
+                let environment = place.environment(tier, 2, u64::MAX);
+                let settings = SwitchSettings::read(&mut section, &environment)?;
+                let mut table = section.finish()?;
+                settings.policies_of(place, tier, &mut table)?;
+                resolved.insert(tier.into(), Value::Table(table));
+                settings
+            }
+        };
+        read.push(TierSettings { tier, settings, warnings: Vec::new() });
+    }
+    Ok((read, resolved))
+}
+
+impl Place<'_> {
+    /// The surroundings of the first switch of a tier.
+    fn environment(&self, tier: &str, queues_per_port: u32, capacity: u64) -> Environment {
+        let switch = self.topology.switches.iter().position(|s| s.tier == tier).unwrap_or(0);
+        self.environment_of(switch as u32, queues_per_port, capacity, 0)
+    }
+
+    fn environment_of(
+        &self,
+        switch: u32,
+        queues_per_port: u32,
+        capacity: u64,
+        ack_class: u8,
+    ) -> Environment {
+        Environment {
+            seed: self.seed,
+            switch,
+            capacity,
+            port_rates: port_rates(self.topology, switch),
+            queues_per_port,
+            ack_class,
+            base_rtt: self.base_rtt,
+            full_packet: self.transport.full_packet(),
+        }
+    }
+}
+
+fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
+    let ports = &topology.switches[switch as usize].ports;
+    ports.iter().map(|&link| topology.links[link as usize].rate).collect()
+}
+
+impl SwitchSettings {
+    fn read(section: &mut Section, environment: &Environment) -> Result<SwitchSettings> {
+        let buffer = section.buffer("buffer", "unlimited", "the buffer that all ports share")?;
+        let meaning = "the most that one queue may hold, below the shared buffer";
+        let queue_limit = section.amount("queue_limit", "unlimited", meaning)?;
+        let queues = section.integer("queues_per_port", 1, 1..=64, "queues of each port")?;
+        let last = queues - 1;
+        let ack = section.integer("ack_queue", 0, 0..=last, "queue of acks and control packets")?;
+        let meaning = "queue of data without a priority";
+        let data = section.integer("data_queue", last.min(1), 0..=last, meaning)?;
+        let meaning = "bytes of every packet that the buffer does not count";
+        let uncounted_bytes = section.size("uncounted_bytes", "0B", meaning)?;
+        let release_at_end = section.choice(
+            "release",
+            &[("start", false), ("end", true)],
+            "whether a packet's bytes are given back when its transmission starts or ends",
+        )?;
+        let _ = environment;
+        let mut choice = |key, default: &str, ids: &'static [&'static str], meaning| {
+            let (id, mut own) = section.policy(key, default, ids.iter().copied(), meaning)?;
+            let (path, parameters) = (own.path().to_string(), own.rest());
+            Ok::<_, SettingsError>(Choice { id, path, parameters })
+        };
+        let meaning = "how ports share the buffer";
+        let sharing = choice("sharing", "cs", SharingPolicy::IDS, meaning)?;
+        let meaning = "how data queues are managed";
+        let aqm = choice("aqm", "none", AqmPolicy::IDS, meaning)?;
+        let default = if queues == 1 { "fifo" } else { "rr" };
+        let meaning = "which queue of a port sends next";
+        let scheduling = choice("scheduling", default, SchedulingPolicy::IDS, meaning)?;
+        Ok(SwitchSettings {
+            buffer,
+            queue_limit,
+            queues_per_port: queues as u32,
+            ack_queue: ack as u8,
+            data_queue: data as u8,
+            uncounted_bytes: uncounted_bytes.min(u64::from(u32::MAX)) as u32,
+            release_at_end,
+            sharing,
+            aqm,
+            scheduling,
+        })
+    }
+
+    /// Reads the policies for a tier's first switch, so that what is wrong with them is found, and
+    /// puts them, resolved, into `table`.
+    fn policies_of(&self, place: &Place, tier: &str, table: &mut Table) -> Result<()> {
+        let switch = place.topology.switches.iter().position(|s| s.tier == tier).unwrap_or(0);
+        let environment = self.environment(place, switch as u32);
+        let mut read = |key: &str, choice: &Choice, read: &dyn Fn(&mut Section) -> Result<()>| {
+            let mut section = choice.section();
+            read(&mut section)?;
+            let mut resolved = Table::from_iter([("kind".into(), choice.id.clone().into())]);
+            resolved.extend(section.finish()?);
+            table.insert(key.into(), Value::Table(resolved));
+            Ok::<_, SettingsError>(())
+        };
+        read("sharing", &self.sharing, &|s| {
+            SharingPolicy::read(&self.sharing.id, s, &environment).map(drop)
+        })?;
+        read("aqm", &self.aqm, &|s| AqmPolicy::read(&self.aqm.id, s, &environment).map(drop))?;
+        read("scheduling", &self.scheduling, &|s| {
+            SchedulingPolicy::read(&self.scheduling.id, s, &environment).map(drop)
+        })
+    }
+
+    fn environment(&self, place: &Place, switch: u32) -> Environment {
+        let rates = port_rates(place.topology, switch);
+        let capacity = self.buffer.bytes(rates.into_iter()).unwrap_or(Buffer::UNLIMITED);
+        place.environment_of(switch, self.queues_per_port, capacity, self.ack_queue)
+    }
+}
+
+impl Choice {
+    fn section(&self) -> Section {
+        Section::new(self.path.clone(), self.parameters.clone())
+    }
+}
+
+impl TierSettings {
+    /// Bytes of a switch's buffer; `None` if it is unlimited.
+    pub fn capacity_of(&self, topology: &Topology, switch: u32) -> Option<u64> {
+        self.settings.buffer.bytes(port_rates(topology, switch).into_iter())
+    }
+
+    /// The ids of the sharing, AQM and scheduling policies.
+    pub fn policies(&self) -> [&str; 3] {
+        let SwitchSettings { sharing, aqm, scheduling, .. } = &self.settings;
+        [&sharing.id, &aqm.id, &scheduling.id]
+    }
+}
+
+impl super::Scenario {
+    /// Makes a switch, empty.
+    pub fn make_switch(&self, switch: u32) -> Switch {
+        let tier = &self.tiers[self.tier_of(switch)];
+        let settings = &tier.settings;
+        let place = Place {
+            topology: &self.topology,
+            seed: self.seed,
+            base_rtt: self.base_rtt,
+            transport: &self.transports[0],
+        };
+        let environment = settings.environment(&place, switch);
+        let read = "a policy that was read once reads again";
+        let SwitchSettings { sharing, aqm, scheduling, .. } = settings;
+        Switch::new(SwitchParts {
+            capacity: environment.capacity,
+            port_rates: environment.port_rates.clone(),
+            queues_per_port: settings.queues_per_port,
+            ack_class: settings.ack_queue,
+            data_class: settings.data_queue,
+            queue_limit: settings.queue_limit,
+            uncounted_bytes: settings.uncounted_bytes,
+            release_at_end: settings.release_at_end,
+            sharing: SharingPolicy::read(&sharing.id, &mut sharing.section(), &environment)
+                .expect(read),
+            aqm: AqmPolicy::read(&aqm.id, &mut aqm.section(), &environment).expect(read),
+            scheduling: SchedulingPolicy::read(
+                &scheduling.id,
+                &mut scheduling.section(),
+                &environment,
+            )
+            .expect(read),
+            meter: Meter::new(environment.capacity, self.warmup, self.duration),
+        })
+    }
+}
+
+impl Topology {
+    /// A switch's name: its tier and its place in it, as in `leaf3`.
+    pub fn switch_name(&self, switch: u32) -> String {
+        let tier = self.switches[switch as usize].tier;
+        let before = &self.switches[..switch as usize];
+        let place = before.iter().filter(|other| other.tier == tier).count();
+        format!("{tier}{place}")
+    }
+
+    /// A node's name: a switch's, or `host7`.
+    pub fn node_name(&self, node: Node) -> String {
+        match node {
+            Node::Host(host) => format!("host{host}"),
+            Node::Switch(switch) => self.switch_name(switch),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The numbers of a run: `summary.json`.
+
+use crate::record::Outcome;
+use crate::scenario::Scenario;
+use crate::simulation::{Progress, Simulation};
+use serde_json::{Map, Value, json};
+use spillway_engine::{Rate, Time};
+use spillway_switch::{Buffer, DropReason, Meter};
+use std::collections::BTreeMap;
+
+/// The value at share `p` of a sorted list: its `ceil(n p)`-th smallest.
+pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
+    // n p may be off by a rounding error where it is a whole number.
+    let rank = (sorted.len() as f64 * p - 1e-9).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
+}
+
+const PERCENTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
+
+/// Fewer values than this beyond a percentile say little about it.
+const ENOUGH_BEYOND: f64 = 10.0;
+
+/// The summary of a run that has been finished.
+pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
+    let now = simulation.now();
+    let occupancy = occupancy(simulation);
+    let marks: u64 = simulation.switches().iter().map(|switch| switch.marks()).sum();
+    let outcomes = std::mem::take(&mut simulation.record_mut().outcomes);
+    let scenario = simulation.scenario();
+    let counters = simulation.counters();
+    let classes = Classes::new(scenario, &outcomes);
+    let slowdown = |outcome: &Outcome| outcome.fct.ps() as f64 / outcome.ideal.ps().max(1) as f64;
+    let fct_us = |outcome: &Outcome| outcome.fct.ps() as f64 * 1e-6;
+    let drops: Map<String, Value> = DropReason::ALL
+        .iter()
+        .zip(counters.drops)
+        .filter(|(_, packets)| *packets > 0)
+        .map(|(reason, packets)| (reason.name().to_string(), packets.into()))
+        .collect();
+    let summary = json!({
+        "status": match progress {
+            Progress::Complete => "complete",
+            Progress::Stopped => "stopped",
+            Progress::Running => "interrupted",
+        },
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "version": env!("CARGO_PKG_VERSION"),
+        "simulated_s": now.secs_f64(),
+        "flows": { "started": counters.flows_started, "completed": counters.flows_completed },
+        "slowdown_base": match scenario.slowdown_base {
+            crate::scenario::SlowdownBase::Ideal => "ideal",
+            crate::scenario::SlowdownBase::Published => "published",
+        },
+        "fct_slowdown": classes.table(slowdown),
+        "fct_us": classes.table(fct_us),
+        "query_us": query_us(&outcomes),
+        "buffer_occupancy": occupancy,
+        "goodput_gbps": goodput(simulation),
+        "load": load(simulation),
+        "drops": drops,
+        "marks": marks,
+        "retransmitted_packets": counters.retransmitted_packets,
+        "timeouts": counters.timeouts,
+        "events": counters.events,
+        "packet_hops": counters.packet_hops,
+    });
+    simulation.record_mut().outcomes = outcomes;
+    summary
+}
+
+/// The flows of every class.
+struct Classes<'a>(Vec<(String, Vec<&'a Outcome>)>);
+
+impl<'a> Classes<'a> {
+    fn new(scenario: &Scenario, outcomes: &'a [Outcome]) -> Classes<'a> {
+        let is_incast =
+            |o: &&Outcome| scenario.class_is_incast[usize::from(o.class)] || o.query != u32::MAX;
+        let (short, long) = (scenario.recording.short_bytes, scenario.recording.long_bytes);
+        let select = |keep: &dyn Fn(&&Outcome) -> bool| outcomes.iter().filter(keep).collect();
+        let mut classes: Vec<(String, Vec<&Outcome>)> = vec![
+            ("short".into(), select(&|o| !is_incast(o) && o.size <= short)),
+            ("medium".into(), select(&|o| !is_incast(o) && o.size > short && o.size < long)),
+            ("long".into(), select(&|o| !is_incast(o) && o.size >= long)),
+            ("incast".into(), select(&is_incast)),
+            ("all".into(), select(&|_| true)),
+        ];
+        for (number, name) in (0..).zip(&scenario.traffic.classes) {
+            if classes.iter().all(|(known, _)| known != name) {
+                classes.push((name.clone(), select(&|o| o.class == number)));
+            }
+        }
+        Classes(classes)
+    }
+
+    fn table(&self, value: impl Fn(&Outcome) -> f64) -> Value {
+        let rows = self.0.iter().map(|(name, flows)| (name.clone(), row(flows, &value)));
+        Value::Object(rows.collect())
+    }
+}
+
+fn row(flows: &[&Outcome], value: impl Fn(&Outcome) -> f64) -> Value {
+    let values = flows.iter().map(|outcome| value(outcome)).collect();
+    let unfinished = flows.iter().filter(|outcome| !outcome.complete).count();
+    let with_timeout = flows.iter().filter(|outcome| outcome.timed_out).count();
+    let mut row = statistics(values);
+    row.insert("unfinished".into(), unfinished.into());
+    row.insert("with_timeout".into(), with_timeout.into());
+    Value::Object(row)
+}
+
+/// Count, mean, percentiles and maximum, and which percentiles rest on few values.
+fn statistics(mut values: Vec<f64>) -> Map<String, Value> {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let mut row = Map::new();
+    row.insert("count".into(), n.into());
+    let mean = (n > 0).then(|| values.iter().sum::<f64>() / n as f64);
+    row.insert("mean".into(), mean.into());
+    for (name, p) in PERCENTILES {
+        row.insert(name.into(), percentile(&values, p).into());
+    }
+    row.insert("max".into(), values.last().copied().into());
+    let few = PERCENTILES.iter().filter(|(_, p)| n as f64 * (1.0 - p) < ENOUGH_BEYOND);
+    row.insert("few_samples".into(), few.map(|(name, _)| *name).collect::<Vec<_>>().into());
+    row
+}
+
+/// The time from a query to the arrival of its last flow's last byte.
+fn query_us(outcomes: &[Outcome]) -> Value {
+    let mut queries: BTreeMap<(u16, u32), (Time, Time, bool)> = BTreeMap::new();
+    for outcome in outcomes.iter().filter(|outcome| outcome.query != u32::MAX) {
+        let end = outcome.start + outcome.fct;
+        let entry = queries.entry((outcome.class, outcome.query)).or_insert((
+            outcome.start,
+            end,
+            outcome.complete,
+        ));
+        entry.0 = entry.0.min(outcome.start);
+        entry.1 = entry.1.max(end);
+        entry.2 &= outcome.complete;
+    }
+    let unfinished = queries.values().filter(|(.., complete)| !complete).count();
+    let times = queries.values().map(|(start, end, _)| (*end - *start).ps() as f64 * 1e-6);
+    let mut row = statistics(times.collect());
+    row.insert("unfinished".into(), unfinished.into());
+    Value::Object(row)
+}
+
+/// How full the buffers were, as fractions: the leaf tier, and every tier.
+fn occupancy(simulation: &mut Simulation) -> Value {
+    let tiers: Vec<(usize, &'static str)> =
+        simulation.scenario().tiers.iter().map(|tier| tier.tier).enumerate().collect();
+    let mut by_tier = Map::new();
+    for (place, tier) in tiers {
+        by_tier.insert(tier.into(), tier_occupancy(simulation, place));
+    }
+    let mut whole = match by_tier.get("leaf") {
+        Some(Value::Object(leaf)) => leaf.clone(),
+        _ => Map::new(),
+    };
+    whole.insert("by_tier".into(), Value::Object(by_tier));
+    Value::Object(whole)
+}
+
+/// A tier's meters, pooled. Fractions of the buffer; of an unlimited one, bytes.
+fn tier_occupancy(simulation: &mut Simulation, tier: usize) -> Value {
+    let meters = simulation.meters_of_tier(tier);
+    let mut pools: Vec<(u64, Meter)> = Vec::new();
+    for (capacity, meter) in meters {
+        match pools.iter_mut().find(|(known, _)| *known == capacity) {
+            Some((_, pool)) => pool.pool(&meter),
+            None => pools.push((capacity, meter)),
+        }
+    }
+    // Switches of one tier may differ in size: the fullest kind is told.
+    let fraction = |capacity: u64, bytes: f64| match capacity {
+        Buffer::UNLIMITED => bytes,
+        capacity => bytes / capacity as f64,
+    };
+    let worst = |read: &dyn Fn(&Meter) -> f64| {
+        let each = pools.iter().map(|(capacity, meter)| fraction(*capacity, read(meter)));
+        each.fold(0.0, f64::max)
+    };
+    let unlimited = pools.iter().any(|(capacity, _)| *capacity == Buffer::UNLIMITED);
+    json!({
+        "mean": worst(&|m| m.mean()),
+        "p99": worst(&|m| m.percentile(0.99) as f64),
+        "p99_99": worst(&|m| m.percentile(0.9999) as f64),
+        "max": worst(&|m| m.max() as f64),
+        "unit": if unlimited { "bytes" } else { "fraction" },
+    })
+}
+
+/// The window of measurement: to its end, or as far as the run has come.
+fn window(simulation: &Simulation) -> Time {
+    let scenario = simulation.scenario();
+    let end = match simulation.now() < scenario.duration && simulation.has_more() {
+        true => simulation.now(),
+        false => scenario.duration,
+    };
+    end.since(scenario.warmup)
+}
+
+fn gbps(bytes: u64, window: Time) -> f64 {
+    if window == Time::ZERO { 0.0 } else { bytes as f64 * 8.0 / window.ps() as f64 * 1000.0 }
+}
+
+/// Payload that arrived in the window, each byte counted once: in all, and by class.
+fn goodput(simulation: &Simulation) -> Value {
+    let window = window(simulation);
+    let delivered = &simulation.counters().delivered_bytes;
+    let mut row = Map::new();
+    row.insert("all".into(), gbps(delivered.iter().sum(), window).into());
+    for (name, &bytes) in simulation.scenario().traffic.classes.iter().zip(delivered) {
+        row.insert(name.clone(), gbps(bytes, window).into());
+    }
+    Value::Object(row)
+}
+
+/// Load as fractions of the capacity of all uplinks of leaves (or of all hosts, where there are no
+/// uplinks): offered by sections with a rate, realised by the flows that started, and on the wire.
+fn load(simulation: &Simulation) -> Value {
+    let topology = &simulation.scenario().topology;
+    let leaves = topology.racks();
+    let uplinks: u64 = leaves.iter().map(|&leaf| topology.uplink_rate_of_leaf(leaf)).sum();
+    let host_rate = |link: &u32| topology.links[*link as usize].rate;
+    let hosts: u64 = topology.nics.iter().map(host_rate).map(Rate::bits_per_second).sum();
+    let (of, capacity) = if uplinks > 0 { ("uplinks", uplinks) } else { ("hosts", hosts) };
+    let window = window(simulation);
+    let share = |gbps: f64| gbps * 1e9 / capacity as f64;
+    json!({
+        "offered": simulation.offered_bits_per_second() / capacity as f64,
+        "realised": share(gbps(simulation.counters().started_bytes, window)),
+        "on_wire": share(gbps(simulation.on_wire_in_window(), window)),
+        "of": of,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_order_statistics() {
+        let sorted: Vec<u32> = (1..=100).collect();
+        let at = |p| percentile(&sorted, p);
+        assert_eq!([at(0.5), at(0.95), at(0.99), at(0.999)], [50, 95, 99, 100].map(Some));
+        assert_eq!(percentile(&[7], 0.5), Some(7));
+        assert_eq!(percentile::<u32>(&[], 0.5), None);
+        // 0.07 * 100 is 7.000000000000001 in floats, and still the seventh.
+        assert_eq!(at(0.07), Some(7));
+    }
+
+    #[test]
+    fn percentiles_with_little_behind_them_are_flagged() {
+        let row = statistics((0..1500).map(f64::from).collect());
+        assert_eq!(row["few_samples"], json!(["p99_9"]));
+        assert_eq!((row["p99"].as_f64(), row["max"].as_f64()), (Some(1484.0), Some(1499.0)));
+    }
+}

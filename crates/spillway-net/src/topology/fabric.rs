@@ -1,0 +1,119 @@
+//! The switches and the links between them, arranged for searching.
+
+use super::{LinkId, Node, Topology};
+
+/// One step from a switch to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The port that it leaves by, among the ports of its switch.
+    pub port: u32,
+    /// The link.
+    pub link: LinkId,
+    /// The switch that it leads to.
+    pub to: u32,
+}
+
+/// The links between switches that are up.
+#[derive(Clone, Debug)]
+pub struct Fabric {
+    steps: Vec<Vec<Step>>,
+    /// For every switch those with a step to it, each once for a row of parallel links.
+    sources: Vec<Vec<u32>>,
+}
+
+/// What a search has found; kept between searches, so that nothing is allocated anew.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// For every switch its hops to the one searched for, or [`Search::UNREACHABLE`].
+    pub distance: Vec<u32>,
+    /// The switches that reach it, itself the first, then by distance.
+    pub order: Vec<u32>,
+}
+
+impl Search {
+    /// The distance of a switch that has no path.
+    pub const UNREACHABLE: u32 = u32::MAX;
+}
+
+impl Fabric {
+    /// The links between switches for which `is_up` holds.
+    pub fn new(topology: &Topology, is_up: impl Fn(LinkId) -> bool) -> Fabric {
+        let count = topology.switches.len();
+        let mut fabric =
+            Fabric { steps: vec![Vec::new(); count], sources: vec![Vec::new(); count] };
+        for (from, switch) in topology.switches.iter().enumerate() {
+            for (port, &link) in switch.ports.iter().enumerate() {
+                let Node::Switch(to) = topology.links[link as usize].to else { continue };
+                if !is_up(link) {
+                    continue;
+                }
+                fabric.steps[from].push(Step { port: port as u32, link, to });
+                let sources = &mut fabric.sources[to as usize];
+                if sources.last() != Some(&(from as u32)) {
+                    sources.push(from as u32);
+                }
+            }
+        }
+        fabric
+    }
+
+    /// Finds how far every switch is from `to`, in hops, by a breadth-first search backwards.
+    pub fn search(&self, to: u32, found: &mut Search) {
+        let Search { distance, order } = found;
+        distance.clear();
+        distance.resize(self.steps.len(), Search::UNREACHABLE);
+        order.clear();
+        distance[to as usize] = 0;
+        order.push(to);
+        let mut next = 0;
+        while let Some(&switch) = order.get(next) {
+            next += 1;
+            for &source in &self.sources[switch as usize] {
+                if distance[source as usize] == Search::UNREACHABLE {
+                    distance[source as usize] = distance[switch as usize] + 1;
+                    order.push(source);
+                }
+            }
+        }
+    }
+
+    /// The steps from `switch` that lead one hop nearer to what was searched for, by port.
+    /// `switch` must be one that reaches it.
+    pub fn nearer<'a>(&'a self, switch: u32, found: &'a Search) -> impl Iterator<Item = Step> + 'a {
+        let here = found.distance[switch as usize];
+        debug_assert!(here != Search::UNREACHABLE, "a switch that has no path");
+        let steps = self.steps[switch as usize].iter().copied();
+        steps.filter(move |step| found.distance[step.to as usize] < here)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spillway_engine::{Rate, Time};
+
+    #[test]
+    fn a_search_goes_by_hops_and_by_the_direction_of_links() {
+        // 0 = 1 - 2 - 3, the first two joined twice, and 0 - 3; 4 stands apart.
+        let mut topology = Topology::default();
+        (0..5).for_each(|_| _ = topology.add_switch("spine"));
+        let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
+        let mut cable = |a, b| topology.add_cable(a, b, rate, Time::ZERO);
+        let cables = [cable(0, 1), cable(0, 1), cable(1, 2), cable(2, 3), cable(0, 3)];
+
+        let mut found = Search::default();
+        let fabric = Fabric::new(&topology, |_| true);
+        fabric.search(2, &mut found);
+        assert_eq!(found.distance, [2, 1, 0, 1, Search::UNREACHABLE]);
+        assert_eq!(found.order, [2, 1, 3, 0]);
+        let steps: Vec<(u32, u32)> = fabric.nearer(0, &found).map(|s| (s.port, s.to)).collect();
+        assert_eq!(steps, [(0, 1), (1, 1), (2, 3)]);
+
+        // Without 1 -> 2 the way from 1 is 1 - 0 - 3 - 2; the way back is as it was.
+        let fabric = Fabric::new(&topology, |link| link != cables[2]);
+        fabric.search(2, &mut found);
+        assert_eq!(found.distance[..4], [2, 3, 0, 1]);
+        fabric.search(1, &mut found);
+        assert_eq!(found.distance[..4], [1, 0, 1, 2]);
+    }
+}

@@ -1,0 +1,215 @@
+//! Distributions of flow sizes, given by points of their cumulative probability.
+
+use spillway_engine::Stream;
+
+/// A distribution of sizes in bytes: points, and straight lines between them.
+///
+/// A first point above probability 0 is that probability of exactly its size. Sizes drawn are
+/// whole bytes, truncated, and at least 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cdf {
+    points: Vec<Point>,
+    /// The probability of less than one byte, which is never drawn.
+    below_one: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    size: f64,
+    /// The probability of a size up to this one.
+    probability: f64,
+}
+
+/// What is wrong with a distribution.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CdfError {
+    #[error("line {line}: {text:?} is not two columns, a size in bytes and a probability")]
+    NotTwoColumns { line: usize, text: String },
+    #[error("line {line}: {text:?} is not a number")]
+    NotANumber { line: usize, text: String },
+    #[error("line {line}: {value} is negative")]
+    Negative { line: usize, value: f64 },
+    #[error("line {line}: the size {value} is below the one before it, {before}")]
+    SizesFall { line: usize, value: f64, before: f64 },
+    #[error("line {line}: the probability {value} is below the one before it, {before}")]
+    ProbabilitiesFall { line: usize, value: f64, before: f64 },
+    #[error("line {line}: the last probability is {value}; it must be 1, or 100 for percent")]
+    DoesNotEndAtOne { line: usize, value: f64 },
+    #[error("the file is empty: no line with a size in bytes and a probability")]
+    Empty,
+    #[error("no size reaches one byte")]
+    BelowOneByte,
+}
+
+impl Cdf {
+    /// Reads a line for each point: size in bytes and cumulative probability, from 0 to 1 or from
+    /// 0 to 100, as the last one tells. Blanks or a comma between them; `#` begins a comment.
+    pub fn parse(text: &str) -> Result<Cdf, CdfError> {
+        let mut points: Vec<Point> = Vec::new();
+        let mut last_line = 0;
+        for (line, text) in (1..).zip(text.lines()) {
+            let text = text.split('#').next().unwrap_or_default().trim();
+            if text.is_empty() {
+                continue;
+            }
+            let point = parse_point(line, text)?;
+            if let Some(before) = points.last() {
+                let (value, before) = (point.size, before.size);
+                if value < before {
+                    return Err(CdfError::SizesFall { line, value, before });
+                }
+            }
+            if let Some(before) = points.last() {
+                let (value, before) = (point.probability, before.probability);
+                if value < before {
+                    return Err(CdfError::ProbabilitiesFall { line, value, before });
+                }
+            }
+            points.push(point);
+            last_line = line;
+        }
+        match points.last().ok_or(CdfError::Empty)?.probability {
+            1.0 => {}
+            100.0 => points.iter_mut().for_each(|point| point.probability /= 100.0),
+            value => return Err(CdfError::DoesNotEndAtOne { line: last_line, value }),
+        }
+        Cdf::new(points)
+    }
+
+    fn new(points: Vec<Point>) -> Result<Cdf, CdfError> {
+        let Some(above) = points.iter().position(|point| point.size >= 1.0) else {
+            return Err(CdfError::BelowOneByte);
+        };
+        let below_one = match above {
+            0 => 0.0,
+            _ => {
+                let (low, high) = (points[above - 1], points[above]);
+                let part = (1.0 - low.size) / (high.size - low.size);
+                low.probability + part * (high.probability - low.probability)
+            }
+        };
+        if below_one >= 1.0 {
+            return Err(CdfError::BelowOneByte);
+        }
+        Ok(Cdf { points, below_one })
+    }
+
+    /// The mean in bytes, exact for the straight lines: each piece's middle times its
+    /// probability.
+    pub fn mean(&self) -> f64 {
+        let first = self.points[0];
+        let pieces = self.points.windows(2).map(|pair| {
+            let (low, high) = (pair[0], pair[1]);
+            (high.probability - low.probability) * (low.size + high.size) / 2.0
+        });
+        first.probability * first.size + pieces.sum::<f64>()
+    }
+
+    /// Draws a size. It takes one number from the stream: instead of drawing again what is below
+    /// one byte, it chooses among the rest only.
+    pub fn draw(&self, stream: &mut Stream) -> u64 {
+        let probability = self.below_one + (1.0 - self.below_one) * stream.uniform();
+        (self.size_at(probability) as u64).max(1)
+    }
+
+    /// The size that is not exceeded with this probability, below 1.
+    fn size_at(&self, probability: f64) -> f64 {
+        let above = self.points.partition_point(|point| point.probability <= probability);
+        let Some(high) = self.points.get(above) else { return self.points[above - 1].size };
+        if above == 0 {
+            return high.size;
+        }
+        let low = self.points[above - 1];
+        let part = (probability - low.probability) / (high.probability - low.probability);
+        low.size + part * (high.size - low.size)
+    }
+}
+
+fn parse_point(line: usize, text: &str) -> Result<Point, CdfError> {
+    let separated = |c: char| c.is_whitespace() || c == ',';
+    let mut columns = text.split(separated).filter(|column| !column.is_empty());
+    let (Some(size), Some(probability), None) = (columns.next(), columns.next(), columns.next())
+    else {
+        return Err(CdfError::NotTwoColumns { line, text: text.into() });
+    };
+    let number = |text: &str| match text.parse::<f64>() {
+        Ok(value) if value < 0.0 => Err(CdfError::Negative { line, value }),
+        // Larger sizes are not whole numbers of bytes as floats, and mean a mistake.
+        Ok(value) if value <= (1u64 << 53) as f64 => Ok(value),
+        _ => Err(CdfError::NotANumber { line, text: text.into() }),
+    };
+    Ok(Point { size: number(size)?, probability: number(probability)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cdf(text: &str) -> Cdf {
+        Cdf::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_mean_is_that_of_straight_lines() {
+        // 0.5 * (0 + 100) / 2 + 0.5 * (100 + 300) / 2 = 25 + 100.
+        assert_eq!(cdf("0 0\n100 0.5\n300 1").mean(), 125.0);
+        // Half of the flows have exactly 10 B: 0.5 * 10 + 0.5 * (10 + 30) / 2.
+        assert_eq!(cdf("10 50\n30 100").mean(), 15.0);
+    }
+
+    #[test]
+    fn sizes_are_interpolated_and_jumps_stay_jumps() {
+        let cdf = cdf("0 0\n100 0.5\n200 0.5\n300 1");
+        for (probability, size) in [(0.0, 0.0), (0.25, 50.0), (0.5, 200.0), (0.75, 250.0)] {
+            assert_eq!(cdf.size_at(probability), size, "{probability}");
+        }
+    }
+
+    #[test]
+    fn percent_commas_and_comments_are_understood() {
+        let expected = cdf("100 0.25\n200 1");
+        assert_eq!(cdf("# size, percent\n100, 25\n\n200,\t100 # the end\n"), expected);
+    }
+
+    #[test]
+    fn draws_follow_the_distribution() {
+        let (cdf, mut stream) = (cdf("0 0\n100 0.5\n300 1"), Stream::new(1, "test", 0));
+        let sizes: Vec<u64> = (0..100_000).map(|_| cdf.draw(&mut stream)).collect();
+        let mean = sizes.iter().sum::<u64>() as f64 / 1e5;
+        // Truncation takes half a byte, and never drawing the 0.5% below 1 B adds 0.005 * 125:
+        // 125 - 0.5 + 0.6 = 125.1. Standard deviation 84 / sqrt(1e5) = 0.27.
+        assert!((mean - 125.1).abs() < 1.0, "{mean}");
+        assert!(sizes.iter().all(|&size| (1..300).contains(&size)));
+        // A size below 100 has probability (0.5 - 0.005) / 0.995 = 0.4975; deviation 0.0016.
+        let small = sizes.iter().filter(|&&size| size < 100).count() as f64 / 1e5;
+        assert!((small - 0.4975).abs() < 0.006, "{small}");
+    }
+
+    #[test]
+    fn a_size_below_one_byte_is_never_drawn() {
+        let (cdf, mut stream) = (cdf("0 0\n1 0.999\n2 1"), Stream::new(1, "test", 0));
+        assert!((0..1000).all(|_| cdf.draw(&mut stream) == 1));
+    }
+
+    #[test]
+    fn every_mistake_has_its_message() {
+        for (text, message) in [
+            ("5", "line 1: \"5\" is not two columns, a size in bytes and a probability"),
+            ("5 0 1", "line 1: \"5 0 1\" is not two columns, a size in bytes and a probability"),
+            ("0 0\nten 1", "line 2: \"ten\" is not a number"),
+            ("0 0\n10 nan", "line 2: \"nan\" is not a number"),
+            ("0 0\n-1 1", "line 2: -1 is negative"),
+            ("9 0\n\n8 1", "line 3: the size 8 is below the one before it, 9"),
+            ("1 .2\n2 .1", "line 2: the probability 0.1 is below the one before it, 0.2"),
+            (
+                "1 0\n2 0.9\n# end\n",
+                "line 2: the last probability is 0.9; it must be 1, or 100 for percent",
+            ),
+            ("# nothing\n", "the file is empty: no line with a size in bytes and a probability"),
+            ("0 0\n0 1", "no size reaches one byte"),
+            ("0 0\n1 1", "no size reaches one byte"),
+        ] {
+            assert_eq!(Cdf::parse(text).unwrap_err().to_string(), message, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A list of flows as columns, and reading one from a file of comma-separated values.
+
+/// A list of flows, column by column. All columns are equally long; a column that is left out, or
+/// a place in it that is empty, says nothing about the flow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowColumns {
+    /// Sending hosts.
+    pub src: Vec<u32>,
+    /// Receiving hosts.
+    pub dst: Vec<u32>,
+    /// Payload in bytes.
+    pub size_bytes: Vec<u64>,
+    /// Starts in nanoseconds.
+    pub start_ns: Vec<u64>,
+    /// Names of classes.
+    pub class: Option<Vec<String>>,
+    /// Priorities, 0 the highest.
+    pub priority: Option<Vec<Option<u8>>>,
+    /// The choice among equal next hops of the data.
+    pub path: Option<Vec<Option<u32>>>,
+    /// The same of the acks.
+    pub ack_path: Option<Vec<Option<u32>>>,
+    /// The query that a flow answers.
+    pub query_id: Option<Vec<Option<u32>>>,
+}
+
+/// What is wrong with a file of flows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ColumnsError {
+    #[error("the file is empty; its first line must name its columns")]
+    Empty,
+    #[error("no column `{0}`; the first line must name src, dst, size_bytes and start_ns")]
+    NoColumn(&'static str),
+    #[error("the column `{0}` is there twice")]
+    ColumnTwice(&'static str),
+    #[error("line {line}: {found} values for {expected} columns")]
+    Width { line: usize, found: usize, expected: usize },
+    #[error("line {line}, column {column}: {value:?} is not {expected}")]
+    Value { line: usize, column: &'static str, value: String, expected: &'static str },
+}
+
+/// The line of the first flow in a file: the one before it names the columns.
+pub const FIRST_LINE: usize = 2;
+
+impl FlowColumns {
+    /// Reads plain comma-separated values. The first line names the columns, in any order:
+    /// `src`, `dst`, `size_bytes` and `start_ns`, and of `class`, `priority`, `path`, `ack_path`
+    /// and `query_id` those that there are. Other columns are ignored. No value may hold a comma.
+    pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
+        let mut lines = text.trim_start_matches('\u{feff}').trim_end().lines();
+        let names: Vec<&str> = match lines.next() {
+            Some(line) if !line.is_empty() => cells(line).collect(),
+            _ => return Err(ColumnsError::Empty),
+        };
+        let mut rows = Vec::new();
+        for (line, row) in (FIRST_LINE..).zip(lines) {
+            let row: Vec<&str> = cells(row).collect();
+            if row.len() != names.len() {
+                let (found, expected) = (row.len(), names.len());
+                return Err(ColumnsError::Width { line, found, expected });
+            }
+            rows.push(row);
+        }
+        let table = Csv { names, rows };
+        Ok(FlowColumns {
+            src: table.required("src", "a host's number")?,
+            dst: table.required("dst", "a host's number")?,
+            size_bytes: table.required("size_bytes", "a whole number of bytes, at least 1")?,
+            start_ns: table.required("start_ns", "a whole number of nanoseconds")?,
+            class: table.column("class", |name| {
+                (!name.is_empty()).then(|| name.to_string()).ok_or("a class's name")
+            })?,
+            priority: table.optional("priority", "a priority from 0 to 255")?,
+            path: table.optional("path", "a path's number")?,
+            ack_path: table.optional("ack_path", "a path's number")?,
+            query_id: table.optional("query_id", "a query's number")?,
+        })
+    }
+}
+
+/// The values of a line, without the quotes that some programs put around them.
+fn cells(line: &str) -> impl Iterator<Item = &str> {
+    line.split(',').map(|cell| cell.trim().trim_matches('"'))
+}
+
+struct Csv<'a> {
+    names: Vec<&'a str>,
+    rows: Vec<Vec<&'a str>>,
+}
+
+impl Csv<'_> {
+    /// A column, if there is one of this name. `parse` says what it expected instead.
+    fn column<T>(
+        &self,
+        column: &'static str,
+        parse: impl Fn(&str) -> Result<T, &'static str>,
+    ) -> Result<Option<Vec<T>>, ColumnsError> {
+        let mut places = (0..self.names.len()).filter(|&place| self.names[place] == column);
+        let Some(place) = places.next() else { return Ok(None) };
+        if places.next().is_some() {
+            return Err(ColumnsError::ColumnTwice(column));
+        }
+        let parse_row = |(line, row): (usize, &Vec<&str>)| {
+            parse(row[place]).map_err(|expected| {
+                let value = row[place].to_string();
+                ColumnsError::Value { line, column, value, expected }
+            })
+        };
+        (FIRST_LINE..).zip(&self.rows).map(parse_row).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn required<T: std::str::FromStr>(
+        &self,
+        column: &'static str,
+        expected: &'static str,
+    ) -> Result<Vec<T>, ColumnsError> {
+        let parsed = self.column(column, |cell| whole(cell).ok_or(expected))?;
+        parsed.ok_or(ColumnsError::NoColumn(column))
+    }
+
+    fn optional<T: std::str::FromStr>(
+        &self,
+        column: &'static str,
+        expected: &'static str,
+    ) -> Result<Option<Vec<Option<T>>>, ColumnsError> {
+        self.column(column, |cell| match cell {
+            "" => Ok(None),
+            cell => whole(cell).map(Some).ok_or(expected),
+        })
+    }
+}
+
+/// A whole number. Programs that write a column with empty places as floats put `.0` behind.
+fn whole<T: std::str::FromStr>(cell: &str) -> Option<T> {
+    cell.strip_suffix(".0").unwrap_or(cell).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let text = "flow_id,dst,src,size_bytes,start_ns,query_id,\"class\"\n\
+                    0,1,2,3000,40,,web\n1,5,6,7000,80,9.0,\"query\"\n\n";
+        let expected = FlowColumns {
+            src: vec![2, 6],
+            dst: vec![1, 5],
+            size_bytes: vec![3000, 7000],
+            start_ns: vec![40, 80],
+            class: Some(vec!["web".into(), "query".into()]),
+            query_id: Some(vec![None, Some(9)]),
+            ..FlowColumns::default()
+        };
+        assert_eq!(FlowColumns::from_csv(text), Ok(expected));
+    }
+
+    #[test]
+    fn every_mistake_is_named_with_line_column_and_value() {
+        let header = "src,dst,size_bytes,start_ns,priority\n";
+        for (text, message) in [
+            ("", "the file is empty; its first line must name its columns"),
+            (
+                "src,dst,start_ns\n",
+                "no column `size_bytes`; the first line must name src, dst, size_bytes and \
+                 start_ns",
+            ),
+            ("src,src,dst,size_bytes,start_ns\n", "the column `src` is there twice"),
+            (&format!("{header}0,1,10,0,\n0,1,10\n"), "line 3: 3 values for 5 columns"),
+            (&format!("{header}0,1,ten,0,"), "line 2, column size_bytes: \"ten\" is not a whole"),
+            (&format!("{header}0,1,-4,0,"), "line 2, column size_bytes: \"-4\" is not a whole"),
+            (&format!("{header}x,1,1,0,"), "line 2, column src: \"x\" is not a host's number"),
+            (&format!("{header}0,1,1,0,256"), "column priority: \"256\" is not a priority from 0"),
+            ("src,dst,size_bytes,start_ns,class\n0,1,1,0,", "column class: \"\" is not a class's"),
+        ] {
+            let error = FlowColumns::from_csv(text).unwrap_err().to_string();
+            assert!(error.contains(message), "{text:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Flows from a file.
+//!
+//! # What it does
+//! Replays a list of flows: one that `spillway flows` wrote, that another simulator used, or that
+//! was measured.
+//!
+//! # Rule
+//! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns`, and optionally `class`, `priority`,
+//! `path`, `ack_path` and `query_id`. Rows need not be sorted. With a `class` column the list
+//! defines the classes that it names, unless `only_class` takes one of them, whose flows then
+//! belong to the class of the section. Flows that start after the scenario's duration are left
+//! out.
+//!
+//! # Cost
+//! Memory per flow.
+
+use super::flow_columns::{FIRST_LINE, FlowColumns};
+use super::label::Label;
+use super::{Context, Flows, Kind, Pattern};
+use crate::flow::FlowSpec;
+use spillway_engine::Time;
+use spillway_settings::{Section, SettingsError, nearest_name};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The kind `flows`.
+pub const KIND: Kind = Kind {
+    id: "flows",
+    summary: "Flows from a file: CSV or Parquet.",
+    example: "file = \"example.csv\"",
+    read: |section, label, context| Ok(Box::new(FlowListParams::read(section, label, context)?)),
+};
+
+/// More classes than this are a mistake, such as an id in the column for classes.
+const MOST_CLASSES: usize = 256;
+
+/// A section of kind `flows`, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowListParams {
+    flows: Arc<[FlowSpec]>,
+    /// The classes that the list names, if it does.
+    classes: Option<Vec<String>>,
+}
+
+impl FlowListParams {
+    /// Reads a section's keys, and the file.
+    pub fn read(
+        section: &mut Section,
+        label: Label,
+        context: &Context,
+    ) -> Result<FlowListParams, SettingsError> {
+        let takes = "a file's name";
+        let meaning = "The list, beside the scenario: columns src, dst, size_bytes, start_ns, and \
+                       optionally class, priority, path, ack_path, query_id.";
+        let file = section.text("file", "", takes, meaning)?;
+        let meaning = "Takes only the flows of this class of the list.";
+        let only_class = section.optional("only_class", "a class's name", meaning, |s| {
+            s.text("only_class", "", "a class's name", meaning)
+        })?;
+        let meaning = "The most flows, in order of their start.";
+        let limit = section.optional("limit", "a whole number, at least 1", meaning, |s| {
+            s.integer("limit", None, 1..=u64::MAX, meaning)
+        })?;
+        let meaning = "The time of the list that is the start of the run.";
+        let origin = section.time("origin", "0us", meaning)?;
+
+        let named = |problem: String| format!("{file}: {problem}");
+        let list =
+            List::read(&file, context).map_err(|problem| section.error("file", named(problem)))?;
+        let classes = list.classes();
+        if classes.len() > MOST_CLASSES {
+            let problem = format!("{} classes; at most {MOST_CLASSES} make sense", classes.len());
+            return Err(section.error("file", named(problem)));
+        }
+        if let Some(class) = only_class.as_deref().filter(|class| !classes.contains(class)) {
+            let hint = nearest_name(class, classes.iter().copied());
+            let problem = named(format!("no flow of class {class:?}"));
+            return Err(section.error("only_class", problem).hint(hint));
+        }
+
+        let mut flows = Vec::new();
+        for row in 0..list.columns.src.len() {
+            let class = list.class_of(row);
+            if only_class.is_some() && only_class.as_deref() != class {
+                continue;
+            }
+            let mut flow =
+                list.flow(row, &label).map_err(|problem| section.error("file", named(problem)))?;
+            if only_class.is_none() {
+                let place = class.and_then(|class| classes.binary_search(&class).ok());
+                flow.class += place.unwrap_or(0) as u16;
+            }
+            match flow.start.ps().checked_sub(origin.ps()) {
+                Some(start) => flow.start = Time::from_ps(start),
+                None => {
+                    let problem = format!("{} starts before {origin}", list.place(row));
+                    return Err(section.error("origin", named(problem)));
+                }
+            }
+            flows.push(flow);
+        }
+        flows.retain(|flow| flow.start < context.duration);
+        flows.sort_unstable();
+        flows.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+        let own = only_class.is_none() && !classes.is_empty();
+        let classes = own.then(|| classes.iter().map(ToString::to_string).collect());
+        Ok(FlowListParams { flows: flows.into(), classes })
+    }
+}
+
+impl Pattern for FlowListParams {
+    fn flows(&self) -> Flows {
+        let flows = self.flows.clone();
+        Box::new((0..flows.len()).map(move |place| flows[place]))
+    }
+
+    fn classes(&self) -> Option<Vec<String>> {
+        self.classes.clone()
+    }
+}
+
+/// A list as it was given.
+struct List {
+    columns: FlowColumns,
+    /// What its rows are called, and the number of the first.
+    rows: (&'static str, usize),
+    hosts: u32,
+}
+
+impl List {
+    fn read(file: &str, context: &Context) -> Result<List, String> {
+        let hosts = context.topology.hosts();
+        if let Some(columns) = (context.columns)(file) {
+            let list = List { columns, rows: ("row", 1), hosts };
+            return list
+                .has_equal_columns()
+                .then_some(list)
+                .ok_or("columns of unequal length".into());
+        }
+        if file.ends_with(".parquet") {
+            return Err("Parquet is read by the Python package only; expected CSV".into());
+        }
+        let path = context.folder.join(file);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let columns = FlowColumns::from_csv(&text).map_err(|error| error.to_string())?;
+        Ok(List { columns, rows: ("line", FIRST_LINE), hosts })
+    }
+
+    fn has_equal_columns(&self) -> bool {
+        let FlowColumns {
+            src,
+            dst,
+            size_bytes,
+            start_ns,
+            class,
+            priority,
+            path,
+            ack_path,
+            query_id,
+        } = &self.columns;
+        let optional = [
+            class.as_ref().map(Vec::len),
+            priority.as_ref().map(Vec::len),
+            path.as_ref().map(Vec::len),
+            ack_path.as_ref().map(Vec::len),
+            query_id.as_ref().map(Vec::len),
+        ];
+        let required = [dst.len(), size_bytes.len(), start_ns.len()];
+        required.into_iter().chain(optional.into_iter().flatten()).all(|len| len == src.len())
+    }
+
+    /// The classes that the list names, sorted.
+    fn classes(&self) -> Vec<&str> {
+        let names = self.columns.class.iter().flatten().map(String::as_str);
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    fn class_of(&self, row: usize) -> Option<&str> {
+        self.columns.class.as_ref().map(|classes| classes[row].as_str())
+    }
+
+    fn place(&self, row: usize) -> String {
+        let (rows, first) = self.rows;
+        format!("{rows} {}", row + first)
+    }
+
+    /// The flow of a row, its start as the list has it.
+    fn flow(&self, row: usize, label: &Label) -> Result<FlowSpec, String> {
+        let FlowColumns {
+            src, dst, size_bytes, start_ns, priority, path, ack_path, query_id, ..
+        } = &self.columns;
+        let wrong = |column: &str, value: u64, problem: String| {
+            Err(format!("{}, column {column}: {value} {problem}", self.place(row)))
+        };
+        let (src, dst, size, start) = (src[row], dst[row], size_bytes[row], start_ns[row]);
+        for (column, host) in [("src", src), ("dst", dst)] {
+            if host >= self.hosts {
+                let (number, last) = (self.hosts, self.hosts - 1);
+                let problem = format!("is not a host; there are {number}, from 0 to {last}");
+                return wrong(column, host.into(), problem);
+            }
+        }
+        if src == dst {
+            return wrong("dst", dst.into(), "is the sender too".into());
+        }
+        if size == 0 {
+            return wrong("size_bytes", size, "bytes; a flow has at least one".into());
+        }
+        let Some(start) = start.checked_mul(1_000) else {
+            return wrong("start_ns", start, "is beyond what can be simulated, 213 days".into());
+        };
+        let of_row = |column: &Option<Vec<Option<u32>>>| column.as_ref().and_then(|c| c[row]);
+        let own_priority = priority.as_ref().and_then(|c| c[row]);
+        Ok(FlowSpec {
+            priority: own_priority.or(label.priority),
+            path: of_row(path),
+            ack_path: of_row(ack_path),
+            query: of_row(query_id),
+            ..label.flow(Time::from_ps(start), src, dst, size)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::fixture::{self, Fixture};
+
+    fn fixture() -> Fixture {
+        let mut fixture = Fixture::new(fixture::leaf_spine(2, 2, 1));
+        fixture.duration = Time::from_ms(1);
+        fixture
+    }
+
+    /// Two background flows and a query of two, not sorted.
+    fn columns() -> FlowColumns {
+        FlowColumns {
+            src: vec![2, 0, 3, 1],
+            dst: vec![0, 3, 0, 2],
+            size_bytes: vec![500, 9000, 500, 70],
+            start_ns: vec![7000, 8000, 7000, 6000],
+            class: Some(["query", "web", "query", "web"].map(String::from).into()),
+            query_id: Some(vec![Some(4), None, Some(4), None]),
+            ..FlowColumns::default()
+        }
+    }
+
+    fn with(columns: FlowColumns) -> Fixture {
+        let mut fixture = fixture();
+        fixture.columns = Some(columns);
+        fixture
+    }
+
+    #[test]
+    fn rows_become_flows_in_order() {
+        let text = "file = \"x.parquet\"\npriority = 1";
+        let source = with(columns()).source("flows", text).unwrap();
+        assert_eq!(source.classes(), ["query", "web"]);
+        let seen = |f: FlowSpec| (f.start.ps() / 1_000_000, f.src, f.dst, f.size, f.class, f.query);
+        let flows: Vec<_> = source.flows().collect();
+        assert!(flows.iter().all(|flow| flow.priority == Some(1)));
+        assert_eq!(
+            flows.into_iter().map(seen).collect::<Vec<_>>(),
+            [
+                (6, 1, 2, 70, 1, None),
+                (7, 2, 0, 500, 0, Some(4)),
+                (7, 3, 0, 500, 0, Some(4)),
+                (8, 0, 3, 9000, 1, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_class_may_be_taken_and_a_first_part() {
+        let source = |text: &str| {
+            let text = format!("file = \"x.parquet\"\n{text}");
+            with(columns()).source("flows", &text).unwrap()
+        };
+        let web = source("only_class = \"web\"");
+        assert_eq!(web.classes(), ["test"]);
+        assert_eq!(web.flows().map(|f| (f.src, f.class)).collect::<Vec<_>>(), [(1, 0), (0, 0)]);
+        assert_eq!(source("limit = 3").flows().map(|f| f.src).collect::<Vec<_>>(), [1, 2, 3]);
+        let shifted = source("origin = \"6us\"").flows().map(|f| f.start.ps()).collect::<Vec<_>>();
+        assert_eq!(shifted, [0, 1_000_000, 1_000_000, 2_000_000]);
+    }
+
+    #[test]
+    fn flows_after_the_duration_are_left_out() {
+        let mut fixture = with(columns());
+        fixture.duration = Time::from_us(8);
+        assert_eq!(fixture.flows("flows", "file = \"x.parquet\"").len(), 3);
+    }
+
+    #[test]
+    fn a_csv_file_is_read_beside_the_scenario() {
+        let folder = std::env::temp_dir().join(format!("spillway-list-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let text = "src,dst,size_bytes,start_ns,path,ack_path,priority\n0,1,5,2,6,,\n0,9,5,2,,,\n";
+        let good = text.replace("0,9,", "1,0,");
+        std::fs::write(folder.join("good.csv"), good).unwrap();
+        std::fs::write(folder.join("bad.csv"), text).unwrap();
+        let mut fixture = fixture();
+        fixture.folder = folder.clone();
+        let flows = fixture.flows("flows", "file = \"good.csv\"");
+        let error = fixture.source("flows", "file = \"bad.csv\"").unwrap_err().to_string();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let seen = |f: &FlowSpec| (f.start.ps(), f.src, f.path, f.ack_path, f.priority);
+        assert_eq!(seen(&flows[0]), (2000, 0, Some(6), None, None));
+        assert_eq!(seen(&flows[1]), (2000, 1, None, None, None));
+        let expected = "traffic.test.file: bad.csv: line 3, column dst: 9 is not a host; there are \
+                        4, from 0 to 3";
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let mut itself = columns();
+        itself.dst[1] = 0;
+        let mut empty = columns();
+        empty.size_bytes[3] = 0;
+        let mut late = columns();
+        late.start_ns[0] = u64::MAX / 999;
+        let mut short = columns();
+        short.query_id = Some(vec![None]);
+        let file = "file = \"x.parquet\"\n";
+        let only = |class: &str| format!("{file}only_class = {class:?}");
+        for (columns, text, problem) in [
+            (itself, file, "x.parquet: row 2, column dst: 0 is the sender too"),
+            (empty, file, "row 4, column size_bytes: 0 bytes; a flow has at least one"),
+            (late, file, "row 1, column start_ns: 18465"),
+            (short, file, "x.parquet: columns of unequal length"),
+            (columns(), &only("wbe"), "only_class: x.parquet: no flow of class \"wbe\"\nhint: did"),
+            (
+                columns(),
+                &format!("{file}origin = \"7us\""),
+                "origin: x.parquet: row 4 starts before",
+            ),
+        ] {
+            let error = with(columns).source("flows", text).unwrap_err().to_string();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+        let error = |file: &str| {
+            let text = format!("file = {file:?}");
+            fixture().source("flows", &text).unwrap_err().to_string()
+        };
+        assert!(error("no.csv").contains("file: no.csv: cannot read"), "{}", error("no.csv"));
+        assert!(error("no.parquet").contains("Parquet is read by the Python package only"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Keys that take more than one type of value: hosts as a number, a range or a list.
+
+use spillway_settings::{Section, SettingsError, Value};
+
+/// What a key for hosts takes.
+const HOSTS: &str = "a host, a list of hosts, or a range with both ends such as \"0..15\"";
+
+/// A value of any type, by its own parser. An empty default means that a value must be given.
+pub fn value<T>(
+    section: &mut Section,
+    key: &'static str,
+    default: &str,
+    takes: &str,
+    meaning: &'static str,
+    parse: impl FnOnce(&Value) -> Option<T>,
+) -> Result<T, SettingsError> {
+    let value = match section.raw(key) {
+        Some(value) => value,
+        None => section.text(key, default, takes, meaning)?.into(),
+    };
+    let parsed = parse(&value);
+    let problem = || section.error(key, format!("{value} is not valid; expected {takes}"));
+    let parsed = parsed.ok_or_else(problem)?;
+    section.put(key, value);
+    Ok(parsed)
+}
+
+/// An optional value of any type, by its own parser.
+pub fn optional_value<T>(
+    section: &mut Section,
+    key: &'static str,
+    takes: &str,
+    meaning: &'static str,
+    parse: impl FnOnce(&Value) -> Option<T>,
+) -> Result<Option<T>, SettingsError> {
+    section.optional(key, takes, meaning, |s| value(s, key, "", takes, meaning, parse))
+}
+
+/// Some hosts, sorted, each of which exists and stands there once.
+pub fn hosts(
+    section: &mut Section,
+    key: &'static str,
+    meaning: &'static str,
+    number: u32,
+) -> Result<Option<Vec<u32>>, SettingsError> {
+    let parse = |value: &Value| parse_hosts(value, number);
+    let Some(mut hosts) = optional_value(section, key, HOSTS, meaning, parse)? else {
+        return Ok(None);
+    };
+    hosts.sort_unstable();
+    for &host in &hosts {
+        exists(section, key, host, number)?;
+    }
+    match hosts.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(section.error(key, format!("host {} is listed twice", pair[0]))),
+        None => Ok(Some(hosts)),
+    }
+}
+
+/// Refuses a host that does not exist, where there are `number` of them.
+pub fn exists(section: &Section, key: &str, host: u32, number: u32) -> Result<(), SettingsError> {
+    if host < number {
+        return Ok(());
+    }
+    let last = number.saturating_sub(1);
+    let problem = format!("{host} is not a host; there are {number}, from 0 to {last}");
+    Err(section.error(key, problem))
+}
+
+/// A host's number as it is written.
+pub fn parse_host(value: &Value) -> Option<u32> {
+    u32::try_from(value.as_integer()?).ok()
+}
+
+fn parse_hosts(value: &Value, number: u32) -> Option<Vec<u32>> {
+    match value {
+        Value::Array(list) if !list.is_empty() => list.iter().map(parse_host).collect(),
+        Value::String(range) => {
+            let (first, last) = range.split_once("..")?;
+            let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+            // One host too many is enough to be refused.
+            (first <= last).then(|| (first..=last.min(first.max(number))).collect())
+        }
+        one => Some(vec![parse_host(one)?]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Option<Vec<u32>>, SettingsError> {
+        hosts(&mut Section::new("traffic.x", text.parse().unwrap()), "senders", "", 8)
+    }
+
+    #[test]
+    fn hosts_are_a_number_a_list_or_a_range_with_both_ends() {
+        for (text, hosts) in [
+            ("", None),
+            ("senders = 3", Some(vec![3])),
+            ("senders = [5, 1]", Some(vec![1, 5])),
+            ("senders = \"2..4\"", Some(vec![2, 3, 4])),
+        ] {
+            assert_eq!(read(text).unwrap(), hosts, "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_do_not_exist_or_stand_there_twice_are_refused() {
+        for (text, problem) in [
+            ("senders = 8", "8 is not a host; there are 8, from 0 to 7"),
+            ("senders = \"6..9\"", "8 is not a host; there are 8, from 0 to 7"),
+            ("senders = [1, 1]", "host 1 is listed twice"),
+            (
+                "senders = -1",
+                "-1 is not valid; expected a host, a list of hosts, or a range with both ends \
+                 such as \"0..15\"",
+            ),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert_eq!(error, format!("traffic.x.senders: {problem}"));
+        }
+        for text in ["senders = []", "senders = \"4..2\"", "senders = \"4\"", "senders = [0.5]"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

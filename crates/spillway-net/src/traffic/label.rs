@@ -1,0 +1,39 @@
+//! What the flows of one traffic section have in common.
+
+use crate::flow::FlowSpec;
+use spillway_engine::{Stream, Time};
+
+/// A traffic section's name, class and priority, and the seed of its random numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The section's name; it selects the random streams.
+    pub name: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// The number of its class, of the first one if it has several.
+    pub class: u16,
+    /// The priority of its flows, if they have one.
+    pub priority: Option<u8>,
+}
+
+impl Label {
+    /// The random stream of a host, or of whatever else the section counts.
+    pub fn stream(&self, index: u64) -> Stream {
+        Stream::new(self.seed, &format!("traffic/{}", self.name), index)
+    }
+
+    /// A flow of this section.
+    pub fn flow(&self, start: Time, src: u32, dst: u32, size: u64) -> FlowSpec {
+        FlowSpec {
+            start,
+            src,
+            dst,
+            size,
+            class: self.class,
+            priority: self.priority,
+            path: None,
+            ack_path: None,
+            query: None,
+        }
+    }
+}

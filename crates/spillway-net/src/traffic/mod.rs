@@ -1,0 +1,413 @@
+//! What is sent: every kind of traffic is a file of its own and yields flows in order of start.
+//!
+//! A kind reads its section's keys once and then yields its flows lazily, each in the order of
+//! [`FlowSpec`]. Every host draws from a random stream named after the section, so a section's
+//! flows do not depend on the other sections, and [`Traffic`] merges them into one order that does
+//! not depend on the order in which they were declared.
+
+mod all_to_all;
+mod cdf;
+#[cfg(test)]
+mod fixture;
+mod flow_columns;
+mod flow_list;
+mod incast;
+mod keys;
+mod label;
+mod merge;
+mod permutation;
+mod persistent;
+mod poisson;
+mod racks;
+mod sizes;
+mod window;
+
+pub use flow_columns::FlowColumns;
+pub use merge::Merge;
+pub use sizes::{NAMED as NAMED_SIZES, NamedCdf};
+
+use crate::flow::FlowSpec;
+use crate::topology::{self, Topology};
+use label::Label;
+use spillway_engine::Time;
+use spillway_settings::{Key, Section, SettingsError, nearest_name};
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+/// Flows in the order of [`FlowSpec`], made when they are asked for.
+pub type Flows = Box<dyn Iterator<Item = FlowSpec> + Send>;
+
+/// The kinds of traffic. A new one is a file and a row here.
+pub const KINDS: &[Kind] = &[
+    poisson::KIND,
+    incast::KIND,
+    permutation::KIND,
+    all_to_all::KIND,
+    persistent::KIND,
+    flow_list::KIND,
+];
+
+/// A kind of traffic.
+pub struct Kind {
+    /// Its name in a scenario.
+    pub id: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// Values for what must be given, as TOML, for [`Kind::keys`].
+    example: &'static str,
+    read: Read,
+}
+
+/// How a kind reads its section.
+type Read = fn(&mut Section, Label, &Context) -> Result<Box<dyn Pattern>, SettingsError>;
+
+/// A section of traffic, read: what its kind makes of it.
+trait Pattern: fmt::Debug + Send + Sync {
+    /// Its flows, from the first.
+    fn flows(&self) -> Flows;
+
+    /// The payload that it offers on average, where it has a rate.
+    fn offered_bits_per_second(&self) -> Option<f64> {
+        None
+    }
+
+    /// When its endless flows stop sending, where it has such.
+    fn sends_until(&self) -> Option<Time> {
+        None
+    }
+
+    /// The classes of its flows, sorted, where they are not one that is named as the section.
+    fn classes(&self) -> Option<Vec<String>> {
+        None
+    }
+}
+
+/// What traffic must know of the rest of the scenario.
+pub struct Context<'a> {
+    /// Who can send to whom: two hosts at least.
+    pub topology: &'a Topology,
+    /// The run's seed.
+    pub seed: u64,
+    /// Flows start before this.
+    pub duration: Time,
+    /// The run ends here.
+    pub stop: Time,
+    /// The buffer of a leaf switch, by its number; `None` is unlimited.
+    pub leaf_buffer_bytes: &'a dyn Fn(u32) -> Option<u64>,
+    /// The folder of the scenario, where its files are.
+    pub folder: &'a Path,
+    /// The flows of a file, by its name as written, where somebody else has read it.
+    pub columns: &'a dyn Fn(&str) -> Option<FlowColumns>,
+}
+
+/// A traffic section, read.
+#[derive(Debug)]
+pub struct Source {
+    name: String,
+    kind: &'static str,
+    first_class: u16,
+    classes: Vec<String>,
+    pattern: Box<dyn Pattern>,
+}
+
+/// All of a scenario's traffic.
+#[derive(Debug)]
+pub struct Traffic {
+    /// The sections, in the order in which they were given.
+    pub sources: Vec<Source>,
+    /// The names of the classes: a flow's `class` is a place in it.
+    pub classes: Vec<String>,
+}
+
+impl Kind {
+    /// The keys of its section, `name`, `kind` and `priority` among them.
+    pub fn keys(&self) -> Vec<Key> {
+        let text = "kind = \"leaf-spine\"".parse().expect("this is TOML");
+        let topology = topology::read(&mut Section::new("", text), Path::new(""))
+            .expect("every topology but a graph needs no more than its kind: tested");
+        let context = Context {
+            topology: &topology,
+            seed: 0,
+            duration: Time::from_ms(1),
+            stop: Time::from_ms(1),
+            leaf_buffer_bytes: &|_| Some(1_000_000),
+            folder: Path::new(""),
+            columns: &|_| Some(FlowColumns::default()),
+        };
+        let text = format!("name = \"example\"\nkind = \"{}\"\n{}", self.id, self.example);
+        let given = text.parse().expect("the kinds' examples are TOML: tested");
+        let mut section = Section::new("", given);
+        // An example need not be whole: what is missing is found out after all keys are asked for.
+        let _ = read(&mut section, 0, &context);
+        section.keys().to_vec()
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// Reads a section of traffic; its classes are numbered from `class`.
+///
+/// Keys that are not traffic's stay in the section: they are for whoever reads the transport's.
+pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Source, SettingsError> {
+    let name =
+        section.text("name", "", "a name", "Names the class, and seeds its random streams.")?;
+    let ids = KINDS.iter().map(|kind| kind.id);
+    let takes = format!("one of {}", ids.clone().collect::<Vec<_>>().join(", "));
+    let id = section.text("kind", "", &takes, "The kind of traffic.")?;
+    let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
+        let problem = format!("{id:?} is not known; expected {takes}");
+        return Err(section.error("kind", problem).hint(nearest_name(&id, ids)));
+    };
+    let (takes, meaning) =
+        ("a whole number from 0 to 255", "The priority of its flows, 0 the highest.");
+    let priority = section
+        .optional("priority", takes, meaning, |s| s.integer("priority", None, 0..=255, meaning))?;
+    let priority = priority.map(|priority| priority as u8);
+    let label = Label { name: name.clone(), seed: context.seed, class, priority };
+    let pattern = (kind.read)(section, label, context)?;
+    let classes = pattern.classes().unwrap_or_else(|| vec![name.clone()]);
+    Ok(Source { name, kind: kind.id, first_class: class, classes, pattern })
+}
+
+impl Source {
+    /// The section's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The id of its kind.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The names of its classes.
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// The numbers of its classes.
+    pub fn class_numbers(&self) -> Range<u16> {
+        self.first_class..self.first_class + self.classes.len() as u16
+    }
+
+    /// Its flows, from the first.
+    pub fn flows(&self) -> Flows {
+        self.pattern.flows()
+    }
+
+    /// The payload that it offers in its window, in bits per second over all hosts; `None` for
+    /// what has no rate: lists, and flows that start at once or never end.
+    pub fn offered_bits_per_second(&self) -> Option<f64> {
+        self.pattern.offered_bits_per_second()
+    }
+
+    /// When its endless flows stop sending; `None` where it has none.
+    pub fn sends_until(&self) -> Option<Time> {
+        self.pattern.sends_until()
+    }
+}
+
+impl Traffic {
+    /// Reads all sections, with their classes numbered in the order of the sections' names.
+    ///
+    /// Keys that are not traffic's stay in the sections.
+    pub fn read(sections: &mut [Section], context: &Context) -> Result<Traffic, SettingsError> {
+        // A section's path ends with its name.
+        let mut order: Vec<usize> = (0..sections.len()).collect();
+        order.sort_by(|&a, &b| sections[a].path().cmp(sections[b].path()));
+        let mut sources: Vec<(usize, Source)> = Vec::new();
+        let mut classes: Vec<String> = Vec::new();
+        for place in order {
+            let section = &mut sections[place];
+            let source = read(section, classes.len() as u16, context)?;
+            if let Some(name) = source.classes.iter().find(|name| classes.contains(name)) {
+                let problem = format!("the class {name:?} is there twice: names must differ");
+                return Err(section.error("name", problem));
+            }
+            classes.extend_from_slice(&source.classes);
+            sources.push((place, source));
+        }
+        sources.sort_by_key(|(place, _)| *place);
+        Ok(Traffic { sources: sources.into_iter().map(|(_, source)| source).collect(), classes })
+    }
+
+    /// All flows in the order of [`FlowSpec`].
+    pub fn flows(&self) -> Merge<Flows> {
+        merge(self.sources.iter().map(Source::flows).collect())
+    }
+}
+
+/// The flows of several sources in the order of [`FlowSpec`], whatever the order of the sources.
+pub fn merge(sources: Vec<Flows>) -> Merge<Flows> {
+    Merge::new(sources)
+}
+
+/// Reads the key `size` of kinds whose flows are all the same.
+fn read_size(section: &mut Section) -> Result<u64, SettingsError> {
+    match section.size("size", "", "Bytes of payload of each flow.")? {
+        0 => Err(section.error("size", "0 bytes; a flow has at least one")),
+        size => Ok(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::{self, Fixture};
+    use super::*;
+
+    const WEB: &str = "name = \"web\"\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5";
+    const QUERIES: &str = "name = \"queries\"\nkind = \"incast\"\n\
+                           queries_per_host_per_s = 500\nburst = \"50%\"\nfan_in = 4\n\
+                           jitter = \"1ms\"";
+    const SHUFFLE: &str = "name = \"shuffle\"\nkind = \"all-to-all\"\nsize = \"1MB\"\n\
+                           start = \"2ms\"";
+    const LONG: &str = "name = \"long\"\nkind = \"persistent\"\nreceiver = 3";
+
+    fn fixture() -> Fixture {
+        Fixture::new(fixture::leaf_spine(4, 4, 2))
+    }
+
+    #[test]
+    fn flows_are_the_same_whatever_the_order_of_sections() {
+        let flows = |sections: &[&str]| -> Vec<FlowSpec> {
+            fixture().traffic(sections).unwrap().flows().collect()
+        };
+        let all = flows(&[WEB, QUERIES, SHUFFLE, LONG]);
+        assert!(all.is_sorted());
+        assert_eq!(all, flows(&[LONG, SHUFFLE, QUERIES, WEB]));
+        assert_eq!(all, flows(&[SHUFFLE, WEB, LONG, QUERIES]));
+        for class in 0..4 {
+            assert!(all.iter().filter(|flow| flow.class == class).count() > 10, "{class}");
+        }
+    }
+
+    #[test]
+    fn classes_are_numbered_by_name_and_sources_stay_in_place() {
+        let traffic = fixture().traffic(&[WEB, QUERIES, LONG]).unwrap();
+        assert_eq!(traffic.classes, ["long", "queries", "web"]);
+        assert_eq!(
+            traffic.sources.iter().map(Source::name).collect::<Vec<_>>(),
+            ["web", "queries", "long"]
+        );
+        assert_eq!(traffic.sources[0].class_numbers(), 2..3);
+        assert_eq!(traffic.sources[0].kind(), "poisson");
+    }
+
+    #[test]
+    fn a_list_s_classes_are_numbered_among_the_others() {
+        let mut fixture = fixture();
+        fixture.columns = Some(FlowColumns {
+            src: vec![0, 1],
+            dst: vec![2, 3],
+            size_bytes: vec![5, 6],
+            start_ns: vec![0, 0],
+            class: Some(vec!["b".into(), "a".into()]),
+            ..FlowColumns::default()
+        });
+        let list = "name = \"m\"\nkind = \"flows\"\nfile = \"f\"";
+        let traffic = fixture.traffic(&[WEB, list, LONG]).unwrap();
+        assert_eq!(traffic.classes, ["long", "a", "b", "web"]);
+        assert_eq!(traffic.sources[1].class_numbers(), 1..3);
+        let classes: Vec<u16> = traffic.sources[1].flows().map(|flow| flow.class).collect();
+        assert_eq!(classes, [2, 1]);
+    }
+
+    #[test]
+    fn another_section_leaves_a_section_s_flows_unchanged() {
+        let of = |sections: &[&str], name: &str| -> Vec<(u64, u32, u32, u64)> {
+            let traffic = fixture().traffic(sections).unwrap();
+            let class = traffic.classes.iter().position(|class| class == name).unwrap() as u16;
+            let flows = traffic.flows().filter(|flow| flow.class == class);
+            flows.map(|flow| (flow.start.ps(), flow.src, flow.dst, flow.size)).collect()
+        };
+        for name in ["web", "queries"] {
+            let both = of(&[QUERIES, WEB], name);
+            assert!(both.len() > 10);
+            assert_eq!(both, of(&[LONG, WEB, SHUFFLE, QUERIES], name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_seed_and_the_name_choose_the_flows() {
+        let flows = |seed, text: &str| -> Vec<FlowSpec> {
+            let mut fixture = fixture();
+            fixture.seed = seed;
+            fixture.traffic(&[text]).unwrap().flows().collect()
+        };
+        assert_eq!(flows(1, WEB), flows(1, WEB));
+        assert_ne!(flows(1, WEB), flows(2, WEB));
+        assert_ne!(flows(1, WEB), flows(1, &WEB.replace("web\"", "other\"")));
+    }
+
+    #[test]
+    fn every_kind_tells_its_keys() {
+        for (kind, keys) in KINDS.iter().zip([
+            "sizes load load_of destinations senders start stop flows",
+            "queries_per_host_per_s interval burst fan_in senders jitter receivers start stop \
+             queries",
+            "size start shift",
+            "size start jitter",
+            "flows_per_pair start stop stagger pairs senders receiver",
+            "file only_class limit origin",
+        ]) {
+            let expected: Vec<&str> =
+                ["name", "kind", "priority"].into_iter().chain(keys.split(' ')).collect();
+            let found: Vec<&str> = kind.keys().iter().map(|key| key.name).collect();
+            assert_eq!(found, expected, "{kind:?}");
+            let is_sentence =
+                |text: &str| text.ends_with('.') && text.starts_with(char::is_uppercase);
+            assert!(kind.keys().iter().all(|key| is_sentence(key.meaning)), "{kind:?}");
+            assert!(is_sentence(kind.summary));
+        }
+    }
+
+    #[test]
+    fn keys_of_others_stay_in_the_section() {
+        let mut section = fixture::section("permutation", "size = \"1MB\"\nmin_rto = \"1ms\"");
+        fixture().with_context(|context| read(&mut section, 0, context)).unwrap();
+        assert_eq!(section.rest().to_string().trim(), "min_rto = \"1ms\"");
+        let resolved = section.finish().unwrap().to_string();
+        let expected = "name = \"test\"\nkind = \"permutation\"\nsize = \"1MB\"\nstart = \"0us\"\n";
+        assert_eq!(resolved, expected);
+    }
+
+    #[test]
+    fn a_resolved_section_reads_the_same_again() {
+        let read_again = |text: &str| {
+            let mut section = Section::new("traffic.x", text.parse().unwrap());
+            let source = fixture().with_context(|context| read(&mut section, 0, context)).unwrap();
+            (section.finish().unwrap().to_string(), source.flows().collect::<Vec<_>>())
+        };
+        let pairs = "name = \"p\"\nkind = \"persistent\"\npairs = [[0, 4]]\npriority = 3";
+        let to_one = format!("{WEB}\ndestinations = 3\nsenders = \"0..2\"\nflows = 9");
+        for text in [WEB, QUERIES, SHUFFLE, LONG, pairs, &to_one] {
+            let (resolved, flows) = read_again(text);
+            assert_eq!(read_again(&resolved), (resolved.clone(), flows), "{resolved}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (sections, problem) in [
+            (vec![WEB, WEB], "traffic.web.name: the class \"web\" is there twice"),
+            (
+                vec!["name = \"x\"\nkind = \"poison\""],
+                "traffic.x.kind: \"poison\" is not known; expected one of poisson, incast, \
+                 permutation, all-to-all, persistent, flows\nhint: did you mean `poisson`?",
+            ),
+            (vec!["name = \"x\""], "traffic.x.kind: missing; expected one of poisson, incast"),
+            (vec!["name = \"x\"\nkind = \"poisson\"\npriority = 256"], "traffic.x.priority: 256"),
+        ] {
+            let error = fixture().traffic(&sections).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+        let mut nameless = Section::new("traffic.0", Default::default());
+        let error = fixture().with_context(|context| read(&mut nameless, 0, context).unwrap_err());
+        assert_eq!(error.to_string(), "traffic.0.name: missing; expected a name");
+    }
+}

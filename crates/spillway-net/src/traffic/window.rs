@@ -1,0 +1,53 @@
+//! When a traffic section is active.
+
+use spillway_engine::Time;
+use spillway_settings::{Section, SettingsError};
+
+/// The time in which arrivals happen: from `start`, before `stop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Nothing arrives before.
+    pub start: Time,
+    /// Nothing arrives from here on.
+    pub stop: Time,
+}
+
+impl Window {
+    /// Reads `start` and `stop`. Whatever is said there, nothing starts after the scenario's
+    /// `duration`.
+    pub fn read(section: &mut Section, duration: Time) -> Result<Window, SettingsError> {
+        let start = section.time("start", "0us", "When it begins.")?;
+        let meaning = "When it ends; without it the scenario's duration, which also bounds it.";
+        let stop = section
+            .optional("stop", "a time such as \"3s\"", meaning, |s| s.time("stop", "", meaning))?;
+        match stop {
+            Some(stop) if stop <= start => {
+                Err(section.error("stop", format!("{stop} is not after the start, {start}")))
+            }
+            stop => Ok(Window { start, stop: stop.unwrap_or(duration).min(duration) }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Window, SettingsError> {
+        Window::read(&mut Section::new("traffic.x", text.parse().unwrap()), Time::from_ms(5))
+    }
+
+    #[test]
+    fn a_window_ends_with_the_duration_at_the_latest() {
+        let stop = |text| read(text).unwrap().stop;
+        assert_eq!(stop(""), Time::from_ms(5));
+        assert_eq!(stop("stop = \"3ms\""), Time::from_ms(3));
+        assert_eq!(stop("stop = \"1s\""), Time::from_ms(5));
+    }
+
+    #[test]
+    fn a_window_that_ends_before_it_begins_is_refused() {
+        let error = read("start = \"2ms\"\nstop = \"2ms\"").unwrap_err();
+        assert_eq!(error.to_string(), "traffic.x.stop: 2ms is not after the start, 2ms");
+    }
+}

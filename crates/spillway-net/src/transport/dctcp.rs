@@ -1,0 +1,133 @@
+//! DCTCP: cut the window in proportion to how many packets were marked.
+//!
+//! # Reference
+//! M. Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM 2010, section 3.1.
+//! <https://doi.org/10.1145/1851182.1851192>; S. Bensley et al., RFC 8257, 2017, section 3.3.
+//!
+//! # Rule
+//! Once for every window of data: alpha = (1 - g) alpha + g F, F being the share of the
+//! acknowledged bytes whose acks echoed a mark (Eq. 1).
+//! On the first echo of a window: cwnd = ssthresh = cwnd (1 - alpha / 2) (Eq. 2); until what was in
+//! flight then is acknowledged there is no other cut and no growth.
+//! Growth and loss as NewReno.
+//!
+//! # Departures from the paper
+//! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). Where an ack both ends a window and
+//! triggers a cut, alpha is updated first.
+//!
+//! # Scope and limitations
+//! A cut leaves `min_window`, two segments by default, as Linux does.
+//!
+//! # Validation
+//! Hand arithmetic below; N long flows hold the queue near K with full throughput
+//! (`tests/analytic.rs`); beside ns-3 in docs/validation.md.
+//!
+//! # Cost
+//! A few additions for every ack; 48 bytes for every flow.
+
+use super::window::{Ack, CongestionControl, Window};
+
+/// DCTCP's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DctcpParams {
+    /// Weight of a new sample (g).
+    pub g: f64,
+    /// alpha before the first window.
+    pub alpha0: f64,
+}
+
+/// DCTCP's state.
+#[derive(Clone, Copy, Debug)]
+pub struct Dctcp {
+    g: f64,
+    alpha: f64,
+    acked: u64,
+    marked: u64,
+    window_end: u64,
+    cut_until: u64,
+}
+
+impl Dctcp {
+    /// At the start of a flow.
+    pub fn new(params: DctcpParams) -> Dctcp {
+        let DctcpParams { g, alpha0 } = params;
+        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0, cut_until: 0 }
+    }
+
+    /// The estimate of the share of marked bytes.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// alpha = (1 - g) alpha + g F   (Eq. 1)
+    fn update_alpha(&mut self) {
+        let share = self.marked as f64 / self.acked.max(1) as f64;
+        self.alpha = (1.0 - self.g) * self.alpha + self.g * share;
+        (self.acked, self.marked) = (0, 0);
+    }
+}
+
+impl CongestionControl for Dctcp {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.acked += ack.acked;
+        if ack.ece {
+            self.marked += ack.acked;
+        }
+        if ack.una >= self.window_end && ack.acked > 0 {
+            if self.window_end > 0 {
+                self.update_alpha();
+            } else {
+                // The first window has no end yet: this ack opens it.
+                (self.acked, self.marked) = (0, 0);
+            }
+            self.window_end = ack.nxt;
+        }
+        if ack.in_recovery {
+            return;
+        }
+        let recently_cut = ack.una <= self.cut_until;
+        if ack.ece && !recently_cut {
+            self.cut_until = ack.nxt;
+            // cwnd (1 - alpha / 2)   (Eq. 2)
+            window.cut_to((window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64);
+        } else if !recently_cut {
+            window.grow(ack.acked);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::window::tests::{ack, segments};
+    use super::*;
+
+    fn dctcp(alpha0: f64) -> Dctcp {
+        Dctcp::new(DctcpParams { g: 0.0625, alpha0 })
+    }
+
+    #[test]
+    fn alpha_moves_a_sixteenth_towards_the_share_of_marks() {
+        // 9 segments are in flight. The first ack opens a window that ends at segment 10; of the 9
+        // segments acknowledged until then none is marked: alpha = 15/16.
+        let (mut control, mut window) = (dctcp(1.0), segments(10, 10));
+        (1..=10).for_each(|una| control.on_ack(&mut window, &ack(una, una + 9, false)));
+        assert_eq!(control.alpha(), 0.9375);
+        // The next window ends at 19; 3 of its 9 segments are marked.
+        (11..=19).for_each(|una| control.on_ack(&mut window, &ack(una, una + 9, una < 14)));
+        assert_eq!(control.alpha(), 0.9375 * 0.9375 + 0.0625 * (3.0 / 9.0));
+    }
+
+    #[test]
+    fn the_first_mark_of_a_window_cuts_by_half_of_alpha() {
+        let (mut control, mut window) = (dctcp(0.5), segments(20, 10));
+        control.window_end = 100_000;
+        control.on_ack(&mut window, &ack(1, 21, true));
+        // 20,000 * (1 - 0.25).
+        assert_eq!((window.cwnd, window.ssthresh), (15_000, 15_000));
+        (2..=21).for_each(|una| control.on_ack(&mut window, &ack(una, 40, true)));
+        assert_eq!(window.cwnd, 15_000);
+        control.on_ack(&mut window, &ack(22, 41, true));
+        assert_eq!(window.cwnd, 11_250);
+    }
+}

@@ -1,0 +1,312 @@
+//! How a flow becomes packets: windows, acks, loss recovery, one file for each congestion
+//! controller.
+
+mod dctcp;
+mod newreno;
+pub mod ranges;
+pub mod receiver;
+pub mod rtt;
+pub mod sender;
+mod udp;
+pub mod window;
+
+pub use dctcp::{Dctcp, DctcpParams};
+pub use newreno::NewReno;
+pub use udp::{Pacing, Udp};
+
+use receiver::{AckPolicy, EcnEcho};
+use rtt::RtoBounds;
+use spillway_engine::{Rate, Time};
+use spillway_settings::quantity::{self, BdpSize};
+use spillway_settings::{Key, Range, Section, SettingsError, nearest_name};
+use window::{Congestion, Window};
+
+/// The window at the start of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// Full packets.
+    Packets(u64),
+    /// Bytes of payload.
+    Bytes(u64),
+    /// The whole flow.
+    Flow,
+}
+
+impl InitialWindow {
+    fn parse(text: &str) -> Option<InitialWindow> {
+        use spillway_settings::quantity::Amount;
+        match Amount::parse(text) {
+            _ if text == "flow" => Some(InitialWindow::Flow),
+            Some(Amount::Packets(packets @ 1..)) => Some(InitialWindow::Packets(packets)),
+            Some(Amount::Bytes(bytes @ 1..)) => Some(InitialWindow::Bytes(bytes)),
+            _ => None,
+        }
+    }
+}
+
+/// What decides when a flow sends.
+#[derive(Clone, Copy, Debug)]
+pub enum Control {
+    /// A window, with this controller.
+    Window(Congestion),
+    /// A clock.
+    Udp(Udp),
+}
+
+/// The transport settings of a class of flows.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    /// The field's short name.
+    pub kind: String,
+    /// Payload of a full packet.
+    pub mss: u32,
+    /// Header bytes of a data packet.
+    pub header: u32,
+    /// Bytes of an ack on the wire, and of the packets of a handshake.
+    pub ack_size: u32,
+    /// What decides when a flow sends.
+    pub control: Control,
+    initial_window: InitialWindow,
+    min_window: u64,
+    slow_start: bool,
+    /// Whether data packets are ECN-capable.
+    pub ecn: bool,
+    /// How the receiver acknowledges.
+    pub acks: AckPolicy,
+    /// What bounds the retransmission timeout.
+    pub rto: RtoBounds,
+    /// Duplicate acks, or segments acknowledged behind a gap, that tell a loss.
+    pub dupthresh: u32,
+    /// Whether a flow begins by opening a connection.
+    pub handshake: bool,
+    /// Whether the last packets of a window are probed for.
+    pub tail_loss_probe: bool,
+    first_rtt: BdpSize,
+}
+
+/// Transports as the catalogue lists them: id, what it is, where it was published.
+pub const KINDS: &[(&str, &str, &str)] = &[
+    (
+        "newreno",
+        "TCP NewReno with SACK: half the window for a loss",
+        "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
+    ),
+    (
+        "dctcp",
+        "DCTCP: cut in proportion to the share of marked packets",
+        "Alizadeh et al.: SIGCOMM 2010, doi:10.1145/1851182.1851192; RFC 8257",
+    ),
+    ("udp", "open loop: packets at a constant rate or as a Poisson process, never repeated", ""),
+];
+
+impl Transport {
+    /// Reads the section `[transport]`, or a traffic section's own version of it.
+    pub fn read(section: &mut Section) -> Result<Transport, SettingsError> {
+        let kinds = [("dctcp", "dctcp"), ("newreno", "newreno"), ("udp", "udp")];
+        let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
+        let size =
+            |section: &mut Section, key, default, range: std::ops::RangeInclusive<u64>, meaning| {
+                let bytes = section.size(key, default, meaning)?;
+                let problem =
+                    || format!("{bytes}B is not from {}B to {}B", range.start(), range.end());
+                if range.contains(&bytes) {
+                    Ok(bytes as u32)
+                } else {
+                    Err(section.error(key, problem()))
+                }
+            };
+        let mss = size(section, "mss", "1448B", 1..=65_000, "payload of a full packet")?;
+        let meaning = "bytes of a data packet that are not payload";
+        let header = size(section, "header", "52B", 0..=500, meaning)?;
+        let meaning = "bytes of an ack on the wire, and of the packets of a handshake";
+        let ack_size = size(section, "ack_size", "52B", 1..=1500, meaning)?;
+        let meaning =
+            "payload that counts as sent in the first round trip; those packets are tagged";
+        let first_rtt = section.bdp_size("first_rtt_bytes", "1bdp", meaning)?;
+        if kind == "udp" {
+            let control = Control::Udp(Udp::read(section)?);
+            return Ok(Transport::open_loop(control, mss, header, ack_size, first_rtt));
+        }
+        let initial_window = section.quantity(
+            "initial_window",
+            "10pkt",
+            "a window such as \"10pkt\", \"15KB\" or \"flow\"",
+            "window at the start of a flow",
+            InitialWindow::parse,
+        )?;
+        let meaning = "the least that a cut for congestion leaves";
+        let min_window = match section.amount("min_window", "2pkt", meaning)? {
+            quantity::Amount::Packets(packets) => packets * u64::from(mss),
+            quantity::Amount::Bytes(bytes) => bytes,
+            quantity::Amount::Unlimited => {
+                return Err(section.error("min_window", "a least window cannot be unlimited"));
+            }
+        };
+        let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
+        let control = match kind {
+            "newreno" => Congestion::NewReno(NewReno::default()),
+            _ => Congestion::Dctcp(Dctcp::new(DctcpParams {
+                g: section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?,
+                alpha0: section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?,
+            })),
+        };
+        let ecn = match kind {
+            "dctcp" => true,
+            _ => section.flag("ecn", false, "whether packets are ECN-capable (RFC 3168)")?,
+        };
+        let every = section.integer("ack_every", 1, 1..=64, "packets for every ack")? as u32;
+        let meaning = "the longest that an ack is held back (with ack_every above 1)";
+        let delay = section.time("ack_delay", "500us", meaning)?;
+        let echo = if kind == "dctcp" { EcnEcho::PerPacket } else { EcnEcho::Latched };
+        let rto = RtoBounds {
+            initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
+            min: section.time("min_rto", "10ms", "the least retransmission timeout")?,
+            max: section.time("max_rto", "1s", "the greatest retransmission timeout")?,
+        };
+        if rto.min > rto.max || rto.min == Time::ZERO {
+            return Err(section.error("min_rto", "must be above 0 and not above max_rto"));
+        }
+        let meaning = "duplicate acks, or segments acknowledged behind a gap, that tell a loss";
+        let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
+        let meaning = "whether a flow begins with a handshake";
+        let handshake = section.flag("handshake", false, meaning)?;
+        let meaning = "whether the last packets of a window are probed for (RFC 8985)";
+        let tail_loss_probe = section.flag("tail_loss_probe", false, meaning)?;
+        Ok(Transport {
+            kind: kind.into(),
+            mss,
+            header,
+            ack_size,
+            control: Control::Window(control),
+            initial_window,
+            min_window,
+            slow_start,
+            ecn,
+            acks: AckPolicy { every, delay, echo },
+            rto,
+            dupthresh,
+            handshake,
+            tail_loss_probe,
+            first_rtt,
+        })
+    }
+
+    fn open_loop(
+        control: Control,
+        mss: u32,
+        header: u32,
+        ack_size: u32,
+        first_rtt: BdpSize,
+    ) -> Transport {
+        let never = Time::MAX;
+        Transport {
+            kind: "udp".into(),
+            mss,
+            header,
+            ack_size,
+            control,
+            initial_window: InitialWindow::Flow,
+            min_window: 0,
+            slow_start: false,
+            ecn: false,
+            acks: AckPolicy { every: u32::MAX, delay: never, echo: EcnEcho::PerPacket },
+            rto: RtoBounds { initial: never, min: never, max: never },
+            dupthresh: u32::MAX,
+            handshake: false,
+            tail_loss_probe: false,
+            first_rtt,
+        }
+    }
+
+    /// The keys of a kind of transport.
+    pub fn keys(kind: &str) -> Vec<Key> {
+        let mut section =
+            Section::new("", [("kind".to_string(), kind.into())].into_iter().collect());
+        let read = Transport::read(&mut section);
+        debug_assert!(read.is_ok(), "{kind} has no defaults: {:?}", read.err());
+        section.keys().to_vec()
+    }
+
+    /// The names of the keys of a kind of transport, asked for by the traffic section at `path`.
+    pub fn keys_of(kind: &str, path: &str) -> Result<Vec<&'static str>, SettingsError> {
+        let ids = KINDS.iter().map(|(id, ..)| *id);
+        if !ids.clone().any(|id| id == kind) {
+            let problem = format!("{kind:?} is not known");
+            let error = SettingsError::new(format!("{path}.transport"), problem);
+            return Err(error.hint(nearest_name(kind, ids)));
+        }
+        Ok(Transport::keys(kind).iter().map(|key| key.name).collect())
+    }
+
+    /// Bytes of a full packet on the wire.
+    pub fn full_packet(&self) -> u32 {
+        self.mss + self.header
+    }
+
+    /// Payload that is tagged as sent in the first round trip.
+    pub fn first_rtt_bytes(&self, rate: Rate, base_rtt: Time) -> u64 {
+        self.first_rtt.bytes(rate, base_rtt)
+    }
+
+    /// The window at the start of a flow of `size` bytes.
+    pub fn initial_window(&self, size: u64) -> Window {
+        let mss = u64::from(self.mss);
+        let cwnd = match self.initial_window {
+            InitialWindow::Packets(packets) => packets * mss,
+            InitialWindow::Bytes(bytes) => bytes,
+            InitialWindow::Flow => size.div_ceil(mss).saturating_mul(mss),
+        };
+        Window {
+            cwnd: cwnd.max(mss),
+            ssthresh: u64::MAX,
+            mss,
+            min: self.min_window.max(mss),
+            slow_start: self.slow_start,
+            credit: 0,
+        }
+    }
+
+    /// The congestion controller of a new flow.
+    pub fn congestion(&self) -> Congestion {
+        match self.control {
+            Control::Window(congestion) => congestion,
+            Control::Udp(_) => Congestion::NewReno(NewReno::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A transport from the text of its section.
+    pub(crate) fn transport(text: &str) -> Transport {
+        let table = text.parse().expect("a table");
+        Transport::read(&mut Section::new("transport", table)).expect("a transport")
+    }
+
+    #[test]
+    fn every_kind_has_defaults_and_its_own_keys() {
+        for (kind, ..) in KINDS {
+            assert_eq!(transport(&format!("kind = \"{kind}\"")).kind, *kind);
+        }
+        let names = |kind| Transport::keys(kind).iter().map(|key| key.name).collect::<Vec<_>>();
+        assert!(names("dctcp").contains(&"g") && !names("newreno").contains(&"g"));
+        assert!(names("udp").contains(&"rate") && !names("udp").contains(&"min_rto"));
+    }
+
+    #[test]
+    fn the_whole_flow_may_be_the_first_window() {
+        let window = |text: &str| transport(text).initial_window(30_000).cwnd;
+        assert_eq!(window("initial_window = \"flow\"\nmss = \"1000B\""), 30_000);
+        assert_eq!(window("initial_window = \"22pkt\"\nmss = \"1400B\""), 30_800);
+        assert_eq!(window("initial_window = \"15KB\""), 15_000);
+    }
+
+    #[test]
+    fn wrong_sizes_are_refused_with_their_bounds() {
+        let table = "mss = \"0B\"".parse().unwrap();
+        let error = Transport::read(&mut Section::new("transport", table)).unwrap_err();
+        assert_eq!(error.to_string(), "transport.mss: 0B is not from 1B to 65000B");
+    }
+}

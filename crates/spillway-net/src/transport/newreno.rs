@@ -1,0 +1,77 @@
+//! NewReno: half the window for a loss, a segment more for every round without one.
+//!
+//! # Reference
+//! M. Allman, V. Paxson, E. Blanton, "TCP Congestion Control", RFC 5681, 2009;
+//! with ECN: K. Ramakrishnan, S. Floyd, D. Black, RFC 3168, 2001, section 6.1.2.
+//!
+//! # Rule
+//! Growth: slow start below ssthresh, then mss * acked / cwnd for every ack.
+//! Loss: ssthresh = max(in flight / 2, 2 mss). Mark: ssthresh = cwnd = cwnd / 2, once for what is
+//! in flight at the time.
+//!
+//! # Departures from the paper
+//! Growth counts bytes acknowledged (RFC 3465) without its limit on slow start, as Linux does.
+//! Loss is found and repaired by SACK (RFC 6675), for every window-based transport here.
+//!
+//! # Scope and limitations
+//! No growth is held back when the application, not the window, limits a flow: flows here always
+//! have data until their end.
+//!
+//! # Validation
+//! Hand arithmetic below; loss recovery in `sender.rs`.
+//!
+//! # Cost
+//! A few additions for every ack; 8 bytes for every flow.
+
+use super::window::{Ack, CongestionControl, Window};
+
+/// NewReno's state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewReno {
+    /// What was sent before the last cut for a mark: until it is acknowledged, no other cut.
+    cut_until: u64,
+}
+
+impl CongestionControl for NewReno {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.in_recovery {
+            return;
+        }
+        let recently_cut = ack.una <= self.cut_until;
+        if ack.ece && !recently_cut {
+            self.cut_until = ack.nxt;
+            window.cut_to(window.cwnd / 2);
+        } else if !recently_cut {
+            window.grow(ack.acked);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::window::tests::{ack, segments};
+    use super::*;
+
+    #[test]
+    fn a_mark_halves_the_window_once_a_round() {
+        let (mut control, mut window) = (NewReno::default(), segments(20, 10));
+        control.on_ack(&mut window, &ack(1, 21, true));
+        assert_eq!((window.cwnd, window.ssthresh), (10_000, 10_000));
+        // Until what was in flight then (21 segments) is acknowledged: no cut and no growth.
+        for una in 2..=21 {
+            control.on_ack(&mut window, &ack(una, 30, true));
+        }
+        assert_eq!(window.cwnd, 10_000);
+        control.on_ack(&mut window, &ack(22, 31, true));
+        assert_eq!(window.cwnd, 5_000);
+    }
+
+    #[test]
+    fn a_loss_halves_what_is_in_flight_and_leaves_two_segments() {
+        let (mut control, mut window) = (NewReno::default(), segments(20, 100));
+        control.on_loss(&mut window, 16_000);
+        assert_eq!(window.ssthresh, 8_000);
+        control.on_loss(&mut window, 3_000);
+        assert_eq!(window.ssthresh, 2_000);
+    }
+}

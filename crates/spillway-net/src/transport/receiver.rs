@@ -1,0 +1,256 @@
+//! The receiving half of a flow: what has arrived, and what its acks say.
+
+use super::ranges::{Range, Ranges};
+use spillway_engine::Time;
+
+/// How many ranges an ack can tell (RFC 2018: three beside a timestamp).
+pub const SACK_BLOCKS: usize = 3;
+
+/// Ranges that an ack tells to have arrived, the latest first; empty ones are (0, 0).
+pub type SackBlocks = [Range; SACK_BLOCKS];
+
+/// How a receiver echoes marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// Every ack says whether what it acknowledges was marked (RFC 8257, section 3.2).
+    PerPacket,
+    /// From a mark on, all acks do, until the sender says that it has cut (RFC 3168).
+    Latched,
+}
+
+/// How a receiver acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub struct AckPolicy {
+    /// Packets for every ack.
+    pub every: u32,
+    /// The longest that an ack is held back.
+    pub delay: Time,
+    /// How marks are echoed.
+    pub echo: EcnEcho,
+}
+
+/// A data packet as the receiver sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Its first byte.
+    pub seq: u64,
+    /// Its bytes.
+    pub payload: u32,
+    /// Whether it was marked.
+    pub ce: bool,
+    /// Whether the sender says that it has cut its window.
+    pub cwr: bool,
+    /// When it was sent.
+    pub sent_at: Time,
+}
+
+/// What an ack says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckFields {
+    /// The first byte still missing.
+    pub seq: u64,
+    /// Whether it echoes a mark.
+    pub ece: bool,
+    /// When the packet that it acknowledges was sent.
+    pub sent_at: Time,
+    /// Whether there are ranges beyond a gap.
+    pub sack: Option<SackBlocks>,
+}
+
+/// The receiving half of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// The first byte still missing.
+    next: u64,
+    /// What has arrived beyond it.
+    early: Ranges,
+    /// Packets not acknowledged yet.
+    pending: u32,
+    /// The mark of the pending packets, or (latched) whether acks echo one.
+    ce: bool,
+    /// When the first pending packet was sent.
+    pending_sent_at: Time,
+    /// When the pending packets are to be acknowledged at the latest.
+    pub ack_deadline: Option<Time>,
+}
+
+impl Receiver {
+    /// For a flow that starts.
+    pub fn reset(&mut self) {
+        self.early.clear();
+        *self = Receiver { early: std::mem::take(&mut self.early), ..Receiver::default() };
+    }
+
+    /// The first byte still missing.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes that have arrived, each counted once.
+    pub fn delivered(&self) -> u64 {
+        self.next + self.early.bytes()
+    }
+
+    /// A data packet has arrived. Returns the bytes that are new, and hands the acks that are due
+    /// to `reply`: none, one, or two.
+    #[inline]
+    pub fn on_segment(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        policy: &AckPolicy,
+        mut reply: impl FnMut(AckFields),
+    ) -> u64 {
+        let mark_changed = match policy.echo {
+            EcnEcho::PerPacket => segment.ce != self.ce,
+            EcnEcho::Latched => false,
+        };
+        if mark_changed && self.pending > 0 {
+            // What came before this packet is acknowledged with its own mark (RFC 8257, 3.2).
+            reply(self.ack(None));
+        }
+        match policy.echo {
+            EcnEcho::PerPacket => self.ce = segment.ce,
+            EcnEcho::Latched => self.ce = segment.ce || (self.ce && !segment.cwr),
+        }
+        let (new, arrived) = self.place(segment);
+        if self.pending == 0 {
+            self.pending_sent_at = segment.sent_at;
+        }
+        self.pending += 1;
+        let in_order = arrived.is_none() && new > 0 && self.early.is_empty();
+        if !in_order || self.pending >= policy.every {
+            // Out of order, repeated, or filling a gap: at once (RFC 5681, section 4.2).
+            let latest = arrived.or_else(|| self.early.as_slice().last().copied());
+            let fields = self.ack(latest);
+            reply(match in_order {
+                true => fields,
+                false => AckFields { sent_at: segment.sent_at, ..fields },
+            });
+        } else if self.ack_deadline.is_none() {
+            self.ack_deadline = Some(now + policy.delay);
+        }
+        new
+    }
+
+    /// The ack that is due when it has been held back long enough, if packets are pending.
+    pub fn delayed_ack(&mut self) -> Option<AckFields> {
+        (self.pending > 0).then(|| self.ack(None))
+    }
+
+    /// Takes the bytes in. Returns how many are new, and where they lie beyond a gap, if they do.
+    #[inline]
+    fn place(&mut self, segment: &Segment) -> (u64, Option<Range>) {
+        let end = segment.seq + u64::from(segment.payload);
+        if segment.seq <= self.next {
+            let before = self.next;
+            let known = if self.early.is_empty() { 0 } else { self.early.bytes() };
+            self.next = self.next.max(end);
+            if known > 0 {
+                self.early.remove_below(self.next);
+                while let Some(end) = self.early.take_through(self.next) {
+                    self.next = self.next.max(end);
+                }
+                return (self.next - before + self.early.bytes() - known, None);
+            }
+            return (self.next - before, None);
+        }
+        let known = self.early.bytes();
+        let merged = self.early.insert((segment.seq, end));
+        (self.early.bytes() - known, Some(merged))
+    }
+
+    #[inline]
+    fn ack(&mut self, latest: Option<Range>) -> AckFields {
+        self.pending = 0;
+        self.ack_deadline = None;
+        let sack = match self.early.is_empty() {
+            true => None,
+            false => Some(self.blocks(latest)),
+        };
+        AckFields { seq: self.next, ece: self.ce, sent_at: self.pending_sent_at, sack }
+    }
+
+    /// The latest range first, then the highest others.
+    fn blocks(&self, latest: Option<Range>) -> SackBlocks {
+        let mut blocks = [(0, 0); SACK_BLOCKS];
+        let others = self.early.as_slice().iter().rev().copied().filter(|&r| Some(r) != latest);
+        for (block, range) in blocks.iter_mut().zip(latest.into_iter().chain(others)) {
+            *block = range;
+        }
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EACH: AckPolicy =
+        AckPolicy { every: 1, delay: Time::from_us(500), echo: EcnEcho::PerPacket };
+
+    /// The acks for segments of 100 bytes, given as (number, marked).
+    fn acks(policy: AckPolicy, segments: &[(u64, bool)]) -> Vec<(u64, bool)> {
+        let mut receiver = Receiver::default();
+        let mut acks = Vec::new();
+        for &(number, ce) in segments {
+            let segment =
+                Segment { seq: number * 100, payload: 100, ce, cwr: false, sent_at: Time::ZERO };
+            receiver.on_segment(Time::ZERO, &segment, &policy, |a| acks.push((a.seq / 100, a.ece)));
+        }
+        acks
+    }
+
+    #[test]
+    fn every_packet_is_acknowledged_with_its_own_mark() {
+        let got = acks(EACH, &[(0, false), (1, true), (2, false)]);
+        assert_eq!(got, [(1, false), (2, true), (3, false)]);
+    }
+
+    #[test]
+    fn delayed_acks_tell_exactly_which_packets_were_marked() {
+        // Every second packet: 0 1 | 2, then 3 is marked: 2 is acknowledged at once, unmarked;
+        // 3 4 together, marked; 5 unmarked waits, 6 with it.
+        let every_second = AckPolicy { every: 2, ..EACH };
+        let marks = [false, false, false, true, true, false, false];
+        let segments: Vec<(u64, bool)> = (0..).zip(marks).collect();
+        let got = acks(every_second, &segments);
+        assert_eq!(got, [(2, false), (3, false), (5, true), (7, false)]);
+    }
+
+    #[test]
+    fn a_latched_echo_lasts_until_the_sender_has_cut() {
+        let latched = AckPolicy { echo: EcnEcho::Latched, ..EACH };
+        let (mut receiver, mut echoes) = (Receiver::default(), Vec::new());
+        for (number, ce, cwr) in
+            [(0, false, false), (1, true, false), (2, false, false), (3, false, true)]
+        {
+            let segment = Segment { seq: number * 100, payload: 100, ce, cwr, sent_at: Time::ZERO };
+            receiver.on_segment(Time::ZERO, &segment, &latched, |ack| echoes.push(ack.ece));
+        }
+        assert_eq!(echoes, [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_gap_is_told_with_the_latest_range_first() {
+        let mut receiver = Receiver::default();
+        let mut told = Vec::new();
+        let mut new = Vec::new();
+        for number in [0, 2, 4, 3, 2, 1] {
+            let segment = Segment {
+                seq: number * 100,
+                payload: 100,
+                ce: false,
+                cwr: false,
+                sent_at: Time::ZERO,
+            };
+            new.push(receiver.on_segment(Time::ZERO, &segment, &EACH, |ack| told.push(ack)));
+        }
+        assert_eq!(new, [100, 100, 100, 100, 0, 100]);
+        assert_eq!(told[2].sack, Some([(400, 500), (200, 300), (0, 0)]));
+        assert_eq!(told[3].sack, Some([(200, 500), (0, 0), (0, 0)]));
+        assert_eq!((told[4].seq, told[5].seq, told[5].sack), (100, 500, None));
+        assert_eq!(receiver.delivered(), 500);
+    }
+}

@@ -1,0 +1,97 @@
+//! How long to wait for an ack: the retransmission timeout of RFC 6298.
+
+use spillway_engine::Time;
+
+/// A sender's estimate of the round trip.
+#[derive(Clone, Copy, Debug)]
+pub struct RttEstimate {
+    smoothed: u64,
+    variation: u64,
+    /// The timeouts in a row so far.
+    backoff: u32,
+}
+
+/// What bounds a retransmission timeout.
+#[derive(Clone, Copy, Debug)]
+pub struct RtoBounds {
+    /// Before the first sample.
+    pub initial: Time,
+    /// At least.
+    pub min: Time,
+    /// At most.
+    pub max: Time,
+}
+
+impl RttEstimate {
+    /// Without a sample.
+    pub const fn new() -> RttEstimate {
+        RttEstimate { smoothed: 0, variation: 0, backoff: 0 }
+    }
+
+    /// Takes a sample (RFC 6298, section 2: weights 1/8 and 1/4).
+    #[inline]
+    pub fn sample(&mut self, rtt: Time) {
+        let rtt = rtt.ps();
+        if self.smoothed == 0 {
+            (self.smoothed, self.variation) = (rtt, rtt / 2);
+        } else {
+            let error = self.smoothed.abs_diff(rtt);
+            self.variation = self.variation - self.variation / 4 + error / 4;
+            self.smoothed = self.smoothed - self.smoothed / 8 + rtt / 8;
+        }
+    }
+
+    /// The smoothed round trip; zero before the first sample.
+    pub fn smoothed(&self) -> Time {
+        Time::from_ps(self.smoothed)
+    }
+
+    /// How long to wait from now: srtt + 4 rttvar within the bounds, doubled for every timeout.
+    #[inline]
+    pub fn timeout(&self, bounds: &RtoBounds) -> Time {
+        let base = match self.smoothed {
+            0 => bounds.initial,
+            smoothed => Time::from_ps(smoothed + 4 * self.variation).max(bounds.min),
+        };
+        Time::from_ps(base.ps() << self.backoff.min(16)).min(bounds.max)
+    }
+
+    /// The timeout ran out: wait twice as long for the next.
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// New data was acknowledged.
+    #[inline]
+    pub fn reset_backoff(&mut self) {
+        self.backoff = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_follows_rfc_6298() {
+        let us = Time::from_us;
+        let bounds = RtoBounds { initial: us(1000), min: us(10), max: us(5000) };
+        let mut estimate = RttEstimate::new();
+        assert_eq!(estimate.timeout(&bounds), us(1000));
+        // First sample 80: srtt 80, rttvar 40: 80 + 160 = 240.
+        estimate.sample(us(80));
+        assert_eq!(estimate.timeout(&bounds), us(240));
+        // Then 120: rttvar 30 + 10 = 40, srtt 70 + 15 = 85: 85 + 160 = 245.
+        estimate.sample(us(120));
+        assert_eq!((estimate.smoothed(), estimate.timeout(&bounds)), (us(85), us(245)));
+        estimate.back_off();
+        estimate.back_off();
+        assert_eq!(estimate.timeout(&bounds), us(980));
+        estimate.back_off();
+        estimate.back_off();
+        estimate.back_off();
+        assert_eq!(estimate.timeout(&bounds), us(5000));
+        estimate.reset_backoff();
+        assert_eq!(estimate.timeout(&bounds), us(245));
+    }
+}

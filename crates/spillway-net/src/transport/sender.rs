@@ -1,0 +1,381 @@
+//! The sending half of a flow: what to send next, and when something is taken for lost.
+//!
+//! Loss is found and repaired by selective acks, as in RFC 6675: data is lost when more than
+//! (`dupthresh` - 1) segments' worth of bytes behind it have been acknowledged. Segments start at
+//! multiples of the payload's size, so what is lost is repaired segment by segment.
+//!
+//! What counts as in flight ("pipe"): sent, not acknowledged cumulatively or selectively, and not
+//! lost unless sent again.
+
+use super::Transport;
+use super::ranges::Ranges;
+use super::receiver::SackBlocks;
+use super::rtt::RttEstimate;
+use super::window::{Ack, Congestion, CongestionControl, Window};
+use spillway_engine::Time;
+
+/// What a sender is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Waiting for the connection to open.
+    Connecting,
+    /// Nothing is known to be lost.
+    Open,
+    /// Repairing a loss found by selective acks.
+    Recovery,
+    /// Repairing after a timeout.
+    Loss,
+}
+
+/// An ack as the sender sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSegment<'a> {
+    /// The first byte that the receiver misses.
+    pub seq: u64,
+    /// Whether it echoes a mark.
+    pub ece: bool,
+    /// When the packet that it acknowledges was sent.
+    pub sent_at: Time,
+    /// Ranges that have arrived behind a gap.
+    pub sack: Option<&'a SackBlocks>,
+}
+
+/// A piece of data to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its first byte.
+    pub seq: u64,
+    /// Its bytes.
+    pub payload: u32,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// The sending half of a flow.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// The first byte not acknowledged.
+    una: u64,
+    /// The next byte to be sent for the first time.
+    nxt: u64,
+    /// Bytes to be sent in all.
+    size: u64,
+    window: Window,
+    control: Congestion,
+    phase: Phase,
+    /// Where the repair ends.
+    recover: u64,
+    duplicate_acks: u32,
+    sacked: Ranges,
+    /// Unacknowledged data before this is lost.
+    loss_edge: u64,
+    /// Lost data before this has been sent again.
+    repaired_to: u64,
+    /// The first piece of a repair goes out whatever the window is.
+    sends_at_once: bool,
+    /// A tail-loss probe is out: its first byte.
+    probe: Option<u64>,
+    rtt: RttEstimate,
+    /// When the retransmission timer (or the probe's) runs out; [`Time::MAX`] if it is not set.
+    deadline: Time,
+    deadline_is_probe: bool,
+    /// Whether the next new piece tells that the window was cut (RFC 3168).
+    pub tells_cut: bool,
+    /// Packets sent again.
+    pub retransmitted_packets: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+}
+
+impl Sender {
+    /// At the start of a flow of `size` bytes.
+    pub fn new(size: u64, transport: &Transport) -> Sender {
+        Sender {
+            una: 0,
+            nxt: 0,
+            size,
+            window: transport.initial_window(size),
+            control: transport.congestion(),
+            phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
+            recover: 0,
+            duplicate_acks: 0,
+            sacked: Ranges::default(),
+            loss_edge: 0,
+            repaired_to: 0,
+            sends_at_once: false,
+            probe: None,
+            rtt: RttEstimate::new(),
+            deadline: Time::MAX,
+            deadline_is_probe: false,
+            tells_cut: false,
+            retransmitted_packets: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Whether everything has been acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.una >= self.size
+    }
+
+    /// Whether it waits for the connection to open.
+    pub fn is_connecting(&self) -> bool {
+        self.phase == Phase::Connecting
+    }
+
+    /// What it is doing about losses.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The congestion window.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// The smoothed round trip.
+    pub fn smoothed_rtt(&self) -> Time {
+        self.rtt.smoothed()
+    }
+
+    /// When the timer runs out; [`Time::MAX`] if it is not set.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Bytes not yet sent for the first time and not acknowledged from `seq` on.
+    #[inline]
+    pub fn remaining_from(&self, seq: u64) -> u64 {
+        self.size - seq
+    }
+
+    /// Bytes in flight.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        let outstanding = self.nxt - self.una;
+        if self.phase == Phase::Open && self.sacked.is_empty() {
+            return outstanding;
+        }
+        let lost = self.sacked.missing_between(self.repaired_to.max(self.una), self.loss_edge);
+        outstanding - self.sacked.bytes() - lost
+    }
+
+    /// The request for a connection goes out (again).
+    pub fn on_connect(&mut self, now: Time, transport: &Transport) {
+        self.deadline = now + self.rtt.timeout(&transport.rto);
+    }
+
+    /// The connection is open; `sent_at` is when its request was sent.
+    pub fn on_connected(&mut self, now: Time, sent_at: Time) {
+        if self.phase == Phase::Connecting {
+            self.phase = Phase::Open;
+            self.rtt.sample(now - sent_at);
+            self.rtt.reset_backoff();
+            self.deadline = Time::MAX;
+        }
+    }
+
+    /// What to send now, if anything. Ask until there is nothing.
+    #[inline]
+    pub fn next_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+        let piece = match self.phase {
+            Phase::Connecting => None,
+            Phase::Open => self.new_piece(),
+            Phase::Recovery | Phase::Loss => self.lost_piece().unwrap_or_else(|| self.new_piece()),
+        }?;
+        if self.deadline == Time::MAX {
+            self.set_deadline(now, transport);
+        }
+        Some(piece)
+    }
+
+    /// An ack has come.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
+        let acked = ack.seq.saturating_sub(self.una);
+        if acked > 0 {
+            self.una = ack.seq;
+            self.duplicate_acks = 0;
+            self.rtt.sample(now - ack.sent_at);
+            self.rtt.reset_backoff();
+            if !self.sacked.is_empty() {
+                self.sacked.remove_below(self.una);
+            }
+        } else if self.nxt > self.una && ack.seq == self.una {
+            self.duplicate_acks += 1;
+        }
+        if let Some(blocks) = ack.sack {
+            self.take_sack(blocks, transport);
+        }
+        let cuts_before = self.window.ssthresh;
+        let told = Ack {
+            now,
+            acked,
+            ece: ack.ece,
+            una: self.una,
+            nxt: self.nxt,
+            in_recovery: self.phase == Phase::Recovery,
+        };
+        self.control.on_ack(&mut self.window, &told);
+        if ack.ece && self.window.ssthresh != cuts_before {
+            self.tells_cut = true;
+        }
+        self.advance_phase(transport);
+        if self.una >= self.nxt {
+            self.deadline = Time::MAX;
+        } else if acked > 0 {
+            self.set_deadline(now, transport);
+        }
+    }
+
+    /// The timer has run out. True for a timeout, after which pieces may be sent again; a piece for
+    /// a tail-loss probe is returned instead.
+    pub fn on_deadline(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+        if self.deadline_is_probe {
+            return Some(self.send_probe(now, transport));
+        }
+        self.timeouts += 1;
+        self.rtt.back_off();
+        self.deadline = now + self.rtt.timeout(&transport.rto);
+        if self.phase == Phase::Connecting {
+            return None;
+        }
+        if self.phase != Phase::Loss {
+            // A segment that is lost again does not cut again (RFC 5681, section 3.1).
+            let in_flight = self.in_flight();
+            self.control.on_timeout(&mut self.window, in_flight);
+        }
+        self.window.cwnd = self.window.mss;
+        self.window.credit = 0;
+        self.phase = Phase::Loss;
+        self.recover = self.nxt;
+        self.loss_edge = self.nxt;
+        self.repaired_to = self.una;
+        self.duplicate_acks = 0;
+        None
+    }
+
+    /// New data, if the window allows it.
+    #[inline]
+    fn new_piece(&mut self) -> Option<Piece> {
+        let payload = self.window.mss.min(self.size - self.nxt);
+        if payload == 0 || self.in_flight() + payload > self.window.cwnd {
+            return None;
+        }
+        let piece = Piece { seq: self.nxt, payload: payload as u32, again: false };
+        self.nxt += payload;
+        Some(piece)
+    }
+
+    /// The next lost piece: `None` if there is none, `Some(None)` if it has to wait.
+    fn lost_piece(&mut self) -> Option<Option<Piece>> {
+        let (seq, range_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
+        if seq >= self.loss_edge {
+            return None;
+        }
+        let mss = self.window.mss;
+        let segment_ends = (seq / mss + 1) * mss;
+        let end = segment_ends.min(range_ends.unwrap_or(self.nxt)).min(self.nxt);
+        let payload = end - seq;
+        if !self.sends_at_once && self.in_flight() + payload > self.window.cwnd {
+            return Some(None);
+        }
+        self.sends_at_once = false;
+        self.repaired_to = end;
+        self.retransmitted_packets += 1;
+        Some(Some(Piece { seq, payload: payload as u32, again: true }))
+    }
+
+    #[cold]
+    fn take_sack(&mut self, blocks: &SackBlocks, transport: &Transport) {
+        for &(start, end) in blocks {
+            if end > self.una {
+                self.sacked.insert((start.max(self.una), end));
+            }
+        }
+        // Lost is what lies before `dupthresh` ranges or the bytes of as many segments, less one.
+        let enough = u64::from(transport.dupthresh - 1) * self.window.mss;
+        let (mut bytes, mut ranges) = (0, 0);
+        for &(start, end) in self.sacked.as_slice().iter().rev() {
+            bytes += end - start;
+            ranges += 1;
+            if bytes > enough || ranges >= transport.dupthresh {
+                self.loss_edge = self.loss_edge.max(start);
+                break;
+            }
+        }
+        if let Some(probe) = self.probe {
+            // The probe came through and what was sent before it did not.
+            if self.sacked.as_slice().last().is_some_and(|&(_, end)| end > probe) {
+                self.loss_edge = self.loss_edge.max(probe);
+            }
+        }
+    }
+
+    #[inline]
+    fn advance_phase(&mut self, transport: &Transport) {
+        match self.phase {
+            Phase::Open => {
+                let lost = self.loss_edge > self.una;
+                if lost || self.duplicate_acks >= transport.dupthresh {
+                    self.enter_recovery();
+                }
+            }
+            Phase::Recovery if self.una >= self.recover => {
+                self.phase = Phase::Open;
+                self.window.cwnd = self.window.ssthresh;
+            }
+            Phase::Loss if self.una >= self.recover => self.phase = Phase::Open,
+            Phase::Recovery | Phase::Loss | Phase::Connecting => {}
+        }
+        if self.probe.is_some_and(|probe| self.una > probe) {
+            self.probe = None;
+        }
+    }
+
+    #[cold]
+    fn enter_recovery(&mut self) {
+        let in_flight = self.nxt - self.una;
+        self.control.on_loss(&mut self.window, in_flight);
+        self.window.cwnd = self.window.ssthresh;
+        self.window.credit = 0;
+        self.phase = Phase::Recovery;
+        self.recover = self.nxt;
+        self.repaired_to = self.una;
+        self.loss_edge = self.loss_edge.max((self.una + self.window.mss).min(self.nxt));
+        self.sends_at_once = true;
+    }
+
+    #[inline]
+    fn set_deadline(&mut self, now: Time, transport: &Transport) {
+        self.deadline = now + self.rtt.timeout(&transport.rto);
+        self.deadline_is_probe = false;
+        if transport.tail_loss_probe && self.probe.is_none() && self.phase == Phase::Open {
+            // RFC 8985, section 7.2.
+            let smoothed = self.rtt.smoothed();
+            if smoothed > Time::ZERO && now + smoothed * 2 < self.deadline {
+                self.deadline = now + smoothed * 2;
+                self.deadline_is_probe = true;
+            }
+        }
+    }
+
+    /// New data if there is any, else the last segment again (RFC 8985, section 7.3).
+    fn send_probe(&mut self, now: Time, transport: &Transport) -> Piece {
+        self.deadline_is_probe = false;
+        self.deadline = now + self.rtt.timeout(&transport.rto);
+        let mss = self.window.mss;
+        let again = self.nxt >= self.size;
+        let seq = if again { (self.nxt - 1) / mss * mss } else { self.nxt };
+        let end = (seq + mss).min(self.size);
+        self.nxt = self.nxt.max(end);
+        self.retransmitted_packets += u32::from(again);
+        self.probe = Some(seq);
+        Piece { seq, payload: (end - seq) as u32, again }
+    }
+}
+
+#[cfg(test)]
+mod tests;

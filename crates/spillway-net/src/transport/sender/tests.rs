@@ -1,0 +1,165 @@
+use super::super::tests::transport;
+use super::*;
+
+/// A sender of `segments` segments of 1000 bytes, and its transport.
+fn sender(segments: u64, text: &str) -> (Sender, Transport) {
+    let transport = transport(&format!("kind = \"newreno\"\nmss = \"1000B\"\n{text}"));
+    (Sender::new(segments * 1000, &transport), transport)
+}
+
+fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+
+/// The numbers of the segments that may be sent now, `!` behind one that is sent again.
+fn sends(sender: &mut Sender, transport: &Transport, now: Time) -> String {
+    let piece = |piece: Piece| {
+        assert_eq!(piece.seq % 1000, 0);
+        format!("{}{}", piece.seq / 1000, if piece.again { "!" } else { "" })
+    };
+    let pieces = std::iter::from_fn(|| sender.next_piece(now, transport));
+    pieces.map(piece).collect::<Vec<_>>().join(" ")
+}
+
+/// An ack of `una` segments and of the ranges of segments behind it.
+fn acked(sender: &mut Sender, transport: &Transport, now: Time, una: u64, sack: &[(u64, u64)]) {
+    let mut blocks = SackBlocks::default();
+    for (block, &(start, end)) in blocks.iter_mut().zip(sack) {
+        *block = (start * 1000, end * 1000);
+    }
+    let sack = (!sack.is_empty()).then_some(&blocks);
+    let sent_at = now.since(us(80));
+    sender.on_ack(now, &AckSegment { seq: una * 1000, ece: false, sent_at, sack }, transport);
+}
+
+#[test]
+fn a_window_goes_out_and_each_ack_releases_two_in_slow_start() {
+    let (mut s, t) = sender(100, "initial_window = \"4pkt\"");
+    assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3");
+    acked(&mut s, &t, us(80), 1, &[]);
+    assert_eq!(sends(&mut s, &t, us(80)), "4 5");
+    assert_eq!(s.in_flight(), 5000);
+}
+
+#[test]
+fn the_last_piece_is_what_is_left() {
+    let (mut s, t) = sender(0, "initial_window = \"4pkt\"");
+    s.size = 1500;
+    let piece = |seq, payload| Some(Piece { seq, payload, again: false });
+    assert_eq!(s.next_piece(us(0), &t), piece(0, 1000));
+    assert_eq!(s.next_piece(us(0), &t), piece(1000, 500));
+    assert_eq!(s.next_piece(us(0), &t), None);
+    s.on_ack(us(80), &AckSegment { seq: 1500, ece: false, sent_at: us(0), sack: None }, &t);
+    assert!(s.is_done() && s.deadline() == Time::MAX);
+}
+
+#[test]
+fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
+    // 10 in flight, segment 2 lost. Acks of 0 and 1 grow the window to 12 and release 10 to 13.
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"");
+    assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3 4 5 6 7 8 9");
+    acked(&mut s, &t, us(80), 1, &[]);
+    acked(&mut s, &t, us(80), 2, &[]);
+    assert_eq!(sends(&mut s, &t, us(80)), "10 11 12 13");
+    // Segments 3 and 4 arrive: limited transmit, a new one for each. Nothing is lost yet:
+    // 2 segments behind the gap are no more than dupthresh - 1.
+    for (end, new) in [(4, "14"), (5, "15")] {
+        acked(&mut s, &t, us(81), 2, &[(3, end)]);
+        assert_eq!(sends(&mut s, &t, us(81)), new);
+    }
+    // Segment 5: 3 > 2, so 2 is lost. In flight were 16 - 2 = 14 segments: ssthresh = 7.
+    acked(&mut s, &t, us(82), 2, &[(3, 6)]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 7_000));
+    assert_eq!(sends(&mut s, &t, us(82)), "2!");
+    // In flight: 14 sent, 3 of them here, none lost any more: 11. It has to fall below 7.
+    assert_eq!(s.in_flight(), 11_000);
+    for end in 7..=10 {
+        acked(&mut s, &t, us(83), 2, &[(3, end)]);
+        assert_eq!(sends(&mut s, &t, us(83)), "");
+    }
+    acked(&mut s, &t, us(83), 2, &[(3, 11)]);
+    assert_eq!(sends(&mut s, &t, us(83)), "16");
+    // The repair arrives: everything up to 15 is there, and the window is what was left of it.
+    acked(&mut s, &t, us(162), 16, &[]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Open, 7_000));
+    assert_eq!(sends(&mut s, &t, us(162)), "17 18 19 20 21 22");
+    assert_eq!((s.retransmitted_packets, s.timeouts), (1, 0));
+}
+
+#[test]
+fn several_losses_are_repaired_in_order_within_one_recovery() {
+    let (mut s, t) = sender(12, "initial_window = \"12pkt\"");
+    sends(&mut s, &t, us(0));
+    // 1, 4 and 5 are lost; acks come for 0, 2, 3, 6, 7, 8.
+    acked(&mut s, &t, us(80), 1, &[]);
+    acked(&mut s, &t, us(80), 1, &[(2, 4)]);
+    acked(&mut s, &t, us(80), 1, &[(6, 7), (2, 4)]);
+    // 3 segments behind segment 1: it is lost. 11 in flight: ssthresh 5.5.
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 5_500));
+    assert_eq!(sends(&mut s, &t, us(80)), "1!");
+    acked(&mut s, &t, us(80), 1, &[(6, 8), (2, 4)]);
+    assert_eq!(sends(&mut s, &t, us(80)), "");
+    // Behind 4 and 5 there are now three: 11 - 5 here - 2 lost = 4 in flight, room for one.
+    acked(&mut s, &t, us(80), 1, &[(6, 9), (2, 4)]);
+    assert_eq!(sends(&mut s, &t, us(80)), "4!");
+    acked(&mut s, &t, us(81), 1, &[(6, 10), (2, 4)]);
+    assert_eq!(sends(&mut s, &t, us(81)), "5!");
+    acked(&mut s, &t, us(160), 4, &[(6, 12)]);
+    acked(&mut s, &t, us(161), 12, &[]);
+    assert!(s.is_done());
+    assert_eq!((s.retransmitted_packets, s.timeouts), (3, 0));
+}
+
+#[test]
+fn a_timeout_sends_everything_missing_again_from_a_window_of_one() {
+    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\nmin_rto = \"10ms\"");
+    assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3 4 5");
+    assert_eq!(s.deadline(), us(10_000));
+    // Only 3 arrives.
+    acked(&mut s, &t, us(80), 0, &[(3, 4)]);
+    assert_eq!(s.on_deadline(us(10_000), &t), None);
+    // In flight were 5: ssthresh = 2.5; doubled timeout.
+    assert_eq!((s.window().cwnd, s.window().ssthresh), (1_000, 2_500));
+    assert_eq!((s.phase(), s.deadline()), (Phase::Loss, us(30_000)));
+    assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
+    acked(&mut s, &t, us(10_080), 1, &[(3, 4)]);
+    assert_eq!(sends(&mut s, &t, us(10_080)), "1! 2!");
+    acked(&mut s, &t, us(10_160), 4, &[]);
+    assert_eq!(sends(&mut s, &t, us(10_160)), "4! 5!");
+    acked(&mut s, &t, us(10_240), 6, &[]);
+    assert!(s.is_done() && s.phase() == Phase::Open);
+    assert_eq!((s.retransmitted_packets, s.timeouts), (5, 1));
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timeout_unless_probes_are_asked_for() {
+    for (text, deadline) in [("", us(10_080)), ("tail_loss_probe = true", us(240))] {
+        let (mut s, t) = sender(4, &format!("initial_window = \"4pkt\"\n{text}"));
+        sends(&mut s, &t, us(0));
+        // 0 and 1 arrive, 2 and 3 are lost: nothing behind the gap tells.
+        acked(&mut s, &t, us(80), 1, &[]);
+        acked(&mut s, &t, us(80), 2, &[]);
+        assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("", deadline));
+        if text.is_empty() {
+            continue;
+        }
+        // Twice the smoothed round trip of 80 us after the last ack: the last segment again.
+        let probe = Piece { seq: 3_000, payload: 1000, again: true };
+        assert_eq!(s.on_deadline(us(240), &t), Some(probe));
+        acked(&mut s, &t, us(320), 2, &[(3, 4)]);
+        assert_eq!(sends(&mut s, &t, us(320)), "2!");
+        acked(&mut s, &t, us(400), 4, &[]);
+        assert!(s.is_done() && s.timeouts == 0);
+    }
+}
+
+#[test]
+fn a_connection_opens_first_and_asks_again() {
+    let (mut s, t) = sender(2, "handshake = true\ninitial_rto = \"10ms\"");
+    s.on_connect(us(0), &t);
+    assert_eq!((sends(&mut s, &t, us(0)).as_str(), s.deadline()), ("", us(10_000)));
+    assert_eq!((s.on_deadline(us(10_000), &t), s.deadline()), (None, us(30_000)));
+    s.on_connected(us(10_080), us(10_000));
+    assert_eq!(sends(&mut s, &t, us(10_080)), "0 1");
+    assert_eq!((s.smoothed_rtt(), s.timeouts), (us(80), 1));
+}

@@ -1,0 +1,175 @@
+//! The congestion window, and what changes it.
+
+use super::dctcp::Dctcp;
+use super::newreno::NewReno;
+use spillway_engine::Time;
+
+/// A sender's congestion window, in bytes of payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Bytes that may be in flight.
+    pub cwnd: u64,
+    /// Below it the window grows by what is acknowledged, from it on by a segment each round.
+    pub ssthresh: u64,
+    /// Payload of a full segment.
+    pub mss: u64,
+    /// A cut for congestion leaves at least this.
+    pub min: u64,
+    /// Whether there is slow start at all.
+    pub slow_start: bool,
+    /// The part of a byte, in units of 1/cwnd, that growth has not given yet.
+    pub credit: u64,
+}
+
+impl Window {
+    /// Growth by newly acknowledged bytes: slow start up to `ssthresh`, then a segment for every
+    /// window (RFC 5681, section 3.1, by bytes acknowledged as in RFC 3465).
+    #[inline]
+    pub fn grow(&mut self, acked: u64) {
+        let mut acked = acked;
+        if self.slow_start && self.cwnd < self.ssthresh {
+            let step = acked.min(self.ssthresh - self.cwnd);
+            self.cwnd += step;
+            acked -= step;
+        }
+        if acked > 0 {
+            // cwnd += mss * acked / cwnd, keeping the remainder.
+            self.credit += self.mss * acked;
+            if self.credit >= self.cwnd {
+                self.cwnd += self.credit / self.cwnd;
+                self.credit %= self.cwnd;
+            }
+        }
+    }
+
+    /// A cut to so many bytes, from which the window grows again linearly.
+    #[inline]
+    pub fn cut_to(&mut self, bytes: u64) {
+        self.cwnd = bytes.max(self.min);
+        self.ssthresh = self.cwnd;
+        self.credit = 0;
+    }
+
+    /// Half of what is in flight, and two segments at least (RFC 5681, equation 4).
+    pub fn halve(&mut self, in_flight: u64) {
+        self.ssthresh = (in_flight / 2).max(2 * self.mss);
+    }
+}
+
+/// What an ack tells a congestion controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Now.
+    pub now: Time,
+    /// Bytes newly acknowledged by the cumulative ack.
+    pub acked: u64,
+    /// Whether it echoes a mark.
+    pub ece: bool,
+    /// The first byte not acknowledged, after this ack.
+    pub una: u64,
+    /// The next byte to be sent for the first time.
+    pub nxt: u64,
+    /// Whether lost data is being repaired after a fast retransmit: the window was cut and waits.
+    pub in_recovery: bool,
+}
+
+/// A way of setting the window.
+pub trait CongestionControl {
+    /// An ack has come. Growth and the reaction to marks happen here.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+
+    /// A loss was found by duplicate acks: sets `ssthresh`; the window is then set to it.
+    fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
+        window.halve(in_flight);
+    }
+
+    /// The retransmission timer ran out: sets `ssthresh`; the window is then one segment.
+    fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
+        window.halve(in_flight);
+    }
+}
+
+/// The congestion controller of a flow.
+#[derive(Clone, Copy, Debug)]
+pub enum Congestion {
+    /// See [`NewReno`].
+    NewReno(NewReno),
+    /// See [`Dctcp`].
+    Dctcp(Dctcp),
+}
+
+impl CongestionControl for Congestion {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        match self {
+            Congestion::NewReno(control) => control.on_ack(window, ack),
+            Congestion::Dctcp(control) => control.on_ack(window, ack),
+        }
+    }
+    fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
+        match self {
+            Congestion::NewReno(control) => control.on_loss(window, in_flight),
+            Congestion::Dctcp(control) => control.on_loss(window, in_flight),
+        }
+    }
+    fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
+        match self {
+            Congestion::NewReno(control) => control.on_timeout(window, in_flight),
+            Congestion::Dctcp(control) => control.on_timeout(window, in_flight),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A window of so many segments of 1000 bytes.
+    pub(crate) fn segments(cwnd: u64, ssthresh: u64) -> Window {
+        Window {
+            cwnd: cwnd * 1000,
+            ssthresh: ssthresh * 1000,
+            mss: 1000,
+            min: 2000,
+            slow_start: true,
+            credit: 0,
+        }
+    }
+
+    /// An ack of one segment that ends at `una` (in segments), with `nxt` segments sent.
+    pub(crate) fn ack(una: u64, nxt: u64, ece: bool) -> Ack {
+        Ack {
+            now: Time::ZERO,
+            acked: 1000,
+            ece,
+            una: una * 1000,
+            nxt: nxt * 1000,
+            in_recovery: false,
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_in_a_round_and_avoidance_adds_a_segment() {
+        let mut window = segments(10, 20);
+        (0..10).for_each(|_| window.grow(1000));
+        assert_eq!(window.cwnd, 20_000);
+        // A window's worth of acks adds a segment, less what the growth on the way took.
+        (0..20).for_each(|_| window.grow(1000));
+        assert!((20_950..=21_000).contains(&window.cwnd), "{}", window.cwnd);
+    }
+
+    #[test]
+    fn without_slow_start_growth_is_linear_from_the_first_ack() {
+        let mut window = Window { slow_start: false, ..segments(10, 1_000) };
+        (0..10).for_each(|_| window.grow(1000));
+        assert!((10_900..=11_000).contains(&window.cwnd), "{}", window.cwnd);
+    }
+
+    #[test]
+    fn what_is_left_of_an_ack_at_the_threshold_grows_linearly() {
+        // 1500 to the threshold, then 1000 * 500 / 20,000 = 25.
+        let mut window = Window { cwnd: 18_500, ..segments(0, 20) };
+        window.grow(2000);
+        assert_eq!(window.cwnd, 20_025);
+    }
+}
