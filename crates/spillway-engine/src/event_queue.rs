@@ -1,9 +1,12 @@
-//! The event queue: a calendar of short buckets, so that most events cost a list insertion.
+//! The event queue: a calendar of short buckets, of which only the current one is sorted.
 //!
 //! Time is cut into buckets of a power of two of picoseconds. A ring of them covers the near
-//! future; each holds an unsorted list, and a bitmap tells which are occupied. Only the current
-//! bucket is sorted. What lies beyond the ring (timers, mostly) waits in a heap. Results do not
-//! depend on the bucket's width or on their number: events come out by time and then by key.
+//! future; each holds its events in no order, and a bitmap tells which hold any. What lies beyond
+//! the ring (timers, mostly) waits in a heap. Results do not depend on the buckets' width or
+//! number: events come out by time and then by key.
+//!
+//! Within its bucket an event is one word, its time within the bucket above and its key below, so
+//! to compare two events is to compare two words, and eight of them share a cache line.
 
 use crate::Time;
 use std::cmp::Reverse;
@@ -16,16 +19,11 @@ pub struct Event {
     /// When it is due.
     pub time: Time,
     /// What is due.
-    pub key: u64,
+    pub key: u32,
 }
 
-const NIL: u32 = u32::MAX;
-
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    event: Event,
-    next: u32,
-}
+/// Where an event's key ends and its time within the bucket begins.
+const KEY_BITS: u32 = 32;
 
 /// Events in order of time and key.
 #[derive(Debug)]
@@ -34,44 +32,44 @@ pub struct EventQueue {
     width_log2: u32,
     /// The number of buckets, less one; a power of two less one.
     mask: u64,
-    /// The bucket, counted from time 0, whose events are in `current`.
-    current_bucket: u64,
-    /// The events of the current bucket (and earlier ones), the first due last.
-    current: Vec<Event>,
-    /// For every bucket of the ring the first node of its list.
-    heads: Vec<u32>,
-    occupied: Bitmap,
-    nodes: Vec<Node>,
-    free: u32,
+    /// The current bucket, counted from time 0.
+    bucket: u64,
+    /// The current bucket's events in order; those before `next` have been taken.
+    current: Vec<u64>,
+    next: usize,
+    /// The other buckets of the ring. Vectors are swapped, so their memory stays in use.
+    ring: Vec<Vec<u64>>,
+    /// Which buckets of the ring hold anything.
+    occupied: Vec<u64>,
     /// What is due beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
     /// The bucket of the first event in `far`.
     far_bucket: u64,
-    in_ring: usize,
 }
 
 impl EventQueue {
-    /// A queue of `2^buckets_log2` buckets (64 at least), each `2^width_log2` picoseconds wide.
+    /// A queue of `2^buckets_log2` buckets (64 at least), each `2^width_log2` picoseconds wide
+    /// (2^32 at most).
     pub fn new(width_log2: u32, buckets_log2: u32) -> EventQueue {
+        assert!(width_log2 <= KEY_BITS, "a time within a bucket has 32 bits");
         let buckets = 1usize << buckets_log2.max(6);
         EventQueue {
             width_log2,
             mask: buckets as u64 - 1,
-            current_bucket: 0,
+            bucket: 0,
             current: Vec::new(),
-            heads: vec![NIL; buckets],
-            occupied: Bitmap::new(buckets),
-            nodes: Vec::new(),
-            free: NIL,
+            next: 0,
+            ring: vec![Vec::new(); buckets],
+            occupied: vec![0; buckets / 64],
             far: BinaryHeap::new(),
             far_bucket: u64::MAX,
-            in_ring: 0,
         }
     }
 
     /// How many events are pending.
     pub fn len(&self) -> usize {
-        self.current.len() + self.in_ring + self.far.len()
+        let ring: usize = self.ring.iter().map(Vec::len).sum();
+        self.current.len() - self.next + ring + self.far.len()
     }
 
     /// Whether nothing is pending.
@@ -80,194 +78,135 @@ impl EventQueue {
     }
 
     /// Adds an event. It must not be due before the last one taken out.
-    #[inline]
-    pub fn push(&mut self, time: Time, key: u64) {
-        let event = Event { time, key };
+    #[inline(always)]
+    pub fn push(&mut self, time: Time, key: u32) {
         let bucket = time.ps() >> self.width_log2;
-        // A wrap-around puts what is already due (bucket <= current) beyond the ring's length.
-        let ahead = bucket.wrapping_sub(self.current_bucket).wrapping_sub(1);
-        if ahead < self.mask {
-            self.push_ring(bucket, event);
-        } else if bucket <= self.current_bucket {
-            self.push_current(event);
+        let ahead = bucket - self.bucket;
+        if ahead == 0 {
+            let word = self.word(time, key);
+            self.push_current(word);
+        } else if ahead <= self.mask {
+            let place = (bucket & self.mask) as usize;
+            self.occupied[place / 64] |= 1 << (place % 64);
+            let word = self.word(time, key);
+            self.ring[place].push(word);
         } else {
-            self.far.push(Reverse(event));
-            self.far_bucket = self.far_bucket.min(bucket);
+            self.push_far(time, key, bucket);
         }
     }
 
     /// Takes out the first event.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
-        loop {
-            if let Some(event) = self.current.pop() {
-                return Some(event);
-            }
-            if !self.advance() {
-                return None;
-            }
+        if self.next == self.current.len() && !self.advance() {
+            return None;
         }
+        let word = self.current[self.next];
+        self.next += 1;
+        let time = Time::from_ps((self.bucket << self.width_log2) + (word >> KEY_BITS));
+        Some(Event { time, key: word as u32 })
     }
 
-    /// The event `ahead` places behind the first, if it is in the current bucket: a look ahead
-    /// that costs nothing, for prefetching.
-    #[inline]
-    pub fn peek(&self, ahead: usize) -> Option<Event> {
-        self.current.len().checked_sub(ahead + 1).map(|i| self.current[i])
+    /// The key of the event `ahead` places behind the first, if it is in the current bucket: a
+    /// look ahead that costs nothing, for prefetching.
+    #[inline(always)]
+    pub fn peek(&self, ahead: usize) -> Option<u32> {
+        self.current.get(self.next + ahead).map(|&word| word as u32)
     }
 
-    #[inline]
-    fn push_ring(&mut self, bucket: u64, event: Event) {
-        let slot = (bucket & self.mask) as usize;
-        let next = self.heads[slot];
-        let node = Node { event, next };
-        let id = self.free;
-        if id == NIL {
-            self.heads[slot] = self.nodes.len() as u32;
-            self.nodes.push(node);
-        } else {
-            self.free = self.nodes[id as usize].next;
-            self.nodes[id as usize] = node;
-            self.heads[slot] = id;
+    /// A time within its bucket, and a key.
+    #[inline(always)]
+    fn word(&self, time: Time, key: u32) -> u64 {
+        let within = time.ps() & ((1 << self.width_log2) - 1);
+        within << KEY_BITS | u64::from(key)
+    }
+
+    /// The current bucket's events are few, and mostly due before the new one: shift from the end.
+    fn push_current(&mut self, word: u64) {
+        let mut place = self.current.len();
+        self.current.push(word);
+        while place > self.next && self.current[place - 1] > word {
+            self.current[place] = self.current[place - 1];
+            place -= 1;
         }
-        if next == NIL {
-            self.occupied.set(slot);
-        }
-        self.in_ring += 1;
+        self.current[place] = word;
     }
 
     #[cold]
-    fn push_current(&mut self, event: Event) {
-        let place = self.current.iter().rposition(|later| *later > event).map_or(0, |i| i + 1);
-        self.current.insert(place, event);
+    fn push_far(&mut self, time: Time, key: u32, bucket: u64) {
+        self.far.push(Reverse(Event { time, key }));
+        self.far_bucket = self.far_bucket.min(bucket);
     }
 
     /// Moves to the next bucket that holds anything. False when nothing is left.
     fn advance(&mut self) -> bool {
-        let mut bucket = self.far_bucket;
-        if self.in_ring > 0 {
-            let from = self.current_bucket + 1;
-            let slot = self.occupied.next((from & self.mask) as usize) as u64;
-            bucket = bucket.min(from + (slot.wrapping_sub(from) & self.mask));
-        }
+        let bucket = self.next_occupied().unwrap_or(u64::MAX).min(self.far_bucket);
+        self.current.clear();
+        self.next = 0;
         if bucket == u64::MAX {
             return false;
         }
-        self.current_bucket = bucket;
-        self.take_ring(bucket);
+        self.bucket = bucket;
+        let place = (bucket & self.mask) as usize;
+        std::mem::swap(&mut self.current, &mut self.ring[place]);
+        self.occupied[place / 64] &= !(1 << (place % 64));
         if bucket == self.far_bucket {
-            self.take_far(bucket);
+            self.take_far();
         }
-        sort_descending(&mut self.current);
+        sort(&mut self.current);
         true
     }
 
-    fn take_ring(&mut self, bucket: u64) {
-        let slot = (bucket & self.mask) as usize;
-        let first = self.heads[slot];
-        if first == NIL {
-            return;
-        }
-        self.heads[slot] = NIL;
-        self.occupied.clear(slot);
-        let mut id = first;
-        loop {
-            let node = self.nodes[id as usize];
-            self.current.push(node.event);
-            if node.next == NIL {
-                break;
+    /// The first bucket of the ring that holds anything.
+    fn next_occupied(&self) -> Option<u64> {
+        let from = self.bucket + 1;
+        let place = (from & self.mask) as usize;
+        let words = self.occupied.len();
+        let mut word = place / 64;
+        let mut bits = self.occupied[word] & (u64::MAX << (place % 64));
+        // The first word twice: its upper bits first, its lower ones after a whole turn.
+        for _ in 0..=words {
+            if bits != 0 {
+                let found = word as u64 * 64 + u64::from(bits.trailing_zeros());
+                return Some(from + (found.wrapping_sub(from) & self.mask));
             }
-            id = node.next;
+            word = if word + 1 == words { 0 } else { word + 1 };
+            bits = self.occupied[word];
         }
-        // The whole list becomes free at once.
-        self.nodes[id as usize].next = self.free;
-        self.free = first;
-        self.in_ring -= self.current.len();
+        None
     }
 
+    /// Moves what is due in the current bucket from the heap to it.
     #[cold]
-    fn take_far(&mut self, bucket: u64) {
-        while let Some(Reverse(event)) = self.far.peek() {
-            let next = event.time.ps() >> self.width_log2;
-            if next > bucket {
-                self.far_bucket = next;
+    fn take_far(&mut self) {
+        while let Some(&Reverse(Event { time, key })) = self.far.peek() {
+            let bucket = time.ps() >> self.width_log2;
+            if bucket > self.bucket {
+                self.far_bucket = bucket;
                 return;
             }
-            self.current.push(*event);
             self.far.pop();
+            let word = self.word(time, key);
+            self.current.push(word);
         }
         self.far_bucket = u64::MAX;
     }
 }
 
-/// Buckets hold a few events: insertion beats a general sort there.
+/// A bucket holds a dozen events: insertion beats a general sort there.
 #[inline]
-fn sort_descending(events: &mut [Event]) {
-    if events.len() > 24 {
-        events.sort_unstable_by(|a, b| b.cmp(a));
-        return;
+fn sort(words: &mut [u64]) {
+    if words.len() > 32 {
+        return words.sort_unstable();
     }
-    for i in 1..events.len() {
-        let event = events[i];
+    for i in 1..words.len() {
+        let word = words[i];
         let mut place = i;
-        while place > 0 && events[place - 1] < event {
-            events[place] = events[place - 1];
+        while place > 0 && words[place - 1] > word {
+            words[place] = words[place - 1];
             place -= 1;
         }
-        events[place] = event;
-    }
-}
-
-/// Which buckets are occupied: a bit each, and above them a bit for every word.
-#[derive(Debug)]
-struct Bitmap {
-    words: Vec<u64>,
-    summary: Vec<u64>,
-}
-
-impl Bitmap {
-    fn new(bits: usize) -> Bitmap {
-        let words = bits.div_ceil(64);
-        Bitmap { words: vec![0; words], summary: vec![0; words.div_ceil(64)] }
-    }
-
-    #[inline]
-    fn set(&mut self, bit: usize) {
-        self.words[bit / 64] |= 1 << (bit % 64);
-        self.summary[bit / 4096] |= 1 << (bit / 64 % 64);
-    }
-
-    #[inline]
-    fn clear(&mut self, bit: usize) {
-        let word = &mut self.words[bit / 64];
-        *word &= !(1 << (bit % 64));
-        if *word == 0 {
-            self.summary[bit / 4096] &= !(1 << (bit / 64 % 64));
-        }
-    }
-
-    /// The first set bit at or behind `from`, going round. At least one bit must be set.
-    #[inline]
-    fn next(&self, from: usize) -> usize {
-        let here = self.words[from / 64] & (u64::MAX << (from % 64));
-        if here != 0 {
-            return from / 64 * 64 + here.trailing_zeros() as usize;
-        }
-        let word = from / 64 + 1;
-        let n = self.summary.len();
-        // Its own summary word twice: behind `word` first, and before it at the end.
-        for step in 0..=n {
-            let place = (word / 64 + step) % n;
-            let mut bits = self.summary[place];
-            if step == 0 && word / 64 < n {
-                bits &= u64::MAX << (word % 64);
-            }
-            if bits != 0 {
-                let word = place * 64 + bits.trailing_zeros() as usize;
-                return word * 64 + self.words[word].trailing_zeros() as usize;
-            }
-        }
-        unreachable!("a search in an empty bitmap")
+        words[place] = word;
     }
 }
 
@@ -282,7 +221,7 @@ mod tests {
         for (time, key) in [(500_000, 1), (20, 9), (20, 3), (7, 5), (1_100, 2)] {
             queue.push(Time::from_ps(time), key);
         }
-        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|e| e.key).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| queue.pop()).map(|e| e.key).collect();
         assert_eq!(order, [5, 3, 9, 2, 1]);
     }
 
@@ -290,7 +229,7 @@ mod tests {
         /// Beside a plain heap, with pushes between the pops, at several widths.
         #[test]
         fn the_order_is_that_of_a_heap(
-            steps in prop::collection::vec((0u64..40_000, 0u64..5, 0usize..3), 1..400),
+            steps in prop::collection::vec((0u64..40_000, 0u32..5, 0usize..3), 1..400),
             width_log2 in 0u32..12,
             buckets_log2 in 6u32..13,
         ) {

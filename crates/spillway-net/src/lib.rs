@@ -1,7 +1,6 @@
 //! The network around the switches: packets, links, hosts, transports, traffic and scenarios.
 
 pub mod flow;
-mod flows;
 pub mod ideal;
 pub mod nic;
 pub mod record;

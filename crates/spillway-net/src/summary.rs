@@ -3,6 +3,7 @@
 use crate::record::Outcome;
 use crate::scenario::Scenario;
 use crate::simulation::{Progress, Simulation};
+use crate::topology::Topology;
 use serde_json::{Map, Value, json};
 use spillway_engine::{Rate, Time};
 use spillway_switch::{Buffer, DropReason, Meter};
@@ -219,15 +220,19 @@ fn goodput(simulation: &Simulation) -> Value {
     Value::Object(row)
 }
 
-/// Load as fractions of the capacity of all uplinks of leaves (or of all hosts, where there are no
-/// uplinks): offered by sections with a rate, realised by the flows that started, and on the wire.
-fn load(simulation: &Simulation) -> Value {
-    let topology = &simulation.scenario().topology;
+/// What loads are fractions of, in bits per second: all uplinks of leaves, or all hosts where there
+/// are no uplinks.
+pub fn capacity(topology: &Topology) -> (&'static str, u64) {
     let leaves = topology.racks();
     let uplinks: u64 = leaves.iter().map(|&leaf| topology.uplink_rate_of_leaf(leaf)).sum();
     let host_rate = |link: &u32| topology.links[*link as usize].rate;
     let hosts: u64 = topology.nics.iter().map(host_rate).map(Rate::bits_per_second).sum();
-    let (of, capacity) = if uplinks > 0 { ("uplinks", uplinks) } else { ("hosts", hosts) };
+    if uplinks > 0 { ("uplinks", uplinks) } else { ("hosts", hosts) }
+}
+
+/// Load as fractions of the [`capacity`]: offered by sections with a rate, realised by the flows that started, and on the wire.
+fn load(simulation: &Simulation) -> Value {
+    let (of, capacity) = capacity(&simulation.scenario().topology);
     let window = window(simulation);
     let share = |gbps: f64| gbps * 1e9 / capacity as f64;
     json!({

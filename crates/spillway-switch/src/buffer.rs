@@ -111,8 +111,20 @@ impl Buffer {
     /// Accounts for a packet that leaves a queue.
     #[inline]
     pub fn subtract(&mut self, queue: QueueId, size: u32) {
+        self.subtract_packet(queue);
+        self.subtract_bytes(queue, size);
+    }
+
+    /// Accounts for a packet that leaves a queue, but whose bytes are held until it is sent.
+    #[inline]
+    pub fn subtract_packet(&mut self, queue: QueueId) {
+        self.queue_packets[queue as usize] -= 1;
+    }
+
+    /// Gives back the bytes of a packet that is sent.
+    #[inline]
+    pub fn subtract_bytes(&mut self, queue: QueueId, size: u32) {
         self.occupancy -= u64::from(size);
         self.queue_bytes[queue as usize] -= size;
-        self.queue_packets[queue as usize] -= 1;
     }
 }

@@ -77,6 +77,9 @@ pub struct Decision {
     pub dropped: Option<DropReason>,
 }
 
+/// A class that no queue has.
+const NO_CLASS: u8 = u8::MAX;
+
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: PacketId,
@@ -92,12 +95,13 @@ pub struct Switch {
     sharing: SharingPolicy,
     aqm: AqmPolicy,
     scheduling: SchedulingPolicy,
-    /// The class of acks if it is theirs alone.
-    ack_queue: Option<u8>,
+    /// The class of acks if it is theirs alone, else [`NO_CLASS`].
+    ack_queue: u8,
     ack_class: u8,
     data_class: u8,
     last_class: u8,
-    queue_limit: Amount,
+    queue_limit_packets: u32,
+    queue_limit_bytes: u64,
     uncounted_bytes: u32,
     /// Whether a packet may pass an idle port without being queued: nobody would see it.
     may_bypass: bool,
@@ -125,11 +129,18 @@ impl Switch {
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,
-            ack_queue: own_ack_queue.then_some(parts.ack_class),
+            ack_queue: if own_ack_queue { parts.ack_class } else { NO_CLASS },
             ack_class: parts.ack_class,
             data_class: parts.data_class,
             last_class: parts.queues_per_port as u8 - 1,
-            queue_limit: parts.queue_limit,
+            queue_limit_packets: match parts.queue_limit {
+                Amount::Packets(limit) => u32::try_from(limit).unwrap_or(u32::MAX),
+                Amount::Bytes(_) | Amount::Unlimited => u32::MAX,
+            },
+            queue_limit_bytes: match parts.queue_limit {
+                Amount::Bytes(limit) => limit,
+                Amount::Packets(_) | Amount::Unlimited => u64::MAX,
+            },
             uncounted_bytes: parts.uncounted_bytes,
             may_bypass: stateless_order && !parts.release_at_end,
             in_transmission: parts.release_at_end.then(|| vec![(0, 0); ports]),
@@ -162,6 +173,12 @@ impl Switch {
     /// Packets marked so far.
     pub fn marks(&self) -> u64 {
         self.marks
+    }
+
+    /// Whether anything was lost since the last call of `clear_lost`.
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
     }
 
     /// What was lost since the last call of `clear_lost`.
@@ -234,7 +251,7 @@ impl Switch {
         packet.time = now;
         packet.class = arrival.class;
         self.append(arrival.queue, id, packets);
-        self.add(now, arrival.queue, arrival.size);
+        self.add(now, port, arrival.queue, arrival.size);
         self.sharing.on_enqueue(&arrival, &self.buffer);
     }
 
@@ -275,7 +292,7 @@ impl Switch {
             let (queue, size) = std::mem::take(&mut in_transmission[port as usize]);
             if size > 0 {
                 self.meter.held(now, self.buffer.occupancy());
-                self.buffer.subtract(queue, size);
+                self.buffer.subtract_bytes(queue, size);
             }
         }
     }
@@ -286,7 +303,7 @@ impl Switch {
             while self.lists[queue as usize].head != NO_PACKET {
                 let id = self.take_head(queue, packets);
                 let size = packets[id].size - self.uncounted_bytes;
-                self.subtract(now, queue, size);
+                self.subtract(now, port, queue, size);
                 self.lose(now, id, queue, size, reason);
             }
         }
@@ -312,7 +329,6 @@ impl Switch {
         let mut held: Vec<(u32, u32)> = (0..self.lists.len()).map(waiting).collect();
         for &(queue, size) in self.in_transmission.iter().flatten().filter(|(_, size)| *size > 0) {
             held[queue as usize].0 += size;
-            held[queue as usize].1 += 1;
         }
         let total: u64 = held.iter().map(|(bytes, _)| u64::from(*bytes)).sum();
         let same = |(queue, held): (usize, &(u32, u32))| {
@@ -343,68 +359,57 @@ impl Switch {
         }
     }
 
-    /// Decides about an arrival, marks it, makes room for it. False if it is lost.
-    #[inline]
+    /// Decides about an arrival, makes room for it, marks it. False if it is lost.
+    #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, id: PacketId, packets: &mut Arena) -> bool {
         let seen = (self.buffer.bytes(arrival.queue), self.buffer.occupancy());
-        let threshold = match self.decisions {
-            None => None,
-            Some(_) => self.sharing.threshold(arrival, &self.buffer),
-        };
-        let mut mark = false;
-        let mut refusal = None;
-        if self.ack_queue != Some(arrival.class) {
-            let can_mark = packets[id].flags & flags::ECT != 0;
-            match self.aqm.on_arrival(arrival, &self.buffer) {
-                Verdict::Pass => {}
-                Verdict::Mark => mark = can_mark,
-                Verdict::MarkOrDrop if can_mark => mark = true,
-                Verdict::MarkOrDrop | Verdict::Drop => refusal = Some(DropReason::Aqm),
-            }
-        }
-        if refusal.is_none() && self.is_over_limit(arrival) {
-            refusal = Some(DropReason::QueueLimit);
-        }
-        if refusal.is_none() {
-            refusal = self.make_room(arrival, packets).err();
-        }
+        let outcome = self.decide(arrival, packets[id].flags & flags::ECT != 0, packets);
         if self.decisions.is_some() {
-            self.note_decision(arrival, packets[id].seq, seen, threshold, mark, refusal);
+            self.note_decision(arrival, packets[id].seq, seen, outcome);
         }
-        match refusal {
-            None => {
-                if mark {
+        match outcome {
+            Ok(marked) => {
+                if marked {
                     packets[id].flags |= flags::CE;
                     self.marks += 1;
                 }
                 true
             }
-            Some(reason) => {
+            Err(reason) => {
                 self.lose(arrival.now, id, arrival.queue, arrival.size, reason);
                 false
             }
         }
     }
 
-    #[inline]
-    fn is_over_limit(&self, arrival: &Arrival) -> bool {
-        match self.queue_limit {
-            Amount::Unlimited => false,
-            Amount::Packets(limit) => u64::from(self.buffer.packets(arrival.queue)) >= limit,
-            Amount::Bytes(limit) => {
-                u64::from(self.buffer.bytes(arrival.queue)) + u64::from(arrival.size) > limit
+    /// Whether an arrival is marked, or why it is lost. Room is made for it.
+    #[inline(always)]
+    fn decide(
+        &mut self,
+        arrival: &Arrival,
+        can_mark: bool,
+        packets: &mut Arena,
+    ) -> Result<bool, DropReason> {
+        let mut marked = false;
+        if arrival.class != self.ack_queue {
+            match self.aqm.on_arrival(arrival, &self.buffer) {
+                Verdict::Pass => {}
+                Verdict::Mark => marked = can_mark,
+                Verdict::MarkOrDrop if can_mark => marked = true,
+                Verdict::MarkOrDrop | Verdict::Drop => return Err(DropReason::Aqm),
             }
         }
-    }
-
-    /// Asks the sharing policy until the packet has its place or is refused.
-    #[inline]
-    fn make_room(&mut self, arrival: &Arrival, packets: &mut Arena) -> Result<(), DropReason> {
+        if self.buffer.packets(arrival.queue) >= self.queue_limit_packets
+            || u64::from(self.buffer.bytes(arrival.queue)) + u64::from(arrival.size)
+                > self.queue_limit_bytes
+        {
+            return Err(DropReason::QueueLimit);
+        }
         match self.sharing.admit(arrival, &self.buffer) {
-            Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => Ok(()),
+            Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => Ok(marked),
             Admission::Admit => Err(DropReason::BufferFull),
             Admission::Drop(reason) => Err(reason),
-            Admission::PushOut(queue) => self.push_out(queue, arrival, packets),
+            Admission::PushOut(queue) => self.push_out(queue, arrival, packets).map(|()| marked),
         }
     }
 
@@ -420,7 +425,7 @@ impl Switch {
         let outcome = loop {
             let id = self.take_tail(victim, packets);
             let size = packets[id].size - self.uncounted_bytes;
-            self.subtract(now, victim, size);
+            self.subtract(now, self.buffer.port_of(victim), victim, size);
             self.evicted.push((victim, id));
             match self.sharing.admit(arrival, &self.buffer) {
                 Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => break Ok(()),
@@ -435,7 +440,7 @@ impl Switch {
                 self.lose(now, id, queue, size, DropReason::PushedOut);
             } else {
                 self.append(queue, id, packets);
-                self.add(now, queue, size);
+                self.add(now, self.buffer.port_of(queue), queue, size);
             }
         }
         outcome
@@ -451,7 +456,7 @@ impl Switch {
         id: PacketId,
         packets: &mut Arena,
     ) -> bool {
-        if self.ack_queue == Some(class) {
+        if class == self.ack_queue {
             return false;
         }
         let packet = &mut packets[id];
@@ -474,27 +479,28 @@ impl Switch {
     }
 
     #[inline]
-    fn add(&mut self, now: Time, queue: QueueId, size: u32) {
+    fn add(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         self.meter.held(now, self.buffer.occupancy());
         self.buffer.add(queue, size);
-        self.port_packets[self.buffer.port_of(queue) as usize] += 1;
+        self.port_packets[port as usize] += 1;
     }
 
     #[inline]
-    fn subtract(&mut self, now: Time, queue: QueueId, size: u32) {
+    fn subtract(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         self.meter.held(now, self.buffer.occupancy());
         self.buffer.subtract(queue, size);
-        self.port_packets[self.buffer.port_of(queue) as usize] -= 1;
+        self.port_packets[port as usize] -= 1;
     }
 
     /// The bytes of a packet that starts to be sent: given back now or at its end.
     #[inline]
     fn release(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         match &mut self.in_transmission {
-            None => self.subtract(now, queue, size),
+            None => self.subtract(now, port, queue, size),
             Some(in_transmission) => {
                 in_transmission[port as usize] = (queue, size);
                 self.port_packets[port as usize] -= 1;
+                self.buffer.subtract_packet(queue);
             }
         }
     }
@@ -549,9 +555,7 @@ impl Switch {
         arrival: &Arrival,
         seq: u64,
         (queue_bytes, occupancy): (u32, u64),
-        threshold: Option<u64>,
-        marked: bool,
-        dropped: Option<DropReason>,
+        outcome: Result<bool, DropReason>,
     ) {
         let decision = Decision {
             time: arrival.now,
@@ -560,10 +564,10 @@ impl Switch {
             seq,
             size: arrival.size,
             queue_bytes,
-            threshold,
+            threshold: self.sharing.threshold(arrival, &self.buffer),
             occupancy,
-            marked,
-            dropped,
+            marked: outcome == Ok(true),
+            dropped: outcome.err(),
         };
         self.decisions.get_or_insert_default().push(decision);
     }

@@ -5,13 +5,15 @@
 //! arrival. When it recovers it carries packets at once; routes lead over it again after the same
 //! delay.
 
-use super::Simulation;
-use super::key::{Kind, key};
+use super::key::Kind;
+use super::network::Network;
 use crate::routing::Routing;
-use crate::scenario::{LinkChange, Scenario};
+use crate::scenario::{LinkChange, LinkEvent, Scenario};
+use crate::topology::Topology;
 use spillway_engine::{Stream, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PACKET, PacketId};
+use std::collections::VecDeque;
 
 /// The state of the cables.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub(super) struct Failures {
     /// What a line's losses are drawn from.
     random: Vec<Stream>,
     /// The changes of routes that are due: when, and which links are up then.
-    routes: std::collections::VecDeque<(Time, Vec<bool>)>,
+    routes: VecDeque<(Time, Vec<bool>)>,
 }
 
 impl Failures {
@@ -36,28 +38,28 @@ impl Failures {
             down: vec![0; lines],
             loss: vec![0.0; lines],
             random: (0..lines).map(stream).collect(),
-            routes: std::collections::VecDeque::new(),
+            routes: VecDeque::new(),
             line_of_link,
         }
     }
 }
 
-impl Simulation {
-    /// Every event of the scenario has a beginning and perhaps an end.
-    pub(super) fn schedule_failures(&mut self) {
-        for (number, event) in (0..).zip(&self.scenario.events) {
-            self.events.push(event.at, key(Kind::CableChange, 2 * number));
+impl Network {
+    /// Every event of a scenario has a beginning and perhaps an end.
+    pub fn schedule_failures(&mut self, events: &[LinkEvent]) {
+        for (number, event) in (0..).zip(events) {
+            self.events.push(event.at, Kind::CableChange.key(2 * number));
             if event.until < Time::MAX {
-                self.events.push(event.until, key(Kind::CableChange, 2 * number + 1));
+                self.events.push(event.until, Kind::CableChange.key(2 * number + 1));
             }
         }
     }
 
-    pub(super) fn on_cable_change(&mut self, change: u32) {
-        let event = self.scenario.events[change as usize / 2];
+    /// The beginning (even) or the end (odd) of an event.
+    pub fn on_cable_change(&mut self, events: &[LinkEvent], change: u32) {
+        let event = events[change as usize / 2];
         let begins = change.is_multiple_of(2);
-        let links = [event.link, event.link ^ 1];
-        for link in links {
+        for link in [event.link, event.link ^ 1] {
             let line = self.failures.line_of_link[link as usize];
             let place = line as usize;
             match event.change {
@@ -79,13 +81,14 @@ impl Simulation {
             let at = self.now + reroute_after;
             let place = self.failures.routes.partition_point(|(time, _)| *time <= at);
             self.failures.routes.insert(place, (at, up));
-            self.events.push(at, key(Kind::RouteChange, change));
+            self.events.push(at, Kind::RouteChange.key(change));
         }
     }
 
-    pub(super) fn on_route_change(&mut self) {
+    /// Routes change as the cables had changed a while ago.
+    pub fn on_route_change(&mut self, topology: &Topology) {
         while let Some((_, up)) = self.failures.routes.pop_front_if(|(time, _)| *time <= self.now) {
-            self.routing = Routing::new(&self.scenario.topology, &up);
+            self.routing = Routing::new(topology, &up);
         }
     }
 
@@ -97,34 +100,28 @@ impl Simulation {
         line.busy_until = now;
         let (from, port) = (line.from, line.port);
         let is_nic = line_id < self.nics.len() as u32;
-        let mut lost = Vec::new();
+        let switch = (!is_nic).then_some(from);
         while id != NO_PACKET {
-            lost.push(id);
-            id = self.packets[id].next;
+            let next = self.packets[id].next;
+            self.lose(id, DropReason::LinkDown, switch);
+            id = next;
         }
         if is_nic {
-            let nic = &mut self.nics[line_id as usize];
-            while nic.has_backlog() {
-                lost.push(nic.dequeue(&self.packets));
+            while self.nics[line_id as usize].has_backlog() {
+                let id = self.nics[line_id as usize].dequeue(&self.packets);
+                self.lose(id, DropReason::LinkDown, None);
             }
         } else {
             let switch = &mut self.switches[from as usize];
             switch.on_sent(now, port);
             switch.purge(now, port, DropReason::LinkDown, &mut self.packets);
-        }
-        let place = (!is_nic).then_some((from, None));
-        for id in lost {
-            self.note_drop(place, id, DropReason::LinkDown);
-            self.remove_packet(id);
-        }
-        if !is_nic {
-            self.collect_purged(from);
+            self.collect_lost(from);
         }
     }
 
     /// Whether an impaired line loses the packet that is put on it, and if so does.
     #[cold]
-    pub(super) fn is_lost_on_line(&mut self, line_id: u32, id: PacketId) -> bool {
+    pub fn is_lost_on_line(&mut self, line_id: u32, id: PacketId) -> bool {
         let place = line_id as usize;
         let line = &mut self.lines[place];
         let reason = if self.failures.down[place] > 0 {
@@ -135,10 +132,8 @@ impl Simulation {
         } else {
             return false;
         };
-        let is_nic = line_id < self.nics.len() as u32;
-        let from = (!is_nic).then_some((line.from, None));
-        self.note_drop(from, id, reason);
-        self.remove_packet(id);
+        let switch = (line_id >= self.nics.len() as u32).then_some(line.from);
+        self.lose(id, reason, switch);
         true
     }
 }

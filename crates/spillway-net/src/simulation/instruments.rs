@@ -1,19 +1,17 @@
 //! Samples, traces and counters that look at a run without changing it.
 
 use super::Simulation;
-use super::key::{Kind, key};
+use super::key::Kind;
+use super::network::Lost;
 use crate::record::DecisionTable;
 use crate::scenario::{DecisionFilter, Scenario};
 use spillway_engine::Time;
-use spillway_switch::packet::PacketId;
-use spillway_switch::{Decision, DropReason, Meter, QueueId};
+use spillway_switch::{Decision, Meter, QueueId};
 
 /// What instruments keep between their readings.
 #[derive(Debug)]
 pub(super) struct Instruments {
-    /// Bytes put on every line.
-    sent_bytes: Vec<u64>,
-    /// The same at the last measurement of links.
+    /// Bytes put on every line at the last measurement of links.
     sent_before: Vec<u64>,
     /// Bytes that hosts had put on their lines when the window of measurement began, and ended.
     pub on_wire: [u64; 2],
@@ -23,16 +21,10 @@ pub(super) struct Instruments {
 impl Instruments {
     pub fn new(scenario: &Scenario, lines: usize) -> Instruments {
         Instruments {
-            sent_bytes: vec![0; lines],
             sent_before: vec![0; lines],
             on_wire: [0, 0],
             decisions_left: scenario.recording.decisions.first,
         }
-    }
-
-    #[inline]
-    pub fn count_sent(&mut self, line: u32, size: u32) {
-        self.sent_bytes[line as usize] += u64::from(size);
     }
 }
 
@@ -40,37 +32,40 @@ impl Simulation {
     pub(super) fn schedule_instruments(&mut self) {
         let recording = &self.scenario.recording;
         if recording.queue_interval.is_some() {
-            self.events.push(self.scenario.warmup, key(Kind::SampleQueues, 0));
+            self.network.events.push(self.scenario.warmup, Kind::SampleQueues.key(0));
         }
         if !recording.window_flows.is_empty() {
-            self.events.push(self.scenario.warmup, key(Kind::SampleWindows, 0));
+            self.network.events.push(self.scenario.warmup, Kind::SampleWindows.key(0));
         }
         if let Some(interval) = recording.link_interval {
-            self.events.push(interval, key(Kind::SampleLinks, 0));
+            self.network.events.push(interval, Kind::SampleLinks.key(0));
         }
         if self.scenario.warmup > Time::ZERO {
-            self.events.push(self.scenario.warmup, key(Kind::Measure, 0));
+            self.network.events.push(self.scenario.warmup, Kind::Measure.key(0));
         }
-        self.events.push(self.scenario.duration, key(Kind::Measure, 1));
+        self.network.events.push(self.scenario.duration, Kind::Measure.key(1));
         if recording.decisions.first > 0 {
-            self.switches.iter_mut().for_each(|switch| switch.trace_decisions());
+            self.network.switches.iter_mut().for_each(|switch| switch.trace_decisions());
         }
     }
 
     /// The window of measurement begins or ends.
     pub(super) fn on_measure(&mut self) {
-        let place = usize::from(self.now >= self.scenario.duration);
+        let place = usize::from(self.network.now >= self.scenario.duration);
         self.instruments.on_wire[place] = self.sent_by_hosts();
     }
 
     /// Bytes that hosts have put on their lines.
     pub(super) fn sent_by_hosts(&self) -> u64 {
-        self.instruments.sent_bytes[..self.nics.len()].iter().sum()
+        {
+            let hosts = &self.network.lines[..self.network.nics.len()];
+            hosts.iter().map(|line| line.sent_bytes).sum()
+        }
     }
 
     /// Bytes that hosts put on their lines in the window of measurement.
     pub(crate) fn on_wire_in_window(&self) -> u64 {
-        let end = match self.now >= self.scenario.duration {
+        let end = match self.network.now >= self.scenario.duration {
             true => self.instruments.on_wire[1],
             false => self.sent_by_hosts(),
         };
@@ -78,7 +73,7 @@ impl Simulation {
     }
 
     pub(super) fn sample_queues(&mut self) {
-        let time_ps = self.now.ps();
+        let time_ps = self.network.now.ps();
         let table = &mut self.record.queues;
         let mut row = |switch: usize, port: i32, queue: i32, bytes: u64, packets: u32| {
             table.time_ps.push(time_ps);
@@ -88,12 +83,12 @@ impl Simulation {
             table.bytes.push(bytes);
             table.packets.push(packets);
         };
-        for (number, switch) in self.switches.iter().enumerate() {
+        for (number, switch) in self.network.switches.iter().enumerate() {
             let buffer = switch.buffer();
             let queues = 0..buffer.queue_bytes().len() as QueueId;
             let packets = queues.clone().map(|queue| buffer.packets(queue)).sum();
             row(number, -1, -1, buffer.occupancy(), packets);
-            for queue in queues.filter(|&queue| buffer.packets(queue) > 0) {
+            for queue in queues.filter(|&queue| buffer.bytes(queue) > 0) {
                 let port = buffer.port_of(queue);
                 let class = queue - buffer.queues_of(port).start;
                 let (bytes, packets) = (buffer.bytes(queue).into(), buffer.packets(queue));
@@ -101,7 +96,7 @@ impl Simulation {
             }
         }
         if let Some(interval) = self.scenario.recording.queue_interval {
-            self.events.push(self.now + interval, key(Kind::SampleQueues, 0));
+            self.network.events.push(self.network.now + interval, Kind::SampleQueues.key(0));
         }
     }
 
@@ -111,65 +106,59 @@ impl Simulation {
             let flow = &self.flows[slot];
             if flow.completed_at.is_none() && wanted.contains(&flow.id) {
                 let table = &mut self.record.windows;
-                table.time_ps.push(self.now.ps());
+                table.time_ps.push(self.network.now.ps());
                 table.flow_id.push(flow.id);
                 table.cwnd_bytes.push(flow.sender.window().cwnd);
                 table.in_flight_bytes.push(flow.sender.in_flight());
-                table.delivered_bytes.push(flow.delivered());
+                table.delivered_bytes.push(flow.receiver.delivered());
                 table.srtt_ps.push(flow.sender.smoothed_rtt().ps());
             }
         }
-        let next = self.now + self.scenario.recording.window_interval;
-        self.events.push(next, key(Kind::SampleWindows, 0));
+        let next = self.network.now + self.scenario.recording.window_interval;
+        self.network.events.push(next, Kind::SampleWindows.key(0));
     }
 
     pub(super) fn sample_links(&mut self) {
         let Some(interval) = self.scenario.recording.link_interval else { return };
-        for (number, line) in self.lines.iter().enumerate() {
-            let sent = self.instruments.sent_bytes[number];
+        for (number, line) in self.network.lines.iter().enumerate() {
+            let sent = line.sent_bytes;
             let before = std::mem::replace(&mut self.instruments.sent_before[number], sent);
             if sent > before {
-                let busy = line.rate.time_of(sent - before);
-                self.record.links.time_ps.push(self.now.ps());
+                let busy = line.time_of(sent - before);
+                self.record.links.time_ps.push(self.network.now.ps());
                 self.record.links.link.push(number as u32);
                 self.record.links.utilisation.push(busy.ps() as f64 / interval.ps() as f64);
             }
         }
-        self.events.push(self.now + interval, key(Kind::SampleLinks, 0));
+        self.network.events.push(self.network.now + interval, Kind::SampleLinks.key(0));
     }
 
-    /// Counts a lost packet and writes its row. `place` is the switch and the queue; a packet that
-    /// a host's line loses has none.
+    /// Counts a lost packet and writes its row.
     #[cold]
-    pub(super) fn note_drop(
-        &mut self,
-        place: Option<(u32, Option<QueueId>)>,
-        id: PacketId,
-        reason: DropReason,
-    ) {
-        self.counters.drops[reason as usize] += 1;
+    pub(super) fn note_drop(&mut self, lost: &Lost) {
+        self.counters.drops[lost.reason as usize] += 1;
         if !self.scenario.recording.drops {
             return;
         }
-        let packet = &self.packets[id];
+        let packet = &self.network.packets[lost.packet];
         let drops = &mut self.record.drops;
         let (mut port, mut class, mut queue_bytes, mut occupancy) = (0, -1, 0, 0);
-        if let Some((switch, queue)) = place {
-            let buffer = self.switches[switch as usize].buffer();
+        if let Some(switch) = lost.switch {
+            let buffer = self.network.switches[switch as usize].buffer();
             occupancy = buffer.occupancy();
             port = -1;
-            if let Some(queue) = queue {
+            if let Some(queue) = lost.queue {
                 let of = buffer.port_of(queue);
                 port = of as i32;
                 class = (queue - buffer.queues_of(of).start) as i32;
                 queue_bytes = u64::from(buffer.bytes(queue));
             }
         }
-        drops.time_ps.push(self.now.ps());
-        drops.switch.push(place.map_or(-1, |(switch, _)| switch as i32));
+        drops.time_ps.push(self.network.now.ps());
+        drops.switch.push(lost.switch.map_or(-1, |switch| switch as i32));
         drops.port.push(port);
         drops.queue.push(class);
-        drops.reason.push(reason as u8);
+        drops.reason.push(lost.reason as u8);
         drops.flow_id.push(packet.flow);
         drops.seq.push(packet.seq);
         drops.size_bytes.push(packet.size);
@@ -185,7 +174,7 @@ impl Simulation {
         }
         let filter = self.scenario.recording.decisions;
         let mut decisions: Vec<(usize, Decision)> = Vec::new();
-        for (number, switch) in self.switches.iter_mut().enumerate() {
+        for (number, switch) in self.network.switches.iter_mut().enumerate() {
             let per_port = switch.buffer().queues_per_port();
             let wanted = |decision: &Decision| keeps(&filter, number, decision, per_port);
             decisions
@@ -196,21 +185,12 @@ impl Simulation {
         decisions.truncate(left);
         self.instruments.decisions_left -= decisions.len() as u64;
         for (number, decision) in decisions {
-            let per_port = self.switches[number].buffer().queues_per_port();
+            let per_port = self.network.switches[number].buffer().queues_per_port();
             write_decision(&mut self.record.decisions, number, &decision, per_port);
         }
         if self.instruments.decisions_left == 0 {
-            self.switches.iter_mut().for_each(|switch| switch.stop_tracing());
+            self.network.switches.iter_mut().for_each(|switch| switch.stop_tracing());
         }
-    }
-
-    /// Ends the run, wherever it is: writes the rows of flows that are alive.
-    pub fn finish(&mut self) {
-        for slot in self.flows.slots() {
-            self.write_row(slot);
-            self.flows.remove(slot);
-        }
-        self.collect_decisions();
     }
 
     /// Whether flows are still to start or to be completed.
@@ -222,13 +202,13 @@ impl Simulation {
     /// before the window's end left empty buffers for the rest of it.
     pub(crate) fn meters_of_tier(&mut self, tier: usize) -> Vec<(u64, Meter)> {
         let end = match self.has_more() {
-            true => self.now,
-            false => self.now.max(self.scenario.duration),
+            true => self.network.now,
+            false => self.network.now.max(self.scenario.duration),
         };
         let mut meters = Vec::new();
-        for number in 0..self.switches.len() {
+        for number in 0..self.network.switches.len() {
             if self.scenario.tier_of(number as u32) == tier {
-                let switch = &mut self.switches[number];
+                let switch = &mut self.network.switches[number];
                 let capacity = switch.buffer().capacity();
                 meters.push((capacity, switch.meter(end).clone()));
             }

@@ -2,8 +2,7 @@
 //!
 //! The kind is in the top bits, so it orders what is due at the same time: a port that can send
 //! again sends before anything arrives, arrivals come before new flows, timers after both. Below it
-//! is a stable identity (a line's or a flow's number), and last, where it is needed, the place of
-//! the flow's state.
+//! is a stable identity: a line's or a flow's number.
 
 /// What an event does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,49 +34,42 @@ pub(super) enum Kind {
     SampleLinks,
 }
 
-const KINDS: [Kind; 12] = [
-    Kind::CableChange,
-    Kind::RouteChange,
-    Kind::Measure,
-    Kind::Wake,
-    Kind::Arrival,
-    Kind::FlowStart,
-    Kind::Clock,
-    Kind::AckDue,
-    Kind::FlowTimer,
-    Kind::SampleQueues,
-    Kind::SampleWindows,
-    Kind::SampleLinks,
-];
+const ID_BITS: u32 = 28;
+const ID_MASK: u32 = (1 << ID_BITS) - 1;
 
-/// A key without the place of a flow's state.
-#[inline]
-pub(super) fn key(kind: Kind, id: u32) -> u64 {
-    (kind as u64) << 60 | u64::from(id & 0x0fff_ffff) << 32
+impl Kind {
+    /// The key of an event of this kind. Of a number only the low 28 bits are kept: lines are
+    /// fewer, and flows that far apart are not alive together.
+    #[inline(always)]
+    pub fn key(self, id: u32) -> u32 {
+        (self as u32) << ID_BITS | (id & ID_MASK)
+    }
+
+    /// What an event does, and for whom.
+    #[inline(always)]
+    pub fn of(key: u32) -> (Kind, u32) {
+        let kind = match key >> ID_BITS {
+            0 => Kind::CableChange,
+            1 => Kind::RouteChange,
+            2 => Kind::Measure,
+            3 => Kind::Wake,
+            4 => Kind::Arrival,
+            5 => Kind::FlowStart,
+            6 => Kind::Clock,
+            7 => Kind::AckDue,
+            8 => Kind::FlowTimer,
+            9 => Kind::SampleQueues,
+            10 => Kind::SampleWindows,
+            _ => Kind::SampleLinks,
+        };
+        (kind, key & ID_MASK)
+    }
 }
 
-/// The key of something due for a flow.
-#[inline]
-pub(super) fn flow_key(kind: Kind, flow: u32, slot: u32) -> u64 {
-    key(kind, flow) | u64::from(slot)
-}
-
-/// What is due.
-#[inline]
-pub(super) fn kind_of(key: u64) -> Kind {
-    KINDS[(key >> 60) as usize % KINDS.len()]
-}
-
-/// For whom, less the top four bits of its number.
-#[inline]
-pub(super) fn id_of(key: u64) -> u32 {
-    (key >> 32) as u32 & 0x0fff_ffff
-}
-
-/// The place of the flow's state.
-#[inline]
-pub(super) fn slot_of(key: u64) -> u32 {
-    key as u32
+/// A flow's number as keys carry it.
+#[inline(always)]
+pub(super) fn low_bits(flow: u32) -> u32 {
+    flow & ID_MASK
 }
 
 #[cfg(test)]
@@ -86,11 +78,12 @@ mod tests {
 
     #[test]
     fn keys_order_by_kind_and_then_by_identity() {
-        for kind in KINDS {
-            let key = flow_key(kind, 0x1234_5678, 9);
-            assert_eq!((kind_of(key), id_of(key), slot_of(key)), (kind, 0x0234_5678, 9));
+        for place in 0..12 {
+            let (kind, id) = Kind::of(place << 28 | 0x0234_5678);
+            assert_eq!((kind as u32, id), (place, 0x0234_5678));
+            assert_eq!(kind.key(0x1234_5678), place << 28 | 0x0234_5678);
         }
-        assert!(key(Kind::Wake, 7) < key(Kind::Arrival, 3));
-        assert!(flow_key(Kind::FlowTimer, 3, 99) < flow_key(Kind::FlowTimer, 4, 0));
+        assert!(Kind::Wake.key(7) < Kind::Arrival.key(3));
+        assert!(Kind::Arrival.key(9) < Kind::FlowTimer.key(0));
     }
 }

@@ -1,6 +1,7 @@
 //! One direction of a cable, with the port that sends on it.
 
-use spillway_engine::{Rate, Time};
+use crate::topology::Link;
+use spillway_engine::Time;
 use spillway_switch::packet::{NO_PACKET, PacketId};
 
 /// A port's line. Those of hosts come first, numbered as the hosts; then those of each switch, in
@@ -15,44 +16,49 @@ pub(super) struct Line {
     pub busy_until: Time,
     /// How long a bit travels.
     pub delay: Time,
-    pub rate: Rate,
+    /// How long a byte takes.
+    pub ps_per_byte: u64,
     /// The packet that arrives next.
     pub head: PacketId,
     /// The packet that was sent last.
     pub tail: PacketId,
     /// Where it leads: a host or a switch.
     pub to: u32,
+    /// The switch that sends on it; for hosts' lines the host.
+    pub from: u32,
+    /// The port of that switch.
+    pub port: u32,
     pub to_host: bool,
     /// Whether an event will wake the port when it can send again.
     pub wakes: bool,
     /// Whether it is down or loses packets.
     pub impaired: bool,
-    /// The switch that sends on it; for hosts' lines the host.
-    pub from: u32,
-    /// The port of that switch.
-    pub port: u32,
+    /// Bytes put on it so far.
+    pub sent_bytes: u64,
 }
 
 impl Line {
-    pub fn new(
-        rate: Rate,
-        delay: Time,
-        (from, port): (u32, u32),
-        (to, to_host): (u32, bool),
-    ) -> Line {
+    pub fn new(link: &Link, (from, port): (u32, u32), (to, to_host): (u32, bool)) -> Line {
         Line {
             busy_until: Time::ZERO,
-            delay,
-            rate,
+            delay: link.delay,
+            ps_per_byte: link.rate.ps_per_byte(),
             head: NO_PACKET,
             tail: NO_PACKET,
             to,
+            from,
+            port,
             to_host,
             wakes: false,
             impaired: false,
-            from,
-            port,
+            sent_bytes: 0,
         }
+    }
+
+    /// How long so many bytes take.
+    #[inline(always)]
+    pub fn time_of(&self, bytes: u64) -> Time {
+        Time::from_ps(bytes * self.ps_per_byte)
     }
 }
 

@@ -1,26 +1,26 @@
 //! A run: the network's state and the loop that moves it from event to event.
 
 mod failures;
+mod flows;
 mod hosts;
 mod instruments;
 mod key;
 mod line;
 mod network;
+mod rows;
+mod start;
 
 use crate::flow::FlowSpec;
-use crate::flows::Flows;
-use crate::nic::Nic;
 use crate::record::Record;
-use crate::routing::Routing;
 use crate::scenario::Scenario;
-use crate::topology::{LinkId, Node, Topology};
 use crate::traffic::{self, Merge};
 use crate::transport::receiver::SackBlocks;
+use flows::Flows;
 use instruments::Instruments;
-use key::{Kind, id_of, key, kind_of, slot_of};
-use line::Line;
-use spillway_engine::{EventQueue, Stream, Time, mix};
-use spillway_switch::packet::{Arena, PacketId};
+use key::Kind;
+use network::Network;
+pub use network::Totals;
+use spillway_engine::Time;
 use spillway_switch::{DropReason, Switch};
 use std::iter::Peekable;
 
@@ -33,23 +33,6 @@ pub enum Progress {
     Complete,
     /// The scenario's stop was reached with flows that are not complete.
     Stopped,
-}
-
-/// Packets and bytes on the wire that came into being and went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Packets made by hosts.
-    pub made_packets: u64,
-    /// Their bytes.
-    pub made_bytes: u64,
-    /// Packets that reached their host.
-    pub arrived_packets: u64,
-    /// Their bytes.
-    pub arrived_bytes: u64,
-    /// Packets lost.
-    pub lost_packets: u64,
-    /// Their bytes.
-    pub lost_bytes: u64,
 }
 
 /// What a run has counted so far.
@@ -80,27 +63,15 @@ pub struct Counters {
 /// A run.
 pub struct Simulation {
     scenario: Scenario,
-    now: Time,
-    events: EventQueue,
-    packets: Arena,
+    network: Network,
+    flows: Flows,
     /// What acks tell beyond a gap, by packet.
     sacks: Vec<SackBlocks>,
-    lines: Vec<Line>,
-    /// For every switch the line of its first port.
-    first_line: Vec<u32>,
-    switches: Vec<Switch>,
-    nics: Vec<Nic>,
-    routing: Routing,
-    switch_seeds: Vec<u32>,
-    /// With spraying, every switch's random stream.
-    spray: Option<Vec<Stream>>,
-    flows: Flows,
     traffic: Peekable<Merge<traffic::Flows>>,
     /// Flows that are not complete, and one more while others are still to start.
     unfinished: u64,
     /// Of them those that never end.
     endless: u64,
-    failures: failures::Failures,
     instruments: Instruments,
     counters: Counters,
     record: Record,
@@ -109,49 +80,24 @@ pub struct Simulation {
 impl Simulation {
     /// A run at its beginning.
     pub fn new(scenario: Scenario) -> Simulation {
-        let topology = &scenario.topology;
-        let (lines, first_line, line_of_link) = lay_lines(topology);
-        let switches: Vec<Switch> =
-            (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
-        let nics = (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect();
-        let routing = Routing::new(topology, &vec![true; topology.links.len()]);
-        let per_switch = |switch: usize| {
-            let own = if scenario.routing.seed_per_switch { switch as u64 + 1 } else { 0 };
-            mix(mix(scenario.routing.hash_seed) ^ own) as u32
-        };
-        let spray = (scenario.routing.spreading == crate::scenario::Spreading::Spray).then(|| {
-            (0..switches.len() as u64)
-                .map(|switch| Stream::new(scenario.seed, "spray", switch))
-                .collect()
-        });
-        let (width_log2, buckets_log2) = calendar(&lines);
+        let network = Network::new(&scenario);
         let mut simulation = Simulation {
-            now: Time::ZERO,
-            events: EventQueue::new(width_log2, buckets_log2),
-            packets: Arena::new(),
-            sacks: Vec::new(),
-            first_line,
-            switch_seeds: (0..switches.len()).map(per_switch).collect(),
-            spray,
-            switches,
-            nics,
-            routing,
             flows: Flows::default(),
+            sacks: Vec::new(),
             traffic: scenario.traffic.flows().peekable(),
             unfinished: 0,
             endless: 0,
-            failures: failures::Failures::new(&scenario, line_of_link),
-            instruments: Instruments::new(&scenario, lines.len()),
+            instruments: Instruments::new(&scenario, network.lines.len()),
             counters: Counters {
                 delivered_bytes: vec![0; scenario.traffic.classes.len()],
                 ..Counters::default()
             },
             record: Record::default(),
-            lines,
+            network,
             scenario,
         };
         simulation.schedule_start();
-        simulation.schedule_failures();
+        simulation.network.schedule_failures(&simulation.scenario.events);
         simulation.schedule_instruments();
         simulation
     }
@@ -159,44 +105,63 @@ impl Simulation {
     /// Handles up to so many events.
     pub fn run(&mut self, events: u64) -> Progress {
         for _ in 0..events {
-            if self.unfinished == 0
-                && (self.packets.live() == 0 || self.now >= self.scenario.duration)
-            {
+            if self.unfinished == 0 && self.is_quiet() {
                 return Progress::Complete;
             }
-            let Some(event) = self.events.pop() else { return Progress::Complete };
+            let Some(event) = self.network.events.pop() else { return Progress::Complete };
             if event.time > self.scenario.stop {
-                self.now = self.scenario.stop;
-                return if self.unfinished == self.endless {
-                    Progress::Complete
-                } else {
-                    Progress::Stopped
-                };
+                self.network.now = self.scenario.stop;
+                return self.progress_at_stop();
             }
-            debug_assert!(event.time >= self.now, "time does not go back");
-            self.now = event.time;
+            debug_assert!(event.time >= self.network.now, "time does not go back");
+            self.network.now = event.time;
             self.counters.events += 1;
-            match kind_of(event.key) {
-                Kind::Arrival => self.on_arrival(id_of(event.key)),
-                Kind::Wake => self.on_wake(id_of(event.key)),
-                Kind::FlowStart => self.start_flows(),
-                Kind::FlowTimer => self.on_flow_timer(id_of(event.key), slot_of(event.key)),
-                Kind::AckDue => self.on_ack_due(id_of(event.key), slot_of(event.key)),
-                Kind::Clock => self.on_clock(id_of(event.key), slot_of(event.key)),
-                Kind::CableChange => self.on_cable_change(id_of(event.key)),
-                Kind::RouteChange => self.on_route_change(),
-                Kind::Measure => self.on_measure(),
-                Kind::SampleQueues => self.sample_queues(),
-                Kind::SampleWindows => self.sample_windows(),
-                Kind::SampleLinks => self.sample_links(),
+            let (kind, id) = Kind::of(event.key);
+            match kind {
+                Kind::Arrival => {
+                    if let Some((host, packet)) = self.network.on_arrival(id) {
+                        self.deliver(host, packet);
+                    }
+                }
+                Kind::Wake => self.network.on_wake(id),
+                _ => self.on_rare_event(kind, id),
+            }
+            if !self.network.lost.is_empty() {
+                self.collect_lost();
             }
         }
         Progress::Running
     }
 
+    #[cold]
+    fn on_rare_event(&mut self, kind: Kind, id: u32) {
+        match kind {
+            Kind::FlowStart => self.start_flows(),
+            Kind::FlowTimer => self.on_flow_timer(id),
+            Kind::AckDue => self.on_ack_due(id),
+            Kind::Clock => self.on_clock(id),
+            Kind::CableChange => self.network.on_cable_change(&self.scenario.events, id),
+            Kind::RouteChange => self.network.on_route_change(&self.scenario.topology),
+            Kind::Measure => self.on_measure(),
+            Kind::SampleQueues => self.sample_queues(),
+            Kind::SampleWindows => self.sample_windows(),
+            Kind::SampleLinks => self.sample_links(),
+            Kind::Arrival | Kind::Wake => unreachable!("handled where it is frequent"),
+        }
+    }
+
+    /// Whether nothing more can change what is measured.
+    fn is_quiet(&self) -> bool {
+        self.network.packets.live() == 0 || self.network.now >= self.scenario.duration
+    }
+
+    fn progress_at_stop(&self) -> Progress {
+        if self.unfinished == self.endless { Progress::Complete } else { Progress::Stopped }
+    }
+
     /// The simulated time.
     pub fn now(&self) -> Time {
-        self.now
+        self.network.now
     }
 
     /// The scenario that is run.
@@ -205,13 +170,17 @@ impl Simulation {
     }
 
     /// What was counted so far.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    pub fn counters(&self) -> Counters {
+        Counters {
+            packet_hops: self.network.packet_hops,
+            totals: self.network.totals,
+            ..self.counters.clone()
+        }
     }
 
     /// The switches as they are now.
     pub fn switches(&self) -> &[Switch] {
-        &self.switches
+        &self.network.switches
     }
 
     /// What was recorded so far; tables may be taken out of it.
@@ -219,36 +188,15 @@ impl Simulation {
         &mut self.record
     }
 
-    /// Packets on their way or waiting, with their bytes: walks over all of them, for tests.
-    pub fn in_network(&self) -> (u64, u64) {
-        let mut found = (0, 0);
-        let mut count = |mut id: PacketId| {
-            while id != spillway_switch::packet::NO_PACKET {
-                found.0 += 1;
-                found.1 += u64::from(self.packets[id].size);
-                id = self.packets[id].next;
-            }
-        };
-        self.lines.iter().for_each(|line| count(line.head));
-        self.nics.iter().flat_map(Nic::heads).for_each(&mut count);
-        self.switches.iter().flat_map(Switch::heads).for_each(&mut count);
-        found
-    }
-
     /// Whether every packet and byte made has arrived, was lost, or is in the network, and all
-    /// switches' counters agree with their packets; for tests.
+    /// switches' counters agree with their packets: walks over everything, for tests.
     pub fn is_conserved(&self) -> bool {
-        let t = &self.counters.totals;
-        let (packets, bytes) = self.in_network();
-        t.made_packets == t.arrived_packets + t.lost_packets + packets
-            && t.made_bytes == t.arrived_bytes + t.lost_bytes + bytes
-            && packets == self.packets.live() as u64
-            && self.switches.iter().all(|switch| switch.is_consistent(&self.packets))
+        self.network.is_conserved()
     }
 
     fn schedule_start(&mut self) {
         if let Some(next) = self.traffic.peek() {
-            self.events.push(next.start, key(Kind::FlowStart, 0));
+            self.network.events.push(next.start, Kind::FlowStart.key(0));
             self.unfinished += 1;
         }
     }
@@ -256,58 +204,31 @@ impl Simulation {
     /// Starts all flows that start now.
     fn start_flows(&mut self) {
         self.unfinished -= 1;
-        let now = self.now;
+        let now = self.network.now;
         while let Some(spec) = self.traffic.next_if(|spec: &FlowSpec| spec.start <= now) {
             self.start_flow(spec);
         }
         self.schedule_start();
     }
-}
 
-/// The lines of a topology: hosts' first, then every switch's in the order of its ports. Returns
-/// them with the first of every switch, and the line of every link.
-fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
-    let mut lines = Vec::with_capacity(topology.links.len());
-    let mut line_of_link = vec![0; topology.links.len()];
-    let mut first_line = Vec::new();
-    let mut lay = |link: LinkId, from: (u32, u32)| {
-        let spec = &topology.links[link as usize];
-        let to = match spec.to {
-            Node::Host(host) => (host, true),
-            Node::Switch(switch) => (switch, false),
-        };
-        line_of_link[link as usize] = lines.len() as u32;
-        lines.push(Line::new(spec.rate, spec.delay, from, to));
-        lines.len() as u32
-    };
-    for (host, &link) in (0..).zip(&topology.nics) {
-        lay(link, (host, 0));
-    }
-    let mut next = topology.hosts();
-    for (number, switch) in (0..).zip(&topology.switches) {
-        first_line.push(next);
-        for (port, &link) in (0..).zip(&switch.ports) {
-            next = lay(link, (number, port));
+    /// Notes what the network has lost, and takes it out of its flows.
+    #[cold]
+    fn collect_lost(&mut self) {
+        for lost in std::mem::take(&mut self.network.lost) {
+            self.note_drop(&lost);
+            let packet = &self.network.packets[lost.packet];
+            let (slot, size) = (packet.slot, packet.size);
+            self.network.totals.lost_packets += 1;
+            self.network.totals.lost_bytes += u64::from(size);
+            self.network.packets.remove(lost.packet);
+            self.flows[slot].packets -= 1;
+            self.release_if_over(slot);
         }
     }
-    (lines, first_line, line_of_link)
-}
-
-/// The event queue's buckets, as logarithms: width in picoseconds, and number.
-///
-/// What is pending is about an event for every line that carries something, due within a packet's
-/// time on the wire and in the cable: the ring spans twice that, in buckets that hold an event or
-/// two.
-fn calendar(lines: &[Line]) -> (u32, u32) {
-    let ahead = |line: &Line| (line.delay + line.rate.time_of(1500)).ps();
-    let horizon = 2 * lines.iter().map(ahead).max().unwrap_or(1);
-    let buckets_log2 = (2 * lines.len()).next_power_of_two().ilog2().clamp(10, 18);
-    let width_log2 = (horizon >> buckets_log2).max(1).ilog2() + 1;
-    (width_log2, buckets_log2)
 }
 
 impl std::fmt::Debug for Simulation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Simulation").field("now", &self.now).finish_non_exhaustive()
+        f.debug_struct("Simulation").field("now", &self.network.now).finish_non_exhaustive()
     }
 }

@@ -1,91 +1,157 @@
-//! Packets on lines and through switches.
+//! The network without its hosts: packets on lines and through switches.
+//!
+//! It knows nothing of flows. A packet that has reached its host is handed to whoever runs the
+//! network; what was lost is kept for it to collect.
 
-use super::Simulation;
-use super::key::{Kind, key};
-use crate::routing::PathChoice;
-use spillway_switch::DropReason;
-use spillway_switch::packet::{NO_PACKET, PacketId, flags};
+use super::failures::Failures;
+use super::key::Kind;
+use super::line::Line;
+use crate::nic::Nic;
+use crate::routing::{PathChoice, Routing};
+use crate::scenario::{Scenario, Spreading};
+use crate::topology::{LinkId, Node, Topology};
+use spillway_engine::{EventQueue, Stream, Time, mix};
+use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
+use spillway_switch::{DropReason, QueueId, Switch};
 
-impl Simulation {
-    /// The first packet on a line arrives at its far end.
+/// A packet that was lost, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lost {
+    pub packet: PacketId,
+    pub reason: DropReason,
+    /// The switch; `None` at a host's line.
+    pub switch: Option<u32>,
+    /// The queue that it was in or meant for, if it was one.
+    pub queue: Option<QueueId>,
+}
+
+/// Packets and bytes on the wire that came into being and went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets made by hosts.
+    pub made_packets: u64,
+    /// Their bytes.
+    pub made_bytes: u64,
+    /// Packets that reached their host.
+    pub arrived_packets: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets lost.
+    pub lost_packets: u64,
+    /// Their bytes.
+    pub lost_bytes: u64,
+}
+
+/// Lines, switches and cards, and the packets in them.
+pub(super) struct Network {
+    pub now: Time,
+    pub events: EventQueue,
+    pub packets: Arena,
+    pub lines: Vec<Line>,
+    /// For every switch the line of its first port.
+    pub first_line: Vec<u32>,
+    pub switches: Vec<Switch>,
+    pub nics: Vec<Nic>,
+    pub routing: Routing,
+    pub switch_seeds: Vec<u32>,
+    /// With spraying, every switch's random stream.
+    spray: Option<Vec<Stream>>,
+    pub failures: Failures,
+    /// Packets lost and not collected yet.
+    pub lost: Vec<Lost>,
+    /// Packets that started transmission on any line.
+    pub packet_hops: u64,
+    pub totals: Totals,
+}
+
+impl Network {
+    /// An empty network.
+    pub fn new(scenario: &Scenario) -> Network {
+        let topology = &scenario.topology;
+        let (lines, first_line, line_of_link) = lay_lines(topology);
+        let switches: Vec<Switch> =
+            (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
+        let per_switch = |switch: usize| {
+            let own = if scenario.routing.seed_per_switch { switch as u64 + 1 } else { 0 };
+            mix(mix(scenario.routing.hash_seed) ^ own) as u32
+        };
+        let stream = |switch: usize| Stream::new(scenario.seed, "spray", switch as u64);
+        let spray = (scenario.routing.spreading == Spreading::Spray)
+            .then(|| (0..switches.len()).map(stream).collect());
+        let (width_log2, buckets_log2) = calendar(&lines);
+        Network {
+            now: Time::ZERO,
+            events: EventQueue::new(width_log2, buckets_log2),
+            packets: Arena::new(),
+            first_line,
+            switch_seeds: (0..switches.len()).map(per_switch).collect(),
+            switches,
+            nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
+            routing: Routing::new(topology, &vec![true; topology.links.len()]),
+            spray,
+            failures: Failures::new(scenario, line_of_link),
+            lost: Vec::new(),
+            packet_hops: 0,
+            totals: Totals::default(),
+            lines,
+        }
+    }
+
+    /// Makes a packet and sends it out of a host.
     #[inline]
-    pub(super) fn on_arrival(&mut self, line_id: u32) {
+    pub fn launch(&mut self, host: u32, packet: Packet) {
+        let id = self.packets.insert(packet);
+        self.relaunch(host, id);
+    }
+
+    /// Sends a packet out of a host that has just been made of one that had arrived there.
+    #[inline]
+    pub fn relaunch(&mut self, host: u32, id: PacketId) {
+        self.totals.made_packets += 1;
+        self.totals.made_bytes += u64::from(self.packets[id].size);
+        let line = &mut self.lines[host as usize];
+        if line.busy_until <= self.now && !line.wakes {
+            self.transmit(host, id);
+            return;
+        }
+        self.nics[host as usize].enqueue(id, &mut self.packets);
+        if !line.wakes {
+            line.wakes = true;
+            self.events.push(line.busy_until, Kind::Wake.key(host));
+        }
+    }
+
+    /// The first packet on a line arrives at its far end. Returns it if that is a host.
+    #[inline(always)]
+    pub fn on_arrival(&mut self, line_id: u32) -> Option<(u32, PacketId)> {
         let line = &mut self.lines[line_id as usize];
         let id = line.head;
         // A failure takes packets off their line; their event comes all the same.
         if id == NO_PACKET || self.packets[id].time != self.now {
-            return;
+            return None;
         }
         let next = self.packets[id].next;
         line.head = next;
+        let (to, to_host) = (line.to, line.to_host);
         if next != NO_PACKET {
-            self.events.push(self.packets[next].time, key(Kind::Arrival, line_id));
+            self.events.push(self.packets[next].time, Kind::Arrival.key(line_id));
         }
-        let to = line.to;
-        if line.to_host {
-            self.deliver(to, id);
-        } else {
-            self.forward(to, id);
+        if to_host {
+            self.totals.arrived_packets += 1;
+            self.totals.arrived_bytes += u64::from(self.packets[id].size);
+            return Some((to, id));
         }
-    }
-
-    /// A port can send again.
-    #[inline]
-    pub(super) fn on_wake(&mut self, line_id: u32) {
-        let now = self.now;
-        let line = &mut self.lines[line_id as usize];
-        if line.busy_until > now {
-            // The line failed and came back in the meantime.
-            self.events.push(line.busy_until, key(Kind::Wake, line_id));
-            return;
-        }
-        line.wakes = false;
-        if line_id < self.nics.len() as u32 {
-            let nic = &mut self.nics[line_id as usize];
-            if nic.has_backlog() {
-                let id = nic.dequeue(&self.packets);
-                let more = nic.has_backlog();
-                self.transmit(line_id, id);
-                self.wake_after_sending(line_id, more);
-            }
-            return;
-        }
-        let (switch_id, port) = (line.from, line.port);
-        let switch = &mut self.switches[switch_id as usize];
-        if switch.releases_at_end() {
-            switch.on_sent(now, port);
-        }
-        if !switch.has_backlog(port) {
-            return;
-        }
-        let sent = switch.dequeue(now, port, &mut self.packets);
-        let wake = switch.has_backlog(port) || (switch.releases_at_end() && sent.is_some());
-        if !switch.lost().is_empty() {
-            self.collect_lost(switch_id);
-        }
-        if let Some(id) = sent {
-            self.transmit(line_id, id);
-        }
-        self.wake_after_sending(line_id, wake);
-    }
-
-    #[inline]
-    fn wake_after_sending(&mut self, line_id: u32, wake: bool) {
-        let line = &mut self.lines[line_id as usize];
-        if wake && !line.wakes {
-            line.wakes = true;
-            self.events.push(line.busy_until, key(Kind::Wake, line_id));
-        }
+        self.forward(to, id);
+        None
     }
 
     /// A packet has arrived at a switch.
-    #[inline]
-    pub(super) fn forward(&mut self, switch_id: u32, id: PacketId) {
+    #[inline(always)]
+    fn forward(&mut self, switch_id: u32, id: PacketId) {
         let packet = &self.packets[id];
-        let hops = self.routing.next_hops(switch_id, packet.dst);
-        let port = match hops {
-            [] => return self.lose_without_route(switch_id, id),
+        let port = match self.routing.next_hops(switch_id, packet.dst) {
             [only] => *only,
+            [] => return self.lose(id, DropReason::NoRoute, Some(switch_id)),
             many => {
                 let choice = if packet.flags & flags::EXPLICIT_PATH != 0 {
                     PathChoice::Path(packet.path).pick(0, many.len())
@@ -99,103 +165,206 @@ impl Simulation {
             }
         };
         let line_id = self.first_line[switch_id as usize] + port;
-        let now = self.now;
         let line = &mut self.lines[line_id as usize];
         let switch = &mut self.switches[switch_id as usize];
-        if line.busy_until <= now && !line.wakes {
-            let sent = switch.pass(now, port, id, &mut self.packets);
+        let lost;
+        if line.busy_until <= self.now && !line.wakes {
+            let sent = switch.pass(self.now, port, id, &mut self.packets);
             let wake = switch.releases_at_end() && sent.is_some();
-            if !switch.lost().is_empty() {
-                self.collect_lost(switch_id);
-            }
+            lost = switch.has_lost();
             if let Some(id) = sent {
                 self.transmit(line_id, id);
             }
-            self.wake_after_sending(line_id, wake);
+            if wake {
+                self.wake_when_idle(line_id);
+            }
         } else {
-            switch.enqueue(now, port, id, &mut self.packets);
-            let wake = switch.has_backlog(port);
-            if wake && !line.wakes {
+            switch.enqueue(self.now, port, id, &mut self.packets);
+            lost = switch.has_lost();
+            if !line.wakes && switch.has_backlog(port) {
                 line.wakes = true;
-                self.events.push(line.busy_until, key(Kind::Wake, line_id));
+                self.events.push(line.busy_until, Kind::Wake.key(line_id));
             }
-            if !switch.lost().is_empty() {
-                self.collect_lost(switch_id);
-            }
+        }
+        if lost {
+            self.collect_lost(switch_id);
         }
     }
 
-    /// A packet goes out of a host.
-    #[inline]
-    pub(super) fn send(&mut self, host: u32, id: PacketId) {
-        let line = &mut self.lines[host as usize];
-        let nic = &mut self.nics[host as usize];
-        if line.busy_until <= self.now && !line.wakes {
-            self.transmit(host, id);
+    /// A port can send again.
+    #[inline(always)]
+    pub fn on_wake(&mut self, line_id: u32) {
+        let line = &mut self.lines[line_id as usize];
+        if line.busy_until > self.now {
+            // The line failed and came back in the meantime.
+            self.events.push(line.busy_until, Kind::Wake.key(line_id));
             return;
         }
-        nic.enqueue(id, &mut self.packets);
-        if !line.wakes {
-            line.wakes = true;
-            self.events.push(line.busy_until, key(Kind::Wake, host));
+        line.wakes = false;
+        if let Some(nic) = self.nics.get_mut(line_id as usize) {
+            if nic.has_backlog() {
+                let id = nic.dequeue(&self.packets);
+                let more = nic.has_backlog();
+                self.transmit(line_id, id);
+                if more {
+                    self.wake_when_idle(line_id);
+                }
+            }
+            return;
         }
+        let (switch_id, port) = (line.from, line.port);
+        let switch = &mut self.switches[switch_id as usize];
+        let releases_at_end = switch.releases_at_end();
+        if releases_at_end {
+            switch.on_sent(self.now, port);
+        }
+        if !switch.has_backlog(port) {
+            return;
+        }
+        let sent = switch.dequeue(self.now, port, &mut self.packets);
+        let wake = switch.has_backlog(port) || (releases_at_end && sent.is_some());
+        let lost = switch.has_lost();
+        if let Some(id) = sent {
+            self.transmit(line_id, id);
+        }
+        if wake {
+            self.wake_when_idle(line_id);
+        }
+        if lost {
+            self.collect_lost(switch_id);
+        }
+    }
+
+    #[inline(always)]
+    fn wake_when_idle(&mut self, line_id: u32) {
+        let line = &mut self.lines[line_id as usize];
+        line.wakes = true;
+        self.events.push(line.busy_until, Kind::Wake.key(line_id));
     }
 
     /// Puts a packet on an idle line.
-    #[inline]
-    pub(super) fn transmit(&mut self, line_id: u32, id: PacketId) {
-        self.counters.packet_hops += 1;
+    #[inline(always)]
+    fn transmit(&mut self, line_id: u32, id: PacketId) {
+        self.packet_hops += 1;
         let line = &mut self.lines[line_id as usize];
         let packet = &mut self.packets[id];
-        let end = self.now + line.rate.time_of(packet.size.into());
-        line.busy_until = end;
+        let size = u64::from(packet.size);
+        let end = self.now + line.time_of(size);
         let due = end + line.delay;
+        line.busy_until = end;
+        line.sent_bytes += size;
         packet.time = due;
         packet.next = NO_PACKET;
-        self.instruments.count_sent(line_id, packet.size);
-        if line.impaired && self.is_lost_on_line(line_id, id) {
+        if line.impaired {
+            return self.transmit_impaired(line_id, id);
+        }
+        let tail = std::mem::replace(&mut line.tail, id);
+        if line.head == NO_PACKET {
+            line.head = id;
+            self.events.push(due, Kind::Arrival.key(line_id));
+        } else {
+            self.packets[tail].next = id;
+        }
+    }
+
+    /// The same on a line that may lose it.
+    #[cold]
+    fn transmit_impaired(&mut self, line_id: u32, id: PacketId) {
+        if self.is_lost_on_line(line_id, id) {
             return;
         }
         let line = &mut self.lines[line_id as usize];
         let tail = std::mem::replace(&mut line.tail, id);
         if line.head == NO_PACKET {
             line.head = id;
-            self.events.push(due, key(Kind::Arrival, line_id));
+            self.events.push(self.packets[id].time, Kind::Arrival.key(line_id));
         } else {
             self.packets[tail].next = id;
         }
     }
 
-    /// Takes what a switch has lost out of the network.
+    /// A packet is lost outside a switch's queues.
     #[cold]
-    fn collect_lost(&mut self, switch_id: u32) {
-        let lost = self.switches[switch_id as usize].lost().to_vec();
-        self.switches[switch_id as usize].clear_lost();
-        for lost in lost {
-            self.note_drop(Some((switch_id, Some(lost.queue))), lost.packet, lost.reason);
-            self.remove_packet(lost.packet);
+    pub fn lose(&mut self, packet: PacketId, reason: DropReason, switch: Option<u32>) {
+        self.lost.push(Lost { packet, reason, switch, queue: None });
+    }
+
+    /// Takes over what a switch has lost.
+    #[cold]
+    pub fn collect_lost(&mut self, switch_id: u32) {
+        let switch = &mut self.switches[switch_id as usize];
+        self.lost.extend(switch.lost().iter().map(|lost| Lost {
+            packet: lost.packet,
+            reason: lost.reason,
+            switch: Some(switch_id),
+            queue: Some(lost.queue),
+        }));
+        switch.clear_lost();
+    }
+
+    /// Whether every packet and byte made has arrived, was lost, or is here, and all switches'
+    /// counters agree with their packets: walks over everything, for tests.
+    pub fn is_conserved(&self) -> bool {
+        let (mut packets, mut bytes) = (0, 0);
+        let mut count = |mut id: PacketId| {
+            while id != NO_PACKET {
+                packets += 1;
+                bytes += u64::from(self.packets[id].size);
+                id = self.packets[id].next;
+            }
+        };
+        self.lines.iter().for_each(|line| count(line.head));
+        self.nics.iter().flat_map(Nic::heads).for_each(&mut count);
+        self.switches.iter().flat_map(Switch::heads).for_each(&mut count);
+        let t = &self.totals;
+        t.made_packets == t.arrived_packets + t.lost_packets + packets
+            && t.made_bytes == t.arrived_bytes + t.lost_bytes + bytes
+            && packets == self.packets.live() as u64
+            && self.switches.iter().all(|switch| switch.is_consistent(&self.packets))
+    }
+}
+
+/// The lines of a topology: hosts' first, then every switch's in the order of its ports. Returns
+/// them with the first of every switch, and the line of every link.
+fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
+    let mut lines = Vec::with_capacity(topology.links.len());
+    let mut line_of_link = vec![0; topology.links.len()];
+    let mut first_line = Vec::new();
+    let mut lay = |link: LinkId, from: (u32, u32)| {
+        let spec = &topology.links[link as usize];
+        let to = match spec.to {
+            Node::Host(host) => (host, true),
+            Node::Switch(switch) => (switch, false),
+        };
+        line_of_link[link as usize] = lines.len() as u32;
+        lines.push(Line::new(spec, from, to));
+        lines.len() as u32
+    };
+    for (host, &link) in (0..).zip(&topology.nics) {
+        lay(link, (host, 0));
+    }
+    let mut next = topology.hosts();
+    for (number, switch) in (0..).zip(&topology.switches) {
+        first_line.push(next);
+        for (port, &link) in (0..).zip(&switch.ports) {
+            next = lay(link, (number, port));
         }
     }
+    (lines, first_line, line_of_link)
+}
 
-    /// The same after a purge.
-    pub(super) fn collect_purged(&mut self, switch_id: u32) {
-        self.collect_lost(switch_id);
-    }
-
-    #[cold]
-    fn lose_without_route(&mut self, switch_id: u32, id: PacketId) {
-        self.note_drop(Some((switch_id, None)), id, DropReason::NoRoute);
-        self.remove_packet(id);
-    }
-
-    /// A packet that is lost leaves the network and its flow.
-    pub(super) fn remove_packet(&mut self, id: PacketId) {
-        let packet = &self.packets[id];
-        let (slot, size) = (packet.slot, packet.size);
-        self.counters.totals.lost_packets += 1;
-        self.counters.totals.lost_bytes += u64::from(size);
-        self.packets.remove(id);
-        self.flows[slot].packets -= 1;
-        self.release_if_over(slot);
-    }
+/// The event queue's buckets, as logarithms: width in picoseconds, and number.
+///
+/// About an event is pending for every line that carries something, due within a packet's time on
+/// the wire and in the cable: the ring spans that. Buckets as wide as the transmission of the
+/// smallest packet are seldom pushed to while they are current.
+fn calendar(lines: &[Line]) -> (u32, u32) {
+    const SMALLEST: u64 = 52;
+    const FULL: u64 = 1500;
+    let width = lines.iter().map(|line| line.time_of(SMALLEST).ps()).min().unwrap_or(1);
+    let width_log2 = width.max(1).ilog2().min(32);
+    let ahead = |line: &Line| (line.delay + line.time_of(FULL)).ps();
+    let horizon = lines.iter().map(ahead).max().unwrap_or(1);
+    let buckets_log2 = ((horizon >> width_log2) + 1).next_power_of_two().ilog2().clamp(6, 16);
+    (width_log2, buckets_log2)
 }

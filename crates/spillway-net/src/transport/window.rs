@@ -35,10 +35,9 @@ impl Window {
         if acked > 0 {
             // cwnd += mss * acked / cwnd, keeping the remainder.
             self.credit += self.mss * acked;
-            if self.credit >= self.cwnd {
-                self.cwnd += self.credit / self.cwnd;
-                self.credit %= self.cwnd;
-            }
+            let step = self.credit / self.cwnd;
+            self.credit -= step * self.cwnd;
+            self.cwnd += step;
         }
     }
 

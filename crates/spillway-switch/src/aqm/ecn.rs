@@ -67,7 +67,7 @@ pub(super) fn read_not_ect(
 }
 
 impl Aqm for EcnThreshold {
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let length = length_in_unit_of(self.threshold, arrival.queue, buffer);
         if length >= self.marks_from { self.verdict } else { Verdict::Pass }

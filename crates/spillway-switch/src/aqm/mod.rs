@@ -46,7 +46,7 @@ pub trait Aqm {
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
 
     /// Asked when a packet is about to be sent.
-    #[inline]
+    #[inline(always)]
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }
@@ -68,18 +68,18 @@ macro_rules! each {
 }
 
 impl Aqm for AqmPolicy {
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         each!(self, policy => policy.on_arrival(arrival, buffer))
     }
-    #[inline]
+    #[inline(always)]
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
         each!(self, policy => policy.on_departure(departure, buffer))
     }
 }
 
 /// A queue's length in the unit of a threshold.
-#[inline]
+#[inline(always)]
 fn length_in_unit_of(threshold: Amount, queue: QueueId, buffer: &Buffer) -> u64 {
     match threshold {
         Amount::Packets(_) => u64::from(buffer.packets(queue)),
@@ -88,7 +88,7 @@ fn length_in_unit_of(threshold: Amount, queue: QueueId, buffer: &Buffer) -> u64 
 }
 
 /// A threshold's number in its own unit.
-#[inline]
+#[inline(always)]
 fn number_of(threshold: Amount) -> u64 {
     match threshold {
         Amount::Packets(number) | Amount::Bytes(number) => number,

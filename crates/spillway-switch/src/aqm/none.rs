@@ -21,7 +21,7 @@ impl Policy for NoAqm {
 }
 
 impl Aqm for NoAqm {
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }

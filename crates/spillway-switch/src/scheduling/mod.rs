@@ -29,7 +29,7 @@ pub trait Scheduling {
     fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
 
     /// A packet of this class is sent (a packet dropped at its head is not).
-    #[inline]
+    #[inline(always)]
     fn on_send(&mut self, _port: u32, _class: u8, _size: u32) {}
 }
 
@@ -39,7 +39,7 @@ catalogue! {
 }
 
 impl Scheduling for SchedulingPolicy {
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
         match self {
             SchedulingPolicy::Fifo(policy) => policy.select(port, classes, head),
@@ -48,7 +48,7 @@ impl Scheduling for SchedulingPolicy {
             SchedulingPolicy::DeficitRoundRobin(policy) => policy.select(port, classes, head),
         }
     }
-    #[inline]
+    #[inline(always)]
     fn on_send(&mut self, port: u32, class: u8, size: u32) {
         match self {
             SchedulingPolicy::Fifo(policy) => policy.on_send(port, class, size),

@@ -41,7 +41,7 @@ impl Policy for CompleteSharing {
 }
 
 impl Sharing for CompleteSharing {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         if u64::from(arrival.size) <= buffer.free() {
             Admission::Admit

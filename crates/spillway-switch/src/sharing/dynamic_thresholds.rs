@@ -70,7 +70,7 @@ impl Policy for DynamicThresholds {
 }
 
 impl DynamicThresholds {
-    #[inline]
+    #[inline(always)]
     fn alpha(&self, arrival: &Arrival) -> f64 {
         match self.alpha_first_rtt {
             Some(alpha) if arrival.first_rtt => alpha,
@@ -79,14 +79,14 @@ impl DynamicThresholds {
     }
 
     /// T = alpha * (B - Q), rounded down to a byte.
-    #[inline]
+    #[inline(always)]
     fn limit(&self, arrival: &Arrival, buffer: &Buffer) -> u64 {
         (self.alpha(arrival) * buffer.free() as f64) as u64
     }
 }
 
 impl Sharing for DynamicThresholds {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = u64::from(buffer.bytes(arrival.queue));
         let limit = self.limit(arrival, buffer);

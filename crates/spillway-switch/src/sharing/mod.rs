@@ -107,15 +107,15 @@ pub trait Sharing {
     }
 
     /// A packet has joined its queue (`buffer` counts it).
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
 
     /// A packet has left its queue to be sent (`buffer` no longer counts it).
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
     /// A packet has been lost: an arrival, or one that was in this queue.
-    #[inline]
+    #[inline(always)]
     fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 }
 
@@ -136,22 +136,22 @@ macro_rules! each {
 }
 
 impl Sharing for SharingPolicy {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         each!(self, policy => policy.admit(arrival, buffer))
     }
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(arrival, buffer))
     }
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         each!(self, policy => policy.on_enqueue(arrival, buffer));
     }
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         each!(self, policy => policy.on_dequeue(now, queue, size, buffer));
     }
-    #[inline]
+    #[inline(always)]
     fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         each!(self, policy => policy.on_drop(now, queue, size, buffer));
     }

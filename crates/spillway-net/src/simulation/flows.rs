@@ -1,14 +1,16 @@
 //! The state of the flows that are alive. A place is reused when a flow is over and none of its
 //! packets is left.
 
+use super::key::low_bits;
 use crate::flow::FlowSpec;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use spillway_engine::{Stream, Time};
+use std::collections::BTreeMap;
 
 /// A flow that is alive.
 #[derive(Debug)]
-pub(crate) struct Flow {
+pub(super) struct Flow {
     /// What it was asked to do.
     pub spec: FlowSpec,
     /// Its number.
@@ -48,49 +50,43 @@ impl Flow {
         };
         sent && self.packets == 0
     }
-
-    /// Payload that has arrived, each byte counted once.
-    pub fn delivered(&self) -> u64 {
-        self.receiver.delivered()
-    }
 }
 
 /// All flows that are alive, by place.
 #[derive(Debug, Default)]
-pub(crate) struct Flows {
+pub(super) struct Flows {
     places: Vec<Option<Box<Flow>>>,
     free: Vec<u32>,
+    /// The places by the flows' numbers.
+    by_number: BTreeMap<u32, u32>,
 }
 
 impl Flows {
     pub fn insert(&mut self, flow: Flow) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.places[slot as usize] = Some(Box::new(flow));
-                slot
-            }
-            None => {
-                self.places.push(Some(Box::new(flow)));
-                self.places.len() as u32 - 1
-            }
-        }
+        let number = low_bits(flow.id);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() as u32 - 1
+        });
+        self.places[slot as usize] = Some(Box::new(flow));
+        self.by_number.insert(number, slot);
+        slot
     }
 
     pub fn remove(&mut self, slot: u32) {
-        self.places[slot as usize] = None;
+        let flow = self.places[slot as usize].take().expect("a flow is removed once");
+        self.by_number.remove(&low_bits(flow.id));
         self.free.push(slot);
     }
 
-    /// The flow at this place, if it is still the one whose number has these low bits.
-    pub fn find(&mut self, slot: u32, id: u32, mask: u32) -> Option<&mut Flow> {
-        let flow = self.places.get_mut(slot as usize)?.as_deref_mut();
-        flow.filter(|flow| flow.id & mask == id)
+    /// The place of the flow with these low bits of its number, if it is alive.
+    pub fn slot_of(&self, number: u32) -> Option<u32> {
+        self.by_number.get(&number).copied()
     }
 
-    /// The places of all flows that are alive.
+    /// The places of all flows that are alive, by their numbers.
     pub fn slots(&self) -> Vec<u32> {
-        let alive = |(slot, place): (u32, &Option<Box<Flow>>)| place.is_some().then_some(slot);
-        (0..).zip(&self.places).filter_map(alive).collect()
+        self.by_number.values().copied().collect()
     }
 }
 

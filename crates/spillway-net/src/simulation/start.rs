@@ -1,0 +1,134 @@
+//! Flows at their start: who they are, which way they go, and the least time that they need.
+
+use super::Simulation;
+use super::flows::Flow;
+use crate::flow::FlowSpec;
+use crate::ideal::{self, Packets};
+use crate::routing::{PathChoice, path_links};
+use crate::scenario::{SlowdownBase, Spreading};
+use crate::topology::base_rtt;
+use crate::transport::receiver::Receiver;
+use crate::transport::sender::Sender;
+use crate::transport::{Control, Transport};
+use spillway_engine::{Rate, Stream, Time, mix};
+use spillway_switch::packet::flags;
+
+/// Under spraying, the ways that are looked at for the fastest: packets that take the same of
+/// equal next hops at every switch, numbered by it.
+const SPRAYED_WAYS: u32 = 64;
+
+impl Simulation {
+    /// A flow starts.
+    pub(super) fn start_flow(&mut self, spec: FlowSpec) {
+        let id = self.counters.flows_started as u32;
+        self.counters.flows_started += 1;
+        self.unfinished += 1;
+        if spec.size == FlowSpec::ENDLESS {
+            self.endless += 1;
+        } else if spec.start >= self.scenario.warmup {
+            self.counters.started_bytes += spec.size;
+        }
+        let place = self.scenario.class_transport[usize::from(spec.class)];
+        let transport = &self.scenario.transports[usize::from(place)];
+        let hash = |way: u64| {
+            let ends = u64::from(spec.src) << 32 | u64::from(spec.dst);
+            let seed = self.scenario.routing.hash_seed;
+            (mix(mix(mix(seed) ^ ends) ^ (u64::from(id) << 1 | way)) >> 32) as u32
+        };
+        let explicit = |path: Option<u32>| path.map_or(0, |_| flags::EXPLICIT_PATH);
+        let open_loop = matches!(transport.control, Control::Udp(_));
+        let ect = if transport.ecn { flags::ECT } else { 0 };
+        let datagram = if open_loop { flags::DATAGRAM } else { 0 };
+        let mut flow = Flow {
+            spec,
+            id,
+            transport: place,
+            path: spec.path.unwrap_or_else(|| hash(0)),
+            ack_path: spec.ack_path.unwrap_or_else(|| hash(1)),
+            data_flags: ect | datagram | explicit(spec.path),
+            ack_flags: flags::CONTROL | explicit(spec.ack_path),
+            packets: 0,
+            completed_at: None,
+            first_rtt_bytes: transport
+                .first_rtt_bytes(self.nic_rate(spec.src), self.scenario.base_rtt),
+            ideal: Time::ZERO,
+            timer: Time::MAX,
+            sender: Sender::new(spec.size, transport),
+            receiver: Receiver::default(),
+            clock: open_loop.then(|| (Stream::new(self.scenario.seed, "clock", id.into()), 0)),
+        };
+        flow.ideal = self.ideal_of(&flow);
+        let (handshake, slot) = (transport.handshake, self.flows.insert(flow));
+        if open_loop {
+            self.send_by_clock(slot);
+        } else if handshake {
+            self.send_syn(slot);
+        } else {
+            self.send_pieces(slot);
+        }
+    }
+
+    /// The rate of a host's line.
+    fn nic_rate(&self, host: u32) -> Rate {
+        let topology = &self.scenario.topology;
+        topology.links[topology.nics[host as usize] as usize].rate
+    }
+
+    /// What the flow's slowdown is relative to.
+    fn ideal_of(&self, flow: &Flow) -> Time {
+        let spec = &flow.spec;
+        if spec.size == FlowSpec::ENDLESS {
+            return Time::ZERO;
+        }
+        if self.scenario.slowdown_base == SlowdownBase::Published {
+            let propagation = base_rtt(&self.scenario.topology, 0);
+            return propagation + self.nic_rate(spec.src).time_of(spec.size);
+        }
+        let transport = &self.scenario.transports[usize::from(flow.transport)];
+        let sprayed = self.scenario.routing.spreading == Spreading::Spray;
+        let least = |from: u32, to: u32, (path, its_flags): (u32, u16), packets: Packets| match (
+            its_flags & flags::EXPLICIT_PATH,
+            sprayed,
+        ) {
+            (0, true) => self.least_time_sprayed(from, to, packets),
+            (0, false) => self.least_time(from, to, PathChoice::Hash(path), packets),
+            _ => self.least_time(from, to, PathChoice::Path(path), packets),
+        };
+        let (there, back) = ((flow.path, flow.data_flags), (flow.ack_path, flow.ack_flags));
+        let data = Packets::of(spec.size, transport.mss, transport.header);
+        let mut ideal = least(spec.src, spec.dst, there, data);
+        if transport.handshake {
+            let control = control_packet(transport);
+            ideal += least(spec.src, spec.dst, there, control);
+            ideal += least(spec.dst, spec.src, back, control);
+        }
+        ideal
+    }
+
+    fn least_time(&self, from: u32, to: u32, choice: PathChoice, packets: Packets) -> Time {
+        let seeds = &self.network.switch_seeds;
+        let pick = |switch: u32, hops: &[u32]| choice.pick(seeds[switch as usize], hops.len());
+        let topology = &self.scenario.topology;
+        match path_links(topology, &self.network.routing, from, to, pick) {
+            Some(path) => ideal::least_time(&ideal::links(topology, &path), packets),
+            // There is no way at the moment: the flow waits, and nothing bounds its time.
+            None => Time::from_ps(1),
+        }
+    }
+
+    /// Packets that go different ways: one packet on the fastest, and the others before it at the
+    /// rate of the hosts' lines, which no cut between them can beat.
+    fn least_time_sprayed(&self, from: u32, to: u32, packets: Packets) -> Time {
+        let last = Packets { count: 1, ..packets };
+        let ways = (0..SPRAYED_WAYS).map(PathChoice::Path);
+        let fastest = ways.map(|way| self.least_time(from, to, way, last)).min();
+        let before = packets.full * (packets.count - 1);
+        let slowest = self.nic_rate(from).time_of(before).max(self.nic_rate(to).time_of(before));
+        slowest + fastest.unwrap_or_default()
+    }
+}
+
+/// A packet of a handshake.
+fn control_packet(transport: &Transport) -> Packets {
+    Packets { count: 1, full: 0, last: transport.ack_size.into() }
+}
