@@ -1,7 +1,9 @@
 //! The least time that a flow could take: alone, in the same network.
 
-use crate::topology::{Link, LinkId, Topology};
+use crate::routing::Routing;
+use crate::topology::{Link, LinkId, Node, Topology};
 use spillway_engine::Time;
+use std::collections::BTreeMap;
 
 /// A flow's packets on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -52,10 +54,48 @@ pub fn links(topology: &Topology, path: &[LinkId]) -> Vec<Link> {
     path.iter().map(|&link| topology.links[link as usize]).collect()
 }
 
+/// The least time of one packet of so many bytes from one host to another, over whichever of the
+/// equal next hops; `None` if no way leads there.
+pub fn fastest(
+    topology: &Topology,
+    routing: &Routing,
+    from: u32,
+    to: u32,
+    bytes: u64,
+) -> Option<Time> {
+    let mut search = Fastest { topology, routing, to, bytes, from_switch: BTreeMap::new() };
+    search.over(topology.nics[from as usize])
+}
+
+struct Fastest<'a> {
+    topology: &'a Topology,
+    routing: &'a Routing,
+    to: u32,
+    bytes: u64,
+    /// From the switches that were looked at.
+    from_switch: BTreeMap<u32, Option<Time>>,
+}
+
+impl Fastest<'_> {
+    /// Over a link and onwards.
+    fn over(&mut self, link: LinkId) -> Option<Time> {
+        let link = &self.topology.links[link as usize];
+        let own = link.rate.time_of(self.bytes) + link.delay;
+        let Node::Switch(switch) = link.to else { return Some(own) };
+        if let Some(known) = self.from_switch.get(&switch) {
+            return known.map(|rest| own + rest);
+        }
+        let ports = &self.topology.switches[switch as usize].ports;
+        let hops = self.routing.next_hops(switch, self.to);
+        let rest = hops.iter().filter_map(|&port| self.over(ports[port as usize])).min();
+        self.from_switch.insert(switch, rest);
+        rest.map(|rest| own + rest)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::Node;
     use proptest::prelude::*;
     use spillway_engine::Rate;
 

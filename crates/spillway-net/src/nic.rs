@@ -25,6 +25,13 @@ pub struct NicSettings {
     pub data_queue: u8,
 }
 
+impl NicSettings {
+    /// Whether packets leave in the order in which they come.
+    pub fn is_plain(&self) -> bool {
+        self.queues == 1 && self.scheduling == NicScheduling::Fifo
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct List {
     slot: u32,
@@ -76,9 +83,9 @@ impl Nic {
     #[inline]
     pub fn enqueue(&mut self, id: PacketId, packets: &mut Arena) {
         self.packets += 1;
+        let slot = packets.contents(id).slot;
         let packet = &mut packets[id];
         packet.next = NO_PACKET;
-        let slot = packet.slot;
         let queue = usize::from(self.queue_of(packet));
         let lists = &mut self.queues[queue];
         let mine = match self.settings.scheduling {
@@ -127,18 +134,22 @@ impl Nic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spillway_switch::packet::Contents;
 
     /// The order in which packets leave, given as (slot, priority), by their places.
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
         let settings = NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2 };
         let (mut nic, mut packets) = (Nic::new(settings), Arena::new());
         for (seq, &(slot, priority)) in (0..).zip(given) {
-            let id = packets.insert(Packet { slot, priority, seq, ..Packet::default() });
+            let id = {
+                let contents = Contents { slot, seq, ..Contents::default() };
+                packets.insert(Packet { priority, ..Packet::default() }, contents)
+            };
             nic.enqueue(id, &mut packets);
         }
         let mut order = Vec::new();
         while nic.has_backlog() {
-            order.push(packets[nic.dequeue(&packets)].seq);
+            order.push(packets.contents(nic.dequeue(&packets)).seq);
         }
         order
     }

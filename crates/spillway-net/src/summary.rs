@@ -230,7 +230,8 @@ pub fn capacity(topology: &Topology) -> (&'static str, u64) {
     if uplinks > 0 { ("uplinks", uplinks) } else { ("hosts", hosts) }
 }
 
-/// Load as fractions of the [`capacity`]: offered by sections with a rate, realised by the flows that started, and on the wire.
+/// Load as fractions of the [`capacity`]: offered by sections with a rate, realised by the flows
+/// that started, and on the wire.
 fn load(simulation: &Simulation) -> Value {
     let (of, capacity) = capacity(&simulation.scenario().topology);
     let window = window(simulation);

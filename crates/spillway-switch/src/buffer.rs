@@ -5,14 +5,22 @@ use spillway_engine::Rate;
 /// A queue of a switch: `port * queues_per_port + class`.
 pub type QueueId = u32;
 
+/// How long a queue is. Compares by bytes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Length {
+    /// Bytes.
+    pub bytes: u32,
+    /// Packets, the one in transmission not among them.
+    pub packets: u32,
+}
+
 /// The shared buffer of one switch and the lengths of its queues. Policies read it; only the
 /// switch changes it.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     capacity: u64,
     occupancy: u64,
-    queue_bytes: Vec<u32>,
-    queue_packets: Vec<u32>,
+    queues: Vec<Length>,
     port_rates: Vec<Rate>,
     queues_per_port: u32,
 }
@@ -27,8 +35,7 @@ impl Buffer {
         Buffer {
             capacity,
             occupancy: 0,
-            queue_bytes: vec![0; queues],
-            queue_packets: vec![0; queues],
+            queues: vec![Length::default(); queues],
             port_rates,
             queues_per_port,
         }
@@ -52,17 +59,17 @@ impl Buffer {
     /// Bytes in a queue (q_i).
     #[inline]
     pub fn bytes(&self, queue: QueueId) -> u32 {
-        self.queue_bytes[queue as usize]
+        self.queues[queue as usize].bytes
     }
     /// Packets in a queue, the one in transmission not among them.
     #[inline]
     pub fn packets(&self, queue: QueueId) -> u32 {
-        self.queue_packets[queue as usize]
+        self.queues[queue as usize].packets
     }
-    /// The bytes of all queues, by their number.
+    /// The lengths of all queues, by their number.
     #[inline]
-    pub fn queue_bytes(&self) -> &[u32] {
-        &self.queue_bytes
+    pub fn queues(&self) -> &[Length] {
+        &self.queues
     }
     /// Bytes in all queues of a port.
     #[inline]
@@ -104,8 +111,9 @@ impl Buffer {
     #[inline]
     pub fn add(&mut self, queue: QueueId, size: u32) {
         self.occupancy += u64::from(size);
-        self.queue_bytes[queue as usize] += size;
-        self.queue_packets[queue as usize] += 1;
+        let length = &mut self.queues[queue as usize];
+        length.bytes += size;
+        length.packets += 1;
     }
 
     /// Accounts for a packet that leaves a queue.
@@ -118,13 +126,13 @@ impl Buffer {
     /// Accounts for a packet that leaves a queue, but whose bytes are held until it is sent.
     #[inline]
     pub fn subtract_packet(&mut self, queue: QueueId) {
-        self.queue_packets[queue as usize] -= 1;
+        self.queues[queue as usize].packets -= 1;
     }
 
     /// Gives back the bytes of a packet that is sent.
     #[inline]
     pub fn subtract_bytes(&mut self, queue: QueueId, size: u32) {
         self.occupancy -= u64::from(size);
-        self.queue_bytes[queue as usize] -= size;
+        self.queues[queue as usize].bytes -= size;
     }
 }

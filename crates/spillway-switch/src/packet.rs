@@ -37,9 +37,9 @@ pub mod flags {
 /// A packet without a priority of its own.
 pub const NO_PRIORITY: u8 = u8::MAX;
 
-/// One packet: a cache line. Switches read the first half; the rest is between the end hosts.
+/// What the network reads of a packet: half a cache line.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(64))]
+#[repr(C, align(32))]
 pub struct Packet {
     /// The packet behind it, in a queue or on a link.
     pub next: PacketId,
@@ -59,6 +59,12 @@ pub struct Packet {
     pub priority: u8,
     /// The class of queue that it waits in.
     pub class: u8,
+}
+
+/// The rest of a packet: what is between the end hosts.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
+pub struct Contents {
     /// The number of its flow, which stays the same for the whole run.
     pub flow: u32,
     /// Where its flow's state is kept.
@@ -74,9 +80,12 @@ pub struct Packet {
 }
 
 /// All packets of a run. Places are reused, the last one given back first.
+///
+/// Each packet's contents are kept apart, so that what moves from switch to switch stays small.
 #[derive(Debug, Default)]
 pub struct Arena {
     packets: Vec<Packet>,
+    contents: Vec<Contents>,
     free: PacketId,
     live: usize,
 }
@@ -84,21 +93,23 @@ pub struct Arena {
 impl Arena {
     /// An arena without packets.
     pub fn new() -> Arena {
-        Arena { packets: Vec::new(), free: NO_PACKET, live: 0 }
+        Arena { packets: Vec::new(), contents: Vec::new(), free: NO_PACKET, live: 0 }
     }
 
     /// Puts in a packet.
     #[inline]
-    pub fn insert(&mut self, packet: Packet) -> PacketId {
+    pub fn insert(&mut self, packet: Packet, contents: Contents) -> PacketId {
         self.live += 1;
         let id = self.free;
         if id == NO_PACKET {
             self.packets.push(packet);
+            self.contents.push(contents);
             return self.packets.len() as PacketId - 1;
         }
         let place = &mut self.packets[id as usize];
         self.free = place.next;
         *place = packet;
+        self.contents[id as usize] = contents;
         id
     }
 
@@ -111,8 +122,21 @@ impl Arena {
     }
 
     /// How many packets there are now.
+    #[inline]
     pub fn live(&self) -> usize {
         self.live
+    }
+
+    /// What is between the end hosts.
+    #[inline]
+    pub fn contents(&self, id: PacketId) -> &Contents {
+        &self.contents[id as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn contents_mut(&mut self, id: PacketId) -> &mut Contents {
+        &mut self.contents[id as usize]
     }
 
     /// Asks the processor to fetch a packet that is needed soon.
@@ -142,17 +166,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_is_one_cache_line() {
-        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (64, 64));
+    fn a_packet_and_its_contents_are_half_a_cache_line_each() {
+        assert_eq!((size_of::<Packet>(), size_of::<Contents>()), (32, 32));
     }
 
     #[test]
     fn places_are_reused() {
         let mut arena = Arena::new();
-        let first = arena.insert(Packet { seq: 1, ..Packet::default() });
-        let second = arena.insert(Packet { seq: 2, ..Packet::default() });
+        let insert = |arena: &mut Arena, seq| {
+            arena.insert(Packet::default(), Contents { seq, ..Contents::default() })
+        };
+        let first = insert(&mut arena, 1);
+        let second = insert(&mut arena, 2);
         arena.remove(first);
-        let third = arena.insert(Packet { seq: 3, ..Packet::default() });
-        assert_eq!((third, arena[second].seq, arena[third].seq, arena.live()), (first, 2, 3, 2));
+        let third = insert(&mut arena, 3);
+        assert_eq!((third, arena.live()), (first, 2));
+        assert_eq!((arena.contents(second).seq, arena.contents(third).seq), (2, 3));
     }
 }

@@ -6,7 +6,7 @@
 use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
 use crate::buffer::{Buffer, QueueId};
 use crate::meter::Meter;
-use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use crate::packet::{Arena, Contents, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
 use crate::sharing::{Admission, Arrival, DropReason, Sharing, SharingPolicy};
 use spillway_engine::{Rate, Time};
@@ -354,7 +354,6 @@ impl Switch {
             queue: self.buffer.queue_of(port, class),
             class,
             size: packet.size - self.uncounted_bytes,
-            flow: packet.flow,
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
         }
     }
@@ -365,7 +364,7 @@ impl Switch {
         let seen = (self.buffer.bytes(arrival.queue), self.buffer.occupancy());
         let outcome = self.decide(arrival, packets[id].flags & flags::ECT != 0, packets);
         if self.decisions.is_some() {
-            self.note_decision(arrival, packets[id].seq, seen, outcome);
+            self.note_decision(arrival, packets.contents(id), seen, outcome);
         }
         match outcome {
             Ok(marked) => {
@@ -553,15 +552,15 @@ impl Switch {
     fn note_decision(
         &mut self,
         arrival: &Arrival,
-        seq: u64,
+        contents: &Contents,
         (queue_bytes, occupancy): (u32, u64),
         outcome: Result<bool, DropReason>,
     ) {
         let decision = Decision {
             time: arrival.now,
             queue: arrival.queue,
-            flow: arrival.flow,
-            seq,
+            flow: contents.flow,
+            seq: contents.seq,
             size: arrival.size,
             queue_bytes,
             threshold: self.sharing.threshold(arrival, &self.buffer),

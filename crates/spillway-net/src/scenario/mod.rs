@@ -220,6 +220,11 @@ impl Scenario {
         self.tiers.iter().position(|t| t.tier == tier).unwrap_or(0)
     }
 
+    /// Whether cables fail, so that routes change in the course of the run.
+    pub fn cables_fail(&self) -> bool {
+        self.events.iter().any(|event| matches!(event.change, LinkChange::Down { .. }))
+    }
+
     /// A switch's name: its tier and its place in it.
     pub fn switch_name(&self, switch: u32) -> String {
         self.topology.switch_name(switch)

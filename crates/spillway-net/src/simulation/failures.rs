@@ -97,6 +97,7 @@ impl Network {
         let now = self.now;
         let line = &mut self.lines[line_id as usize];
         let mut id = std::mem::replace(&mut line.head, NO_PACKET);
+        line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;
         let (from, port) = (line.from, line.port);
         let is_nic = line_id < self.nics.len() as u32;
@@ -125,6 +126,7 @@ impl Network {
         let place = line_id as usize;
         let line = &mut self.lines[place];
         let reason = if self.failures.down[place] > 0 {
+            line.accepted_bytes = line.sent_bytes(self.now);
             line.busy_until = self.now;
             DropReason::LinkDown
         } else if self.failures.random[place].uniform() < self.failures.loss[place] {

@@ -9,7 +9,7 @@ use crate::transport::receiver::{AckFields, Segment};
 use crate::transport::sender::{AckSegment, Piece};
 use crate::transport::{Control, Transport};
 use spillway_engine::Time;
-use spillway_switch::packet::{NO_PRIORITY, Packet, PacketId, flags};
+use spillway_switch::packet::{Contents, NO_PRIORITY, Packet, PacketId, flags};
 
 impl Simulation {
     /// A packet has arrived at a host.
@@ -28,14 +28,15 @@ impl Simulation {
     #[inline(always)]
     fn on_data(&mut self, host: u32, id: PacketId) {
         let now = self.network.now;
-        let packet = &self.network.packets[id];
-        let (slot, is_datagram) = (packet.slot, packet.flags & flags::DATAGRAM != 0);
+        let packet_flags = self.network.packets[id].flags;
+        let contents = self.network.packets.contents(id);
+        let (slot, is_datagram) = (contents.slot, packet_flags & flags::DATAGRAM != 0);
         let segment = Segment {
-            seq: packet.seq,
-            payload: packet.payload,
-            ce: packet.flags & flags::CE != 0,
-            cwr: packet.flags & flags::CWR != 0,
-            sent_at: packet.sent_at,
+            seq: contents.seq,
+            payload: contents.payload,
+            ce: packet_flags & flags::CE != 0,
+            cwr: packet_flags & flags::CWR != 0,
+            sent_at: contents.sent_at,
         };
         let flow = &mut self.flows[slot];
         let transport = &self.scenario.transports[usize::from(flow.transport)];
@@ -67,15 +68,15 @@ impl Simulation {
         acks: [Option<AckFields>; 2],
         is_datagram: bool,
     ) {
-        let packet = self.network.packets[id];
-        let slot = packet.slot;
+        let (packet, contents) = (self.network.packets[id], *self.network.packets.contents(id));
+        let slot = contents.slot;
         let flow = &mut self.flows[slot];
         if let Some(deadline) = flow.receiver.ack_deadline {
             self.network.events.push(deadline, Kind::AckDue.key(flow.id));
         }
         match acks {
             [Some(first), Some(second)] if !is_datagram => {
-                let extra = self.network.packets.insert(packet);
+                let extra = self.network.packets.insert(packet, contents);
                 flow.packets += 1;
                 self.reply(host, extra, &first);
                 self.reply(host, id, &second);
@@ -91,17 +92,18 @@ impl Simulation {
     /// Turns a packet that has arrived into an ack and sends it back.
     #[inline(always)]
     fn reply(&mut self, host: u32, id: PacketId, ack: &AckFields) {
+        let contents = self.network.packets.contents_mut(id);
+        let flow = &self.flows[contents.slot];
+        contents.seq = ack.seq;
+        contents.sent_at = ack.sent_at;
+        contents.payload = 0;
         let packet = &mut self.network.packets[id];
-        let flow = &self.flows[packet.slot];
         let echo = if ack.ece { flags::ECE } else { 0 };
         packet.flags = flow.ack_flags | echo;
         packet.size = self.scenario.transports[usize::from(flow.transport)].ack_size;
         packet.dst = flow.spec.src;
         packet.path = flow.ack_path;
         packet.priority = NO_PRIORITY;
-        packet.seq = ack.seq;
-        packet.sent_at = ack.sent_at;
-        packet.payload = 0;
         if let Some(blocks) = ack.sack {
             packet.flags |= flags::SACK;
             if self.sacks.len() <= id as usize {
@@ -114,16 +116,17 @@ impl Simulation {
 
     #[inline(always)]
     fn on_ack(&mut self, id: PacketId) {
-        let packet = &self.network.packets[id];
-        let slot = packet.slot;
-        let sack = match packet.flags & flags::SACK {
+        let packet_flags = self.network.packets[id].flags;
+        let contents = self.network.packets.contents(id);
+        let slot = contents.slot;
+        let sack = match packet_flags & flags::SACK {
             0 => None,
             _ => Some(&self.sacks[id as usize]),
         };
         let ack = AckSegment {
-            seq: packet.seq,
-            ece: packet.flags & flags::ECE != 0,
-            sent_at: packet.sent_at,
+            seq: contents.seq,
+            ece: packet_flags & flags::ECE != 0,
+            sent_at: contents.sent_at,
             sack,
         };
         let flow = &mut self.flows[slot];
@@ -193,8 +196,8 @@ impl Simulation {
         if let Some(ack) = flow.receiver.delayed_ack() {
             flow.packets += 1;
             let (host, flow) = (flow.spec.dst, flow.id);
-            let packet = Packet { slot, flow, ..Packet::default() };
-            let id = self.network.packets.insert(packet);
+            let contents = Contents { slot, flow, ..Contents::default() };
+            let id = self.network.packets.insert(Packet::default(), contents);
             self.reply(host, id, &ack);
         }
     }
@@ -212,19 +215,17 @@ impl Simulation {
             path: flow.path,
             flags: flags::CONTROL | flags::SYN | (flow.data_flags & flags::EXPLICIT_PATH),
             priority: NO_PRIORITY,
-            flow: flow.id,
-            slot,
-            sent_at: now,
             ..Packet::default()
         };
-        self.network.launch(flow.spec.src, packet);
+        let contents = Contents { flow: flow.id, slot, sent_at: now, ..Contents::default() };
+        self.network.launch(flow.spec.src, packet, contents);
         set_timer(&mut self.network, flow);
     }
 
     /// A request for a connection is answered; an answer opens it.
     fn on_syn(&mut self, host: u32, id: PacketId) {
+        let Contents { slot, sent_at, .. } = *self.network.packets.contents(id);
         let packet = &mut self.network.packets[id];
-        let slot = packet.slot;
         let flow = &mut self.flows[slot];
         if host == flow.spec.dst {
             packet.flags = flow.ack_flags | flags::SYN;
@@ -234,7 +235,7 @@ impl Simulation {
             return;
         }
         flow.packets -= 1;
-        flow.sender.on_connected(self.network.now, packet.sent_at);
+        flow.sender.on_connected(self.network.now, sent_at);
         self.network.packets.remove(id);
         if flow.sender.is_done() {
             self.release_if_over(slot);
@@ -297,6 +298,8 @@ fn send_piece(
         flags: flow.data_flags | first | again | cut,
         priority: flow.spec.priority.unwrap_or(NO_PRIORITY),
         class: 0,
+    };
+    let contents = Contents {
         flow: flow.id,
         slot,
         seq: piece.seq,
@@ -304,7 +307,7 @@ fn send_piece(
         payload: piece.payload,
         remaining: remaining.min(u64::from(u32::MAX)) as u32,
     };
-    network.launch(flow.spec.src, packet);
+    network.launch(flow.spec.src, packet, contents);
 }
 
 /// Sees to it that an event is due no later than the flow's deadline. Lazily: one is pending, and

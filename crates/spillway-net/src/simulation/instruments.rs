@@ -59,7 +59,7 @@ impl Simulation {
     pub(super) fn sent_by_hosts(&self) -> u64 {
         {
             let hosts = &self.network.lines[..self.network.nics.len()];
-            hosts.iter().map(|line| line.sent_bytes).sum()
+            hosts.iter().map(|line| line.sent_bytes(self.network.now)).sum()
         }
     }
 
@@ -85,7 +85,7 @@ impl Simulation {
         };
         for (number, switch) in self.network.switches.iter().enumerate() {
             let buffer = switch.buffer();
-            let queues = 0..buffer.queue_bytes().len() as QueueId;
+            let queues = 0..buffer.queues().len() as QueueId;
             let packets = queues.clone().map(|queue| buffer.packets(queue)).sum();
             row(number, -1, -1, buffer.occupancy(), packets);
             for queue in queues.filter(|&queue| buffer.bytes(queue) > 0) {
@@ -121,7 +121,7 @@ impl Simulation {
     pub(super) fn sample_links(&mut self) {
         let Some(interval) = self.scenario.recording.link_interval else { return };
         for (number, line) in self.network.lines.iter().enumerate() {
-            let sent = line.sent_bytes;
+            let sent = line.sent_bytes(self.network.now);
             let before = std::mem::replace(&mut self.instruments.sent_before[number], sent);
             if sent > before {
                 let busy = line.time_of(sent - before);
@@ -141,6 +141,7 @@ impl Simulation {
             return;
         }
         let packet = &self.network.packets[lost.packet];
+        let contents = self.network.packets.contents(lost.packet);
         let drops = &mut self.record.drops;
         let (mut port, mut class, mut queue_bytes, mut occupancy) = (0, -1, 0, 0);
         if let Some(switch) = lost.switch {
@@ -159,8 +160,8 @@ impl Simulation {
         drops.port.push(port);
         drops.queue.push(class);
         drops.reason.push(lost.reason as u8);
-        drops.flow_id.push(packet.flow);
-        drops.seq.push(packet.seq);
+        drops.flow_id.push(contents.flow);
+        drops.seq.push(contents.seq);
         drops.size_bytes.push(packet.size);
         drops.queue_bytes.push(queue_bytes);
         drops.occupancy_bytes.push(occupancy);

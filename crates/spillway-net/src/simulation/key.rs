@@ -45,8 +45,13 @@ impl Kind {
         (self as u32) << ID_BITS | (id & ID_MASK)
     }
 
-    /// What an event does, and for whom.
+    /// For whom an event is, if it is of this kind.
     #[inline(always)]
+    pub fn id_of(self, key: u32) -> Option<u32> {
+        (key >> ID_BITS == self as u32).then_some(key & ID_MASK)
+    }
+
+    /// What an event does, and for whom.
     pub fn of(key: u32) -> (Kind, u32) {
         let kind = match key >> ID_BITS {
             0 => Kind::CableChange,

@@ -33,8 +33,8 @@ pub(super) struct Line {
     pub wakes: bool,
     /// Whether it is down or loses packets.
     pub impaired: bool,
-    /// Bytes put on it so far.
-    pub sent_bytes: u64,
+    /// Bytes put on it so far, with those that wait for their turn.
+    pub accepted_bytes: u64,
 }
 
 impl Line {
@@ -51,8 +51,13 @@ impl Line {
             to_host,
             wakes: false,
             impaired: false,
-            sent_bytes: 0,
+            accepted_bytes: 0,
         }
+    }
+
+    /// Bytes sent until now.
+    pub fn sent_bytes(&self, now: Time) -> u64 {
+        self.accepted_bytes - self.busy_until.since(now).ps() / self.ps_per_byte
     }
 
     /// How long so many bytes take.

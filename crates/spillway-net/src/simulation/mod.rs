@@ -12,6 +12,7 @@ mod start;
 
 use crate::flow::FlowSpec;
 use crate::record::Record;
+use crate::routing::Routing;
 use crate::scenario::Scenario;
 use crate::traffic::{self, Merge};
 use crate::transport::receiver::SackBlocks;
@@ -64,6 +65,8 @@ pub struct Counters {
 pub struct Simulation {
     scenario: Scenario,
     network: Network,
+    /// The routes of the whole network, where some of it is going to fail.
+    intact: Option<Routing>,
     flows: Flows,
     /// What acks tell beyond a gap, by packet.
     sacks: Vec<SackBlocks>,
@@ -82,6 +85,7 @@ impl Simulation {
     pub fn new(scenario: Scenario) -> Simulation {
         let network = Network::new(&scenario);
         let mut simulation = Simulation {
+            intact: scenario.cables_fail().then(|| network.routing.clone()),
             flows: Flows::default(),
             sacks: Vec::new(),
             traffic: scenario.traffic.flows().peekable(),
@@ -116,15 +120,14 @@ impl Simulation {
             debug_assert!(event.time >= self.network.now, "time does not go back");
             self.network.now = event.time;
             self.counters.events += 1;
-            let (kind, id) = Kind::of(event.key);
-            match kind {
-                Kind::Arrival => {
-                    if let Some((host, packet)) = self.network.on_arrival(id) {
-                        self.deliver(host, packet);
-                    }
+            if let Some(line) = Kind::Arrival.id_of(event.key) {
+                if let Some((host, packet)) = self.network.on_arrival(line) {
+                    self.deliver(host, packet);
                 }
-                Kind::Wake => self.network.on_wake(id),
-                _ => self.on_rare_event(kind, id),
+            } else if let Some(line) = Kind::Wake.id_of(event.key) {
+                self.network.on_wake(line);
+            } else {
+                self.on_rare_event(event.key);
             }
             if !self.network.lost.is_empty() {
                 self.collect_lost();
@@ -134,7 +137,8 @@ impl Simulation {
     }
 
     #[cold]
-    fn on_rare_event(&mut self, kind: Kind, id: u32) {
+    fn on_rare_event(&mut self, key: u32) {
+        let (kind, id) = Kind::of(key);
         match kind {
             Kind::FlowStart => self.start_flows(),
             Kind::FlowTimer => self.on_flow_timer(id),
@@ -216,8 +220,8 @@ impl Simulation {
     fn collect_lost(&mut self) {
         for lost in std::mem::take(&mut self.network.lost) {
             self.note_drop(&lost);
-            let packet = &self.network.packets[lost.packet];
-            let (slot, size) = (packet.slot, packet.size);
+            let size = self.network.packets[lost.packet].size;
+            let slot = self.network.packets.contents(lost.packet).slot;
             self.network.totals.lost_packets += 1;
             self.network.totals.lost_bytes += u64::from(size);
             self.network.packets.remove(lost.packet);

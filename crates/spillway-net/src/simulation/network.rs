@@ -11,7 +11,7 @@ use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
 use crate::topology::{LinkId, Node, Topology};
 use spillway_engine::{EventQueue, Stream, Time, mix};
-use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
+use spillway_switch::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, Switch};
 
 /// A packet that was lost, and where.
@@ -52,6 +52,8 @@ pub(super) struct Network {
     pub first_line: Vec<u32>,
     pub switches: Vec<Switch>,
     pub nics: Vec<Nic>,
+    /// Whether cards are one FIFO queue each: then the line itself is the queue.
+    nics_are_plain: bool,
     pub routing: Routing,
     pub switch_seeds: Vec<u32>,
     /// With spraying, every switch's random stream.
@@ -86,6 +88,7 @@ impl Network {
             first_line,
             switch_seeds: (0..switches.len()).map(per_switch).collect(),
             switches,
+            nics_are_plain: scenario.nic.is_plain(),
             nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
             spray,
@@ -99,8 +102,8 @@ impl Network {
 
     /// Makes a packet and sends it out of a host.
     #[inline]
-    pub fn launch(&mut self, host: u32, packet: Packet) {
-        let id = self.packets.insert(packet);
+    pub fn launch(&mut self, host: u32, packet: Packet, contents: Contents) {
+        let id = self.packets.insert(packet, contents);
         self.relaunch(host, id);
     }
 
@@ -109,6 +112,9 @@ impl Network {
     pub fn relaunch(&mut self, host: u32, id: PacketId) {
         self.totals.made_packets += 1;
         self.totals.made_bytes += u64::from(self.packets[id].size);
+        if self.nics_are_plain {
+            return self.transmit(host, id);
+        }
         let line = &mut self.lines[host as usize];
         if line.busy_until <= self.now && !line.wakes {
             self.transmit(host, id);
@@ -242,17 +248,19 @@ impl Network {
         self.events.push(line.busy_until, Kind::Wake.key(line_id));
     }
 
-    /// Puts a packet on an idle line.
+    /// Puts a packet on a line, behind those that are on it already. Switches wait until the line
+    /// is idle; a plain card need not: its packets leave in the order in which they come, whatever
+    /// happens meanwhile.
     #[inline(always)]
     fn transmit(&mut self, line_id: u32, id: PacketId) {
         self.packet_hops += 1;
         let line = &mut self.lines[line_id as usize];
         let packet = &mut self.packets[id];
         let size = u64::from(packet.size);
-        let end = self.now + line.time_of(size);
+        let end = line.busy_until.max(self.now) + line.time_of(size);
         let due = end + line.delay;
         line.busy_until = end;
-        line.sent_bytes += size;
+        line.accepted_bytes += size;
         packet.time = due;
         packet.next = NO_PACKET;
         if line.impaired {

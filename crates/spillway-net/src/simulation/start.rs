@@ -13,10 +13,6 @@ use crate::transport::{Control, Transport};
 use spillway_engine::{Rate, Stream, Time, mix};
 use spillway_switch::packet::flags;
 
-/// Under spraying, the ways that are looked at for the fastest: packets that take the same of
-/// equal next hops at every switch, numbered by it.
-const SPRAYED_WAYS: u32 = 64;
-
 impl Simulation {
     /// A flow starts.
     pub(super) fn start_flow(&mut self, spec: FlowSpec) {
@@ -86,13 +82,15 @@ impl Simulation {
         }
         let transport = &self.scenario.transports[usize::from(flow.transport)];
         let sprayed = self.scenario.routing.spreading == Spreading::Spray;
-        let least = |from: u32, to: u32, (path, its_flags): (u32, u16), packets: Packets| match (
-            its_flags & flags::EXPLICIT_PATH,
-            sprayed,
-        ) {
-            (0, true) => self.least_time_sprayed(from, to, packets),
-            (0, false) => self.least_time(from, to, PathChoice::Hash(path), packets),
-            _ => self.least_time(from, to, PathChoice::Path(path), packets),
+        let least = |from: u32, to: u32, (path, its_flags): (u32, u16), packets: Packets| {
+            let is_given = its_flags & flags::EXPLICIT_PATH != 0;
+            match is_given {
+                // Where cables fail a flow may change its way.
+                _ if self.intact.is_some() => self.least_time_any_way(from, to, packets),
+                false if sprayed => self.least_time_any_way(from, to, packets),
+                false => self.least_time(from, to, PathChoice::Hash(path), packets),
+                true => self.least_time(from, to, PathChoice::Path(path), packets),
+            }
         };
         let (there, back) = ((flow.path, flow.data_flags), (flow.ack_path, flow.ack_flags));
         let data = Packets::of(spec.size, transport.mss, transport.header);
@@ -109,22 +107,20 @@ impl Simulation {
         let seeds = &self.network.switch_seeds;
         let pick = |switch: u32, hops: &[u32]| choice.pick(seeds[switch as usize], hops.len());
         let topology = &self.scenario.topology;
-        match path_links(topology, &self.network.routing, from, to, pick) {
-            Some(path) => ideal::least_time(&ideal::links(topology, &path), packets),
-            // There is no way at the moment: the flow waits, and nothing bounds its time.
-            None => Time::from_ps(1),
-        }
+        let path = path_links(topology, &self.network.routing, from, to, pick);
+        let path = path.expect("in a whole network every host reaches every other");
+        ideal::least_time(&ideal::links(topology, &path), packets)
     }
 
-    /// Packets that go different ways: one packet on the fastest, and the others before it at the
-    /// rate of the hosts' lines, which no cut between them can beat.
-    fn least_time_sprayed(&self, from: u32, to: u32, packets: Packets) -> Time {
-        let last = Packets { count: 1, ..packets };
-        let ways = (0..SPRAYED_WAYS).map(PathChoice::Path);
-        let fastest = ways.map(|way| self.least_time(from, to, way, last)).min();
+    /// Packets that may go different ways of the whole network: one packet on the fastest, and the
+    /// others before it at the rate of the hosts' lines, which no cut between them can beat.
+    fn least_time_any_way(&self, from: u32, to: u32, packets: Packets) -> Time {
+        let routing = self.intact.as_ref().unwrap_or(&self.network.routing);
+        let fastest = ideal::fastest(&self.scenario.topology, routing, from, to, packets.last);
+        let fastest = fastest.expect("in a whole network every host reaches every other");
         let before = packets.full * (packets.count - 1);
         let slowest = self.nic_rate(from).time_of(before).max(self.nic_rate(to).time_of(before));
-        slowest + fastest.unwrap_or_default()
+        slowest + fastest
     }
 }
 

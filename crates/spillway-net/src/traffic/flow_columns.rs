@@ -10,8 +10,10 @@ pub struct FlowColumns {
     pub dst: Vec<u32>,
     /// Payload in bytes.
     pub size_bytes: Vec<u64>,
-    /// Starts in nanoseconds.
+    /// Starts in nanoseconds; nothing where `start_ps` has them.
     pub start_ns: Vec<u64>,
+    /// Starts in picoseconds, where they are that exact.
+    pub start_ps: Option<Vec<u64>>,
     /// Names of classes.
     pub class: Option<Vec<String>>,
     /// Priorities, 0 the highest.
@@ -44,8 +46,9 @@ pub const FIRST_LINE: usize = 2;
 
 impl FlowColumns {
     /// Reads plain comma-separated values. The first line names the columns, in any order:
-    /// `src`, `dst`, `size_bytes` and `start_ns`, and of `class`, `priority`, `path`, `ack_path`
-    /// and `query_id` those that there are. Other columns are ignored. No value may hold a comma.
+    /// `src`, `dst`, `size_bytes` and `start_ns` (or, to the picosecond, `start_ps`), and of
+    /// `class`, `priority`, `path`, `ack_path` and `query_id` those that there are. Other columns
+    /// are ignored. No value may hold a comma.
     pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
         let mut lines = text.trim_start_matches('\u{feff}').trim_end().lines();
         let names: Vec<&str> = match lines.next() {
@@ -62,11 +65,17 @@ impl FlowColumns {
             rows.push(row);
         }
         let table = Csv { names, rows };
+        let picoseconds = "a whole number of picoseconds";
+        let start_ps = table.column("start_ps", |cell| whole(cell).ok_or(picoseconds))?;
         Ok(FlowColumns {
             src: table.required("src", "a host's number")?,
             dst: table.required("dst", "a host's number")?,
             size_bytes: table.required("size_bytes", "a whole number of bytes, at least 1")?,
-            start_ns: table.required("start_ns", "a whole number of nanoseconds")?,
+            start_ns: match start_ps {
+                Some(_) => Vec::new(),
+                None => table.required("start_ns", "a whole number of nanoseconds")?,
+            },
+            start_ps,
             class: table.column("class", |name| {
                 (!name.is_empty()).then(|| name.to_string()).ok_or("a class's name")
             })?,

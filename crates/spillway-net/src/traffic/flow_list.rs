@@ -5,11 +5,11 @@
 //! was measured.
 //!
 //! # Rule
-//! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns`, and optionally `class`, `priority`,
-//! `path`, `ack_path` and `query_id`. Rows need not be sorted. With a `class` column the list
-//! defines the classes that it names, unless `only_class` takes one of them, whose flows then
-//! belong to the class of the section. Flows that start after the scenario's duration are left
-//! out.
+//! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
+//! optionally `class`, `priority`, `path`, `ack_path` and `query_id`. Rows need not be sorted. With
+//! a `class` column the list defines the classes that it names, unless `only_class` takes one of
+//! them, whose flows then belong to the class of the section. Flows that start after the scenario's
+//! duration are left out.
 //!
 //! # Cost
 //! Memory per flow.
@@ -50,8 +50,8 @@ impl FlowListParams {
         context: &Context,
     ) -> Result<FlowListParams, SettingsError> {
         let takes = "a file's name";
-        let meaning = "The list, beside the scenario: columns src, dst, size_bytes, start_ns, and \
-                       optionally class, priority, path, ack_path, query_id.";
+        let meaning = "The list, beside the scenario: columns src, dst, size_bytes, start_ns (or \
+                       start_ps), and optionally class, priority, path, ack_path, query_id.";
         let file = section.text("file", "", takes, meaning)?;
         let meaning = "Takes only the flows of this class of the list.";
         let only_class = section.optional("only_class", "a class's name", meaning, |s| {
@@ -153,12 +153,14 @@ impl List {
             dst,
             size_bytes,
             start_ns,
+            start_ps,
             class,
             priority,
             path,
             ack_path,
             query_id,
         } = &self.columns;
+        let start = start_ps.as_ref().unwrap_or(start_ns);
         let optional = [
             class.as_ref().map(Vec::len),
             priority.as_ref().map(Vec::len),
@@ -166,7 +168,7 @@ impl List {
             ack_path.as_ref().map(Vec::len),
             query_id.as_ref().map(Vec::len),
         ];
-        let required = [dst.len(), size_bytes.len(), start_ns.len()];
+        let required = [dst.len(), size_bytes.len(), start.len()];
         required.into_iter().chain(optional.into_iter().flatten()).all(|len| len == src.len())
     }
 
@@ -187,13 +189,11 @@ impl List {
 
     /// The flow of a row, its start as the list has it.
     fn flow(&self, row: usize, label: &Label) -> Result<FlowSpec, String> {
-        let FlowColumns {
-            src, dst, size_bytes, start_ns, priority, path, ack_path, query_id, ..
-        } = &self.columns;
+        let list = &self.columns;
         let wrong = |column: &str, value: u64, problem: String| {
             Err(format!("{}, column {column}: {value} {problem}", self.place(row)))
         };
-        let (src, dst, size, start) = (src[row], dst[row], size_bytes[row], start_ns[row]);
+        let (src, dst, size) = (list.src[row], list.dst[row], list.size_bytes[row]);
         for (column, host) in [("src", src), ("dst", dst)] {
             if host >= self.hosts {
                 let (number, last) = (self.hosts, self.hosts - 1);
@@ -207,16 +207,21 @@ impl List {
         if size == 0 {
             return wrong("size_bytes", size, "bytes; a flow has at least one".into());
         }
-        let Some(start) = start.checked_mul(1_000) else {
-            return wrong("start_ns", start, "is beyond what can be simulated, 213 days".into());
+        let start = match &list.start_ps {
+            Some(start_ps) => Some(start_ps[row]),
+            None => list.start_ns[row].checked_mul(1_000),
+        };
+        let Some(start) = start else {
+            let problem = "is beyond what can be simulated, 213 days".into();
+            return wrong("start_ns", list.start_ns[row], problem);
         };
         let of_row = |column: &Option<Vec<Option<u32>>>| column.as_ref().and_then(|c| c[row]);
-        let own_priority = priority.as_ref().and_then(|c| c[row]);
+        let own_priority = list.priority.as_ref().and_then(|c| c[row]);
         Ok(FlowSpec {
             priority: own_priority.or(label.priority),
-            path: of_row(path),
-            ack_path: of_row(ack_path),
-            query: of_row(query_id),
+            path: of_row(&list.path),
+            ack_path: of_row(&list.ack_path),
+            query: of_row(&list.query_id),
             ..label.flow(Time::from_ps(start), src, dst, size)
         })
     }
@@ -303,11 +308,15 @@ mod tests {
         let mut fixture = fixture();
         fixture.folder = folder.clone();
         let flows = fixture.flows("flows", "file = \"good.csv\"");
+        let exact = text.replace("start_ns", "start_ps").replace("0,9,", "1,0,");
+        std::fs::write(folder.join("exact.csv"), exact).unwrap();
+        let exact = fixture.flows("flows", "file = \"exact.csv\"");
         let error = fixture.source("flows", "file = \"bad.csv\"").unwrap_err().to_string();
         std::fs::remove_dir_all(&folder).unwrap();
         let seen = |f: &FlowSpec| (f.start.ps(), f.src, f.path, f.ack_path, f.priority);
         assert_eq!(seen(&flows[0]), (2000, 0, Some(6), None, None));
         assert_eq!(seen(&flows[1]), (2000, 1, None, None, None));
+        assert_eq!(exact[0].start.ps(), 2);
         let expected = "traffic.test.file: bad.csv: line 3, column dst: 9 is not a host; there are \
                         4, from 0 to 3";
         assert_eq!(error, expected);

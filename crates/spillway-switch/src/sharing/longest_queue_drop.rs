@@ -64,7 +64,7 @@ impl Sharing for LongestQueueDrop {
         if u64::from(arrival.size) <= buffer.free() {
             return Admission::Admit;
         }
-        let lengths = buffer.queue_bytes();
+        let lengths = buffer.queues();
         let (per_port, size) = (buffer.queues_per_port(), arrival.size);
         match self.rule.longest(lengths, per_port, self.exempt, arrival.queue, size) {
             Some(queue) if queue == arrival.queue && self.rule.count_arrival => {

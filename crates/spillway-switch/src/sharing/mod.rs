@@ -26,8 +26,6 @@ pub struct Arrival {
     pub class: u8,
     /// Bytes that it would take.
     pub size: u32,
-    /// Its flow's number.
-    pub flow: u32,
     /// Whether it was sent in its flow's first round trip.
     pub first_rtt: bool,
 }
@@ -174,7 +172,7 @@ pub(crate) mod tests {
 
     /// A packet for a queue of class 0.
     pub(crate) fn arrival(queue: QueueId, size: u32) -> Arrival {
-        Arrival { now: Time::ZERO, queue, class: 0, size, flow: 0, first_rtt: false }
+        Arrival { now: Time::ZERO, queue, class: 0, size, first_rtt: false }
     }
 
     #[test]

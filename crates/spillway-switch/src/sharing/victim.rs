@@ -3,7 +3,7 @@
 //! The real LQD, the thresholds that follow an imagined LQD, and the labels of a learning trace
 //! must choose the same victim, so they all ask here.
 
-use crate::buffer::QueueId;
+use crate::buffer::{Length, QueueId};
 use spillway_settings::{Section, SettingsError};
 
 /// How ties between longest queues are broken.
@@ -47,18 +47,18 @@ impl VictimRule {
     #[inline]
     pub fn longest(
         self,
-        queue_bytes: &[u32],
+        queues: &[Length],
         queues_per_port: u32,
         exempt: Option<u8>,
         arriving: QueueId,
         size: u32,
     ) -> Option<QueueId> {
         let (mut longest, mut queue) = match exempt {
-            None => longest_of(queue_bytes),
-            Some(class) => longest_but_class(queue_bytes, queues_per_port as usize, class.into()),
+            None => longest_of(queues),
+            Some(class) => longest_but_class(queues, queues_per_port as usize, class.into()),
         };
         if exempt.is_none_or(|class| arriving % queues_per_port != u32::from(class)) {
-            let own = queue_bytes[arriving as usize] + if self.count_arrival { size } else { 0 };
+            let own = queues[arriving as usize].bytes + if self.count_arrival { size } else { 0 };
             let wins_tie = match self.tie {
                 Tie::ArrivingQueue => true,
                 Tie::LowestIndex => arriving < queue,
@@ -73,19 +73,19 @@ impl VictimRule {
 
 /// The greatest length and the first queue that has it.
 #[inline]
-fn longest_of(queue_bytes: &[u32]) -> (u32, QueueId) {
-    // Two passes, each of which the compiler turns into vector instructions.
-    let longest = queue_bytes.iter().copied().max().unwrap_or(0);
-    let queue = queue_bytes.iter().position(|&bytes| bytes == longest).unwrap_or(0);
+fn longest_of(queues: &[Length]) -> (u32, QueueId) {
+    // Two passes without a branch that depends on the lengths.
+    let longest = queues.iter().map(|length| length.bytes).max().unwrap_or(0);
+    let queue = queues.iter().position(|length| length.bytes == longest).unwrap_or(0);
     (longest, queue as QueueId)
 }
 
-fn longest_but_class(queue_bytes: &[u32], queues_per_port: usize, class: usize) -> (u32, QueueId) {
+fn longest_but_class(queues: &[Length], queues_per_port: usize, class: usize) -> (u32, QueueId) {
     let (mut longest, mut queue) = (0, 0);
-    for (port, queues) in queue_bytes.chunks_exact(queues_per_port).enumerate() {
-        for (i, &bytes) in queues.iter().enumerate() {
-            if bytes > longest && i != class {
-                (longest, queue) = (bytes, port * queues_per_port + i);
+    for (port, queues) in queues.chunks_exact(queues_per_port).enumerate() {
+        for (i, length) in queues.iter().enumerate() {
+            if length.bytes > longest && i != class {
+                (longest, queue) = (length.bytes, port * queues_per_port + i);
             }
         }
     }
@@ -96,13 +96,17 @@ fn longest_but_class(queue_bytes: &[u32], queues_per_port: usize, class: usize) 
 mod tests {
     use super::*;
 
+    fn lengths(bytes: &[u32]) -> Vec<Length> {
+        bytes.iter().map(|&bytes| Length { bytes, packets: 1 }).collect()
+    }
+
     fn rule(count_arrival: bool, tie: Tie) -> VictimRule {
         VictimRule { count_arrival, tie }
     }
 
     #[test]
     fn the_arrival_can_make_its_own_queue_the_longest() {
-        let lengths = [10, 20, 15];
+        let lengths = lengths(&[10, 20, 15]);
         let theory = rule(true, Tie::ArrivingQueue);
         assert_eq!(theory.longest(&lengths, 1, None, 2, 4), Some(1)); // 15 + 4 < 20
         assert_eq!(theory.longest(&lengths, 1, None, 2, 5), Some(2)); // 15 + 5 = 20: a tie
@@ -112,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_lowest_index_wins_a_tie_of_others() {
-        let lengths = [5, 20, 20, 0];
+        let lengths = lengths(&[5, 20, 20, 0]);
         for tie in [Tie::ArrivingQueue, Tie::LowestIndex] {
             assert_eq!(rule(true, tie).longest(&lengths, 1, None, 3, 1), Some(1));
         }
@@ -122,10 +126,10 @@ mod tests {
     #[test]
     fn exempt_queues_lose_nothing() {
         // Two ports of two queues; class 0 holds acks.
-        let lengths = [90, 10, 80, 20];
+        let lengths = lengths(&[90, 10, 80, 20]);
         let theory = rule(true, Tie::ArrivingQueue);
         assert_eq!(theory.longest(&lengths, 2, Some(0), 0, 50), Some(3));
         assert_eq!(theory.longest(&lengths, 2, Some(0), 1, 15), Some(1));
-        assert_eq!(theory.longest(&[90, 0, 80, 0], 2, Some(0), 0, 50), None);
+        assert_eq!(theory.longest(&lengths(&[90, 0, 80, 0]), 2, Some(0), 0, 50), None);
     }
 }

@@ -29,12 +29,18 @@ fn switch(ports: usize, capacity: u64, sharing: &str, scheduling: &str) -> Switc
     })
 }
 
-fn data(size: u32, seq: u64) -> Packet {
-    Packet { size, seq, flags: flags::ECT, priority: NO_PRIORITY, ..Packet::default() }
+fn data(size: u32, seq: u64) -> (Packet, Contents) {
+    let packet = Packet { size, flags: flags::ECT, priority: NO_PRIORITY, ..Packet::default() };
+    (packet, Contents { seq, ..Contents::default() })
 }
 
-fn ack(size: u32) -> Packet {
-    Packet { size, flags: flags::CONTROL, priority: NO_PRIORITY, ..Packet::default() }
+fn ack(size: u32) -> (Packet, Contents) {
+    let packet = Packet { size, flags: flags::CONTROL, priority: NO_PRIORITY, ..Packet::default() };
+    (packet, Contents::default())
+}
+
+fn insert(packets: &mut Arena, (packet, contents): (Packet, Contents)) -> PacketId {
+    packets.insert(packet, contents)
 }
 
 fn at(ps: u64) -> Time {
@@ -45,14 +51,14 @@ fn at(ps: u64) -> Time {
 fn packets_leave_in_order_and_the_fifth_is_marked() {
     let (mut switch, mut packets) = (switch(2, 10_000, "cs", "rr"), Arena::new());
     for seq in 0..5 {
-        let id = packets.insert(data(1000, seq));
+        let id = insert(&mut packets, data(1000, seq));
         switch.enqueue(at(seq), 1, id, &mut packets);
     }
     assert_eq!((switch.buffer().occupancy(), switch.buffer().bytes(3)), (5000, 5000));
     let mut left = Vec::new();
     while switch.has_backlog(1) {
         let id = switch.dequeue(at(10), 1, &mut packets).unwrap();
-        left.push((packets[id].seq, packets[id].flags & flags::CE != 0));
+        left.push((packets.contents(id).seq, packets[id].flags & flags::CE != 0));
     }
     // K = 3: the packet that finds 4 queued is marked.
     assert_eq!(left, [(0, false), (1, false), (2, false), (3, false), (4, true)]);
@@ -63,10 +69,10 @@ fn packets_leave_in_order_and_the_fifth_is_marked() {
 fn acks_have_their_own_queue_and_are_never_marked() {
     let (mut switch, mut packets) = (switch(1, 100_000, "cs", "rr"), Arena::new());
     for _ in 0..6 {
-        let id = packets.insert(ack(64));
+        let id = insert(&mut packets, ack(64));
         switch.enqueue(at(0), 0, id, &mut packets);
     }
-    let id = packets.insert(data(1000, 0));
+    let id = insert(&mut packets, data(1000, 0));
     switch.enqueue(at(0), 0, id, &mut packets);
     let mut sizes = Vec::new();
     while let Some(id) = switch.dequeue(at(1), 0, &mut packets) {
@@ -81,15 +87,16 @@ fn a_full_buffer_pushes_out_whole_packets_until_the_arrival_fits() {
     let (mut switch, mut packets) = (switch(3, 4000, "lqd", "rr"), Arena::new());
     // Port 0 holds 4 packets of 700 (2800), port 1 one of 1000: 3800 of 4000.
     for seq in 0..4 {
-        let id = packets.insert(data(700, seq));
+        let id = insert(&mut packets, data(700, seq));
         switch.enqueue(at(0), 0, id, &mut packets);
     }
-    let id = packets.insert(data(1000, 10));
+    let id = insert(&mut packets, data(1000, 10));
     switch.enqueue(at(0), 1, id, &mut packets);
     // 1500 for port 2: one victim leaves 3100 + 1500 > 4000, the second 2400 + 1500 = 3900.
-    let id = packets.insert(data(1500, 20));
+    let id = insert(&mut packets, data(1500, 20));
     switch.enqueue(at(0), 2, id, &mut packets);
-    let lost: Vec<u64> = switch.lost().iter().map(|lost| packets[lost.packet].seq).collect();
+    let lost: Vec<u64> =
+        switch.lost().iter().map(|lost| packets.contents(lost.packet).seq).collect();
     assert_eq!(lost, [2, 3]);
     assert!(switch.lost().iter().all(|lost| lost.reason == DropReason::PushedOut));
     assert_eq!(switch.buffer().occupancy(), 3900);
@@ -103,21 +110,22 @@ fn nobody_is_pushed_out_for_a_packet_that_is_refused() {
     // once; for 250 (2050) the first loses one packet of 100 and then ties 2000 < 2050.
     for (port, size, n) in [(0, 100, 21), (1, 1800, 1)] {
         for seq in 0..n {
-            let id = packets.insert(data(size, seq));
+            let id = insert(&mut packets, data(size, seq));
             switch.enqueue(at(0), port, id, &mut packets);
         }
     }
     for size in [1200, 250] {
-        let id = packets.insert(data(size, 99));
+        let id = insert(&mut packets, data(size, 99));
         switch.enqueue(at(0), 1, id, &mut packets);
-        let lost: Vec<u64> = switch.lost().iter().map(|lost| packets[lost.packet].seq).collect();
+        let lost: Vec<u64> =
+            switch.lost().iter().map(|lost| packets.contents(lost.packet).seq).collect();
         assert_eq!((lost, switch.buffer().occupancy()), (vec![99], 3900), "{size}");
         assert!(switch.is_consistent(&packets));
         switch.clear_lost();
     }
     let mut order = Vec::new();
     while let Some(id) = switch.dequeue(at(1), 0, &mut packets) {
-        order.push(packets[id].seq);
+        order.push(packets.contents(id).seq);
     }
     assert_eq!(order, (0..21).collect::<Vec<u64>>());
 }
@@ -127,10 +135,10 @@ fn bytes_can_be_held_until_the_end_of_a_transmission() {
     let (mut switch, mut packets) = (switch(1, 2000, "cs", "rr"), Arena::new());
     switch.in_transmission = Some(vec![(0, 0)]);
     switch.may_bypass = false;
-    let id = packets.insert(data(1500, 0));
+    let id = insert(&mut packets, data(1500, 0));
     assert_eq!(switch.pass(at(0), 0, id, &mut packets), Some(id));
     assert_eq!((switch.buffer().occupancy(), switch.has_backlog(0)), (1500, false));
-    let second = packets.insert(data(600, 1));
+    let second = insert(&mut packets, data(600, 1));
     switch.enqueue(at(5), 0, second, &mut packets);
     assert_eq!(switch.lost()[0].reason, DropReason::BufferFull);
     switch.on_sent(at(10), 0);
@@ -153,7 +161,7 @@ proptest! {
         for (i, &(port, size, control, serves)) in steps.iter().enumerate() {
             let now = at(i as u64);
             let packet = if control { ack(size) } else { data(size, i as u64) };
-            let id = packets.insert(packet);
+            let id = insert(&mut packets, packet);
             if switch.has_backlog(port) || i % 3 == 0 {
                 switch.enqueue(now, port, id, &mut packets);
             } else if let Some(id) = switch.pass(now, port, id, &mut packets) {
