@@ -317,7 +317,7 @@ impl Overrides<'_> {
                 Value::String(text) if *text != self.default.kind => {
                     // Another kind has other keys: only those that both have carry over.
                     let keys: Vec<_> = Transport::keys_of(text, &path)?;
-                    merged.retain(|key, _| keys.iter().any(|&known| known == key));
+                    merged.retain(|key, _| keys.contains(key));
                 }
                 _ => {}
             }

@@ -87,7 +87,8 @@ impl Network {
 
     /// Routes change as the cables had changed a while ago.
     pub fn on_route_change(&mut self, topology: &Topology) {
-        while let Some((_, up)) = self.failures.routes.pop_front_if(|(time, _)| *time <= self.now) {
+        while self.failures.routes.front().is_some_and(|(time, _)| *time <= self.now) {
+            let Some((_, up)) = self.failures.routes.pop_front() else { return };
             self.routing = Routing::new(topology, &up);
         }
     }

@@ -2,8 +2,8 @@
 
 use spillway_engine::Time;
 
-/// A sender's estimate of the round trip.
-#[derive(Clone, Copy, Debug)]
+/// A sender's estimate of the round trip. The default is one without a sample.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct RttEstimate {
     smoothed: u64,
     variation: u64,
@@ -23,11 +23,6 @@ pub struct RtoBounds {
 }
 
 impl RttEstimate {
-    /// Without a sample.
-    pub const fn new() -> RttEstimate {
-        RttEstimate { smoothed: 0, variation: 0, backoff: 0 }
-    }
-
     /// Takes a sample (RFC 6298, section 2: weights 1/8 and 1/4).
     #[inline]
     pub fn sample(&mut self, rtt: Time) {
@@ -76,7 +71,7 @@ mod tests {
     fn the_timeout_follows_rfc_6298() {
         let us = Time::from_us;
         let bounds = RtoBounds { initial: us(1000), min: us(10), max: us(5000) };
-        let mut estimate = RttEstimate::new();
+        let mut estimate = RttEstimate::default();
         assert_eq!(estimate.timeout(&bounds), us(1000));
         // First sample 80: srtt 80, rttvar 40: 80 + 160 = 240.
         estimate.sample(us(80));

@@ -104,7 +104,7 @@ impl Sender {
             repaired_to: 0,
             sends_at_once: false,
             probe: None,
-            rtt: RttEstimate::new(),
+            rtt: RttEstimate::default(),
             deadline: Time::MAX,
             deadline_is_probe: false,
             tells_cut: false,

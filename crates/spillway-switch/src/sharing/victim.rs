@@ -106,30 +106,30 @@ mod tests {
 
     #[test]
     fn the_arrival_can_make_its_own_queue_the_longest() {
-        let lengths = lengths(&[10, 20, 15]);
+        let queues = lengths(&[10, 20, 15]);
         let theory = rule(true, Tie::ArrivingQueue);
-        assert_eq!(theory.longest(&lengths, 1, None, 2, 4), Some(1)); // 15 + 4 < 20
-        assert_eq!(theory.longest(&lengths, 1, None, 2, 5), Some(2)); // 15 + 5 = 20: a tie
-        assert_eq!(rule(true, Tie::LowestIndex).longest(&lengths, 1, None, 2, 5), Some(1));
-        assert_eq!(rule(false, Tie::ArrivingQueue).longest(&lengths, 1, None, 2, 9), Some(1));
+        assert_eq!(theory.longest(&queues, 1, None, 2, 4), Some(1)); // 15 + 4 < 20
+        assert_eq!(theory.longest(&queues, 1, None, 2, 5), Some(2)); // 15 + 5 = 20: a tie
+        assert_eq!(rule(true, Tie::LowestIndex).longest(&queues, 1, None, 2, 5), Some(1));
+        assert_eq!(rule(false, Tie::ArrivingQueue).longest(&queues, 1, None, 2, 9), Some(1));
     }
 
     #[test]
     fn the_lowest_index_wins_a_tie_of_others() {
-        let lengths = lengths(&[5, 20, 20, 0]);
+        let queues = lengths(&[5, 20, 20, 0]);
         for tie in [Tie::ArrivingQueue, Tie::LowestIndex] {
-            assert_eq!(rule(true, tie).longest(&lengths, 1, None, 3, 1), Some(1));
+            assert_eq!(rule(true, tie).longest(&queues, 1, None, 3, 1), Some(1));
         }
-        assert_eq!(rule(false, Tie::ArrivingQueue).longest(&lengths, 1, None, 2, 1), Some(2));
+        assert_eq!(rule(false, Tie::ArrivingQueue).longest(&queues, 1, None, 2, 1), Some(2));
     }
 
     #[test]
     fn exempt_queues_lose_nothing() {
         // Two ports of two queues; class 0 holds acks.
-        let lengths = lengths(&[90, 10, 80, 20]);
+        let queues = lengths(&[90, 10, 80, 20]);
         let theory = rule(true, Tie::ArrivingQueue);
-        assert_eq!(theory.longest(&lengths, 2, Some(0), 0, 50), Some(3));
-        assert_eq!(theory.longest(&lengths, 2, Some(0), 1, 15), Some(1));
+        assert_eq!(theory.longest(&queues, 2, Some(0), 0, 50), Some(3));
+        assert_eq!(theory.longest(&queues, 2, Some(0), 1, 15), Some(1));
         assert_eq!(theory.longest(&lengths(&[90, 0, 80, 0]), 2, Some(0), 0, 50), None);
     }
 }
