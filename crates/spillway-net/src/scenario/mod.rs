@@ -75,7 +75,7 @@ pub struct Scenario {
     pub transports: Vec<Transport>,
     /// For every class of flows its transport, by place.
     pub class_transport: Vec<u16>,
-    /// For every class whether it is incast.
+    /// For every class whether it is incast: traffic of that kind, or a class of that name.
     pub class_is_incast: Vec<bool>,
     /// For every class when its endless flows stop.
     pub class_stop: Vec<Time>,
@@ -171,7 +171,8 @@ impl Scenario {
             };
             for class in source.class_numbers() {
                 class_transport[usize::from(class)] = place;
-                class_is_incast[usize::from(class)] = source.kind() == "incast";
+                let named = traffic.classes[usize::from(class)] == "incast";
+                class_is_incast[usize::from(class)] = named || source.kind() == "incast";
                 class_stop[usize::from(class)] = source.sends_until().unwrap_or(stop);
             }
         }
@@ -317,7 +318,7 @@ impl Overrides<'_> {
                 Value::String(text) if *text != self.default.kind => {
                     // Another kind has other keys: only those that both have carry over.
                     let keys: Vec<_> = Transport::keys_of(text, &path)?;
-                    merged.retain(|key, _| keys.contains(key));
+                    merged.retain(|key, _| keys.iter().any(|known| known == key));
                 }
                 _ => {}
             }

@@ -71,8 +71,11 @@ impl Simulation {
         let (packet, contents) = (self.network.packets[id], *self.network.packets.contents(id));
         let slot = contents.slot;
         let flow = &mut self.flows[slot];
-        if let Some(deadline) = flow.receiver.ack_deadline {
-            self.network.events.push(deadline, Kind::AckDue.key(flow.id));
+        match flow.receiver.ack_deadline {
+            Some(deadline) if !is_datagram => {
+                self.network.events.push(deadline, Kind::AckDue.key(flow.id));
+            }
+            _ => {}
         }
         match acks {
             [Some(first), Some(second)] if !is_datagram => {

@@ -220,7 +220,7 @@ impl Simulation {
     /// Payload offered by the traffic sections that have a rate, in bits per second.
     pub(crate) fn offered_bits_per_second(&self) -> f64 {
         let sources = &self.scenario.traffic.sources;
-        sources.iter().filter_map(|source| source.offered_bits_per_second()).sum()
+        sources.iter().filter_map(|s| s.offered_bits_per_second()).fold(0.0, |sum, rate| sum + rate)
     }
 }
 

@@ -88,7 +88,8 @@ impl Network {
             first_line,
             switch_seeds: (0..switches.len()).map(per_switch).collect(),
             switches,
-            nics_are_plain: scenario.nic.is_plain(),
+            // What a line loses is decided when a packet is sent, not when the card takes it.
+            nics_are_plain: scenario.nic.is_plain() && scenario.events.is_empty(),
             nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
             spray,

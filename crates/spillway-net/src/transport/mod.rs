@@ -5,6 +5,7 @@ mod dctcp;
 mod newreno;
 pub mod ranges;
 pub mod receiver;
+mod reduction;
 pub mod rtt;
 pub mod sender;
 mod udp;
@@ -77,6 +78,8 @@ pub struct Transport {
     pub rto: RtoBounds,
     /// Duplicate acks, or segments acknowledged behind a gap, that tell a loss.
     pub dupthresh: u32,
+    /// Whether a cut window is reached by sending less for each ack (RFC 6937).
+    pub proportional_reduction: bool,
     /// Whether a flow begins by opening a connection.
     pub handshake: bool,
     /// Whether the last packets of a window are probed for.
@@ -168,6 +171,11 @@ impl Transport {
         }
         let meaning = "duplicate acks, or segments acknowledged behind a gap, that tell a loss";
         let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
+        let proportional_reduction = section.choice(
+            "reduction",
+            &[("at-once", false), ("proportional", true)],
+            "after a cut: send nothing until the window allows it, or less for each ack (RFC 6937)",
+        )?;
         let meaning = "whether a flow begins with a handshake";
         let handshake = section.flag("handshake", false, meaning)?;
         let meaning = "whether the last packets of a window are probed for (RFC 8985)";
@@ -185,6 +193,7 @@ impl Transport {
             acks: AckPolicy { every, delay, echo },
             rto,
             dupthresh,
+            proportional_reduction,
             handshake,
             tail_loss_probe,
             first_rtt,
@@ -212,6 +221,7 @@ impl Transport {
             acks: AckPolicy { every: u32::MAX, delay: never, echo: EcnEcho::PerPacket },
             rto: RtoBounds { initial: never, min: never, max: never },
             dupthresh: u32::MAX,
+            proportional_reduction: false,
             handshake: false,
             tail_loss_probe: false,
             first_rtt,
@@ -228,14 +238,14 @@ impl Transport {
     }
 
     /// The names of the keys of a kind of transport, asked for by the traffic section at `path`.
-    pub fn keys_of(kind: &str, path: &str) -> Result<Vec<&'static str>, SettingsError> {
+    pub fn keys_of(kind: &str, path: &str) -> Result<Vec<String>, SettingsError> {
         let ids = KINDS.iter().map(|(id, ..)| *id);
         if !ids.clone().any(|id| id == kind) {
             let problem = format!("{kind:?} is not known");
             let error = SettingsError::new(format!("{path}.transport"), problem);
             return Err(error.hint(nearest_name(kind, ids)));
         }
-        Ok(Transport::keys(kind).iter().map(|key| key.name).collect())
+        Ok(Transport::keys(kind).iter().map(|key| key.name.to_string()).collect())
     }
 
     /// Bytes of a full packet on the wire.

@@ -129,7 +129,7 @@ impl Receiver {
                 false => AckFields { sent_at: segment.sent_at, ..fields },
             });
         } else if self.ack_deadline.is_none() {
-            self.ack_deadline = Some(now + policy.delay);
+            self.ack_deadline = Some(now.saturating_add(policy.delay));
         }
         new
     }

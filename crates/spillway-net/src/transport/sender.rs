@@ -9,6 +9,7 @@
 
 use super::Transport;
 use super::ranges::Ranges;
+use super::reduction::Reduction;
 use super::receiver::SackBlocks;
 use super::rtt::RttEstimate;
 use super::window::{Ack, Congestion, CongestionControl, Window};
@@ -73,6 +74,8 @@ pub struct Sender {
     repaired_to: u64,
     /// The first piece of a repair goes out whatever the window is.
     sends_at_once: bool,
+    /// A cut that is on its way.
+    reduction: Option<Reduction>,
     /// A tail-loss probe is out: its first byte.
     probe: Option<u64>,
     rtt: RttEstimate,
@@ -103,6 +106,7 @@ impl Sender {
             loss_edge: 0,
             repaired_to: 0,
             sends_at_once: false,
+            reduction: None,
             probe: None,
             rtt: RttEstimate::default(),
             deadline: Time::MAX,
@@ -195,6 +199,7 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
         let acked = ack.seq.saturating_sub(self.una);
+        let arrived_before = if transport.proportional_reduction { self.arrived() } else { 0 };
         if acked > 0 {
             self.una = ack.seq;
             self.duplicate_acks = 0;
@@ -209,7 +214,7 @@ impl Sender {
         if let Some(blocks) = ack.sack {
             self.take_sack(blocks, transport);
         }
-        let cuts_before = self.window.ssthresh;
+        let ssthresh_before = self.window.ssthresh;
         let told = Ack {
             now,
             acked,
@@ -219,10 +224,13 @@ impl Sender {
             in_recovery: self.phase == Phase::Recovery,
         };
         self.control.on_ack(&mut self.window, &told);
-        if ack.ece && self.window.ssthresh != cuts_before {
+        if ack.ece && self.window.ssthresh != ssthresh_before {
             self.tells_cut = true;
         }
         self.advance_phase(transport);
+        if transport.proportional_reduction {
+            self.reduce(ssthresh_before, arrived_before);
+        }
         if self.una >= self.nxt {
             self.deadline = Time::MAX;
         } else if acked > 0 {
@@ -249,6 +257,7 @@ impl Sender {
         }
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
+        self.reduction = None;
         self.phase = Phase::Loss;
         self.recover = self.nxt;
         self.loss_edge = self.nxt;
@@ -257,11 +266,41 @@ impl Sender {
         None
     }
 
+    /// Bytes that the receiver is known to have.
+    fn arrived(&self) -> u64 {
+        self.una + self.sacked.bytes()
+    }
+
+    /// Begins a proportional reduction if the window was cut, and moves on the one on its way.
+    #[cold]
+    fn reduce(&mut self, ssthresh_before: u64, arrived_before: u64) {
+        if self.window.ssthresh != ssthresh_before {
+            let flight = self.nxt - self.una;
+            self.reduction = Some(Reduction::new(flight, self.window.cwnd, self.nxt));
+        }
+        let newly = self.arrived() - arrived_before;
+        let (pipe, una, mss) = (self.in_flight(), self.una, self.window.mss);
+        match &mut self.reduction {
+            Some(reduction) if reduction.is_over(una) => self.reduction = None,
+            Some(reduction) => reduction.on_ack(newly, pipe, mss),
+            None => {}
+        }
+    }
+
+    /// Whether so many bytes more may be in flight; if so they are taken to be.
+    #[inline]
+    fn may_send(&mut self, bytes: u64) -> bool {
+        match &mut self.reduction {
+            None => self.in_flight() + bytes <= self.window.cwnd,
+            Some(reduction) => reduction.take(bytes),
+        }
+    }
+
     /// New data, if the window allows it.
     #[inline]
     fn new_piece(&mut self) -> Option<Piece> {
         let payload = self.window.mss.min(self.size - self.nxt);
-        if payload == 0 || self.in_flight() + payload > self.window.cwnd {
+        if payload == 0 || !self.may_send(payload) {
             return None;
         }
         let piece = Piece { seq: self.nxt, payload: payload as u32, again: false };
@@ -279,7 +318,7 @@ impl Sender {
         let segment_ends = (seq / mss + 1) * mss;
         let end = segment_ends.min(range_ends.unwrap_or(self.nxt)).min(self.nxt);
         let payload = end - seq;
-        if !self.sends_at_once && self.in_flight() + payload > self.window.cwnd {
+        if !self.sends_at_once && !self.may_send(payload) {
             return Some(None);
         }
         self.sends_at_once = false;

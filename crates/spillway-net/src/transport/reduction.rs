@@ -1,0 +1,91 @@
+//! Proportional rate reduction: a cut window is reached by sending less for each ack, rather than
+//! by sending nothing until enough has left the network.
+//!
+//! # Reference
+//! M. Mathis, N. Dukkipati, Y. Cheng, "Proportional Rate Reduction for TCP", RFC 6937, 2013,
+//! section 3, with the slow start reduction bound.
+//!
+//! # Rule
+//! `delivered`: bytes that have left the network since the cut; `out`: bytes sent since.
+//! While more is in flight than the new window: out <= ceil(delivered * target / flight at the
+//! cut). After that: up to the target, but at most a segment more than what was delivered.
+
+/// A cut on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    /// Bytes in flight at the cut (RecoverFS).
+    flight: u64,
+    /// The new window (ssthresh).
+    target: u64,
+    /// Where it is over: what was sent before the cut has been acknowledged.
+    until: u64,
+    delivered: u64,
+    out: u64,
+    /// Bytes that may be sent for the latest ack.
+    allowed: u64,
+}
+
+impl Reduction {
+    /// A cut from what is in flight to a new window; `until` is the next byte to be sent.
+    pub fn new(flight: u64, target: u64, until: u64) -> Reduction {
+        Reduction { flight: flight.max(1), target, until, delivered: 0, out: 0, allowed: 0 }
+    }
+
+    /// Whether all that was sent before the cut has been acknowledged.
+    pub fn is_over(&self, una: u64) -> bool {
+        una >= self.until
+    }
+
+    /// An ack tells that so many bytes more have left the network; `pipe` are in flight now.
+    pub fn on_ack(&mut self, newly_delivered: u64, pipe: u64, mss: u64) {
+        self.delivered += newly_delivered;
+        self.allowed = if pipe > self.target {
+            (self.delivered * self.target).div_ceil(self.flight).saturating_sub(self.out)
+        } else {
+            let bound = self.delivered.saturating_sub(self.out).max(newly_delivered) + mss;
+            bound.min(self.target - pipe)
+        };
+    }
+
+    /// Whether so many bytes may be sent; if so they are counted as sent. As with a window, what
+    /// is left of a segment's worth counts for the next ack.
+    pub fn take(&mut self, bytes: u64) -> bool {
+        let may = self.allowed >= bytes;
+        if may {
+            self.allowed -= bytes;
+            self.out += bytes;
+        }
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_window_sends_for_every_second_ack() {
+        // 20 segments of 1000 in flight, cut to 10: ceil(delivered / 2) may be out.
+        let mut reduction = Reduction::new(20_000, 10_000, 50_000);
+        let mut pipe = 20_000;
+        let mut sent = String::new();
+        for _ in 0..20 {
+            pipe -= 1000;
+            reduction.on_ack(1000, pipe, 1000);
+            let sends = reduction.take(1000);
+            pipe += if sends { 1000 } else { 0 };
+            sent.push(if sends { '1' } else { '0' });
+        }
+        // The last two acks find the target reached, and make up for what is missing.
+        assert_eq!(&sent[..18], "010101010101010100");
+        assert_eq!(pipe, 10_000);
+        assert!(!reduction.is_over(49_999) && reduction.is_over(50_000));
+    }
+
+    #[test]
+    fn below_the_target_a_segment_more_than_delivered_may_go() {
+        let mut reduction = Reduction::new(20_000, 10_000, 50_000);
+        reduction.on_ack(1000, 4_000, 1000);
+        assert!(reduction.take(1000) && reduction.take(1000) && !reduction.take(1000));
+    }
+}
