@@ -169,6 +169,12 @@ impl Scenario {
                     transports.len() as u16 - 1
                 }
             };
+            let never_ends = source.sends_until().is_some();
+            if never_ends && transports[usize::from(place)].starts_with_whole_flow() {
+                let path = format!("traffic.{}.initial_window", source.name());
+                let problem = "\"flow\" is no window for flows that never end";
+                return Err(SettingsError::new(path, problem));
+            }
             for class in source.class_numbers() {
                 class_transport[usize::from(class)] = place;
                 let named = traffic.classes[usize::from(class)] == "incast";

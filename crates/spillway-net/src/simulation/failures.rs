@@ -9,11 +9,10 @@ use super::key::Kind;
 use super::network::Network;
 use crate::routing::Routing;
 use crate::scenario::{LinkChange, LinkEvent, Scenario};
-use crate::topology::Topology;
+use crate::topology::{LinkId, Topology};
 use spillway_engine::{Stream, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PACKET, PacketId};
-use std::collections::VecDeque;
 
 /// The state of the cables.
 #[derive(Debug)]
@@ -26,8 +25,8 @@ pub(super) struct Failures {
     loss: Vec<f64>,
     /// What a line's losses are drawn from.
     random: Vec<Stream>,
-    /// The changes of routes that are due: when, and which links are up then.
-    routes: VecDeque<(Time, Vec<bool>)>,
+    /// How many of them switches know of: they hear of each change a while later.
+    known: Vec<u32>,
 }
 
 impl Failures {
@@ -38,7 +37,7 @@ impl Failures {
             down: vec![0; lines],
             loss: vec![0.0; lines],
             random: (0..lines).map(stream).collect(),
-            routes: VecDeque::new(),
+            known: vec![0; lines],
             line_of_link,
         }
     }
@@ -63,9 +62,7 @@ impl Network {
             let line = self.failures.line_of_link[link as usize];
             let place = line as usize;
             match event.change {
-                LinkChange::Loss(rate) => {
-                    self.failures.loss[place] = if begins { rate } else { 0.0 };
-                }
+                LinkChange::Loss(_) => self.failures.loss[place] = loss(events, link, self.now),
                 LinkChange::Down { .. } if begins => {
                     self.failures.down[place] += 1;
                     self.cut(line);
@@ -76,21 +73,23 @@ impl Network {
                 self.failures.down[place] > 0 || self.failures.loss[place] > 0.0;
         }
         if let LinkChange::Down { reroute_after } = event.change {
-            let lines = &self.failures.line_of_link;
-            let up = lines.iter().map(|&line| self.failures.down[line as usize] == 0).collect();
-            let at = self.now + reroute_after;
-            let place = self.failures.routes.partition_point(|(time, _)| *time <= at);
-            self.failures.routes.insert(place, (at, up));
-            self.events.push(at, Kind::RouteChange.key(change));
+            self.events.push(self.now + reroute_after, Kind::RouteChange.key(change));
         }
     }
 
-    /// Routes change as the cables had changed a while ago.
-    pub fn on_route_change(&mut self, topology: &Topology) {
-        while self.failures.routes.front().is_some_and(|(time, _)| *time <= self.now) {
-            let Some((_, up)) = self.failures.routes.pop_front() else { return };
-            self.routing = Routing::new(topology, &up);
+    /// Switches hear of a change of a cable.
+    pub fn on_route_change(&mut self, topology: &Topology, events: &[LinkEvent], change: u32) {
+        let event = events[change as usize / 2];
+        let Failures { line_of_link, known, .. } = &mut self.failures;
+        for link in [event.link, event.link ^ 1] {
+            let place = line_of_link[link as usize] as usize;
+            match change.is_multiple_of(2) {
+                true => known[place] += 1,
+                false => known[place] -= 1,
+            }
         }
+        let up: Vec<bool> = line_of_link.iter().map(|&line| known[line as usize] == 0).collect();
+        self.routing = Routing::new(topology, &up);
     }
 
     /// Loses what is on a line and what waits for it.
@@ -139,4 +138,15 @@ impl Network {
         self.lose(id, reason, switch);
         true
     }
+}
+
+/// The probability that a cable loses a packet: what gets through is what every loss of it that is
+/// going on lets through.
+fn loss(events: &[LinkEvent], link: LinkId, now: Time) -> f64 {
+    let through = |event: &LinkEvent| match event.change {
+        LinkChange::Loss(rate) if event.link | 1 == link | 1 => 1.0 - rate,
+        _ => 1.0,
+    };
+    let going_on = events.iter().filter(|event| (event.at..event.until).contains(&now));
+    1.0 - going_on.map(through).product::<f64>()
 }

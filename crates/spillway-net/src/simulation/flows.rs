@@ -8,35 +8,36 @@ use crate::transport::sender::Sender;
 use spillway_engine::{Stream, Time};
 use std::collections::BTreeMap;
 
-/// A flow that is alive.
+/// A flow that is alive. What packets and acks need comes first.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Flow {
-    /// What it was asked to do.
-    pub spec: FlowSpec,
+    pub receiver: Receiver,
+    pub sender: Sender,
     /// Its number.
     pub id: u32,
-    /// Its transport, by place.
-    pub transport: u16,
+    /// Packets of it that exist.
+    pub packets: u32,
     /// What chooses the way of its data.
     pub path: u32,
     /// What chooses the way of its acks.
     pub ack_path: u32,
+    /// Its transport, by place.
+    pub transport: u16,
     /// The flags of its data packets.
     pub data_flags: u16,
     /// The flags of its acks.
     pub ack_flags: u16,
-    /// Packets of it that exist.
-    pub packets: u32,
-    /// When its last byte arrived.
-    pub completed_at: Option<Time>,
-    /// Payload that is tagged as sent in the first round trip.
-    pub first_rtt_bytes: u64,
-    /// The least time that it could take.
-    pub ideal: Time,
     /// When its pending timer event is due.
     pub timer: Time,
-    pub sender: Sender,
-    pub receiver: Receiver,
+    /// Payload that is tagged as sent in the first round trip.
+    pub first_rtt_bytes: u64,
+    /// What it was asked to do.
+    pub spec: FlowSpec,
+    /// When its last byte arrived.
+    pub completed_at: Option<Time>,
+    /// The least time that it could take.
+    pub ideal: Time,
     /// The clock of an open-loop flow: its random stream and the next byte to send.
     pub clock: Option<(Stream, u64)>,
 }

@@ -53,15 +53,17 @@ impl Simulation {
             self.unfinished -= 1;
             self.counters.flows_completed += 1;
         }
-        if let ([Some(ack), None], false) = (acks, is_datagram) {
+        let holds_back = is_datagram || flow.receiver.ack_deadline.is_some();
+        if let ([Some(ack), None], false) = (acks, holds_back) {
             self.reply(host, id, &ack);
             return;
         }
-        self.on_data_unacknowledged(host, id, acks, is_datagram);
+        self.on_data_held_back(host, id, acks, is_datagram);
     }
 
-    /// A data packet that is answered by no ack, or by two.
-    fn on_data_unacknowledged(
+    /// A data packet that is not answered by its own ack alone: by none, by two, or by one for the
+    /// packets before it.
+    fn on_data_held_back(
         &mut self,
         host: u32,
         id: PacketId,
@@ -78,6 +80,7 @@ impl Simulation {
             _ => {}
         }
         match acks {
+            [Some(before), None] if !is_datagram => self.reply(host, id, &before),
             [Some(first), Some(second)] if !is_datagram => {
                 let extra = self.network.packets.insert(packet, contents);
                 flow.packets += 1;

@@ -219,8 +219,11 @@ impl Simulation {
 
     /// Payload offered by the traffic sections that have a rate, in bits per second.
     pub(crate) fn offered_bits_per_second(&self) -> f64 {
-        let sources = &self.scenario.traffic.sources;
-        sources.iter().filter_map(|s| s.offered_bits_per_second()).fold(0.0, |sum, rate| sum + rate)
+        // By class, so that the sum does not depend on the order of declaration.
+        let mut sources: Vec<_> = self.scenario.traffic.sources.iter().collect();
+        sources.sort_by_key(|source| source.class_numbers().start);
+        let rates = sources.iter().filter_map(|source| source.offered_bits_per_second());
+        rates.fold(0.0, |sum, rate| sum + rate)
     }
 }
 

@@ -12,7 +12,6 @@ mod start;
 
 use crate::flow::FlowSpec;
 use crate::record::Record;
-use crate::routing::Routing;
 use crate::scenario::Scenario;
 use crate::traffic::{self, Merge};
 use crate::transport::receiver::SackBlocks;
@@ -65,8 +64,6 @@ pub struct Counters {
 pub struct Simulation {
     scenario: Scenario,
     network: Network,
-    /// The routes of the whole network, where some of it is going to fail.
-    intact: Option<Routing>,
     flows: Flows,
     /// What acks tell beyond a gap, by packet.
     sacks: Vec<SackBlocks>,
@@ -85,7 +82,6 @@ impl Simulation {
     pub fn new(scenario: Scenario) -> Simulation {
         let network = Network::new(&scenario);
         let mut simulation = Simulation {
-            intact: scenario.cables_fail().then(|| network.routing.clone()),
             flows: Flows::default(),
             sacks: Vec::new(),
             traffic: scenario.traffic.flows().peekable(),
@@ -145,7 +141,10 @@ impl Simulation {
             Kind::AckDue => self.on_ack_due(id),
             Kind::Clock => self.on_clock(id),
             Kind::CableChange => self.network.on_cable_change(&self.scenario.events, id),
-            Kind::RouteChange => self.network.on_route_change(&self.scenario.topology),
+            Kind::RouteChange => {
+                let Scenario { topology, events, .. } = &self.scenario;
+                self.network.on_route_change(topology, events, id);
+            }
             Kind::Measure => self.on_measure(),
             Kind::SampleQueues => self.sample_queues(),
             Kind::SampleWindows => self.sample_windows(),

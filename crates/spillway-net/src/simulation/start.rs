@@ -4,7 +4,7 @@ use super::Simulation;
 use super::flows::Flow;
 use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
-use crate::routing::{PathChoice, path_links};
+use crate::routing::{PathChoice, Routing, path_links};
 use crate::scenario::{SlowdownBase, Spreading};
 use crate::topology::base_rtt;
 use crate::transport::receiver::Receiver;
@@ -82,12 +82,15 @@ impl Simulation {
         }
         let transport = &self.scenario.transports[usize::from(flow.transport)];
         let sprayed = self.scenario.routing.spreading == Spreading::Spray;
+        // Where cables fail a flow may have to take any way.
+        let fails = self.scenario.cables_fail();
         let least = |from: u32, to: u32, (path, its_flags): (u32, u16), packets: Packets| {
             let is_given = its_flags & flags::EXPLICIT_PATH != 0;
             match is_given {
-                // Where cables fail a flow may change its way.
-                _ if self.intact.is_some() => self.least_time_any_way(from, to, packets),
-                false if sprayed => self.least_time_any_way(from, to, packets),
+                _ if fails => self.least_time_any_way(from, to, None, packets),
+                false if sprayed => {
+                    self.least_time_any_way(from, to, Some(&self.network.routing), packets)
+                }
                 false => self.least_time(from, to, PathChoice::Hash(path), packets),
                 true => self.least_time(from, to, PathChoice::Path(path), packets),
             }
@@ -112,10 +115,15 @@ impl Simulation {
         ideal::least_time(&ideal::links(topology, &path), packets)
     }
 
-    /// Packets that may go different ways of the whole network: one packet on the fastest, and the
-    /// others before it at the rate of the hosts' lines, which no cut between them can beat.
-    fn least_time_any_way(&self, from: u32, to: u32, packets: Packets) -> Time {
-        let routing = self.intact.as_ref().unwrap_or(&self.network.routing);
+    /// Packets that may go different ways: one packet on the fastest, and the others before it at
+    /// the rate of the hosts' lines, which no cut between them can beat.
+    fn least_time_any_way(
+        &self,
+        from: u32,
+        to: u32,
+        routing: Option<&Routing>,
+        packets: Packets,
+    ) -> Time {
         let fastest = ideal::fastest(&self.scenario.topology, routing, from, to, packets.last);
         let fastest = fastest.expect("in a whole network every host reaches every other");
         let before = packets.full * (packets.count - 1);

@@ -258,6 +258,11 @@ impl Transport {
         self.first_rtt.bytes(rate, base_rtt)
     }
 
+    /// Whether the window at the start is the whole flow.
+    pub fn starts_with_whole_flow(&self) -> bool {
+        matches!(self.control, Control::Window(_)) && self.initial_window == InitialWindow::Flow
+    }
+
     /// The window at the start of a flow of `size` bytes.
     pub fn initial_window(&self, size: u64) -> Window {
         let mss = u64::from(self.mss);

@@ -57,8 +57,9 @@ pub struct AckFields {
     pub sack: Option<SackBlocks>,
 }
 
-/// The receiving half of a flow.
+/// The receiving half of a flow: a cache line.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Receiver {
     /// The first byte still missing.
     next: u64,
@@ -75,12 +76,6 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// For a flow that starts.
-    pub fn reset(&mut self) {
-        self.early.clear();
-        *self = Receiver { early: std::mem::take(&mut self.early), ..Receiver::default() };
-    }
-
     /// The first byte still missing.
     #[inline]
     pub fn next(&self) -> u64 {

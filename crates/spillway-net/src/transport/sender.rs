@@ -9,8 +9,8 @@
 
 use super::Transport;
 use super::ranges::Ranges;
-use super::reduction::Reduction;
 use super::receiver::SackBlocks;
+use super::reduction::Reduction;
 use super::rtt::RttEstimate;
 use super::window::{Ack, Congestion, CongestionControl, Window};
 use spillway_engine::Time;
@@ -52,8 +52,9 @@ pub struct Piece {
     pub again: bool,
 }
 
-/// The sending half of a flow.
+/// The sending half of a flow. What every ack needs comes first, what only repairs need last.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sender {
     /// The first byte not acknowledged.
     una: u64,
@@ -63,27 +64,27 @@ pub struct Sender {
     size: u64,
     window: Window,
     control: Congestion,
-    phase: Phase,
-    /// Where the repair ends.
-    recover: u64,
+    rtt: RttEstimate,
     duplicate_acks: u32,
+    phase: Phase,
+    deadline_is_probe: bool,
+    /// The first piece of a repair goes out whatever the window is.
+    sends_at_once: bool,
+    /// Whether the next new piece tells that the window was cut (RFC 3168).
+    pub tells_cut: bool,
+    /// When the retransmission timer (or the probe's) runs out; [`Time::MAX`] if it is not set.
+    deadline: Time,
     sacked: Ranges,
     /// Unacknowledged data before this is lost.
     loss_edge: u64,
     /// Lost data before this has been sent again.
     repaired_to: u64,
-    /// The first piece of a repair goes out whatever the window is.
-    sends_at_once: bool,
-    /// A cut that is on its way.
-    reduction: Option<Reduction>,
+    /// Where the repair ends.
+    recover: u64,
     /// A tail-loss probe is out: its first byte.
     probe: Option<u64>,
-    rtt: RttEstimate,
-    /// When the retransmission timer (or the probe's) runs out; [`Time::MAX`] if it is not set.
-    deadline: Time,
-    deadline_is_probe: bool,
-    /// Whether the next new piece tells that the window was cut (RFC 3168).
-    pub tells_cut: bool,
+    /// A cut that is on its way.
+    reduction: Option<Reduction>,
     /// Packets sent again.
     pub retransmitted_packets: u32,
     /// Retransmission timeouts.
@@ -186,8 +187,10 @@ impl Sender {
     pub fn next_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
         let piece = match self.phase {
             Phase::Connecting => None,
-            Phase::Open => self.new_piece(),
-            Phase::Recovery | Phase::Loss => self.lost_piece().unwrap_or_else(|| self.new_piece()),
+            Phase::Open => self.new_piece(transport),
+            Phase::Recovery | Phase::Loss => {
+                self.lost_piece(transport).unwrap_or_else(|| self.new_piece(transport))
+            }
         }?;
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
@@ -289,18 +292,18 @@ impl Sender {
 
     /// Whether so many bytes more may be in flight; if so they are taken to be.
     #[inline]
-    fn may_send(&mut self, bytes: u64) -> bool {
+    fn may_send(&mut self, bytes: u64, transport: &Transport) -> bool {
         match &mut self.reduction {
-            None => self.in_flight() + bytes <= self.window.cwnd,
-            Some(reduction) => reduction.take(bytes),
+            Some(reduction) if transport.proportional_reduction => reduction.take(bytes),
+            _ => self.in_flight() + bytes <= self.window.cwnd,
         }
     }
 
     /// New data, if the window allows it.
     #[inline]
-    fn new_piece(&mut self) -> Option<Piece> {
+    fn new_piece(&mut self, transport: &Transport) -> Option<Piece> {
         let payload = self.window.mss.min(self.size - self.nxt);
-        if payload == 0 || !self.may_send(payload) {
+        if payload == 0 || !self.may_send(payload, transport) {
             return None;
         }
         let piece = Piece { seq: self.nxt, payload: payload as u32, again: false };
@@ -309,7 +312,7 @@ impl Sender {
     }
 
     /// The next lost piece: `None` if there is none, `Some(None)` if it has to wait.
-    fn lost_piece(&mut self) -> Option<Option<Piece>> {
+    fn lost_piece(&mut self, transport: &Transport) -> Option<Option<Piece>> {
         let (seq, range_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
         if seq >= self.loss_edge {
             return None;
@@ -318,7 +321,7 @@ impl Sender {
         let segment_ends = (seq / mss + 1) * mss;
         let end = segment_ends.min(range_ends.unwrap_or(self.nxt)).min(self.nxt);
         let payload = end - seq;
-        if !self.sends_at_once && !self.may_send(payload) {
+        if !self.sends_at_once && !self.may_send(payload, transport) {
             return Some(None);
         }
         self.sends_at_once = false;
@@ -369,7 +372,7 @@ impl Sender {
             Phase::Loss if self.una >= self.recover => self.phase = Phase::Open,
             Phase::Recovery | Phase::Loss | Phase::Connecting => {}
         }
-        if self.probe.is_some_and(|probe| self.una > probe) {
+        if transport.tail_loss_probe && self.probe.is_some_and(|probe| self.una > probe) {
             self.probe = None;
         }
     }

@@ -1,0 +1,302 @@
+//! One packet, or one flow alone: to the picosecond what arithmetic says.
+//!
+//! A full packet has 1500 bytes, 52 of them header; an ack 52. At 10 Gbps a byte takes 0.8 ns, so
+//! they take 1.2 us and 41.6 ns; at 25 Gbps (0.32 ns) 480 and 16.64 ns; at 100 Gbps (0.08 ns) 120
+//! and 4.16 ns; at 1 Gbps (8 ns) 12 us and 416 ns.
+
+mod common;
+
+use common::*;
+use proptest::prelude::*;
+
+const NS: u64 = 1_000;
+const US: u64 = 1_000_000;
+
+const STAR: &str = r#"kind = "star"
+hosts = 4
+host_rate = "10Gbps"
+link_delay = "3us""#;
+
+const LONG_STAR: &str = r#"kind = "star"
+hosts = 2
+host_rate = "10Gbps"
+link_delay = "10us""#;
+
+/// Hosts 0 and 1 are on one leaf, 2 and 3 on the other.
+const LEAF_SPINE: &str = r#"kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_rate = "25Gbps"
+fabric_rate = "100Gbps"
+link_delay = "1us""#;
+
+/// Hosts 0 to 3 are in the first pod, 12 to 15 in the last.
+const FAT_TREE: &str = r#"kind = "fat-tree"
+k = 4
+host_rate = "10Gbps"
+link_delay = "1us""#;
+
+const FAST_CORE: &str = r#"kind = "fat-tree"
+k = 4
+host_rate = "10Gbps"
+fabric_rate = "40Gbps"
+link_delay = "1us"
+core_delay = "4us""#;
+
+const SLOW_MIDDLE: &str = r#"kind = "dumbbell"
+senders = 1
+receivers = 1
+host_rate = "10Gbps"
+bottleneck_rate = "1Gbps"
+link_delay = "1us"
+bottleneck_delay = "10us""#;
+
+/// A fast line first, then one that is no whole number of picoseconds per byte, then slower still.
+const UNEQUAL: &str = r#"kind = "graph"
+switch = [{ name = "a" }, { name = "b" }]
+host = [
+    { name = "src", switch = "a", rate = "100Gbps", delay = "1us" },
+    { name = "dst", switch = "b", rate = "1Gbps", delay = "2us" },
+]
+link = [{ a = "a", b = "b", rate = "3Gbps", delay = "5us" }]"#;
+
+/// The completion time of a flow of `size` bytes alone, from host 0 to `dst`.
+fn alone(topology: &str, transport: &str, dst: u32, size: u64) -> Run {
+    let text = format!(
+        "duration = \"1ms\"\nstop = \"1s\"\n[topology]\n{topology}\n[transport]\n{transport}"
+    );
+    run_flows(&text, &[(0, dst, size, 5)])
+}
+
+fn fct(topology: &str, transport: &str, dst: u32, size: u64) -> u64 {
+    alone(topology, transport, dst, size).fct(0)
+}
+
+const DATAGRAMS: &str = "kind = \"udp\"\nrate = \"10Gbps\"";
+const WHOLE: &str = "initial_window = \"flow\"";
+
+#[test]
+fn one_packet_is_stored_and_forwarded_at_every_hop() {
+    for (topology, dst, expected) in [
+        // 2 * (1.2 + 3) us.
+        (STAR, 1, 8_400 * NS),
+        // 2 links within the rack: 2 * (480 ns + 1 us); 4 across: 480 + 120 + 120 + 480 ns + 4 us.
+        (LEAF_SPINE, 1, 2_960 * NS),
+        (LEAF_SPINE, 2, 5_200 * NS),
+        // Within the rack, within the pod, across pods: 2, 4 and 6 * (1.2 + 1) us.
+        (FAT_TREE, 1, 4_400 * NS),
+        (FAT_TREE, 2, 8_800 * NS),
+        (FAT_TREE, 15, 13_200 * NS),
+        // 40 Gbps take 300 ns: 2 * (1.2 + 1) + 2 * (0.3 + 1) + 2 * (0.3 + 4) us.
+        (FAST_CORE, 15, 15_600 * NS),
+        // (1.2 + 1) + (12 + 10) + (1.2 + 1) us.
+        (SLOW_MIDDLE, 1, 26_400 * NS),
+        // 3 Gbps are 2667 ps for a byte: 0.12 + 4.0005 + 12 us, and 8 us of propagation.
+        (UNEQUAL, 1, 24_120_500),
+    ] {
+        for transport in [DATAGRAMS, WHOLE, "initial_window = \"1pkt\""] {
+            assert_eq!(fct(topology, transport, dst, MSS), expected, "{topology}\n{transport}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_of_one_byte_has_its_header() {
+    // 53 bytes: 2 * (42.4 + 3000) ns.
+    assert_eq!(fct(STAR, DATAGRAMS, 1, 1), 6_084_800);
+    // 53 bytes with headers of 40 instead of 52: 41 bytes, 2 * (32.8 + 3000) ns.
+    assert_eq!(fct(STAR, "header = \"40B\"", 1, 1), 6_065_600);
+}
+
+#[test]
+fn the_packets_behind_the_first_follow_at_the_slowest_line() {
+    // 4 full packets and one of 152 B (121.6 ns at 10 Gbps). Leaving aside 6 us of propagation, the
+    // fourth leaves the second line at 5 * 1.2 = 6 us; the last, at the switch since 4.9216 us,
+    // follows it: 6.1216 us.
+    assert_eq!(fct(STAR, WHOLE, 1, 4 * MSS + 100), 12_121_600);
+    // 3 full ones and one of 152 B: 48.64 ns at 25 Gbps. Leaving aside 4 us of propagation, the
+    // fulls reach the last line at 0.72, 1.2 and 1.68 us, leave it at 1.2, 1.68 and 2.16 us, and
+    // the last follows at once: 2.20864 us.
+    assert_eq!(fct(LEAF_SPINE, WHOLE, 3, 3 * MSS + 100), 6_208_640);
+    // The slow middle: the second leaves it at 1.2 + 24 us; 1.2 us more, 12 us of propagation.
+    assert_eq!(fct(SLOW_MIDDLE, WHOLE, 1, 2 * MSS), 38_400 * NS);
+    // A short last packet (1 B: 53 B, 424 ns at 1 Gbps) leaves the middle at 25.2 + 0.424 us, catches
+    // up with the second, which holds the last line until 26.4 us, and takes 42.4 ns more.
+    assert_eq!(fct(SLOW_MIDDLE, WHOLE, 1, 2 * MSS + 1), 38_442_400);
+    // 100, 3 and 1 Gbps: the last line is the slowest. First packet there at 0.12 + 4.0005 us, then
+    // 3 * 12 us; 8 us of propagation.
+    assert_eq!(fct(UNEQUAL, WHOLE, 1, 3 * MSS), 48_120_500);
+}
+
+#[test]
+fn datagrams_follow_their_clock() {
+    // At 1 Gbps a packet every 12 us: the third is sent at 24 us and takes 8.4 us.
+    assert_eq!(fct(STAR, "kind = \"udp\"\nrate = \"1Gbps\"", 1, 3 * MSS), 32_400 * NS);
+    // At 40 Gbps they pile up in the sender's card: 2 * 1.2 + 8.4 us.
+    assert_eq!(fct(STAR, "kind = \"udp\"\nrate = \"40Gbps\"", 1, 3 * MSS), 10_800 * NS);
+}
+
+#[test]
+fn a_handshake_is_a_round_trip_of_small_packets() {
+    let handshake = |more: &str| format!("handshake = true\n{more}");
+    // 2 * (41.6 + 3000) ns each way, then the data.
+    let round_trip = 2 * 6_083_200;
+    assert_eq!(fct(STAR, &handshake(WHOLE), 1, MSS), round_trip + 8_400 * NS);
+    // 64 bytes take 51.2 ns.
+    let larger = handshake("ack_size = \"64B\"");
+    assert_eq!(fct(STAR, &larger, 1, MSS), 4 * 3_051_200 + 8_400 * NS);
+    // Across racks: 2 * (16.64 + 4.16) ns + 4 us each way.
+    let round_trip = 2 * 4_041_600;
+    assert_eq!(fct(LEAF_SPINE, &handshake(WHOLE), 3, 3 * MSS + 100), round_trip + 6_208_640);
+}
+
+#[test]
+fn acks_clock_out_what_the_first_window_leaves() {
+    // A packet takes 2 * (1.2 + 10) = 22.4 us, its ack 2 * (0.0416 + 10) = 20.0832 us: 42.4832 us.
+    let rtt = 42_483_200;
+    // 10 packets, then for every ack two more: 20, then the last 10. Acks come every 1.2 us, so
+    // the line is busy from the first ack of each round on: packet 30 is sent at 2 RTT, packet 39
+    // 9 * 1.2 us later.
+    let expected = 2 * rtt + 9 * 1_200 * NS + 22_400 * NS;
+    assert_eq!(expected, 118_166_400);
+    let window = "initial_window = \"10pkt\"";
+    assert_eq!(fct(LONG_STAR, window, 1, 40 * MSS), expected);
+    assert_eq!(fct(LONG_STAR, &format!("kind = \"newreno\"\n{window}"), 1, 40 * MSS), expected);
+    // 1 packet, then 2, then the fourth.
+    let expected = 2 * rtt + 22_400 * NS;
+    assert_eq!(fct(LONG_STAR, "initial_window = \"1pkt\"", 1, 4 * MSS), expected);
+    // Without slow start the window grows by 1/cwnd for every ack: 2.5 and 2.9 packets with the acks
+    // of 0 and 1, which release 2 and 3; 3.24 and 3.55 with those of 2 and 3, which release 4 and 5,
+    // and 6. The ack of 4 releases 7: sent at 3 RTT.
+    let expected = 3 * rtt + 22_400 * NS;
+    let slow = "kind = \"newreno\"\ninitial_window = \"2pkt\"\nslow_start = false";
+    assert_eq!(fct(LONG_STAR, slow, 1, 8 * MSS), expected);
+}
+
+#[test]
+fn acks_clock_flows_across_unequal_lines_and_after_a_handshake() {
+    // Data 1.2 us + 4 us; acks 2 * (16.64 + 4.16) ns + 4 us: RTT = 9.2416 us. 10 packets, then 20:
+    // the last is sent 19 * 480 ns into the second round.
+    let expected = 9_241_600 + 19 * 480 * NS + 5_200 * NS;
+    assert_eq!(fct(LEAF_SPINE, "initial_window = \"10pkt\"", 2, 30 * MSS), expected);
+    // Fat tree: 13.2 us there, 6 * 1.0416 us back. A handshake, 4 packets, then 6 of 8 allowed.
+    let (there, back) = (13_200 * NS, 6_249_600);
+    let expected = 2 * back + (there + back) + 5 * 1_200 * NS + there;
+    let transport = "initial_window = \"4pkt\"\nhandshake = true";
+    assert_eq!(fct(FAT_TREE, transport, 15, 10 * MSS), expected);
+    // The slow middle spaces acks by 12 us. There 26.4 us, back (0.0416 + 1) + (0.416 + 10) +
+    // (0.0416 + 1) = 12.4992 us: RTT = 38.8992 us, 3.2 packets. A window of 2 packets empties the
+    // middle; two acks at RTT and RTT + 12 us release 2 each. Packets 2 to 5 leave the sender at
+    // RTT + (1.2, 2.4, 13.2, 14.4) us; the middle sends them from RTT + 2.2 us on back to back:
+    // the fourth is through at RTT + 2.2 + 48 us, then 10 + 1.2 + 1 us.
+    let expected = 38_899_200 + (2_200 + 48_000 + 12_200) * NS;
+    assert_eq!(fct(SLOW_MIDDLE, "initial_window = \"2pkt\"", 1, 6 * MSS), expected);
+}
+
+#[test]
+fn a_sprayed_packet_is_related_to_the_fastest_of_all_ways() {
+    // Over b or c, then over d or e. The way over b and e has five lines of 10 Gbps and 1 us, 11 us;
+    // each of the others has one line of 1 Gbps instead, 10.8 us more.
+    let topology = r#"kind = "graph"
+switch = [{ name = "a" }, { name = "b" }, { name = "c" }, { name = "d" }, { name = "e" }, { name = "z" }]
+host = [
+    { name = "src", switch = "a", rate = "10Gbps", delay = "1us" },
+    { name = "dst", switch = "z", rate = "10Gbps", delay = "1us" },
+]
+link = [
+    { a = "a", b = "b", rate = "10Gbps", delay = "1us" },
+    { a = "a", b = "c", rate = "10Gbps", delay = "1us" },
+    { a = "b", b = "d", rate = "1Gbps", delay = "1us" },
+    { a = "b", b = "e", rate = "10Gbps", delay = "1us" },
+    { a = "c", b = "d", rate = "1Gbps", delay = "1us" },
+    { a = "c", b = "e", rate = "1Gbps", delay = "1us" },
+    { a = "d", b = "z", rate = "10Gbps", delay = "1us" },
+    { a = "e", b = "z", rate = "10Gbps", delay = "1us" },
+]"#;
+    let text = format!(
+        "duration = \"10ms\"\nrouting.kind = \"spray\"\n[topology]\n{topology}\n[transport]\n{WHOLE}"
+    );
+    // 40 flows of one packet, one after the other.
+    let flows: Vec<Listed> = (0..40).map(|flow| (0, 1, MSS, flow * 100_000)).collect();
+    let run = run_flows(&text, &flows);
+    assert!(run.flows.iter().all(|row| row.ideal_ps == 11_000 * NS));
+    let on = |fct| run.flows.iter().filter(|row| row.fct_ps == Some(fct)).count();
+    let (fast, slow) = (on(11_000 * NS), on(21_800 * NS));
+    // A quarter is fast: 10 of 40, deviation 2.7.
+    assert!(fast + slow == 40 && (3..20).contains(&fast), "{fast} {slow}");
+}
+
+#[test]
+fn the_published_base_is_propagation_and_payload() {
+    // 4 * 3 us, and 1448 B at 10 Gbps: 1.1584 us.
+    let text = format!(
+        "duration = \"1ms\"\nslowdown_base = \"published\"\n[topology]\n{STAR}\n\
+         [transport]\n{WHOLE}"
+    );
+    let run = run_flows(&text, &[(0, 1, MSS, 0)]);
+    assert_eq!((run.flows[0].ideal_ps, run.fct(0)), (13_158_400, 8_400 * NS));
+}
+
+#[test]
+fn two_flows_of_one_packet_share_the_receivers_line() {
+    // Both reach the switch at 4.2 us; host 0's first (its line has the lower number), the other
+    // waits for 1.2 us.
+    let text = format!("duration = \"1ms\"\n[topology]\n{STAR}\n[transport]\n{WHOLE}");
+    let run = run_flows(&text, &[(2, 1, MSS, 0), (0, 1, MSS, 0)]);
+    assert_eq!([run.fct(0), run.fct(1)], [8_400 * NS, 9_600 * NS]);
+    assert_eq!([run.flows[0].src, run.flows[1].src], [0, 2]);
+}
+
+fn any_topology() -> impl Strategy<Value = (&'static str, u32)> {
+    prop_oneof![
+        Just((STAR, 1)),
+        (1u32..4).prop_map(|dst| (LEAF_SPINE, dst)),
+        (1u32..16).prop_map(|dst| (FAT_TREE, dst)),
+        (1u32..16).prop_map(|dst| (FAST_CORE, dst)),
+        Just((SLOW_MIDDLE, 1)),
+        Just((UNEQUAL, 1)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    /// Alone, with the whole flow as its window, a flow takes its ideal time to the picosecond;
+    /// with any other window it takes at least that.
+    #[test]
+    fn the_ideal_is_reached_and_never_beaten(
+        (topology, dst) in any_topology(),
+        size in prop_oneof![1u64..5_000, 1u64..400_000],
+        handshake: bool,
+        window in prop::sample::select(vec!["flow", "1pkt", "3pkt", "10pkt", "20KB"]),
+        spray: bool,
+    ) {
+        let transport = format!("initial_window = \"{window}\"\nhandshake = {handshake}");
+        let topology = match spray {
+            true => format!("{topology}\n[routing]\nkind = \"spray\""),
+            false => topology.to_string(),
+        };
+        let run = alone(&topology, &transport, dst, size);
+        let row = &run.flows[0];
+        prop_assert!(run.fct(0) >= row.ideal_ps, "{row:?}");
+        prop_assert_eq!((row.delivered, row.retransmitted), (size, 0));
+        let slowdown = run.number("fct_slowdown.all.max");
+        if window == "flow" && !spray {
+            prop_assert_eq!((run.fct(0), slowdown), (row.ideal_ps, 1.0));
+        }
+    }
+}
+
+#[test]
+fn a_flow_s_time_does_not_depend_on_when_it_starts() {
+    let text = format!("duration = \"1s\"\n[topology]\n{LEAF_SPINE}\n[routing]\nhash_seed = 7");
+    let starts = [0, 1_000_001, 2_000_999, 123_456_789, 999_999_999];
+    let flows: Vec<Listed> = starts.iter().map(|&start| (0, 3, 200_000, start)).collect();
+    let run = run_flows(&text, &flows);
+    assert_eq!(run.flows.len(), 5);
+    let expected = run.fct(0);
+    assert!(run.flows.iter().all(|row| row.fct_ps == Some(expected)), "{:?}", run.flows);
+    // 200 KB at 25 Gbps are 64 us at least.
+    assert!(expected > 64 * US);
+}

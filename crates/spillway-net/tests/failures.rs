@@ -1,0 +1,314 @@
+//! Cables that fail, recover, or lose packets: what is lost, where, when, and what goes on.
+
+mod common;
+
+use common::*;
+use spillway_net::simulation::Progress;
+use spillway_switch::DropReason;
+
+const US: u64 = 1_000_000;
+
+/// 10 Gbps and 1 us at the hosts; 10 Gbps and 10 us between the switches.
+const DUMBBELL: &str = r#"
+    duration = "10ms"
+    [topology]
+    kind = "dumbbell"
+    senders = 1
+    receivers = 1
+    host_rate = "10Gbps"
+    link_delay = "1us"
+    bottleneck_delay = "10us"
+"#;
+
+/// Hosts 0 and 1 on leaf 0 (switch 0), 2 and 3 on leaf 1; ports 2 and 3 of a leaf lead to the two
+/// spines. Lines are numbered hosts' first: 6 and 7 lead from leaf 0 to the spines.
+const LEAF_SPINE: &str = r#"
+    duration = "5ms"
+    stop = "10s"
+    [topology]
+    kind = "leaf-spine"
+    leaves = 2
+    spines = 2
+    hosts_per_leaf = 2
+    host_rate = "10Gbps"
+    link_delay = "1us"
+"#;
+
+fn event(kind: &str, (a, b): (&str, &str), at: &str, until: &str, more: &str) -> String {
+    let until = if until.is_empty() { String::new() } else { format!("until = \"{until}\"") };
+    format!(
+        "[[event]]\nkind = \"{kind}\"\na = \"{a}\"\nb = \"{b}\"\nat = \"{at}\"\n{until}\n{more}\n"
+    )
+}
+
+fn times_of(run: &Run, reason: DropReason) -> Vec<u64> {
+    run.lost().iter().filter(|loss| loss.reason == reason).map(|loss| loss.time_ps).collect()
+}
+
+#[test]
+fn what_is_on_a_failing_cable_is_lost_and_what_is_sent_to_it_too() {
+    // A packet every 2.4 us. Number k starts on the middle cable at 2.4 k + 2.2 us and is at its
+    // end at 2.4 k + 13.4 us.
+    let down = event("link-down", ("leaf0", "leaf1"), "100us", "200us", "reroute_after = \"1s\"");
+    let text = format!("{DUMBBELL}\n{down}\n[transport]\nkind = \"udp\"\nrate = \"5Gbps\"");
+    let run = run_flows(&text, &[(0, 1, 100 * MSS, 0)]);
+    // At 100 us numbers 37 to 40 are on it; 41 (at 100.6 us) to 82 (199.0 us) come while it is down.
+    let lost = run.lost();
+    assert!(lost.iter().all(|loss| loss.reason == DropReason::LinkDown && loss.switch == 0));
+    let numbers: Vec<u64> = lost.iter().map(|loss| loss.seq / MSS).collect();
+    assert_eq!(numbers, (37..=82).collect::<Vec<u64>>());
+    let time = |number: u64| if number <= 40 { 100 * US } else { 2_400_000 * number + 2_200_000 };
+    assert!(lost.iter().all(|loss| loss.time_ps == time(loss.seq / MSS)));
+    assert_eq!(run.flows[0].delivered, (100 - 46) * MSS);
+    assert_eq!(run.summary["drops"].to_string(), "{\"link_down\":46}");
+}
+
+#[test]
+fn a_failing_cable_takes_the_card_s_queue_with_it() {
+    // 20 Gbps into a line of 10: number k is there at 0.6 k us and sent at 1.2 k us; it is on the
+    // line for 1.2 + 10 us.
+    let text = format!(
+        "duration = \"10ms\"\ntopology = {{ kind = \"star\", hosts = 2, link_delay = \"10us\" }}\n\
+         transport = {{ kind = \"udp\", rate = \"20Gbps\" }}\n{}",
+        event("link-down", ("host0", "leaf0"), "60.1us", "120.1us", "reroute_after = \"1s\"")
+    );
+    let run = run_flows(&text, &[(0, 1, 300 * MSS, 0)]);
+    // At 60.1 us: 0 to 40 are through (49.2 + 11.2 > 60.1), 41 to 50 on the line, 51 to 100 in the
+    // card. 101 to 200 are sent to a dead line. 201 to 299 arrive.
+    let lost = run.lost();
+    let numbers: Vec<u64> = lost.iter().map(|loss| loss.seq / MSS).collect();
+    assert_eq!(numbers, (41..=200).collect::<Vec<u64>>());
+    assert_eq!(lost.iter().filter(|loss| loss.time_ps == 60_100_000).count(), 60);
+    assert!(lost.iter().all(|loss| loss.switch == -1));
+    assert_eq!(run.flows[0].delivered, 140 * MSS);
+}
+
+#[test]
+fn a_failing_cable_takes_the_switch_s_queue_with_it() {
+    // Two senders at 10 Gbps to host 2: a packet is sent every 1.2 us and one more waits. From
+    // 2.2 us on, when the first two arrive; at 122.3 us the hundred-and-first is being sent.
+    let star = "duration = \"10ms\"\ntopology = { kind = \"star\", hosts = 3, link_delay = \"1us\" }\n\
+                transport = { kind = \"udp\", rate = \"10Gbps\" }";
+    let down = event("link-down", ("leaf0", "host2"), "122.3us", "", "");
+    for release in ["start", "end"] {
+        let text = format!("{star}\nswitch = {{ release = \"{release}\" }}\n{down}");
+        let run = run_flows(&text, &[(0, 2, 150 * MSS, 0), (1, 2, 150 * MSS, 0)]);
+        // 2 * 101 have arrived at 122.2 us (2.2 + 1.2 * 100). 100 have been sent, and of these the
+        // 100th has been on the line for 1.3 of its 2.2 us; one more is being sent. So 202 - 99 are
+        // lost at once.
+        let lost = run.lost();
+        assert_eq!(lost.iter().filter(|loss| loss.time_ps == 122_300_000).count(), 202 - 99);
+        // The rest finds no route: they are lost as well, and nobody waits for datagrams.
+        assert_eq!(run.drops(DropReason::NoRoute), 300 - 202);
+        assert_eq!(run.flows[0].delivered + run.flows[1].delivered, 99 * MSS);
+        assert_eq!(run.progress, Progress::Complete);
+    }
+}
+
+/// The times at which a line was sending, as found every 10 us.
+fn busy(run: &Run, line: u32) -> Vec<u64> {
+    let links = &run.record.links;
+    let rows = (0..links.len()).filter(|&row| links.link[row] == line);
+    rows.map(|row| links.time_ps[row] / US).collect()
+}
+
+#[test]
+fn routes_lead_around_a_failure_and_back() {
+    // A flow of 5 MB (4 ms at least) whose packets take the first of equal next hops.
+    let down =
+        event("link-down", ("leaf0", "spine0"), "500us", "2000us", "reroute_after = \"100us\"");
+    let text = format!(
+        "{LEAF_SPINE}\n{down}\n[record]\nlink_interval = \"10us\"\n\
+         [transport]\nmin_rto = \"300us\"\ninitial_window = \"20pkt\""
+    );
+    let mut list = columns(&[(0, 2, 5_000_000, 0)]);
+    list.path = Some(vec![Some(0)]);
+    list.ack_path = Some(vec![Some(0)]);
+    let run = run_columns(&text, &list);
+    let row = &run.flows[0];
+    assert_eq!((run.progress, row.delivered), (Progress::Complete, 5_000_000));
+    assert!(row.retransmitted > 0);
+
+    // Both directions fail: what is lost is data and acks, from the failure to the change of routes.
+    let lost = run.lost();
+    assert!(lost.iter().all(|loss| loss.reason == DropReason::LinkDown));
+    assert!(lost.iter().all(|loss| (500 * US..=600 * US).contains(&loss.time_ps)));
+    assert!(lost.iter().any(|loss| loss.size == 52) && lost.iter().any(|loss| loss.size == 1500));
+    assert_eq!(lost[0].time_ps, 500 * US);
+
+    // The first spine until 500 us, the other from 600 us (when packets come again) on, the first
+    // again from 2100 us, when routes have changed, on.
+    let (first, second) = (busy(&run, 6), busy(&run, 7));
+    assert!(first.contains(&500) && !first.iter().any(|us| (511..2100).contains(us)));
+    assert!(second.iter().all(|us| (600..=2110).contains(us)), "{second:?}");
+    assert!(second.contains(&1500) && first.contains(&2200) && first.contains(&3500));
+}
+
+#[test]
+fn routes_follow_late_even_if_the_cable_is_back() {
+    // Down from 500 to 600 us, but switches hear of everything 200 us later: until 700 us packets
+    // go to the first spine, from then to the other, and from 800 us to the first again.
+    let down =
+        event("link-down", ("leaf0", "spine0"), "500us", "600us", "reroute_after = \"200us\"");
+    let text = format!(
+        "{LEAF_SPINE}\n{down}\n[record]\nlink_interval = \"10us\"\n\
+         [transport]\nkind = \"udp\"\nrate = \"5Gbps\""
+    );
+    let mut list = columns(&[(0, 2, 600 * MSS, 0)]);
+    list.path = Some(vec![Some(0)]);
+    let run = run_columns(&text, &list);
+    // Number k is at the leaf at 2.4 k + 2.2 us: 208 (501.4 us) to 249 (599.8 us) come in time; at
+    // 500 us number 207 (from 499.0 to 501.2 us) is on the cable.
+    let numbers: Vec<u64> = run.lost().iter().map(|loss| loss.seq / MSS).collect();
+    assert_eq!(numbers, (207..=249).collect::<Vec<u64>>());
+    // Number 332, sent from 799.0 to 800.2 us, is the last to go the other way.
+    assert_eq!(busy(&run, 7), (710..=810).step_by(10).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_cable_is_up_when_all_its_failures_are_over() {
+    let failures = [("100us", "300us"), ("200us", "400us"), ("250us", "260us")];
+    let down =
+        |(at, until)| event("link-down", ("leaf0", "leaf1"), at, until, "reroute_after = \"1s\"");
+    let events: String = failures.map(down).concat();
+    let text = format!("{DUMBBELL}\n{events}\n[transport]\nkind = \"udp\"\nrate = \"5Gbps\"");
+    let run = run_flows(&text, &[(0, 1, 300 * MSS, 0)]);
+    // From 37, as above, to the last that comes before 400 us: 2.4 k + 2.2 < 400: 165.
+    let numbers: Vec<u64> = run.lost().iter().map(|loss| loss.seq / MSS).collect();
+    assert_eq!(numbers, (37..=165).collect::<Vec<u64>>());
+}
+
+#[test]
+fn switches_that_hear_of_failures_late_know_the_last_of_them() {
+    // Two failures of one cable: the second begins and ends within the first, but switches hear of
+    // it 500 us later, when the first is long over. From 1000 us on everything is up, and from
+    // 1100 us on (600 + 500) switches know.
+    let failure = |at, until, after: &str| {
+        let reroute_after = format!("reroute_after = \"{after}\"");
+        event("link-down", ("leaf0", "spine0"), at, until, &reroute_after)
+    };
+    let events = [failure("400us", "600us", "500us"), failure("100us", "1000us", "0us")].concat();
+    let text = format!(
+        "{LEAF_SPINE}\n{events}\n[record]\nlink_interval = \"10us\"\n\
+         [transport]\nkind = \"udp\"\nrate = \"5Gbps\""
+    );
+    let mut list = columns(&[(0, 2, 600 * MSS, 0)]);
+    list.path = Some(vec![Some(0)]);
+    let run = run_columns(&text, &list);
+    let (first, second) = (busy(&run, 6), busy(&run, 7));
+    assert_eq!(first[..10], (10..=100).step_by(10).collect::<Vec<u64>>());
+    assert_eq!(first[10..13], [1110, 1120, 1130]);
+    assert_eq!(second, (110..=1110).step_by(10).collect::<Vec<u64>>());
+    // What was on the cable at 100 us is lost: number 40, there from 98.2 to 100.4 us.
+    let numbers: Vec<u64> = run.lost().iter().map(|loss| loss.seq / MSS).collect();
+    assert_eq!(numbers, [40]);
+}
+
+#[test]
+fn losses_of_one_cable_add_up() {
+    let lossy = |at, until| event("link-loss", ("leaf0", "leaf1"), at, until, "rate = 0.5");
+    let events = [lossy("1ms", "4ms"), lossy("2ms", "3ms")].concat();
+    let text = format!("{DUMBBELL}\n{events}\n[transport]\nkind = \"udp\"\nrate = \"10Gbps\"");
+    let run = run_flows(&text, &[(0, 1, 5_000 * MSS, 0)]);
+    let times = times_of(&run, DropReason::LinkLoss);
+    // 833 packets in a millisecond: half of them, three quarters, and half again; deviations
+    // 833 * sqrt(p (1 - p) / 833) = 14.4 and 12.5.
+    for (ms, expected) in [(0, 0), (1, 417), (2, 625), (3, 417), (4, 0)] {
+        let lost = times.iter().filter(|&&time| time / (1_000 * US) == ms).count() as i64;
+        assert!((lost - expected).abs() <= if expected == 0 { 0 } else { 58 }, "{ms}: {lost}");
+    }
+}
+
+#[test]
+fn a_lossy_cable_loses_its_share_in_both_directions() {
+    let lossy = |rate: &str| event("link-loss", ("leaf0", "leaf1"), "1ms", "5ms", rate);
+    let text = format!(
+        "{DUMBBELL}\n{}\n[transport]\nkind = \"udp\"\nrate = \"10Gbps\"",
+        lossy("rate = 0.1")
+    );
+    // 3333 packets in 4 ms from either side: 2 * 333 are lost, standard deviation
+    // sqrt(6666 * 0.1 * 0.9) = 24.5.
+    let run = run_flows(&text, &[(0, 1, 5_000 * MSS, 0), (1, 0, 5_000 * MSS, 0)]);
+    let times = times_of(&run, DropReason::LinkLoss);
+    assert_eq!(run.all_drops(), times.len() as u64);
+    assert!((times.len() as i64 - 667).abs() < 4 * 25, "{}", times.len());
+    assert!(times.iter().all(|time| (1_000 * US..5_000 * US).contains(time)));
+    for switch in [0, 1] {
+        let there = run.lost().iter().filter(|loss| loss.switch == switch).count() as i64;
+        assert!((there - 333).abs() < 4 * 17, "{there}");
+    }
+    let delivered = run.flows[0].delivered + run.flows[1].delivered;
+    assert_eq!(delivered, (10_000 - times.len() as u64) * MSS);
+    // Another seed loses others.
+    let other =
+        run_flows(&format!("seed = 2\n{text}"), &[(0, 1, 5_000 * MSS, 0), (1, 0, 5_000 * MSS, 0)]);
+    assert_ne!(times, times_of(&other, DropReason::LinkLoss));
+    // rate = 1 loses everything.
+    let text = format!(
+        "{DUMBBELL}\n{}\n[transport]\nkind = \"udp\"\nrate = \"5Gbps\"",
+        lossy("rate = 1.0")
+    );
+    let run = run_flows(&text, &[(0, 1, 3_000 * MSS, 0)]);
+    // 2.4 k + 2.2 us from 1000 us on and before 5000 us: 416 to 2082.
+    assert_eq!(run.drops(DropReason::LinkLoss), 2082 - 416 + 1);
+}
+
+#[test]
+fn flows_get_over_losses_and_are_whole() {
+    for transport in ["dctcp", "newreno"] {
+        let lossy = event("link-loss", ("leaf0", "leaf1"), "0us", "", "rate = 0.02");
+        let text = format!(
+            "{DUMBBELL}\n{lossy}\n[transport]\nkind = \"{transport}\"\nmin_rto = \"300us\"\n\
+             handshake = true\ninitial_rto = \"1ms\""
+        );
+        let flows: Vec<Listed> = (0..30).map(|i| (0, 1, 100_000, i * 50_000)).collect();
+        let run = run_flows(&text, &flows);
+        assert!(run.flows.iter().all(|row| row.delivered == 100_000 && row.fct_ps.is_some()));
+        // Some 2100 packets of data and as many acks: 80 are lost, deviation 9.
+        assert!((44..130).contains(&run.drops(DropReason::LinkLoss)));
+        assert!(run.counters.retransmitted_packets >= 30);
+    }
+}
+
+#[test]
+fn a_host_without_its_cable_is_unreachable_until_it_is_back() {
+    let down = event("link-down", ("leaf1", "host2"), "100us", "3ms", "reroute_after = \"20us\"");
+    let text =
+        format!("{LEAF_SPINE}\n{down}\n[transport]\nmin_rto = \"1ms\"\ninitial_rto = \"1ms\"");
+    // One flow is under way, one starts while nobody can reach its receiver.
+    let run =
+        run_flows(&text, &[(0, 2, 300_000, 0), (1, 2, 20_000, 1_000_000), (0, 3, 300_000, 0)]);
+    assert_eq!(run.progress, Progress::Complete);
+    assert!(run.flows.iter().all(|row| row.fct_ps.is_some() && row.delivered == row.size));
+    assert!(run.drops(DropReason::LinkDown) > 0 && run.drops(DropReason::NoRoute) > 0);
+    // Without a route a packet is lost at the first switch, and that until 3.02 ms.
+    for loss in run.lost() {
+        match loss.reason {
+            DropReason::NoRoute => assert!((120 * US..=3_020 * US).contains(&loss.time_ps)),
+            reason => assert_eq!(reason, DropReason::LinkDown),
+        }
+    }
+    let no_route = run.lost().into_iter().filter(|loss| loss.reason == DropReason::NoRoute);
+    assert!(no_route.clone().all(|loss| loss.flow != 1 || loss.switch == 0));
+    // The bound that slowdowns relate to is that of the whole network: 20 KB take at least 13
+    // packets of 1.2 us and one of 1228 B over 4 links, 4 us of propagation.
+    let late = &run.flows[2];
+    assert_eq!((late.src, late.size), (1, 20_000));
+    let ideal = 13 * 1_200_000 + 4 * (1_176 + 52) * 800 + 4 * US;
+    assert_eq!(late.ideal_ps, ideal);
+    assert!(late.fct_ps > Some(2_000 * US) && late.timeouts >= 1);
+}
+
+#[test]
+fn a_host_that_never_comes_back_leaves_its_flow_unfinished() {
+    let down = event("link-down", ("leaf1", "host2"), "100us", "", "");
+    let text = LEAF_SPINE.replace("10s", "50ms");
+    let run = run_flows(&format!("{text}\n{down}"), &[(0, 2, 300_000, 0), (0, 3, 300_000, 0)]);
+    assert_eq!(run.progress, Progress::Stopped);
+    assert_eq!((run.flows[0].fct_ps, run.flows[1].fct_ps.is_some()), (None, true));
+    assert!(run.flows[0].delivered < 300_000);
+    assert_eq!(run.summary["status"], "stopped");
+    assert_eq!(run.number("fct_slowdown.all.unfinished"), 1.0);
+    // It counts with the time that it has waited.
+    assert_eq!(run.number("fct_us.all.max"), 50_000.0);
+}

@@ -1,0 +1,217 @@
+//! Choices that must make no difference, to the bit, and some that must.
+
+mod common;
+
+use common::*;
+
+/// Networks and traffic whose buffers (unlimited unless `switch` says otherwise) never fill.
+const SCENARIOS: [(&str, &str); 4] = [
+    (
+        "an incast on a star",
+        r#"
+        duration = "1ms"
+        topology = { kind = "star", hosts = 9, host_rate = "10Gbps", link_delay = "2us" }
+        transport = { kind = "dctcp", initial_window = "flow" }
+        [[traffic]]
+        name = "incast"
+        kind = "incast"
+        interval = "250us"
+        burst = "80KB"
+        fan_in = 8
+        senders = "any"
+        receivers = 3
+        "#,
+    ),
+    (
+        "web servers on a leaf-spine",
+        r#"
+        duration = "2ms"
+        topology = { kind = "leaf-spine", leaves = 3, spines = 2, hosts_per_leaf = 4 }
+        transport = { kind = "dctcp", handshake = true }
+        [[traffic]]
+        name = "web"
+        kind = "poisson"
+        sizes = "webserver"
+        load = 0.6
+        "#,
+    ),
+    (
+        "a permutation on a fat-tree",
+        r#"
+        duration = "1ms"
+        topology = { kind = "fat-tree", k = 4, link_delay = "1us" }
+        transport = { kind = "newreno", ecn = true, ack_every = 2 }
+        [[traffic]]
+        name = "permutation"
+        kind = "permutation"
+        size = "400KB"
+        "#,
+    ),
+    (
+        "datagrams and windows over a dumbbell",
+        r#"
+        duration = "1ms"
+        topology = { kind = "dumbbell", senders = 3, receivers = 2 }
+        transport = { kind = "dctcp" }
+        [[traffic]]
+        name = "clocked"
+        kind = "permutation"
+        size = "300KB"
+        shift = 3
+        transport = "udp"
+        rate = "4Gbps"
+        [[traffic]]
+        name = "windows"
+        kind = "all-to-all"
+        size = "30KB"
+        jitter = "100us"
+        "#,
+    ),
+];
+
+/// Two queues for every port, so that acks have their own.
+const TWO_QUEUES: &str = "queues_per_port = 2";
+
+fn run_with(scenario: &str, switch: &str) -> Run {
+    let ecn = if switch.contains("aqm") { "" } else { "aqm = \"ecn\"" };
+    run(&format!("{scenario}\n[switch]\n{ecn}\n{switch}"))
+}
+
+/// That two runs have the same flows and the same summary.
+fn same(name: &str, a: &Run, b: &Run) {
+    assert!(a.flows.len() >= 12, "{name}: {} flows", a.flows.len());
+    assert_eq!(a.flows, b.flows, "{name}");
+    assert_eq!(a.summary, b.summary, "{name}");
+}
+
+#[test]
+fn sharing_makes_no_difference_while_the_buffer_never_fills() {
+    for (name, scenario) in SCENARIOS {
+        for queues in ["", TWO_QUEUES] {
+            let with = |sharing: &str| {
+                let switch = format!("buffer = \"50MB\"\n{queues}\nsharing = {sharing}");
+                run_with(scenario, &switch)
+            };
+            let cs = with("\"cs\"");
+            assert_eq!(cs.all_drops(), 0);
+            assert!(cs.number("buffer_occupancy.max") > 0.0);
+            for sharing in
+                ["\"lqd\"", "{ kind = \"dt\", alpha = 1e6 }", "{ kind = \"sp\", share = 1.0 }"]
+            {
+                same(&format!("{name}, {sharing}, {queues}"), &cs, &with(sharing));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_threshold_that_is_never_reached_is_none() {
+    for (name, scenario) in SCENARIOS {
+        let none = run_with(scenario, "aqm = \"none\"");
+        let unlimited = "{ kind = \"ecn\", threshold = \"unlimited\" }";
+        for aqm in [unlimited, "{ kind = \"red\", min = \"1GB\", max = \"2GB\" }"] {
+            let other = run_with(scenario, &format!("aqm = {aqm}"));
+            assert_eq!(other.summary["marks"], 0);
+            same(name, &none, &other);
+        }
+    }
+    // And one that is reached does make a difference.
+    let (_, incast) = SCENARIOS[0];
+    let marked = run_with(incast, "aqm = { kind = \"ecn\", threshold = \"5pkt\" }");
+    assert!(marked.number("marks") > 0.0);
+}
+
+#[test]
+fn one_queue_is_served_alike_by_every_scheduler() {
+    for (name, scenario) in SCENARIOS {
+        let fifo = run_with(scenario, "scheduling = \"fifo\"");
+        for scheduling in ["rr", "strict", "dwrr"] {
+            let other = run_with(scenario, &format!("scheduling = \"{scheduling}\""));
+            same(&format!("{name}, {scheduling}"), &fifo, &other);
+        }
+    }
+}
+
+#[test]
+fn when_bytes_are_released_changes_what_the_buffer_holds_and_nothing_else() {
+    for (name, scenario) in SCENARIOS {
+        let start = run_with(scenario, "release = \"start\"");
+        let end = run_with(scenario, "release = \"end\"");
+        assert_eq!(start.flows, end.flows, "{name}");
+        assert_eq!(start.number("packet_hops"), end.number("packet_hops"));
+        for number in ["mean", "max"] {
+            let path = format!("buffer_occupancy.{number}");
+            assert!(start.number(&path) < end.number(&path), "{name}, {number}");
+        }
+    }
+}
+
+#[test]
+fn spraying_over_one_path_is_ecmp() {
+    let one_spine = SCENARIOS[1].1.replace("spines = 2", "spines = 1");
+    for scenario in [SCENARIOS[0].1, &one_spine, SCENARIOS[3].1] {
+        let with =
+            |kind: &str| run_with(&format!("routing = {{ kind = \"{kind}\" }}\n{scenario}"), "");
+        // A sprayed flow's ideal is another lower bound.
+        let times = |run: Run| run.flows.into_iter().map(|row| Row { ideal_ps: 0, ..row });
+        let ecmp: Vec<Row> = times(with("ecmp")).collect();
+        assert_eq!(ecmp, times(with("spray")).collect::<Vec<_>>());
+    }
+    let (_, two_spines) = SCENARIOS[1];
+    let with = |kind: &str| run_with(&format!("routing.kind = \"{kind}\"\n{two_spines}"), "");
+    assert_ne!(with("ecmp").flows, with("spray").flows);
+}
+
+#[test]
+fn recording_changes_nothing() {
+    let record = "[record]\nqueue_interval = \"1us\"\nlink_interval = \"3us\"\ndecisions = 100000\n\
+                  windows = [0, 1, 2, 3]\nwindow_interval = \"2us\"";
+    for (name, scenario) in SCENARIOS {
+        let bare = run_with(scenario, "");
+        let mut recorded = run_with(&format!("{scenario}\n{record}"), "");
+        let tables = &recorded.record;
+        assert!(!tables.queues.is_empty() && !tables.decisions.is_empty(), "{name}");
+        assert!(!tables.links.is_empty() && !tables.windows.is_empty(), "{name}");
+        // Samples are events too.
+        assert!(recorded.summary["events"].as_u64() > bare.summary["events"].as_u64());
+        recorded.summary["events"] = bare.summary["events"].clone();
+        recorded.summary["simulated_s"] = bare.summary["simulated_s"].clone();
+        same(name, &bare, &recorded);
+    }
+}
+
+#[test]
+fn a_link_that_loses_nothing_is_a_link() {
+    let (name, scenario) = SCENARIOS[1];
+    let event = "[[event]]\nkind = \"link-loss\"\na = \"leaf0\"\nb = \"spine1\"\nat = \"100us\"\n\
+                 until = \"900us\"\nrate = 0.0";
+    let mut with = run_with(&format!("{scenario}\n{event}"), "");
+    let without = run_with(scenario, "");
+    with.summary["events"] = without.summary["events"].clone();
+    same(name, &without, &with);
+}
+
+#[test]
+fn per_flow_queues_in_the_card_are_one_where_there_is_one_flow() {
+    // Every host of the permutation has one flow and the acks of another, in queues of their own.
+    let (name, scenario) = SCENARIOS[2];
+    let with =
+        |nic: &str| run_with(&format!("{scenario}\n[nic]\n{nic}\nqueues = 2\ndata_queue = 1"), "");
+    same(name, &with("scheduling = \"fifo\""), &with("scheduling = \"per-flow-rr\""));
+}
+
+#[test]
+fn seeds_matter() {
+    let (_, scenario) = SCENARIOS[1];
+    let flows = |seeds: &str| run_with(&format!("{seeds}\n{scenario}"), "").flows;
+    let who = |rows: &[Row]| -> Vec<(u32, u32, u64, u64)> {
+        rows.iter().map(|row| (row.src, row.dst, row.size, row.start_ps)).collect()
+    };
+    let first = flows("seed = 1");
+    assert_eq!(first, flows("seed = 1"));
+    assert_ne!(who(&first), who(&flows("seed = 2")));
+    // The hash's seed changes ways and times, but not the flows.
+    let other_ways = flows("seed = 1\nrouting.hash_seed = 2");
+    assert_eq!(who(&first), who(&other_ways));
+    assert_ne!(first, other_ways);
+}

@@ -1,0 +1,432 @@
+//! Transports end to end: losses placed by hand and the times of their repair, acks counted, marks
+//! echoed, and flows that share.
+//!
+//! Most runs are on two lines of 10 Gbps and 10 us each. A full packet takes 22.4 us there, its ack
+//! 20.0832 us: packets handed to the card together at 0 are acknowledged 42.4832 us later, and then
+//! every 1.2 us.
+
+mod common;
+
+use common::*;
+use spillway_net::simulation::Progress;
+use spillway_switch::DropReason;
+
+const NS: u64 = 1_000;
+const US: u64 = 1_000_000;
+const THERE: u64 = 22_400 * NS;
+const BACK: u64 = 20_083_200;
+const RTT: u64 = THERE + BACK;
+const PACKET: u64 = 1_200 * NS;
+
+const PAIR: &str = r#"
+    duration = "1s"
+    topology = { kind = "star", hosts = 2, host_rate = "10Gbps", link_delay = "10us" }
+"#;
+
+/// The cable of host 0 loses what is put on it within 100 ns of these times, either way.
+fn losses(times_ps: &[u64]) -> String {
+    let event = |time: &u64| {
+        let (at, until) = (time.saturating_sub(100_000), time + 100_000);
+        format!(
+            "[[event]]\nkind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nrate = 1.0\n\
+             at = \"{at}ps\"\nuntil = \"{until}ps\"\n"
+        )
+    };
+    times_ps.iter().map(event).collect()
+}
+
+/// A flow of so many packets from host 0 to host 1; what is sent at these times is lost.
+fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> Run {
+    let text = format!("{PAIR}\n{}\n[transport]\n{transport}", losses(lost_at));
+    let run = run_flows(&text, &[(0, 1, packets * MSS, 0)]);
+    assert_eq!(run.progress, Progress::Complete);
+    assert_eq!(run.flows[0].delivered, packets * MSS);
+    assert_eq!(run.all_drops(), lost_at.len() as u64, "{:?}", run.lost());
+    run
+}
+
+fn counts(run: &Run) -> (u64, u32, u32) {
+    (run.fct(0), run.flows[0].retransmitted, run.flows[0].timeouts)
+}
+
+// Losses -----------------------------------------------------------------------------------------
+
+#[test]
+fn one_loss_is_repaired_as_soon_as_three_packets_behind_it_are_acknowledged() {
+    // 20 packets at once. Number 5, sent at 6 us, is lost; the ack of number 8 is the third behind
+    // it: 8 * 1.2 us + RTT. The repair goes out at once and takes 22.4 us.
+    for kind in ["newreno", "dctcp"] {
+        let transport = format!("kind = \"{kind}\"\ninitial_window = \"20pkt\"");
+        let expected = 8 * PACKET + RTT + THERE;
+        assert_eq!(counts(&flow(20, &transport, &[5 * PACKET])), (expected, 1, 0));
+        // The first packet: the acks of 1, 2 and 3.
+        assert_eq!(counts(&flow(20, &transport, &[0])), (3 * PACKET + RTT + THERE, 1, 0));
+    }
+    // With a threshold of ten: the ack of number 15.
+    let patient = "initial_window = \"20pkt\"\ndupthresh = 10";
+    let expected = 15 * PACKET + RTT + THERE;
+    assert_eq!(counts(&flow(20, patient, &[5 * PACKET])), (expected, 1, 0));
+}
+
+#[test]
+fn several_losses_in_a_window_are_repaired_without_a_timeout() {
+    // 5, 7 and 9 are lost: each has three packets behind it that arrive.
+    let lost = [5 * PACKET, 7 * PACKET, 9 * PACKET];
+    let run = flow(20, "initial_window = \"20pkt\"", &lost);
+    let (fct, retransmitted, timeouts) = counts(&run);
+    assert_eq!((retransmitted, timeouts), (3, 0));
+    // 9 is known to be lost with the ack of 12, at the earliest sent again then, and at the latest
+    // a round trip later.
+    let known = 12 * PACKET + RTT;
+    assert!(fct >= known + THERE && fct < known + THERE + RTT, "{fct}");
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timeout() {
+    // The last packet, sent at 22.8 us, is lost. The last ack, of number 18, comes 18 * 1.2 us +
+    // RTT after the start and sets the timer: 10 ms, or srtt + 4 rttvar if that is longer.
+    let last_ack = 18 * PACKET + RTT;
+    for (min_rto, us) in [("10ms", 10_000), ("1ms", 1_000), ("200us", 200)] {
+        let transport = format!("initial_window = \"20pkt\"\nmin_rto = \"{min_rto}\"");
+        let expected = last_ack + us * US + THERE;
+        assert_eq!(counts(&flow(20, &transport, &[19 * PACKET])), (expected, 1, 1), "{min_rto}");
+    }
+}
+
+#[test]
+fn a_probe_repairs_a_lost_tail_much_sooner() {
+    // Two smoothed round trips after the last ack. Packet k, handed over at 0, is acknowledged at
+    // RTT + 1.2 k us; the smoothed round trip moves by an eighth of the difference (RFC 6298).
+    let mut smoothed = RTT;
+    for k in 1..=18 {
+        let sample = RTT + k * PACKET;
+        smoothed = smoothed - smoothed / 8 + sample / 8;
+    }
+    let transport = "initial_window = \"20pkt\"\ntail_loss_probe = true";
+    let expected = 18 * PACKET + RTT + 2 * smoothed + THERE;
+    assert_eq!(counts(&flow(20, transport, &[19 * PACKET])), (expected, 1, 0));
+    // Two packets: the probe is the last of them, and its ack tells that the one before is missing,
+    // 42.4832 us after the probe (it goes out alone).
+    let mut smoothed = RTT;
+    for k in 1..=17 {
+        smoothed = smoothed - smoothed / 8 + (RTT + k * PACKET) / 8;
+    }
+    let expected = 17 * PACKET + RTT + 2 * smoothed + RTT + THERE;
+    assert_eq!(counts(&flow(20, transport, &[18 * PACKET, 19 * PACKET])), (expected, 2, 0));
+}
+
+#[test]
+fn timeouts_double() {
+    // A single packet is lost at 0, at 10 ms (the timeout before the first sample) and at 30 ms.
+    let (ms, third) = (1_000 * US, 70_000 * US);
+    let run = flow(1, "", &[0, 10 * ms, 30 * ms]);
+    assert_eq!(counts(&run), (third + THERE, 3, 3));
+    // From 3 ms on, and bounded: 0, 3, 9, then every 8 ms.
+    let bounded = "initial_rto = \"3ms\"\nmax_rto = \"8ms\"\nmin_rto = \"1ms\"";
+    let run = flow(1, bounded, &[0, 3 * ms, 9 * ms, 17 * ms]);
+    assert_eq!(counts(&run), (25 * ms + THERE, 4, 4));
+}
+
+#[test]
+fn a_lost_request_is_repeated_and_so_is_a_lost_answer() {
+    let handshake = "handshake = true\ninitial_rto = \"2ms\"\ninitial_window = \"flow\"";
+    // 52 bytes: 20.0832 us each way.
+    let undisturbed = 2 * BACK + THERE;
+    assert_eq!(counts(&flow(1, handshake, &[])), (undisturbed, 0, 0));
+    let expected = 2_000 * US + undisturbed;
+    assert_eq!(counts(&flow(1, handshake, &[0])), (expected, 0, 1));
+    // The answer is put on host 0's cable when the request has taken 20.0832 us and the answer
+    // 10.0416 us.
+    assert_eq!(counts(&flow(1, handshake, &[BACK + 10_041_600])), (expected, 0, 1));
+}
+
+#[test]
+fn a_lost_ack_is_made_good_by_the_next() {
+    // The ack of number 3 is put on host 0's cable 10.0416 us after the packet's arrival.
+    let ack_of = |k: u64| k * PACKET + THERE + 10_041_600;
+    let run = flow(20, "initial_window = \"20pkt\"", &[ack_of(3)]);
+    assert_eq!(counts(&run), (19 * PACKET + THERE, 0, 0));
+    assert_eq!(run.lost()[0].size, 52);
+    // The last ack: the flow is completed all the same; the run is over.
+    let run = flow(20, "initial_window = \"20pkt\"", &[ack_of(19)]);
+    assert_eq!(counts(&run), (19 * PACKET + THERE, 0, 0));
+}
+
+#[test]
+fn a_small_queue_drops_and_the_flow_recovers() {
+    // 40 packets at 10 Gbps into 1 Gbps: with at most 10 waiting most of the first window is lost.
+    let text = r#"
+        duration = "1s"
+        [topology]
+        kind = "dumbbell"
+        senders = 1
+        receivers = 1
+        host_rate = "10Gbps"
+        bottleneck_rate = "1Gbps"
+        link_delay = "1us"
+        [switch]
+        queue_limit = "10pkt"
+        [transport]
+        kind = "newreno"
+        initial_window = "40pkt"
+    "#;
+    let run = run_flows(text, &[(0, 1, 400 * MSS, 0)]);
+    // The first 40 come from 2.2 us to 49 us. Number 0 is sent at once, 1 to 10 wait, and whenever
+    // one of these is sent (at 14.2, 26.2 and 38.2 us) there is room for another: 14 are taken.
+    let is_first = |loss: &&Loss| loss.seq < 40 * MSS && loss.time_ps <= 49 * US;
+    assert_eq!(run.lost().iter().filter(is_first).count(), 40 - 14);
+    assert_eq!(run.all_drops(), run.drops(DropReason::QueueLimit));
+    // Some repairs are lost as well, and for those there is the timeout.
+    assert!(run.flows[0].delivered == 400 * MSS && run.flows[0].timeouts <= 1);
+    // No packet that arrived is sent again.
+    assert_eq!(u64::from(run.flows[0].retransmitted), run.all_drops());
+}
+
+// Acks -------------------------------------------------------------------------------------------
+
+#[test]
+fn delayed_acks_halve_the_number_of_acks() {
+    // 40 packets over two lines, and an ack over two lines for each, every second, or every fourth.
+    let hops = |packets, transport: &str| {
+        let transport = format!("initial_window = \"flow\"\n{transport}");
+        flow(packets, &transport, &[]).counters.packet_hops
+    };
+    assert_eq!(hops(40, ""), 80 + 80);
+    assert_eq!(hops(40, "ack_every = 2"), 80 + 40);
+    assert_eq!(hops(40, "ack_every = 4"), 80 + 20);
+    assert_eq!(hops(40, "ack_every = 2\nhandshake = true"), 80 + 40 + 4);
+    // The last of 41 is held back, and the run is over before its ack is due.
+    assert_eq!(hops(41, "ack_every = 2"), 82 + 40);
+}
+
+#[test]
+fn an_ack_that_is_held_back_comes_when_it_is_due() {
+    // Windows of one packet: the ack of each comes 500 us (or 70 us) after its arrival.
+    for (delay, us) in [("500us", 500), ("70us", 70)] {
+        let transport = format!(
+            "kind = \"newreno\"\ninitial_window = \"1pkt\"\nslow_start = false\nack_every = 2\n\
+             ack_delay = \"{delay}\""
+        );
+        // Packet 0; then two, acknowledged together.
+        let expected = (RTT + us * US) + PACKET + THERE;
+        assert_eq!(counts(&flow(3, &transport, &[])), (expected, 0, 0), "{delay}");
+    }
+}
+
+// Marks ------------------------------------------------------------------------------------------
+
+/// The windows that a flow had one after the other, in bytes, as seen every 100 ns.
+fn windows(transport: &str, threshold: u32, packets: u64) -> (Vec<u64>, Run) {
+    let text = format!(
+        r#"
+        duration = "1s"
+        [topology]
+        kind = "dumbbell"
+        senders = 1
+        receivers = 1
+        host_rate = "10Gbps"
+        bottleneck_rate = "1Gbps"
+        link_delay = "10us"
+        [switch]
+        aqm = {{ kind = "ecn", threshold = "{threshold}pkt" }}
+        [record]
+        windows = [0]
+        window_interval = "100ns"
+        [transport]
+        {transport}
+        "#
+    );
+    let run = run_flows(&text, &[(0, 1, packets * MSS, 0)]);
+    let mut windows = run.record.windows.cwnd_bytes.clone();
+    windows.dedup();
+    (windows, run)
+}
+
+#[test]
+fn the_first_mark_halves_the_window_and_no_other_cuts_until_it_has_told() {
+    // 20 packets come every 1.2 us to a line that takes 12 us for each. Number 0 passes, 1 finds 0
+    // waiting, and so on: number 7 finds 6, more than 5, and is marked. The acks of 0 to 6 make the
+    // window 27 packets; that of 7 halves it, DCTCP's alpha being 1 at first.
+    let thirteen_and_a_half = 27 * MSS / 2;
+    for kind in ["kind = \"dctcp\"", "kind = \"newreno\"\necn = true"] {
+        let transport = format!("{kind}\ninitial_window = \"20pkt\"");
+        let (windows, run) = windows(&transport, 5, 200);
+        let expected: Vec<u64> =
+            (20..=27).map(|packets| packets * MSS).chain([thirteen_and_a_half]).collect();
+        assert_eq!(windows[..9], expected, "{kind}");
+        // 34 were sent until then; until they are acknowledged nothing changes. Then there is
+        // another mark and another cut, or growth.
+        assert_ne!(windows[9], thirteen_and_a_half);
+        assert!(run.number("marks") > 10.0 && run.all_drops() == 0);
+    }
+}
+
+#[test]
+fn dctcp_cuts_in_proportion_to_the_share_of_marks() {
+    // As above; with alpha0 = 0 cuts are small.
+    let (gentle, _) = windows("alpha0 = 0.0\ninitial_window = \"20pkt\"", 5, 200);
+    let (harsh, _) = windows("alpha0 = 1.0\ninitial_window = \"20pkt\"", 5, 200);
+    // The first cut comes in the first window: alpha = 0 leaves the window as it is, and growth
+    // stops for a round. The first ack opens a window of 19 packets, 1 to 19, of which 13 are marked
+    // (7 to 19): alpha = 1/16 * 13/19, and the next cut is by half of it.
+    let peak = 27 * MSS;
+    assert_eq!((gentle[7], harsh[7]), (peak, peak));
+    let alpha = 0.0625 * 13.0 / 19.0;
+    let cut = (peak as f64 * (1.0 - alpha / 2.0)) as u64;
+    assert_eq!((gentle[8], harsh[8]), (cut, peak / 2));
+}
+
+#[test]
+fn newreno_with_ecn_keeps_its_queue_below_the_drop() {
+    let text = |ecn: bool| {
+        format!(
+            r#"
+            warmup = "10ms"
+            duration = "60ms"
+            stop = "60ms"
+            topology = {{ kind = "star", hosts = 5, link_delay = "10us" }}
+            transport = {{ kind = "newreno", ecn = {ecn} }}
+            [switch]
+            queue_limit = "150pkt"
+            aqm = {{ kind = "ecn", threshold = "40pkt" }}
+            [[traffic]]
+            name = "long"
+            kind = "persistent"
+            receiver = 4
+            "#
+        )
+    };
+    let (with, without) = (run(&text(true)), run(&text(false)));
+    assert!(with.number("marks") > 100.0 && without.number("marks") == 0.0);
+    assert_eq!((with.all_drops(), with.counters.retransmitted_packets), (0, 0));
+    assert!(without.drops(DropReason::QueueLimit) > 20);
+    let max = |run: &Run| run.number("buffer_occupancy.max") / FULL as f64;
+    assert!(max(&with) < 60.0 && max(&without) > 149.0, "{} {}", max(&with), max(&without));
+    for run in [with, without] {
+        assert!(run.number("goodput_gbps.all") > 0.98 * 10.0 * MSS as f64 / FULL as f64);
+    }
+}
+
+// Sharing a line ---------------------------------------------------------------------------------
+
+#[test]
+fn newreno_flows_share_a_line() {
+    for n in [2, 8] {
+        let flows: Vec<String> = (0..n).map(|flow| flow.to_string()).collect();
+        let run = run(&format!(
+            r#"
+            duration = "1s"
+            stop = "1s"
+            transport = {{ kind = "newreno", min_rto = "1ms" }}
+            switch = {{ queue_limit = "100pkt" }}
+            record = {{ windows = [{}], window_interval = "500ms", drops = false }}
+            [topology]
+            kind = "dumbbell"
+            senders = {n}
+            receivers = 1
+            host_rate = "10Gbps"
+            bottleneck_rate = "5Gbps"
+            link_delay = "10us"
+            [[traffic]]
+            name = "long"
+            kind = "persistent"
+            senders = "0..{}"
+            receiver = {n}
+            stagger = "5ms"
+            "#,
+            flows.join(", "),
+            n - 1
+        ));
+        let table = &run.record.windows;
+        let delivered = |flow: u32| {
+            let rows = (0..table.len()).filter(|&row| table.flow_id[row] == flow);
+            let bytes: Vec<u64> = rows.map(|row| table.delivered_bytes[row]).collect();
+            (bytes[bytes.len() - 1] - bytes[bytes.len() - 2]) as f64
+        };
+        let shares: Vec<f64> = (0..n).map(delivered).collect();
+        let payload = 5e9 / 8.0 * 0.5 * MSS as f64 / FULL as f64;
+        let throughput = shares.iter().sum::<f64>() / payload;
+        println!("NewReno N {n}: throughput {throughput:.4}, Jain {:.4}", jain(&shares));
+        assert!(jain(&shares) > 0.9, "{n}: {shares:?}");
+        assert!(throughput > 0.98 && throughput < 1.001, "{n}: {throughput}");
+    }
+}
+
+#[test]
+fn sections_have_transports_of_their_own() {
+    // Answers over open connections, whole windows at once, beside requests that shake hands.
+    let run = run(r#"
+        duration = "1ms"
+        topology = { kind = "star", hosts = 6, host_rate = "10Gbps", link_delay = "10us" }
+        transport = { kind = "dctcp", handshake = true, initial_window = "2pkt" }
+        [[traffic]]
+        name = "web"
+        kind = "poisson"
+        sizes = "5792B"
+        load = 0.5
+        load_of = "host"
+        destinations = 5
+        senders = 0
+        start = "500us"
+        flows = 1
+        [[traffic]]
+        name = "incast"
+        kind = "incast"
+        interval = "10ms"
+        queries = 1
+        burst = "57920B"
+        fan_in = 1
+        senders = "any"
+        receivers = 4
+        initial_window = "flow"
+        handshake = false
+        [[traffic]]
+        name = "clocked"
+        kind = "flows"
+        file = "none"
+        transport = "udp"
+        "#);
+    let of = |size: u64| run.flows.iter().find(|row| row.size == size).unwrap();
+    // 40 packets of the answer, back to back.
+    let answer = of(57_920);
+    assert_eq!(answer.fct_ps, Some(39 * PACKET + THERE));
+    assert_eq!(answer.fct_ps, Some(answer.ideal_ps));
+    assert_eq!((answer.query_id, answer.timeouts), (0, 0));
+    // The request: a handshake, two packets, and a round trip later the other two.
+    let request = of(4 * MSS);
+    assert_eq!(request.fct_ps, Some(2 * BACK + RTT + PACKET + THERE));
+    assert_eq!(request.ideal_ps, 2 * BACK + 3 * PACKET + THERE);
+    assert_eq!(run.number("fct_slowdown.incast.max"), 1.0);
+    assert!(run.number("fct_slowdown.web.max") > 1.0);
+}
+
+#[test]
+fn a_low_priority_hardly_delays_a_high_one() {
+    // One packet of priority 0 beside an overload of priority 1: it waits for at most the packet
+    // being sent.
+    let text = r#"
+        duration = "1ms"
+        topology = { kind = "star", hosts = 4, host_rate = "10Gbps", link_delay = "10us" }
+        switch = { queues_per_port = 2, scheduling = "strict" }
+        [[traffic]]
+        name = "bulk"
+        kind = "persistent"
+        senders = [0, 1]
+        receiver = 3
+        stop = "1ms"
+        priority = 1
+        transport = "udp"
+        rate = "10Gbps"
+    "#;
+    let mut list = columns(&[(2, 3, MSS, 500_000), (2, 3, MSS, 700_700)]);
+    list.priority = Some(vec![Some(0), Some(1)]);
+    let text = text.replace("duration = \"1ms\"", "duration = \"1ms\"\nstop = \"5ms\"");
+    let run = run_columns(&text, &list);
+    let of =
+        |priority: i16| run.flows.iter().find(|row| row.size == MSS && row.priority == priority);
+    let high = of(0).unwrap().fct_ps.unwrap();
+    assert!(high >= THERE && high <= THERE + PACKET, "{high}");
+    // The other waits for all that has piled up: 10 Gbps too much for 0.7 ms, some 580 packets.
+    let low = of(1).unwrap().fct_ps.unwrap();
+    assert!(low > THERE + 500 * PACKET && low < THERE + 700 * PACKET, "{low}");
+}

@@ -1,0 +1,310 @@
+//! ECN and RED beside a second, naive implementation, packet by packet.
+//!
+//! A verdict that is not left to chance must be the formula's: ECN always, RED below min, from max
+//! on, and wherever the probability is 0 or 1.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Real, Settings, cases};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use spillway_engine::Time;
+use spillway_switch::DropReason;
+use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
+use std::collections::VecDeque;
+
+/// Packets or bytes.
+#[derive(Clone, Copy, Debug)]
+enum Unit {
+    Packets,
+    Bytes,
+}
+
+impl Unit {
+    fn text(self, number: u64) -> String {
+        match self {
+            Unit::Packets => format!("\"{number}pkt\""),
+            Unit::Bytes => format!("\"{number}B\""),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Rule {
+    Ecn { threshold: u64, marks_at: bool, drops: bool },
+    Red { min: u64, max: u64, max_probability: f64, weight: f64, gentle: bool, drops: bool },
+}
+
+impl Rule {
+    fn settings(&self, unit: Unit) -> (&'static str, String) {
+        let not_ect = |drops| if drops { "drop" } else { "pass" };
+        match *self {
+            Rule::Ecn { threshold, marks_at, drops } => {
+                let at = if marks_at { "mark" } else { "pass" };
+                let threshold = unit.text(threshold);
+                let not_ect = not_ect(drops);
+                let text = format!(
+                    "threshold = {threshold}\nat_threshold = \"{at}\"\nnot_ect = \"{not_ect}\""
+                );
+                ("ecn", text)
+            }
+            Rule::Red { min, max, max_probability, weight, gentle, drops } => {
+                let (min, max, not_ect) = (unit.text(min), unit.text(max), not_ect(drops));
+                let text = format!(
+                    "min = {min}\nmax = {max}\nmax_probability = {max_probability:?}\n\
+                     weight = {weight:?}\ngentle = {gentle}\nnot_ect = \"{not_ect}\""
+                );
+                ("red", text)
+            }
+        }
+    }
+
+    fn drops(&self) -> bool {
+        match self {
+            Rule::Ecn { drops, .. } | Rule::Red { drops, .. } => *drops,
+        }
+    }
+}
+
+/// A queue and what RED remembers of it.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    waiting: VecDeque<u64>,
+    average: f64,
+    /// When the line had sent its last packet, if nothing has come since.
+    idle_from: u64,
+}
+
+/// A byte at 10 Gbps, in picoseconds.
+const BYTE: u64 = 800;
+
+impl Queue {
+    fn length(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::Packets => self.waiting.len() as u64,
+            Unit::Bytes => self.waiting.iter().sum(),
+        }
+    }
+
+    /// Whether an arrival is marked (or dropped); `None` if that is left to chance.
+    fn verdict(&mut self, now: u64, rule: &Rule, unit: Unit) -> Option<bool> {
+        let q = self.length(unit);
+        match *rule {
+            Rule::Ecn { threshold, marks_at, .. } => {
+                Some(if marks_at { q >= threshold } else { q > threshold })
+            }
+            Rule::Red { min, max, max_probability, weight, gentle, .. } => {
+                if weight == 1.0 {
+                    self.average = q as f64;
+                } else {
+                    if self.waiting.is_empty() {
+                        // As many packets of 1500 B as the line could have sent meanwhile.
+                        for _ in 0..now.saturating_sub(self.idle_from) / (1500 * BYTE) {
+                            self.average *= 1.0 - weight;
+                        }
+                        self.idle_from = self.idle_from.max(now);
+                    }
+                    self.average = (1.0 - weight) * self.average + weight * q as f64;
+                }
+                let (avg, min, max) = (self.average, min as f64, max as f64);
+                // Rounding may decide right at an edge.
+                let at_edge = |edge: f64| weight < 1.0 && (avg - edge).abs() < 1e-6;
+                if at_edge(min) || at_edge(max) || at_edge(2.0 * max) {
+                    return None;
+                }
+                let p = if avg < min {
+                    0.0
+                } else if avg < max {
+                    max_probability * (avg - min) / (max - min)
+                } else if gentle && avg < 2.0 * max {
+                    max_probability + (1.0 - max_probability) * (avg - max) / max
+                } else {
+                    1.0
+                };
+                if p == 0.0 || p == 1.0 { Some(p == 1.0) } else { None }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Arrive { port: usize, class: u8, size: u64, is_ack: bool, ect: bool },
+    Depart { port: usize },
+    Wait { packets: u64 },
+}
+
+const PORTS: usize = 2;
+
+/// Runs both; how many were marked, dropped, passed, and left to chance.
+fn compare(
+    rule: &Rule,
+    unit: Unit,
+    queues_per_port: usize,
+    release_at_end: bool,
+    steps: &[Step],
+) -> Result<[usize; 4], TestCaseError> {
+    // Acks have class 0, for themselves if there are two classes or more.
+    let settings = Settings {
+        ports: PORTS,
+        queues_per_port,
+        classes: (0, queues_per_port - 1),
+        release_at_end,
+        aqm: rule.settings(unit),
+        ..Settings::default()
+    };
+    let mut real = Real::new(&settings);
+    let mut queues = vec![Queue::default(); PORTS * queues_per_port];
+    // When each port's line is free.
+    let mut free = [0; PORTS];
+    let mut counts = [0; 4];
+    let mut now = 0;
+    for (number, step) in steps.iter().enumerate() {
+        match *step {
+            Step::Arrive { port, class, size, is_ack, ect } => {
+                // A packet that comes takes its time: departures fall between arrivals.
+                now += 1;
+                let class = if is_ack { 0 } else { usize::from(class).min(queues_per_port - 1) };
+                let queue = &mut queues[port * queues_per_port + class];
+                // Whatever is in the acks' queue is let alone.
+                let expected = match queues_per_port > 1 && class == 0 {
+                    true => Some(false),
+                    false => queue.verdict(now, rule, unit),
+                };
+                let control = if is_ack { flags::CONTROL } else { 0 };
+                let packet = Packet {
+                    size: size as u32,
+                    flags: control | if ect { flags::ECT } else { 0 },
+                    priority: if is_ack { NO_PRIORITY } else { class as u8 },
+                    ..Packet::default()
+                };
+                let id = real.insert(number, packet);
+                real.switch.enqueue(Time::from_ps(now), port as u32, id, &mut real.packets);
+                let lost = real.take_lost();
+                let dropped = lost == [(number, DropReason::Aqm)];
+                prop_assert!(dropped || lost.is_empty(), "{:?}", lost);
+                let marked = !dropped && real.packets[id].flags & flags::CE != 0;
+                prop_assert!(!marked || ect);
+                prop_assert!(!dropped || (!ect && rule.drops()));
+                if let Some(hit) = expected {
+                    let expected = (hit && ect, hit && !ect && rule.drops());
+                    prop_assert_eq!((marked, dropped), expected, "step {}: {:?}", number, step);
+                }
+                let outcome = match (expected, marked, dropped) {
+                    (None, ..) => 3,
+                    (_, true, _) => 0,
+                    (.., true) => 1,
+                    _ => 2,
+                };
+                counts[outcome] += 1;
+                if !dropped {
+                    queue.waiting.push_back(size);
+                }
+            }
+            Step::Depart { port } => {
+                now = now.max(free[port]);
+                let time = Time::from_ps(now);
+                if release_at_end {
+                    real.switch.on_sent(time, port as u32);
+                }
+                if !real.switch.has_backlog(port as u32) {
+                    continue;
+                }
+                let id = real.switch.dequeue(time, port as u32, &mut real.packets).unwrap();
+                let class = usize::from(real.packets[id].class);
+                let queue = &mut queues[port * queues_per_port + class];
+                let size = queue.waiting.pop_front().unwrap();
+                prop_assert_eq!(real.packets[id].size, size as u32);
+                free[port] = now + size * BYTE;
+                queue.idle_from = free[port];
+                real.packets.remove(id);
+            }
+            Step::Wait { packets } => now += packets * 1500 * BYTE,
+        }
+    }
+    Ok(counts)
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let ecn = (0u64..8, any::<bool>(), any::<bool>())
+        .prop_map(|(threshold, marks_at, drops)| Rule::Ecn { threshold, marks_at, drops });
+    let red = (0u64..5, 0u64..6, select(vec![0.0, 0.5, 1.0]), select(vec![1.0, 0.5, 0.25]));
+    let red = (red, any::<bool>(), any::<bool>()).prop_map(
+        |((min, more, max_probability, weight), gentle, drops)| Rule::Red {
+            min,
+            max: min + more,
+            max_probability,
+            weight,
+            gentle,
+            drops,
+        },
+    );
+    prop_oneof![ecn, red]
+}
+
+/// The same rule with its thresholds in bytes, so that lengths meet them exactly now and then.
+fn in_bytes(rule: Rule) -> Rule {
+    match rule {
+        Rule::Ecn { threshold, marks_at, drops } => {
+            Rule::Ecn { threshold: threshold * 500, marks_at, drops }
+        }
+        Rule::Red { min, max, max_probability, weight, gentle, drops } => {
+            Rule::Red { min: min * 500, max: max * 500, max_probability, weight, gentle, drops }
+        }
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let arrive = (0..PORTS, 0u8..3, select(vec![100u64, 500, 1500]), any::<bool>(), any::<bool>());
+    let step = prop_oneof![
+        6 => arrive.prop_map(|(port, class, size, is_ack, ect)| {
+            Step::Arrive { port, class, size, is_ack: is_ack && class == 0, ect }
+        }),
+        5 => (0..PORTS).prop_map(|port| Step::Depart { port }),
+        1 => (0u64..4).prop_map(|packets| Step::Wait { packets }),
+    ];
+    vec(step, 1..150)
+}
+
+proptest! {
+    #![proptest_config(cases(3000))]
+
+    #[test]
+    fn marks_and_drops_are_the_formula_s(
+        rule in rule(),
+        bytes: bool,
+        queues_per_port in 1usize..4,
+        release_at_end in prop::bool::weighted(0.2),
+        steps in steps(),
+    ) {
+        // With bytes, what is being sent counts as long as it is held.
+        prop_assume!(!(bytes && release_at_end));
+        let (rule, unit) = match bytes {
+            true => (in_bytes(rule), Unit::Bytes),
+            false => (rule, Unit::Packets),
+        };
+        compare(&rule, unit, queues_per_port, release_at_end, &steps)?;
+    }
+}
+
+/// The random cases above are worth something only if all outcomes occur.
+#[test]
+fn the_cases_mark_drop_and_pass() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::new(cases(1));
+    let mut totals = [[0; 4]; 2];
+    for _ in 0..400 {
+        let rule = rule().new_tree(&mut runner).unwrap().current();
+        let steps = steps().new_tree(&mut runner).unwrap().current();
+        let counts = compare(&rule, Unit::Packets, 2, false, &steps).unwrap();
+        let total = &mut totals[usize::from(matches!(rule, Rule::Red { .. }))];
+        (0..4).for_each(|i| total[i] += counts[i]);
+    }
+    for [marked, dropped, passed, by_chance] in totals {
+        assert!(marked > 200 && dropped > 200 && passed > 2000, "{totals:?}");
+        assert!(by_chance < passed, "{totals:?}");
+    }
+}

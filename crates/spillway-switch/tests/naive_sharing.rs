@@ -1,0 +1,434 @@
+//! The switch beside a second, naive implementation of its rules, packet by packet.
+//!
+//! The naive switch keeps its queues as lists of sizes and adds them up anew for every question. It
+//! is written from the formulas, in whole numbers, and shares no code with the switch. Both see the
+//! same arrivals and departures; they must agree on who is taken, refused (and why) or pushed out,
+//! and on what every queue holds.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Real, Settings, cases};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use spillway_engine::Time;
+use spillway_settings::quantity::Amount;
+use spillway_switch::DropReason;
+use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
+use std::collections::VecDeque;
+
+/// A rule and its parameters; fractions are (numerator, denominator).
+#[derive(Clone, Debug)]
+enum Rule {
+    CompleteSharing,
+    StaticPartitioning { share: Option<(u64, u64)> },
+    DynamicThresholds { alpha: Vec<(u64, u64)>, first: Option<(u64, u64)>, count_arrival: bool },
+    LongestQueueDrop { count_arrival: bool, lowest_index: bool, exempt_acks: bool },
+}
+
+impl Rule {
+    fn id(&self) -> &'static str {
+        match self {
+            Rule::CompleteSharing => "cs",
+            Rule::StaticPartitioning { .. } => "sp",
+            Rule::DynamicThresholds { .. } => "dt",
+            Rule::LongestQueueDrop { .. } => "lqd",
+        }
+    }
+
+    /// As a scenario would write it.
+    fn settings(&self) -> String {
+        let ratio = |&(numerator, denominator): &(u64, u64)| {
+            format!("{:?}", numerator as f64 / denominator as f64)
+        };
+        match self {
+            Rule::CompleteSharing | Rule::StaticPartitioning { share: None } => String::new(),
+            Rule::StaticPartitioning { share: Some(share) } => format!("share = {}", ratio(share)),
+            Rule::DynamicThresholds { alpha, first, count_arrival } => {
+                let alpha: Vec<String> = alpha.iter().map(ratio).collect();
+                let first = first.iter().map(|a| format!("alpha_first_rtt = {}\n", ratio(a)));
+                let first: String = first.collect();
+                format!("alpha = [{}]\n{first}count_arrival = {count_arrival}", alpha.join(", "))
+            }
+            Rule::LongestQueueDrop { count_arrival, lowest_index, exempt_acks } => {
+                let tie = if *lowest_index { "lowest-index" } else { "arriving-queue" };
+                format!(
+                    "count_arrival = {count_arrival}\ntie = \"{tie}\"\nexempt_acks = {exempt_acks}"
+                )
+            }
+        }
+    }
+}
+
+/// What both switches are.
+#[derive(Clone, Debug)]
+struct Setup {
+    rule: Rule,
+    capacity: u64,
+    ports: usize,
+    queues_per_port: usize,
+    /// The class of acks, and that of data without a priority.
+    classes: (usize, usize),
+    queue_limit: Amount,
+    uncounted: u64,
+    release_at_end: bool,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+enum Step {
+    Arrive {
+        port: usize,
+        size: u64,
+        kind: Kind,
+        first_rtt: bool,
+    },
+    /// A port sends a packet, if it has one.
+    Depart {
+        port: usize,
+    },
+    /// A port's cable is cut.
+    Purge {
+        port: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Ack,
+    Data,
+    Priority(u8),
+}
+
+/// The number and the size of a waiting packet.
+type Waiting = (usize, u64);
+
+#[derive(Debug)]
+struct Naive {
+    setup: Setup,
+    queues: Vec<VecDeque<Waiting>>,
+    /// With `release_at_end`: for every port the queue and size of what it is sending.
+    sending: Vec<Option<(usize, u64)>>,
+}
+
+impl Naive {
+    fn new(setup: Setup) -> Naive {
+        let queues = vec![VecDeque::new(); setup.ports * setup.queues_per_port];
+        Naive { queues, sending: vec![None; setup.ports], setup }
+    }
+
+    fn queue_of(&self, port: usize, kind: Kind) -> usize {
+        let (ack, data) = self.setup.classes;
+        let class = match kind {
+            Kind::Ack => ack,
+            Kind::Data => data,
+            Kind::Priority(priority) => usize::from(priority).min(self.setup.queues_per_port - 1),
+        };
+        port * self.setup.queues_per_port + class
+    }
+
+    fn bytes(&self, queue: usize, queues: &[VecDeque<Waiting>]) -> u64 {
+        let waiting: u64 = queues[queue].iter().map(|(_, size)| size).sum();
+        let sending = self.sending[queue / self.setup.queues_per_port];
+        waiting + sending.filter(|(of, _)| *of == queue).map_or(0, |(_, size)| size)
+    }
+
+    fn total(&self, queues: &[VecDeque<Waiting>]) -> u64 {
+        (0..queues.len()).map(|queue| self.bytes(queue, queues)).sum()
+    }
+
+    /// Takes the packet in, and returns who was pushed out for it, the last first; or why it is
+    /// refused.
+    fn arrive(
+        &mut self,
+        queue: usize,
+        packet: Waiting,
+        first_rtt: bool,
+    ) -> Result<Vec<usize>, DropReason> {
+        let size = packet.1;
+        let (q, total) = (self.bytes(queue, &self.queues), self.total(&self.queues));
+        let capacity = self.setup.capacity;
+        let over_limit = match self.setup.queue_limit {
+            Amount::Unlimited => false,
+            Amount::Bytes(limit) => q + size > limit,
+            Amount::Packets(limit) => self.queues[queue].len() as u64 >= limit,
+        };
+        if over_limit {
+            return Err(DropReason::QueueLimit);
+        }
+        let per_port = self.setup.queues_per_port;
+        let over = match &self.setup.rule {
+            Rule::CompleteSharing => false,
+            Rule::StaticPartitioning { share } => {
+                // q_port + s <= B/N, or share * B.
+                let first = queue / per_port * per_port;
+                let port_bytes: u64 =
+                    (first..first + per_port).map(|queue| self.bytes(queue, &self.queues)).sum();
+                let (numerator, denominator) = share.unwrap_or((1, self.setup.ports as u64));
+                (port_bytes + size) * denominator > capacity * numerator
+            }
+            Rule::DynamicThresholds { alpha, first, count_arrival } => {
+                // T = alpha * (B - Q), in whole bytes.
+                let class = queue % per_port;
+                let by_class = alpha[class.min(alpha.len() - 1)];
+                let (numerator, denominator) = match first {
+                    Some(alpha) if first_rtt => *alpha,
+                    _ => by_class,
+                };
+                let threshold = (capacity - total) * numerator / denominator;
+                if *count_arrival { q + size > threshold } else { q >= threshold }
+            }
+            Rule::LongestQueueDrop { .. } => return self.push_out(queue, packet),
+        };
+        if over {
+            return Err(DropReason::OverThreshold);
+        }
+        if total + size > capacity {
+            return Err(DropReason::BufferFull);
+        }
+        self.queues[queue].push_back(packet);
+        Ok(Vec::new())
+    }
+
+    /// While Q + s > B the longest queue loses its tail, on a copy of the queues first.
+    fn push_out(&mut self, own: usize, packet: Waiting) -> Result<Vec<usize>, DropReason> {
+        let Rule::LongestQueueDrop { count_arrival, lowest_index, exempt_acks } = self.setup.rule
+        else {
+            unreachable!()
+        };
+        let per_port = self.setup.queues_per_port;
+        let is_exempt =
+            |queue: usize| exempt_acks && per_port > 1 && queue % per_port == self.setup.classes.0;
+        let mut queues = self.queues.clone();
+        let mut pushed_out = Vec::new();
+        while self.total(&queues) + packet.1 > self.setup.capacity {
+            let length = |queue: usize| {
+                let counted = if queue == own && count_arrival { packet.1 } else { 0 };
+                self.bytes(queue, &queues) + counted
+            };
+            let candidates: Vec<usize> = (0..queues.len()).filter(|&q| !is_exempt(q)).collect();
+            let longest = candidates.iter().map(|&queue| length(queue)).max().unwrap_or(0);
+            let mut among = candidates.iter().copied().filter(|&queue| length(queue) == longest);
+            let victim = match among.clone().find(|&queue| queue == own && !lowest_index) {
+                Some(own) => Some(own),
+                None => among.next(),
+            };
+            let Some(victim) = victim.filter(|_| longest > 0) else {
+                return Err(DropReason::BufferFull);
+            };
+            if victim == own && count_arrival {
+                return Err(DropReason::PushedOut);
+            }
+            match queues[victim].pop_back() {
+                Some((number, _)) => pushed_out.push(number),
+                // All that it holds is being sent.
+                None => return Err(DropReason::BufferFull),
+            }
+        }
+        queues[own].push_back(packet);
+        self.queues = queues;
+        Ok(pushed_out)
+    }
+}
+
+fn packet(size: u64, kind: Kind, first_rtt: bool) -> Packet {
+    let first = if first_rtt { flags::FIRST_RTT } else { 0 };
+    let (control, priority) = match kind {
+        Kind::Ack => (flags::CONTROL, NO_PRIORITY),
+        Kind::Data => (0, NO_PRIORITY),
+        Kind::Priority(priority) => (0, priority),
+    };
+    Packet { size: size as u32, flags: first | control, priority, ..Packet::default() }
+}
+
+/// Runs both; how many packets were taken, refused and pushed out.
+fn compare(setup: Setup, steps: &[Step]) -> Result<[usize; 3], TestCaseError> {
+    let mut real = Real::new(&Settings {
+        capacity: setup.capacity,
+        ports: setup.ports,
+        queues_per_port: setup.queues_per_port,
+        classes: setup.classes,
+        queue_limit: setup.queue_limit,
+        uncounted: setup.uncounted,
+        release_at_end: setup.release_at_end,
+        sharing: (setup.rule.id(), setup.rule.settings()),
+        ..Settings::default()
+    });
+    let mut naive = Naive::new(setup.clone());
+    let mut counts = [0; 3];
+    for (number, step) in steps.iter().enumerate() {
+        let now = Time::from_ps(number as u64);
+        match *step {
+            Step::Arrive { port, size, kind, first_rtt } => {
+                let queue = naive.queue_of(port, kind);
+                let expected = match naive.arrive(queue, (number, size), first_rtt) {
+                    Ok(pushed_out) => {
+                        counts[0] += 1;
+                        counts[2] += pushed_out.len();
+                        let reason = |number| (number, DropReason::PushedOut);
+                        pushed_out.into_iter().map(reason).collect()
+                    }
+                    Err(reason) => {
+                        counts[1] += 1;
+                        vec![(number, reason)]
+                    }
+                };
+                let packet = packet(size + setup.uncounted, kind, first_rtt);
+                let id = real.insert(number, packet);
+                real.switch.enqueue(now, port as u32, id, &mut real.packets);
+                let mut lost = expected;
+                lost.sort_unstable();
+                prop_assert_eq!(real.take_lost(), lost, "step {}: {:?}", number, step);
+            }
+            Step::Depart { port } => {
+                if setup.release_at_end {
+                    naive.sending[port] = None;
+                    real.switch.on_sent(now, port as u32);
+                }
+                if real.switch.has_backlog(port as u32) {
+                    let id = real.switch.dequeue(now, port as u32, &mut real.packets).unwrap();
+                    let number = real.number(id);
+                    real.packets.remove(id);
+                    let first = |queue: &usize| naive.queues[*queue].front();
+                    let queues = port * setup.queues_per_port..(port + 1) * setup.queues_per_port;
+                    let queue = queues.clone().find(|q| first(q).map(|f| f.0) == Some(number));
+                    prop_assert!(queue.is_some(), "packet {} is not the first of a queue", number);
+                    let (_, size) = naive.queues[queue.unwrap()].pop_front().unwrap();
+                    if setup.release_at_end {
+                        naive.sending[port] = Some((queue.unwrap(), size));
+                    }
+                }
+            }
+            Step::Purge { port } => {
+                if setup.release_at_end {
+                    naive.sending[port] = None;
+                    real.switch.on_sent(now, port as u32);
+                }
+                real.switch.purge(now, port as u32, DropReason::LinkDown, &mut real.packets);
+                let queues = port * setup.queues_per_port..(port + 1) * setup.queues_per_port;
+                let lost = queues.flat_map(|queue| std::mem::take(&mut naive.queues[queue]));
+                let mut lost: Vec<_> = lost.map(|(n, _)| (n, DropReason::LinkDown)).collect();
+                lost.sort_unstable();
+                prop_assert_eq!(real.take_lost(), lost);
+            }
+        }
+        let buffer = real.switch.buffer();
+        let queues = 0..naive.queues.len();
+        let lengths: Vec<u64> = queues.map(|queue| buffer.bytes(queue as u32).into()).collect();
+        let expected: Vec<u64> =
+            (0..naive.queues.len()).map(|queue| naive.bytes(queue, &naive.queues)).collect();
+        prop_assert_eq!(lengths, expected, "step {}: {:?}", number, step);
+        prop_assert!(buffer.occupancy() <= setup.capacity);
+        prop_assert!(real.switch.is_consistent(&real.packets));
+    }
+    Ok(counts)
+}
+
+/// Halves, quarters and such are exact as floats.
+fn fraction() -> impl Strategy<Value = (u64, u64)> {
+    select(vec![(1, 16), (1, 8), (1, 4), (1, 2), (3, 4), (1, 1), (2, 1), (5, 2), (8, 1), (64, 1)])
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let share = proptest::option::of(select(vec![(1, 8), (1, 4), (3, 8), (1, 2), (1, 1)]));
+    let dynamic = (vec(fraction(), 1..4), proptest::option::of(fraction()), any::<bool>());
+    prop_oneof![
+        1 => Just(Rule::CompleteSharing),
+        2 => share.prop_map(|share| Rule::StaticPartitioning { share }),
+        4 => dynamic.prop_map(|(alpha, first, count_arrival)| {
+            Rule::DynamicThresholds { alpha, first, count_arrival }
+        }),
+        4 => (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+            |(count_arrival, lowest_index, exempt_acks)| {
+                Rule::LongestQueueDrop { count_arrival, lowest_index, exempt_acks }
+            },
+        ),
+    ]
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    let queues = select(vec![(2, 1), (3, 1), (5, 1), (16, 1), (1, 2), (2, 2), (3, 3), (4, 4)]);
+    let limit = prop_oneof![
+        4 => Just(Amount::Unlimited),
+        1 => (1u64..8).prop_map(Amount::Packets),
+        1 => (500u64..4000).prop_map(Amount::Bytes),
+    ];
+    let other = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
+    let counted = (select(vec![0, 0, 24]), prop::bool::weighted(0.3));
+    (rule(), 1_000u64..12_000, queues, other, limit, counted).prop_map(
+        |(rule, capacity, (ports, queues_per_port), (ack, data), queue_limit, counted)| Setup {
+            rule,
+            capacity,
+            ports,
+            queues_per_port,
+            classes: (ack.index(queues_per_port), data.index(queues_per_port)),
+            queue_limit,
+            uncounted: counted.0,
+            release_at_end: counted.1,
+        },
+    )
+}
+
+/// Arrivals outnumber departures, so that buffers fill; sizes are often equal, so that queues tie.
+fn step() -> impl Strategy<Value = Step> {
+    let size = prop_oneof![3 => select(vec![100u64, 200, 500, 1500]), 1 => 40u64..1500];
+    let kind = prop_oneof![
+        1 => Just(Kind::Ack),
+        3 => Just(Kind::Data),
+        2 => (0u8..6).prop_map(Kind::Priority),
+    ];
+    let arrive = (0usize..16, size, kind, any::<bool>());
+    prop_oneof![
+        120 => arrive.prop_map(|(port, size, kind, first_rtt)| {
+            Step::Arrive { port, size, kind, first_rtt }
+        }),
+        70 => (0usize..16).prop_map(|port| Step::Depart { port }),
+        1 => (0usize..16).prop_map(|port| Step::Purge { port }),
+    ]
+}
+
+fn on_ports(steps: Vec<Step>, ports: usize) -> Vec<Step> {
+    let wrap = |step| match step {
+        Step::Arrive { port, size, kind, first_rtt } => {
+            Step::Arrive { port: port % ports, size, kind, first_rtt }
+        }
+        Step::Depart { port } => Step::Depart { port: port % ports },
+        Step::Purge { port } => Step::Purge { port: port % ports },
+    };
+    steps.into_iter().map(wrap).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(4000))]
+
+    #[test]
+    fn every_policy_decides_like_its_formula(
+        setup in setup(),
+        steps in vec(step(), 1..160),
+    ) {
+        let ports = setup.ports;
+        compare(setup, &on_ports(steps, ports))?;
+    }
+}
+
+/// The random cases above are worth something only if all outcomes occur.
+#[test]
+fn the_cases_fill_buffers_and_push_out() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::new(cases(1));
+    let mut totals = std::collections::BTreeMap::new();
+    for _ in 0..400 {
+        let setup = setup().new_tree(&mut runner).unwrap().current();
+        let steps = vec(step(), 100..160).new_tree(&mut runner).unwrap().current();
+        let (id, ports) = (setup.rule.id(), setup.ports);
+        let counts = compare(setup, &on_ports(steps, ports)).unwrap();
+        let total: &mut [usize; 3] = totals.entry(id).or_default();
+        (0..3).for_each(|i| total[i] += counts[i]);
+    }
+    for (id, [taken, refused, pushed_out]) in totals {
+        assert!(taken > 500 && refused > 500, "{id}: {taken} taken, {refused} refused");
+        assert_eq!(pushed_out > 500, id == "lqd", "{id}: {pushed_out} pushed out");
+    }
+}
