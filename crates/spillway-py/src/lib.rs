@@ -1,1 +1,35 @@
-//! Python bindings.
+//! The module `spillway._core`: what Python needs of the simulator, and no more.
+//!
+//! Documents cross the border as JSON or TOML text, tables as buffers that Python reads in place.
+
+mod catalogue;
+mod column;
+mod errors;
+mod facts;
+mod flows;
+mod scenario;
+mod simulation;
+mod tables;
+
+use pyo3::prelude::*;
+
+/// The scenarios that come with the program, by name.
+const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// The names and the texts of the scenarios that come with the program.
+#[pyfunction]
+fn shipped() -> Vec<(&'static str, &'static str)> {
+    SHIPPED.to_vec()
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<column::Column>()?;
+    module.add_class::<flows::Flows>()?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;
+    module.add_function(wrap_pyfunction!(shipped, module)?)
+}

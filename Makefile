@@ -1,0 +1,80 @@
+# What people and CI run. `make` alone builds; nothing is built twice without need.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := python/spillway/_core.abi3.so
+# Debug builds of the simulator are slow, release builds of its tests slow to link: the dev profile
+# is optimised a little (see Cargo.toml), and is the fastest way from a fresh clone to tested.
+CARGO_TEST := cargo test --quiet --locked
+RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard scenarios/*.toml) \
+	Cargo.toml Cargo.lock .cargo/config.toml
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-rust test-python lint lint-rust lint-python check bench bench-ns3 clean
+
+## build: the command line, in .venv/bin/spillway
+build: $(CORE)
+
+$(VENV)/.tools:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check "maturin>=1.16,<2"
+	@touch $@
+
+$(CORE): $(VENV)/.tools pyproject.toml $(RUST)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --extras dev --quiet
+	@touch $@
+
+## demo: how three ways of sharing a buffer treat the traffic of Credence, in a minute or two
+demo: build
+	mkdir -p demo
+	$(BIN)/spillway compare credence --vary switch.sharing=dt,lqd,cs \
+		--set duration=200ms --seeds 1..3 \
+		--out demo/credence --force --plot demo/credence.png | tee demo/credence.txt
+
+## test: everything that is tested
+test: test-rust test-python
+
+test-rust: $(VENV)/.tools
+	$(CARGO_TEST)
+
+test-python: build
+	$(BIN)/pytest -q
+
+## lint: formatting, clippy, documentation, types
+lint: lint-rust lint-python
+
+lint-rust: $(VENV)/.tools
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --workspace --no-deps
+
+lint-python: build
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python docs/generate.py --check
+
+## check: what CI asks for
+check: lint test
+
+## bench: how fast it runs, how that grows, and what LQD costs: docs/performance.md
+bench: build
+	mkdir -p bench/results
+	$(BIN)/spillway bench --json >bench/results/spillway.json
+	$(BIN)/spillway bench --growth --runs 3 --json >bench/results/growth.json
+	cargo run --quiet --locked --release -p spillway-switch --example lqd | tee bench/results/lqd.txt
+
+## bench-ns3: the same flows in stock ns-3, some ten minutes (FLOWS=400: a little more than half)
+FLOWS ?= 800
+bench-ns3: build
+	$(MAKE) -C bench/ns3 deps build
+	cargo build --quiet --locked --release --manifest-path bench/yardstick/Cargo.toml
+	$(BIN)/python bench/compare_ns3.py --flows $(FLOWS)
+
+clean:
+	cargo clean
+	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/spillway/*.so
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

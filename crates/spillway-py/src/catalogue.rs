@@ -1,0 +1,57 @@
+//! What scenarios can choose from, for listings.
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use spillway_net::traffic::NAMED_SIZES;
+use spillway_net::{topology, traffic, transport};
+use spillway_settings::Key;
+use spillway_switch::Entry;
+use spillway_switch::aqm::AqmPolicy;
+use spillway_switch::scheduling::SchedulingPolicy;
+use spillway_switch::sharing::SharingPolicy;
+
+/// Every plug-in by room, its parameters and its source, as JSON.
+#[pyfunction]
+pub fn catalogue() -> String {
+    let transports = transport::KINDS.iter().map(|&(id, summary, citation)| {
+        row(id, summary, citation, &transport::Transport::keys(id))
+    });
+    let traffics = traffic::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
+    let topologies =
+        topology::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
+    let sizes = NAMED_SIZES.iter().map(
+        |sizes| json!({ "id": sizes.name, "mean_bytes": sizes.mean(), "citation": sizes.source() }),
+    );
+    json!({
+        "sharing": policies(SharingPolicy::catalogue()),
+        "aqm": policies(AqmPolicy::catalogue()),
+        "scheduling": policies(SchedulingPolicy::catalogue()),
+        "transport": transports.collect::<Value>(),
+        "tagging": [],
+        "traffic": traffics.collect::<Value>(),
+        "topology": topologies.collect::<Value>(),
+        "sizes": sizes.collect::<Value>(),
+    })
+    .to_string()
+}
+
+fn policies(entries: Vec<Entry>) -> Value {
+    entries.iter().map(|e| row(e.id, e.summary, e.citation, &e.keys)).collect()
+}
+
+fn row(id: &str, summary: &str, citation: &str, keys: &[Key]) -> Value {
+    let keys = keys.iter().filter(|key| !["name", "kind"].contains(&key.name)).map(|key| {
+        json!({
+            "name": key.name,
+            "takes": key.takes,
+            "default": key.default,
+            "meaning": key.meaning,
+        })
+    });
+    json!({
+        "id": id,
+        "summary": summary,
+        "citation": citation,
+        "keys": keys.collect::<Value>(),
+    })
+}

@@ -1,0 +1,52 @@
+//! The one place where errors of the simulator become Python exceptions.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use spillway_settings::SettingsError;
+
+/// A wrong setting, as `spillway.errors.ScenarioError`.
+pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
+    let text = match error.path.as_str() {
+        "" => error.problem,
+        path => format!("{path}: {}", error.problem),
+    };
+    scenario_error(py, text, error.hint, error.path)
+}
+
+/// What is not TOML at all.
+pub fn not_toml(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
+    let text = format!("this is not TOML: {}", error.to_string().trim_end());
+    scenario_error(py, text, None, String::new())
+}
+
+/// A value that no scenario can hold.
+pub fn not_a_value(py: Python<'_>, path: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let kind = value.get_type();
+    let text =
+        format!("{path}: {kind} is not a value; expected text, a number, a flag, a list or a dict");
+    scenario_error(py, text, None, path.into())
+}
+
+/// A simulation or a scenario that has been used up.
+pub fn spent(py: Python<'_>, what: &str) -> PyErr {
+    raise(py, "SpillwayError", (format!("this {what} has been used up"),))
+}
+
+fn scenario_error(py: Python<'_>, text: String, hint: Option<String>, path: String) -> PyErr {
+    raise(py, "ScenarioError", (text, hint, path))
+}
+
+fn raise<A>(py: Python<'_>, class: &str, arguments: A) -> PyErr
+where
+    A: pyo3::PyErrArguments + Send + Sync + 'static,
+{
+    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = ERRORS
+        .get_or_try_init(py, || py.import("spillway.errors").map(Bound::unbind))
+        .and_then(|module| Ok(module.bind(py).getattr(class)?.cast_into::<PyType>()?));
+    match module {
+        Ok(class) => PyErr::from_type(class, arguments),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,89 @@
+//! Numbers that follow from a scenario, for people who want to know what they are about to run.
+
+use serde_json::{Map, Value, json};
+use spillway_net::flow::FlowSpec;
+use spillway_net::scenario::Scenario;
+use spillway_net::summary::capacity;
+use spillway_net::topology::LinkId;
+use std::collections::BTreeMap;
+
+/// Topology, buffers, delays and traffic. Flows are counted, up to so many.
+pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
+    let topology = &scenario.topology;
+    let transport = &scenario.transports[0];
+    let host_rate = topology.links[topology.nics[0] as usize].rate;
+    let (load_of, capacity_bps) = capacity(topology);
+    let hosts_bps: u64 = topology.nics.iter().map(|&link| rate(scenario, link)).sum();
+    json!({
+        "hosts": topology.hosts(),
+        "racks": topology.racks().len(),
+        "cables": topology.links.len() / 2,
+        "host_gbps": gbps(host_rate.bits_per_second()),
+        "tiers": (0..scenario.tiers.len()).filter_map(|t| tier(scenario, t)).collect::<Value>(),
+        "oversubscription": hosts_bps as f64 / capacity_bps as f64,
+        "base_rtt_us": scenario.base_rtt.ps() as f64 * 1e-6,
+        "bdp_bytes": host_rate.bytes_in(scenario.base_rtt),
+        "full_packet_bytes": transport.full_packet(),
+        "first_rtt_bytes": transport.first_rtt_bytes(host_rate, scenario.base_rtt),
+        "load_of": load_of,
+        "capacity_gbps": gbps(capacity_bps),
+        "traffic": traffic(scenario, capacity_bps, most_flows),
+    })
+}
+
+fn gbps(bits_per_second: u64) -> f64 {
+    bits_per_second as f64 * 1e-9
+}
+
+fn rate(scenario: &Scenario, link: LinkId) -> u64 {
+    scenario.topology.links[link as usize].rate.bits_per_second()
+}
+
+/// A tier's switches; the ports and the buffer are those of its first. `None` for a tier that the
+/// topology lacks.
+fn tier(scenario: &Scenario, place: usize) -> Option<Value> {
+    let topology = &scenario.topology;
+    let settings = &scenario.tiers[place];
+    let of_tier = |switch: &u32| topology.switches[*switch as usize].tier == settings.tier;
+    let switches: Vec<u32> = (0..topology.switches.len() as u32).filter(of_tier).collect();
+    let first = *switches.first()?;
+    let mut ports: BTreeMap<u64, u32> = BTreeMap::new();
+    for &link in &topology.switches[first as usize].ports {
+        *ports.entry(rate(scenario, link)).or_default() += 1;
+    }
+    let ports: Map<String, Value> =
+        ports.iter().rev().map(|(&rate, &n)| (format!("{}", gbps(rate)), n.into())).collect();
+    let [sharing, aqm, scheduling] = settings.policies();
+    Some(json!({
+        "tier": settings.tier,
+        "switches": switches.len(),
+        "ports_by_gbps": ports,
+        "buffer_bytes": settings.capacity_of(topology, first),
+        "queues_per_port": settings.settings.queues_per_port,
+        "sharing": sharing,
+        "aqm": aqm,
+        "scheduling": scheduling,
+    }))
+}
+
+fn traffic(scenario: &Scenario, capacity_bps: u64, most_flows: u64) -> Value {
+    let sources = scenario.traffic.sources.iter().map(|source| {
+        let (mut flows, mut bytes) = (0_u64, 0_u64);
+        for flow in source.flows().take(usize::try_from(most_flows).unwrap_or(usize::MAX)) {
+            flows += 1;
+            bytes += if flow.size == FlowSpec::ENDLESS { 0 } else { flow.size };
+        }
+        let offered = source.offered_bits_per_second();
+        json!({
+            "name": source.name(),
+            "kind": source.kind(),
+            "classes": source.classes(),
+            "offered_gbps": offered.map(|bps| bps * 1e-9),
+            "load": offered.map(|bps| bps / capacity_bps as f64),
+            "flows": flows,
+            "bytes": bytes,
+            "counted_all": flows < most_flows,
+        })
+    });
+    sources.collect()
+}

@@ -1,0 +1,212 @@
+//! Reading scenarios: text or dict, assignments on top, flow files by a callable.
+
+use crate::errors;
+use crate::facts::facts;
+use crate::flows::{Flows, columns_of};
+use crate::tables::switch_names;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use spillway_net::topology;
+use spillway_net::transport::Transport;
+use spillway_settings::{Table, Value, apply};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A scenario that has been read: valid, and with every default filled in.
+#[pyclass(frozen, module = "spillway._core")]
+pub struct Scenario {
+    /// What is left for whoever runs it first.
+    read: Mutex<Option<spillway_net::scenario::Scenario>>,
+    /// Its name.
+    #[pyo3(get)]
+    name: String,
+    /// Its seed.
+    #[pyo3(get)]
+    seed: u64,
+    /// The scenario as TOML, every value written out.
+    #[pyo3(get)]
+    resolved: String,
+    /// What deserves a second look.
+    #[pyo3(get)]
+    warnings: Vec<String>,
+    /// Flows start before this.
+    #[pyo3(get)]
+    duration_ps: u64,
+    /// The run ends here at the latest.
+    #[pyo3(get)]
+    stop_ps: u64,
+    /// The names of the switches, by number.
+    #[pyo3(get)]
+    switches: Vec<String>,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a scenario, TOML text or a dict, with `key=value` assignments on top.
+    ///
+    /// Files that it names are relative to `folder`. `load` gets the name of a list of flows as it
+    /// is written and returns its columns, or None where the list is to be read as CSV.
+    #[new]
+    #[pyo3(signature = (given, folder, assignments, load))]
+    fn new(
+        py: Python<'_>,
+        given: &Bound<'_, PyAny>,
+        folder: PathBuf,
+        assignments: Vec<String>,
+        load: &Bound<'_, PyAny>,
+    ) -> PyResult<Scenario> {
+        let mut table = match given.cast::<PyString>() {
+            Ok(text) => parse(py, &text.to_cow()?)?,
+            Err(_) => table_of("", given)?,
+        };
+        apply_all(py, &mut table, &assignments)?;
+        let overruled = overruled(&table, &assignments);
+        let failure = RefCell::new(None);
+        let columns = |file: &str| {
+            let loaded = load.call1((file,)).and_then(|loaded| match loaded.is_none() {
+                true => Ok(None),
+                false => Ok(Some(columns_of(loaded.cast::<PyDict>()?)?)),
+            });
+            loaded.unwrap_or_else(|error| {
+                failure.borrow_mut().get_or_insert(error);
+                None
+            })
+        };
+        let read = spillway_net::scenario::Scenario::read(table, &folder, &columns);
+        if let Some(error) = failure.take() {
+            return Err(error);
+        }
+        let read = read.map_err(|error| errors::wrong_setting(py, error))?;
+        Ok(Scenario {
+            name: read.name.clone(),
+            seed: read.seed,
+            resolved: read.resolved.to_string(),
+            warnings: overruled.into_iter().chain(read.warnings.iter().cloned()).collect(),
+            duration_ps: read.duration.ps(),
+            stop_ps: read.stop.ps(),
+            switches: switch_names(&read.topology),
+            read: Mutex::new(Some(read)),
+        })
+    }
+
+    /// Numbers that follow from the scenario, as JSON. Flows are counted up to so many.
+    fn facts(&self, py: Python<'_>, most_flows: u64) -> PyResult<String> {
+        let facts = py.detach(|| self.lock().as_ref().map(|read| facts(read, most_flows)));
+        facts.map(|facts| facts.to_string()).ok_or_else(|| errors::spent(py, "scenario"))
+    }
+
+    /// The flows that it would send.
+    fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
+        let flows = self.lock().as_ref().map(|read| Flows::of(&read.traffic));
+        flows.ok_or_else(|| errors::spent(py, "scenario"))
+    }
+}
+
+impl Scenario {
+    /// Hands the scenario to a run, once.
+    pub fn take(&self) -> Option<spillway_net::scenario::Scenario> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<spillway_net::scenario::Scenario>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A scenario's TOML text with `key=value` assignments applied, not validated.
+#[pyfunction]
+pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<String> {
+    let mut table = parse(py, text)?;
+    apply_all(py, &mut table, &assignments)?;
+    Ok(table.to_string())
+}
+
+fn parse(py: Python<'_>, text: &str) -> PyResult<Table> {
+    text.parse().map_err(|error| errors::not_toml(py, error))
+}
+
+fn apply_all(py: Python<'_>, table: &mut Table, assignments: &[String]) -> PyResult<()> {
+    for assignment in assignments {
+        apply(table, assignment).map_err(|error| errors::wrong_setting(py, error))?;
+        forget_other_kinds(table, assignment);
+    }
+    Ok(())
+}
+
+/// Another kind of transport or topology has other keys: what only the one before had goes.
+fn forget_other_kinds(table: &mut Table, assignment: &str) {
+    let (path, _) = assignment.split_once('=').unwrap_or_default();
+    let Some(section) = path.trim().strip_suffix(".kind") else { return };
+    let Some(Value::Table(settings)) = table.get_mut(section) else { return };
+    let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let keys = match section {
+        "transport" => Transport::keys_of(kind, section).ok(),
+        "topology" => {
+            let found = topology::KINDS.iter().find(|known| known.id == kind);
+            found.map(|known| known.keys().iter().map(|key| key.name.to_string()).collect())
+        }
+        _ => None,
+    };
+    if let Some(keys) = keys {
+        settings.retain(|key, _| key == "kind" || keys.iter().any(|known| known == key));
+    }
+}
+
+/// A warning for every assignment to `switch` that a tier has a value of its own for.
+fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
+    let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
+    let mut warnings = Vec::new();
+    for assignment in assignments {
+        let path = assignment.split('=').next().unwrap_or_default().trim();
+        let mut steps = path.split('.');
+        let (Some("switch"), Some(key)) = (steps.next(), steps.next()) else { continue };
+        for (tier, own) in switch {
+            let own = own.as_table().filter(|_| tier != key);
+            if own.is_some_and(|own| own.contains_key(key)) {
+                warnings.push(format!(
+                    "{path} is set, but not for the {tier} tier, which has its own: \
+                     set switch.{tier}.{key} too"
+                ));
+            }
+        }
+    }
+    warnings
+}
+
+/// A dict as the table that TOML would make of it.
+fn table_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Table> {
+    let not_a_value = || errors::not_a_value(given.py(), path, given);
+    let dict = given.cast::<PyDict>().map_err(|_| not_a_value())?;
+    let mut table = Table::new();
+    for (key, value) in dict {
+        let key: String = key.extract().map_err(|_| not_a_value())?;
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        table.insert(key, value_of(&path, &value)?);
+    }
+    Ok(table)
+}
+
+fn value_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(flag) = given.cast::<PyBool>() {
+        return Ok(Value::Boolean(flag.is_true()));
+    }
+    if given.is_instance_of::<PyInt>() {
+        let number = given.extract().map_err(|_| errors::not_a_value(given.py(), path, given))?;
+        return Ok(Value::Integer(number));
+    }
+    if given.is_instance_of::<PyFloat>() {
+        return given.extract().map(Value::Float);
+    }
+    if let Ok(text) = given.cast::<PyString>() {
+        return Ok(Value::String(text.to_cow()?.into_owned()));
+    }
+    if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        let items = given.try_iter()?.enumerate();
+        let item = |(place, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+            value_of(&format!("{path}.{place}"), &item?)
+        };
+        return items.map(item).collect::<PyResult<_>>().map(Value::Array);
+    }
+    table_of(path, given).map(Value::Table)
+}

@@ -1,0 +1,142 @@
+//! A run: long stretches without the interpreter, and now and then a word with it.
+
+use crate::errors;
+use crate::scenario::Scenario;
+use crate::tables::{self, Vocabulary};
+use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spillway_net::simulation::Progress;
+use spillway_net::summary::summarize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Events between two looks at the tables: the places where tables are emptied must not depend on
+/// how fast the machine is.
+const STINT: u64 = 1 << 14;
+
+/// A run of a scenario, which it uses up.
+#[pyclass(frozen, module = "spillway._core")]
+pub struct Simulation {
+    state: Mutex<State>,
+    vocabulary: Vocabulary,
+}
+
+struct State {
+    simulation: spillway_net::simulation::Simulation,
+    progress: Progress,
+}
+
+#[pymethods]
+impl Simulation {
+    /// A run at its beginning.
+    #[new]
+    fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Simulation> {
+        let Some(scenario) = scenario.take() else { return Err(errors::spent(py, "scenario")) };
+        let vocabulary = Vocabulary::of(&scenario);
+        let simulation = py.detach(|| spillway_net::simulation::Simulation::new(scenario));
+        let state = Mutex::new(State { simulation, progress: Progress::Running });
+        Ok(Simulation { state, vocabulary })
+    }
+
+    /// Runs to the end and returns the status: complete, stopped or interrupted.
+    ///
+    /// Every `interval` seconds `report` is called with the simulated time in picoseconds, events,
+    /// packet-hops, flows started and flows completed. Whenever a table has `rows` rows, `drain` is
+    /// called to take them. A KeyboardInterrupt, raised by either or by a signal, ends the run.
+    #[pyo3(signature = (report=None, interval=0.1, drain=None, rows=usize::MAX))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        report: Option<Bound<'_, PyAny>>,
+        interval: f64,
+        drain: Option<Bound<'_, PyAny>>,
+        rows: usize,
+    ) -> PyResult<&'static str> {
+        let interval = Duration::try_from_secs_f64(interval).unwrap_or(Duration::ZERO);
+        let talk = || -> PyResult<()> {
+            py.check_signals()?;
+            if let Some(report) = &report {
+                let state = self.state();
+                let counters = state.simulation.counters();
+                let numbers = (
+                    state.simulation.now().ps(),
+                    counters.events,
+                    counters.packet_hops,
+                    counters.flows_started,
+                    counters.flows_completed,
+                );
+                drop(state);
+                report.call1(numbers)?;
+            }
+            Ok(())
+        };
+        let mut is_interrupted = false;
+        while !is_interrupted {
+            let (progress, is_full) = py.detach(|| self.advance(interval, rows));
+            let said = match (is_full, &drain) {
+                (true, Some(drain)) => drain.call0().and_then(|_| talk()),
+                _ => talk(),
+            };
+            match said {
+                Ok(()) => {}
+                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                    is_interrupted = true;
+                }
+                Err(error) => return Err(error),
+            }
+            if progress != Progress::Running {
+                break;
+            }
+        }
+        py.detach(|| self.state().simulation.finish());
+        Ok(match self.state().progress {
+            Progress::Complete => "complete",
+            Progress::Stopped => "stopped",
+            Progress::Running => "interrupted",
+        })
+    }
+
+    /// The tables that a run can have.
+    #[staticmethod]
+    fn tables() -> [&'static str; 6] {
+        tables::TABLES
+    }
+
+    /// Takes the rows that a table has so far, as columns.
+    fn take<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
+        let mut state = self.state();
+        let record = state.simulation.record_mut();
+        let taken = tables::take_table(py, record, table, &self.vocabulary)?;
+        taken.ok_or_else(|| PyKeyError::new_err(table.to_string()))
+    }
+
+    /// The numbers of a run that has ended, as JSON.
+    fn summary(&self, py: Python<'_>) -> String {
+        py.detach(|| {
+            let mut state = self.state();
+            let progress = state.progress;
+            summarize(&mut state.simulation, progress).to_string()
+        })
+    }
+}
+
+impl Simulation {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs until it is over, `interval` has passed, or a table has `rows` rows.
+    fn advance(&self, interval: Duration, rows: usize) -> (Progress, bool) {
+        let begin = Instant::now();
+        let mut state = self.state();
+        loop {
+            state.progress = state.simulation.run(STINT);
+            state.simulation.collect_decisions();
+            let is_full = tables::longest(state.simulation.record_mut()) >= rows;
+            if state.progress != Progress::Running || is_full || begin.elapsed() >= interval {
+                return (state.progress, is_full);
+            }
+        }
+    }
+}

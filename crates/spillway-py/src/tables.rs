@@ -1,0 +1,183 @@
+//! The tables of a run as columns.
+
+use crate::column::{Column, Columns, Names};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spillway_net::record::{
+    DecisionTable, DropTable, FlowTable, LinkTable, QueueTable, Record, WindowTable,
+};
+use spillway_net::scenario::Scenario;
+use spillway_net::topology::{Node, Topology};
+use spillway_switch::DropReason;
+use std::collections::BTreeMap;
+use std::mem::take;
+
+type Table<'py> = PyResult<Bound<'py, PyDict>>;
+
+/// The names of the tables.
+pub const TABLES: [&str; 6] = ["flows", "queues", "drops", "decisions", "windows", "links"];
+
+/// What numbers in tables stand for.
+pub struct Vocabulary {
+    classes: Names,
+    switches: Names,
+    links: Names,
+    reasons: Names,
+    verdicts: Names,
+}
+
+impl Vocabulary {
+    pub fn of(scenario: &Scenario) -> Vocabulary {
+        let reasons = || DropReason::ALL.iter().map(|reason| reason.name().to_string());
+        let admitted = ["admitted", "marked"].map(String::from);
+        let switches = switch_names(&scenario.topology);
+        Vocabulary {
+            classes: scenario.traffic.classes.iter().cloned().collect(),
+            links: link_names(&scenario.topology, &switches).into(),
+            switches: switches.into(),
+            reasons: reasons().collect(),
+            verdicts: admitted.into_iter().chain(reasons()).collect(),
+        }
+    }
+}
+
+/// Every switch's name: its tier and its place in it, as in `leaf3`.
+pub fn switch_names(topology: &Topology) -> Vec<String> {
+    let mut of_tier: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut name = |tier| {
+        let place = of_tier.entry(tier).or_default();
+        *place += 1;
+        format!("{tier}{}", *place - 1)
+    };
+    topology.switches.iter().map(|switch| name(switch.tier)).collect()
+}
+
+/// Every line's name, as in `host3-leaf0`, in the order in which runs number them: hosts' first,
+/// then by switch and port. Of parallel cables the second's has `#1` behind it, and so on.
+fn link_names(topology: &Topology, switches: &[String]) -> Vec<String> {
+    let name = |node: Node| match node {
+        Node::Host(host) => format!("host{host}"),
+        Node::Switch(switch) => switches[switch as usize].clone(),
+    };
+    let ports = topology.switches.iter().flat_map(|switch| &switch.ports);
+    let mut same: BTreeMap<(Node, Node), u32> = BTreeMap::new();
+    let links = topology.nics.iter().chain(ports).map(|&link| {
+        let link = &topology.links[link as usize];
+        let before = same.entry((link.from, link.to)).or_default();
+        *before += 1;
+        match *before {
+            1 => format!("{}-{}", name(link.from), name(link.to)),
+            n => format!("{}-{}#{}", name(link.from), name(link.to), n - 1),
+        }
+    });
+    links.collect()
+}
+
+/// Rows of the longest table.
+pub fn longest(record: &Record) -> usize {
+    let Record { flows, queues, drops, decisions, windows, links, outcomes: _ } = record;
+    let lengths =
+        [flows.len(), queues.len(), drops.len(), decisions.len(), windows.len(), links.len()];
+    lengths.into_iter().max().unwrap_or(0)
+}
+
+/// Takes what a table holds; `None` if no table has this name.
+pub fn take_table<'py>(
+    py: Python<'py>,
+    record: &mut Record,
+    name: &str,
+    vocabulary: &Vocabulary,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let table = match name {
+        "flows" => flows(py, take(&mut record.flows), vocabulary),
+        "queues" => queues(py, take(&mut record.queues), vocabulary),
+        "drops" => drops(py, take(&mut record.drops), vocabulary),
+        "decisions" => decisions(py, take(&mut record.decisions), vocabulary),
+        "windows" => windows(py, take(&mut record.windows)),
+        "links" => links(py, take(&mut record.links), vocabulary),
+        _ => return Ok(None),
+    };
+    table.map(Some)
+}
+
+fn flows<'py>(py: Python<'py>, table: FlowTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("flow_id", Column::of(table.flow_id))?;
+    columns.put("src", Column::of(table.src))?;
+    columns.put("dst", Column::of(table.dst))?;
+    columns.put("size_bytes", Column::of(table.size_bytes))?;
+    columns.put("class", Column::of(table.class).named(&vocabulary.classes))?;
+    columns.put("priority", Column::optional(py, table.priority, |n| n < 0)?)?;
+    columns.put("start_ps", Column::of(table.start_ps))?;
+    let is_unfinished = |fct| fct == FlowTable::UNFINISHED;
+    columns.put("fct_ps", Column::optional(py, table.fct_ps, is_unfinished)?)?;
+    columns.put("ideal_ps", Column::of(table.ideal_ps))?;
+    columns.put("delivered_bytes", Column::of(table.delivered_bytes))?;
+    columns.put("retransmitted_packets", Column::of(table.retransmitted_packets))?;
+    columns.put("timeouts", Column::of(table.timeouts))?;
+    columns.put("query_id", Column::optional(py, table.query_id, |n| n < 0)?)?;
+    Ok(columns.into_dict())
+}
+
+fn queues<'py>(py: Python<'py>, table: QueueTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    columns.put("switch", Column::of(table.switch).named(&vocabulary.switches))?;
+    columns.put("port", Column::optional(py, table.port, |n| n < 0)?)?;
+    columns.put("queue", Column::optional(py, table.queue, |n| n < 0)?)?;
+    columns.put("bytes", Column::of(table.bytes))?;
+    columns.put("packets", Column::of(table.packets))?;
+    Ok(columns.into_dict())
+}
+
+fn drops<'py>(py: Python<'py>, table: DropTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    let switch = Column::optional(py, table.switch, |n| n < 0)?;
+    columns.put("switch", switch.named(&vocabulary.switches))?;
+    columns.put("port", Column::optional(py, table.port, |n| n < 0)?)?;
+    columns.put("queue", Column::optional(py, table.queue, |n| n < 0)?)?;
+    columns.put("reason", Column::of(table.reason).named(&vocabulary.reasons))?;
+    columns.put("flow_id", Column::of(table.flow_id))?;
+    columns.put("seq", Column::of(table.seq))?;
+    columns.put("size_bytes", Column::of(table.size_bytes))?;
+    columns.put("queue_bytes", Column::of(table.queue_bytes))?;
+    columns.put("occupancy_bytes", Column::of(table.occupancy_bytes))?;
+    Ok(columns.into_dict())
+}
+
+fn decisions<'py>(py: Python<'py>, table: DecisionTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    columns.put("switch", Column::of(table.switch).named(&vocabulary.switches))?;
+    columns.put("port", Column::of(table.port))?;
+    columns.put("queue", Column::of(table.queue))?;
+    columns.put("flow_id", Column::of(table.flow_id))?;
+    columns.put("seq", Column::of(table.seq))?;
+    columns.put("size_bytes", Column::of(table.size_bytes))?;
+    columns.put("queue_bytes", Column::of(table.queue_bytes))?;
+    let has_none = |limit| limit == DecisionTable::NO_LIMIT;
+    columns.put("threshold_bytes", Column::optional(py, table.threshold_bytes, has_none)?)?;
+    columns.put("occupancy_bytes", Column::of(table.occupancy_bytes))?;
+    columns.put("verdict", Column::of(table.verdict).named(&vocabulary.verdicts))?;
+    Ok(columns.into_dict())
+}
+
+fn windows(py: Python<'_>, table: WindowTable) -> Table<'_> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    columns.put("flow_id", Column::of(table.flow_id))?;
+    columns.put("cwnd_bytes", Column::of(table.cwnd_bytes))?;
+    columns.put("in_flight_bytes", Column::of(table.in_flight_bytes))?;
+    columns.put("delivered_bytes", Column::of(table.delivered_bytes))?;
+    columns.put("srtt_ps", Column::of(table.srtt_ps))?;
+    Ok(columns.into_dict())
+}
+
+fn links<'py>(py: Python<'py>, table: LinkTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    columns.put("link", Column::of(table.link).named(&vocabulary.links))?;
+    columns.put("utilisation", Column::of(table.utilisation))?;
+    Ok(columns.into_dict())
+}

@@ -1,0 +1,30 @@
+"""Spillway: a packet-level simulator of datacenter switches.
+
+    >>> import spillway
+    >>> result = spillway.run("leaf-spine-128", set=["duration=1ms"])
+    >>> result.status
+    'complete'
+
+`run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
+path, the name of one that comes with the program, a dict, or a `Scenario`.
+"""
+
+from spillway._core import __version__
+from spillway.errors import Interrupted, ScenarioError, ScenarioWarning, SpillwayError
+from spillway.result import Result
+from spillway.run import run
+from spillway.scenario import Scenario
+from spillway.sweep import Sweep, sweep
+
+__all__ = [
+    "Interrupted",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "ScenarioWarning",
+    "SpillwayError",
+    "Sweep",
+    "__version__",
+    "run",
+    "sweep",
+]

@@ -1,0 +1,5 @@
+"""`python -m spillway`: the command line."""
+
+from spillway.cli import main
+
+main()

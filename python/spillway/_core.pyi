@@ -1,0 +1,88 @@
+"""The simulator: what `crates/spillway-py` exports."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, final
+
+__all__ = [
+    "Column",
+    "Flows",
+    "Scenario",
+    "Simulation",
+    "__version__",
+    "assign",
+    "catalogue",
+    "shipped",
+]
+
+__version__: str
+
+@final
+class Column:
+    """Numbers under the buffer protocol; `names` is what they stand for, by place."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def validity(self) -> Column | None: ...
+    @property
+    def null_count(self) -> int: ...
+    @property
+    def names(self) -> list[str] | None: ...
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Flows:
+    """The flows that a scenario would send, from the first."""
+
+    def take(self, most: int) -> dict[str, Column]: ...
+
+@final
+class Scenario:
+    """A scenario that has been read: valid, and with every default filled in."""
+
+    def __new__(
+        cls,
+        given: str | Mapping[str, Any],
+        folder: str | PathLike[str],
+        assignments: Sequence[str],
+        load: Callable[[str], dict[str, Any] | None],
+    ) -> Scenario: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def resolved(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def duration_ps(self) -> int: ...
+    @property
+    def stop_ps(self) -> int: ...
+    @property
+    def switches(self) -> list[str]: ...
+    def facts(self, most_flows: int) -> str: ...
+    def flows(self) -> Flows: ...
+
+@final
+class Simulation:
+    """A run of a scenario, which it uses up."""
+
+    def __new__(cls, scenario: Scenario) -> Simulation: ...
+    def run(
+        self,
+        report: Callable[[int, int, int, int, int], object] | None = None,
+        interval: float = 0.1,
+        drain: Callable[[], object] | None = None,
+        rows: int = ...,
+    ) -> str: ...
+    @staticmethod
+    def tables() -> list[str]: ...
+    def take(self, table: str) -> dict[str, Column]: ...
+    def summary(self) -> str: ...
+
+def assign(text: str, assignments: Sequence[str]) -> str: ...
+def catalogue() -> str: ...
+def shipped() -> list[tuple[str, str]]: ...

@@ -1,0 +1,305 @@
+"""How fast the simulator is on this machine.
+
+Every run is a process of its own, so that its CPU time and its memory are its alone. Cases take
+turns, round after round, so that a machine's better and worse minutes meet them all alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway import _core
+from spillway.errors import ScenarioError, SpillwayError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario with what makes it short enough, as `key=value` assignments."""
+
+    name: str
+    scenario: str
+    settings: tuple[str, ...]
+    """For a run of a second or a few."""
+    quick: tuple[str, ...]
+    """For one of about a tenth of that."""
+    counted: tuple[str, ...] = ()
+    """For one whose instructions are counted, which takes fifty times as long; none for none."""
+
+
+CASES = (
+    Case(
+        "leaf-spine-128",
+        "leaf-spine-128",
+        settings=("duration=50ms",),
+        quick=("duration=2ms",),
+        counted=("duration=1ms",),
+    ),
+    Case(
+        "credence",
+        "credence",
+        settings=("duration=50ms",),
+        quick=("duration=5ms",),
+        counted=("duration=2ms",),
+    ),
+    Case(
+        "incast-star",
+        "incast-star",
+        settings=("duration=2s", "stop=2s"),
+        quick=("duration=100ms", "stop=100ms"),
+        counted=("warmup=0us", "duration=50ms", "stop=50ms"),
+    ),
+)
+"""What `spillway bench` runs."""
+
+
+def _growth() -> Iterable[Case]:
+    """Larger and faster leaf-spine networks without oversubscription, all else the same.
+
+    Each case carries the first few thousand flows, some 9,000 packet-hops each.
+    """
+    shapes = ((16, 8, 8, 500), (64, 16, 16, 2_000), (256, 32, 32, 4_000))
+    for leaves, hosts, spines, flows in shapes:
+        for gbps in (10, 100, 400):
+            network = (
+                f"topology.leaves={leaves}",
+                f"topology.hosts_per_leaf={hosts}",
+                f"topology.spines={spines}",
+                f"topology.host_rate={gbps}Gbps",
+                f"topology.fabric_rate={gbps}Gbps",
+                "duration=1s",
+                "stop=20s",
+            )
+            yield Case(
+                f"{leaves * hosts:,} hosts, {gbps} Gbps",
+                "leaf-spine-128",
+                settings=(*network, f"traffic.websearch.flows={flows}"),
+                quick=(*network, f"traffic.websearch.flows={flows // 10}"),
+            )
+
+
+GROWTH = tuple(_growth())
+"""What `spillway bench --growth` runs."""
+
+
+def named(cases: Iterable[Case], names: Iterable[str]) -> list[Case]:
+    """The cases with these names."""
+    by_name = {case.name: case for case in cases}
+    for name in names:
+        if name not in by_name:
+            near = get_close_matches(name, by_name, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(by_name)}"
+            raise ScenarioError(f"there is nothing to measure called {name!r}", hint)
+    return [by_name[name] for name in names]
+
+
+def measure(
+    cases: Sequence[Case],
+    *,
+    runs: int,
+    quick: bool = False,
+    say: Callable[[str], object] = lambda _: None,
+) -> dict[str, Any]:
+    """Runs every case so often and returns what it cost. `say` is told what comes next."""
+    before = machine()
+    found: dict[str, list[dict[str, Any]]] = {case.name: [] for case in cases}
+    for turn in range(runs):
+        for case in cases:
+            say(f"{case.name}, run {turn + 1} of {runs}")
+            found[case.name].append(
+                run_apart(case.scenario, case.quick if quick else case.settings)
+            )
+    rows = {
+        case.name: _row(case, case.quick if quick else case.settings, found[case.name])
+        for case in cases
+    }
+    instructions = "not asked for"
+    counted = [] if quick else [case for case in cases if case.counted]
+    if counted:
+        has_valgrind = shutil.which("valgrind") is not None
+        instructions = "counted by valgrind" if has_valgrind else "valgrind is not installed"
+        for case in counted:
+            say(f"{case.name}, counting instructions")
+            rows[case.name]["instructions_per_packet_hop"] = (
+                _instructions(case) if has_valgrind else None
+            )
+    return {
+        "version": _core.__version__,
+        "machine": before,
+        "runs": runs,
+        "quick": quick,
+        "instructions": instructions,
+        "cases": rows,
+    }
+
+
+def table(document: Mapping[str, Any]) -> RenderableType:
+    """What `measure` has found, for people."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from spillway.tables import count
+
+    cases = document["cases"]
+    is_counted = any("instructions_per_packet_hop" in row for row in cases.values())
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    grid.add_column("")
+    headings = [
+        "events",
+        "packet-hops",
+        "events\nper hop",
+        "user CPU\ns",
+        "M packet-hops\nper CPU s",
+    ]
+    for heading in [*headings, *(["instructions\nper hop"] * is_counted), "peak\nMB"]:
+        grid.add_column(heading, justify="right")
+    for name, row in cases.items():
+        cells = [
+            count(row["events"]),
+            count(row["packet_hops"]),
+            f"{row['events_per_packet_hop']:.3f}",
+            _range(row["user_cpu_s"], 1, 3),
+            _range(row["packet_hops_per_cpu_s"], 1e-6, 2),
+        ]
+        if is_counted:
+            cells.append(count(row.get("instructions_per_packet_hop")))
+        grid.add_row(name, *cells, f"{row['peak_rss_mb']['median']:.0f}")
+    machine = document["machine"]
+    load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
+    notes = [
+        f"{machine['cpu']}, {machine['cores']} cores, load {load} at the start; "
+        f"median of {document['runs']} runs, least and most in brackets",
+    ]
+    if document["instructions"] == "valgrind is not installed":
+        notes.append("instructions are not counted: valgrind is not installed")
+    if document["quick"]:
+        notes.append("quick: the runs are too short for more than a first look")
+    return Group(grid, *(Text(note, "dim") for note in notes))
+
+
+def _range(row: Mapping[str, float], scale: float, places: int) -> str:
+    median, least, most = (f"{row[key] * scale:.{places}f}" for key in ("median", "min", "max"))
+    return f"{median} [{least} {most}]"
+
+
+def run_apart(scenario: str, settings: Iterable[str] = ()) -> dict[str, Any]:
+    """Runs a scenario in a process of its own, keeping no tables, and returns what it cost.
+
+    User CPU time is that of reading the scenario and running it, without the interpreter's start.
+    """
+    return _measured(_command(scenario, settings))[0]
+
+
+def _command(scenario: str, settings: Iterable[str]) -> list[str]:
+    request = json.dumps({"scenario": scenario, "settings": list(settings)})
+    return [sys.executable, "-m", "spillway.bench", request]
+
+
+def _row(case: Case, settings: Iterable[str], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    counts = {(run["events"], run["packet_hops"]) for run in runs}
+    if len(counts) != 1:
+        raise SpillwayError(f"{case.name}: equal runs differ: {sorted(counts)}")
+    ((events, packet_hops),) = counts
+    return {
+        "scenario": case.scenario,
+        "settings": list(settings),
+        "status": runs[0]["status"],
+        "events": events,
+        "packet_hops": packet_hops,
+        "events_per_packet_hop": round(events / packet_hops, 4),
+        "user_cpu_s": spread([run["user_cpu_s"] for run in runs], 6),
+        "packet_hops_per_cpu_s": spread([packet_hops / run["user_cpu_s"] for run in runs], 0),
+        "peak_rss_mb": spread([run["peak_rss_mb"] for run in runs], 1),
+    }
+
+
+def spread(values: Sequence[float], places: int) -> dict[str, float]:
+    """Median, least and most, rounded."""
+    found = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return {key: round(value, places or None) for key, value in found.items()}
+
+
+# The loop over events. Names of functions are those of the core's symbols.
+_LOOP = "spillway_net::simulation::Simulation::run*"
+
+
+def _instructions(case: Case) -> float | None:
+    """Instructions of the loop over events for each packet-hop; None if it was not found."""
+    with tempfile.TemporaryDirectory() as folder:
+        valgrind = [
+            "valgrind",
+            "--tool=callgrind",
+            "--collect-atstart=no",
+            f"--toggle-collect={_LOOP}",
+            f"--callgrind-out-file={Path(folder) / 'callgrind.out'}",
+        ]
+        run, said = _measured([*valgrind, *_command(case.scenario, case.counted)])
+    collected = re.search(r"Collected : (\d+)", said)
+    instructions = int(collected[1]) if collected else 0
+    return round(instructions / run["packet_hops"], 1) if instructions else None
+
+
+def _measured(command: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """What a child has measured, and what was said beside."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise SpillwayError(f"a run to be measured has failed: {last}")
+    measured: dict[str, Any] = json.loads(done.stdout)
+    return measured, done.stderr
+
+
+def _child(request: str) -> None:
+    """One run in this process; prints its cost as JSON."""
+    from spillway.run import peak_rss_bytes, run_to
+    from spillway.scenario import Scenario
+
+    asked = json.loads(request)
+    scenario = Scenario.load(asked["scenario"]).set(*asked["settings"])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    summary = run_to(None, scenario, keep=False).summary
+    measured = {
+        "status": summary["status"],
+        "events": summary["events"],
+        "packet_hops": summary["packet_hops"],
+        "user_cpu_s": resource.getrusage(resource.RUSAGE_SELF).ru_utime - before,
+        "peak_rss_mb": peak_rss_bytes() * 1e-6,
+    }
+    json.dump(measured, sys.stdout)
+
+
+def machine() -> dict[str, Any]:
+    """What it runs on, and how busy that is."""
+    info = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else None
+    try:
+        load: float | None = round(os.getloadavg()[0], 2)
+    except OSError:
+        load = None
+    return {
+        "cpu": model[1] if model else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "load": load,
+    }
+
+
+if __name__ == "__main__":
+    _child(sys.argv[1])

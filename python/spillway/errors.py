@@ -1,0 +1,41 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spillway.result import Result
+    from spillway.sweep import Sweep
+
+
+class SpillwayError(Exception):
+    """Something that Spillway cannot do. `hint` says what may help, if anything is known."""
+
+    def __init__(self, text: str, hint: str | None = None) -> None:
+        super().__init__(text)
+        self.hint = hint
+
+
+class ScenarioError(SpillwayError, ValueError):
+    """A scenario, or something else that was asked for, is wrong.
+
+    `path` is the dotted path of the key that is, such as `switch.sharing.alpha`; it is empty where
+    there is none.
+    """
+
+    def __init__(self, text: str, hint: str | None = None, path: str = "") -> None:
+        super().__init__(text, hint)
+        self.path = path
+
+
+class ScenarioWarning(UserWarning):
+    """Something in a scenario that deserves a second look."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run. `result` is what there is of it, its status "interrupted"."""
+
+    def __init__(self, result: Result | Sweep) -> None:
+        super().__init__("interrupted")
+        self.result = result

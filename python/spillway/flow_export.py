@@ -1,0 +1,95 @@
+"""The flows that a scenario would send, as a file that traffic of kind `flows` reads again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from spillway import _core
+
+_CHUNK = 1 << 18
+
+
+def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str, Any]:
+    """Writes the flows to a Parquet or CSV file and returns what they add up to, by class."""
+    if file.suffix not in (".parquet", ".csv"):
+        raise ScenarioError(
+            f"{file} is neither Parquet nor CSV", "its name tells: .parquet or .csv"
+        )
+    if os.path.lexists(file) and not force:
+        hint = "choose another file with --out, or replace it with --force"
+        raise ScenarioError(f"{file} is there already", hint)
+    from spillway import arrow
+
+    flows = read.flows()
+    classes: dict[str, dict[str, int]] = {}
+    partial = file.with_name(file.name + ".partial")
+    table = arrow.table(flows.take(_CHUNK))
+    try:
+        with _writer(partial, file.suffix, table.schema) as writer:
+            while table.num_rows:
+                writer.write_table(table)
+                _add_up(classes, table)
+                table = arrow.table(flows.take(_CHUNK))
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+    return {
+        "scenario": read.name,
+        "seed": read.seed,
+        "file": str(file),
+        "flows": sum(row["flows"] for row in classes.values()),
+        "bytes": sum(row["bytes"] for row in classes.values()),
+        "classes": classes,
+    }
+
+
+def _writer(path: Path, suffix: str, schema: pa.Schema) -> pq.ParquetWriter | _Csv:
+    import pyarrow.parquet as pq
+
+    if suffix == ".csv":
+        return _Csv(path, schema)
+    return pq.ParquetWriter(path, schema, compression="zstd")
+
+
+class _Csv:
+    """Comma-separated values without quotes, as the simulator and other programs read them."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        import pyarrow as pa
+        import pyarrow.csv
+
+        place = schema.get_field_index("class")
+        self._schema = schema.set(place, pa.field("class", pa.string()))
+        plain = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
+        self._writer = pyarrow.csv.CSVWriter(path, self._schema, write_options=plain)
+
+    def write_table(self, table: pa.Table) -> None:
+        """Writes rows, the names of classes written out."""
+        import pyarrow as pa
+
+        try:
+            self._writer.write_table(table.cast(self._schema))
+        except pa.ArrowInvalid as error:
+            raise ScenarioError(f"not fit for CSV: {error}", "write .parquet instead") from error
+
+    def __enter__(self) -> _Csv:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+
+def _add_up(classes: dict[str, dict[str, int]], table: pa.Table) -> None:
+    sums = table.group_by("class").aggregate([("size_bytes", "sum"), ("size_bytes", "count")])
+    for row in sorted(sums.to_pylist(), key=lambda row: str(row["class"])):
+        into = classes.setdefault(row["class"], {"flows": 0, "bytes": 0})
+        into["flows"] += row["size_bytes_count"]
+        into["bytes"] += row["size_bytes_sum"]

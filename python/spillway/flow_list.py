@@ -1,0 +1,103 @@
+"""Lists of flows in Parquet, as traffic of kind `flows` reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import pyarrow as pa
+
+_REQUIRED = {"src": "uint32", "dst": "uint32", "size_bytes": "uint64"}
+_STARTS = ("start_ps", "start_ns")
+_OPTIONAL = {"priority": 255, "path": 2**32 - 1, "ack_path": 2**32 - 1, "query_id": 2**32 - 1}
+
+
+def load(folder: Path, name: str) -> dict[str, Any] | None:
+    """The columns of a Parquet file, as the core takes them; None for any other file."""
+    if not name.endswith(".parquet"):
+        return None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / name
+    if not path.is_file():
+        raise ScenarioError(f"{path}: there is no such file")
+    try:
+        file = pq.ParquetFile(path)
+        names = set(file.schema_arrow.names)
+        wanted = [*_REQUIRED, *_STARTS, *_OPTIONAL, "class"]
+        table = file.read([name for name in wanted if name in names])
+    except (OSError, pa.ArrowException) as error:
+        raise ScenarioError(f"{path}: cannot be read as Parquet: {error}") from error
+    start = next((column for column in _STARTS if column in names), "start_ns")
+    columns: dict[str, Any] = {}
+    for column, kind in {**_REQUIRED, start: "uint64"}.items():
+        if column not in names:
+            hint = f"a list of flows has the columns {', '.join(_REQUIRED)} and start_ns"
+            raise ScenarioError(f"{path}: there is no column {column}", hint)
+        columns[column] = _whole(path, table[column], column, kind)
+    for column, most in _OPTIONAL.items():
+        if column in names:
+            columns[column] = _optional(path, table[column], column, most)
+    if "class" in names:
+        columns["class"] = _classes(path, table["class"])
+    return columns
+
+
+def _whole(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> np.ndarray[Any, Any]:
+    import pyarrow as pa
+
+    if values.null_count:
+        row = values.is_null().index(pa.scalar(True)).as_py() + 1
+        raise ScenarioError(f"{path}: row {row}, column {column}: there is no value")
+    numbers: np.ndarray[Any, Any] = _cast(path, values, column, kind).to_numpy()
+    return numbers
+
+
+def _optional(path: Path, values: pa.ChunkedArray, column: str, most: int) -> np.ndarray[Any, Any]:
+    import pyarrow.compute as pc
+
+    numbers = _cast(path, values, column, "int64")
+    least, greatest = pc.min_max(numbers).as_py().values()
+    if least is not None and least < 0:
+        raise _not_whole(path, column, f"{least} is below 0")
+    if greatest is not None and greatest > most:
+        raise _not_whole(path, column, f"{greatest} is more than {most}")
+    filled: np.ndarray[Any, Any] = numbers.fill_null(-1).to_numpy()
+    return filled
+
+
+def _cast(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    has_numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    if not any(is_such(values.type) for is_such in has_numbers):
+        raise _not_whole(path, column, f"values of type {values.type}")
+    try:
+        return values.cast(pa.type_for_alias(kind))
+    except pa.ArrowInvalid as error:
+        raise _not_whole(path, column, error) from error
+
+
+def _classes(path: Path, values: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], list[str]]:
+    import pyarrow as pa
+
+    if values.null_count:
+        raise ScenarioError(f"{path}: column class: some flows have none")
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
+        raise ScenarioError(f"{path}: column class: {values.type} values are not names")
+    encoded = values.combine_chunks().dictionary_encode()
+    places = encoded.indices.cast(pa.uint32()).to_numpy()
+    return places, encoded.dictionary.to_pylist()
+
+
+def _not_whole(path: Path, column: str, problem: object) -> ScenarioError:
+    hint = "it must hold whole numbers, none below 0"
+    return ScenarioError(f"{path}: column {column}: {problem}", hint)

@@ -1,0 +1,105 @@
+"""Output folders: written beside their place as `DIR.partial`, and renamed when whole."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from spillway.errors import ScenarioError
+
+SUMMARY = "summary.json"
+_MARK = "INCOMPLETE"
+
+
+class OutputFolder:
+    """A context in which a folder is written at `partial`.
+
+    It takes its place when the context ends well. When it does not, nothing is left; when the
+    process is killed, only `DIR.partial` is, which the next run to the same place replaces.
+    """
+
+    def __init__(self, place: str | Path, force: bool = False) -> None:
+        self.place = Path(place)
+        self.partial = self.place.with_name(self.place.name + ".partial")
+        self.force = force
+        self._lock = -1
+
+    def check(self) -> None:
+        """Refuses a place that is taken."""
+        if not self.place.name:
+            raise ScenarioError(f"{self.place} is not a folder to write to", "give --out a name")
+        if not os.path.lexists(self.place):
+            return
+        if not self.force:
+            hint = "choose another place with --out, or replace it with --force"
+            raise ScenarioError(f"{self.place} is there already", hint)
+        if not _is_result(self.place):
+            hint = "--force replaces only what an earlier run has written"
+            raise ScenarioError(f"{self.place} is not a result and is not replaced", hint)
+
+    def __enter__(self) -> Self:
+        self.check()
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.partial.mkdir()
+        except FileExistsError:
+            self._take_over()
+        self._lock = _locked(self.partial / _MARK)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self._commit()
+        finally:
+            os.close(self._lock)
+            shutil.rmtree(self.partial, ignore_errors=True)
+
+    def _commit(self) -> None:
+        (self.partial / _MARK).unlink()
+        if os.path.lexists(self.place):
+            self.check()
+            old = self.place.with_name(self.place.name + ".replaced")
+            shutil.rmtree(old, ignore_errors=True)
+            self.place.rename(old)
+            self.partial.rename(self.place)
+            shutil.rmtree(old)
+        else:
+            self.partial.rename(self.place)
+
+    def _take_over(self) -> None:
+        """Empties what a killed run has left, and only that."""
+        mark = self.partial / _MARK
+        if not mark.is_file():
+            hint = "move it away, or choose another place with --out"
+            raise ScenarioError(f"{self.partial} is there already, and no run's", hint)
+        os.close(_locked(mark))
+        shutil.rmtree(self.partial)
+        self.partial.mkdir()
+
+
+def _locked(mark: Path) -> int:
+    """A mark that no other process can hold as long as it is open."""
+    lock = os.open(mark, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        hint = "wait for it, or choose another place with --out"
+        raise ScenarioError(f"another run is writing to {mark.parent}", hint) from None
+    os.truncate(lock, 0)
+    os.write(lock, b"The run that writes here has not ended: this is no result.\n")
+    return lock
+
+
+def _is_result(place: Path) -> bool:
+    return place.is_dir() and ((place / SUMMARY).is_file() or not any(place.iterdir()))

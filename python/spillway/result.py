@@ -1,0 +1,155 @@
+"""What a run leaves: numbers and tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway import _core
+from spillway.errors import SpillwayError
+from spillway.folder import SUMMARY, OutputFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+SCENARIO = "scenario.toml"
+ALWAYS = ("flows", "queues", "drops")
+"""The tables that every run has. The others are there where the scenario records them."""
+_INPUTS = "inputs"
+
+
+class Result:
+    """A run's summary, its scenario with every value written out, and its tables."""
+
+    def __init__(
+        self,
+        summary: dict[str, Any],
+        scenario: str,
+        *,
+        tables: Mapping[str, pa.Table] | None = None,
+        folder: Path | None = None,
+        inputs: Path = Path(),
+    ) -> None:
+        self.summary = summary
+        self.scenario = scenario
+        self.folder = folder
+        self._tables = dict(tables or {})
+        self._inputs = inputs
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Result:
+        """The result in a folder. Tables are read when they are asked for."""
+        folder = Path(folder)
+        try:
+            summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+            scenario = (folder / SCENARIO).read_text(encoding="utf-8")
+        except OSError as error:
+            hint = "`spillway run SCENARIO --out DIR` writes one"
+            raise SpillwayError(f"{folder} holds no result: {error}", hint) from error
+        return cls(summary, scenario, folder=folder, inputs=folder)
+
+    @property
+    def status(self) -> str:
+        """Whether the run is "complete", or was "stopped" or "interrupted"."""
+        return str(self.summary["status"])
+
+    @property
+    def flows(self) -> pa.Table:
+        """A row for every flow."""
+        return self.table("flows")
+
+    @property
+    def queues(self) -> pa.Table:
+        """Samples of queues, every `record.queue_interval`."""
+        return self.table("queues")
+
+    @property
+    def drops(self) -> pa.Table:
+        """A row for every lost packet."""
+        return self.table("drops")
+
+    @property
+    def decisions(self) -> pa.Table:
+        """The first `record.decisions` decisions about arrivals."""
+        return self.table("decisions")
+
+    @property
+    def windows(self) -> pa.Table:
+        """Samples of the windows of the flows in `record.windows`."""
+        return self.table("windows")
+
+    @property
+    def links(self) -> pa.Table:
+        """How busy links were in every `record.link_interval`."""
+        return self.table("links")
+
+    def table(self, name: str) -> pa.Table:
+        """One of the tables."""
+        if name not in self._tables:
+            path = None if self.folder is None else self.folder / f"{name}.parquet"
+            if path is None or not path.is_file():
+                raise SpillwayError(f"this run has recorded no {name}")
+            import pyarrow.parquet as pq
+
+            self._tables[name] = pq.read_table(path)
+        return self._tables[name]
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Writes it all to a folder, which must not be there yet unless `force` is given."""
+        import pyarrow.parquet as pq
+
+        with OutputFolder(folder, force) as output:
+            for name in self._names():
+                pq.write_table(self.table(name), output.partial / f"{name}.parquet")
+            write_documents(output.partial, self.summary, self.scenario, self._inputs)
+        return output.place
+
+    def _names(self) -> list[str]:
+        recorded = recorded_tables(self.scenario)
+        return [name for name in recorded if name in ALWAYS or name in self._tables or self.folder]
+
+    def __repr__(self) -> str:
+        flows = self.summary["flows"]
+        of = f"{self.summary['scenario']!r}, seed {self.summary['seed']}"
+        return f"<Result of {of}: {self.status}, {flows['completed']} of {flows['started']} flows>"
+
+
+def recorded_tables(scenario: str) -> list[str]:
+    """The tables that a resolved scenario asks for."""
+    record = tomllib.loads(scenario).get("record", {})
+    asked = {
+        "decisions": record.get("decisions", 0) > 0,
+        "windows": bool(record.get("windows")),
+        "links": "link_interval" in record,
+    }
+    return [*ALWAYS, *(name for name in asked if asked[name])]
+
+
+def write_documents(folder: Path, summary: Mapping[str, Any], scenario: str, inputs: Path) -> None:
+    """Writes the summary and the scenario, with a copy of every file that the scenario names."""
+    write_json(folder / SUMMARY, summary)
+    resolved = tomllib.loads(scenario)
+    assignments = []
+    for place, section in enumerate(resolved.get("traffic", [])):
+        for key in ("file", "sizes"):
+            source = inputs / str(section.get(key, ""))
+            if key in section and source.is_file():
+                name = re.sub(r"[^\w.-]", "_", section["name"]) + f".{key}{source.suffix}"
+                (folder / _INPUTS).mkdir(exist_ok=True)
+                shutil.copyfile(source, folder / _INPUTS / name)
+                assignments.append(f"traffic.{place}.{key}={json.dumps(f'{_INPUTS}/{name}')}")
+    if assignments:
+        scenario = _core.assign(scenario, assignments)
+    (folder / SCENARIO).write_text(scenario, encoding="utf-8")
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Writes a document for people and programs."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

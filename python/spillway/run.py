@@ -1,0 +1,199 @@
+"""Running one scenario."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import resource
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from spillway import _core
+from spillway.errors import Interrupted
+from spillway.folder import OutputFolder
+from spillway.progress import Progress, Report
+from spillway.result import Result, recorded_tables, write_documents
+from spillway.scenario import Scenario, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+_REPORT_INTERVAL_S = 0.1
+_ROW_GROUP = 1 << 18
+
+
+def run(
+    source: Source,
+    *,
+    seed: int | None = None,
+    set: Iterable[str] = (),
+    out: str | Path | None = None,
+    force: bool = False,
+    progress: Report | None = None,
+) -> Result:
+    """Runs a scenario to its end.
+
+    `set` are `key=value` assignments. With `out` the tables go to that folder while the run goes
+    on, otherwise they are kept in memory. `progress` is called about ten times a second.
+
+    Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
+    """
+    scenario = Scenario.of(source).set(*set)
+    if seed is not None:
+        scenario = scenario.set(f"seed={seed}")
+    result = run_to(out, scenario, force=force, progress=progress)
+    if result.status == "interrupted":
+        raise Interrupted(result)
+    return result
+
+
+def run_to(
+    out: str | Path | None,
+    scenario: Scenario,
+    *,
+    keep: bool = True,
+    force: bool = False,
+    progress: Report | None = None,
+) -> Result:
+    """Runs a scenario; an interruption shows in the result's status.
+
+    Without `out`, tables are kept in memory, or dropped where `keep` is false.
+    """
+    if out is None:
+        return _simulate(scenario, scenario.read(), Kept() if keep else Dropped(), progress)
+    with OutputFolder(out, force) as output:
+        read = scenario.read()
+        with Streamed(output.partial, recorded_tables(read.resolved)) as sink:
+            result = _simulate(scenario, read, sink, progress)
+        write_documents(output.partial, result.summary, result.scenario, scenario.folder)
+    result.folder = output.place
+    return result
+
+
+class Sink(Protocol):
+    """Where the rows of tables go."""
+
+    rows: int
+    """A table that has so many rows is to be taken."""
+
+    def take(self, simulation: _core.Simulation) -> None:
+        """Takes the rows that there are."""
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables that it has kept."""
+
+
+class Dropped:
+    """Keeps nothing."""
+
+    rows = _ROW_GROUP
+
+    def take(self, simulation: _core.Simulation) -> None:
+        """Drops the rows that there are."""
+        for name in simulation.tables():
+            simulation.take(name)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """None."""
+        return {}
+
+
+class Kept:
+    """Keeps tables in memory."""
+
+    rows = sys.maxsize
+
+    def __init__(self) -> None:
+        from spillway import arrow
+
+        self._arrow = arrow
+        self._tables: dict[str, pa.Table] = {}
+
+    def take(self, simulation: _core.Simulation) -> None:
+        """Takes all rows, once, at the end."""
+        for name in simulation.tables():
+            self._tables[name] = self._arrow.table(simulation.take(name))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables, over the memory in which the simulator wrote them."""
+        return self._tables
+
+
+class Streamed:
+    """Writes tables to a folder, a group of rows at a time."""
+
+    rows = _ROW_GROUP
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        import pyarrow.parquet as pq
+
+        from spillway import arrow
+
+        self._arrow = arrow
+        self._open = pq.ParquetWriter
+        self._folder = folder
+        self._names = tuple(names)
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def take(self, simulation: _core.Simulation) -> None:
+        """Writes the rows that there are."""
+        for name in simulation.tables():
+            table = self._arrow.table(simulation.take(name))
+            if name not in self._names:
+                continue
+            if name not in self._writers:
+                path = self._folder / f"{name}.parquet"
+                self._writers[name] = self._open(path, table.schema, compression="zstd")
+            if table.num_rows:
+                self._writers[name].write_table(table)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """None: they are in the folder."""
+        return {}
+
+    def __enter__(self) -> Streamed:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for writer in self._writers.values():
+            # What has failed once, such as a full disk, fails again at the close: once is enough.
+            with contextlib.suppress(*() if kind is None else (OSError,)):
+                writer.close()
+
+
+def _simulate(
+    scenario: Scenario, read: _core.Scenario, sink: Sink, progress: Report | None
+) -> Result:
+    cpu, wall = time.thread_time(), time.perf_counter()
+    simulation = _core.Simulation(read)
+    times = (read.duration_ps, read.stop_ps)
+
+    def report(now: int, *counts: int) -> None:
+        if progress is not None:
+            progress(Progress(now, *times, *counts))
+
+    simulation.run(report, _REPORT_INTERVAL_S, lambda: sink.take(simulation), sink.rows)
+    sink.take(simulation)
+    summary: dict[str, Any] = json.loads(simulation.summary())
+    summary["run"] = {
+        "cpu_s": round(time.thread_time() - cpu, 6),
+        "wall_s": round(time.perf_counter() - wall, 6),
+        "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
+    }
+    return Result(summary, read.resolved, tables=sink.tables(), inputs=scenario.folder)
+
+
+def peak_rss_bytes() -> int:
+    """The most memory that this process has held."""
+    # Where it is known, this process's own: what getrusage tells may be its parent's.
+    status = Path("/proc/self/status")
+    own = re.search(r"VmHWM:\s*(\d+) kB", status.read_text()) if status.exists() else None
+    if own is not None:
+        return int(own[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,103 @@
+"""Scenarios: from a file, a result's folder, a shipped name, TOML text or a dict."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from spillway import _core, flow_list
+from spillway.errors import ScenarioError, ScenarioWarning
+
+Source: TypeAlias = "str | Path | Mapping[str, Any] | Scenario"
+
+
+class Scenario:
+    """A description of a run, as it was given: nothing is checked until it is read.
+
+    `given` is TOML text or a dict; files that it names are looked for in `folder`; `assignments`
+    are `key=value` texts, applied in order.
+    """
+
+    def __init__(
+        self,
+        given: str | Mapping[str, Any],
+        folder: str | Path = ".",
+        assignments: Iterable[str] = (),
+    ) -> None:
+        self.given = given
+        self.folder = Path(folder)
+        self.assignments = tuple(assignments)
+
+    @classmethod
+    def load(cls, source: str | Path) -> Scenario:
+        """A scenario's file, the folder of a result, or the name of a shipped scenario."""
+        path = Path(source)
+        if path.is_dir() and (path / "scenario.toml").is_file():
+            path = path / "scenario.toml"
+        if path.is_file():
+            try:
+                return cls(path.read_text(encoding="utf-8"), path.parent)
+            except (OSError, UnicodeDecodeError) as error:
+                raise ScenarioError(f"{path} cannot be read: {error}") from error
+        names = dict(_core.shipped())
+        if str(source) in names:
+            return cls(names[str(source)])
+        raise _not_found(str(source), path, list(names))
+
+    @classmethod
+    def of(cls, source: Source) -> Scenario:
+        """Whatever describes a scenario, as one."""
+        if isinstance(source, Scenario):
+            return source
+        if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
+            return cls(source)
+        return cls.load(source)
+
+    def set(self, *assignments: str) -> Scenario:
+        """This scenario with more `key=value` assignments."""
+        return Scenario(self.given, self.folder, (*self.assignments, *assignments))
+
+    def read(self) -> _core.Scenario:
+        """Checks it, and fills in every default. What deserves a second look becomes a warning."""
+
+        def load(name: str) -> dict[str, Any] | None:
+            return flow_list.load(self.folder, name)
+
+        read = _core.Scenario(self.given, self.folder, self.assignments, load)
+        for text in read.warnings:
+            warnings.warn(text, ScenarioWarning, stacklevel=2)
+        return read
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Every value, defaults among them."""
+        return tomllib.loads(self.read().resolved)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Numbers that follow from it: topology, buffers, delays, traffic."""
+        return facts(self.read())
+
+
+def facts(read: _core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
+    """Numbers that follow from a scenario; flows are counted up to so many."""
+    found: dict[str, Any] = json.loads(read.facts(most_flows))
+    return found
+
+
+def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:
+    hint = "`spillway list scenarios` names those that come with the program"
+    if path.is_dir():
+        runs = sorted(path.glob("**/scenario.toml"))
+        if runs:
+            hint = f"it has results in it: {runs[0].parent}, for one"
+        return ScenarioError(f"{source} is a folder without a scenario.toml", hint)
+    near = difflib.get_close_matches(path.stem, names, n=1)
+    if near:
+        hint = f"did you mean `{near[0]}`, which comes with the program?"
+    return ScenarioError(f"there is no scenario {source}", hint)

@@ -1,0 +1,297 @@
+"""Several seeds and variants of a scenario, side by side."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import statistics
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from spillway.errors import Interrupted, ScenarioError
+from spillway.folder import SUMMARY, OutputFolder
+from spillway.progress import Progress, Report
+from spillway.result import Result, write_json
+from spillway.run import run_to
+from spillway.scenario import Scenario, Source
+
+Follow = Callable[[str], tuple[Report, Callable[[], None]]]
+"""Called with a run's label when it begins; what it returns is called as it goes on and ends."""
+
+_STATUSES = ("complete", "stopped", "interrupted")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A scenario's assignments, and what sets them apart from the other variants'."""
+
+    label: str
+    assignments: tuple[str, ...]
+
+
+class Sweep:
+    """The results of a sweep: for every variant those of its seeds, in order."""
+
+    def __init__(self, results: Sequence[tuple[Variant, Sequence[Result]]]) -> None:
+        self.results = [(variant, list(runs)) for variant, runs in results]
+
+    @property
+    def status(self) -> str:
+        """The worst status of all runs."""
+        seen = [result.status for _, runs in self.results for result in runs]
+        return max(seen, key=_STATUSES.index)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Every run's summary and, for every variant, what its seeds have in common."""
+        first = self.results[0][1][0].summary
+        return {
+            "status": self.status,
+            "scenario": first["scenario"],
+            "version": first["version"],
+            "variants": [
+                {
+                    "label": variant.label,
+                    "set": list(variant.assignments),
+                    **across_seeds([result.summary for result in runs]),
+                }
+                for variant, runs in self.results
+            ],
+        }
+
+    def __repr__(self) -> str:
+        labels = ", ".join(variant.label for variant, _ in self.results)
+        return f"<Sweep of {labels}: {self.status}>"
+
+
+def sweep(
+    source: Source,
+    *,
+    vary: Iterable[str] = (),
+    seeds: Iterable[int] | None = None,
+    set: Iterable[str] = (),
+    jobs: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    keep: bool = True,
+    follow: Follow | None = None,
+) -> Sweep:
+    """Runs every variant of a scenario with every seed, `jobs` at a time.
+
+    `vary` are texts such as `switch.sharing=dt,lqd`; several multiply. Without `seeds` the
+    scenario's own is taken; without `jobs` there are as many as processors. With `out` every run
+    has a folder in that one; without, tables are kept in memory if `keep` is true.
+
+    Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
+    """
+    scenario = Scenario.of(source).set(*set)
+    plan = []
+    for variant in variants(vary):
+        varied = scenario.set(*variant.assignments)
+        own = varied.read().seed
+        chosen = [own] if seeds is None else list(seeds)
+        plan += [_Run(variant, seed, varied.set(f"seed={seed}")) for seed in chosen]
+    plan = _with_folders(plan)
+    if jobs is None:
+        jobs = processors()
+    if out is None:
+        done, is_interrupted = _run_all(plan, None, jobs, keep, follow)
+        result = _collect(plan, done)
+    else:
+        with OutputFolder(out, force) as output:
+            done, is_interrupted = _run_all(plan, output.partial, jobs, keep, follow)
+            result = _collect(plan, done)
+            write_json(output.partial / SUMMARY, result.summary)
+        for run, outcome in zip(plan, done, strict=True):
+            if outcome is not None:
+                outcome.folder = output.place / run.folder
+    if is_interrupted:
+        raise Interrupted(result)
+    return result
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class _Run:
+    variant: Variant
+    seed: int
+    scenario: Scenario
+    label: str = ""
+    folder: str = ""
+
+
+def _with_folders(plan: list[_Run]) -> list[_Run]:
+    """Names every run's folder, after what sets it apart."""
+    has_variants = len({run.variant for run in plan}) > 1
+    has_seeds = len({run.seed for run in plan}) > 1
+    named: dict[str, _Run] = {}
+    for run in plan:
+        parts = [run.variant.label] * has_variants
+        if has_seeds or not has_variants:
+            parts.append(f"seed-{run.seed}")
+        folder = "/".join(re.sub(r"[^\w.=%+-]+", "_", part) for part in parts)
+        unique = folder
+        for number in itertools.count(2):
+            if unique not in named:
+                break
+            unique = f"{folder}-{number}"
+        named[unique] = replace(run, label=" ".join(parts), folder=unique)
+    return list(named.values())
+
+
+def _run_all(
+    plan: list[_Run], out: Path | None, jobs: int, keep: bool, follow: Follow | None
+) -> tuple[list[Result | None], bool]:
+    """The results in order, None for what was not begun, and whether Ctrl-C ended it."""
+    stop = threading.Event()
+
+    def one(run: _Run) -> Result | None:
+        if stop.is_set():
+            return None
+        report, end = follow(run.label) if follow else (None, None)
+
+        def checked(progress: Progress) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            if report is not None:
+                report(progress)
+
+        try:
+            place = None if out is None else out / run.folder
+            return run_to(place, run.scenario, keep=keep, progress=checked)
+        finally:
+            if end is not None:
+                end()
+
+    is_interrupted = False
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(one, run) for run in plan]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except KeyboardInterrupt:
+            is_interrupted = True
+        if is_interrupted or any(future.done() and future.exception() for future in futures):
+            stop.set()
+    return [future.result() for future in futures], is_interrupted
+
+
+def _collect(plan: list[_Run], done: list[Result | None]) -> Sweep:
+    runs: dict[Variant, list[Result]] = {}
+    for run, result in zip(plan, done, strict=True):
+        if result is not None:
+            runs.setdefault(run.variant, []).append(result)
+    if not runs:
+        raise KeyboardInterrupt
+    return Sweep(list(runs.items()))
+
+
+def variants(vary: Iterable[str]) -> list[Variant]:
+    """The variants that texts such as `switch.sharing=dt,lqd` multiply to."""
+    choices = []
+    for text in vary:
+        key, equals, values = text.partition("=")
+        key = key.strip()
+        chosen = split(values)
+        if not equals or not key or not all(chosen):
+            hint = "for one: --vary switch.sharing=dt,lqd"
+            raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
+        choices.append((key, chosen))
+    keys = [key for key, _ in choices]
+    if len({*keys}) < len(keys):
+        raise ScenarioError("a key is varied twice", "list all of its values in one --vary")
+    last = [key.removesuffix(".kind").rpartition(".")[2] for key in keys]
+    short = [key if last.count(name) > 1 else name for key, name in zip(keys, last, strict=True)]
+    return [
+        Variant(
+            " ".join(f"{name}={value}" for name, value in zip(short, values, strict=True)),
+            tuple(f"{key}={value}" for key, value in zip(keys, values, strict=True)),
+        )
+        for values in itertools.product(*(values for _, values in choices))
+    ]
+
+
+def split(values: str) -> list[str]:
+    """Values between commas; those within brackets, braces and quotes do not count."""
+    parts, depth, quote = [""], 0, ""
+    for character in values:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        if character == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def seeds_of(text: str) -> list[int]:
+    """The seeds of a text such as `1..5` (both ends) or `1,2,7`."""
+    found: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", part)
+        low, high = (match[1], match[2] or match[1]) if match else ("1", "0")
+        if int(low) > int(high):
+            hint = "for one: --seeds 1..5, or --seeds 1,2,7"
+            raise ScenarioError(f"{text!r} is not a list of seeds", hint)
+        found += range(int(low), int(high) + 1)
+    return list(dict.fromkeys(found))
+
+
+_NOT_COMPARED = ("status", "scenario", "seed", "version", "slowdown_base", "run")
+
+
+def across_seeds(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The summaries of a variant's runs, and mean, deviation and extremes of their numbers."""
+    compared = [
+        {key: value for key, value in summary.items() if key not in _NOT_COMPARED}
+        for summary in summaries
+    ]
+
+    def deviation(values: list[float]) -> float | None:
+        return statistics.stdev(values) if len(values) > 1 else None
+
+    return {
+        "seeds": [summary["seed"] for summary in summaries],
+        "runs": list(summaries),
+        "mean": _combine(compared, statistics.fmean),
+        "std": _combine(compared, deviation),
+        "min": _combine(compared, min),
+        "max": _combine(compared, max),
+    }
+
+
+def _combine(values: Sequence[Any], function: Callable[[list[float]], float | None]) -> Any:
+    """One number for every place where documents of one shape have numbers.
+
+    What is missing, such as a reason for drops that there were none for, counts as 0; null does
+    not count.
+    """
+    if any(isinstance(value, dict) for value in values):
+        known = [value for value in values if value is not None]
+        keys = dict.fromkeys(key for value in known for key in value)
+        columns = ((key, [value.get(key, 0) for value in known]) for key in keys)
+        combined = ((key, _combine(column, function)) for key, column in columns)
+        return {key: value for key, value in combined if value is not _Nothing}
+    if any(isinstance(value, (str, list)) for value in values):
+        return _Nothing
+    numbers = [float(value) for value in values if value is not None]
+    return function(numbers) if numbers else None
+
+
+class _Nothing:
+    """What has no mean."""

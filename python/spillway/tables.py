@@ -1,0 +1,448 @@
+"""Results, scenarios and the catalogue as tables for people."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from spillway.result import Result
+    from spillway.sweep import Sweep
+
+FEW = "~"
+"""Marks a percentile with few samples beyond it."""
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with so many significant digits, its thousands set apart."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return f"{value:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def count(value: float | None) -> str:
+    """A count, its thousands set apart."""
+    return "-" if value is None else f"{round(value):,}"
+
+
+def percent(value: float | None) -> str:
+    """A share in percent."""
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def size(value: float | None) -> str:
+    """Bytes with a decimal unit."""
+    if value is None:
+        return "unlimited"
+    units = ["B", "KB", "MB", "GB", "TB"]
+    while value >= 1000 and len(units) > 1:
+        value /= 1000
+        units.pop(0)
+    return f"{value:.4g} {units[0]}"
+
+
+def _seconds(value: float) -> str:
+    return f"{number(value)} s" if value >= 1 else f"{number(value * 1e3)} ms"
+
+
+def _grid() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", collapse_padding=True)
+
+
+def run(result: Result) -> RenderableType:
+    """One run's numbers."""
+    summary = result.summary
+    title = Text.assemble((summary["scenario"], "bold"), f"  seed {summary['seed']}  ")
+    title.append(summary["status"], _STATUS_STYLES[summary["status"]])
+    parts: list[RenderableType] = [title]
+    if any(row["count"] for row in summary["fct_slowdown"].values()):
+        parts.append(_classes(summary))
+    parts.append(_network(summary))
+    if _has_few(summary):
+        parts.append(Text(f"{FEW} fewer than 10 flows beyond this percentile", "dim"))
+    if result.folder is not None:
+        parts.append(Text(f"written to {result.folder}", "dim"))
+    return Group(*parts)
+
+
+_STATUS_STYLES = {"complete": "green", "stopped": "yellow", "interrupted": "red"}
+_PERCENTILES = ("p50", "p95", "p99", "p99_9")
+
+
+def _classes(summary: Mapping[str, Any]) -> Table:
+    rows = {name: row for name, row in summary["fct_slowdown"].items() if row["count"]}
+    some_left = any(row["unfinished"] for row in rows.values())
+    table = _grid()
+    table.add_column("slowdown")
+    table.add_column("flows", justify="right")
+    if some_left:
+        table.add_column("un-\nfinished", justify="right", style="red")
+    for name in ("with\ntimeout", "mean", "p50", "p95", "p99", "p99.9", "max"):
+        table.add_column(name, justify="right")
+    for name, row in rows.items():
+        table.add_row(
+            name,
+            count(row["count"]),
+            *([count(row["unfinished"])] if some_left else []),
+            count(row["with_timeout"]),
+            number(row["mean"]),
+            *_flagged(row),
+            number(row["max"]),
+            end_section=name == "all",
+        )
+    return table
+
+
+def _flagged(row: Mapping[str, Any], scale: float = 1.0) -> list[str]:
+    """Percentiles, those with few samples beyond them marked."""
+    marks = [FEW if p in row["few_samples"] else " " for p in _PERCENTILES]
+    return [number(row[p] * scale) + mark for p, mark in zip(_PERCENTILES, marks, strict=True)]
+
+
+def _has_few(summary: Mapping[str, Any]) -> bool:
+    rows = [*summary["fct_slowdown"].values(), summary["query_us"]]
+    return any(row["count"] and row["few_samples"] for row in rows)
+
+
+def _network(summary: Mapping[str, Any]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column()
+    for tier, row in summary["buffer_occupancy"]["by_tier"].items():
+        show = size if row["unit"] == "bytes" else percent
+        of = "in queues" if row["unit"] == "bytes" else "of the buffer"
+        values = [f"{show(row[key])} {label}" for key, label in _OCCUPANCY]
+        table.add_row(tier, f"{', '.join(values)} {of}")
+    drops = summary["drops"]
+    reasons = ", ".join(f"{name} {count(packets)}" for name, packets in drops.items())
+    lost = f"{count(sum(drops.values()))} packets" + (f" ({reasons})" if reasons else "")
+    table.add_row("drops", lost)
+    table.add_row(
+        "packets",
+        f"{count(summary['marks'])} marked, {count(summary['retransmitted_packets'])} sent again, "
+        f"{count(summary['timeouts'])} timeouts",
+    )
+    load = summary["load"]
+    table.add_row(
+        "load",
+        f"{percent(load['offered'])} offered, {percent(load['realised'])} realised, "
+        f"{percent(load['on_wire'])} on the wire, of the {load['of']}",
+    )
+    table.add_row("goodput", f"{number(summary['goodput_gbps']['all'])} Gbps")
+    flows = summary["flows"]
+    table.add_row(
+        "flows",
+        f"{count(flows['completed'])} of {count(flows['started'])} complete "
+        f"in {_seconds(summary['simulated_s'])} simulated",
+    )
+    queries = summary["query_us"]
+    if queries["count"]:
+        mean = number(queries["mean"] * 1e-3)
+        p50, p95, p99, _ = (text.strip() for text in _flagged(queries, 1e-3))
+        table.add_row(
+            "queries",
+            f"{count(queries['count'] - queries['unfinished'])} of {count(queries['count'])} "
+            f"complete, ms: {mean} mean, {p50} p50, {p95} p95, {p99} p99",
+        )
+    spent = summary["run"]
+    rate = summary["packet_hops"] / max(spent["wall_s"], 1e-9)
+    table.add_row(
+        "speed",
+        f"{_seconds(spent['wall_s'])} for {count(summary['packet_hops'])} packet-hops: "
+        f"{rate * 1e-6:.1f} M per second, {spent['peak_rss_mb']:.0f} MB",
+    )
+    return table
+
+
+_OCCUPANCY = (("mean", "mean"), ("p99", "p99"), ("p99_99", "p99.99"), ("max", "max"))
+
+
+def sweep(sweep: Sweep) -> RenderableType:
+    """Variants side by side, their seeds' means with the deviation."""
+    runs = [[result.summary for result in results] for _, results in sweep.results]
+    seeds = len(runs[0])
+    of = f"seed {runs[0][0]['seed']}" if seeds == 1 else f"{seeds} seeds, mean ± deviation"
+    title = Text.assemble((runs[0][0]["scenario"], "bold"), f"  {of}  ")
+    title.append(sweep.status, _STATUS_STYLES[sweep.status])
+    classes = [name for name in CLASSES if any(r["fct_slowdown"][name]["count"] for r in runs[0])]
+    metrics = [
+        *(_slowdown(name, p) for name in classes for p in ("p95", "p99")),
+        *_network_metrics(runs[0][0]),
+    ]
+    labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
+    cells = []
+    for metric in metrics:
+        spreads = [spread([metric.read(run) for run in each]) for each in runs]
+        cells.append([_cell(metric, spreads, place) for place in range(len(runs))])
+    parts: list[RenderableType] = [title, _SideBySide(labels, metrics, cells)]
+    few = sorted(
+        {
+            f"{name} {p}"
+            for run in itertools.chain(*runs)
+            for name in classes
+            for p in ("p95", "p99")
+            if p in run["fct_slowdown"][name]["few_samples"]
+        }
+    )
+    if few:
+        parts.append(Text(f"{FEW} fewer than 10 flows beyond it in a run: {', '.join(few)}", "dim"))
+    if (folder := _common_folder(sweep)) is not None:
+        parts.append(Text(f"written to {folder}", "dim"))
+    return Group(*parts)
+
+
+@dataclass(frozen=True)
+class _SideBySide:
+    """A row for every variant; where that is too wide, a column."""
+
+    labels: Sequence[str]
+    metrics: Sequence[_Metric]
+    cells: Sequence[Sequence[Text]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = _grid()
+        wide.add_column("", no_wrap=True)
+        for metric in self.metrics:
+            wide.add_column(metric.heading, justify="right")
+        for label, *row in zip(self.labels, *self.cells, strict=True):
+            wide.add_row(label, *row)
+        unbound = options.update(max_width=10_000)
+        if Measurement.get(console, unbound, wide).maximum <= options.max_width:
+            yield wide
+            return
+        tall = _grid()
+        tall.add_column("", no_wrap=True)
+        for label in self.labels:
+            tall.add_column(label.replace(" ", "\n"), justify="right")
+        for metric, column in zip(self.metrics, self.cells, strict=True):
+            name = metric.heading.replace("-\n", "").replace("\n", " ")
+            tall.add_row(name, *(Text(" ").join(cell.split("\n")) for cell in column))
+        yield tall
+
+
+CLASSES = ("short", "medium", "long", "incast")
+"""The classes that are compared, where a scenario has such flows."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean of some runs and, where there are several, their standard deviation."""
+
+    mean: float | None
+    deviation: float | None
+
+
+def spread(values: Iterable[float | None]) -> Spread:
+    """Mean and deviation of the values that are there."""
+    numbers = [value for value in values if value is not None]
+    return Spread(
+        statistics.fmean(numbers) if numbers else None,
+        statistics.stdev(numbers) if len(numbers) > 1 else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Metric:
+    heading: str
+    read: Callable[[Mapping[str, Any]], float | None]
+    show: Callable[[float | None], str]
+    less_is_better: bool = False
+
+
+def _slowdown(name: str, percentile: str) -> _Metric:
+    def read(summary: Mapping[str, Any]) -> float | None:
+        value: float | None = summary["fct_slowdown"][name][percentile]
+        return value
+
+    return _Metric(f"{name}\n{percentile}", read, number, less_is_better=True)
+
+
+def _network_metrics(summary: Mapping[str, Any]) -> list[_Metric]:
+    fractions = summary["buffer_occupancy"].get("unit") != "bytes"
+    return [
+        _Metric("un-\nfinished", lambda s: s["fct_slowdown"]["all"]["unfinished"], count, True),
+        _Metric("with\ntimeout", lambda s: s["fct_slowdown"]["all"]["with_timeout"], count, True),
+        _Metric("packets\nlost", lambda s: sum(s["drops"].values()), count),
+        _Metric(
+            "buffer\np99",
+            lambda s: s["buffer_occupancy"].get("p99"),
+            percent if fractions else size,
+        ),
+        _Metric("goodput\nGbps", lambda s: s["goodput_gbps"]["all"], number),
+    ]
+
+
+def _cell(metric: _Metric, column: Sequence[Spread], place: int) -> Text:
+    own = column[place]
+    means = [each.mean for each in column if each.mean is not None]
+    is_best = metric.less_is_better and own.mean == min(means, default=None) != max(means)
+    text = Text(metric.show(own.mean), "bold green" if is_best else "")
+    if own.deviation is not None:
+        text = Text.assemble(text, (f"\n±{metric.show(own.deviation)}", "dim not bold"))
+    return text
+
+
+def _common_folder(sweep: Sweep) -> Path | None:
+    folders = [result.folder for _, results in sweep.results for result in results]
+    written = [str(folder) for folder in folders if folder is not None]
+    return Path(os.path.commonpath(written)) if written else None
+
+
+def facts(facts: Mapping[str, Any]) -> RenderableType:
+    """What follows from a scenario: network, buffers, traffic."""
+    network = Table.grid(padding=(0, 2))
+    network.add_column(style="bold")
+    network.add_column()
+    network.add_row("hosts", f"{count(facts['hosts'])} at {facts['host_gbps']:g} Gbps")
+    network.add_row("cables", count(facts["cables"]))
+    network.add_row(
+        "capacity",
+        f"{number(facts['capacity_gbps'], 4)} Gbps over all {facts['load_of']}; "
+        f"oversubscription {facts['oversubscription']:.3g}",
+    )
+    network.add_row(
+        "base RTT",
+        f"{facts['base_rtt_us']:.6g} us; bandwidth-delay product {size(facts['bdp_bytes'])}",
+    )
+    network.add_row(
+        "packets",
+        f"{facts['full_packet_bytes']} B when full; the first {size(facts['first_rtt_bytes'])} "
+        "of a flow count as its first round trip",
+    )
+    return Group(network, _tiers(facts["tiers"]), _traffic(facts["traffic"], facts["load_of"]))
+
+
+def _tiers(tiers: Sequence[Mapping[str, Any]]) -> Table:
+    table = _grid()
+    for name in ("tier", "switches", "ports, Gbps", "buffer", "queues", "sharing", "aqm"):
+        table.add_column(name)
+    table.add_column("scheduling")
+    for tier in tiers:
+        ports = " + ".join(f"{n} x {rate}" for rate, n in tier["ports_by_gbps"].items())
+        table.add_row(
+            tier["tier"],
+            count(tier["switches"]),
+            ports,
+            size(tier["buffer_bytes"]),
+            f"{tier['queues_per_port']} per port",
+            tier["sharing"],
+            tier["aqm"],
+            tier["scheduling"],
+        )
+    return table
+
+
+def _traffic(sections: Sequence[Mapping[str, Any]], load_of: str) -> Table:
+    table = _grid()
+    table.add_column("traffic")
+    table.add_column("kind")
+    for name in ("offered", f"of {load_of}", "flows", "payload"):
+        table.add_column(name, justify="right")
+    for section in sections:
+        offered = section["offered_gbps"]
+        table.add_row(
+            section["name"],
+            section["kind"],
+            "-" if offered is None else f"{number(offered, 4)} Gbps",
+            percent(section["load"]),
+            ("" if section["counted_all"] else "over ") + count(section["flows"]),
+            size(section["bytes"]),
+        )
+    return table
+
+
+ROOMS = {
+    "sharing": "How ports share a switch's buffer: switch.sharing",
+    "aqm": "How queues are marked and dropped from: switch.aqm",
+    "scheduling": "Which queue of a port sends next: switch.scheduling",
+    "transport": "How a flow becomes packets: transport.kind",
+    "tagging": "How packets get their priority; the key `priority` of traffic fixes it",
+    "traffic": "Who sends how much to whom, and when: traffic.NAME.kind",
+    "topology": "Who is connected to whom: topology.kind",
+}
+
+
+def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableType:
+    """The plug-ins of some rooms: their parameters and where they were published."""
+    parts: list[RenderableType] = []
+    for room in rooms:
+        parts.append(Text.assemble((room, "bold cyan"), "  ", (ROOMS[room], "dim")))
+        parts.append(Text())
+        parts += [_entry(entry) for entry in entries[room]]
+        if room == "traffic":
+            parts.append(_sizes(entries["sizes"]))
+    return Group(*parts)
+
+
+def _entry(entry: Mapping[str, Any]) -> RenderableType:
+    head = Text.assemble("  ", (entry["id"], "bold"), "  ", entry["summary"])
+    source = Text(entry["citation"], "dim") if entry["citation"] else None
+    parts: list[RenderableType] = [head]
+    if source is not None:
+        parts.append(Padding(source, (0, 0, 0, 4)))
+    if entry["keys"]:
+        keys = Table.grid(padding=(0, 2))
+        keys.add_column(style="green", no_wrap=True)
+        keys.add_column(no_wrap=True)
+        keys.add_column(style="dim", ratio=1)
+        for key in entry["keys"]:
+            text = f"{_sentence(key['meaning'])} {_sentence(key['takes'])}"
+            keys.add_row(key["name"], key["default"] or "required", text)
+        parts.append(Padding(keys, (0, 0, 0, 4)))
+    parts.append(Text())
+    return Group(*parts)
+
+
+def _sentence(text: str) -> str:
+    text = text.rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _sizes(sizes: Iterable[Mapping[str, Any]]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="green", no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(style="dim", overflow="fold")
+    for entry in sizes:
+        table.add_row(entry["id"], f"mean {size(entry['mean_bytes'])}", entry["citation"])
+    head = Text.assemble("  ", ("sizes", "bold"), "  Distributions of flow sizes, by name.")
+    return Group(head, Padding(table, (0, 0, 0, 4)), Text())
+
+
+def scenarios(texts: Mapping[str, str]) -> RenderableType:
+    """The scenarios that come with the program."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, text in texts.items():
+        about = itertools.takewhile(lambda line: line.startswith("# "), text.splitlines())
+        table.add_row(name, " ".join(line.removeprefix("# ") for line in about))
+    return table
+
+
+def flows(written: Mapping[str, Any]) -> RenderableType:
+    """What was written to a list of flows."""
+    table = _grid()
+    table.add_column("class")
+    table.add_column("flows", justify="right")
+    table.add_column("payload", justify="right")
+    for name, row in written["classes"].items():
+        table.add_row(name, count(row["flows"]), size(row["bytes"]))
+    table.add_section()
+    table.add_row("all", count(written["flows"]), size(written["bytes"]))
+    return Group(table, Text(f"written to {written['file']}", "dim"))

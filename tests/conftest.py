@@ -1,0 +1,56 @@
+"""Fixtures: the command line within a process and as one, and a run of a tiny scenario."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spillway
+from spillway import cli
+from support import TINY, Outcome
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Runs a command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+
+    def run(*arguments: object) -> Outcome:
+        capsys.readouterr()
+        status = cli.invoke([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return Outcome(status, out, err)
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    """Starts a command as a process of its own."""
+    running: list[subprocess.Popen[str]] = []
+
+    def run(*arguments: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "spillway", *map(str, arguments)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def tiny() -> spillway.Result:
+    """A run of the tiny scenario, its tables in memory."""
+    return spillway.run(TINY)

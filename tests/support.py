@@ -1,0 +1,34 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parent / "data"
+TINY = DATA / "tiny.toml"
+
+
+@dataclass
+class Outcome:
+    """What a command has left."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def names(folder: str | Path = ".") -> list[str]:
+    """What is in a folder."""
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def without_cost(summary: dict[str, Any]) -> dict[str, Any]:
+    """A summary without what may differ between equal runs."""
+    return {key: value for key, value in summary.items() if key != "run"}

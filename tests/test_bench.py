@@ -1,0 +1,102 @@
+"""`spillway bench`: what is measured and how it is told. No test says how fast anything is."""
+
+import shutil
+
+import pytest
+
+import spillway
+from spillway import bench, cli
+from spillway.scenario import Scenario, facts
+from support import TINY
+
+TINY_CASE = bench.Case("tiny", str(TINY), settings=(), quick=(), counted=("seed=2",))
+
+
+@pytest.fixture
+def no_valgrind(monkeypatch):
+    monkeypatch.setattr(bench.shutil, "which", lambda _: None)
+
+
+def test_a_quick_run_is_told_as_one_json_object(command):
+    told = command("bench", "--quick", "--runs", 2, "--scenario", "incast-star", "--json")
+    assert told.status == 0
+    assert list(told.json["cases"]) == ["incast-star"]
+    row = told.json["cases"]["incast-star"]
+    assert row["packet_hops"] > 100_000 and row["events"] > row["packet_hops"]
+    assert row["events_per_packet_hop"] == round(row["events"] / row["packet_hops"], 4)
+    for key in ("user_cpu_s", "packet_hops_per_cpu_s", "peak_rss_mb"):
+        assert 0 < row[key]["min"] <= row[key]["median"] <= row[key]["max"]
+    assert told.json["runs"] == 2 and told.json["quick"]
+    assert "incast-star" in told.err and "first look" in told.err
+
+
+def test_cases_take_turns(monkeypatch, no_valgrind):
+    asked = []
+
+    def run_apart(scenario, settings):
+        asked.append(scenario)
+        return {
+            "status": "complete",
+            "events": 12,
+            "packet_hops": 10,
+            "user_cpu_s": float(len(asked)),
+            "peak_rss_mb": 1.0,
+        }
+
+    monkeypatch.setattr(bench, "run_apart", run_apart)
+    cases = [bench.Case(name, name, (), ()) for name in "ab"]
+    found = bench.measure(cases, runs=3)
+    assert asked == ["a", "b"] * 3
+    # The runs of `a` took 1, 3 and 5 seconds.
+    spread = {"median": 3.0, "min": 1.0, "max": 5.0}
+    assert found["cases"]["a"]["user_cpu_s"] == spread
+    assert found["cases"]["a"]["packet_hops_per_cpu_s"] == {"median": 3, "min": 2, "max": 10}
+
+
+def test_equal_runs_that_differ_are_an_error(monkeypatch):
+    counts = iter([10, 11])
+    base = {"status": "complete", "events": 12, "user_cpu_s": 1.0, "peak_rss_mb": 1.0}
+    monkeypatch.setattr(bench, "run_apart", lambda *_: {**base, "packet_hops": next(counts)})
+    with pytest.raises(spillway.SpillwayError, match="equal runs differ"):
+        bench.measure([TINY_CASE], runs=2)
+
+
+def test_without_valgrind_instructions_are_null_and_it_says_so(no_valgrind):
+    found = bench.measure([TINY_CASE], runs=1)
+    assert found["cases"]["tiny"]["instructions_per_packet_hop"] is None
+    assert found["instructions"] == "valgrind is not installed"
+    console = cli._console(None)
+    with console.capture() as told:
+        console.print(bench.table(found))
+    assert "valgrind is not installed" in told.get()
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_valgrind_finds_the_loop_over_events():
+    found = bench.measure([TINY_CASE], runs=1)
+    assert 50 < found["cases"]["tiny"]["instructions_per_packet_hop"] < 50_000
+
+
+def test_a_run_that_fails_says_why():
+    with pytest.raises(spillway.SpillwayError, match=r"topology\.leafs"):
+        bench.run_apart("leaf-spine-128", ["topology.leafs=3"])
+
+
+@pytest.mark.parametrize("case", bench.CASES, ids=lambda case: case.name)
+def test_every_case_can_be_read(case):
+    for settings in (case.settings, case.quick, case.counted):
+        Scenario.load(case.scenario).set(*settings).read()
+
+
+@pytest.mark.parametrize("case", bench.GROWTH, ids=lambda case: case.name)
+def test_growth_is_what_its_name_says(case):
+    found = facts(Scenario.load(case.scenario).set(*case.settings).read(), 1)
+    assert case.name == f"{found['hosts']:,} hosts, {found['host_gbps']:g} Gbps"
+    assert found["oversubscription"] == 1
+
+
+def test_what_cannot_be_measured_is_an_error(command):
+    unknown = command("bench", "--scenario", "credense")
+    assert unknown.status == 2 and "did you mean `credence`?" in unknown.err
+    assert command("bench", "--growth", "--scenario", "credence").status == 2
+    assert command("bench", "--runs", 0).status == 2

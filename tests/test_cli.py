@@ -1,0 +1,230 @@
+"""The command line, end to end on a tiny scenario."""
+
+import json
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+import spillway
+from spillway import _core
+from support import TINY, names, without_cost
+
+STATISTICS = {"count", "unfinished", "with_timeout", "mean", "p50", "p95", "p99", "p99_9", "max"}
+
+
+def test_run_prints_a_table(command):
+    outcome = command("run", TINY)
+    assert (outcome.status, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "tiny  seed 7  complete"
+    shown = {line.split()[0]: line for line in lines if line.strip()}
+    for name in ("short", "incast", "all", "queries", "background", "leaf", "drops", "speed"):
+        assert name in shown, name
+    assert "~" in shown["incast"], "few samples are flagged"
+    assert not names(), "without --out nothing is written"
+
+
+def test_run_prints_json_and_nothing_else(command):
+    outcome = command("run", TINY, "--json")
+    assert outcome.status == 0
+    assert outcome.json["scenario"] == "tiny"
+    assert "tiny  seed 7  complete" in outcome.err
+
+
+def test_the_summary_has_what_it_promises(command):
+    summary = command("run", TINY, "--json").json
+    assert list(summary)[:3] == ["status", "scenario", "seed"]
+    assert set(summary) >= {
+        "status", "scenario", "seed", "version", "simulated_s", "flows", "fct_slowdown", "fct_us",
+        "query_us", "buffer_occupancy", "goodput_gbps", "load", "drops", "marks",
+        "retransmitted_packets", "timeouts", "events", "packet_hops", "run",
+    }  # fmt: skip
+    assert set(summary["flows"]) == {"started", "completed"}
+    classes = {"short", "medium", "long", "incast", "all", "background", "queries"}
+    for table in ("fct_slowdown", "fct_us"):
+        assert set(summary[table]) == classes
+        assert all(set(row) >= STATISTICS for row in summary[table].values())
+    assert set(summary["buffer_occupancy"]) >= {"mean", "p99", "p99_99", "max", "by_tier"}
+    assert set(summary["buffer_occupancy"]["by_tier"]) == {"leaf", "spine"}
+    assert set(summary["load"]) >= {"offered", "realised", "on_wire"}
+    assert set(summary["run"]) == {"cpu_s", "wall_s", "peak_rss_mb"}
+    assert 0 < summary["run"]["cpu_s"] < 60 and summary["run"]["peak_rss_mb"] > 1
+    assert summary["version"] == _core.__version__
+
+
+def test_run_writes_a_folder(command, tmp_path):
+    outcome = command("run", TINY, "--out", "deep/out", "--json")
+    folder = tmp_path / "deep" / "out"
+    assert names(folder) == [
+        "drops.parquet", "flows.parquet", "queues.parquet", "scenario.toml", "summary.json",
+    ]  # fmt: skip
+    assert (folder / "summary.json").read_text() == outcome.out
+    again = command("run", folder, "--json")
+    assert without_cost(again.json) == without_cost(outcome.json)
+
+
+def test_flags_become_keys_of_the_scenario(command, tmp_path):
+    outcome = command(
+        "run", TINY, "--seed", 3, "--out", "out", "--windows", "0,2", "--decisions", 50,
+        "--decisions-switch", "leaf1", "--decisions-port", 4,
+    )  # fmt: skip
+    assert outcome.status == 0
+    result = spillway.Result.load(tmp_path / "out")
+    assert result.summary["seed"] == 3
+    decisions = result.decisions
+    assert decisions.num_rows == 50
+    assert set(decisions["switch"].to_pylist()) == {"leaf1"}
+    assert set(decisions["port"].to_pylist()) == {4}
+    assert set(result.windows["flow_id"].to_pylist()) <= {0, 2}
+    by_number = command("run", TINY, "--decisions", 5, "--decisions-switch", 1, "--json")
+    assert by_number.status == 0
+
+
+def test_decisions_of_one_flow_and_one_queue(command, tmp_path):
+    command("run", TINY, "--out", "a", "--decisions", 9, "--decisions-flow", 1)
+    assert set(spillway.Result.load("a").decisions["flow_id"].to_pylist()) == {1}
+    command("run", TINY, "--out", "b", "--decisions", 9, "--decisions-queue", 0)
+    assert set(spillway.Result.load("b").decisions["queue"].to_pylist()) == {0}
+
+
+def test_several_seeds_have_a_folder_each(command, tmp_path):
+    outcome = command("run", TINY, "--seeds", "1..3", "--jobs", 2, "--out", "out", "--json")
+    assert outcome.status == 0
+    (variant,) = outcome.json["variants"]
+    assert variant["seeds"] == [1, 2, 3]
+    assert names(tmp_path / "out") == [
+        "seed-1", "seed-2", "seed-3", "summary.json",
+    ]  # fmt: skip
+    alone = command("run", TINY, "--seed", 2, "--json")
+    assert without_cost(variant["runs"][1]) == without_cost(alone.json)
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == outcome.json
+
+
+def test_one_of_several_seeds_is_an_ordinary_run(command, tmp_path):
+    assert command("run", TINY, "--seeds", "5", "--json").json["seed"] == 5
+
+
+def test_compare_puts_variants_side_by_side(command, tmp_path):
+    outcome = command("compare", TINY, "--vary", "switch.sharing=dt,lqd", "--plot", "plot.png")
+    assert outcome.status == 0
+    labels = [line.split()[0] for line in outcome.out.splitlines() if "sharing=" in line]
+    assert labels == ["sharing=dt", "sharing=lqd"]
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_several_varies_multiply(command, tmp_path):
+    vary = ["--vary", "switch.sharing=dt,lqd", "--vary", "switch.buffer=40KB,80KB"]
+    outcome = command("compare", TINY, *vary, "--seeds", "1,2", "--out", "out", "--json")
+    variants = outcome.json["variants"]
+    assert [variant["set"] for variant in variants] == [
+        ["switch.sharing=dt", "switch.buffer=40KB"],
+        ["switch.sharing=dt", "switch.buffer=80KB"],
+        ["switch.sharing=lqd", "switch.buffer=40KB"],
+        ["switch.sharing=lqd", "switch.buffer=80KB"],
+    ]
+    assert all(len(variant["runs"]) == 2 for variant in variants)
+    result = spillway.Result.load(tmp_path / "out" / "sharing=lqd_buffer=40KB" / "seed-2")
+    assert without_cost(result.summary) == without_cost(variants[2]["runs"][1])
+    assert 'kind = "lqd"' in result.scenario and 'buffer = "40KB"' in result.scenario
+
+
+def test_show_tells_every_value_and_what_follows(command):
+    outcome = command("show", TINY)
+    assert outcome.status == 0
+    for text in ("base RTT  25.2 us", "dupthresh = 3", "oversubscription 4", "60 KB"):
+        assert text in outcome.out, text
+    document = command("show", TINY, "--set", "switch.sharing=lqd", "--json").json
+    assert document["scenario"]["switch"]["sharing"]["kind"] == "lqd"
+    assert document["facts"]["hosts"] == 8
+
+
+def test_warnings_go_to_standard_error(command):
+    own = ["--set", "switch.leaf.sharing=lqd", "--set", "switch.sharing=cs"]
+    outcome = command("run", TINY, *own, "--json")
+    assert outcome.status == 0 and outcome.json
+    assert outcome.err.startswith("warning: switch.sharing is set, but not for the leaf tier")
+    assert outcome.err.count("warning:") == 1
+
+
+def test_list_shows_every_plug_in_with_its_parameters(command):
+    outcome = command("list")
+    catalogue = json.loads(_core.catalogue())
+    for room in ("sharing", "aqm", "scheduling", "transport", "traffic", "topology"):
+        assert catalogue[room], room
+        for entry in catalogue[room]:
+            assert f"  {entry['id']}  {entry['summary']}" in outcome.out
+            for key in entry["keys"]:
+                assert f"    {key['name']} " in outcome.out, (entry["id"], key["name"])
+    for sizes in catalogue["sizes"]:
+        assert sizes["id"] in outcome.out and sizes["citation"]
+    for name, _ in _core.shipped():
+        assert name in outcome.out
+
+
+@pytest.mark.parametrize(
+    "room", ["sharing", "aqm", "scheduling", "transport", "tagging", "traffic"]
+)
+def test_list_shows_a_room(command, room):
+    outcome = command("list", room)
+    assert outcome.status == 0 and outcome.out.startswith(room)
+    entries = command("list", room, "--json").json[room]
+    for entry in entries:
+        assert set(entry) == {"id", "summary", "citation", "keys"}
+        assert all(set(k) == {"name", "takes", "default", "meaning"} for k in entry["keys"])
+
+
+def test_parameters_come_with_units_defaults_and_sources(command):
+    (ecn,) = [e for e in command("list", "aqm", "--json").json["aqm"] if e["id"] == "ecn"]
+    threshold = ecn["keys"][0]
+    assert (threshold["name"], threshold["default"]) == ("threshold", '"65pkt"')
+    assert "pkt" in threshold["takes"] and "SIGCOMM 2010" in ecn["citation"]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_flows_that_are_written_run_again_the_same(command, tmp_path, suffix):
+    outcome = command("flows", TINY, "--out", f"list.{suffix}", "--json")
+    assert outcome.status == 0
+    written = outcome.json
+    assert written["flows"] == sum(row["flows"] for row in written["classes"].values()) > 10
+    text = TINY.read_text()
+    begin = text.index("[[traffic]]")
+    section = f'[[traffic]]\nname = "list"\nkind = "flows"\nfile = "list.{suffix}"\n\n'
+    (tmp_path / "again.toml").write_text(text[:begin] + section + text[text.index("[record]") :])
+    first = command("run", TINY, "--out", "first")
+    again = command("run", "again.toml", "--out", "again")
+    assert first.status == again.status == 0
+    for table in ("flows", "queues", "drops"):
+        rows = [pq.read_table(tmp_path / run / f"{table}.parquet") for run in ("first", "again")]
+        assert rows[0].to_pylist() == rows[1].to_pylist(), table
+
+
+def test_csv_is_plain(command, tmp_path):
+    command("flows", TINY, "--out", "list.csv")
+    header, first, *_ = (tmp_path / "list.csv").read_text().splitlines()
+    columns = "src,dst,size_bytes,start_ns,path,ack_path,class,priority,query_id,start_ps"
+    assert header == columns
+    assert ",,,background,,," in first or ",,,queries,,0," in first
+    named = command("flows", TINY, "--set", "traffic.queries.name=a,b", "--out", "named.csv")
+    assert named.status == 2 and "write .parquet instead" in named.err
+    assert names(tmp_path) == ["list.csv"]
+
+
+def test_help_needs_no_heavy_module():
+    code = (
+        "import sys\n"
+        "from spillway import cli\n"
+        "cli.invoke(['--help'])\n"
+        "heavy = {'matplotlib', 'numpy', 'pyarrow'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in ("run", "compare", "show", "list", "flows"):
+        assert name in done.stdout
+
+
+def test_no_command_prints_the_help_and_version_the_version(command):
+    assert "Usage: spillway" in command().out
+    assert command("--version").out == f"spillway {_core.__version__}\n"

@@ -1,0 +1,233 @@
+"""What people get wrong: each has its message, its hint and its exit status."""
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import spillway
+from support import TINY, names
+
+LONG = ["--set", "duration=100s", "--set", "stop=200s"]
+
+
+def refused(outcome, error: str, hint: str, status: int = 2) -> None:
+    """Checks an error's form: what is wrong, an empty line, what helps, and no more."""
+    assert outcome.status == status
+    assert outcome.out == ""
+    text, _, helps = outcome.err.partition("\n\nhint: ")
+    assert text.startswith("error: "), outcome.err
+    assert error in text, outcome.err
+    assert hint in helps, outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("assignment", "error", "hint"),
+    [
+        ("switch.bufer=1MB", "switch.bufer: unknown key", "did you mean `buffer`?"),
+        ("durations=1s", "durations: unknown key", "did you mean `duration`?"),
+        ("switch.sharing.alfa=1", "switch.sharing.alfa: unknown key", "did you mean `alpha`?"),
+        ("topology.link_delay=3 parsecs", 'topology.link_delay: "3 parsecs" is not valid', "`"),
+        ("topology.host_rate=10", "topology.host_rate: 10 is not valid; expected a rate", "`"),
+        ("transport.mss=-1448B", 'transport.mss: "-1448B" is not valid; expected a size', "`"),
+        ("switch.buffer=-5", "switch.buffer: -5 is not valid; expected a size", "`"),
+        ("switch.sharing=dtt", 'switch.sharing: "dtt" is not known; expected', "mean `dt`?"),
+        (
+            "switch.sharing.alpha=-1",
+            "-1 is not valid; expected a number in (0, inf)",
+            "list sharing",
+        ),
+        ("transport.kind=dctpc", "transport.kind", "did you mean `dctcp`?"),
+        ("traffic.background.kind=poison", "traffic.background.kind", "did you mean `poisson`?"),
+        ("traffic.background.destinations=99", "99 is not a host; there are 8, from 0 to 7", "`"),
+        ("traffic.queries.fan_in=40", "traffic.queries.fan_in", "`"),
+        ("traffic.backgroud.load=1", "there is no traffic called", "background, queries"),
+        ("topology.kind=leafspine", "topology.kind", "did you mean `leaf-spine`?"),
+        ("warmup=1s", "warmup: 1s is not before duration = 4ms", "`"),
+        ("load", '"load" is not of the form key=value', "`"),
+    ],
+)
+def test_a_wrong_key_or_value(command, assignment, error, hint):
+    refused(command("run", TINY, "--set", assignment), error, hint)
+
+
+@pytest.mark.parametrize("name", ["run", "show", "flows", "compare"])
+def test_every_command_refuses_alike(command, name):
+    more = {"flows": ["--out", "f.csv"], "compare": ["--vary", "seed=1,2"]}.get(name, [])
+    outcome = command(name, TINY, "--set", "switch.bufer=1MB", *more)
+    refused(outcome, "switch.bufer: unknown key", "did you mean `buffer`?")
+
+
+def test_a_file_that_is_not_toml(command, tmp_path):
+    (tmp_path / "bad.toml").write_text("duration = \n")
+    refused(command("run", "bad.toml"), "TOML parse error at line 1", "show")
+
+
+def test_a_file_that_is_not_there(command):
+    refused(command("run", "nowhere/some.toml"), "there is no scenario nowhere/some.toml", "list")
+    refused(command("run", "credenc"), "there is no scenario credenc", "did you mean `credence`")
+
+
+def test_a_distribution_that_is_not_monotone(command, tmp_path):
+    (tmp_path / "sizes.txt").write_text("10 0\n30 0.6\n20 1\n")
+    (tmp_path / "s.toml").write_text(TINY.read_text().replace("hadoop-hpcc", "sizes.txt"))
+    error = "sizes.txt: line 3: the size 20 is below the one before it, 30"
+    refused(command("run", "s.toml"), error, "list traffic")
+    (tmp_path / "sizes.txt").write_text("10 0\n20 0.6\n30 0.5\n40 1\n")
+    error = "sizes.txt: line 3: the probability 0.5 is below the one before it, 0.6"
+    refused(command("run", "s.toml"), error, "list traffic")
+
+
+def test_a_distribution_that_is_not_there(command):
+    assignment = "traffic.background.sizes=my.txt"
+    refused(command("run", TINY, "--set", assignment), "cannot read", "list traffic")
+    assignment = "traffic.background.sizes=webserach"
+    refused(command("run", TINY, "--set", assignment), "webserach", "did you mean `websearch`?")
+
+
+def test_a_folder_that_is_there(command, tmp_path):
+    assert command("run", TINY, "--out", "out").status == 0
+    before = (tmp_path / "out" / "summary.json").stat()
+    refused(command("run", TINY, "--out", "out"), "out is there already", "--force")
+    assert (tmp_path / "out" / "summary.json").stat() == before
+    assert command("run", TINY, "--out", "out", "--seed", "9", "--force").status == 0
+    assert spillway.Result.load("out").summary["seed"] == 9
+    assert names() == ["out"]
+
+
+def test_force_replaces_results_only(command, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    refused(command("run", TINY, "--out", "mine", "--force"), "mine is not a result", "earlier run")
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+    (tmp_path / "other.partial").mkdir()
+    refused(command("run", TINY, "--out", "other"), "other.partial is there already", "move it")
+
+
+def test_a_list_of_flows_that_is_there(command, tmp_path):
+    assert command("flows", TINY, "--out", "f.csv").status == 0
+    refused(command("flows", TINY, "--out", "f.csv"), "f.csv is there already", "--force")
+    assert command("flows", TINY, "--out", "f.csv", "--force").status == 0
+    refused(command("flows", TINY, "--out", "f.xls"), "neither Parquet nor CSV", ".parquet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (["rnu"], "No such command 'rnu'", "`spillway --help`"),
+        (["run"], "Missing argument", "`spillway run --help`"),
+        (["run", TINY, "--sead", "1"], "No such option: --sead", "`spillway run --help`"),
+        (
+            ["run", TINY, "--seed", "one"],
+            "'--seed': Input should be a valid integer",
+            "`spillway run --help`",
+        ),
+        (["run", TINY, "--seeds", "5..1"], "'5..1' is not a list of seeds", "--seeds 1..5"),
+        (["run", TINY, "--seeds", "1", "--seed", "1"], "are both there", "one of them"),
+        (["run", TINY, "--windows", "a"], "--windows 'a' is not a list of numbers", "0,1,2"),
+        (["run", TINY, "--decisions-switch", "laef0"], "no switch 'laef0'", "leaf0"),
+        (["run", TINY, "--jobs", "0", "--seeds", "1..2"], "--jobs", "`spillway run --help`"),
+        (["run", TINY, "--decisions-port", "1"], "among no decisions", "--decisions 1000"),
+        (["compare", TINY], "Missing option '--vary'", "`spillway compare --help`"),
+        (["compare", TINY, "--vary", "switch.sharing"], "key=value,value", "switch.sharing=dt"),
+        (["compare", TINY, "--vary", "seed=1,,2"], "key=value,value", "switch.sharing=dt"),
+        (["compare", TINY, "--vary", "seed=1,2", "--vary", "seed=3"], "varied twice", "one --vary"),
+        (["compare", TINY, "--vary", "seed=1", "--plot", "x.bmp"], "x.bmp is not a figure", ".png"),
+        (["list", "shaing"], "nothing to list called 'shaing'", "did you mean `sharing`?"),
+    ],
+)
+def test_a_wrong_command_line(command, arguments, error, hint):
+    refused(command(*arguments), error, hint)
+
+
+def test_the_disk_is_full(command, tmp_path, monkeypatch):
+    def write_table(self: pq.ParquetWriter, *_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "flows.parquet")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", write_table)
+    outcome = command("run", TINY, "--out", "out")
+    refused(outcome, "No space left on device", "room on the disk", status=1)
+    assert names() == []
+
+
+def test_no_file_may_grow(tmp_path):
+    """As a full disk does, this fails within the writer, and again when it is closed."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    command = [sys.executable, "-m", "spillway", "run", TINY, "--out", "out"]
+    done = subprocess.run(
+        command, cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ") and "Traceback" not in done.stderr
+    assert names(tmp_path) == []
+
+
+def wait_for(process: subprocess.Popen, partial: Path) -> None:
+    """Waits until a run has its partial folder and has been at work for a while."""
+    deadline = time.monotonic() + 60
+    while not (partial / "INCOMPLETE").is_file() or cpu_seconds(process) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "the run has not begun within a minute"
+        time.sleep(0.02)
+
+
+def cpu_seconds(process: subprocess.Popen) -> float:
+    """What a process has used of its processors, its imports (half a second) counted."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_killed_run_leaves_nothing_that_looks_whole(start, command, tmp_path):
+    process = start("run", TINY, *LONG, "--out", "out")
+    partial = tmp_path / "out.partial"
+    wait_for(process, partial)
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "out").exists()
+    assert not (partial / "summary.json").exists()
+    assert (partial / "INCOMPLETE").is_file()
+    assert command("run", TINY, "--out", "out").status == 0
+    assert names(tmp_path) == ["out"]
+
+
+def test_two_runs_do_not_write_to_one_place(start, command, tmp_path):
+    wait_for(start("run", TINY, *LONG, "--out", "out"), tmp_path / "out.partial")
+    refused(command("run", TINY, "--out", "out"), "another run is writing to out.partial", "--out")
+
+
+def interrupted(process: subprocess.Popen, partial: Path) -> tuple[str, str]:
+    wait_for(process, partial)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    return out, err
+
+
+def test_ctrl_c_ends_a_run_with_what_there_is(start, tmp_path):
+    process = start("run", TINY, *LONG, "--out", "out", "--json")
+    interrupted(process, tmp_path / "out.partial")
+    result = spillway.Result.load(tmp_path / "out")
+    assert result.status == "interrupted"
+    assert result.flows.num_rows == result.summary["flows"]["started"] > 0
+    assert names(tmp_path) == ["out"]
+
+
+def test_ctrl_c_ends_a_sweep_with_what_there_is(start, tmp_path):
+    vary = ["--vary", "switch.sharing=dt,lqd", "--seeds", "1..9", "--jobs", "2"]
+    process = start("compare", TINY, *LONG, *vary, "--out", "out", "--json")
+    out, _ = interrupted(process, tmp_path / "out.partial" / "sharing=dt" / "seed-1.partial")
+    assert '"status": "interrupted"' in out
+    assert (tmp_path / "out" / "summary.json").read_text() == out
+    assert spillway.Result.load(tmp_path / "out" / "sharing=dt" / "seed-1").status == "interrupted"

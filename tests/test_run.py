@@ -1,0 +1,198 @@
+"""`spillway.run`: one scenario, in memory and to a folder."""
+
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import spillway
+from spillway import _core, arrow
+from spillway.progress import Progress
+from spillway.run import Streamed
+from support import TINY, without_cost
+
+FLOW_COLUMNS = {
+    "flow_id": pa.uint32(),
+    "src": pa.uint32(),
+    "dst": pa.uint32(),
+    "size_bytes": pa.uint64(),
+    "class": pa.dictionary(pa.uint16(), pa.string()),
+    "priority": pa.int16(),
+    "start_ps": pa.uint64(),
+    "fct_ps": pa.uint64(),
+    "ideal_ps": pa.uint64(),
+    "delivered_bytes": pa.uint64(),
+    "retransmitted_packets": pa.uint32(),
+    "timeouts": pa.uint32(),
+    "query_id": pa.int64(),
+}
+
+
+def test_a_run_has_a_row_for_every_flow(tiny):
+    assert tiny.status == "complete"
+    assert tiny.flows.schema == pa.schema(FLOW_COLUMNS)
+    assert tiny.flows.num_rows == tiny.summary["flows"]["started"]
+    assert sorted(tiny.flows["flow_id"].to_pylist()) == list(range(tiny.flows.num_rows))
+    tiny.flows.validate(full=True)
+
+
+def test_the_tables_agree_with_the_summary(tiny):
+    flows, summary = tiny.flows, tiny.summary
+    assert sum(summary["drops"].values()) == tiny.drops.num_rows > 0
+    assert set(tiny.drops["reason"].to_pylist()) == set(summary["drops"])
+    assert pc.sum(flows["timeouts"]).as_py() == summary["timeouts"] > 0
+    sent_again = pc.sum(flows["retransmitted_packets"]).as_py()
+    assert sent_again == summary["retransmitted_packets"]
+    slowdowns = sorted(
+        fct / ideal
+        for fct, ideal, name in zip(
+            flows["fct_ps"].to_pylist(),
+            flows["ideal_ps"].to_pylist(),
+            flows["class"].to_pylist(),
+            strict=True,
+        )
+        if name == "queries"
+    )
+    row = summary["fct_slowdown"]["queries"]
+    assert row["count"] == len(slowdowns)
+    # The order statistic: sorted[ceil(n p) - 1].
+    assert row["p95"] == slowdowns[int(np.ceil(0.95 * len(slowdowns) - 1e-9)) - 1]
+    assert row["max"] == slowdowns[-1] and slowdowns[0] >= 1
+
+
+def test_what_is_not_there_is_null(tiny):
+    flows = tiny.flows
+    assert flows["priority"].null_count == flows.num_rows
+    has_query = pc.is_valid(flows["query_id"]).to_pylist()
+    assert has_query == [name == "queries" for name in flows["class"].to_pylist()]
+    unfinished = spillway.run(TINY, set=["stop=4ms"])
+    assert unfinished.status == "stopped"
+    left = unfinished.summary["flows"]["started"] - unfinished.summary["flows"]["completed"]
+    assert unfinished.flows["fct_ps"].null_count == left > 0
+
+
+def test_switches_and_reasons_go_by_their_names(tiny):
+    assert set(tiny.queues["switch"].to_pylist()) == {"leaf0", "leaf1", "spine0"}
+    assert set(tiny.drops["switch"].to_pylist()) <= {"leaf0", "leaf1", "spine0"}
+    whole = tiny.queues.filter(pc.is_null(tiny.queues["port"]))
+    times = len(set(tiny.queues["time_ps"].to_pylist()))
+    assert whole.num_rows == 3 * times
+
+
+def test_tables_are_not_copied():
+    simulation = _core.Simulation(spillway.Scenario.load(TINY).read())
+    simulation.run()
+    for name in simulation.tables():
+        for column in simulation.take(name).values():
+            view = memoryview(column)
+            assert view.readonly and view.contiguous
+            address = np.asarray(view).ctypes.data
+            values = arrow.array(column)
+            values = values.indices if pa.types.is_dictionary(values.type) else values
+            validity, data = values.buffers()
+            assert data.address == address or len(column) == 0
+            if column.validity is not None:
+                assert validity.address == np.asarray(memoryview(column.validity)).ctypes.data
+
+
+def test_a_column_outlives_its_run(tiny):
+    kept = spillway.run(TINY).flows["start_ps"]
+    assert kept.to_pylist() == tiny.flows["start_ps"].to_pylist()
+
+
+@pytest.mark.parametrize("extra", [[], ["record.drops=false"], ["switch.sharing=lqd"]])
+def test_the_same_run_twice_is_the_same_to_the_bit(extra, tmp_path):
+    first = spillway.run(TINY, set=extra, out=tmp_path / "a")
+    second = spillway.run(TINY, set=extra, out=tmp_path / "b")
+    assert without_cost(first.summary) == without_cost(second.summary)
+    for name in ("flows.parquet", "queues.parquet", "drops.parquet", "scenario.toml"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_tables_that_are_streamed_are_those_that_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(Streamed, "rows", 16)
+    longer = ["duration=50ms"]
+    kept = spillway.run(TINY, set=longer)
+    streamed = spillway.run(TINY, set=longer, out=tmp_path / "out")
+    assert pq.ParquetFile(tmp_path / "out" / "flows.parquet").num_row_groups > 1
+    for name in ("flows", "queues", "drops"):
+        assert streamed.table(name).to_pylist() == kept.table(name).to_pylist()
+    assert without_cost(streamed.summary) == without_cost(kept.summary)
+
+
+def test_another_seed_is_another_run(tiny):
+    other = spillway.run(TINY, seed=8)
+    assert other.summary["seed"] == 8
+    assert other.flows["start_ps"].to_pylist() != tiny.flows["start_ps"].to_pylist()
+
+
+def test_progress_is_reported_and_ends_with_all_flows():
+    seen: list[Progress] = []
+    result = spillway.run(TINY, set=["duration=50ms"], progress=seen.append)
+    assert seen[-1].flows_completed == result.summary["flows"]["completed"]
+    assert seen[-1].events == result.summary["events"]
+    assert seen[-1].packet_hops == result.summary["packet_hops"]
+    assert [p.simulated_ps for p in seen] == sorted(p.simulated_ps for p in seen)
+    assert seen[-1].fraction == 1.0 and seen[0].duration_ps == 50 * 10**9
+
+
+def test_other_threads_go_on_during_a_run():
+    done = threading.Event()
+    late: list[float] = []
+
+    def other() -> None:
+        while not done.is_set():
+            before = time.monotonic()
+            time.sleep(0.001)
+            late.append(time.monotonic() - before)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    spillway.run(TINY, set=["duration=100ms"])
+    done.set()
+    thread.join()
+    # Were the interpreter held for the run, there would be next to no turns.
+    assert len(late) > 10
+
+
+def test_an_error_in_the_report_ends_the_run():
+    def report(progress: Progress) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        spillway.run(TINY, progress=report)
+
+
+def test_an_interruption_carries_what_there_is():
+    def report(progress: Progress) -> None:
+        if progress.flows_started:
+            raise KeyboardInterrupt
+
+    with pytest.raises(spillway.Interrupted) as caught:
+        spillway.run(TINY, set=["duration=10s", "stop=20s"], progress=report)
+    result = caught.value.result
+    assert result.status == "interrupted"
+    assert result.flows.num_rows == result.summary["flows"]["started"] > 0
+
+
+def test_a_simulation_uses_its_scenario_up():
+    read = spillway.Scenario.load(TINY).read()
+    _core.Simulation(read)
+    with pytest.raises(spillway.SpillwayError, match="used up"):
+        _core.Simulation(read)
+
+
+def test_what_is_recorded_on_demand():
+    asked = ["record.decisions=100", "record.windows=[0,1]", "record.link_interval=100us"]
+    result = spillway.run(TINY, set=asked)
+    assert result.decisions.num_rows == 100
+    assert set(result.decisions["verdict"].to_pylist()) <= {"admitted", "marked", "over_threshold"}
+    assert set(result.windows["flow_id"].to_pylist()) <= {0, 1}
+    links = set(result.links["link"].to_pylist())
+    assert "host0-leaf0" in links and "leaf0-spine0" in links
+    times = result.decisions["time_ps"].to_pylist()
+    assert times == sorted(times)

@@ -1,0 +1,143 @@
+"""Scenarios: where they come from, and `key=value` on top."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spillway
+from spillway import Scenario, ScenarioError, _core
+from support import TINY
+
+
+def resolved(*assignments: str, source: object = TINY) -> dict:
+    return Scenario.of(source).set(*assignments).resolved
+
+
+def test_a_scenario_is_a_file_a_text_a_dict_or_a_name():
+    text = TINY.read_text()
+    expected = resolved()
+    assert resolved(source=str(TINY)) == expected
+    assert resolved(source=text) == expected
+    assert resolved(source=tomllib.loads(text)) == expected
+    assert resolved(source=Scenario(text)) == expected
+    assert resolved(source="leaf-spine-128")["name"] == "leaf-spine-128"
+
+
+def test_every_shipped_scenario_is_valid():
+    for name, text in _core.shipped():
+        scenario = Scenario.load(name)
+        assert scenario.given == text
+        assert scenario.resolved["duration"]
+
+
+def test_what_is_resolved_resolves_to_itself():
+    again = tomllib.loads(Scenario(Scenario.load(TINY).read().resolved).read().resolved)
+    assert again == resolved()
+
+
+def test_setting_a_policy_replaces_it_whole_and_sub_keys_refine_it():
+    assert resolved("switch.aqm=red")["switch"]["aqm"]["kind"] == "red"
+    assert "threshold" not in resolved("switch.aqm=red")["switch"]["aqm"]
+    refined = resolved("switch.sharing=dt", "switch.sharing.alpha=[8, 2]")["switch"]["sharing"]
+    assert refined["alpha"] == [8, 2]
+    assert resolved("switch.sharing.alpha=4")["switch"]["sharing"]["alpha"] == 4
+    assert resolved("switch.aqm={ kind = 'ecn', threshold = '9pkt' }")["switch"]["aqm"] == {
+        "kind": "ecn",
+        "threshold": "9pkt",
+        "at_threshold": "pass",
+        "not_ect": "pass",
+    }
+
+
+def test_another_kind_keeps_only_the_keys_that_it_knows():
+    own = ["transport.g=0.5", "transport.ack_every=2"]
+    newreno = resolved(*own, "transport.kind=newreno")["transport"]
+    assert newreno["ack_every"] == 2 and newreno["min_rto"] == "1ms" and "g" not in newreno
+    star = ["topology.host_rate=25Gbps", "topology.kind=star", "topology.hosts=6"]
+    anywhere = ["traffic.background.destinations=uniform", "traffic.background.load_of=host"]
+    network = resolved(*star, *anywhere, "traffic.queries.senders=any")["topology"]
+    assert (network["hosts"], network["host_rate"]) == (6, "25Gbps") and "leaves" not in network
+    with pytest.raises(ScenarioError, match=r"transport\.g: unknown key"):
+        resolved("transport.kind=newreno", "transport.g=0.5")
+
+
+def test_sections_of_traffic_go_by_name():
+    queries = resolved("traffic.queries.burst=20%")["traffic"][1]
+    assert queries["burst"] == "20%"
+
+
+def test_later_assignments_win():
+    assert resolved("seed=1", "seed=2")["seed"] == 2
+
+
+def test_a_tier_s_own_value_wins_with_a_warning():
+    own = Scenario.load(TINY).set("switch.leaf.sharing=lqd")
+    overruled = r"switch\.sharing is set, but not for the leaf"
+    with pytest.warns(spillway.ScenarioWarning, match=overruled):
+        switch = own.set("switch.sharing=cs").resolved["switch"]
+    assert switch["leaf"]["sharing"]["kind"] == "lqd"
+    assert switch["sharing"]["kind"] == "cs"
+    # What the tier says nothing about, or sets itself, needs no warning.
+    assert own.set("switch.buffer=90KB").resolved["switch"]["leaf"]["buffer"] == "90KB"
+    assert own.set("switch.leaf.sharing=sp").resolved["switch"]["leaf"]["sharing"]["kind"] == "sp"
+
+
+def test_the_nearest_scenario_is_offered():
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load("leaf-spine-12")
+    assert "leaf-spine-128" in (caught.value.hint or "")
+
+
+def test_a_folder_of_results_names_one(tmp_path):
+    spillway.sweep(TINY, seeds=[1, 2], set=["duration=1ms"], out=tmp_path / "out")
+    with pytest.raises(ScenarioError, match=r"without a scenario\.toml") as caught:
+        Scenario.load(tmp_path / "out")
+    assert str(tmp_path / "out" / "seed-1") in (caught.value.hint or "")
+
+
+def test_errors_say_where():
+    with pytest.raises(ScenarioError) as caught:
+        resolved("switch.sharing.alpha=-1")
+    assert caught.value.path == "switch.sharing.alpha"
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"duration": None}, "duration: <class 'NoneType'> is not a value"),
+        ({"traffic": [{"name": object()}]}, "traffic.0.name: <class 'object'> is not a value"),
+        ({"seed": 2**70}, "seed: <class 'int'> is not a value"),
+        ({3: "x"}, "is not a value"),
+    ],
+)
+def test_what_toml_cannot_hold_is_refused(given, text):
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(given).read()
+    assert text in str(caught.value)
+
+
+def test_facts_follow_from_the_scenario():
+    facts = Scenario.load(TINY).facts
+    assert (facts["hosts"], facts["racks"], facts["cables"]) == (8, 2, 10)
+    # 4 hosts of 10 Gbps behind one uplink of 10 Gbps.
+    assert facts["oversubscription"] == 4
+    # Twice 4 links of 3 us, and a packet of 1500 B at 10 Gbps.
+    assert facts["base_rtt_us"] == pytest.approx(25.2)
+    assert facts["bdp_bytes"] == 31_500
+    leaf, spine = facts["tiers"]
+    assert (leaf["ports_by_gbps"], spine["switches"]) == ({"10": 5}, 1)
+    assert leaf["buffer_bytes"] == 60_000
+    background = facts["traffic"][0]
+    assert background["load"] == pytest.approx(0.5)
+    assert background["counted_all"] and background["flows"] > 10
+
+
+@given(st.integers(0, 2**62), st.booleans(), st.text(st.characters(codec="utf-8"), max_size=20))
+def test_any_value_of_a_dict_arrives(seed, drops, name):
+    given = tomllib.loads(TINY.read_text())
+    given.update(seed=seed, name=name, record={"drops": drops})
+    read = Scenario(given).resolved
+    assert (read["seed"], read["name"], read["record"]["drops"]) == (seed, name, drops)

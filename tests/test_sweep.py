@@ -1,0 +1,148 @@
+"""Sweeps: variants, seeds, threads, and what seeds have in common."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spillway
+from spillway.sweep import across_seeds, seeds_of, split, variants
+from support import TINY, names, without_cost
+
+
+def test_values_are_split_at_commas_outside_of_brackets_and_quotes():
+    assert split("dt,lqd") == ["dt", "lqd"]
+    assert split("[64, 0.5], 1") == ["[64, 0.5]", "1"]
+    assert split('{ kind = "dt", alpha = 2 },cs') == ['{ kind = "dt", alpha = 2 }', "cs"]
+    assert split('"a,b",c') == ['"a,b"', "c"]
+
+
+@given(st.lists(st.text("abc0.5%_-", min_size=1), min_size=1))
+def test_plain_values_come_back(values):
+    assert split(",".join(values)) == values
+
+
+def test_variants_multiply_and_the_first_varies_slowest():
+    found = variants(["switch.sharing=dt,lqd", "traffic.a.load=0.2,0.4"])
+    assert [variant.label for variant in found] == [
+        "sharing=dt load=0.2",
+        "sharing=dt load=0.4",
+        "sharing=lqd load=0.2",
+        "sharing=lqd load=0.4",
+    ]
+    assert found[1].assignments == ("switch.sharing=dt", "traffic.a.load=0.4")
+
+
+def test_keys_that_end_alike_are_written_out():
+    (first, *_) = variants(["traffic.a.load=1,2", "traffic.b.load=3"])
+    assert first.label == "traffic.a.load=1 traffic.b.load=3"
+
+
+def test_a_kind_is_called_after_its_section():
+    (only,) = variants(["transport.kind=newreno"])
+    assert (only.label, only.assignments) == ("transport=newreno", ("transport.kind=newreno",))
+
+
+def test_without_vary_there_is_one_variant():
+    (only,) = variants([])
+    assert (only.label, only.assignments) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [("1..3", [1, 2, 3]), ("7", [7]), ("1,5,2", [1, 5, 2]), ("1..2, 4", [1, 2, 4]), ("1,1", [1])],
+)
+def test_seeds_are_lists_and_ranges(text, seeds):
+    assert seeds_of(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "3..1", "a", "1..", "1-3", "-1"])
+def test_what_is_no_list_of_seeds_is_refused(text):
+    with pytest.raises(spillway.ScenarioError, match="is not a list of seeds"):
+        seeds_of(text)
+
+
+def test_threads_change_nothing(tmp_path):
+    vary = ["switch.sharing=dt,lqd,cs"]
+    results = [
+        spillway.sweep(TINY, vary=vary, seeds=[1, 2], jobs=jobs, out=tmp_path / str(jobs))
+        for jobs in (1, 4)
+    ]
+    one, four = ([r for _, runs in sweep.results for r in runs] for sweep in results)
+    for a, b in zip(one, four, strict=True):
+        assert without_cost(a.summary) == without_cost(b.summary)
+        assert a.folder is not None and b.folder is not None
+        assert a.folder.relative_to(tmp_path / "1") == b.folder.relative_to(tmp_path / "4")
+        for name in ("flows.parquet", "queues.parquet", "drops.parquet", "scenario.toml"):
+            assert (a.folder / name).read_bytes() == (b.folder / name).read_bytes()
+
+
+def test_tables_are_kept_in_memory_without_a_folder():
+    sweep = spillway.sweep(TINY, seeds=[1, 2])
+    ((_, runs),) = sweep.results
+    assert [result.summary["seed"] for result in runs] == [1, 2]
+    assert all(result.flows.num_rows == result.summary["flows"]["started"] for result in runs)
+
+
+def test_an_error_in_one_run_ends_the_sweep(tmp_path):
+    def follow(label: str):
+        def report(_: object) -> None:
+            if label == "sharing=lqd":
+                raise RuntimeError("enough")
+
+        return report, lambda: None
+
+    long = ["duration=100s", "stop=200s"]
+    with pytest.raises(RuntimeError, match="enough"):
+        spillway.sweep(
+            TINY,
+            vary=["switch.sharing=dt,lqd"],
+            set=long,
+            jobs=2,
+            out=tmp_path / "o",
+            follow=follow,
+        )
+    assert names(tmp_path) == []
+
+
+def test_every_run_is_followed_to_its_end():
+    begun, ended = [], []
+    lock = threading.Lock()
+
+    def follow(label: str):
+        with lock:
+            begun.append(label)
+        return (lambda _: None), (lambda: ended.append(label))
+
+    spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], seeds=[1, 2], follow=follow)
+    expected = [f"sharing={id} seed-{seed}" for id in ("dt", "lqd") for seed in (1, 2)]
+    assert sorted(begun) == sorted(ended) == expected
+
+
+def test_variants_with_like_names_have_folders_of_their_own(tmp_path):
+    spillway.sweep(TINY, vary=["name=a b,a_b"], out=tmp_path / "out")
+    assert names(tmp_path / "out") == ["name=a_b", "name=a_b-2", "summary.json"]
+
+
+def test_seeds_are_added_up_number_by_number():
+    runs = [
+        {"status": "complete", "seed": 1, "drops": {"aqm": 2}, "load": {"offered": 0.5, "of": "x"}},
+        {"status": "complete", "seed": 2, "drops": {}, "load": {"offered": None, "of": "x"}},
+    ]
+    found = across_seeds(runs)
+    assert found["seeds"] == [1, 2] and found["runs"] == runs
+    # A reason that there were no drops for counts as 0, a number that is not there does not count.
+    assert found["mean"] == {"drops": {"aqm": 1.0}, "load": {"offered": 0.5}}
+    assert found["std"]["drops"]["aqm"] == pytest.approx(2**0.5)
+    assert (found["min"]["drops"]["aqm"], found["max"]["drops"]["aqm"]) == (0, 2)
+    assert found["std"]["load"]["offered"] is None
+
+
+def test_what_seeds_have_in_common_has_the_shape_of_a_summary():
+    ((_, runs),) = spillway.sweep(TINY, seeds=[1, 2, 3]).results
+    found = across_seeds([result.summary for result in runs])
+    values = [result.summary["fct_slowdown"]["incast"]["p99"] for result in runs]
+    assert found["mean"]["fct_slowdown"]["incast"]["p99"] == pytest.approx(sum(values) / 3)
+    assert found["min"]["fct_slowdown"]["incast"]["p99"] == min(values)
+    assert "run" not in found["mean"]
