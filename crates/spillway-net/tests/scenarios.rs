@@ -39,8 +39,8 @@ fn every_scenario_resolves_to_itself() {
         let first = flows(&scenario);
         assert_eq!(flows(&again), first, "{}", file.display());
         assert!(!first.is_empty(), "{} sends nothing", file.display());
-        // Its name is its file's.
-        assert_eq!(Some(scenario.name.as_str()), file.file_stem().unwrap().to_str());
+        let stem = file.file_stem().unwrap().to_str();
+        assert_eq!(Some(scenario.name.as_str()), stem, "a scenario is named as its file");
     }
 }
 

@@ -69,6 +69,24 @@ fn one_loss_is_repaired_as_soon_as_three_packets_behind_it_are_acknowledged() {
 }
 
 #[test]
+fn a_loss_halves_what_is_in_flight() {
+    // Number 5 of the first 20 is lost. The acks of 0 to 4 make the window 25 packets and release 10,
+    // those of 6 and 7 one each: 32 were sent and 5 acknowledged when the ack of 8 tells of the loss.
+    for kind in ["newreno", "dctcp"] {
+        let text = format!(
+            "{PAIR}\n{}\n[record]\nwindows = [0]\nwindow_interval = \"100ns\"\n\
+             [transport]\nkind = \"{kind}\"\ninitial_window = \"20pkt\"",
+            losses(&[5 * PACKET])
+        );
+        let run = run_flows(&text, &[(0, 1, 60 * MSS, 0)]);
+        let mut windows = run.record.windows.cwnd_bytes.clone();
+        windows.dedup();
+        let growth = (20..=25).map(|packets| packets * MSS);
+        assert_eq!(windows[..7], growth.chain([27 * MSS / 2]).collect::<Vec<u64>>(), "{kind}");
+    }
+}
+
+#[test]
 fn several_losses_in_a_window_are_repaired_without_a_timeout() {
     // 5, 7 and 9 are lost: each has three packets behind it that arrive.
     let lost = [5 * PACKET, 7 * PACKET, 9 * PACKET];
@@ -79,6 +97,11 @@ fn several_losses_in_a_window_are_repaired_without_a_timeout() {
     // a round trip later.
     let known = 12 * PACKET + RTT;
     assert!(fct >= known + THERE && fct < known + THERE + RTT, "{fct}");
+    // 14 and 16 of 20: the ack of 18 tells of the one, that of 19 of the other, and of the six in
+    // flight then no more than one is left, so that its repair need not wait.
+    let lost = [14 * PACKET, 16 * PACKET];
+    let expected = 19 * PACKET + RTT + THERE;
+    assert_eq!(counts(&flow(20, "initial_window = \"20pkt\"", &lost)), (expected, 2, 0));
 }
 
 #[test]
@@ -211,6 +234,45 @@ fn an_ack_that_is_held_back_comes_when_it_is_due() {
         let expected = (RTT + us * US) + PACKET + THERE;
         assert_eq!(counts(&flow(3, &transport, &[])), (expected, 0, 0), "{delay}");
     }
+}
+
+#[test]
+fn what_a_split_ack_leaves_is_acknowledged_when_it_is_due() {
+    // Host 1's line is the slow one: of three packets the third finds one waiting and is marked. An
+    // ack for every three: the first two are acknowledged when the third comes, and that 500 us
+    // later. Datagrams elsewhere keep the run going, so that a sender that hears nothing times out.
+    let text = r#"
+        duration = "15ms"
+        stop = "15ms"
+        [topology]
+        kind = "graph"
+        switch = [{ name = "s" }]
+        host = [
+            { name = "0", switch = "s", rate = "10Gbps", delay = "1us" },
+            { name = "1", switch = "s", rate = "1Gbps", delay = "1us" },
+            { name = "2", switch = "s", rate = "10Gbps", delay = "1us" },
+            { name = "3", switch = "s", rate = "10Gbps", delay = "1us" },
+        ]
+        [switch]
+        aqm = { kind = "ecn", threshold = "0pkt" }
+        [transport]
+        kind = "dctcp"
+        initial_window = "3pkt"
+        ack_every = 3
+        min_rto = "5ms"
+        [[traffic]]
+        name = "elsewhere"
+        kind = "persistent"
+        pairs = [[2, 3]]
+        transport = "udp"
+        rate = "100Mbps"
+    "#;
+    let run = run_flows(text, &[(0, 1, 3 * MSS, 0)]);
+    assert_eq!(run.number("marks"), 1.0);
+    let row = run.flows.iter().find(|row| row.size > 0).unwrap();
+    // 1.2 + 1 us, then three packets at 12 us each, and 1 us.
+    assert_eq!(row.fct_ps, Some((2_200 + 36_000 + 1_000) * NS));
+    assert_eq!((row.timeouts, row.retransmitted), (0, 0));
 }
 
 // Marks ------------------------------------------------------------------------------------------
@@ -425,7 +487,7 @@ fn a_low_priority_hardly_delays_a_high_one() {
     let of =
         |priority: i16| run.flows.iter().find(|row| row.size == MSS && row.priority == priority);
     let high = of(0).unwrap().fct_ps.unwrap();
-    assert!(high >= THERE && high <= THERE + PACKET, "{high}");
+    assert!((THERE..=THERE + PACKET).contains(&high), "{high}");
     // The other waits for all that has piled up: 10 Gbps too much for 0.7 ms, some 580 packets.
     let low = of(1).unwrap().fct_ps.unwrap();
     assert!(low > THERE + 500 * PACKET && low < THERE + 700 * PACKET, "{low}");
