@@ -21,6 +21,12 @@ def test_unlimited_buffers_and_no_flows_are_drawn_too(tmp_path):
     plots.comparison(sweep, tmp_path / "plot.png")
 
 
+def test_unlimited_buffers_beside_limited_ones_are_left_out(tmp_path):
+    vary = ["switch.buffer=unlimited,60KB"]
+    sweep = spillway.sweep(TINY, vary=vary, set=["traffic.queries.burst=48KB"], keep=False)
+    plots.comparison(sweep, tmp_path / "plot.png")
+
+
 def test_what_is_no_place_for_a_figure_is_refused_first(tmp_path):
     with pytest.raises(spillway.ScenarioError, match="is not a figure"):
         plots.check(tmp_path / "plot.bmp")

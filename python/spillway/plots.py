@@ -141,12 +141,15 @@ def _slowdown_scale(
 
 
 def _occupancies(axis: Axes, runs: Sequence[Sequence[dict[str, Any]]]) -> None:
-    is_fraction = runs[0][0]["buffer_occupancy"].get("unit") != "bytes"
-    scale = 100.0 if is_fraction else 1e-3
+    # An unlimited buffer has no fractions: beside limited ones it is left out.
+    is_fraction = any(
+        run["buffer_occupancy"].get("unit") == "fraction" for each in runs for run in each
+    )
+    unit, scale = ("fraction", 100.0) if is_fraction else ("bytes", 1e-3)
     for place, each in enumerate(runs):
         rows = [run["buffer_occupancy"] for run in each]
         columns = [
-            [None if row.get(key) is None else row[key] * scale for row in rows]
+            [row[key] * scale if row.get("unit") == unit else None for row in rows]
             for key in _OCCUPANCY
         ]
         _plot(axis, place, len(runs), columns, [False] * len(columns))

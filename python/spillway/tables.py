@@ -179,10 +179,11 @@ def sweep(sweep: Sweep) -> RenderableType:
     of = f"seed {runs[0][0]['seed']}" if seeds == 1 else f"{seeds} seeds, mean ± deviation"
     title = Text.assemble((runs[0][0]["scenario"], "bold"), f"  {of}  ")
     title.append(sweep.status, _STATUS_STYLES[sweep.status])
-    classes = [name for name in CLASSES if any(r["fct_slowdown"][name]["count"] for r in runs[0])]
+    every = list(itertools.chain(*runs))
+    classes = [name for name in CLASSES if any(run["fct_slowdown"][name]["count"] for run in every)]
     metrics = [
         *(_slowdown(name, p) for name in classes for p in ("p95", "p99")),
-        *_network_metrics(runs[0][0]),
+        *_network_metrics(every),
     ]
     labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
     cells = []
@@ -193,7 +194,7 @@ def sweep(sweep: Sweep) -> RenderableType:
     few = sorted(
         {
             f"{name} {p}"
-            for run in itertools.chain(*runs)
+            for run in every
             for name in classes
             for p in ("p95", "p99")
             if p in run["fct_slowdown"][name]["few_samples"]
@@ -272,17 +273,19 @@ def _slowdown(name: str, percentile: str) -> _Metric:
     return _Metric(f"{name}\n{percentile}", read, number, less_is_better=True)
 
 
-def _network_metrics(summary: Mapping[str, Any]) -> list[_Metric]:
-    fractions = summary["buffer_occupancy"].get("unit") != "bytes"
+def _network_metrics(runs: Iterable[Mapping[str, Any]]) -> list[_Metric]:
+    # An unlimited buffer has no fractions: bytes and fractions are not put side by side.
+    units = {run["buffer_occupancy"].get("unit") for run in runs}
+    buffer = _Metric(
+        "buffer\np99",
+        lambda s: s["buffer_occupancy"].get("p99") if len(units) == 1 else None,
+        size if units == {"bytes"} else percent,
+    )
     return [
         _Metric("un-\nfinished", lambda s: s["fct_slowdown"]["all"]["unfinished"], count, True),
         _Metric("with\ntimeout", lambda s: s["fct_slowdown"]["all"]["with_timeout"], count, True),
         _Metric("packets\nlost", lambda s: sum(s["drops"].values()), count),
-        _Metric(
-            "buffer\np99",
-            lambda s: s["buffer_occupancy"].get("p99"),
-            percent if fractions else size,
-        ),
+        buffer,
         _Metric("goodput\nGbps", lambda s: s["goodput_gbps"]["all"], number),
     ]
 

@@ -13,15 +13,15 @@ const LINE: f64 = 1.25e9;
 /// The mean wait in services at a port of 10 Gbps that Poisson sources load to `load`, measured
 /// over so many services.
 ///
-/// Each of the sources sends packets of 1500 B at 0.5 Gbps in the mean over a line of 8 Tbps, where
-/// a packet takes 1.5 ns: what two packets of one source delay each other is a thousandth of a
-/// service, and sources together are a Poisson process. A service takes 1.2 us.
+/// Each of the sources sends packets of 1500 B at 0.5 Gbps in the mean over a line of 800 Gbps, which
+/// is busy for 0.06% of the time: two packets of one source hardly ever meet in its card, and the
+/// sources together are a Poisson process. A service takes 1.2 us.
 fn mean_wait(sources: u32, services: u64, switch: &str) -> f64 {
     let hosts = format!(
         "[{}{{ name = \"sink\", switch = \"s\", rate = \"10Gbps\", delay = \"1us\" }}]",
         (0..sources)
             .map(|source| format!(
-                "{{ name = \"{source}\", switch = \"s\", rate = \"8000Gbps\", delay = \"1us\" }}, "
+                "{{ name = \"{source}\", switch = \"s\", rate = \"800Gbps\", delay = \"1us\" }}, "
             ))
             .collect::<String>()
     );
