@@ -113,7 +113,7 @@ impl Bench {
 
     #[inline]
     fn step(&mut self, &Step { port, class, sends }: &Step) {
-        self.now = self.now + Time::from_ps(1_000);
+        self.now += Time::from_ps(1_000);
         let packet = Packet { size: PACKET, priority: class, ..Packet::default() };
         let id = self.packets.insert(packet, Contents::default());
         self.switch.enqueue(self.now, port, id, &mut self.packets);
