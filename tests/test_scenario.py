@@ -32,6 +32,40 @@ def test_every_shipped_scenario_is_valid():
         assert scenario.resolved["duration"]
 
 
+@pytest.mark.parametrize("name", [name for name, _ in _core.shipped()])
+def test_shipped_scenarios_write_out_every_value(name):
+    scenario = Scenario.load(name)
+    given, full = tomllib.loads(scenario.given), scenario.resolved
+    if "link_delay" in given["topology"]:
+        full["topology"] = {k: v for k, v in full["topology"].items() if not k.endswith("_delay")}
+    if given["nic"]["queues"] == 1:
+        del full["nic"]["ack_queue"], full["nic"]["data_queue"]
+    if given["switch"]["queues_per_port"] == 1:
+        del full["switch"]["ack_queue"], full["switch"]["data_queue"]
+    transport = full["transport"].keys() | {"transport"}
+    for section in full["traffic"]:
+        # What a section leaves out is that of [transport].
+        for key in transport & section.keys():
+            del section[key]
+    assert missing(given, full) == []
+
+
+def missing(given, full, path=""):
+    """The keys of `full` that `given` does not have. A text is short for a table with a kind."""
+    if isinstance(full, list) and full and isinstance(full[0], dict):
+        pairs = zip(given, full, strict=True)
+        return [key for mine, all_of_it in pairs for key in missing(mine, all_of_it, path)]
+    if not isinstance(full, dict):
+        return []
+    given = {"kind": given} if isinstance(given, str) else given
+    absent = [f"{path}{key}" for key in full if key not in given]
+    return absent + [
+        key
+        for name in full.keys() & given.keys()
+        for key in missing(given[name], full[name], f"{path}{name}.")
+    ]
+
+
 def test_what_is_resolved_resolves_to_itself():
     again = tomllib.loads(Scenario(Scenario.load(TINY).read().resolved).read().resolved)
     assert again == resolved()

@@ -64,19 +64,26 @@ pub struct Nic {
     /// For every priority its lists, whose turn it is first; with FIFO there is at most one.
     queues: Vec<VecDeque<List>>,
     packets: u32,
+    bytes: u64,
 }
 
 impl Nic {
     /// An empty card.
     pub fn new(settings: NicSettings) -> Nic {
         let queues = vec![VecDeque::new(); settings.queues.into()];
-        Nic { settings, queues, packets: 0 }
+        Nic { settings, queues, packets: 0, bytes: 0 }
     }
 
     /// Whether it has anything to send.
     #[inline]
     pub fn has_backlog(&self) -> bool {
         self.packets > 0
+    }
+
+    /// Bytes that wait.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Adds a packet.
@@ -86,6 +93,7 @@ impl Nic {
         let slot = packets.contents(id).slot;
         let packet = &mut packets[id];
         packet.next = NO_PACKET;
+        self.bytes += u64::from(packet.size);
         let queue = usize::from(self.queue_of(packet));
         let lists = &mut self.queues[queue];
         let mine = match self.settings.scheduling {
@@ -106,6 +114,7 @@ impl Nic {
         let lists = lists.expect("a backlog is in some queue");
         let first = lists.front_mut().expect("the queue is not empty");
         let (id, emptied) = first.take(packets);
+        self.bytes -= u64::from(packets[id].size);
         if emptied {
             lists.pop_front();
         } else if self.settings.scheduling == NicScheduling::PerFlowRoundRobin {

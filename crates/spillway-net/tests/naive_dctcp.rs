@@ -175,6 +175,7 @@ fn real(setup: Setup, interval: u64, end: u64) -> Vec<Vec<(u64, u64)>> {
         [switch]
         aqm = {{ kind = "ecn", threshold = "{}pkt" }}
         [transport]
+        host_backlog = "unlimited"
         kind = "dctcp"
         initial_window = "{}pkt"
         g = {:?}

@@ -414,6 +414,55 @@ fn newreno_flows_share_a_line() {
     }
 }
 
+/// A DCTCP flow that has been alone for 20 ms, then three of them: the windows just before the
+/// others start, and the flow's share of the last 20 of 60 ms.
+fn joined_late(host_backlog: &str) -> (u64, f64) {
+    let run = run(&format!(
+        r#"
+        duration = "60ms"
+        stop = "60ms"
+        topology = {{ kind = "star", hosts = 4, host_rate = "10Gbps", link_delay = "10us" }}
+        switch = {{ aqm = {{ kind = "ecn", threshold = "65pkt" }} }}
+        transport = {{ kind = "dctcp", host_backlog = "{host_backlog}" }}
+        record = {{ windows = [0, 1, 2], window_interval = "20ms" }}
+        [[traffic]]
+        name = "first"
+        kind = "persistent"
+        senders = 0
+        receiver = 3
+        [[traffic]]
+        name = "later"
+        kind = "persistent"
+        senders = [1, 2]
+        receiver = 3
+        start = "20ms"
+        "#
+    ));
+    let table = &run.record.windows;
+    let of = |flow: u32| (0..table.len()).filter(move |&row| table.flow_id[row] == flow);
+    let alone = of(0).filter(|&row| table.time_ps[row] <= 20_000 * US);
+    let window = alone.map(|row| table.cwnd_bytes[row]).max().unwrap();
+    let share = |flow: u32| {
+        let bytes: Vec<u64> = of(flow).map(|row| table.delivered_bytes[row]).collect();
+        (bytes[bytes.len() - 1] - bytes[bytes.len() - 2]) as f64
+    };
+    (window, share(0) / (0..3).map(share).sum::<f64>())
+}
+
+#[test]
+fn a_flow_alone_does_not_fill_its_own_card_without_end() {
+    // 42.5 us at 10 Gbps are 53 KB: a window of that and of as much waiting in the card, and of what
+    // a round trip of slow start adds until the card is known to be full.
+    let (window, share) = joined_late("1bdp");
+    assert!((100_000..250_000).contains(&window), "{window}");
+    assert!(share < 0.6, "{share}");
+    // Without a bound all that 10 Gbps take in 20 ms is in the card, and marks, of which the flow
+    // hears 20 ms later, hardly matter.
+    let (window, share) = joined_late("unlimited");
+    assert!(window > 15_000_000, "{window}");
+    assert!(share > 0.85, "{share}");
+}
+
 #[test]
 fn sections_have_transports_of_their_own() {
     // Answers over open connections, whole windows at once, beside requests that shake hands.

@@ -77,6 +77,14 @@ pub struct Decision {
     pub dropped: Option<DropReason>,
 }
 
+/// What a decision is made on.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    queue_bytes: u32,
+    threshold: Option<u64>,
+    occupancy: u64,
+}
+
 /// A class that no queue has.
 const NO_CLASS: u8 = u8::MAX;
 
@@ -361,9 +369,9 @@ impl Switch {
     /// Decides about an arrival, makes room for it, marks it. False if it is lost.
     #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, id: PacketId, packets: &mut Arena) -> bool {
-        let seen = (self.buffer.bytes(arrival.queue), self.buffer.occupancy());
+        let seen = self.decisions.is_some().then(|| self.seen_by(arrival));
         let outcome = self.decide(arrival, packets[id].flags & flags::ECT != 0, packets);
-        if self.decisions.is_some() {
+        if let Some(seen) = seen {
             self.note_decision(arrival, packets.contents(id), seen, outcome);
         }
         match outcome {
@@ -548,12 +556,22 @@ impl Switch {
         self.sharing.on_drop(now, queue, size, &self.buffer);
     }
 
+    /// What an arrival is judged by: bytes in its queue, its threshold, and the occupancy.
+    #[cold]
+    fn seen_by(&self, arrival: &Arrival) -> Seen {
+        Seen {
+            queue_bytes: self.buffer.bytes(arrival.queue),
+            threshold: self.sharing.threshold(arrival, &self.buffer),
+            occupancy: self.buffer.occupancy(),
+        }
+    }
+
     #[cold]
     fn note_decision(
         &mut self,
         arrival: &Arrival,
         contents: &Contents,
-        (queue_bytes, occupancy): (u32, u64),
+        Seen { queue_bytes, threshold, occupancy }: Seen,
         outcome: Result<bool, DropReason>,
     ) {
         let decision = Decision {
@@ -563,7 +581,7 @@ impl Switch {
             seq: contents.seq,
             size: arrival.size,
             queue_bytes,
-            threshold: self.sharing.threshold(arrival, &self.buffer),
+            threshold,
             occupancy,
             marked: outcome == Ok(true),
             dropped: outcome.err(),

@@ -32,6 +32,8 @@ pub(super) struct Flow {
     pub timer: Time,
     /// Payload that is tagged as sent in the first round trip.
     pub first_rtt_bytes: u64,
+    /// How long its host's line may have work for while its window grows.
+    pub host_backlog: Time,
     /// What it was asked to do.
     pub spec: FlowSpec,
     /// When its last byte arrived.

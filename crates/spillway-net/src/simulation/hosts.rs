@@ -129,13 +129,14 @@ impl Simulation {
             0 => None,
             _ => Some(&self.sacks[id as usize]),
         };
+        let flow = &mut self.flows[slot];
         let ack = AckSegment {
             seq: contents.seq,
             ece: packet_flags & flags::ECE != 0,
             sent_at: contents.sent_at,
+            may_grow: self.network.host_backlog(flow.spec.src) <= flow.host_backlog,
             sack,
         };
-        let flow = &mut self.flows[slot];
         let transport = &self.scenario.transports[usize::from(flow.transport)];
         flow.packets -= 1;
         flow.sender.on_ack(self.network.now, &ack, transport);

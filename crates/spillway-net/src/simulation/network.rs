@@ -128,6 +128,17 @@ impl Network {
         }
     }
 
+    /// How long a host's line has work for.
+    #[inline(always)]
+    pub fn host_backlog(&self, host: u32) -> Time {
+        let line = &self.lines[host as usize];
+        let sending = line.busy_until.since(self.now);
+        if self.nics_are_plain {
+            return sending;
+        }
+        sending + line.time_of(self.nics[host as usize].bytes())
+    }
+
     /// The first packet on a line arrives at its far end. Returns it if that is a host.
     #[inline(always)]
     pub fn on_arrival(&mut self, line_id: u32) -> Option<(u32, PacketId)> {
@@ -366,11 +377,14 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
 ///
 /// About an event is pending for every line that carries something, due within a packet's time on
 /// the wire and in the cable: the ring spans that. Buckets as wide as the transmission of the
-/// smallest packet are seldom pushed to while they are current.
+/// smallest packet are seldom pushed to while they are current; on the middle one of all lines, so
+/// that a single fast line does not make buckets too narrow for the others.
 fn calendar(lines: &[Line]) -> (u32, u32) {
     const SMALLEST: u64 = 52;
     const FULL: u64 = 1500;
-    let width = lines.iter().map(|line| line.time_of(SMALLEST).ps()).min().unwrap_or(1);
+    let mut smallest: Vec<u64> = lines.iter().map(|line| line.time_of(SMALLEST).ps()).collect();
+    let middle = smallest.len() / 2;
+    let width = *smallest.select_nth_unstable(middle).1;
     let width_log2 = width.max(1).ilog2().min(32);
     let ahead = |line: &Line| (line.delay + line.time_of(FULL)).ps();
     let horizon = lines.iter().map(ahead).max().unwrap_or(1);

@@ -31,6 +31,7 @@ impl Simulation {
             let seed = self.scenario.routing.hash_seed;
             (mix(mix(mix(seed) ^ ends) ^ (u64::from(id) << 1 | way)) >> 32) as u32
         };
+        let nic_rate = self.nic_rate(spec.src);
         let explicit = |path: Option<u32>| path.map_or(0, |_| flags::EXPLICIT_PATH);
         let open_loop = matches!(transport.control, Control::Udp(_));
         let ect = if transport.ecn { flags::ECT } else { 0 };
@@ -45,8 +46,8 @@ impl Simulation {
             ack_flags: flags::CONTROL | explicit(spec.ack_path),
             packets: 0,
             completed_at: None,
-            first_rtt_bytes: transport
-                .first_rtt_bytes(self.nic_rate(spec.src), self.scenario.base_rtt),
+            first_rtt_bytes: transport.first_rtt_bytes(nic_rate, self.scenario.base_rtt),
+            host_backlog: transport.host_backlog(nic_rate, self.scenario.base_rtt),
             ideal: Time::ZERO,
             timer: Time::MAX,
             sender: Sender::new(spec.size, transport),

@@ -91,7 +91,7 @@ impl CongestionControl for Dctcp {
             self.cut_until = ack.nxt;
             // cwnd (1 - alpha / 2)   (Eq. 2)
             window.cut_to((window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64);
-        } else if !recently_cut {
+        } else if !recently_cut && ack.may_grow {
             window.grow(ack.acked);
         }
     }

@@ -18,7 +18,7 @@ pub use udp::{Pacing, Udp};
 use receiver::{AckPolicy, EcnEcho};
 use rtt::RtoBounds;
 use spillway_engine::{Rate, Time};
-use spillway_settings::quantity::{self, BdpSize};
+use spillway_settings::quantity::{Amount, BdpSize};
 use spillway_settings::{Key, Range, Section, SettingsError, nearest_name};
 use window::{Congestion, Window};
 
@@ -35,7 +35,6 @@ pub enum InitialWindow {
 
 impl InitialWindow {
     fn parse(text: &str) -> Option<InitialWindow> {
-        use spillway_settings::quantity::Amount;
         match Amount::parse(text) {
             _ if text == "flow" => Some(InitialWindow::Flow),
             Some(Amount::Packets(packets @ 1..)) => Some(InitialWindow::Packets(packets)),
@@ -85,6 +84,8 @@ pub struct Transport {
     /// Whether the last packets of a window are probed for.
     pub tail_loss_probe: bool,
     first_rtt: BdpSize,
+    /// What may wait at the sender's own line while windows grow; `None` for any amount.
+    host_backlog: Option<BdpSize>,
 }
 
 /// Transports as the catalogue lists them: id, what it is, where it was published.
@@ -139,13 +140,23 @@ impl Transport {
         )?;
         let meaning = "the least that a cut for congestion leaves";
         let min_window = match section.amount("min_window", "2pkt", meaning)? {
-            quantity::Amount::Packets(packets) => packets * u64::from(mss),
-            quantity::Amount::Bytes(bytes) => bytes,
-            quantity::Amount::Unlimited => {
+            Amount::Packets(packets) => packets * u64::from(mss),
+            Amount::Bytes(bytes) => bytes,
+            Amount::Unlimited => {
                 return Err(section.error("min_window", "a least window cannot be unlimited"));
             }
         };
         let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
+        let host_backlog = section.quantity(
+            "host_backlog",
+            "1bdp",
+            "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
+            "what may wait at the sender's own line while windows grow",
+            |text| match text {
+                "unlimited" => Some(None),
+                _ => BdpSize::parse(text).map(Some),
+            },
+        )?;
         let control = match kind {
             "newreno" => Congestion::NewReno(NewReno::default()),
             _ => Congestion::Dctcp(Dctcp::new(DctcpParams {
@@ -197,6 +208,7 @@ impl Transport {
             handshake,
             tail_loss_probe,
             first_rtt,
+            host_backlog,
         })
     }
 
@@ -225,6 +237,7 @@ impl Transport {
             handshake: false,
             tail_loss_probe: false,
             first_rtt,
+            host_backlog: None,
         }
     }
 
@@ -256,6 +269,12 @@ impl Transport {
     /// Payload that is tagged as sent in the first round trip.
     pub fn first_rtt_bytes(&self, rate: Rate, base_rtt: Time) -> u64 {
         self.first_rtt.bytes(rate, base_rtt)
+    }
+
+    /// How long the sender's own line may have work for while windows grow.
+    pub fn host_backlog(&self, rate: Rate, base_rtt: Time) -> Time {
+        let time = |size: BdpSize| rate.time_of(size.bytes(rate, base_rtt));
+        self.host_backlog.map_or(Time::MAX, time)
     }
 
     /// Whether the window at the start is the whole flow.

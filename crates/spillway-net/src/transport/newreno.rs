@@ -14,8 +14,8 @@
 //! Loss is found and repaired by SACK (RFC 6675), for every window-based transport here.
 //!
 //! # Scope and limitations
-//! No growth is held back when the application, not the window, limits a flow: flows here always
-//! have data until their end.
+//! A flow has data until its end, so that no application limits it. Its own host's line may: while
+//! more than `host_backlog` waits there, windows do not grow, much as with Linux's small queues.
 //!
 //! # Validation
 //! Hand arithmetic below; loss recovery in `sender.rs`.
@@ -41,7 +41,7 @@ impl CongestionControl for NewReno {
         if ack.ece && !recently_cut {
             self.cut_until = ack.nxt;
             window.cut_to(window.cwnd / 2);
-        } else if !recently_cut {
+        } else if !recently_cut && ack.may_grow {
             window.grow(ack.acked);
         }
     }

@@ -37,6 +37,8 @@ pub struct AckSegment<'a> {
     pub ece: bool,
     /// When the packet that it acknowledges was sent.
     pub sent_at: Time,
+    /// Whether little enough waits at the sender's own line for its window to grow.
+    pub may_grow: bool,
     /// Ranges that have arrived behind a gap.
     pub sack: Option<&'a SackBlocks>,
 }
@@ -224,6 +226,7 @@ impl Sender {
             ece: ack.ece,
             una: self.una,
             nxt: self.nxt,
+            may_grow: ack.may_grow,
             in_recovery: self.phase == Phase::Recovery,
         };
         self.control.on_ack(&mut self.window, &told);
@@ -236,7 +239,8 @@ impl Sender {
         }
         if self.una >= self.nxt {
             self.deadline = Time::MAX;
-        } else if acked > 0 {
+        } else if acked > 0 || (self.deadline_is_probe && self.phase != Phase::Open) {
+            // A repair that begins takes the place of a probe (RFC 8985, section 7.2).
             self.set_deadline(now, transport);
         }
     }

@@ -68,6 +68,8 @@ pub struct Ack {
     pub una: u64,
     /// The next byte to be sent for the first time.
     pub nxt: u64,
+    /// Whether the window, rather than the sender's own line, limits what is sent.
+    pub may_grow: bool,
     /// Whether lost data is being repaired after a fast retransmit: the window was cut and waits.
     pub in_recovery: bool,
 }
@@ -143,6 +145,7 @@ pub(super) mod tests {
             ece,
             una: una * 1000,
             nxt: nxt * 1000,
+            may_grow: true,
             in_recovery: false,
         }
     }

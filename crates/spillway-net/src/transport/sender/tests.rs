@@ -29,7 +29,11 @@ fn acked(sender: &mut Sender, transport: &Transport, now: Time, una: u64, sack: 
     }
     let sack = (!sack.is_empty()).then_some(&blocks);
     let sent_at = now.since(us(80));
-    sender.on_ack(now, &AckSegment { seq: una * 1000, ece: false, sent_at, sack }, transport);
+    sender.on_ack(
+        now,
+        &AckSegment { seq: una * 1000, ece: false, sent_at, may_grow: true, sack },
+        transport,
+    );
 }
 
 #[test]
@@ -49,7 +53,11 @@ fn the_last_piece_is_what_is_left() {
     assert_eq!(s.next_piece(us(0), &t), piece(0, 1000));
     assert_eq!(s.next_piece(us(0), &t), piece(1000, 500));
     assert_eq!(s.next_piece(us(0), &t), None);
-    s.on_ack(us(80), &AckSegment { seq: 1500, ece: false, sent_at: us(0), sack: None }, &t);
+    s.on_ack(
+        us(80),
+        &AckSegment { seq: 1500, ece: false, sent_at: us(0), may_grow: true, sack: None },
+        &t,
+    );
     assert!(s.is_done() && s.deadline() == Time::MAX);
 }
 
@@ -150,6 +158,33 @@ fn a_lost_tail_waits_for_the_timeout_unless_probes_are_asked_for() {
         assert_eq!(sends(&mut s, &t, us(320)), "2!");
         acked(&mut s, &t, us(400), 4, &[]);
         assert!(s.is_done() && s.timeouts == 0);
+    }
+}
+
+#[test]
+fn a_repair_takes_the_place_of_a_probe() {
+    let (mut s, t) = sender(6, "initial_window = \"6pkt\"\ntail_loss_probe = true");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 1, &[]);
+    assert_eq!(s.deadline(), us(240));
+    // Three segments behind segment 1: it is sent again, and it is the retransmission timer that
+    // runs from now on.
+    acked(&mut s, &t, us(90), 1, &[(2, 5)]);
+    assert_eq!((s.phase(), s.deadline()), (Phase::Recovery, us(10_090)));
+}
+
+#[test]
+fn a_window_does_not_grow_while_its_own_line_has_enough_to_do() {
+    for kind in ["newreno", "dctcp"] {
+        let transport = transport(&format!("kind = \"{kind}\"\nmss = \"1000B\""));
+        let mut s = Sender::new(1_000_000, &transport);
+        sends(&mut s, &transport, us(0));
+        let mut ack = |seq, may_grow| {
+            let ack = AckSegment { seq, ece: false, sent_at: us(0), may_grow, sack: None };
+            s.on_ack(us(80), &ack, &transport);
+            s.window().cwnd
+        };
+        assert_eq!((ack(1000, true), ack(2000, false), ack(3000, true)), (11_000, 11_000, 12_000));
     }
 }
 
