@@ -280,8 +280,11 @@ def validate(
     name: Annotated[Reference, typer.Argument(help="The reference.")],
     folder: Annotated[Path, typer.Argument(help="The folder with its flows and its output.")],
     paths: Annotated[
-        int, typer.Option("--paths", metavar="N", help="Seeds for paths that are not known.")
-    ] = 8,
+        int,
+        typer.Option(
+            "--paths", metavar="N", min=0, help="Also run N times with paths drawn by our own hash."
+        ),
+    ] = 0,
     differences: Annotated[
         bool, typer.Option("--differences", help="Also change one setting at a time.")
     ] = False,
@@ -295,7 +298,7 @@ def validate(
     assert name is Reference.credence
     found = validation.credence(
         folder,
-        path_seeds=range(1, paths + 1),
+        paths=paths,
         jobs=jobs or processors(),
         differences=differences,
     )

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from spillway import credence_paths
+from spillway.agreement import (
+    BACKGROUND,
+    PLACES,
+    WITHIN,
+    Agreement,
+    Flows,
+    Row,
+    agreement,
+    bootstrap,
+    percentile,
+)
 from spillway.errors import ScenarioError
 from spillway.run import run_to
 from spillway.scenario import Scenario
@@ -18,196 +31,196 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
+    from rich.console import Group
     from rich.table import Table
 
-    Floats = npt.NDArray[np.float64]
+    Booleans = npt.NDArray[np.bool_]
 
-PERCENTILES = (0.5, 0.95, 0.99)
-_TIMEOUT_NS = 10_000_000
-_RESAMPLES = 1000
-
-_SHORT_BYTES, _LONG_BYTES = 100_000, 1_000_000
-_CLASSES: tuple[tuple[str, Callable[[int], bool] | None], ...] = (
-    ("short", lambda size: size <= _SHORT_BYTES),
-    ("medium", lambda size: _SHORT_BYTES < size < _LONG_BYTES),
-    ("long", lambda size: size >= _LONG_BYTES),
-    ("incast", None),
-)
-"""A class of the background traffic by its flows' sizes; incast is a class of its own."""
+_ORIGIN_US = 1.1e6 - 10e6
+"""The time of our 0, as the reference's output tells times."""
 
 DIFFERENCES = (
     "switch.aqm.threshold=11pkt",
     "switch.uncounted_bytes=0B",
-    "transport.reduction=proportional",
+    "transport.reduction=at-once",
     "transport.min_window=2pkt",
     "transport.alpha0=0.0",
+    "transport.host_backlog=1bdp",
     "transport.slow_start=true",
-    "routing.hash_seeds=per-switch",
 )
-"""What of the reference is not known, or is known to be otherwise: one is changed at a time."""
+"""What may be otherwise in the reference, or is taken from it: one is changed at a time."""
+HASHES = ("hash_seeds=same", "hash_seeds=per-switch")
+"""Ways to draw the paths ourselves, rather than to give the program's."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One percentile of one class, there and here."""
+class Run:
+    """One of our runs, beside the reference."""
+
+    percentiles: list[float]
+    """Of slowdown, in the order of `PLACES`."""
+    flow_by_flow: list[Agreement]
+    incast_flows_with_timeout: int
+    """Incast flows that took longer than the least timeout."""
+    drops: int
+    marks: int
+    packet_hops: int
+    occupancy_p99: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One way of sharing the buffer, there and here."""
 
     sharing: str
-    flows: str
-    percentile: float
-    reference: float
-    interval: tuple[float, float]
-    """95% bootstrap interval of the reference."""
-    ours: tuple[float, float, float]
-    """Least, median and greatest over the seeds of the paths."""
-
-    @property
-    def difference(self) -> float:
-        """How far our median is from the reference, as a fraction of it."""
-        return self.ours[1] / self.reference - 1
-
-    @property
-    def agrees(self) -> bool:
-        """Whether a median is within 5%, a tail within 15%, or either inside the interval."""
-        bound = 0.05 if self.percentile == 0.5 else 0.15
-        low, high = self.interval
-        inside = low <= self.ours[1] <= high
-        return abs(self.difference) <= bound or inside
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The outcome of a validation."""
-
     rows: list[Row]
-    timeouts: dict[str, tuple[int, list[int]]]
-    """By sharing: incast flows that took longer than the least timeout, there and here."""
-    counters: dict[str, dict[str, list[float]]]
-    """By sharing: drops, marks, packet-hops and occupancy of each of our runs."""
-    differences: dict[str, dict[str, list[float]]]
-    """By sharing and assignment: our percentiles with one difference, in the order of the rows."""
+    incast_flows_with_timeout: int
+    """In the reference."""
+    ours: Run
+    drawn: list[Run]
+    """With paths that we have drawn, each time anew."""
+    differences: dict[str, Run]
+    """With one setting changed, by the change."""
 
     @property
     def document(self) -> dict[str, Any]:
         """All of it, for JSON."""
         rows = [
             {
-                "sharing": row.sharing,
                 "class": row.flows,
                 "percentile": row.percentile,
                 "reference": row.reference,
                 "reference_interval": list(row.interval),
-                "ours_min_median_max": list(row.ours),
+                "ours": row.ours,
+                "drawn_min_max": None if row.drawn is None else list(row.drawn),
                 "difference": row.difference,
                 "agrees": row.agrees,
             }
             for row in self.rows
         ]
-        timeouts = {
-            sharing: {"reference": there, "ours": here}
-            for sharing, (there, here) in self.timeouts.items()
-        }
         return {
             "rows": rows,
-            "incast_flows_with_timeout": timeouts,
-            "counters": self.counters,
-            "differences": self.differences,
+            "reference": {"incast_flows_with_timeout": self.incast_flows_with_timeout},
+            "ours": asdict(self.ours),
+            "drawn": [asdict(run) for run in self.drawn],
+            "differences": {change: asdict(run) for change, run in self.differences.items()},
         }
 
 
-def percentile(values: Floats, p: float) -> float:
-    """The reference's rule: sorted[int(n p) - 1]."""
-    import numpy as np
+@dataclass(frozen=True)
+class Validation:
+    """The outcome of a validation."""
 
-    return float(np.sort(values)[max(int(len(values) * p) - 1, 0)])
+    comparisons: list[Comparison]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of it, for JSON, by the way of sharing."""
+        return {found.sharing: found.document for found in self.comparisons}
 
 
 def credence(
-    folder: Path, *, path_seeds: Iterable[int] = range(1, 9), jobs: int = 2, differences: bool
+    folder: Path, *, paths: int = 0, jobs: int = 2, differences: bool = False
 ) -> Validation:
     """Credence's program (inet-tub/ns3-datacenter): DT and LQD, load 40%, bursts of half a buffer.
 
     `folder` holds its flows (`flows-load0.4-burst0.5.parquet`) and its output (`dt-...`,
-    `lqd-...`). The paths of its flows are not known: ours are drawn with several seeds.
+    `lqd-...`). Our flows take the paths that they took there. With `paths` there are so many runs
+    more with paths that our own hash draws, which shows what the paths alone do; with
+    `differences`, one for each setting that is changed.
     """
-    seeds = list(path_seeds)
     name = "load0.4-burst0.5.parquet"
-    rows: list[Row] = []
-    timeouts: dict[str, tuple[int, list[int]]] = {}
-    counters: dict[str, dict[str, list[float]]] = {}
-    varied: dict[str, dict[str, list[float]]] = {}
-    for sharing, assignment in (
-        ("dt", "switch.sharing={ kind = 'dt', alpha = [64, 0.5] }"),
-        ("lqd", "switch.sharing=lqd"),
-    ):
-        theirs = _reference(folder / f"{sharing}-{name}")
-        scenario = _replay(folder / f"flows-{name}").set(assignment)
-        runs = _runs(scenario, [[f"routing.hash_seed={seed}"] for seed in seeds], jobs)
-        for flows, p in itertools.product((flows for flows, _ in _CLASSES), PERCENTILES):
-            ours = sorted(percentile(run.slowdowns[flows], p) for run in runs)
-            middle = (ours[(len(ours) - 1) // 2] + ours[len(ours) // 2]) / 2
-            there = theirs[flows]
-            rows.append(
-                Row(
+    flows = folder / f"flows-{name}"
+    listed = _read(flows, "the flows", ("src", "dst", "start_ns", "open_ns", "class"))
+    references = {sharing: _reference(folder / f"{sharing}-{name}") for sharing in _SHARING}
+    comparisons = []
+    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+        given, drawn = _replay(_with_paths(listed, Path(place))), _replay(flows)
+        draws = [drawn.set(f"routing.hash_seed={seed}") for seed in range(1, paths + 1)]
+        changes: dict[str, Scenario] = {}
+        if differences:
+            changes = {change: given.set(change) for change in DIFFERENCES}
+            changes |= {f"paths drawn, {hash}": drawn.set(f"routing.{hash}") for hash in HASHES}
+        for sharing, assignment in _SHARING.items():
+            reference = references[sharing]
+            scenarios = [each.set(assignment) for each in (given, *draws, *changes.values())]
+            ours, *others = pool.map(partial(_run, reference), scenarios)
+            comparisons.append(
+                Comparison(
                     sharing,
-                    flows,
-                    p,
-                    percentile(there, p),
-                    _bootstrap(there, p),
-                    (ours[0], middle, ours[-1]),
+                    _rows(reference, ours, others[:paths]),
+                    reference.late,
+                    ours,
+                    others[:paths],
+                    dict(zip(changes, others[paths:], strict=True)),
                 )
             )
-        late = int((_fct_ns(folder / f"{sharing}-{name}") > _TIMEOUT_NS).sum())
-        timeouts[sharing] = (late, [run.late for run in runs])
-        counters[sharing] = {key: [run.counters[key] for run in runs] for key in runs[0].counters}
-        if differences:
-            changes = [[change, f"routing.hash_seed={seeds[0]}"] for change in ("", *DIFFERENCES)]
-            changed = _runs(scenario, [list(filter(None, change)) for change in changes], jobs)
-            varied[sharing] = {
-                change or "none": [
-                    percentile(run.slowdowns[flows], p)
-                    for flows, p in itertools.product((flows for flows, _ in _CLASSES), PERCENTILES)
-                ]
-                for change, run in zip(("", *DIFFERENCES), changed, strict=True)
-            }
-    return Validation(rows, timeouts, counters, varied)
+    return Validation(comparisons)
 
 
-@dataclass(frozen=True)
-class _Run:
-    slowdowns: dict[str, Floats]
-    late: int
-    counters: dict[str, float]
+_SHARING = {
+    "dt": "switch.sharing={ kind = 'dt', alpha = [64, 0.5] }",
+    "lqd": "switch.sharing=lqd",
+}
 
 
-def _runs(scenario: Scenario, changes: list[list[str]], jobs: int) -> list[_Run]:
-    def one(change: list[str]) -> _Run:
-        result = run_to(None, scenario.set(*change))
-        flows, summary = result.flows, result.summary
-        slowdowns = dict(_by_class(flows))
-        incast = flows.filter(_is_incast(flows))
-        late = sum(fct is None or fct > _TIMEOUT_NS * 1000 for fct in incast["fct_ps"].to_pylist())
-        return _Run(
-            slowdowns,
-            late,
-            {
-                "drops": float(sum(summary["drops"].values())),
-                "marks": float(summary["marks"]),
-                "packet_hops": float(summary["packet_hops"]),
-                "occupancy_p99": float(summary["buffer_occupancy"]["p99"]),
-            },
+def _reference(path: Path) -> Flows:
+    columns = ("size_bytes", "flowstart_us", "fct_ns", "slowdown", "incast")
+    table = _read(path, "the output", columns)
+    size, start, fct, slowdown, incast = (table[name].to_numpy() for name in columns)
+    return Flows(str(path), size, start, fct, slowdown, incast.astype(bool))
+
+
+def _run(reference: Flows, scenario: Scenario) -> Run:
+    result = run_to(None, scenario)
+    flows, summary = _flows(result.flows), result.summary
+    return Run(
+        [percentile(flows.slowdowns(kind), p) for kind, p in PLACES],
+        [agreement(kind, reference, flows) for kind in BACKGROUND],
+        flows.late,
+        sum(summary["drops"].values()),
+        summary["marks"],
+        summary["packet_hops"],
+        summary["buffer_occupancy"]["p99"],
+    )
+
+
+def _flows(table: pa.Table) -> Flows:
+    import numpy as np
+
+    fct_ps = np.array([math.inf if fct is None else fct for fct in table["fct_ps"].to_pylist()])
+    return Flows(
+        "the list of flows",
+        table["size_bytes"].to_numpy(),
+        _ORIGIN_US + table["start_ps"].to_numpy() / 1e6,
+        fct_ps / 1e3,
+        fct_ps / table["ideal_ps"].to_numpy(),
+        _are_incast(table),
+    )
+
+
+def _rows(reference: Flows, ours: Run, drawn: Sequence[Run]) -> list[Row]:
+    rows = []
+    for place, (kind, p) in enumerate(PLACES):
+        there = reference.slowdowns(kind)
+        seen = [run.percentiles[place] for run in drawn]
+        rows.append(
+            Row(
+                kind,
+                p,
+                percentile(there, p),
+                bootstrap(there, p),
+                ours.percentiles[place],
+                (min(seen), max(seen)) if seen else None,
+            )
         )
-
-    with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(one, changes))
+    return rows
 
 
 def _replay(flows: Path) -> Scenario:
     """Their scenario with their flows."""
-    if not flows.is_file():
-        raise ScenarioError(f"there is no file {flows}", "it holds the flows of the reference run")
     scenario = Scenario.load("credence-code")
-    text = str(flows.resolve())
-    replay = {"kind": "flows", "file": text, "origin": "1100ms"}
+    replay = {"kind": "flows", "file": str(flows.resolve()), "origin": "1100ms"}
     background = {"name": "websearch", "only_class": "background", **replay}
     incast = {
         "name": "incast",
@@ -223,89 +236,147 @@ def _replay(flows: Path) -> Scenario:
     return Scenario(resolved)
 
 
-def _by_class(flows: pa.Table) -> Iterator[tuple[str, Floats]]:
-    import numpy as np
+def _with_paths(listed: pa.Table, folder: Path) -> Path:
+    """The list of flows with the paths that they took in the program."""
+    import pyarrow.parquet as pq
 
-    incast = _is_incast(flows)
-    size = flows["size_bytes"].to_numpy()
-    fct = np.array([math.inf if x is None else x for x in flows["fct_ps"].to_pylist()])
-    slowdown = fct / flows["ideal_ps"].to_numpy()
-    for name, holds in _CLASSES:
-        wanted = incast if holds is None else ~incast & np.array([holds(int(s)) for s in size])
-        yield name, slowdown[wanted]
+    columns = (listed[name].to_pylist() for name in ("src", "dst", "start_ns", "open_ns"))
+    flows = [
+        credence_paths.Flow(*flow)
+        for flow in zip(*columns, _are_incast(listed).tolist(), strict=True)
+    ]
+    connections = credence_paths.connections(flows)
+    ways = {
+        "path": [connection.spine for connection in connections],
+        "ack_path": [connection.reverse.spine for connection in connections],
+    }
+    for name, values in ways.items():
+        listed = listed.append_column(name, [values])
+    file = folder / "flows.parquet"
+    pq.write_table(listed, file)
+    return file
 
 
-def _is_incast(flows: pa.Table) -> npt.NDArray[np.bool_]:
+def _are_incast(flows: pa.Table) -> Booleans:
     import numpy as np
 
     return np.array([name == "incast" for name in flows["class"].to_pylist()])
 
 
-def _reference(path: Path) -> dict[str, Floats]:
-    import numpy as np
-
-    table = _read(path)
-    incast = table["incast"].to_numpy().astype(bool)
-    size = table["size_bytes"].to_numpy()
-    slowdown = table["slowdown"].to_numpy()
-    chosen = {}
-    for name, holds in _CLASSES:
-        wanted = incast if holds is None else ~incast & np.array([holds(int(s)) for s in size])
-        chosen[name] = slowdown[wanted]
-    return chosen
-
-
-def _fct_ns(path: Path) -> Floats:
-    table = _read(path)
-    fct: Floats = table.filter(table["incast"].to_numpy().astype(bool))["fct_ns"].to_numpy()
-    return fct
-
-
-def _read(path: Path) -> pa.Table:
+def _read(path: Path, content: str, columns: Sequence[str]) -> pa.Table:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not path.is_file():
-        raise ScenarioError(f"there is no file {path}", "it holds the output of the reference run")
-    return pq.read_table(path)
+        raise ScenarioError(f"there is no file {path}", f"it holds {content} of the reference run")
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ScenarioError(f"{path}: cannot be read as Parquet: {error}") from error
+    for column in columns:
+        if column not in table.column_names:
+            hint = f"{content} of the reference run: {', '.join(columns)}"
+            raise ScenarioError(f"{path}: there is no column {column}", hint)
+        if table[column].null_count:
+            raise ScenarioError(f"{path}: column {column}: some flows have no value")
+    return table
 
 
-def _bootstrap(values: Floats, p: float) -> tuple[float, float]:
-    """The 95% interval of a percentile, by resampling flows."""
-    import numpy as np
+def table(validation: Validation) -> Group:
+    """What agrees and what does not: percentiles, flows one by one, counts, single changes."""
+    from rich.console import Group
 
-    random = np.random.default_rng(1)
-    picked = random.choice(values, (_RESAMPLES, len(values)))
-    place = max(int(len(values) * p) - 1, 0)
-    found = np.sort(np.partition(picked, place, axis=1)[:, place])
-    return float(found[int(0.025 * _RESAMPLES)]), float(found[int(0.975 * _RESAMPLES)])
+    found = validation.comparisons
+    changed = [_differences(comparison) for comparison in found if comparison.differences]
+    return Group(_percentiles(found), _flow_by_flow(found), _counts(found), *changed)
 
 
-def table(validation: Validation) -> Table:
-    """The percentiles, there and here."""
-    from rich.table import Table
+def _percentiles(comparisons: Sequence[Comparison]) -> Table:
+    has_drawn = any(comparison.drawn for comparison in comparisons)
+    columns = ["sharing", "class", "percentile", "reference", "95% interval", "ours"]
+    columns += [*(["over drawn paths"] if has_drawn else []), "difference", ""]
+    shown = _table("Slowdown: the reference and Spillway", columns)
+    for comparison in comparisons:
+        for row in comparison.rows:
+            shown.add_row(
+                comparison.sharing,
+                row.flows,
+                f"{100 * row.percentile:g}",
+                f"{row.reference:.2f}",
+                _range(row.interval),
+                f"{row.ours:.2f}",
+                *([_range(row.drawn)] if row.drawn else []),
+                f"{100 * row.difference:+.1f}%",
+                "agrees" if row.agrees else "differs",
+            )
+    return shown
 
-    shown = Table(title="Slowdown: the reference and Spillway")
-    for heading in ("sharing", "class", "percentile", "reference", "95% interval", "median"):
-        shown.add_column(heading, justify="left" if heading in ("sharing", "class") else "right")
-    for heading in ("min .. max over paths", "difference", ""):
-        shown.add_column(heading, justify="right")
-    for row in validation.rows:
-        least, median, greatest = row.ours
-        low, high = row.interval
+
+def _flow_by_flow(comparisons: Sequence[Comparison]) -> Table:
+    columns = ["sharing", "flows", "matched", "correlation", "median ratio", "mean ratio"]
+    shown = _table(
+        "FCT flow by flow: Spillway's to the reference's",
+        [*columns, *(f"within {100 * bound:g}%" for bound in WITHIN)],
+    )
+    for comparison in comparisons:
+        for found in comparison.ours.flow_by_flow:
+            shown.add_row(
+                comparison.sharing,
+                found.flows,
+                f"{found.matched:,} of {found.count:,}",
+                f"{found.correlation:.3f}",
+                f"{found.median_ratio:.4f}",
+                f"{found.mean_ratio:.4f}",
+                *(f"{100 * share:.0f}%" for share in found.within),
+            )
+    return shown
+
+
+def _counts(comparisons: Sequence[Comparison]) -> Table:
+    shown = _table("Counts", ["sharing", "count", "reference", "ours", "over drawn paths"])
+    for comparison in comparisons:
+        for name in ("incast_flows_with_timeout", "drops", "marks"):
+            drawn = [getattr(run, name) for run in comparison.drawn]
+            shown.add_row(
+                comparison.sharing,
+                name.replace("_", " "),
+                f"{getattr(comparison, name):,}" if hasattr(comparison, name) else "-",
+                f"{getattr(comparison.ours, name):,}",
+                f"{min(drawn):,} .. {max(drawn):,}" if drawn else "-",
+            )
+    return shown
+
+
+def _differences(comparison: Comparison) -> Table:
+    places = [("short", 0.95), ("long", 0.5), ("long", 0.95)]
+    columns = ["change", "marks", "drops", "correlation", "mean ratio", "within 5%"]
+    shown = _table(
+        f"{comparison.sharing} with one change: counts, background flow by flow, slowdowns",
+        [*columns, *(f"{kind} {100 * p:g}" for kind, p in places)],
+    )
+    for change, run in {"none": comparison.ours, **comparison.differences}.items():
+        background = run.flow_by_flow[0]
         shown.add_row(
-            row.sharing,
-            row.flows,
-            f"{100 * row.percentile:g}",
-            f"{row.reference:.2f}",
-            f"{low:.2f} .. {high:.2f}",
-            f"{median:.2f}",
-            f"{least:.2f} .. {greatest:.2f}",
-            f"{100 * row.difference:+.1f}%",
-            "agrees" if row.agrees else "differs",
-        )
-    for sharing, (there, here) in validation.timeouts.items():
-        shown.caption = (shown.caption or "") + (
-            f"{sharing}: incast flows with a timeout: {there} there, "
-            f"{', '.join(map(str, here))} here\n"
+            change,
+            f"{run.marks:,}",
+            f"{run.drops:,}",
+            f"{background.correlation:.3f}",
+            f"{background.mean_ratio:.4f}",
+            f"{100 * background.within[WITHIN.index(0.05)]:.0f}%",
+            *(f"{run.percentiles[PLACES.index(place)]:.2f}" for place in places),
         )
     return shown
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    from rich.table import Table
+
+    shown = Table(title=title)
+    for column in columns:
+        is_name = column in ("sharing", "class", "flows", "count", "change")
+        shown.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
+    return shown
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.2f} .. {ends[1]:.2f}"

@@ -1,0 +1,164 @@
+"""How close the flows of one run are to those of another."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Booleans = npt.NDArray[np.bool_]
+
+PERCENTILES = (0.5, 0.95, 0.99)
+WITHIN = (0.01, 0.05, 0.1)
+_RESAMPLES = 1000
+_TIMEOUT_NS = 10_000_000
+
+_SHORT_BYTES, _LONG_BYTES = 100_000, 1_000_000
+_SIZES: dict[str, Callable[[Floats], Booleans]] = {
+    "short": lambda size: size <= _SHORT_BYTES,
+    "medium": lambda size: (size > _SHORT_BYTES) & (size < _LONG_BYTES),
+    "long": lambda size: size >= _LONG_BYTES,
+}
+"""The classes of the background, by the sizes of its flows; incast is a class of its own."""
+BACKGROUND = ("background", *_SIZES)
+"""The kinds of flows that are compared one by one."""
+PLACES = [(kind, p) for kind in (*_SIZES, "incast") for p in PERCENTILES]
+"""The percentiles that are compared, in their order."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One percentile of one class, there and here."""
+
+    flows: str
+    percentile: float
+    reference: float
+    interval: tuple[float, float]
+    """95% bootstrap interval of the reference."""
+    ours: float
+    drawn: tuple[float, float] | None
+    """Least and greatest with paths that we have drawn, where there are such runs."""
+
+    @property
+    def difference(self) -> float:
+        """How far ours is from the reference, as a fraction of it."""
+        return self.ours / self.reference - 1
+
+    @property
+    def agrees(self) -> bool:
+        """Whether a median is within 5%, a tail within 15%, or either inside the interval."""
+        bound = 0.05 if self.percentile == 0.5 else 0.15
+        low, high = self.interval
+        return abs(self.difference) <= bound or low <= self.ours <= high
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How close the flows of one kind are, one by one."""
+
+    flows: str
+    count: int
+    """Flows of the kind in the reference."""
+    matched: int
+    correlation: float
+    """Of the logarithms of FCT."""
+    median_ratio: float
+    """Of our FCT to the reference's."""
+    mean_ratio: float
+    """The geometric mean of the same."""
+    within: list[float]
+    """The shares of flows whose FCT differs by at most 1%, 5% and 10%."""
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Flows of a run, there or here."""
+
+    source: str
+    size_bytes: Floats
+    start_us: Floats
+    fct_ns: Floats
+    slowdown: Floats
+    is_incast: Booleans
+
+    def are(self, kind: str) -> Booleans:
+        """Which of them are of a class, or of the background."""
+        if kind == "incast":
+            return self.is_incast
+        background = ~self.is_incast
+        return background & _SIZES[kind](self.size_bytes) if kind in _SIZES else background
+
+    def slowdowns(self, kind: str) -> Floats:
+        """The slowdowns of those of a kind."""
+        wanted = self.are(kind)
+        if not wanted.any():
+            raise ScenarioError(f"{self.source}: there are no {kind} flows")
+        return self.slowdown[wanted]
+
+    def fcts(self, kind: str) -> dict[tuple[str, str], float]:
+        """The FCT of those of a kind that have ended, by size and start.
+
+        The reference has six digits of both. Flows that these do not tell apart are left out.
+        """
+        wanted = self.are(kind)
+        sizes, starts = self.size_bytes[wanted], self.start_us[wanted]
+        keys = [(f"{size:.6g}", f"{start:.6g}") for size, start in zip(sizes, starts, strict=True)]
+        counts = Counter(keys)
+        fcts = zip(keys, self.fct_ns[wanted].tolist(), strict=True)
+        return {key: fct for key, fct in fcts if counts[key] == 1 and fct < math.inf}
+
+    @property
+    def late(self) -> int:
+        """Incast flows that took longer than the least timeout."""
+        return int((self.fct_ns[self.is_incast] > _TIMEOUT_NS).sum())
+
+
+def percentile(values: Floats, p: float) -> float:
+    """The reference's rule: sorted[int(n p) - 1]."""
+    import numpy as np
+
+    return float(np.sort(values)[max(int(len(values) * p) - 1, 0)])
+
+
+def agreement(kind: str, reference: Flows, ours: Flows) -> Agreement:
+    """The flows of one kind, one by one."""
+    import numpy as np
+
+    there, here = reference.fcts(kind), ours.fcts(kind)
+    common = [key for key in there if key in here]
+    if len(common) < 2:
+        raise ScenarioError(
+            f"{reference.source}: it has {len(common)} of the {kind} flows",
+            "the flows and the output must be of one run",
+        )
+    logs = np.log([[values[key] for key in common] for values in (there, here)])
+    ratios = np.exp(logs[1] - logs[0])
+    return Agreement(
+        kind,
+        int(reference.are(kind).sum()),
+        len(common),
+        float(np.corrcoef(logs)[0, 1]),
+        float(np.median(ratios)),
+        float(np.exp(np.mean(logs[1] - logs[0]))),
+        [float(np.mean(abs(ratios - 1) <= bound)) for bound in WITHIN],
+    )
+
+
+def bootstrap(values: Floats, p: float) -> tuple[float, float]:
+    """The 95% interval of a percentile, by resampling flows."""
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    picked = random.choice(values, (_RESAMPLES, len(values)))
+    place = max(int(len(values) * p) - 1, 0)
+    found = np.sort(np.partition(picked, place, axis=1)[:, place])
+    return float(found[int(0.025 * _RESAMPLES)]), float(found[int(0.975 * _RESAMPLES)])

@@ -1,0 +1,147 @@
+"""Which spines the flows of Credence's program took.
+
+The program (inet-tub/ns3-datacenter, 6ddb4a4, examples/Credence/credence-evaluation.cc; paths here
+are those within simulator/ns-3.39) chooses a spine by a hash of addresses and ports. Its output
+names neither ports nor spines, but the rules by which they come about are public and leave nothing
+to chance: they follow from a list of its flows that says when every connection was opened.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+_HOSTS_PER_LEAF = 16
+_SPINES = 4
+_FIRST_ADDRESS = 0x0A_01_04_01  # 10.1.4.1
+_FIRST_LISTENING_PORT = 4444
+_FIRST_EPHEMERAL_PORT = 49153
+_TCP = 6
+_PERTURBATION = 12345678
+_HASH_SEED = 0x8BADF00D
+_MASK = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow of the program."""
+
+    source: int
+    destination: int
+    start_ns: int
+    open_ns: int
+    """When its sender opens the connection."""
+    is_incast: bool
+
+
+@dataclass(frozen=True)
+class Connection:
+    """What a switch sees of a flow's data: hosts, and their ports."""
+
+    source: int
+    destination: int
+    source_port: int
+    destination_port: int
+
+    @property
+    def reverse(self) -> Connection:
+        """What it sees of the acks."""
+        return Connection(self.destination, self.source, self.destination_port, self.source_port)
+
+    @property
+    def hash(self) -> int:
+        """The hash of addresses, protocol, ports and a constant, all of them big-endian.
+
+        src/internet/model/ipv4-global-routing.cc, `GetTupleValue`.
+        """
+        parts = (
+            (_address(self.source), 4),
+            (_address(self.destination), 4),
+            (_TCP, 1),
+            (self.source_port, 2),
+            (self.destination_port, 2),
+            (_PERTURBATION, 4),
+        )
+        return murmur3(b"".join(value.to_bytes(size, "big") for value, size in parts), _HASH_SEED)
+
+    @property
+    def spine(self) -> int:
+        """Where a leaf sends it: of its routes, one over each spine, the hash modulo their number.
+
+        src/internet/model/ipv4-global-routing.cc, `LookupGlobal`.
+        """
+        return self.hash % _SPINES
+
+
+def connections(flows: Sequence[Flow]) -> list[Connection]:
+    """The connection of every flow.
+
+    A receiving host listens on ports from 4444 up, in the order in which the program installs its
+    flows. A sending host takes ephemeral ports from 49153 up, in the order in which it opens
+    connections; of those opened at one time the first installed comes first
+    (src/internet/model/ipv4-end-point-demux.cc, `AllocateEphemeralPort`). Neither count comes near
+    the end at which it would start over.
+    """
+    installed = sorted(range(len(flows)), key=lambda place: _installation(flows[place]))
+    # Sorting is stable: what was installed first stays first.
+    opened = sorted(installed, key=lambda place: flows[place].open_ns)
+    listening = _numbers(_FIRST_LISTENING_PORT, ((i, flows[i].destination) for i in installed))
+    ephemeral = _numbers(_FIRST_EPHEMERAL_PORT, ((i, flows[i].source) for i in opened))
+    return [
+        Connection(flow.source, flow.destination, ephemeral[place], listening[place])
+        for place, flow in enumerate(flows)
+    ]
+
+
+def murmur3(data: bytes, seed: int) -> int:
+    """MurmurHash3_x86_32 (A. Appleby, github.com/aappleby/smhasher), which is ns-3's `Hash32`."""
+    state = seed
+    whole = len(data) - len(data) % 4
+    for place in range(0, whole, 4):
+        state ^= _scrambled(data[place : place + 4])
+        state = (_rotated(state, 13) * 5 + 0xE6546B64) & _MASK
+    state ^= _scrambled(data[whole:]) ^ len(data)
+    state = (state ^ state >> 16) * 0x85EBCA6B & _MASK
+    state = (state ^ state >> 13) * 0xC2B2AE35 & _MASK
+    return state ^ state >> 16
+
+
+def _scrambled(block: bytes) -> int:
+    """What a block of at most four bytes adds to the hash: nothing, if it is empty."""
+    product = int.from_bytes(block, "little") * 0xCC9E2D51 & _MASK
+    return _rotated(product, 15) * 0x1B873593 & _MASK
+
+
+def _rotated(value: int, bits: int) -> int:
+    return (value << bits | value >> 32 - bits) & _MASK
+
+
+def _installation(flow: Flow) -> tuple[int, ...]:
+    """What sorts flows as the program installs them.
+
+    It goes leaf by leaf: first the websearch flows that the leaf's servers send, server by server;
+    then the incast flows that its servers receive, server by server, query by query, and of a query
+    sender by sender.
+    """
+    if flow.is_incast:
+        leaf, server = divmod(flow.destination, _HOSTS_PER_LEAF)
+        return leaf, 1, server, flow.start_ns, flow.source
+    leaf, server = divmod(flow.source, _HOSTS_PER_LEAF)
+    return leaf, 0, server, flow.start_ns
+
+
+def _address(host: int) -> int:
+    """10.1.(4 + 4 leaf).(1 + 2 server): a leaf has a /22, and a cable two addresses of it."""
+    leaf, server = divmod(host, _HOSTS_PER_LEAF)
+    return _FIRST_ADDRESS + (leaf << 10) + 2 * server
+
+
+def _numbers(first: int, users: Iterable[tuple[int, Hashable]]) -> dict[int, int]:
+    """Numbers from `first` up, in turn, for each user apart; keyed by what goes with the user."""
+    following: defaultdict[Hashable, int] = defaultdict(lambda: first)
+    numbers = {}
+    for key, user in users:
+        numbers[key] = following[user]
+        following[user] += 1
+    return numbers
