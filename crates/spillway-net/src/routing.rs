@@ -81,10 +81,34 @@ impl Routing {
     /// A host whose own cable is down is reached from nowhere.
     #[inline]
     pub fn next_hops(&self, switch: u32, dst_host: u32) -> &[u32] {
+        let (start, length) = self.places(switch, dst_host);
+        &self.pool[start..start + length]
+    }
+
+    /// The one of these ports that `choose` picks by its place, given their number; `None` if there
+    /// is none.
+    #[inline(always)]
+    pub fn next_hop(
+        &self,
+        switch: u32,
+        dst_host: u32,
+        choose: impl FnOnce(usize) -> usize,
+    ) -> Option<u32> {
+        let (start, length) = self.places(switch, dst_host);
+        if length == 0 {
+            return None;
+        }
+        let choice = choose(length);
+        debug_assert!(choice < length, "one of those that there are");
+        Some(self.pool[start + choice])
+    }
+
+    /// Where in the pool the ports begin, and how many they are.
+    #[inline(always)]
+    fn places(&self, switch: u32, dst_host: u32) -> (usize, usize) {
         let Attachment { rack, place } = self.hosts[dst_host as usize];
         let Route { start, length } = self.routes[switch as usize * self.columns + rack as usize];
-        let start = (start + place * (length >> 31)) as usize;
-        &self.pool[start..start + (length & !Route::LOCAL) as usize]
+        ((start + place * (length >> 31)) as usize, (length & !Route::LOCAL) as usize)
     }
 
     fn route(&mut self, switch: u32, column: usize) -> &mut Route {

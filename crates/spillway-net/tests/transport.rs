@@ -441,7 +441,7 @@ fn joined_late(host_backlog: &str) -> (u64, f64) {
     let table = &run.record.windows;
     let of = |flow: u32| (0..table.len()).filter(move |&row| table.flow_id[row] == flow);
     let alone = of(0).filter(|&row| table.time_ps[row] <= 20_000 * US);
-    let window = alone.map(|row| table.cwnd_bytes[row]).max().unwrap();
+    let window = alone.map(|row| table.cwnd_bytes[row]).max().unwrap_or(0);
     let share = |flow: u32| {
         let bytes: Vec<u64> = of(flow).map(|row| table.delivered_bytes[row]).collect();
         (bytes[bytes.len() - 1] - bytes[bytes.len() - 2]) as f64

@@ -17,12 +17,13 @@ pub struct Length {
 /// The shared buffer of one switch and the lengths of its queues. Policies read it; only the
 /// switch changes it.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Buffer {
     capacity: u64,
     occupancy: u64,
     queues: Vec<Length>,
-    port_rates: Vec<Rate>,
     queues_per_port: u32,
+    port_rates: Vec<Rate>,
 }
 
 impl Buffer {
@@ -65,6 +66,11 @@ impl Buffer {
     #[inline]
     pub fn packets(&self, queue: QueueId) -> u32 {
         self.queues[queue as usize].packets
+    }
+    /// The length of a queue.
+    #[inline]
+    pub fn length(&self, queue: QueueId) -> Length {
+        self.queues[queue as usize]
     }
     /// The lengths of all queues, by their number.
     #[inline]

@@ -8,13 +8,14 @@ use spillway_engine::Time;
 /// bytes, at most 1/4096 of the buffer; where a buffer is unlimited, bins grow with the length, by
 /// 1/256 of it. A percentile is the upper edge of its bin; mean and maximum are exact.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Meter {
-    bins: Bins,
-    picoseconds: Vec<u64>,
     byte_picoseconds: u128,
-    max: u64,
+    picoseconds: Box<[u64]>,
     last: Time,
     until: Time,
+    max: u64,
+    bins: Bins,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl Meter {
         };
         Meter {
             bins,
-            picoseconds: Vec::new(),
+            picoseconds: Box::default(),
             byte_picoseconds: 0,
             max: 0,
             last: from,
@@ -88,7 +89,9 @@ impl Meter {
 
     #[cold]
     fn grow(&mut self, bin: usize) {
-        self.picoseconds.resize((bin + 1).next_multiple_of(64), 0);
+        let mut longer = std::mem::take(&mut self.picoseconds).into_vec();
+        longer.resize((bin + 1).next_multiple_of(64), 0);
+        self.picoseconds = longer.into_boxed_slice();
     }
 
     /// Adds what another meter with the same bins has measured.
@@ -98,7 +101,7 @@ impl Meter {
     pub fn pool(&mut self, other: &Meter) {
         assert_eq!(self.bins, other.bins, "meters of different buffers");
         if other.picoseconds.len() > self.picoseconds.len() {
-            self.picoseconds.resize(other.picoseconds.len(), 0);
+            self.grow(other.picoseconds.len() - 1);
         }
         for (mine, theirs) in self.picoseconds.iter_mut().zip(&other.picoseconds) {
             *mine += theirs;

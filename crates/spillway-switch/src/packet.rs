@@ -55,7 +55,7 @@ pub struct Packet {
     pub path: u32,
     /// See [`flags`].
     pub flags: u16,
-    /// 0 is the highest; [`NO_PRIORITY`] for none.
+    /// 0 is the highest; [`NO_PRIORITY`] for none, as control packets have it.
     pub priority: u8,
     /// The class of queue that it waits in.
     pub class: u8,

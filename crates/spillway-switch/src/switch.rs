@@ -4,7 +4,7 @@
 //! counts bytes, marks, and keeps what was lost for its owner to collect.
 
 use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
-use crate::buffer::{Buffer, QueueId};
+use crate::buffer::{Buffer, Length, QueueId};
 use crate::meter::Meter;
 use crate::packet::{Arena, Contents, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
@@ -94,33 +94,36 @@ struct List {
     tail: PacketId,
 }
 
-/// One shared-memory switch.
+/// One shared-memory switch. What every packet needs comes first, in as few cache lines as can be.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Switch {
     buffer: Buffer,
     lists: Vec<List>,
-    port_packets: Vec<u32>,
+    lost: Vec<Lost>,
+    /// With `release_at_end`, for every port the queue and bytes in transmission.
+    in_transmission: Option<Vec<(QueueId, u32)>>,
+    decisions: Option<Vec<Decision>>,
+    /// The most that a queue may hold, in packets and in bytes.
+    queue_limit: Length,
+    uncounted_bytes: u32,
+    /// The classes of data without a priority and of control packets: they come mixed, and a table
+    /// is faster than a question.
+    plain_classes: [u8; 2],
+    /// The class of acks if it is theirs alone, else [`NO_CLASS`].
+    ack_queue: u8,
+    last_class: u8,
+    /// Whether a packet may pass an idle port without being queued: nobody would see it.
+    may_bypass: bool,
+    /// Whether the AQM wants to see packets on their way out.
+    watches_departures: bool,
     sharing: SharingPolicy,
     aqm: AqmPolicy,
     scheduling: SchedulingPolicy,
-    /// The class of acks if it is theirs alone, else [`NO_CLASS`].
-    ack_queue: u8,
-    ack_class: u8,
-    data_class: u8,
-    last_class: u8,
-    queue_limit_packets: u32,
-    queue_limit_bytes: u64,
-    uncounted_bytes: u32,
-    /// Whether a packet may pass an idle port without being queued: nobody would see it.
-    may_bypass: bool,
-    /// With `release_at_end`, for every port the queue and bytes in transmission.
-    in_transmission: Option<Vec<(QueueId, u32)>>,
     meter: Meter,
     marks: u64,
     /// Victims of a push-out that is not decided yet.
     evicted: Vec<(QueueId, PacketId)>,
-    lost: Vec<Lost>,
-    decisions: Option<Vec<Decision>>,
 }
 
 impl Switch {
@@ -129,27 +132,25 @@ impl Switch {
         let ports = parts.port_rates.len();
         let queues = ports * parts.queues_per_port as usize;
         let stateless_order = !matches!(parts.scheduling, SchedulingPolicy::DeficitRoundRobin(_));
+        let last_class = parts.queues_per_port as u8 - 1;
+        let watches_departures = parts.aqm.watches_departures();
         let own_ack_queue = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
         Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
             lists: vec![List { head: NO_PACKET, tail: NO_PACKET }; queues],
-            port_packets: vec![0; ports],
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,
             ack_queue: if own_ack_queue { parts.ack_class } else { NO_CLASS },
-            ack_class: parts.ack_class,
-            data_class: parts.data_class,
-            last_class: parts.queues_per_port as u8 - 1,
-            queue_limit_packets: match parts.queue_limit {
-                Amount::Packets(limit) => u32::try_from(limit).unwrap_or(u32::MAX),
-                Amount::Bytes(_) | Amount::Unlimited => u32::MAX,
-            },
-            queue_limit_bytes: match parts.queue_limit {
-                Amount::Bytes(limit) => limit,
-                Amount::Packets(_) | Amount::Unlimited => u64::MAX,
+            plain_classes: [parts.data_class, parts.ack_class],
+            last_class,
+            queue_limit: match parts.queue_limit {
+                Amount::Packets(limit) => Length { packets: capped(limit), bytes: u32::MAX },
+                Amount::Bytes(limit) => Length { packets: u32::MAX, bytes: capped(limit) },
+                Amount::Unlimited => Length { packets: u32::MAX, bytes: u32::MAX },
             },
             uncounted_bytes: parts.uncounted_bytes,
+            watches_departures,
             may_bypass: stateless_order && !parts.release_at_end,
             in_transmission: parts.release_at_end.then(|| vec![(0, 0); ports]),
             meter: parts.meter,
@@ -168,7 +169,12 @@ impl Switch {
     /// Whether a port has anything to send.
     #[inline]
     pub fn has_backlog(&self, port: u32) -> bool {
-        self.port_packets[port as usize] > 0
+        if self.last_class == 0 {
+            return self.lists[port as usize].head != NO_PACKET;
+        }
+        let last = usize::from(self.last_class);
+        let first = port as usize * (last + 1);
+        self.lists[first..=first + last].iter().any(|list| list.head != NO_PACKET)
     }
 
     /// Whether bytes are held until the end of a transmission, so that [`Switch::on_sent`] must be
@@ -224,7 +230,7 @@ impl Switch {
 
     /// A packet for an idle port without backlog: as if it was queued and sent at once. Returns
     /// the packet to send; it may be lost instead.
-    #[inline]
+    #[inline(always)]
     pub fn pass(
         &mut self,
         now: Time,
@@ -233,23 +239,39 @@ impl Switch {
         packets: &mut Arena,
     ) -> Option<PacketId> {
         if !self.may_bypass {
-            self.enqueue(now, port, id, packets);
-            return if self.has_backlog(port) { self.dequeue(now, port, packets) } else { None };
+            return self.pass_through_queue(now, port, id, packets);
         }
         let arrival = self.arrival(now, port, &packets[id]);
         if !self.admit(&arrival, id, packets) {
             return None;
         }
-        packets[id].time = now;
-        if self.marks_or_drops_departure(now, arrival.queue, arrival.class, id, packets) {
-            return None;
+        if self.watches_departures {
+            packets[id].time = now;
+            if self.marks_or_drops_departure(now, arrival.queue, arrival.class, id, packets) {
+                return None;
+            }
         }
-        self.scheduling.on_send(port, arrival.class, arrival.size);
+        if self.last_class > 0 {
+            self.scheduling.on_send(port, arrival.class, arrival.size);
+        }
         Some(id)
     }
 
+    /// The same where the queue must have seen it.
+    #[inline(never)]
+    fn pass_through_queue(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        self.enqueue(now, port, id, packets);
+        if self.has_backlog(port) { self.dequeue(now, port, packets) } else { None }
+    }
+
     /// A packet for a port that is sending, or has a backlog. It may be lost, or push out others.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, port: u32, id: PacketId, packets: &mut Arena) {
         let arrival = self.arrival(now, port, &packets[id]);
         if !self.admit(&arrival, id, packets) {
@@ -259,13 +281,13 @@ impl Switch {
         packet.time = now;
         packet.class = arrival.class;
         self.append(arrival.queue, id, packets);
-        self.add(now, port, arrival.queue, arrival.size);
+        self.add(now, arrival.queue, arrival.size);
         self.sharing.on_enqueue(&arrival, &self.buffer);
     }
 
     /// Takes out the packet that the port sends next. The port must have a backlog; `None` if all
     /// of it was dropped on the way out.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         while self.has_backlog(port) {
             let class = match self.last_class {
@@ -285,10 +307,14 @@ impl Switch {
             let size = packets[id].size - self.uncounted_bytes;
             self.release(now, port, queue, size);
             self.sharing.on_dequeue(now, queue, size, &self.buffer);
-            if self.marks_or_drops_departure(now, queue, class, id, packets) {
+            if self.watches_departures
+                && self.marks_or_drops_departure(now, queue, class, id, packets)
+            {
                 continue;
             }
-            self.scheduling.on_send(port, class, size);
+            if self.last_class > 0 {
+                self.scheduling.on_send(port, class, size);
+            }
             return Some(id);
         }
         None
@@ -311,7 +337,7 @@ impl Switch {
             while self.lists[queue as usize].head != NO_PACKET {
                 let id = self.take_head(queue, packets);
                 let size = packets[id].size - self.uncounted_bytes;
-                self.subtract(now, port, queue, size);
+                self.subtract(now, queue, size);
                 self.lose(now, id, queue, size, reason);
             }
         }
@@ -350,12 +376,9 @@ impl Switch {
 
     #[inline]
     fn arrival(&self, now: Time, port: u32, packet: &Packet) -> Arrival {
-        let class = if packet.flags & flags::CONTROL != 0 {
-            self.ack_class
-        } else if packet.priority == NO_PRIORITY {
-            self.data_class
-        } else {
-            packet.priority.min(self.last_class)
+        let class = match packet.priority {
+            NO_PRIORITY => self.plain_classes[usize::from(packet.flags & flags::CONTROL != 0)],
+            priority => priority.min(self.last_class),
         };
         Arrival {
             now,
@@ -406,9 +429,9 @@ impl Switch {
                 Verdict::MarkOrDrop | Verdict::Drop => return Err(DropReason::Aqm),
             }
         }
-        if self.buffer.packets(arrival.queue) >= self.queue_limit_packets
-            || u64::from(self.buffer.bytes(arrival.queue)) + u64::from(arrival.size)
-                > self.queue_limit_bytes
+        let length = self.buffer.length(arrival.queue);
+        if length.packets >= self.queue_limit.packets
+            || length.bytes.saturating_add(arrival.size) > self.queue_limit.bytes
         {
             return Err(DropReason::QueueLimit);
         }
@@ -432,7 +455,7 @@ impl Switch {
         let outcome = loop {
             let id = self.take_tail(victim, packets);
             let size = packets[id].size - self.uncounted_bytes;
-            self.subtract(now, self.buffer.port_of(victim), victim, size);
+            self.subtract(now, victim, size);
             self.evicted.push((victim, id));
             match self.sharing.admit(arrival, &self.buffer) {
                 Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => break Ok(()),
@@ -447,14 +470,13 @@ impl Switch {
                 self.lose(now, id, queue, size, DropReason::PushedOut);
             } else {
                 self.append(queue, id, packets);
-                self.add(now, self.buffer.port_of(queue), queue, size);
+                self.add(now, queue, size);
             }
         }
         outcome
     }
 
     /// Asks the AQM about a packet on its way out. True if it is lost.
-    #[inline]
     fn marks_or_drops_departure(
         &mut self,
         now: Time,
@@ -486,27 +508,24 @@ impl Switch {
     }
 
     #[inline]
-    fn add(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
+    fn add(&mut self, now: Time, queue: QueueId, size: u32) {
         self.meter.held(now, self.buffer.occupancy());
         self.buffer.add(queue, size);
-        self.port_packets[port as usize] += 1;
     }
 
     #[inline]
-    fn subtract(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
+    fn subtract(&mut self, now: Time, queue: QueueId, size: u32) {
         self.meter.held(now, self.buffer.occupancy());
         self.buffer.subtract(queue, size);
-        self.port_packets[port as usize] -= 1;
     }
 
     /// The bytes of a packet that starts to be sent: given back now or at its end.
     #[inline]
     fn release(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         match &mut self.in_transmission {
-            None => self.subtract(now, port, queue, size),
+            None => self.subtract(now, queue, size),
             Some(in_transmission) => {
                 in_transmission[port as usize] = (queue, size);
-                self.port_packets[port as usize] -= 1;
                 self.buffer.subtract_packet(queue);
             }
         }
@@ -588,6 +607,10 @@ impl Switch {
         };
         self.decisions.get_or_insert_default().push(decision);
     }
+}
+
+fn capped(limit: u64) -> u32 {
+    u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

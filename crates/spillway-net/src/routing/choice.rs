@@ -27,9 +27,6 @@ impl PathChoice {
 /// at one switch choose alike at the next too, and some of its links stay empty.
 #[inline]
 pub fn ecmp(hash: u32, switch_seed: u32, n: usize) -> usize {
-    if n == 1 {
-        return 0;
-    }
     // Multiplicative hashing, every switch by an odd multiplier of its own. (One multiplier, and
     // the seed added to the hash before it, would leave some pairs of switches correlated.)
     // The high bits depend on all of the hash; as a fraction of 1, times `n`, they are the

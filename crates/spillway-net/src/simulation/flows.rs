@@ -58,7 +58,7 @@ impl Flow {
 /// All flows that are alive, by place.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    places: Vec<Option<Box<Flow>>>,
+    places: Vec<Flow>,
     free: Vec<u32>,
     /// The places by the flows' numbers.
     by_number: BTreeMap<u32, u32>,
@@ -67,18 +67,23 @@ pub(super) struct Flows {
 impl Flows {
     pub fn insert(&mut self, flow: Flow) -> u32 {
         let number = low_bits(flow.id);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() as u32 - 1
-        });
-        self.places[slot as usize] = Some(Box::new(flow));
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.places[slot as usize] = flow;
+                slot
+            }
+            None => {
+                self.places.push(flow);
+                self.places.len() as u32 - 1
+            }
+        };
         self.by_number.insert(number, slot);
         slot
     }
 
     pub fn remove(&mut self, slot: u32) {
-        let flow = self.places[slot as usize].take().expect("a flow is removed once");
-        self.by_number.remove(&low_bits(flow.id));
+        let known = self.by_number.remove(&low_bits(self[slot].id));
+        assert_eq!(known, Some(slot), "a flow is removed once");
         self.free.push(slot);
     }
 
@@ -97,13 +102,13 @@ impl std::ops::Index<u32> for Flows {
     type Output = Flow;
     #[inline]
     fn index(&self, slot: u32) -> &Flow {
-        self.places[slot as usize].as_deref().expect("packets belong to flows that are alive")
+        &self.places[slot as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for Flows {
     #[inline]
     fn index_mut(&mut self, slot: u32) -> &mut Flow {
-        self.places[slot as usize].as_deref_mut().expect("packets belong to flows that are alive")
+        &mut self.places[slot as usize]
     }
 }

@@ -27,7 +27,6 @@ impl Simulation {
 
     #[inline(always)]
     fn on_data(&mut self, host: u32, id: PacketId) {
-        let now = self.network.now;
         let packet_flags = self.network.packets[id].flags;
         let contents = self.network.packets.contents(id);
         let (slot, is_datagram) = (contents.slot, packet_flags & flags::DATAGRAM != 0);
@@ -40,11 +39,19 @@ impl Simulation {
         };
         let flow = &mut self.flows[slot];
         let transport = &self.scenario.transports[usize::from(flow.transport)];
-        let (mut acks, mut count) = ([None; 2], 0);
-        let new = flow.receiver.on_segment(now, &segment, &transport.acks, |ack| {
-            acks[count] = Some(ack);
-            count += 1;
-        });
+        if let Some(seq) = flow.receiver.on_expected(&segment, &transport.acks) {
+            self.note_arrived(slot, u64::from(segment.payload));
+            let Segment { ce: ece, sent_at, .. } = segment;
+            return self.reply(host, id, &AckFields { seq, ece, sent_at, sack: None });
+        }
+        self.on_unexpected_data(host, id, &segment, is_datagram);
+    }
+
+    /// Payload has arrived for the first time.
+    #[inline(always)]
+    fn note_arrived(&mut self, slot: u32, new: u64) {
+        let now = self.network.now;
+        let flow = &mut self.flows[slot];
         if now >= self.scenario.warmup && now < self.scenario.duration {
             self.counters.delivered_bytes[usize::from(flow.spec.class)] += new;
         }
@@ -53,25 +60,27 @@ impl Simulation {
             self.unfinished -= 1;
             self.counters.flows_completed += 1;
         }
-        let holds_back = is_datagram || flow.receiver.ack_deadline.is_some();
-        if let ([Some(ack), None], false) = (acks, holds_back) {
-            self.reply(host, id, &ack);
-            return;
-        }
-        self.on_data_held_back(host, id, acks, is_datagram);
     }
 
-    /// A data packet that is not answered by its own ack alone: by none, by two, or by one for the
-    /// packets before it.
-    fn on_data_held_back(
+    /// A data packet that is out of order, or not answered by its own ack alone: by none, by two,
+    /// or by one for the packets before it.
+    fn on_unexpected_data(
         &mut self,
         host: u32,
         id: PacketId,
-        acks: [Option<AckFields>; 2],
+        segment: &Segment,
         is_datagram: bool,
     ) {
         let (packet, contents) = (self.network.packets[id], *self.network.packets.contents(id));
         let slot = contents.slot;
+        let flow = &mut self.flows[slot];
+        let transport = &self.scenario.transports[usize::from(flow.transport)];
+        let (mut acks, mut count) = ([None; 2], 0);
+        let new = flow.receiver.on_segment(self.network.now, segment, &transport.acks, |ack| {
+            acks[count] = Some(ack);
+            count += 1;
+        });
+        self.note_arrived(slot, new);
         let flow = &mut self.flows[slot];
         match flow.receiver.ack_deadline {
             Some(deadline) if !is_datagram => {

@@ -51,6 +51,13 @@ impl Kind {
         (key >> ID_BITS == self as u32).then_some(key & ID_MASK)
     }
 
+    /// The line that an event is for, if it is for one.
+    #[inline(always)]
+    pub fn line_of(key: u32) -> Option<u32> {
+        let is_lines = matches!(key >> ID_BITS, 3 | 4);
+        is_lines.then_some(key & ID_MASK)
+    }
+
     /// What an event does, and for whom.
     pub fn of(key: u32) -> (Kind, u32) {
         let kind = match key >> ID_BITS {

@@ -1,8 +1,9 @@
 //! One direction of a cable, with the port that sends on it.
 
+use super::key::Kind;
 use crate::topology::Link;
-use spillway_engine::Time;
-use spillway_switch::packet::{NO_PACKET, PacketId};
+use spillway_engine::{EventQueue, Time};
+use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
 /// A port's line. Those of hosts come first, numbered as the hosts; then those of each switch, in
 /// the order of its ports.
@@ -24,6 +25,8 @@ pub(super) struct Line {
     pub tail: PacketId,
     /// Where it leads: a host or a switch.
     pub to: u32,
+    /// Its own number.
+    pub number: u32,
     /// The switch that sends on it; for hosts' lines the host.
     pub from: u32,
     /// The port of that switch.
@@ -38,7 +41,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub fn new(link: &Link, (from, port): (u32, u32), (to, to_host): (u32, bool)) -> Line {
+    pub fn new(
+        number: u32,
+        link: &Link,
+        (from, port): (u32, u32),
+        (to, to_host): (u32, bool),
+    ) -> Line {
         Line {
             busy_until: Time::ZERO,
             delay: link.delay,
@@ -46,6 +54,7 @@ impl Line {
             head: NO_PACKET,
             tail: NO_PACKET,
             to,
+            number,
             from,
             port,
             to_host,
@@ -53,6 +62,53 @@ impl Line {
             impaired: false,
             accepted_bytes: 0,
         }
+    }
+
+    /// Puts a packet on the line, and has the port woken when it can send again if it needs to be.
+    #[inline(always)]
+    pub fn send(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        wakes: bool,
+        packets: &mut Arena,
+        events: &mut EventQueue,
+    ) {
+        self.occupy(now, &mut packets[id]);
+        self.carry(id, packets, events);
+        if wakes {
+            self.wake_when_idle(events);
+        }
+    }
+
+    /// Takes the time that a packet takes, as soon as the packets before it are sent.
+    #[inline(always)]
+    pub fn occupy(&mut self, now: Time, packet: &mut Packet) {
+        let size = u64::from(packet.size);
+        let end = self.busy_until.max(now) + self.time_of(size);
+        self.busy_until = end;
+        self.accepted_bytes += size;
+        packet.time = end + self.delay;
+        packet.next = NO_PACKET;
+    }
+
+    /// Takes a packet in behind those that are on the line already.
+    #[inline(always)]
+    pub fn carry(&mut self, id: PacketId, packets: &mut Arena, events: &mut EventQueue) {
+        let tail = std::mem::replace(&mut self.tail, id);
+        if self.head == NO_PACKET {
+            self.head = id;
+            events.push(packets[id].time, Kind::Arrival.key(self.number));
+        } else {
+            packets[tail].next = id;
+        }
+    }
+
+    /// An event will wake the port when it can send again.
+    #[inline(always)]
+    pub fn wake_when_idle(&mut self, events: &mut EventQueue) {
+        self.wakes = true;
+        events.push(self.busy_until, Kind::Wake.key(self.number));
     }
 
     /// Bytes sent until now.

@@ -10,7 +10,7 @@ use crate::nic::Nic;
 use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
 use crate::topology::{LinkId, Node, Topology};
-use spillway_engine::{EventQueue, Stream, Time, mix};
+use spillway_engine::{EventQueue, Stream, Time, mix, prefetch};
 use spillway_switch::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, Switch};
 
@@ -24,6 +24,9 @@ pub(super) struct Lost {
     /// The queue that it was in or meant for, if it was one.
     pub queue: Option<QueueId>,
 }
+
+/// From how many hosts on fetching ahead pays: docs/performance.md.
+const LARGE: u32 = 4096;
 
 /// Packets and bytes on the wire that came into being and went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +61,8 @@ pub(super) struct Network {
     pub switch_seeds: Vec<u32>,
     /// With spraying, every switch's random stream.
     spray: Option<Vec<Stream>>,
+    /// Whether the network is so large that fetching ahead pays.
+    pub looks_ahead: bool,
     pub failures: Failures,
     /// Packets lost and not collected yet.
     pub lost: Vec<Lost>,
@@ -93,6 +98,7 @@ impl Network {
             nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
             spray,
+            looks_ahead: topology.hosts() >= LARGE,
             failures: Failures::new(scenario, line_of_link),
             lost: Vec::new(),
             packet_hops: 0,
@@ -114,17 +120,16 @@ impl Network {
         self.totals.made_packets += 1;
         self.totals.made_bytes += u64::from(self.packets[id].size);
         if self.nics_are_plain {
-            return self.transmit(host, id);
+            return self.transmit(host, id, false);
         }
         let line = &mut self.lines[host as usize];
         if line.busy_until <= self.now && !line.wakes {
-            self.transmit(host, id);
+            self.transmit(host, id, false);
             return;
         }
         self.nics[host as usize].enqueue(id, &mut self.packets);
         if !line.wakes {
-            line.wakes = true;
-            self.events.push(line.busy_until, Kind::Wake.key(host));
+            line.wake_when_idle(&mut self.events);
         }
     }
 
@@ -137,6 +142,20 @@ impl Network {
             return sending;
         }
         sending + line.time_of(self.nics[host as usize].bytes())
+    }
+
+    /// Has what the next events will want fetched: first the line, and when that is there what is
+    /// to be sent or to arrive. In a network of some hundred hosts all is in the cache anyway.
+    #[inline(never)]
+    pub fn look_ahead(&self) {
+        const LINE: usize = 6;
+        const PACKET: usize = 3;
+        if let Some(line) = self.events.peek(LINE).and_then(Kind::line_of) {
+            prefetch(&self.lines, line as usize);
+        }
+        if let Some(line) = self.events.peek(PACKET).and_then(Kind::line_of) {
+            self.packets.prefetch(self.lines[line as usize].head);
+        }
     }
 
     /// The first packet on a line arrives at its far end. Returns it if that is a host.
@@ -167,20 +186,18 @@ impl Network {
     #[inline(always)]
     fn forward(&mut self, switch_id: u32, id: PacketId) {
         let packet = &self.packets[id];
-        let port = match self.routing.next_hops(switch_id, packet.dst) {
-            [only] => *only,
-            [] => return self.lose(id, DropReason::NoRoute, Some(switch_id)),
-            many => {
-                let choice = if packet.flags & flags::EXPLICIT_PATH != 0 {
-                    PathChoice::Path(packet.path).pick(0, many.len())
-                } else if let Some(random) = &mut self.spray {
-                    random[switch_id as usize].below(many.len() as u64) as usize
-                } else {
-                    let seed = self.switch_seeds[switch_id as usize];
-                    PathChoice::Hash(packet.path).pick(seed, many.len())
-                };
-                many[choice]
+        let choose = |among: usize| {
+            if packet.flags & flags::EXPLICIT_PATH != 0 {
+                PathChoice::Path(packet.path).pick(0, among)
+            } else if let Some(random) = &mut self.spray {
+                random[switch_id as usize].below(among as u64) as usize
+            } else {
+                // Also among one: to tell whether it is one would be guesswork.
+                PathChoice::Hash(packet.path).pick(self.switch_seeds[switch_id as usize], among)
             }
+        };
+        let Some(port) = self.routing.next_hop(switch_id, packet.dst, choose) else {
+            return self.lose(id, DropReason::NoRoute, Some(switch_id));
         };
         let line_id = self.first_line[switch_id as usize] + port;
         let line = &mut self.lines[line_id as usize];
@@ -188,20 +205,20 @@ impl Network {
         let lost;
         if line.busy_until <= self.now && !line.wakes {
             let sent = switch.pass(self.now, port, id, &mut self.packets);
-            let wake = switch.releases_at_end() && sent.is_some();
             lost = switch.has_lost();
             if let Some(id) = sent {
-                self.transmit(line_id, id);
-            }
-            if wake {
-                self.wake_when_idle(line_id);
+                let wakes = switch.releases_at_end();
+                self.packet_hops += 1;
+                match line.impaired {
+                    false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
+                    true => self.send_impaired(line_id, id, wakes),
+                }
             }
         } else {
             switch.enqueue(self.now, port, id, &mut self.packets);
             lost = switch.has_lost();
             if !line.wakes && switch.has_backlog(port) {
-                line.wakes = true;
-                self.events.push(line.busy_until, Kind::Wake.key(line_id));
+                line.wake_when_idle(&mut self.events);
             }
         }
         if lost {
@@ -223,10 +240,7 @@ impl Network {
             if nic.has_backlog() {
                 let id = nic.dequeue(&self.packets);
                 let more = nic.has_backlog();
-                self.transmit(line_id, id);
-                if more {
-                    self.wake_when_idle(line_id);
-                }
+                self.transmit(line_id, id, more);
             }
             return;
         }
@@ -240,66 +254,45 @@ impl Network {
             return;
         }
         let sent = switch.dequeue(self.now, port, &mut self.packets);
-        let wake = switch.has_backlog(port) || (releases_at_end && sent.is_some());
         let lost = switch.has_lost();
         if let Some(id) = sent {
-            self.transmit(line_id, id);
-        }
-        if wake {
-            self.wake_when_idle(line_id);
+            let wakes = releases_at_end || switch.has_backlog(port);
+            self.packet_hops += 1;
+            match line.impaired {
+                false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
+                true => self.send_impaired(line_id, id, wakes),
+            }
+        } else if switch.has_backlog(port) {
+            line.wake_when_idle(&mut self.events);
         }
         if lost {
             self.collect_lost(switch_id);
         }
     }
 
+    /// Sends a packet out of a host. A plain card's packets need not wait until the line is idle:
+    /// they leave in the order in which they come, whatever happens meanwhile.
     #[inline(always)]
-    fn wake_when_idle(&mut self, line_id: u32) {
-        let line = &mut self.lines[line_id as usize];
-        line.wakes = true;
-        self.events.push(line.busy_until, Kind::Wake.key(line_id));
-    }
-
-    /// Puts a packet on a line, behind those that are on it already. Switches wait until the line
-    /// is idle; a plain card need not: its packets leave in the order in which they come, whatever
-    /// happens meanwhile.
-    #[inline(always)]
-    fn transmit(&mut self, line_id: u32, id: PacketId) {
+    fn transmit(&mut self, host: u32, id: PacketId, wakes: bool) {
         self.packet_hops += 1;
-        let line = &mut self.lines[line_id as usize];
-        let packet = &mut self.packets[id];
-        let size = u64::from(packet.size);
-        let end = line.busy_until.max(self.now) + line.time_of(size);
-        let due = end + line.delay;
-        line.busy_until = end;
-        line.accepted_bytes += size;
-        packet.time = due;
-        packet.next = NO_PACKET;
-        if line.impaired {
-            return self.transmit_impaired(line_id, id);
-        }
-        let tail = std::mem::replace(&mut line.tail, id);
-        if line.head == NO_PACKET {
-            line.head = id;
-            self.events.push(due, Kind::Arrival.key(line_id));
-        } else {
-            self.packets[tail].next = id;
+        let line = &mut self.lines[host as usize];
+        match line.impaired {
+            false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
+            true => self.send_impaired(host, id, wakes),
         }
     }
 
-    /// The same on a line that may lose it.
+    /// Puts a packet on a line that may lose it.
     #[cold]
-    fn transmit_impaired(&mut self, line_id: u32, id: PacketId) {
-        if self.is_lost_on_line(line_id, id) {
-            return;
-        }
+    fn send_impaired(&mut self, line_id: u32, id: PacketId, wakes: bool) {
+        self.lines[line_id as usize].occupy(self.now, &mut self.packets[id]);
+        let lost = self.is_lost_on_line(line_id, id);
         let line = &mut self.lines[line_id as usize];
-        let tail = std::mem::replace(&mut line.tail, id);
-        if line.head == NO_PACKET {
-            line.head = id;
-            self.events.push(self.packets[id].time, Kind::Arrival.key(line_id));
-        } else {
-            self.packets[tail].next = id;
+        if !lost {
+            line.carry(id, &mut self.packets, &mut self.events);
+        }
+        if wakes {
+            line.wake_when_idle(&mut self.events);
         }
     }
 
@@ -357,7 +350,7 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
             Node::Switch(switch) => (switch, false),
         };
         line_of_link[link as usize] = lines.len() as u32;
-        lines.push(Line::new(spec, from, to));
+        lines.push(Line::new(lines.len() as u32, spec, from, to));
         lines.len() as u32
     };
     for (host, &link) in (0..).zip(&topology.nics) {

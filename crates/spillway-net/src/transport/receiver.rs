@@ -87,6 +87,20 @@ impl Receiver {
         self.next + self.early.bytes()
     }
 
+    /// The most frequent of all cases, which [`Receiver::on_segment`] would treat alike: the packet
+    /// that is expected, acknowledged by itself. Returns the first byte still missing, or `None`
+    /// (and does nothing) in any other case.
+    #[inline(always)]
+    pub fn on_expected(&mut self, segment: &Segment, policy: &AckPolicy) -> Option<u64> {
+        let alone = policy.every == 1 && policy.echo == EcnEcho::PerPacket;
+        if !alone || segment.seq != self.next || !self.early.is_empty() {
+            return None;
+        }
+        self.ce = segment.ce;
+        self.next += u64::from(segment.payload);
+        Some(self.next)
+    }
+
     /// A data packet has arrived. Returns the bytes that are new, and hands the acks that are due
     /// to `reply`: none, one, or two.
     #[inline]

@@ -21,7 +21,7 @@
 //! # Cost
 //! A comparison for every packet; no state.
 
-use super::{Aqm, Verdict, length_in_unit_of, number_of};
+use super::{Aqm, Verdict, number_of};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::sharing::Arrival;
@@ -31,9 +31,10 @@ use spillway_settings::{Section, SettingsError};
 /// One threshold.
 #[derive(Debug)]
 pub struct EcnThreshold {
-    threshold: Amount,
-    /// The shortest queue that is marked.
-    marks_from: u64,
+    /// The shortest queue that is marked, in packets; `u32::MAX` if bytes count.
+    packets: u32,
+    /// The same in bytes; `u32::MAX` if packets count.
+    bytes: u32,
     verdict: Verdict,
 }
 
@@ -50,7 +51,12 @@ impl Policy for EcnThreshold {
         let beyond = section.choice("at_threshold", &[("pass", 1), ("mark", 0)], meaning)?;
         let verdict = read_not_ect(section, Verdict::Mark)?;
         let marks_from = number_of(threshold).saturating_add(beyond);
-        Ok(EcnThreshold { threshold, marks_from, verdict })
+        let marks_from = u32::try_from(marks_from).unwrap_or(u32::MAX);
+        let (packets, bytes) = match threshold {
+            Amount::Packets(_) => (marks_from, u32::MAX),
+            Amount::Bytes(_) | Amount::Unlimited => (u32::MAX, marks_from),
+        };
+        Ok(EcnThreshold { packets, bytes, verdict })
     }
 }
 
@@ -69,8 +75,9 @@ pub(super) fn read_not_ect(
 impl Aqm for EcnThreshold {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let length = length_in_unit_of(self.threshold, arrival.queue, buffer);
-        if length >= self.marks_from { self.verdict } else { Verdict::Pass }
+        let length = buffer.length(arrival.queue);
+        let marks = length.packets >= self.packets || length.bytes >= self.bytes;
+        if marks { self.verdict } else { Verdict::Pass }
     }
 }
 

@@ -45,8 +45,12 @@ pub trait Aqm {
     /// Asked on arrival, before the sharing policy; the queue does not hold the packet yet.
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
 
-    /// Asked when a packet is about to be sent.
-    #[inline(always)]
+    /// Whether it wants to see packets on their way out.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
+    /// Asked when a packet is about to be sent, if it wants to be.
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }
@@ -72,7 +76,9 @@ impl Aqm for AqmPolicy {
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         each!(self, policy => policy.on_arrival(arrival, buffer))
     }
-    #[inline(always)]
+    fn watches_departures(&self) -> bool {
+        each!(self, policy => policy.watches_departures())
+    }
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
         each!(self, policy => policy.on_departure(departure, buffer))
     }

@@ -220,9 +220,12 @@ impl Aqm for Red {
         }
     }
 
-    #[inline]
+    fn watches_departures(&self) -> bool {
+        self.weight < 1.0
+    }
+
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        if self.weight < 1.0 && buffer.packets(departure.queue) == 0 {
+        if buffer.packets(departure.queue) == 0 {
             let rate = buffer.rate(buffer.port_of(departure.queue));
             let sent = departure.now + rate.time_of(departure.size.into());
             self.queues[departure.queue as usize].idle_since = sent;
