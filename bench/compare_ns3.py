@@ -33,6 +33,9 @@ COLUMNS = ("src", "dst", "size_bytes", "start_ns", "path", "ack_path")
 SPINES = 8
 # What ns-3 puts on the wire: 2 bytes of PPP more for every packet. Its SYNs have 58 bytes, here 54.
 WIRE = ("transport.header=54B", "transport.ack_size=54B", "transport.handshake=true")
+# As its sockets behave: no bound on the window of a flow that its own card slows down, and recovery
+# by proportional rate reduction.
+SOCKETS = ("transport.host_backlog=unlimited", "transport.reduction=proportional-ns3")
 # For the yardstick: so few flows as ns-3 has time for would not take it a tenth of a second.
 BARE_FLOWS = 5_000
 # Long enough for any list.
@@ -96,7 +99,9 @@ def draw(work: Path, count: int) -> list[list[int]]:
         ]
 
 
-def write_flows(folder: Path, flows: Sequence[Sequence[int]]) -> Path:
+def write_flows(
+    folder: Path, flows: Sequence[Sequence[int]], settings: Sequence[str] = (*WIRE, *SOCKETS)
+) -> Path:
     """Writes a list of flows, and beside it leaf-spine-128 with this list as its traffic."""
     folder.mkdir()
     with (folder / "flows.csv").open("w", newline="") as file:
@@ -105,7 +110,7 @@ def write_flows(folder: Path, flows: Sequence[Sequence[int]]) -> Path:
         writer.writerows(flows)
     shipped = dict(_core.shipped())["leaf-spine-128"]
     traffic = '[[traffic]]\nname = "list"\nkind = "flows"\nfile = "flows.csv"\n'
-    text = _core.assign(shipped.split("[[traffic]]")[0] + traffic, [*LONG, *WIRE])
+    text = _core.assign(shipped.split("[[traffic]]")[0] + traffic, [*LONG, *settings])
     (folder / "scenario.toml").write_text(text)
     return folder
 
@@ -171,7 +176,7 @@ def incast_star(options: argparse.Namespace) -> dict[str, Any]:
     """Goodput and the receiver's queue when sixteen flows never end."""
     say("incast-star")
     theirs = run_json([options.ns3, "incast-star"])
-    result = spillway.run("incast-star", set=WIRE)
+    result = spillway.run("incast-star", set=(*WIRE, *SOCKETS))
     samples = result.queues.to_pydict()
     ports = np.array([-1 if port is None else port for port in samples["port"]])
     packets = np.array(samples["packets"])
@@ -208,6 +213,7 @@ def completion_times(
     theirs = run_json([options.ns3, "leaf-spine-128", "--flows", whole / "flows.csv"])
     say(f"Spillway, {options.flows} flows, and {options.moved} times with moved starts")
     ours = summary_of(whole)
+    shipped = summary_of(write_flows(work / "shipped", flows, WIRE))
     moved = []
     for turn in range(options.moved):
         by = random.Random(turn)
@@ -221,12 +227,15 @@ def completion_times(
             "ns3": {},
             "spillway_over_ns3": {},
             "spillway_with_moved_starts": {},
+            "spillway_as_shipped": {},
         }
         for key in PERCENTILES:
             own, other = ours["fct_us"][own_name][key], theirs[f"fct_{name}_{key}_us"]
             row["spillway"][f"fct_{key}_us"] = round(own, 1)
             row["ns3"][f"fct_{key}_us"] = round(other, 1)
             row["spillway_over_ns3"][f"fct_{key}"] = round(own / other, 3)
+            as_shipped = shipped["fct_us"][own_name][key]
+            row["spillway_as_shipped"][f"fct_{key}_us"] = round(as_shipped, 1)
             if moved:
                 values = [each["fct_us"][own_name][key] for each in moved]
                 row["spillway_with_moved_starts"][f"fct_{key}_us"] = bench.spread(values, 1)
@@ -272,13 +281,14 @@ def print_tables(document: Mapping[str, Any]) -> None:
         line(key, (f"{star[name][key]:,.4g}" for name in ("spillway", "ns3")))
     fabric = document["leaf_spine_128"]
     head = f"leaf-spine-128, {fabric['flows']} flows"
-    print(f"\n{head:28}{'Spillway':>14}{'ns-3':>14}{'ratio':>14}   with moved starts")
+    print(f"\n{head:28}{'Spillway':>14}{'ns-3':>14}{'ratio':>14}   with moved starts; as shipped")
     for name in ("small", "all"):
         row = fabric[name]
         for key in PERCENTILES:
             own, other = (row[each][f"fct_{key}_us"] for each in ("spillway", "ns3"))
             moved = row["spillway_with_moved_starts"].get(f"fct_{key}_us")
             span = f"   {moved['min']:,.0f} to {moved['max']:,.0f}" if moved else ""
+            span += f"; {row['spillway_as_shipped'][f'fct_{key}_us']:,.0f}"
             cells = (f"{own:,.1f}", f"{other:,.1f}", f"{own / other:.3f}{span}")
             print(f"{f'{name} FCT {key}, us':28}{cells[0]:>14}{cells[1]:>14}{'':>9}{cells[2]}")
     print()

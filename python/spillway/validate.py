@@ -42,6 +42,7 @@ _ORIGIN_US = 1.1e6 - 10e6
 DIFFERENCES = (
     "switch.aqm.threshold=11pkt",
     "switch.uncounted_bytes=0B",
+    "transport.reduction=proportional",
     "transport.reduction=at-once",
     "transport.min_window=2pkt",
     "transport.alpha0=0.0",

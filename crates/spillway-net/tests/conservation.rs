@@ -154,7 +154,7 @@ fn window(draw: &mut Draw) -> String {
         draw.one(&["50us", "500us"]),
         draw.once_in(3),
         draw.one(&["3", "3", "30"]),
-        draw.one(&["at-once", "proportional"]),
+        draw.one(&["at-once", "proportional", "proportional-ns3"]),
     )
 }
 

@@ -5,7 +5,7 @@ mod dctcp;
 mod newreno;
 pub mod ranges;
 pub mod receiver;
-mod reduction;
+pub mod reduction;
 pub mod rtt;
 pub mod sender;
 mod udp;
@@ -16,6 +16,7 @@ pub use newreno::NewReno;
 pub use udp::{Pacing, Udp};
 
 use receiver::{AckPolicy, EcnEcho};
+use reduction::ReductionRule;
 use rtt::RtoBounds;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
@@ -77,8 +78,8 @@ pub struct Transport {
     pub rto: RtoBounds,
     /// Duplicate acks, or segments acknowledged behind a gap, that tell a loss.
     pub dupthresh: u32,
-    /// Whether a cut window is reached by sending less for each ack (RFC 6937).
-    pub proportional_reduction: bool,
+    /// How a cut window is reached.
+    pub reduction: ReductionRule,
     /// Whether a flow begins by opening a connection.
     pub handshake: bool,
     /// Whether the last packets of a window are probed for.
@@ -182,9 +183,13 @@ impl Transport {
         }
         let meaning = "duplicate acks, or segments acknowledged behind a gap, that tell a loss";
         let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
-        let proportional_reduction = section.choice(
+        let reduction = section.choice(
             "reduction",
-            &[("at-once", false), ("proportional", true)],
+            &[
+                ("at-once", ReductionRule::AtOnce),
+                ("proportional", ReductionRule::Proportional),
+                ("proportional-ns3", ReductionRule::Ns3),
+            ],
             "after a cut: send nothing until the window allows it, or less for each ack (RFC 6937)",
         )?;
         let meaning = "whether a flow begins with a handshake";
@@ -204,7 +209,7 @@ impl Transport {
             acks: AckPolicy { every, delay, echo },
             rto,
             dupthresh,
-            proportional_reduction,
+            reduction,
             handshake,
             tail_loss_probe,
             first_rtt,
@@ -233,7 +238,7 @@ impl Transport {
             acks: AckPolicy { every: u32::MAX, delay: never, echo: EcnEcho::PerPacket },
             rto: RtoBounds { initial: never, min: never, max: never },
             dupthresh: u32::MAX,
-            proportional_reduction: false,
+            reduction: ReductionRule::AtOnce,
             handshake: false,
             tail_loss_probe: false,
             first_rtt,

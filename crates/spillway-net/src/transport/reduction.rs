@@ -9,6 +9,22 @@
 //! `delivered`: bytes that have left the network since the cut; `out`: bytes sent since.
 //! While more is in flight than the new window: out <= ceil(delivered * target / flight at the
 //! cut). After that: up to the target, but at most a segment more than what was delivered.
+//!
+//! # Departures
+//! ns-3 (3.37 to 3.39, `TcpPrrRecovery` under `TcpSocketBase::EnterCwr`) asks twice for the ack that
+//! brings about the cut, so that what it delivered counts twice, and lets a segment go in any case
+//! as long as none has gone, as Linux does. Both are there as [`ReductionRule::Ns3`].
+
+/// How a cut window is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionRule {
+    /// Nothing is sent until the window allows it.
+    AtOnce,
+    /// RFC 6937.
+    Proportional,
+    /// The same as ns-3 has it.
+    Ns3,
+}
 
 /// A cut on its way.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +39,15 @@ pub struct Reduction {
     out: u64,
     /// Bytes that may be sent for the latest ack.
     allowed: u64,
+    as_ns3: bool,
 }
 
 impl Reduction {
     /// A cut from what is in flight to a new window; `until` is the next byte to be sent.
-    pub fn new(flight: u64, target: u64, until: u64) -> Reduction {
-        Reduction { flight: flight.max(1), target, until, delivered: 0, out: 0, allowed: 0 }
+    pub fn new(rule: ReductionRule, flight: u64, target: u64, until: u64) -> Reduction {
+        let as_ns3 = rule == ReductionRule::Ns3;
+        let flight = flight.max(1);
+        Reduction { flight, target, until, delivered: 0, out: 0, allowed: 0, as_ns3 }
     }
 
     /// Whether all that was sent before the cut has been acknowledged.
@@ -38,13 +57,17 @@ impl Reduction {
 
     /// An ack tells that so many bytes more have left the network; `pipe` are in flight now.
     pub fn on_ack(&mut self, newly_delivered: u64, pipe: u64, mss: u64) {
-        self.delivered += newly_delivered;
+        let twice = self.as_ns3 && self.delivered == 0;
+        self.delivered += newly_delivered * (1 + u64::from(twice));
         self.allowed = if pipe > self.target {
             (self.delivered * self.target).div_ceil(self.flight).saturating_sub(self.out)
         } else {
             let bound = self.delivered.saturating_sub(self.out).max(newly_delivered) + mss;
             bound.min(self.target - pipe)
         };
+        if self.as_ns3 && self.out == 0 {
+            self.allowed = self.allowed.max(mss);
+        }
     }
 
     /// Whether so many bytes may be sent; if so they are counted as sent. As with a window, what
@@ -66,7 +89,7 @@ mod tests {
     #[test]
     fn half_a_window_sends_for_every_second_ack() {
         // 20 segments of 1000 in flight, cut to 10: ceil(delivered / 2) may be out.
-        let mut reduction = Reduction::new(20_000, 10_000, 50_000);
+        let mut reduction = Reduction::new(ReductionRule::Proportional, 20_000, 10_000, 50_000);
         let mut pipe = 20_000;
         let mut sent = String::new();
         for _ in 0..20 {
@@ -84,8 +107,31 @@ mod tests {
 
     #[test]
     fn below_the_target_a_segment_more_than_delivered_may_go() {
-        let mut reduction = Reduction::new(20_000, 10_000, 50_000);
+        let mut reduction = Reduction::new(ReductionRule::Proportional, 20_000, 10_000, 50_000);
         reduction.on_ack(1000, 4_000, 1000);
         assert!(reduction.take(1000) && reduction.take(1000) && !reduction.take(1000));
+    }
+
+    #[test]
+    fn ns3_sends_a_segment_more() {
+        // 20 segments of 1000 in flight, cut to 10. The first ack counts twice: ceil(2000 / 2) may
+        // be out at once; then as with RFC 6937, an ack ahead of it.
+        let mut reduction = Reduction::new(ReductionRule::Ns3, 20_000, 10_000, 50_000);
+        let mut sent = String::new();
+        let mut pipe = 20_000;
+        for _ in 0..8 {
+            pipe -= 1000;
+            reduction.on_ack(1000, pipe, 1000);
+            let sends = reduction.take(1000);
+            pipe += if sends { 1000 } else { 0 };
+            sent.push(if sends { '1' } else { '0' });
+        }
+        assert_eq!(sent, "10101010");
+        // Cut to a tenth: 2 * 1000 / 10 is not yet a segment, but the first goes out anyway.
+        let mut reduction = Reduction::new(ReductionRule::Ns3, 20_000, 2_000, 50_000);
+        reduction.on_ack(1000, 19_000, 1000);
+        assert!(reduction.take(1000));
+        reduction.on_ack(1000, 19_000, 1000);
+        assert!(!reduction.take(1000));
     }
 }

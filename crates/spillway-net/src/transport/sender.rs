@@ -10,7 +10,7 @@
 use super::Transport;
 use super::ranges::Ranges;
 use super::receiver::SackBlocks;
-use super::reduction::Reduction;
+use super::reduction::{Reduction, ReductionRule};
 use super::rtt::RttEstimate;
 use super::window::{Ack, Congestion, CongestionControl, Window};
 use spillway_engine::Time;
@@ -189,10 +189,8 @@ impl Sender {
     pub fn next_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
         let piece = match self.phase {
             Phase::Connecting => None,
-            Phase::Open => self.new_piece(transport),
-            Phase::Recovery | Phase::Loss => {
-                self.lost_piece(transport).unwrap_or_else(|| self.new_piece(transport))
-            }
+            Phase::Open => self.new_piece(),
+            Phase::Recovery | Phase::Loss => self.lost_piece().unwrap_or_else(|| self.new_piece()),
         }?;
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
@@ -204,7 +202,8 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
         let acked = ack.seq.saturating_sub(self.una);
-        let arrived_before = if transport.proportional_reduction { self.arrived() } else { 0 };
+        let is_proportional = transport.reduction != ReductionRule::AtOnce;
+        let arrived_before = if is_proportional { self.arrived() } else { 0 };
         if acked > 0 {
             self.una = ack.seq;
             self.duplicate_acks = 0;
@@ -234,8 +233,8 @@ impl Sender {
             self.tells_cut = true;
         }
         self.advance_phase(transport);
-        if transport.proportional_reduction {
-            self.reduce(ssthresh_before, arrived_before);
+        if is_proportional {
+            self.reduce(transport.reduction, ssthresh_before, arrived_before);
         }
         if self.una >= self.nxt {
             self.deadline = Time::MAX;
@@ -280,10 +279,10 @@ impl Sender {
 
     /// Begins a proportional reduction if the window was cut, and moves on the one on its way.
     #[cold]
-    fn reduce(&mut self, ssthresh_before: u64, arrived_before: u64) {
+    fn reduce(&mut self, rule: ReductionRule, ssthresh_before: u64, arrived_before: u64) {
         if self.window.ssthresh != ssthresh_before {
             let flight = self.nxt - self.una;
-            self.reduction = Some(Reduction::new(flight, self.window.cwnd, self.nxt));
+            self.reduction = Some(Reduction::new(rule, flight, self.window.cwnd, self.nxt));
         }
         let newly = self.arrived() - arrived_before;
         let (pipe, una, mss) = (self.in_flight(), self.una, self.window.mss);
@@ -296,18 +295,18 @@ impl Sender {
 
     /// Whether so many bytes more may be in flight; if so they are taken to be.
     #[inline]
-    fn may_send(&mut self, bytes: u64, transport: &Transport) -> bool {
+    fn may_send(&mut self, bytes: u64) -> bool {
         match &mut self.reduction {
-            Some(reduction) if transport.proportional_reduction => reduction.take(bytes),
-            _ => self.in_flight() + bytes <= self.window.cwnd,
+            Some(reduction) => reduction.take(bytes),
+            None => self.in_flight() + bytes <= self.window.cwnd,
         }
     }
 
     /// New data, if the window allows it.
     #[inline]
-    fn new_piece(&mut self, transport: &Transport) -> Option<Piece> {
+    fn new_piece(&mut self) -> Option<Piece> {
         let payload = self.window.mss.min(self.size - self.nxt);
-        if payload == 0 || !self.may_send(payload, transport) {
+        if payload == 0 || !self.may_send(payload) {
             return None;
         }
         let piece = Piece { seq: self.nxt, payload: payload as u32, again: false };
@@ -316,7 +315,7 @@ impl Sender {
     }
 
     /// The next lost piece: `None` if there is none, `Some(None)` if it has to wait.
-    fn lost_piece(&mut self, transport: &Transport) -> Option<Option<Piece>> {
+    fn lost_piece(&mut self) -> Option<Option<Piece>> {
         let (seq, range_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
         if seq >= self.loss_edge {
             return None;
@@ -325,7 +324,7 @@ impl Sender {
         let segment_ends = (seq / mss + 1) * mss;
         let end = segment_ends.min(range_ends.unwrap_or(self.nxt)).min(self.nxt);
         let payload = end - seq;
-        if !self.sends_at_once && !self.may_send(payload, transport) {
+        if !self.sends_at_once && !self.may_send(payload) {
             return Some(None);
         }
         self.sends_at_once = false;
