@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build demo test test-rust test-python test-slow lint lint-rust lint-python check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway
 build: $(CORE)
@@ -41,6 +41,10 @@ test-rust: $(VENV)/.tools
 
 test-python: build
 	$(BIN)/pytest -q
+
+## test-slow: what takes minutes, and is left out above
+test-slow: $(VENV)/.tools
+	cargo test --quiet --locked --release -- --ignored
 
 ## lint: formatting, clippy, documentation, types
 lint: lint-rust lint-python

@@ -193,20 +193,25 @@ impl EventQueue {
     }
 }
 
-/// Sorts a bucket, which holds half a dozen events: the first eight by a network, without a branch
-/// that would have to be predicted; the others are inserted.
+/// Sorts a bucket. In a busy network it holds half a dozen events: the first eight go through a
+/// network, without a branch that would have to be predicted. Others are inserted, one by one, and
+/// so are the few of a quiet one.
 #[inline]
 fn sort(words: &mut Vec<u64>) {
     let len = words.len();
     if len > 32 {
         return words.sort_unstable();
     }
-    words.extend_from_slice(&[u64::MAX; 8]);
-    if let Some(first) = words.first_chunk_mut() {
-        *first = sort_eight(*first);
+    let mut sorted = 1;
+    if len > 3 {
+        words.extend_from_slice(&[u64::MAX; 8]);
+        if let Some(first) = words.first_chunk_mut() {
+            *first = sort_eight(*first);
+            sorted = first.len();
+        }
+        words.truncate(len);
     }
-    words.truncate(len);
-    for i in 8..len {
+    for i in sorted..len {
         let word = words[i];
         let mut place = i;
         while place > 0 && words[place - 1] > word {

@@ -53,11 +53,14 @@ impl VictimRule {
         arriving: QueueId,
         size: u32,
     ) -> Option<QueueId> {
-        let (mut longest, mut queue) = match exempt {
-            None => longest_of(queues),
-            Some(class) => longest_but_class(queues, queues_per_port as usize, class.into()),
-        };
-        if exempt.is_none_or(|class| arriving % queues_per_port != u32::from(class)) {
+        let is_exempt =
+            |queue: QueueId| exempt.is_some_and(|class| queue % queues_per_port == class.into());
+        // Exempt queues, which hold acks, are seldom the longest: to look at all is faster.
+        let (mut longest, mut queue) = longest_of(queues);
+        if let (Some(class), true) = (exempt, is_exempt(queue)) {
+            (longest, queue) = longest_but_class(queues, queues_per_port as usize, class.into());
+        }
+        if !is_exempt(arriving) {
             let own = queues[arriving as usize].bytes + if self.count_arrival { size } else { 0 };
             let wins_tie = match self.tie {
                 Tie::ArrivingQueue => true,
