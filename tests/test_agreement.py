@@ -68,7 +68,7 @@ def test_classes_are_told_by_size_and_incast_apart():
         "long": [2],
         "incast": [3],
     }
-    assert listed.late == 1
+    assert listed.late == {"short": 0, "medium": 0, "long": 0, "incast": 1}
 
 
 def test_flows_of_another_run_are_told_so():

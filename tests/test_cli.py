@@ -78,8 +78,8 @@ def test_flags_become_keys_of_the_scenario(command, tmp_path):
     assert set(decisions["switch"].to_pylist()) == {"leaf1"}
     assert set(decisions["port"].to_pylist()) == {4}
     assert set(result.windows["flow_id"].to_pylist()) <= {0, 2}
-    by_number = command("run", TINY, "--decisions", 5, "--decisions-switch", 1, "--json")
-    assert by_number.status == 0
+    by_number = command("run", TINY, "--decisions", 5, "--decisions-switch", 1, "--out", "number")
+    assert (by_number.status, by_number.err) == (0, "")
 
 
 def test_decisions_of_one_flow_and_one_queue(command, tmp_path):
@@ -87,6 +87,23 @@ def test_decisions_of_one_flow_and_one_queue(command, tmp_path):
     assert set(spillway.Result.load("a").decisions["flow_id"].to_pylist()) == {1}
     command("run", TINY, "--out", "b", "--decisions", 9, "--decisions-queue", 0)
     assert set(spillway.Result.load("b").decisions["queue"].to_pylist()) == {0}
+
+
+def test_tables_that_come_out_empty_are_noted(command):
+    asked = ["--decisions", 5, "--decisions-flow", 99_999, "--windows", 99_999]
+    outcome = command("run", TINY, *asked, "--out", "out", "--json")
+    assert outcome.status == 0 and outcome.json["status"] == "complete"
+    notes = [line for line in outcome.err.splitlines() if line.startswith("note:")]
+    assert notes == [
+        "note: no decisions were recorded: out/decisions.parquet has no rows",
+        "note: no windows were recorded: out/windows.parquet has no rows",
+    ]
+    several = command("run", TINY, "--windows", 99_999, "--seeds", "1,2", "--out", "several")
+    assert several.status == 0
+    assert several.err.splitlines() == [
+        "note: no windows were recorded: several/seed-1/windows.parquet has no rows, "
+        "nor have those of 1 more"
+    ]
 
 
 def test_several_seeds_have_a_folder_each(command, tmp_path):

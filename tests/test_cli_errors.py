@@ -120,6 +120,55 @@ def test_a_list_of_flows_that_is_there(command, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ["flows", TINY, "--out", "nowhere/f.csv"],
+        ["flows", TINY, "--out", "nowhere/f.parquet", "--force"],
+        ["compare", TINY, *LONG, "--vary", "seed=1,2", "--plot", "nowhere/x.png"],
+    ],
+)
+def test_a_file_in_a_folder_that_is_not_there(command, arguments):
+    """It is told at once: the comparison would take minutes."""
+    refused(command(*arguments), "there is no folder nowhere", "make it first")
+    assert names() == []
+
+
+def test_a_file_where_a_folder_is(command, tmp_path):
+    (tmp_path / "x.png").mkdir()
+    (tmp_path / "f.csv").mkdir()
+    plot = ["compare", TINY, *LONG, "--vary", "seed=1,2", "--plot", "x.png"]
+    refused(command(*plot), "x.png is a folder", "a name of its own")
+    flows = ["flows", TINY, "--out", "f.csv", "--force"]
+    refused(command(*flows), "f.csv is a folder", "a name of its own")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "table"),
+    [
+        ("--decisions", "5", "decisions"),
+        ("--decisions-flow", "1", "decisions"),
+        ("--decisions-switch", "leaf0", "decisions"),
+        ("--windows", "0,1", "windows"),
+    ],
+)
+def test_a_table_without_a_folder_to_go_to(command, option, value, table):
+    more = ["--set", "record.decisions=9"] if "-" in option[2:] else []
+    for seeds in ([], ["--seeds", "1,2"]):
+        outcome = command("run", TINY, *LONG, option, value, *more, *seeds)
+        error = f"{option} needs --out: the table of {table} goes into the folder of --out"
+        refused(outcome, error, "--out DIR")
+
+
+def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, monkeypatch):
+    def load(_: object) -> None:
+        raise spillway.ScenarioError("something else")
+
+    monkeypatch.setattr(spillway.Scenario, "load", load)
+    outcome = command("run", TINY)
+    assert (outcome.status, outcome.err) == (2, "error: something else\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
         (["rnu"], "No such command 'rnu'", "`spillway --help`"),
@@ -156,6 +205,20 @@ def test_the_disk_is_full(command, tmp_path, monkeypatch):
     outcome = command("run", TINY, "--out", "out")
     refused(outcome, "No space left on device", "room on the disk", status=1)
     assert names() == []
+
+
+def test_the_disk_is_full_when_a_figure_is_drawn(command, tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    def savefig(self: Figure, file: Path, **_: object) -> None:
+        file.write_bytes(b"half of it")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x.png")
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    (tmp_path / "x.png").write_text("of an earlier run")
+    outcome = command("compare", TINY, "--vary", "seed=1,2", "--plot", "x.png")
+    assert outcome.status == 1 and "No space left on device" in outcome.err
+    assert names() == ["x.png"] and (tmp_path / "x.png").read_text() == "of an earlier run"
 
 
 def test_no_file_may_grow(tmp_path):

@@ -77,6 +77,7 @@ def test_what_cannot_be_is_refused(tmp_path, columns, error):
     with pytest.raises(ScenarioError) as caught:
         run(tmp_path, **columns)
     assert error in str(caught.value)
+    assert caught.value.path.startswith("traffic")
 
 
 @pytest.mark.parametrize("column", ["src", "dst", "size_bytes", "start_ns"])

@@ -22,9 +22,7 @@ def test_examples_in_docstrings_hold(name):
 
 
 def test_the_stub_says_what_the_module_has(tmp_path):
-    # Python has a name for it from 3.12 on; the buffer protocol itself is older.
-    (tmp_path / "allowed").write_text("spillway._core.Column.__buffer__\n")
-    command = [sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed", "spillway._core"]
+    command = [sys.executable, "-m", "mypy.stubtest", "spillway._core"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 

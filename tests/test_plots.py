@@ -1,10 +1,12 @@
 """Figures: of whatever a sweep has."""
 
+import matplotlib as mpl
 import pytest
 
 import spillway
 from spillway import plots
-from support import TINY
+from spillway.sweep import Sweep
+from support import TINY, names
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -12,6 +14,18 @@ def test_a_comparison_is_drawn(tmp_path, suffix):
     sweep = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], seeds=[1, 2], keep=False)
     plots.comparison(sweep, tmp_path / f"plot.{suffix}")
     assert (tmp_path / f"plot.{suffix}").stat().st_size > 5_000
+
+
+def test_a_figure_of_what_was_interrupted_says_so(tmp_path):
+    whole = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], keep=False)
+    part = Sweep(whole.results[:1], is_interrupted=True)
+    assert (whole.status, part.status) == ("complete", "interrupted")
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        plots.comparison(whole, tmp_path / "whole.svg")
+        plots.comparison(part, tmp_path / "part.svg")
+    assert "interrupted: partial results" in (tmp_path / "part.svg").read_text()
+    assert "interrupted" not in (tmp_path / "whole.svg").read_text()
+    assert names(tmp_path) == ["part.svg", "whole.svg"]
 
 
 def test_unlimited_buffers_and_no_flows_are_drawn_too(tmp_path):
@@ -30,5 +44,5 @@ def test_unlimited_buffers_beside_limited_ones_are_left_out(tmp_path):
 def test_what_is_no_place_for_a_figure_is_refused_first(tmp_path):
     with pytest.raises(spillway.ScenarioError, match="is not a figure"):
         plots.check(tmp_path / "plot.bmp")
-    with pytest.raises(spillway.ScenarioError, match="is no folder"):
+    with pytest.raises(spillway.ScenarioError, match="there is no folder"):
         plots.check(tmp_path / "nowhere" / "plot.png")

@@ -190,7 +190,11 @@ def test_what_is_recorded_on_demand():
     asked = ["record.decisions=100", "record.windows=[0,1]", "record.link_interval=100us"]
     result = spillway.run(TINY, set=asked)
     assert result.decisions.num_rows == 100
-    assert set(result.decisions["verdict"].to_pylist()) <= {"admitted", "marked", "over_threshold"}
+    rows = result.decisions.select(["verdict", "reason"]).to_pylist()
+    assert {row["verdict"] for row in rows} <= {"admitted", "marked", "lost"}
+    reasons = {row["reason"] for row in rows if row["verdict"] == "lost"}
+    assert reasons <= {"over_threshold"}
+    assert all(row["reason"] is None for row in rows if row["verdict"] != "lost")
     assert set(result.windows["flow_id"].to_pylist()) <= {0, 1}
     links = set(result.links["link"].to_pylist())
     assert "host0-leaf0" in links and "leaf0-spine0" in links

@@ -114,13 +114,29 @@ def test_paths_and_differences_are_further_runs(command, folder):
     assert "over drawn paths" in found.err and "lqd with one change" in found.err
 
 
-def test_incast_flows_with_a_timeout_are_counted(command, folder):
+def test_flows_with_a_timeout_are_counted_by_class(command, folder):
     path = folder / f"dt-{NAME}"
-    change(path, "fct_ns", [2e7 + size for size in SIZES] + [1.1e7] * 3 + [3e5] * 13)
-    found = command("validate", "credence", folder, "--json").json
-    assert found["dt"]["reference"]["incast_flows_with_timeout"] == 3
-    assert found["lqd"]["reference"]["incast_flows_with_timeout"] == 0
-    assert found["dt"]["ours"]["incast_flows_with_timeout"] == 0
+    # Two short flows, one medium, no long one, and three of the query.
+    slow = [2e7 + size if size in (5_000, 20_000, 200_000) else size for size in SIZES]
+    change(path, "fct_ns", slow + [1.1e7] * 3 + [3e5] * 13)
+    outcome = command("validate", "credence", folder, "--json")
+    none = {"short": 0, "medium": 0, "long": 0, "incast": 0}
+    late = {"short": 2, "medium": 1, "long": 0, "incast": 3}
+    found = outcome.json
+    assert found["dt"]["reference"]["flows_over_least_timeout"] == late
+    assert found["lqd"]["reference"]["flows_over_least_timeout"] == none
+    assert found["dt"]["ours"]["flows_over_least_timeout"] == none
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in outcome.err.splitlines()]
+    for kind, count in late.items():
+        assert ["dt", f"{kind} flows over 10 ms", str(count), "0"] in rows
+
+
+def test_counts_that_the_folder_does_not_have_are_explained(command, folder):
+    shown = command("validate", "credence", folder).out
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines()]
+    assert [row[2] for row in rows if len(row) == 4 and row[1] in ("drops", "marks")] == ["*"] * 4
+    assert "* the folder has no such counts" in " ".join(shown.split())
+    assert "over drawn paths" not in shown
 
 
 @pytest.mark.parametrize(

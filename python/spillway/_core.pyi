@@ -17,8 +17,13 @@ __all__ = [
 
 __version__: str
 
+class _Buffer:
+    """The buffer protocol, which Python has a method for from 3.12 on only."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
 @final
-class Column:
+class Column(_Buffer):
     """Numbers under the buffer protocol; `names` is what they stand for, by place."""
 
     @property
@@ -30,7 +35,6 @@ class Column:
     @property
     def names(self) -> list[str] | None: ...
     def __len__(self) -> int: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Flows:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PERCENTILES = (0.5, 0.95, 0.99)
 WITHIN = (0.01, 0.05, 0.1)
 _RESAMPLES = 1000
-_TIMEOUT_NS = 10_000_000
+LEAST_TIMEOUT_MS = 10
 
 _SHORT_BYTES, _LONG_BYTES = 100_000, 1_000_000
 _SIZES: dict[str, Callable[[Floats], Booleans]] = {
@@ -31,7 +31,8 @@ _SIZES: dict[str, Callable[[Floats], Booleans]] = {
 """The classes of the background, by the sizes of its flows; incast is a class of its own."""
 BACKGROUND = ("background", *_SIZES)
 """The kinds of flows that are compared one by one."""
-PLACES = [(kind, p) for kind in (*_SIZES, "incast") for p in PERCENTILES]
+CLASSES = (*_SIZES, "incast")
+PLACES = [(kind, p) for kind in CLASSES for p in PERCENTILES]
 """The percentiles that are compared, in their order."""
 
 
@@ -117,9 +118,10 @@ class Flows:
         return {key: fct for key, fct in fcts if counts[key] == 1 and fct < math.inf}
 
     @property
-    def late(self) -> int:
-        """Incast flows that took longer than the least timeout."""
-        return int((self.fct_ns[self.is_incast] > _TIMEOUT_NS).sum())
+    def late(self) -> dict[str, int]:
+        """How many of each class took longer than the least timeout."""
+        is_late = self.fct_ns > LEAST_TIMEOUT_MS * 1e6
+        return {kind: int((is_late & self.are(kind)).sum()) for kind in CLASSES}
 
 
 def percentile(values: Floats, p: float) -> float:

@@ -137,6 +137,12 @@ def run(
         raise ScenarioError(
             f"{option} chooses among no decisions", "say how many: --decisions 1000"
         )
+    if given and out is None:
+        option, table = f"--{next(iter(given)).replace('_', '-')}", next(iter(given)).split("_")[0]
+        raise ScenarioError(
+            f"{option} needs --out: the table of {table} goes into the folder of --out",
+            f"name a folder: --out DIR, which then has {table}.parquet",
+        )
     wanted = _seeds(seed, seeds)
     if wanted is not None and len(wanted) > 1:
         _sweep(chosen, [], wanted, jobs, out, force, as_json)
@@ -145,6 +151,7 @@ def run(
         chosen = chosen.set(f"seed={wanted[0]}")
     result = _run(chosen, out, force)
     _show(result.summary, tables.run(result), as_json)
+    _note_empty([result])
     if result.status == "interrupted":
         raise typer.Exit(_INTERRUPTED)
 
@@ -414,6 +421,7 @@ def _sweep(
             result, is_interrupted = interrupted.result, True
     assert isinstance(result, Sweep)
     _show(result.summary, tables.sweep(result), as_json)
+    _note_empty([run for _, runs in result.results for run in runs])
     if plot is not None:
         from spillway.plots import comparison
 
@@ -421,6 +429,25 @@ def _sweep(
         _console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)
     if is_interrupted:
         raise typer.Exit(_INTERRUPTED)
+
+
+def _note_empty(results: Iterable[Result]) -> None:
+    """Says which tables were asked for and have come out empty."""
+    from spillway.result import ALWAYS, recorded_tables
+
+    empty: dict[str, list[Path]] = {}
+    for result in results:
+        if result.folder is None:
+            continue
+        import pyarrow.parquet as pq
+
+        for name in recorded_tables(result.scenario):
+            file = result.folder / f"{name}.parquet"
+            if name not in ALWAYS and not pq.read_metadata(file).num_rows:
+                empty.setdefault(name, []).append(file)
+    for name, files in empty.items():
+        more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""
+        print(f"note: no {name} were recorded: {files[0]} has no rows{more}", file=sys.stderr)
 
 
 def _console(file: TextIO) -> Console:
@@ -477,8 +504,10 @@ def _complain(status: int, text: str, hint: str | None) -> int:
     return status
 
 
-def _where_to_look(path: str) -> str:
-    """What tells more about the key at this path."""
+def _where_to_look(path: str) -> str | None:
+    """What tells more about the key at this path, if it is one."""
+    if not path:
+        return None
     steps = path.split(".")
     for room in ("sharing", "aqm", "scheduling", "topology", "transport", "traffic"):
         if room in steps:

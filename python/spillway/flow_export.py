@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
+from spillway.folder import check_file, whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,7 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
         raise ScenarioError(
             f"{file} is neither Parquet nor CSV", "its name tells: .parquet or .csv"
         )
+    check_file(file)
     if os.path.lexists(file) and not force:
         hint = "choose another file with --out, or replace it with --force"
         raise ScenarioError(f"{file} is there already", hint)
@@ -30,17 +32,12 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
 
     flows = read.flows()
     classes: dict[str, dict[str, int]] = {}
-    partial = file.with_name(file.name + ".partial")
     table = arrow.table(flows.take(_CHUNK))
-    try:
-        with _writer(partial, file.suffix, table.schema) as writer:
-            while table.num_rows:
-                writer.write_table(table)
-                _add_up(classes, table)
-                table = arrow.table(flows.take(_CHUNK))
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(file) as partial, _writer(partial, file.suffix, table.schema) as writer:
+        while table.num_rows:
+            writer.write_table(table)
+            _add_up(classes, table)
+            table = arrow.table(flows.take(_CHUNK))
     return {
         "scenario": read.name,
         "seed": read.seed,

@@ -26,20 +26,20 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
 
     path = folder / name
     if not path.is_file():
-        raise ScenarioError(f"{path}: there is no such file")
+        raise _wrong(f"{path}: there is no such file")
     try:
         file = pq.ParquetFile(path)
         names = set(file.schema_arrow.names)
         wanted = [*_REQUIRED, *_STARTS, *_OPTIONAL, "class"]
         table = file.read([name for name in wanted if name in names])
     except (OSError, pa.ArrowException) as error:
-        raise ScenarioError(f"{path}: cannot be read as Parquet: {error}") from error
+        raise _wrong(f"{path}: cannot be read as Parquet: {error}") from error
     start = next((column for column in _STARTS if column in names), "start_ns")
     columns: dict[str, Any] = {}
     for column, kind in {**_REQUIRED, start: "uint64"}.items():
         if column not in names:
             hint = f"a list of flows has the columns {', '.join(_REQUIRED)} and start_ns"
-            raise ScenarioError(f"{path}: there is no column {column}", hint)
+            raise _wrong(f"{path}: there is no column {column}", hint)
         columns[column] = _whole(path, table[column], column, kind)
     for column, most in _OPTIONAL.items():
         if column in names:
@@ -54,7 +54,7 @@ def _whole(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> np.nd
 
     if values.null_count:
         row = values.is_null().index(pa.scalar(True)).as_py() + 1
-        raise ScenarioError(f"{path}: row {row}, column {column}: there is no value")
+        raise _wrong(f"{path}: row {row}, column {column}: there is no value")
     numbers: np.ndarray[Any, Any] = _cast(path, values, column, kind).to_numpy()
     return numbers
 
@@ -88,11 +88,11 @@ def _classes(path: Path, values: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any],
     import pyarrow as pa
 
     if values.null_count:
-        raise ScenarioError(f"{path}: column class: some flows have none")
+        raise _wrong(f"{path}: column class: some flows have none")
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
-        raise ScenarioError(f"{path}: column class: {values.type} values are not names")
+        raise _wrong(f"{path}: column class: {values.type} values are not names")
     encoded = values.combine_chunks().dictionary_encode()
     places = encoded.indices.cast(pa.uint32()).to_numpy()
     return places, encoded.dictionary.to_pylist()
@@ -100,4 +100,8 @@ def _classes(path: Path, values: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any],
 
 def _not_whole(path: Path, column: str, problem: object) -> ScenarioError:
     hint = "it must hold whole numbers, none below 0"
-    return ScenarioError(f"{path}: column {column}: {problem}", hint)
+    return _wrong(f"{path}: column {column}: {problem}", hint)
+
+
+def _wrong(text: str, hint: str | None = None) -> ScenarioError:
+    return ScenarioError(text, hint, "traffic")

@@ -1,10 +1,12 @@
-"""Output folders: written beside their place as `DIR.partial`, and renamed when whole."""
+"""Output: written beside its place as `NAME.partial`, and renamed when whole."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,6 +15,27 @@ from spillway.errors import ScenarioError
 
 SUMMARY = "summary.json"
 _MARK = "INCOMPLETE"
+
+
+def check_file(file: Path) -> None:
+    """Refuses a place where no file can be written, before anything is done for it."""
+    if not file.parent.is_dir():
+        raise ScenarioError(
+            f"there is no folder {file.parent}", "make it first, or write elsewhere"
+        )
+    if file.is_dir():
+        raise ScenarioError(f"{file} is a folder", "give the file a name of its own")
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[Path]:
+    """A context in which a file is written as `FILE.partial`; it is renamed when it is whole."""
+    partial = file.with_name(file.name + ".partial")
+    try:
+        yield partial
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 class OutputFolder:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
+from spillway.folder import check_file, whole_file
 from spillway.tables import CLASSES, spread
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ def check(file: Path) -> None:
     """Refuses a file that no figure can be drawn to, before anything is run for it."""
     if file.suffix not in _FORMATS:
         raise ScenarioError(f"{file} is not a figure", f"its name ends in {', '.join(_FORMATS)}")
-    if not file.parent.is_dir():
-        raise ScenarioError(f"{file.parent} is no folder to draw {file.name} to")
+    check_file(file)
 
 
 def comparison(sweep: Sweep, file: Path) -> None:
@@ -70,8 +70,11 @@ def comparison(sweep: Sweep, file: Path) -> None:
     if len(runs[0]) > 1:
         seeds = f"mean of {len(runs[0])} seeds, bars from least to greatest"
     note = f"{runs[0][0]['scenario']}: {seeds}. Hollow: fewer than 10 flows beyond it."
+    if sweep.status == "interrupted":
+        note = f"interrupted: partial results. {note}"
     figure.supxlabel(note, fontsize=8, color="#555555")
-    figure.savefig(file)
+    with whole_file(file) as partial:
+        figure.savefig(partial, format=file.suffix[1:])
 
 
 def _plot(

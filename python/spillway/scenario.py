@@ -16,6 +16,9 @@ from spillway.errors import ScenarioError, ScenarioWarning
 Source: TypeAlias = "str | Path | Mapping[str, Any] | Scenario"
 
 
+_WHOLE = "`spillway show leaf-spine-128` shows a whole scenario, every key written out"
+
+
 class Scenario:
     """A description of a run, as it was given: nothing is checked until it is read.
 
@@ -68,7 +71,12 @@ class Scenario:
         def load(name: str) -> dict[str, Any] | None:
             return flow_list.load(self.folder, name)
 
-        read = _core.Scenario(self.given, self.folder, self.assignments, load)
+        try:
+            read = _core.Scenario(self.given, self.folder, self.assignments, load)
+        except ScenarioError as error:
+            if not error.path and error.hint is None:
+                error.hint = _WHOLE
+            raise
         for text in read.warnings:
             warnings.warn(text, ScenarioWarning, stacklevel=2)
         return read

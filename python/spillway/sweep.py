@@ -37,12 +37,20 @@ class Variant:
 class Sweep:
     """The results of a sweep: for every variant those of its seeds, in order."""
 
-    def __init__(self, results: Sequence[tuple[Variant, Sequence[Result]]]) -> None:
+    def __init__(
+        self,
+        results: Sequence[tuple[Variant, Sequence[Result]]],
+        is_interrupted: bool = False,
+    ) -> None:
         self.results = [(variant, list(runs)) for variant, runs in results]
+        self.is_interrupted = is_interrupted
+        """Whether there may be runs that were never begun."""
 
     @property
     def status(self) -> str:
-        """The worst status of all runs."""
+        """The worst status of all runs; "interrupted" too where some were never begun."""
+        if self.is_interrupted:
+            return "interrupted"
         seen = [result.status for _, runs in self.results for result in runs]
         return max(seen, key=_STATUSES.index)
 
@@ -101,11 +109,11 @@ def sweep(
         jobs = processors()
     if out is None:
         done, is_interrupted = _run_all(plan, None, jobs, keep, follow)
-        result = _collect(plan, done)
+        result = _collect(plan, done, is_interrupted)
     else:
         with OutputFolder(out, force) as output:
             done, is_interrupted = _run_all(plan, output.partial, jobs, keep, follow)
-            result = _collect(plan, done)
+            result = _collect(plan, done, is_interrupted)
             write_json(output.partial / SUMMARY, result.summary)
         for run, outcome in zip(plan, done, strict=True):
             if outcome is not None:
@@ -185,14 +193,14 @@ def _run_all(
     return [future.result() for future in futures], is_interrupted
 
 
-def _collect(plan: list[_Run], done: list[Result | None]) -> Sweep:
+def _collect(plan: list[_Run], done: list[Result | None], is_interrupted: bool) -> Sweep:
     runs: dict[Variant, list[Result]] = {}
     for run, result in zip(plan, done, strict=True):
         if result is not None:
             runs.setdefault(run.variant, []).append(result)
     if not runs:
         raise KeyboardInterrupt
-    return Sweep(list(runs.items()))
+    return Sweep(list(runs.items()), is_interrupted)
 
 
 def variants(vary: Iterable[str]) -> list[Variant]:

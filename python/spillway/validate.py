@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from spillway import credence_paths
 from spillway.agreement import (
     BACKGROUND,
+    CLASSES,
+    LEAST_TIMEOUT_MS,
     PLACES,
     WITHIN,
     Agreement,
@@ -61,8 +64,8 @@ class Run:
     percentiles: list[float]
     """Of slowdown, in the order of `PLACES`."""
     flow_by_flow: list[Agreement]
-    incast_flows_with_timeout: int
-    """Incast flows that took longer than the least timeout."""
+    flows_over_least_timeout: dict[str, int]
+    """Flows that took longer than the least timeout, by class."""
     drops: int
     marks: int
     packet_hops: int
@@ -75,8 +78,8 @@ class Comparison:
 
     sharing: str
     rows: list[Row]
-    incast_flows_with_timeout: int
-    """In the reference."""
+    flows_over_least_timeout: dict[str, int]
+    """In the reference: by class, those that took longer than the least timeout."""
     ours: Run
     drawn: list[Run]
     """With paths that we have drawn, each time anew."""
@@ -101,7 +104,7 @@ class Comparison:
         ]
         return {
             "rows": rows,
-            "reference": {"incast_flows_with_timeout": self.incast_flows_with_timeout},
+            "reference": {"flows_over_least_timeout": self.flows_over_least_timeout},
             "ours": asdict(self.ours),
             "drawn": [asdict(run) for run in self.drawn],
             "differences": {change: asdict(run) for change, run in self.differences.items()},
@@ -334,18 +337,31 @@ def _flow_by_flow(comparisons: Sequence[Comparison]) -> Table:
 
 
 def _counts(comparisons: Sequence[Comparison]) -> Table:
-    shown = _table("Counts", ["sharing", "count", "reference", "ours", "over drawn paths"])
+    has_drawn = any(comparison.drawn for comparison in comparisons)
+    columns = ["sharing", "count", "reference", "ours"]
+    shown = _table("Counts", [*columns, *(["over drawn paths"] if has_drawn else [])])
+    shown.caption = (
+        f"over {LEAST_TIMEOUT_MS} ms: longer than the least timeout, or unfinished; long flows "
+        "may take that without one. * the folder has no such counts of the reference."
+    )
+
+    def add(comparison: Comparison, name: str, reference: str, count: Callable[[Run], int]) -> None:
+        seen = [count(run) for run in comparison.drawn]
+        drawn = [f"{min(seen):,} .. {max(seen):,}"] if seen else []
+        shown.add_row(comparison.sharing, name, reference, f"{count(comparison.ours):,}", *drawn)
+
     for comparison in comparisons:
-        for name in ("incast_flows_with_timeout", "drops", "marks"):
-            drawn = [getattr(run, name) for run in comparison.drawn]
-            shown.add_row(
-                comparison.sharing,
-                name.replace("_", " "),
-                f"{getattr(comparison, name):,}" if hasattr(comparison, name) else "-",
-                f"{getattr(comparison.ours, name):,}",
-                f"{min(drawn):,} .. {max(drawn):,}" if drawn else "-",
-            )
+        for kind in CLASSES:
+            there = f"{comparison.flows_over_least_timeout[kind]:,}"
+            late = partial(_late, kind)
+            add(comparison, f"{kind} flows over {LEAST_TIMEOUT_MS} ms", there, late)
+        for name in ("drops", "marks"):
+            add(comparison, name, "*", attrgetter(name))
     return shown
+
+
+def _late(kind: str, run: Run) -> int:
+    return run.flows_over_least_timeout[kind]
 
 
 def _differences(comparison: Comparison) -> Table:

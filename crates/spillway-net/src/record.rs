@@ -132,14 +132,18 @@ table! {
         threshold_bytes: u64,
         /// Bytes in the buffer before it.
         occupancy_bytes: u64,
-        /// 0 admitted, 1 admitted and marked, 2 and up lost: a place in `DropReason::ALL` plus 2.
+        /// 0 admitted, 1 admitted and marked, 2 lost.
         verdict: u8,
+        /// Why it was lost: a place in `DropReason::ALL`; [`DecisionTable::NO_REASON`] if it was not.
+        reason: u8,
     }
 }
 
 impl DecisionTable {
     /// The limit where a policy has none.
     pub const NO_LIMIT: u64 = u64::MAX;
+    /// The reason where nothing was lost.
+    pub const NO_REASON: u8 = u8::MAX;
 }
 
 table! {
@@ -155,6 +159,8 @@ table! {
         in_flight_bytes: u64,
         /// Payload that has arrived, each byte counted once.
         delivered_bytes: u64,
+        /// Payload that has arrived since the sample before (or the start), in bits per second.
+        rate_bps: f64,
         /// The smoothed round trip.
         srtt_ps: u64,
     }

@@ -27,8 +27,16 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     let now = simulation.now();
     let occupancy = occupancy(simulation);
     let marks: u64 = simulation.switches().iter().map(|switch| switch.marks()).sum();
-    let outcomes = std::mem::take(&mut simulation.record_mut().outcomes);
+    let mut outcomes = std::mem::take(&mut simulation.record_mut().outcomes);
     let scenario = simulation.scenario();
+    let end = match progress {
+        Progress::Running => now,
+        // A flow of which packets are lost and not sent again waits for them to the end.
+        Progress::Complete | Progress::Stopped => now.max(scenario.stop),
+    };
+    for unfinished in outcomes.iter_mut().filter(|outcome| !outcome.complete) {
+        unfinished.fct = end.since(unfinished.start);
+    }
     let counters = simulation.counters();
     let classes = Classes::new(scenario, &outcomes);
     let slowdown = |outcome: &Outcome| outcome.fct.ps() as f64 / outcome.ideal.ps().max(1) as f64;

@@ -81,6 +81,8 @@ fn a_failing_cable_takes_the_card_s_queue_with_it() {
     assert_eq!(lost.iter().filter(|loss| loss.time_ps == 60_100_000).count(), 60);
     assert!(lost.iter().all(|loss| loss.switch == -1));
     assert_eq!(run.flows[0].delivered, 140 * MSS);
+    // Nobody sends again what was lost: the flow waits for it until the stop, 10 s after 10 ms.
+    assert_eq!((run.number("fct_us.all.max"), run.number("fct_us.all.unfinished")), (1.001e7, 1.0));
 }
 
 #[test]

@@ -442,6 +442,12 @@ fn joined_late(host_backlog: &str) -> (u64, f64) {
     let of = |flow: u32| (0..table.len()).filter(move |&row| table.flow_id[row] == flow);
     let alone = of(0).filter(|&row| table.time_ps[row] <= 20_000 * US);
     let window = alone.map(|row| table.cwnd_bytes[row]).max().unwrap_or(0);
+    // Rates are what was delivered from sample to sample, 20 ms apart.
+    let rows: Vec<usize> = of(0).collect();
+    for pair in rows.windows(2) {
+        let bytes = table.delivered_bytes[pair[1]] - table.delivered_bytes[pair[0]];
+        assert!((table.rate_bps[pair[1]] / (bytes as f64 * 8.0 / 20e-3) - 1.0).abs() < 1e-9);
+    }
     let share = |flow: u32| {
         let bytes: Vec<u64> = of(flow).map(|row| table.delivered_bytes[row]).collect();
         (bytes[bytes.len() - 1] - bytes[bytes.len() - 2]) as f64

@@ -28,15 +28,13 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     pub fn of(scenario: &Scenario) -> Vocabulary {
-        let reasons = || DropReason::ALL.iter().map(|reason| reason.name().to_string());
-        let admitted = ["admitted", "marked"].map(String::from);
         let switches = switch_names(&scenario.topology);
         Vocabulary {
             classes: scenario.traffic.classes.iter().cloned().collect(),
             links: link_names(&scenario.topology, &switches).into(),
             switches: switches.into(),
-            reasons: reasons().collect(),
-            verdicts: admitted.into_iter().chain(reasons()).collect(),
+            reasons: DropReason::ALL.iter().map(|reason| reason.name().to_string()).collect(),
+            verdicts: ["admitted", "marked", "lost"].map(String::from).into(),
         }
     }
 }
@@ -160,6 +158,8 @@ fn decisions<'py>(py: Python<'py>, table: DecisionTable, vocabulary: &Vocabulary
     columns.put("threshold_bytes", Column::optional(py, table.threshold_bytes, has_none)?)?;
     columns.put("occupancy_bytes", Column::of(table.occupancy_bytes))?;
     columns.put("verdict", Column::of(table.verdict).named(&vocabulary.verdicts))?;
+    let reason = Column::optional(py, table.reason, |n| n == DecisionTable::NO_REASON)?;
+    columns.put("reason", reason.named(&vocabulary.reasons))?;
     Ok(columns.into_dict())
 }
 
@@ -170,6 +170,7 @@ fn windows(py: Python<'_>, table: WindowTable) -> Table<'_> {
     columns.put("cwnd_bytes", Column::of(table.cwnd_bytes))?;
     columns.put("in_flight_bytes", Column::of(table.in_flight_bytes))?;
     columns.put("delivered_bytes", Column::of(table.delivered_bytes))?;
+    columns.put("rate_bps", Column::of(table.rate_bps))?;
     columns.put("srtt_ps", Column::of(table.srtt_ps))?;
     Ok(columns.into_dict())
 }

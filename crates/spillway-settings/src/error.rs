@@ -51,6 +51,7 @@ pub fn nearest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -
         Some((distance, candidate)) if distance <= 2.max(name.len() / 3) => {
             format!("did you mean `{candidate}`?")
         }
+        _ if candidates.is_empty() => "no key is valid here".into(),
         _ => format!("valid here: {}", candidates.join(", ")),
     }
 }

@@ -7,6 +7,7 @@ use crate::record::DecisionTable;
 use crate::scenario::{DecisionFilter, Scenario};
 use spillway_engine::Time;
 use spillway_switch::{Decision, Meter, QueueId};
+use std::collections::BTreeMap;
 
 /// What instruments keep between their readings.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Instruments {
     /// Bytes that hosts had put on their lines when the window of measurement began, and ended.
     pub on_wire: [u64; 2],
     decisions_left: u64,
+    /// For every flow whose window is sampled the last sample's time and bytes delivered.
+    last_sample: BTreeMap<u32, (Time, u64)>,
 }
 
 impl Instruments {
@@ -24,6 +27,7 @@ impl Instruments {
             sent_before: vec![0; lines],
             on_wire: [0, 0],
             decisions_left: scenario.recording.decisions.first,
+            last_sample: BTreeMap::new(),
         }
     }
 }
@@ -105,12 +109,18 @@ impl Simulation {
         for slot in self.flows.slots() {
             let flow = &self.flows[slot];
             if flow.completed_at.is_none() && wanted.contains(&flow.id) {
+                let (now, delivered) = (self.network.now, flow.receiver.delivered());
+                let last = self.instruments.last_sample.insert(flow.id, (now, delivered));
+                let (since, before) = last.unwrap_or((flow.spec.start, 0));
+                let seconds = now.since(since).secs_f64();
+                let bits = (delivered - before) as f64 * 8.0;
                 let table = &mut self.record.windows;
-                table.time_ps.push(self.network.now.ps());
+                table.rate_bps.push(if bits > 0.0 { bits / seconds } else { 0.0 });
+                table.time_ps.push(now.ps());
                 table.flow_id.push(flow.id);
                 table.cwnd_bytes.push(flow.sender.window().cwnd);
                 table.in_flight_bytes.push(flow.sender.in_flight());
-                table.delivered_bytes.push(flow.receiver.delivered());
+                table.delivered_bytes.push(delivered);
                 table.srtt_ps.push(flow.sender.smoothed_rtt().ps());
             }
         }
@@ -247,7 +257,8 @@ fn write_decision(table: &mut DecisionTable, switch: usize, decision: &Decision,
     table.threshold_bytes.push(decision.threshold.unwrap_or(DecisionTable::NO_LIMIT));
     table.occupancy_bytes.push(decision.occupancy);
     table.verdict.push(match decision.dropped {
-        Some(reason) => reason as u8 + 2,
+        Some(_) => 2,
         None => u8::from(decision.marked),
     });
+    table.reason.push(decision.dropped.map_or(DecisionTable::NO_REASON, |reason| reason as u8));
 }

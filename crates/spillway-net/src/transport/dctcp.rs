@@ -13,7 +13,8 @@
 //!
 //! # Departures from the paper
 //! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). Where an ack both ends a window and
-//! triggers a cut, alpha is updated first.
+//! triggers a cut, alpha is updated first. While more than `host_backlog` waits at the sender's own
+//! line the window does not grow, as with Linux's small queues (`"unlimited"`: it does).
 //!
 //! # Scope and limitations
 //! A cut leaves `min_window`, two segments by default, as Linux does.
