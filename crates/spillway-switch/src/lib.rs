@@ -12,6 +12,7 @@ pub mod packet;
 pub mod scheduling;
 pub mod sharing;
 mod switch;
+pub mod watch;
 
 pub use buffer::{Buffer, QueueId};
 pub use catalogue::{Entry, Environment, Policy};

@@ -14,7 +14,7 @@ use spillway_settings::quantity::Amount;
 
 /// What a switch is made of.
 #[derive(Debug)]
-pub struct SwitchParts {
+pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     /// Bytes of the shared buffer ([`Buffer::UNLIMITED`] if it is never full).
     pub capacity: u64,
     /// The rate of every port.
@@ -32,9 +32,9 @@ pub struct SwitchParts {
     /// Whether a packet's bytes are held until its transmission ends, rather than starts.
     pub release_at_end: bool,
     /// How ports share the buffer.
-    pub sharing: SharingPolicy,
+    pub sharing: S,
     /// How queues are managed.
-    pub aqm: AqmPolicy,
+    pub aqm: A,
     /// Which queue sends next.
     pub scheduling: SchedulingPolicy,
     /// What measures the buffer's occupancy.
@@ -97,7 +97,7 @@ struct List {
 /// One shared-memory switch. What every packet needs comes first, in as few cache lines as can be.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Switch {
+pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     buffer: Buffer,
     lists: Vec<List>,
     lost: Vec<Lost>,
@@ -115,10 +115,10 @@ pub struct Switch {
     last_class: u8,
     /// Whether a packet may pass an idle port without being queued: nobody would see it.
     may_bypass: bool,
-    /// Whether the AQM wants to see packets on their way out.
+    /// Whether a policy wants to see packets on their way out.
     watches_departures: bool,
-    sharing: SharingPolicy,
-    aqm: AqmPolicy,
+    sharing: S,
+    aqm: A,
     scheduling: SchedulingPolicy,
     meter: Meter,
     marks: u64,
@@ -126,14 +126,16 @@ pub struct Switch {
     evicted: Vec<(QueueId, PacketId)>,
 }
 
-impl Switch {
+impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// An empty switch.
-    pub fn new(parts: SwitchParts) -> Switch {
+    pub fn new(parts: SwitchParts<S, A>) -> Switch<S, A> {
         let ports = parts.port_rates.len();
         let queues = ports * parts.queues_per_port as usize;
         let stateless_order = !matches!(parts.scheduling, SchedulingPolicy::DeficitRoundRobin(_));
         let last_class = parts.queues_per_port as u8 - 1;
-        let watches_departures = parts.aqm.watches_departures();
+        let watches_departures =
+            parts.aqm.watches_departures() || parts.sharing.watches_departures();
+        let watches_queues = parts.aqm.watches_queues() || parts.sharing.watches_queues();
         let own_ack_queue = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
         Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
@@ -151,7 +153,7 @@ impl Switch {
             },
             uncounted_bytes: parts.uncounted_bytes,
             watches_departures,
-            may_bypass: stateless_order && !parts.release_at_end,
+            may_bypass: stateless_order && !parts.release_at_end && !watches_queues,
             in_transmission: parts.release_at_end.then(|| vec![(0, 0); ports]),
             meter: parts.meter,
             marks: 0,
@@ -283,6 +285,7 @@ impl Switch {
         self.append(arrival.queue, id, packets);
         self.add(now, arrival.queue, arrival.size);
         self.sharing.on_enqueue(&arrival, &self.buffer);
+        self.aqm.on_enqueue(&arrival, &self.buffer);
     }
 
     /// Takes out the packet that the port sends next. The port must have a backlog; `None` if all
@@ -307,6 +310,7 @@ impl Switch {
             let size = packets[id].size - self.uncounted_bytes;
             self.release(now, port, queue, size);
             self.sharing.on_dequeue(now, queue, size, &self.buffer);
+            self.aqm.on_dequeue(now, queue, size, &self.buffer);
             if self.watches_departures
                 && self.marks_or_drops_departure(now, queue, class, id, packets)
             {
@@ -476,7 +480,7 @@ impl Switch {
         outcome
     }
 
-    /// Asks the AQM about a packet on its way out. True if it is lost.
+    /// Asks the AQM, then the sharing policy, about a packet on its way out. True if it is lost.
     fn marks_or_drops_departure(
         &mut self,
         now: Time,
@@ -485,26 +489,29 @@ impl Switch {
         id: PacketId,
         packets: &mut Arena,
     ) -> bool {
-        if class == self.ack_queue {
-            return false;
-        }
         let packet = &mut packets[id];
         let size = packet.size - self.uncounted_bytes;
         let departure = Departure { now, queue, size, queued_at: packet.time };
         let can_mark = packet.flags & flags::ECT != 0;
-        match self.aqm.on_departure(&departure, &self.buffer) {
-            Verdict::Pass => false,
-            Verdict::Mark | Verdict::MarkOrDrop if can_mark => {
-                packet.flags |= flags::CE;
-                self.marks += 1;
-                false
-            }
-            Verdict::Mark => false,
-            Verdict::MarkOrDrop | Verdict::Drop => {
-                self.lose(now, id, queue, size, DropReason::Aqm);
-                true
-            }
+        let managed = match class == self.ack_queue {
+            true => Verdict::Pass,
+            false => self.aqm.on_departure(&departure, &self.buffer),
+        };
+        let (mut marked, mut dropped) = outcome(managed, can_mark, DropReason::Aqm);
+        if dropped.is_none() && self.sharing.watches_departures() {
+            let shared = self.sharing.on_departure(&departure, &self.buffer);
+            let (also, refused) = outcome(shared, can_mark, DropReason::OverThreshold);
+            (marked, dropped) = (marked || also, refused);
         }
+        if let Some(reason) = dropped {
+            self.lose(now, id, queue, size, reason);
+            return true;
+        }
+        if marked {
+            packets[id].flags |= flags::CE;
+            self.marks += 1;
+        }
+        false
     }
 
     #[inline]
@@ -573,6 +580,7 @@ impl Switch {
     fn lose(&mut self, now: Time, id: PacketId, queue: QueueId, size: u32, reason: DropReason) {
         self.lost.push(Lost { packet: id, queue, reason });
         self.sharing.on_drop(now, queue, size, &self.buffer);
+        self.aqm.on_drop(now, queue, size, &self.buffer);
     }
 
     /// What an arrival is judged by: bytes in its queue, its threshold, and the occupancy.
@@ -606,6 +614,16 @@ impl Switch {
             dropped: outcome.err(),
         };
         self.decisions.get_or_insert_default().push(decision);
+    }
+}
+
+/// What a verdict on the way out comes to: whether the packet is marked, and why it is lost.
+fn outcome(verdict: Verdict, can_mark: bool, reason: DropReason) -> (bool, Option<DropReason>) {
+    match verdict {
+        Verdict::Pass => (false, None),
+        Verdict::Mark => (can_mark, None),
+        Verdict::MarkOrDrop if can_mark => (true, None),
+        Verdict::MarkOrDrop | Verdict::Drop => (false, Some(reason)),
     }
 }
 

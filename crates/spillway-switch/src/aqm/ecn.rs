@@ -25,6 +25,7 @@ use super::{Aqm, Verdict, number_of};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::sharing::Arrival;
+use crate::watch::Watch;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
@@ -71,6 +72,8 @@ pub(super) fn read_not_ect(
     }
     section.choice("not_ect", &options, "what becomes of a packet that is not ECN-capable")
 }
+
+impl Watch for EcnThreshold {}
 
 impl Aqm for EcnThreshold {
     #[inline(always)]

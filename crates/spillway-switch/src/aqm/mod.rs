@@ -11,6 +11,7 @@ pub use red::Red;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
 use crate::sharing::Arrival;
+use crate::watch::{Watch, watch_each};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 
@@ -41,19 +42,9 @@ pub struct Departure {
 }
 
 /// A way of managing queues. Packets of ack queues, where there are any, are not asked about.
-pub trait Aqm {
+pub trait Aqm: Watch {
     /// Asked on arrival, before the sharing policy; the queue does not hold the packet yet.
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
-
-    /// Whether it wants to see packets on their way out.
-    fn watches_departures(&self) -> bool {
-        false
-    }
-
-    /// Asked when a packet is about to be sent, if it wants to be.
-    fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
-        Verdict::Pass
-    }
 }
 
 catalogue! {
@@ -76,13 +67,9 @@ impl Aqm for AqmPolicy {
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         each!(self, policy => policy.on_arrival(arrival, buffer))
     }
-    fn watches_departures(&self) -> bool {
-        each!(self, policy => policy.watches_departures())
-    }
-    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        each!(self, policy => policy.on_departure(departure, buffer))
-    }
 }
+
+watch_each!(AqmPolicy, each);
 
 /// A queue's length in the unit of a threshold.
 #[inline(always)]

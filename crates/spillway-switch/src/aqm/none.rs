@@ -4,6 +4,7 @@ use super::{Aqm, Verdict};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::sharing::Arrival;
+use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
 /// Marks and drops nothing.
@@ -19,6 +20,8 @@ impl Policy for NoAqm {
         Ok(NoAqm)
     }
 }
+
+impl Watch for NoAqm {}
 
 impl Aqm for NoAqm {
     #[inline(always)]

@@ -34,6 +34,7 @@ use super::{Aqm, Departure, Verdict, length_in_unit_of, number_of};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::sharing::Arrival;
+use crate::watch::Watch;
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};
@@ -219,7 +220,9 @@ impl Aqm for Red {
             Verdict::Pass
         }
     }
+}
 
+impl Watch for Red {
     fn watches_departures(&self) -> bool {
         self.weight < 1.0
     }

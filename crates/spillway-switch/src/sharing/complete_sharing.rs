@@ -24,6 +24,7 @@
 use super::{Admission, Arrival, DropReason, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
 /// Takes whatever fits.
@@ -39,6 +40,8 @@ impl Policy for CompleteSharing {
         Ok(CompleteSharing)
     }
 }
+
+impl Watch for CompleteSharing {}
 
 impl Sharing for CompleteSharing {
     #[inline(always)]

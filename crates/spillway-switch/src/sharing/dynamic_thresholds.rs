@@ -29,6 +29,7 @@
 use super::{Admission, Arrival, DropReason, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
 use spillway_settings::{Range, Section, SettingsError};
 
 /// A threshold in proportion to the free buffer.
@@ -84,6 +85,8 @@ impl DynamicThresholds {
         (self.alpha(arrival) * buffer.free() as f64) as u64
     }
 }
+
+impl Watch for DynamicThresholds {}
 
 impl Sharing for DynamicThresholds {
     #[inline(always)]

@@ -33,6 +33,7 @@ use super::victim::VictimRule;
 use super::{Admission, Arrival, DropReason, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
 /// Pushes out the tail of the longest queue when the buffer is full.
@@ -57,6 +58,8 @@ impl Policy for LongestQueueDrop {
         Ok(LongestQueueDrop { rule, exempt })
     }
 }
+
+impl Watch for LongestQueueDrop {}
 
 impl Sharing for LongestQueueDrop {
     #[inline]

@@ -13,6 +13,7 @@ pub use static_partitioning::StaticPartitioning;
 
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
+use crate::watch::{Watch, watch_each};
 use spillway_engine::Time;
 
 /// A packet at the moment when it is decided about.
@@ -93,7 +94,7 @@ impl DropReason {
 }
 
 /// A way of sharing the buffer. It decides; the switch counts, so that no policy can lose a byte.
-pub trait Sharing {
+pub trait Sharing: Watch {
     /// Whether an arrival may join its queue. The switch has not added it yet; whatever the
     /// answer, the packet is refused if the buffer has no room for it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission;
@@ -103,18 +104,6 @@ pub trait Sharing {
     fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
         None
     }
-
-    /// A packet has joined its queue (`buffer` counts it).
-    #[inline(always)]
-    fn on_enqueue(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
-
-    /// A packet has left its queue to be sent (`buffer` no longer counts it).
-    #[inline(always)]
-    fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
-
-    /// A packet has been lost: an arrival, or one that was in this queue.
-    #[inline(always)]
-    fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 }
 
 catalogue! {
@@ -141,19 +130,9 @@ impl Sharing for SharingPolicy {
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(arrival, buffer))
     }
-    #[inline(always)]
-    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        each!(self, policy => policy.on_enqueue(arrival, buffer));
-    }
-    #[inline(always)]
-    fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        each!(self, policy => policy.on_dequeue(now, queue, size, buffer));
-    }
-    #[inline(always)]
-    fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        each!(self, policy => policy.on_drop(now, queue, size, buffer));
-    }
 }
+
+watch_each!(SharingPolicy, each);
 
 #[cfg(test)]
 pub(crate) mod tests {

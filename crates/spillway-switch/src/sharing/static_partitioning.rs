@@ -26,6 +26,7 @@
 use super::{Admission, Arrival, DropReason, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
 use spillway_settings::{Range, Section, SettingsError};
 
 /// A fixed part of the buffer for every port.
@@ -50,6 +51,8 @@ impl Policy for StaticPartitioning {
         Ok(StaticPartitioning { port_limit })
     }
 }
+
+impl Watch for StaticPartitioning {}
 
 impl Sharing for StaticPartitioning {
     #[inline]

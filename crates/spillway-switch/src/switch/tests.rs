@@ -1,5 +1,6 @@
 use super::*;
 use crate::catalogue::Environment;
+use crate::watch::Watch;
 use proptest::prelude::*;
 use spillway_settings::Section;
 
@@ -184,4 +185,102 @@ proptest! {
             prop_assert_eq!(i + 1, sent + lost + packets.live());
         }
     }
+}
+
+// What policies see ------------------------------------------------------------------------------
+
+/// A sharing policy that admits all, writes down what it is told, and on the way out marks what has
+/// waited and drops what has waited longer than 100 ps.
+#[derive(Debug, Default)]
+struct Probe {
+    watches: bool,
+    seen: Vec<String>,
+}
+
+impl Watch for Probe {
+    fn watches_queues(&self) -> bool {
+        self.watches
+    }
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.seen.push(format!("+{} {}", arrival.size, buffer.bytes(arrival.queue)));
+    }
+    fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        self.seen.push(format!("-{size} {}", buffer.bytes(queue)));
+    }
+    fn on_drop(&mut self, _now: Time, _queue: QueueId, size: u32, _buffer: &Buffer) {
+        self.seen.push(format!("x{size}"));
+    }
+    fn watches_departures(&self) -> bool {
+        true
+    }
+    fn on_departure(&mut self, departure: &Departure, _buffer: &Buffer) -> Verdict {
+        match departure.now.since(departure.queued_at).ps() {
+            0 => Verdict::Pass,
+            1..=100 => Verdict::Mark,
+            _ => Verdict::Drop,
+        }
+    }
+}
+
+impl Sharing for Probe {
+    fn admit(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Admission {
+        Admission::Admit
+    }
+}
+
+/// A switch of one port and one queue with a probe.
+fn probed(watches: bool) -> Switch<Probe, AqmPolicy> {
+    let environment = Environment::example(1);
+    let none = AqmPolicy::read("none", &mut Section::empty(), &environment).unwrap();
+    let fifo = SchedulingPolicy::read("fifo", &mut Section::empty(), &environment).unwrap();
+    Switch::new(SwitchParts {
+        capacity: 10_000,
+        port_rates: environment.port_rates,
+        queues_per_port: 1,
+        ack_class: 0,
+        data_class: 0,
+        queue_limit: Amount::Unlimited,
+        uncounted_bytes: 0,
+        release_at_end: false,
+        sharing: Probe { watches, seen: Vec::new() },
+        aqm: none,
+        scheduling: fifo,
+        meter: Meter::new(10_000, Time::ZERO, Time::MAX),
+    })
+}
+
+#[test]
+fn a_policy_that_watches_queues_sees_packets_of_idle_ports_too() {
+    for (watches, expected) in [(false, ""), (true, "+1000 1000, -1000 0")] {
+        let (mut switch, mut packets) = (probed(watches), Arena::new());
+        let id = insert(&mut packets, data(1000, 0));
+        assert_eq!(switch.pass(at(5), 0, id, &mut packets), Some(id));
+        assert_eq!(switch.sharing.seen.join(", "), expected);
+        assert!(switch.is_consistent(&packets) && !switch.has_backlog(0));
+    }
+}
+
+#[test]
+fn a_sharing_policy_may_mark_and_drop_on_the_way_out() {
+    let (mut switch, mut packets) = (probed(false), Arena::new());
+    let ids: Vec<PacketId> = (0..3)
+        .map(|seq| {
+            let id = insert(&mut packets, data(1000 + seq as u32, seq));
+            switch.enqueue(at(100 * seq), 0, id, &mut packets);
+            id
+        })
+        .collect();
+    // The first has waited 250 ps, the second 150: both are lost. The third, after 50, is marked.
+    assert_eq!(switch.dequeue(at(250), 0, &mut packets), Some(ids[2]));
+    assert!(packets[ids[2]].flags & flags::CE != 0);
+    let lost: Vec<_> = switch.lost().iter().map(|lost| (lost.packet, lost.reason)).collect();
+    assert_eq!(
+        lost,
+        ids[..2].iter().map(|&id| (id, DropReason::OverThreshold)).collect::<Vec<_>>()
+    );
+    let seen = switch.sharing.seen.join(", ");
+    let joined = "+1000 1000, +1001 2001, +1002 3003";
+    assert_eq!(seen, format!("{joined}, -1000 2003, x1000, -1001 1002, x1001, -1002 0"));
+    assert_eq!(switch.marks(), 1);
+    assert!(switch.is_consistent(&packets) && !switch.has_backlog(0));
 }

@@ -1,0 +1,74 @@
+//! What a policy sees of a switch beside the arrivals that it is asked about.
+
+use crate::aqm::{Departure, Verdict};
+use crate::buffer::{Buffer, QueueId};
+use crate::sharing::Arrival;
+use spillway_engine::Time;
+
+/// Sharing policies and AQMs alike may watch queues, and may decide about packets on their way out.
+/// What a policy does not ask for costs nothing.
+pub trait Watch {
+    /// Whether it must see every packet join and leave its queue. A packet that finds its port idle
+    /// then takes the way through the queue too; otherwise it passes, and `on_enqueue` and
+    /// `on_dequeue` do not hear of it.
+    fn watches_queues(&self) -> bool {
+        false
+    }
+
+    /// A packet has joined its queue (`buffer` counts it).
+    #[inline(always)]
+    fn on_enqueue(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
+
+    /// A packet has left its queue to be sent (`buffer` no longer counts it).
+    #[inline(always)]
+    fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
+
+    /// A packet has been lost: an arrival, or one that was in this queue.
+    #[inline(always)]
+    fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
+
+    /// Whether it wants to be asked about packets on their way out.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
+    /// Asked when a packet is about to be sent, if it wants to be. The AQM is asked first, and not
+    /// about packets of ack queues; the sharing policy about all.
+    fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
+        Verdict::Pass
+    }
+}
+
+/// An enum of policies watches as the policy that it is.
+macro_rules! watch_each {
+    ($name:ident, $each:ident) => {
+        impl crate::watch::Watch for $name {
+            fn watches_queues(&self) -> bool {
+                $each!(self, policy => policy.watches_queues())
+            }
+            #[inline(always)]
+            fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+                $each!(self, policy => policy.on_enqueue(arrival, buffer));
+            }
+            #[inline(always)]
+            fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+                $each!(self, policy => policy.on_dequeue(now, queue, size, buffer));
+            }
+            #[inline(always)]
+            fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+                $each!(self, policy => policy.on_drop(now, queue, size, buffer));
+            }
+            fn watches_departures(&self) -> bool {
+                $each!(self, policy => policy.watches_departures())
+            }
+            fn on_departure(
+                &mut self,
+                departure: &crate::aqm::Departure,
+                buffer: &Buffer,
+            ) -> crate::aqm::Verdict {
+                $each!(self, policy => policy.on_departure(departure, buffer))
+            }
+        }
+    };
+}
+pub(crate) use watch_each;
