@@ -139,7 +139,7 @@ def compare_speed(options: argparse.Namespace, timed: Path) -> dict[str, Any]:
     rows["ns3"]["version"] = "3.37"
     rows["spillway"]["flows"] = rows["ns3"]["flows"] = options.timed
     rows["yardstick"]["flows"] = rows["beside_yardstick"]["flows"] = BARE_FLOWS
-    speeds = {name: row["packet_hops_per_cpu_s"]["median"] for name, row in rows.items()}
+    speeds = {name: row["packet_hops_per_cpu_s"] for name, row in rows.items()}
     rows["yardstick"]["spillway"] = rows.pop("beside_yardstick")
     return {
         "machine": machine,
@@ -153,12 +153,14 @@ def speed_row(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What a program's runs took."""
     hops = runs[0]["packet_hops"]
     seconds = [run.get("user_cpu_s", run.get("cpu_s")) for run in runs]
+    rates = bench.spread([hops / each for each in seconds], 0)
     return {
         "packet_hops": hops,
         "events": runs[0]["events"],
         "events_per_packet_hop": round(runs[0]["events"] / hops, 4),
         "user_cpu_s": bench.spread(seconds, 3),
-        "packet_hops_per_cpu_s": bench.spread([hops / each for each in seconds], 0),
+        "packet_hops_per_cpu_s": rates["median"],
+        "packet_hops_per_cpu_s_spread": rates,
         "peak_rss_mb": bench.spread([run["peak_rss_mb"] for run in runs], 1),
     }
 
@@ -267,7 +269,7 @@ def print_tables(document: Mapping[str, Any]) -> None:
     line("flows", (f"{row['flows']:,}" for row in programs))
     line("packet-hops", (f"{row['packet_hops']:,}" for row in programs))
     for key in ("median", "min", "max"):
-        rates = (row["packet_hops_per_cpu_s"][key] for row in programs)
+        rates = (row["packet_hops_per_cpu_s_spread"][key] for row in programs)
         line(f"  per CPU second, {key}", (f"{rate:,.0f}" for rate in rates))
     line("events per hop", (f"{row['events_per_packet_hop']:.3f}" for row in programs))
     line("peak MB", (f"{row['peak_rss_mb']['median']:.0f}" for row in programs))
