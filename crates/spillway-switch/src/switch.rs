@@ -335,6 +335,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
+    /// How often the sharing policy and the AQM want to be woken.
+    pub fn periods(&self) -> [Option<Time>; 2] {
+        [self.sharing.period(), self.aqm.period()]
+    }
+
+    /// Another period of the sharing policy (0) or the AQM (1) is over.
+    pub fn on_timer(&mut self, now: Time, policy: usize) {
+        match policy {
+            0 => self.sharing.on_timer(now, &self.buffer),
+            _ => self.aqm.on_timer(now, &self.buffer),
+        }
+    }
+
     /// Loses all that waits at a port.
     pub fn purge(&mut self, now: Time, port: u32, reason: DropReason, packets: &mut Arena) {
         for queue in self.buffer.queues_of(port) {

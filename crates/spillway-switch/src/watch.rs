@@ -37,6 +37,14 @@ pub trait Watch {
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }
+
+    /// How often it wants to be woken, above 0; `None` for never.
+    fn period(&self) -> Option<Time> {
+        None
+    }
+
+    /// Another period is over; the first begins with the run.
+    fn on_timer(&mut self, _now: Time, _buffer: &Buffer) {}
 }
 
 /// An enum of policies watches as the policy that it is.
@@ -67,6 +75,12 @@ macro_rules! watch_each {
                 buffer: &Buffer,
             ) -> crate::aqm::Verdict {
                 $each!(self, policy => policy.on_departure(departure, buffer))
+            }
+            fn period(&self) -> Option<Time> {
+                $each!(self, policy => policy.period())
+            }
+            fn on_timer(&mut self, now: Time, buffer: &Buffer) {
+                $each!(self, policy => policy.on_timer(now, buffer));
             }
         }
     };

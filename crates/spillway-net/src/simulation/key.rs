@@ -26,6 +26,8 @@ pub(super) enum Kind {
     AckDue,
     /// A flow's timer.
     FlowTimer,
+    /// A policy's timer.
+    PolicyTimer,
     /// Queues are sampled.
     SampleQueues,
     /// Windows are sampled.
@@ -70,8 +72,9 @@ impl Kind {
             6 => Kind::Clock,
             7 => Kind::AckDue,
             8 => Kind::FlowTimer,
-            9 => Kind::SampleQueues,
-            10 => Kind::SampleWindows,
+            9 => Kind::PolicyTimer,
+            10 => Kind::SampleQueues,
+            11 => Kind::SampleWindows,
             _ => Kind::SampleLinks,
         };
         (kind, key & ID_MASK)

@@ -98,6 +98,7 @@ impl Simulation {
         };
         simulation.schedule_start();
         simulation.network.schedule_failures(&simulation.scenario.events);
+        simulation.network.schedule_timers();
         simulation.schedule_instruments();
         simulation
     }
@@ -141,6 +142,7 @@ impl Simulation {
         match kind {
             Kind::FlowStart => self.start_flows(),
             Kind::FlowTimer => self.on_flow_timer(id),
+            Kind::PolicyTimer => self.network.on_policy_timer(id),
             Kind::AckDue => self.on_ack_due(id),
             Kind::Clock => self.on_clock(id),
             Kind::CableChange => self.network.on_cable_change(&self.scenario.events, id),
@@ -236,5 +238,42 @@ impl Simulation {
 impl std::fmt::Debug for Simulation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Simulation").field("now", &self.network.now).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::network::PolicyTimer;
+    use super::*;
+    use std::path::Path;
+
+    const FLOW: &str = r#"
+        duration = "1ms"
+        topology = { kind = "star", hosts = 2, host_rate = "10Gbps", link_delay = "10us" }
+        [[traffic]]
+        name = "one"
+        kind = "permutation"
+        size = "100KB"
+    "#;
+
+    /// How many events it takes, and when it ends, with timers of these periods.
+    fn run(periods: &[u64]) -> (u64, Time) {
+        let scenario = Scenario::read(FLOW.parse().unwrap(), Path::new(""), &|_| None).unwrap();
+        let mut simulation = Simulation::new(scenario);
+        assert!(simulation.network.timers.is_empty(), "no policy in the catalogue has one");
+        let timer = |&us: &u64| PolicyTimer { switch: 0, policy: 0, period: Time::from_us(us) };
+        simulation.network.timers = periods.iter().map(timer).collect();
+        simulation.network.schedule_timers();
+        while simulation.run(1 << 10) == Progress::Running {}
+        (simulation.counters.events, simulation.now())
+    }
+
+    #[test]
+    fn policies_are_woken_at_multiples_of_their_periods() {
+        let (events, end) = run(&[]);
+        // A timer comes after whatever else is due then, so that of the end itself does not count.
+        let times = |us: u64| (end.ps() - 1) / (us * 1_000_000);
+        assert!(times(30) > 2);
+        assert_eq!(run(&[7, 30]), (events + times(7) + times(30), end));
     }
 }

@@ -45,6 +45,15 @@ pub struct Totals {
     pub lost_bytes: u64,
 }
 
+/// A policy that wants to be woken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PolicyTimer {
+    pub switch: u32,
+    /// 0 for the sharing policy, 1 for the AQM.
+    pub policy: usize,
+    pub period: Time,
+}
+
 /// Lines, switches and cards, and the packets in them.
 pub(super) struct Network {
     pub now: Time,
@@ -54,6 +63,7 @@ pub(super) struct Network {
     /// For every switch the line of its first port.
     pub first_line: Vec<u32>,
     pub switches: Vec<Switch>,
+    pub timers: Vec<PolicyTimer>,
     pub nics: Vec<Nic>,
     /// Whether cards are one FIFO queue each: then the line itself is the queue.
     nics_are_plain: bool,
@@ -92,6 +102,7 @@ impl Network {
             packets: Arena::new(),
             first_line,
             switch_seeds: (0..switches.len()).map(per_switch).collect(),
+            timers: timers(&switches),
             switches,
             // What a line loses is decided when a packet is sent, not when the card takes it.
             nics_are_plain: scenario.nic.is_plain() && scenario.events.is_empty(),
@@ -105,6 +116,20 @@ impl Network {
             totals: Totals::default(),
             lines,
         }
+    }
+
+    /// Begins the first period of every policy that has one.
+    pub fn schedule_timers(&mut self) {
+        for (number, timer) in (0..).zip(&self.timers) {
+            self.events.push(timer.period, Kind::PolicyTimer.key(number));
+        }
+    }
+
+    /// A policy's period is over, and the next begins.
+    pub fn on_policy_timer(&mut self, number: u32) {
+        let PolicyTimer { switch, policy, period } = self.timers[number as usize];
+        self.switches[switch as usize].on_timer(self.now, policy);
+        self.events.push(self.now + period, Kind::PolicyTimer.key(number));
     }
 
     /// Makes a packet and sends it out of a host.
@@ -364,6 +389,17 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
         }
     }
     (lines, first_line, line_of_link)
+}
+
+/// The timers of all policies that want one.
+fn timers(switches: &[Switch]) -> Vec<PolicyTimer> {
+    let of = |(switch, policies): (u32, &Switch)| {
+        let timer = move |(policy, period): (usize, Option<Time>)| {
+            period.map(|period| PolicyTimer { switch, policy, period })
+        };
+        policies.periods().into_iter().enumerate().filter_map(timer)
+    };
+    (0..).zip(switches).flat_map(of).collect()
 }
 
 /// The event queue's buckets, as logarithms: width in picoseconds, and number.

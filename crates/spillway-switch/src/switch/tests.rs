@@ -213,6 +213,12 @@ impl Watch for Probe {
     fn watches_departures(&self) -> bool {
         true
     }
+    fn period(&self) -> Option<Time> {
+        Some(Time::from_us(3))
+    }
+    fn on_timer(&mut self, now: Time, buffer: &Buffer) {
+        self.seen.push(format!("{}us {}", now.ps() / 1_000_000, buffer.occupancy()));
+    }
     fn on_departure(&mut self, departure: &Departure, _buffer: &Buffer) -> Verdict {
         match departure.now.since(departure.queued_at).ps() {
             0 => Verdict::Pass,
@@ -258,6 +264,19 @@ fn a_policy_that_watches_queues_sees_packets_of_idle_ports_too() {
         assert_eq!(switch.sharing.seen.join(", "), expected);
         assert!(switch.is_consistent(&packets) && !switch.has_backlog(0));
     }
+}
+
+#[test]
+fn a_policy_is_woken_and_sees_the_buffer() {
+    let (mut switch, mut packets) = (probed(false), Arena::new());
+    assert_eq!(switch.periods(), [Some(Time::from_us(3)), None]);
+    let id = insert(&mut packets, data(1000, 0));
+    switch.enqueue(at(5), 0, id, &mut packets);
+    switch.on_timer(Time::from_us(3), 0);
+    assert_eq!(switch.sharing.seen.join(", "), "+1000 1000, 3us 1000");
+    // The AQM has no timer, and nothing to do.
+    switch.on_timer(Time::from_us(3), 1);
+    assert_eq!(switch.sharing.seen.len(), 2);
 }
 
 #[test]
