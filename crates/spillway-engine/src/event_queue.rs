@@ -30,6 +30,8 @@ const KEY_BITS: u32 = 32;
 pub struct EventQueue {
     /// The logarithm of a bucket's width in picoseconds.
     width_log2: u32,
+    /// The bits of a time that tell where it lies within its bucket.
+    within: u64,
     /// The number of buckets, less one; a power of two less one.
     mask: u64,
     /// The current bucket, counted from time 0.
@@ -55,6 +57,7 @@ impl EventQueue {
         let buckets = 1usize << buckets_log2.max(6);
         EventQueue {
             width_log2,
+            within: (1 << width_log2) - 1,
             mask: buckets as u64 - 1,
             bucket: 0,
             current: Vec::new(),
@@ -117,8 +120,7 @@ impl EventQueue {
     /// A time within its bucket, and a key.
     #[inline(always)]
     fn word(&self, time: Time, key: u32) -> u64 {
-        let within = time.ps() & ((1 << self.width_log2) - 1);
-        within << KEY_BITS | u64::from(key)
+        (time.ps() & self.within) << KEY_BITS | u64::from(key)
     }
 
     /// The current bucket's events are few, and mostly due before the new one: shift from the end.

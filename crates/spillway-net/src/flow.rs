@@ -1,21 +1,19 @@
 //! A flow as traffic describes it: who sends how much to whom, and when.
 
 use spillway_engine::Time;
+use std::cmp::Ordering;
 
 /// One flow to be sent.
 ///
 /// The order of the fields is the order of flows: by start, then by who they are, so that their
 /// numbers do not depend on the order in which traffic was declared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct FlowSpec {
-    /// When its first byte is there to be sent.
-    pub start: Time,
     /// The sending host.
     pub src: u32,
     /// The receiving host.
     pub dst: u32,
-    /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
-    pub size: u64,
     /// The place of its traffic section, in the order of the sections' names.
     pub class: u16,
     /// Its own priority, 0 the highest, if it has one.
@@ -27,9 +25,30 @@ pub struct FlowSpec {
     pub ack_path: Option<u32>,
     /// The query that it answers: flows of one query are complete together.
     pub query: Option<u32>,
+    /// When its first byte is there to be sent.
+    pub start: Time,
+    /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
+    pub size: u64,
 }
 
 impl FlowSpec {
     /// The size of a flow that never ends.
     pub const ENDLESS: u64 = u64::MAX;
+}
+
+impl Ord for FlowSpec {
+    /// By start first: the order in which flows are numbered.
+    fn cmp(&self, other: &FlowSpec) -> Ordering {
+        let key = |flow: &FlowSpec| {
+            let FlowSpec { src, dst, class, priority, path, ack_path, query, start, size } = *flow;
+            (start, src, dst, size, class, priority, path, ack_path, query)
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for FlowSpec {
+    fn partial_cmp(&self, other: &FlowSpec) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }

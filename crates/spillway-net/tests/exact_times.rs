@@ -102,6 +102,17 @@ fn one_packet_is_stored_and_forwarded_at_every_hop() {
 }
 
 #[test]
+fn packets_far_apart_on_a_long_line_keep_their_times() {
+    // 20 ms of line hold three packets at a time, 4.2 and 4.4 ms apart: a u32 of picoseconds is
+    // 4.295 ms. Each takes 2 * (1.2 us + 20 ms).
+    let text = "duration = \"10ms\"\nstop = \"1s\"\n[topology]\nkind = \"star\"\nhosts = 2\n\
+                host_rate = \"10Gbps\"\nlink_delay = \"20ms\"\n[transport]\nkind = \"udp\"\n\
+                rate = \"10Gbps\"";
+    let run = run_flows(text, &[(0, 1, MSS, 5), (0, 1, MSS, 4_200_000), (0, 1, MSS, 8_600_000)]);
+    assert_eq!([0, 1, 2].map(|flow| run.fct(flow)), [40_002_400 * NS; 3]);
+}
+
+#[test]
 fn a_packet_of_one_byte_has_its_header() {
     // 53 bytes: 2 * (42.4 + 3000) ns.
     assert_eq!(fct(STAR, DATAGRAMS, 1, 1), 6_084_800);

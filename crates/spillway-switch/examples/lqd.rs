@@ -116,7 +116,8 @@ impl Bench {
         self.now += Time::from_ps(1_000);
         let packet = Packet { size: PACKET, priority: class, ..Packet::default() };
         let id = self.packets.insert(packet, Contents::default());
-        self.switch.enqueue(self.now, port, id, &mut self.packets);
+        let packet = self.packets[id];
+        self.switch.enqueue(self.now, port, id, &packet, &mut self.packets);
         self.arrived += 1;
         self.lost += self.switch.lost().len();
         for lost in self.switch.lost() {

@@ -43,7 +43,7 @@ pub const NO_PRIORITY: u8 = u8::MAX;
 pub struct Packet {
     /// The packet behind it, in a queue or on a link.
     pub next: PacketId,
-    /// The packet ahead of it in a queue.
+    /// The packet ahead of it in a queue; a line may keep something of its own here.
     pub prev: PacketId,
     /// When it was queued; on a link, when it arrives at the far end.
     pub time: Time,
@@ -119,6 +119,12 @@ impl Arena {
         self.live -= 1;
         self.packets[id as usize].next = self.free;
         self.free = id;
+    }
+
+    /// A packet; `None` for [`NO_PACKET`].
+    #[inline]
+    pub fn get(&self, id: PacketId) -> Option<&Packet> {
+        self.packets.get(id as usize)
     }
 
     /// How many packets there are now.

@@ -8,7 +8,9 @@ use crate::buffer::{Buffer, Length, QueueId};
 use crate::meter::Meter;
 use crate::packet::{Arena, Contents, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
-use crate::sharing::{Admission, Arrival, DropReason, Sharing, SharingPolicy};
+use crate::sharing::{
+    Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, SharingPolicy, Victim,
+};
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 
@@ -115,6 +117,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     last_class: u8,
     /// Whether a packet may pass an idle port without being queued: nobody would see it.
     may_bypass: bool,
+    /// The occupancy below which no policy need be asked about a packet that passes.
+    open_below: u64,
     /// Whether a policy wants to see packets on their way out.
     watches_departures: bool,
     sharing: S,
@@ -137,7 +141,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
         let watches_queues = parts.aqm.watches_queues() || parts.sharing.watches_queues();
         let own_ack_queue = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
-        Switch {
+        let mut switch = Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
             lists: vec![List { head: NO_PACKET, tail: NO_PACKET }; queues],
             sharing: parts.sharing,
@@ -160,7 +164,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             evicted: Vec::new(),
             lost: Vec::new(),
             decisions: None,
-        }
+            open_below: 0,
+        };
+        switch.open_below = switch.opens_below();
+        switch
     }
 
     /// The buffer as it is now.
@@ -211,11 +218,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// Starts to keep decisions.
     pub fn trace_decisions(&mut self) {
+        self.open_below = 0;
         self.decisions = Some(Vec::new());
     }
 
     /// Keeps no more decisions.
     pub fn stop_tracing(&mut self) {
+        self.open_below = self.opens_below();
         self.decisions = None;
     }
 
@@ -238,13 +247,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         now: Time,
         port: u32,
         id: PacketId,
+        packet: &Packet,
         packets: &mut Arena,
     ) -> Option<PacketId> {
         if !self.may_bypass {
-            return self.pass_through_queue(now, port, id, packets);
+            return self.pass_through_queue(now, port, id, packet, packets);
         }
-        let arrival = self.arrival(now, port, &packets[id]);
-        if !self.admit(&arrival, id, packets) {
+        let arrival = self.arrival(now, port, packet);
+        let is_open = self.buffer.occupancy() < self.open_below && arrival.size <= LARGEST_PACKET;
+        if !is_open && !self.admit(&arrival, id, packet.flags, packets) {
             return None;
         }
         if self.watches_departures {
@@ -266,30 +277,38 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         now: Time,
         port: u32,
         id: PacketId,
+        packet: &Packet,
         packets: &mut Arena,
     ) -> Option<PacketId> {
-        self.enqueue(now, port, id, packets);
-        if self.has_backlog(port) { self.dequeue(now, port, packets) } else { None }
+        self.enqueue(now, port, id, packet, packets);
+        self.dequeue(now, port, packets)
     }
 
     /// A packet for a port that is sending, or has a backlog. It may be lost, or push out others.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Time, port: u32, id: PacketId, packets: &mut Arena) {
-        let arrival = self.arrival(now, port, &packets[id]);
-        if !self.admit(&arrival, id, packets) {
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packet: &Packet,
+        packets: &mut Arena,
+    ) {
+        let arrival = self.arrival(now, port, packet);
+        if !self.admit(&arrival, id, packet.flags, packets) {
             return;
         }
-        let packet = &mut packets[id];
-        packet.time = now;
-        packet.class = arrival.class;
+        let queued = &mut packets[id];
+        queued.time = now;
+        queued.class = arrival.class;
         self.append(arrival.queue, id, packets);
         self.add(now, arrival.queue, arrival.size);
         self.sharing.on_enqueue(&arrival, &self.buffer);
         self.aqm.on_enqueue(&arrival, &self.buffer);
     }
 
-    /// Takes out the packet that the port sends next. The port must have a backlog; `None` if all
-    /// of it was dropped on the way out.
+    /// Takes out the packet that the port sends next; `None` if it has no backlog, or all of it was
+    /// dropped on the way out.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         while self.has_backlog(port) {
@@ -406,27 +425,30 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
+    /// The occupancy below which no policy need be asked about a packet that passes.
+    fn opens_below(&self) -> u64 {
+        let fits = self.queue_limit.packets > 0 && self.queue_limit.bytes >= LARGEST_PACKET;
+        match fits && self.aqm.passes_idle_ports() {
+            true => self.sharing.open_below(self.buffer.capacity()),
+            false => 0,
+        }
+    }
+
     /// Decides about an arrival, makes room for it, marks it. False if it is lost.
     #[inline(always)]
-    fn admit(&mut self, arrival: &Arrival, id: PacketId, packets: &mut Arena) -> bool {
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        id: PacketId,
+        packet_flags: u16,
+        packets: &mut Arena,
+    ) -> bool {
         let seen = self.decisions.is_some().then(|| self.seen_by(arrival));
-        let outcome = self.decide(arrival, packets[id].flags & flags::ECT != 0, packets);
+        let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
         if let Some(seen) = seen {
             self.note_decision(arrival, packets.contents(id), seen, outcome);
         }
-        match outcome {
-            Ok(marked) => {
-                if marked {
-                    packets[id].flags |= flags::CE;
-                    self.marks += 1;
-                }
-                true
-            }
-            Err(reason) => {
-                self.lose(arrival.now, id, arrival.queue, arrival.size, reason);
-                false
-            }
-        }
+        self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
 
     /// Whether an arrival is marked, or why it is lost. Room is made for it.
@@ -434,18 +456,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     fn decide(
         &mut self,
         arrival: &Arrival,
+        id: PacketId,
         can_mark: bool,
         packets: &mut Arena,
     ) -> Result<bool, DropReason> {
-        let mut marked = false;
-        if arrival.class != self.ack_queue {
-            match self.aqm.on_arrival(arrival, &self.buffer) {
-                Verdict::Pass => {}
-                Verdict::Mark => marked = can_mark,
-                Verdict::MarkOrDrop if can_mark => marked = true,
-                Verdict::MarkOrDrop | Verdict::Drop => return Err(DropReason::Aqm),
-            }
-        }
+        let managed = match arrival.class == self.ack_queue {
+            true => Verdict::Pass,
+            false => self.aqm.on_arrival(arrival, &self.buffer),
+        };
+        let marked = outcome(managed, can_mark, DropReason::Aqm)?;
         let length = self.buffer.length(arrival.queue);
         if length.packets >= self.queue_limit.packets
             || length.bytes.saturating_add(arrival.size) > self.queue_limit.bytes
@@ -456,7 +475,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => Ok(marked),
             Admission::Admit => Err(DropReason::BufferFull),
             Admission::Drop(reason) => Err(reason),
-            Admission::PushOut(queue) => self.push_out(queue, arrival, packets).map(|()| marked),
+            Admission::PushOut(victim) => {
+                self.push_out(victim, arrival, id, packets).map(|()| marked)
+            }
         }
     }
 
@@ -464,16 +485,25 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[cold]
     fn push_out(
         &mut self,
-        mut victim: QueueId,
+        mut victim: Victim,
         arrival: &Arrival,
+        arrival_id: PacketId,
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
         let now = arrival.now;
         let outcome = loop {
-            let id = self.take_tail(victim, packets);
+            let (queue, id) = match victim {
+                Victim::Tail(queue) => (queue, self.lists[queue as usize].tail),
+                Victim::Worst(queue) => match self.worst(queue, arrival_id, packets) {
+                    Some(id) => (queue, id),
+                    None => break Err(DropReason::PushedOut),
+                },
+            };
+            assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
+            self.unlink(queue, id, packets);
             let size = packets[id].size - self.uncounted_bytes;
-            self.subtract(now, victim, size);
-            self.evicted.push((victim, id));
+            self.subtract(now, queue, size);
+            self.evicted.push((queue, id));
             match self.sharing.admit(arrival, &self.buffer) {
                 Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => break Ok(()),
                 Admission::Admit => break Err(DropReason::BufferFull),
@@ -486,7 +516,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if outcome.is_ok() {
                 self.lose(now, id, queue, size, DropReason::PushedOut);
             } else {
-                self.append(queue, id, packets);
+                self.relink(queue, id, packets);
                 self.add(now, queue, size);
             }
         }
@@ -510,21 +540,40 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             true => Verdict::Pass,
             false => self.aqm.on_departure(&departure, &self.buffer),
         };
-        let (mut marked, mut dropped) = outcome(managed, can_mark, DropReason::Aqm);
-        if dropped.is_none() && self.sharing.watches_departures() {
+        let outcome = outcome(managed, can_mark, DropReason::Aqm).and_then(|marked| {
+            if !self.sharing.watches_departures() {
+                return Ok(marked);
+            }
             let shared = self.sharing.on_departure(&departure, &self.buffer);
-            let (also, refused) = outcome(shared, can_mark, DropReason::OverThreshold);
-            (marked, dropped) = (marked || also, refused);
+            Ok(marked | outcome(shared, can_mark, DropReason::OverThreshold)?)
+        });
+        !self.carry_out(outcome, now, id, queue, size, packets)
+    }
+
+    /// Marks a packet or loses it, as was decided. Whether it is still there.
+    #[inline(always)]
+    fn carry_out(
+        &mut self,
+        outcome: Result<bool, DropReason>,
+        now: Time,
+        id: PacketId,
+        queue: QueueId,
+        size: u32,
+        packets: &mut Arena,
+    ) -> bool {
+        match outcome {
+            Ok(marked) => {
+                if marked {
+                    packets[id].flags |= flags::CE;
+                    self.marks += 1;
+                }
+                true
+            }
+            Err(reason) => {
+                self.lose(now, id, queue, size, reason);
+                false
+            }
         }
-        if let Some(reason) = dropped {
-            self.lose(now, id, queue, size, reason);
-            return true;
-        }
-        if marked {
-            packets[id].flags |= flags::CE;
-            self.marks += 1;
-        }
-        false
     }
 
     #[inline]
@@ -576,17 +625,51 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         id
     }
 
-    fn take_tail(&mut self, queue: QueueId, packets: &mut Arena) -> PacketId {
-        let list = &mut self.lists[queue as usize];
-        let id = list.tail;
-        assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
-        if list.head == id {
-            *list = List { head: NO_PACKET, tail: NO_PACKET };
-        } else {
-            list.tail = packets[id].prev;
-            packets[list.tail].next = NO_PACKET;
+    /// The packet of a queue whose flow had most bytes left, the last of several; `None` if that
+    /// of the arrival had as many.
+    fn worst(&self, queue: QueueId, arrival: PacketId, packets: &Arena) -> Option<PacketId> {
+        let mut worst = None;
+        let mut most = u64::from(packets.contents(arrival).remaining) + 1;
+        let mut id = self.lists[queue as usize].head;
+        while id != NO_PACKET {
+            let remaining = u64::from(packets.contents(id).remaining);
+            if remaining >= most {
+                (worst, most) = (Some(id), remaining);
+            }
+            id = packets[id].next;
         }
-        id
+        worst
+    }
+
+    /// Takes a packet out of its queue; its own links keep its place.
+    fn unlink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
+        let list = &mut self.lists[queue as usize];
+        let next = packets[id].next;
+        // The first packet may still name one that has left.
+        let prev = if list.head == id { NO_PACKET } else { packets[id].prev };
+        packets[id].prev = prev;
+        match prev {
+            NO_PACKET => list.head = next,
+            prev => packets[prev].next = next,
+        }
+        match next {
+            NO_PACKET => list.tail = prev,
+            next => packets[next].prev = prev,
+        }
+    }
+
+    /// Puts the packet that was unlinked last back into its place.
+    fn relink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
+        let list = &mut self.lists[queue as usize];
+        let Packet { next, prev, .. } = packets[id];
+        match prev {
+            NO_PACKET => list.head = id,
+            prev => packets[prev].next = id,
+        }
+        match next {
+            NO_PACKET => list.tail = id,
+            next => packets[next].prev = id,
+        }
     }
 
     #[cold]
@@ -630,13 +713,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 }
 
-/// What a verdict on the way out comes to: whether the packet is marked, and why it is lost.
-fn outcome(verdict: Verdict, can_mark: bool, reason: DropReason) -> (bool, Option<DropReason>) {
+/// What a verdict comes to: whether the packet is marked, or why it is lost.
+#[inline(always)]
+fn outcome(verdict: Verdict, can_mark: bool, reason: DropReason) -> Result<bool, DropReason> {
     match verdict {
-        Verdict::Pass => (false, None),
-        Verdict::Mark => (can_mark, None),
-        Verdict::MarkOrDrop if can_mark => (true, None),
-        Verdict::MarkOrDrop | Verdict::Drop => (false, Some(reason)),
+        Verdict::Pass => Ok(false),
+        Verdict::Mark => Ok(can_mark),
+        Verdict::MarkOrDrop if can_mark => Ok(true),
+        Verdict::MarkOrDrop | Verdict::Drop => Err(reason),
     }
 }
 

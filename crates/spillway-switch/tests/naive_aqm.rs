@@ -182,7 +182,13 @@ fn compare(
                     ..Packet::default()
                 };
                 let id = real.insert(number, packet);
-                real.switch.enqueue(Time::from_ps(now), port as u32, id, &mut real.packets);
+                real.switch.enqueue(
+                    Time::from_ps(now),
+                    port as u32,
+                    id,
+                    &{ real.packets[id] },
+                    &mut real.packets,
+                );
                 let lost = real.take_lost();
                 let dropped = lost == [(number, DropReason::Aqm)];
                 prop_assert!(dropped || lost.is_empty(), "{:?}", lost);

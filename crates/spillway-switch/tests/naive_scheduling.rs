@@ -100,10 +100,25 @@ fn compare(
                 let packet = Packet { size: size as u32, priority: class, ..Packet::default() };
                 let id = real.insert(number, packet);
                 if busy[port] {
-                    real.switch.enqueue(now, port as u32, id, &mut real.packets);
+                    real.switch.enqueue(
+                        now,
+                        port as u32,
+                        id,
+                        &{ real.packets[id] },
+                        &mut real.packets,
+                    );
                     continue;
                 }
-                (port, real.switch.pass(now, port as u32, id, &mut real.packets))
+                (
+                    port,
+                    real.switch.pass(
+                        now,
+                        port as u32,
+                        id,
+                        &{ real.packets[id] },
+                        &mut real.packets,
+                    ),
+                )
             }
             Step::Depart { port } => {
                 let port = port % ports;

@@ -277,7 +277,7 @@ fn compare(setup: Setup, steps: &[Step]) -> Result<[usize; 3], TestCaseError> {
                 };
                 let packet = packet(size + setup.uncounted, kind, first_rtt);
                 let id = real.insert(number, packet);
-                real.switch.enqueue(now, port as u32, id, &mut real.packets);
+                real.switch.enqueue(now, port as u32, id, &{ real.packets[id] }, &mut real.packets);
                 let mut lost = expected;
                 lost.sort_unstable();
                 prop_assert_eq!(real.take_lost(), lost, "step {}: {:?}", number, step);

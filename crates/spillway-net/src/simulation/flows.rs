@@ -1,39 +1,39 @@
 //! The state of the flows that are alive. A place is reused when a flow is over and none of its
 //! packets is left.
 
-use super::key::low_bits;
+use super::key;
 use crate::flow::FlowSpec;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use spillway_engine::{Stream, Time};
 use std::collections::BTreeMap;
 
-/// A flow that is alive. What packets and acks need comes first.
+/// A flow that is alive. In cache lines: what data packets need, what acks need, the rest, what the
+/// sender needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Flow {
     pub receiver: Receiver,
-    pub sender: Sender,
+    /// What chooses the way of its acks.
+    pub ack_path: u32,
+    /// The flags of its acks.
+    pub ack_flags: u16,
+    /// When its pending timer event is due.
+    pub timer: Time,
+    /// How long its host's line may have work for while its window grows.
+    pub host_backlog: Time,
     /// Its number.
     pub id: u32,
     /// Packets of it that exist.
     pub packets: u32,
     /// What chooses the way of its data.
     pub path: u32,
-    /// What chooses the way of its acks.
-    pub ack_path: u32,
+    /// Payload that is tagged as sent in the first round trip.
+    pub first_rtt_bytes: u32,
     /// Its transport, by place.
     pub transport: u16,
     /// The flags of its data packets.
     pub data_flags: u16,
-    /// The flags of its acks.
-    pub ack_flags: u16,
-    /// When its pending timer event is due.
-    pub timer: Time,
-    /// Payload that is tagged as sent in the first round trip.
-    pub first_rtt_bytes: u64,
-    /// How long its host's line may have work for while its window grows.
-    pub host_backlog: Time,
     /// What it was asked to do.
     pub spec: FlowSpec,
     /// When its last byte arrived.
@@ -42,6 +42,7 @@ pub(super) struct Flow {
     pub ideal: Time,
     /// The clock of an open-loop flow: its random stream and the next byte to send.
     pub clock: Option<(Stream, u64)>,
+    pub sender: Sender,
 }
 
 impl Flow {
@@ -66,7 +67,7 @@ pub(super) struct Flows {
 
 impl Flows {
     pub fn insert(&mut self, flow: Flow) -> u32 {
-        let number = low_bits(flow.id);
+        let number = key::id(flow.id);
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.places[slot as usize] = flow;
@@ -82,7 +83,7 @@ impl Flows {
     }
 
     pub fn remove(&mut self, slot: u32) {
-        let known = self.by_number.remove(&low_bits(self[slot].id));
+        let known = self.by_number.remove(&key::id(self[slot].id));
         assert_eq!(known, Some(slot), "a flow is removed once");
         self.free.push(slot);
     }

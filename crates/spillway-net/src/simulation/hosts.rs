@@ -55,7 +55,7 @@ impl Simulation {
         if now >= self.scenario.warmup && now < self.scenario.duration {
             self.counters.delivered_bytes[usize::from(flow.spec.class)] += new;
         }
-        if flow.completed_at.is_none() && flow.receiver.next() >= flow.spec.size {
+        if flow.receiver.next() >= flow.spec.size && flow.completed_at.is_none() {
             flow.completed_at = Some(now);
             self.unfinished -= 1;
             self.counters.flows_completed += 1;
@@ -82,11 +82,9 @@ impl Simulation {
         });
         self.note_arrived(slot, new);
         let flow = &mut self.flows[slot];
-        match flow.receiver.ack_deadline {
-            Some(deadline) if !is_datagram => {
-                self.network.events.push(deadline, Kind::AckDue.key(flow.id));
-            }
-            _ => {}
+        let deadline = flow.receiver.ack_deadline;
+        if deadline < Time::MAX && !is_datagram {
+            self.network.events.push(deadline, Kind::AckDue.key(flow.id));
         }
         match acks {
             [Some(before), None] if !is_datagram => self.reply(host, id, &before),
@@ -162,7 +160,7 @@ impl Simulation {
     pub(super) fn send_pieces(&mut self, slot: u32) {
         let flow = &mut self.flows[slot];
         let now = self.network.now;
-        if flow.spec.size == FlowSpec::ENDLESS {
+        if flow.sender.is_endless() {
             // An endless flow whose time is over sends nothing new.
             if now >= self.scenario.class_stop[usize::from(flow.spec.class)] {
                 return;
@@ -206,7 +204,7 @@ impl Simulation {
         let now = self.network.now;
         let Some(slot) = self.flows.slot_of(number) else { return };
         let flow = &mut self.flows[slot];
-        if flow.receiver.ack_deadline != Some(now) {
+        if flow.receiver.ack_deadline != now {
             return;
         }
         if let Some(ack) = flow.receiver.delayed_ack() {
@@ -298,12 +296,12 @@ fn send_piece(
     slot: u32,
     piece: Piece,
 ) {
-    let first = if piece.seq < flow.first_rtt_bytes { flags::FIRST_RTT } else { 0 };
+    let first = if piece.seq < flow.first_rtt_bytes.into() { flags::FIRST_RTT } else { 0 };
     let again = if piece.again { flags::RETRANSMISSION } else { 0 };
     let cut = if flow.sender.tells_cut { flags::CWR } else { 0 };
     flow.sender.tells_cut = false;
     flow.packets += 1;
-    let remaining = flow.spec.size - piece.seq;
+    let remaining = flow.sender.remaining_from(piece.seq);
     let packet = Packet {
         next: 0,
         prev: 0,

@@ -43,21 +43,14 @@ impl Kind {
     /// The key of an event of this kind. Of a number only the low 28 bits are kept: lines are
     /// fewer, and flows that far apart are not alive together.
     #[inline(always)]
-    pub fn key(self, id: u32) -> u32 {
-        (self as u32) << ID_BITS | (id & ID_MASK)
+    pub fn key(self, number: u32) -> u32 {
+        (self as u32) << ID_BITS | id(number)
     }
 
     /// For whom an event is, if it is of this kind.
     #[inline(always)]
     pub fn id_of(self, key: u32) -> Option<u32> {
-        (key >> ID_BITS == self as u32).then_some(key & ID_MASK)
-    }
-
-    /// The line that an event is for, if it is for one.
-    #[inline(always)]
-    pub fn line_of(key: u32) -> Option<u32> {
-        let is_lines = matches!(key >> ID_BITS, 3 | 4);
-        is_lines.then_some(key & ID_MASK)
+        (key >> ID_BITS == self as u32).then_some(id(key))
     }
 
     /// What an event does, and for whom.
@@ -77,14 +70,14 @@ impl Kind {
             11 => Kind::SampleWindows,
             _ => Kind::SampleLinks,
         };
-        (kind, key & ID_MASK)
+        (kind, id(key))
     }
 }
 
-/// A flow's number as keys carry it.
+/// For whom an event is; of a flow's number, what keys carry of it.
 #[inline(always)]
-pub(super) fn low_bits(flow: u32) -> u32 {
-    flow & ID_MASK
+pub(super) fn id(key: u32) -> u32 {
+    key & ID_MASK
 }
 
 #[cfg(test)]

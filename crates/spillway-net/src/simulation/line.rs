@@ -74,33 +74,58 @@ impl Line {
         packets: &mut Arena,
         events: &mut EventQueue,
     ) {
-        self.occupy(now, &mut packets[id]);
-        self.carry(id, packets, events);
+        let arrival = self.occupy(now, &mut packets[id]);
+        self.carry(id, arrival, packets, events);
         if wakes {
             self.wake_when_idle(events);
         }
     }
 
-    /// Takes the time that a packet takes, as soon as the packets before it are sent.
+    /// Takes the time that a packet takes, as soon as the packets before it are sent. Returns when
+    /// it arrives.
     #[inline(always)]
-    pub fn occupy(&mut self, now: Time, packet: &mut Packet) {
+    pub fn occupy(&mut self, now: Time, packet: &mut Packet) -> Time {
         let size = u64::from(packet.size);
         let end = self.busy_until.max(now) + self.time_of(size);
         self.busy_until = end;
         self.accepted_bytes += size;
         packet.time = end + self.delay;
         packet.next = NO_PACKET;
+        packet.time
     }
 
     /// Takes a packet in behind those that are on the line already.
     #[inline(always)]
-    pub fn carry(&mut self, id: PacketId, packets: &mut Arena, events: &mut EventQueue) {
+    pub fn carry(
+        &mut self,
+        id: PacketId,
+        arrival: Time,
+        packets: &mut Arena,
+        events: &mut EventQueue,
+    ) {
         let tail = std::mem::replace(&mut self.tail, id);
         if self.head == NO_PACKET {
             self.head = id;
-            events.push(packets[id].time, Kind::Arrival.key(self.number));
+            events.push(arrival, Kind::Arrival.key(self.number));
         } else {
-            packets[tail].next = id;
+            let tail = &mut packets[tail];
+            tail.next = id;
+            tail.prev = gap(arrival - tail.time);
+        }
+    }
+
+    /// Takes off the first packet, which is `packet`; the next one becomes the one that has an
+    /// event.
+    #[inline(always)]
+    pub fn take(&mut self, packet: &Packet, packets: &Arena, events: &mut EventQueue) {
+        let &Packet { next, prev, time, .. } = packet;
+        self.head = next;
+        if next != NO_PACKET {
+            let arrival = match prev {
+                LONG_GAP => packets[next].time,
+                gap => time + Time::from_ps(gap.into()),
+            };
+            events.push(arrival, Kind::Arrival.key(self.number));
         }
     }
 
@@ -121,6 +146,14 @@ impl Line {
     pub fn time_of(&self, bytes: u64) -> Time {
         Time::from_ps(bytes * self.ps_per_byte)
     }
+}
+
+/// A packet on a line keeps in `prev`, which only queues need, how long after it the next one
+/// arrives: so that one need not be looked at before its time. This stands for gaps that are longer.
+const LONG_GAP: u32 = u32::MAX;
+
+fn gap(time: Time) -> u32 {
+    u32::try_from(time.ps()).unwrap_or(LONG_GAP)
 }
 
 #[cfg(test)]

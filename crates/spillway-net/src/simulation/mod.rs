@@ -116,9 +116,7 @@ impl Simulation {
             }
             debug_assert!(event.time >= self.network.now, "time does not go back");
             self.network.now = event.time;
-            if self.network.looks_ahead {
-                self.network.look_ahead();
-            }
+            self.network.look_ahead();
             self.counters.events += 1;
             if let Some(line) = Kind::Arrival.id_of(event.key) {
                 if let Some((host, packet)) = self.network.on_arrival(line) {

@@ -4,7 +4,7 @@
 //! network; what was lost is kept for it to collect.
 
 use super::failures::Failures;
-use super::key::Kind;
+use super::key::{self, Kind};
 use super::line::Line;
 use crate::nic::Nic;
 use crate::routing::{PathChoice, Routing};
@@ -25,7 +25,7 @@ pub(super) struct Lost {
     pub queue: Option<QueueId>,
 }
 
-/// From how many hosts on fetching ahead pays: docs/performance.md.
+/// From how many hosts on fetching lines ahead pays: docs/performance.md.
 const LARGE: u32 = 4096;
 
 /// Packets and bytes on the wire that came into being and went.
@@ -54,25 +54,32 @@ pub(super) struct PolicyTimer {
     pub period: Time,
 }
 
+/// What a packet's way through a switch depends on beside the routes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The line of its first port.
+    pub first_line: u32,
+    /// With a flow's hash it chooses among equal next hops.
+    pub seed: u32,
+}
+
 /// Lines, switches and cards, and the packets in them.
 pub(super) struct Network {
     pub now: Time,
     pub events: EventQueue,
     pub packets: Arena,
     pub lines: Vec<Line>,
-    /// For every switch the line of its first port.
-    pub first_line: Vec<u32>,
+    pub places: Vec<Place>,
     pub switches: Vec<Switch>,
     pub timers: Vec<PolicyTimer>,
     pub nics: Vec<Nic>,
     /// Whether cards are one FIFO queue each: then the line itself is the queue.
     nics_are_plain: bool,
     pub routing: Routing,
-    pub switch_seeds: Vec<u32>,
     /// With spraying, every switch's random stream.
     spray: Option<Vec<Stream>>,
-    /// Whether the network is so large that fetching ahead pays.
-    pub looks_ahead: bool,
+    /// Whether the network is so large that its lines are not in the cache.
+    is_large: bool,
     pub failures: Failures,
     /// Packets lost and not collected yet.
     pub lost: Vec<Lost>,
@@ -88,9 +95,9 @@ impl Network {
         let (lines, first_line, line_of_link) = lay_lines(topology);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
-        let per_switch = |switch: usize| {
-            let own = if scenario.routing.seed_per_switch { switch as u64 + 1 } else { 0 };
-            mix(mix(scenario.routing.hash_seed) ^ own) as u32
+        let place = |(switch, first_line): (u64, u32)| {
+            let own = if scenario.routing.seed_per_switch { switch + 1 } else { 0 };
+            Place { first_line, seed: mix(mix(scenario.routing.hash_seed) ^ own) as u32 }
         };
         let stream = |switch: usize| Stream::new(scenario.seed, "spray", switch as u64);
         let spray = (scenario.routing.spreading == Spreading::Spray)
@@ -100,8 +107,7 @@ impl Network {
             now: Time::ZERO,
             events: EventQueue::new(width_log2, buckets_log2),
             packets: Arena::new(),
-            first_line,
-            switch_seeds: (0..switches.len()).map(per_switch).collect(),
+            places: (0..).zip(first_line).map(place).collect(),
             timers: timers(&switches),
             switches,
             // What a line loses is decided when a packet is sent, not when the card takes it.
@@ -109,7 +115,7 @@ impl Network {
             nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
             spray,
-            looks_ahead: topology.hosts() >= LARGE,
+            is_large: topology.hosts() >= LARGE,
             failures: Failures::new(scenario, line_of_link),
             lost: Vec::new(),
             packet_hops: 0,
@@ -169,17 +175,20 @@ impl Network {
         sending + line.time_of(self.nics[host as usize].bytes())
     }
 
-    /// Has what the next events will want fetched: first the line, and when that is there what is
-    /// to be sent or to arrive. In a network of some hundred hosts all is in the cache anyway.
-    #[inline(never)]
+    /// Has what the next event will want fetched: the packet that arrives. In a large network lines
+    /// too, some events earlier; in a small one they are in the cache anyway.
+    #[inline(always)]
     pub fn look_ahead(&self) {
-        const LINE: usize = 6;
-        const PACKET: usize = 3;
-        if let Some(line) = self.events.peek(LINE).and_then(Kind::line_of) {
-            prefetch(&self.lines, line as usize);
+        const EARLIER: usize = 3;
+        if self.is_large
+            && let Some(key) = self.events.peek(EARLIER)
+        {
+            prefetch(&self.lines, key::id(key) as usize);
         }
-        if let Some(line) = self.events.peek(PACKET).and_then(Kind::line_of) {
-            self.packets.prefetch(self.lines[line as usize].head);
+        // If the event is for something else than a line, any line will do.
+        let next = self.events.peek(0).and_then(|key| self.lines.get(key::id(key) as usize));
+        if let Some(line) = next {
+            self.packets.prefetch(line.head);
         }
     }
 
@@ -189,28 +198,22 @@ impl Network {
         let line = &mut self.lines[line_id as usize];
         let id = line.head;
         // A failure takes packets off their line; their event comes all the same.
-        if id == NO_PACKET || self.packets[id].time != self.now {
-            return None;
-        }
-        let next = self.packets[id].next;
-        line.head = next;
+        let packet = *self.packets.get(id).filter(|packet| packet.time == self.now)?;
+        line.take(&packet, &self.packets, &mut self.events);
         let (to, to_host) = (line.to, line.to_host);
-        if next != NO_PACKET {
-            self.events.push(self.packets[next].time, Kind::Arrival.key(line_id));
-        }
         if to_host {
             self.totals.arrived_packets += 1;
-            self.totals.arrived_bytes += u64::from(self.packets[id].size);
+            self.totals.arrived_bytes += u64::from(packet.size);
             return Some((to, id));
         }
-        self.forward(to, id);
+        self.forward(to, id, &packet);
         None
     }
 
     /// A packet has arrived at a switch.
     #[inline(always)]
-    fn forward(&mut self, switch_id: u32, id: PacketId) {
-        let packet = &self.packets[id];
+    fn forward(&mut self, switch_id: u32, id: PacketId, packet: &Packet) {
+        let Place { first_line, seed } = self.places[switch_id as usize];
         let choose = |among: usize| {
             if packet.flags & flags::EXPLICIT_PATH != 0 {
                 PathChoice::Path(packet.path).pick(0, among)
@@ -218,29 +221,25 @@ impl Network {
                 random[switch_id as usize].below(among as u64) as usize
             } else {
                 // Also among one: to tell whether it is one would be guesswork.
-                PathChoice::Hash(packet.path).pick(self.switch_seeds[switch_id as usize], among)
+                PathChoice::Hash(packet.path).pick(seed, among)
             }
         };
         let Some(port) = self.routing.next_hop(switch_id, packet.dst, choose) else {
             return self.lose(id, DropReason::NoRoute, Some(switch_id));
         };
-        let line_id = self.first_line[switch_id as usize] + port;
+        let line_id = first_line + port;
         let line = &mut self.lines[line_id as usize];
         let switch = &mut self.switches[switch_id as usize];
         let lost;
         if line.busy_until <= self.now && !line.wakes {
-            let sent = switch.pass(self.now, port, id, &mut self.packets);
+            let sent = switch.pass(self.now, port, id, packet, &mut self.packets);
             lost = switch.has_lost();
             if let Some(id) = sent {
                 let wakes = switch.releases_at_end();
-                self.packet_hops += 1;
-                match line.impaired {
-                    false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
-                    true => self.send_impaired(line_id, id, wakes),
-                }
+                self.transmit(line_id, id, wakes);
             }
         } else {
-            switch.enqueue(self.now, port, id, &mut self.packets);
+            switch.enqueue(self.now, port, id, packet, &mut self.packets);
             lost = switch.has_lost();
             if !line.wakes && switch.has_backlog(port) {
                 line.wake_when_idle(&mut self.events);
@@ -275,46 +274,38 @@ impl Network {
         if releases_at_end {
             switch.on_sent(self.now, port);
         }
-        if !switch.has_backlog(port) {
-            return;
-        }
         let sent = switch.dequeue(self.now, port, &mut self.packets);
         let lost = switch.has_lost();
         if let Some(id) = sent {
             let wakes = releases_at_end || switch.has_backlog(port);
-            self.packet_hops += 1;
-            match line.impaired {
-                false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
-                true => self.send_impaired(line_id, id, wakes),
-            }
-        } else if switch.has_backlog(port) {
-            line.wake_when_idle(&mut self.events);
+            self.transmit(line_id, id, wakes);
         }
         if lost {
             self.collect_lost(switch_id);
         }
     }
 
-    /// Sends a packet out of a host. A plain card's packets need not wait until the line is idle:
-    /// they leave in the order in which they come, whatever happens meanwhile.
+    /// Puts a packet on a line, and has its port woken at the end if it needs to be. A plain card's
+    /// packets need not wait until the line is idle: they leave in the order in which they come,
+    /// whatever happens meanwhile.
     #[inline(always)]
-    fn transmit(&mut self, host: u32, id: PacketId, wakes: bool) {
+    fn transmit(&mut self, line_id: u32, id: PacketId, wakes: bool) {
         self.packet_hops += 1;
-        let line = &mut self.lines[host as usize];
+        let line = &mut self.lines[line_id as usize];
         match line.impaired {
             false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
-            true => self.send_impaired(host, id, wakes),
+            true => self.send_impaired(line_id, id, wakes),
         }
     }
 
     /// Puts a packet on a line that may lose it.
     #[cold]
     fn send_impaired(&mut self, line_id: u32, id: PacketId, wakes: bool) {
-        self.lines[line_id as usize].occupy(self.now, &mut self.packets[id]);
+        let arrival = self.lines[line_id as usize].occupy(self.now, &mut self.packets[id]);
         let lost = self.is_lost_on_line(line_id, id);
         let line = &mut self.lines[line_id as usize];
         if !lost {
-            line.carry(id, &mut self.packets, &mut self.events);
+            line.carry(id, arrival, &mut self.packets, &mut self.events);
         }
         if wakes {
             line.wake_when_idle(&mut self.events);

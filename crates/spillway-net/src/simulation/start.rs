@@ -108,8 +108,9 @@ impl Simulation {
     }
 
     fn least_time(&self, from: u32, to: u32, choice: PathChoice, packets: Packets) -> Time {
-        let seeds = &self.network.switch_seeds;
-        let pick = |switch: u32, hops: &[u32]| choice.pick(seeds[switch as usize], hops.len());
+        let places = &self.network.places;
+        let pick =
+            |switch: u32, hops: &[u32]| choice.pick(places[switch as usize].seed, hops.len());
         let topology = &self.scenario.topology;
         let path = path_links(topology, &self.network.routing, from, to, pick);
         let path = path.expect("in a whole network every host reaches every other");

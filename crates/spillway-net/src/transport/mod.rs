@@ -272,8 +272,8 @@ impl Transport {
     }
 
     /// Payload that is tagged as sent in the first round trip.
-    pub fn first_rtt_bytes(&self, rate: Rate, base_rtt: Time) -> u64 {
-        self.first_rtt.bytes(rate, base_rtt)
+    pub fn first_rtt_bytes(&self, rate: Rate, base_rtt: Time) -> u32 {
+        u32::try_from(self.first_rtt.bytes(rate, base_rtt)).unwrap_or(u32::MAX)
     }
 
     /// How long the sender's own line may have work for while windows grow.

@@ -57,8 +57,8 @@ pub struct AckFields {
     pub sack: Option<SackBlocks>,
 }
 
-/// The receiving half of a flow: a cache line.
-#[derive(Clone, Debug, Default)]
+/// The receiving half of a flow.
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
     /// The first byte still missing.
@@ -71,8 +71,22 @@ pub struct Receiver {
     ce: bool,
     /// When the first pending packet was sent.
     pending_sent_at: Time,
-    /// When the pending packets are to be acknowledged at the latest.
-    pub ack_deadline: Option<Time>,
+    /// When the pending packets are to be acknowledged at the latest; [`Time::MAX`] if none are.
+    pub ack_deadline: Time,
+}
+
+impl Default for Receiver {
+    /// Before anything has arrived.
+    fn default() -> Receiver {
+        Receiver {
+            next: 0,
+            early: Ranges::default(),
+            pending: 0,
+            ce: false,
+            pending_sent_at: Time::ZERO,
+            ack_deadline: Time::MAX,
+        }
+    }
 }
 
 impl Receiver {
@@ -137,8 +151,8 @@ impl Receiver {
                 true => fields,
                 false => AckFields { sent_at: segment.sent_at, ..fields },
             });
-        } else if self.ack_deadline.is_none() {
-            self.ack_deadline = Some(now.saturating_add(policy.delay));
+        } else if self.ack_deadline == Time::MAX {
+            self.ack_deadline = now.saturating_add(policy.delay);
         }
         new
     }
@@ -173,7 +187,7 @@ impl Receiver {
     #[inline]
     fn ack(&mut self, latest: Option<Range>) -> AckFields {
         self.pending = 0;
-        self.ack_deadline = None;
+        self.ack_deadline = Time::MAX;
         let sack = match self.early.is_empty() {
             true => None,
             false => Some(self.blocks(latest)),

@@ -13,6 +13,7 @@ use super::receiver::SackBlocks;
 use super::reduction::{Reduction, ReductionRule};
 use super::rtt::RttEstimate;
 use super::window::{Ack, Congestion, CongestionControl, Window};
+use crate::flow::FlowSpec;
 use spillway_engine::Time;
 
 /// What a sender is doing about losses.
@@ -54,9 +55,10 @@ pub struct Piece {
     pub again: bool,
 }
 
-/// The sending half of a flow. What every ack needs comes first, what only repairs need last.
+/// The sending half of a flow. What every ack needs takes three cache lines; what only repairs need
+/// comes behind.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Sender {
     /// The first byte not acknowledged.
     una: u64,
@@ -66,7 +68,10 @@ pub struct Sender {
     size: u64,
     window: Window,
     control: Congestion,
+    /// When the retransmission timer (or the probe's) runs out; [`Time::MAX`] if it is not set.
+    deadline: Time,
     rtt: RttEstimate,
+    sacked: Ranges,
     duplicate_acks: u32,
     phase: Phase,
     deadline_is_probe: bool,
@@ -74,9 +79,6 @@ pub struct Sender {
     sends_at_once: bool,
     /// Whether the next new piece tells that the window was cut (RFC 3168).
     pub tells_cut: bool,
-    /// When the retransmission timer (or the probe's) runs out; [`Time::MAX`] if it is not set.
-    deadline: Time,
-    sacked: Ranges,
     /// Unacknowledged data before this is lost.
     loss_edge: u64,
     /// Lost data before this has been sent again.
@@ -124,6 +126,12 @@ impl Sender {
     #[inline]
     pub fn is_done(&self) -> bool {
         self.una >= self.size
+    }
+
+    /// Whether it never ends.
+    #[inline]
+    pub fn is_endless(&self) -> bool {
+        self.size == FlowSpec::ENDLESS
     }
 
     /// Whether it waits for the connection to open.
@@ -189,8 +197,11 @@ impl Sender {
     pub fn next_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
         let piece = match self.phase {
             Phase::Connecting => None,
-            Phase::Open => self.new_piece(),
-            Phase::Recovery | Phase::Loss => self.lost_piece().unwrap_or_else(|| self.new_piece()),
+            Phase::Open => self.new_piece(transport),
+            Phase::Recovery | Phase::Loss => match self.lost_piece(transport) {
+                None => self.new_piece(transport),
+                Some(piece) => piece,
+            },
         }?;
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
@@ -295,18 +306,20 @@ impl Sender {
 
     /// Whether so many bytes more may be in flight; if so they are taken to be.
     #[inline]
-    fn may_send(&mut self, bytes: u64) -> bool {
-        match &mut self.reduction {
-            Some(reduction) => reduction.take(bytes),
-            None => self.in_flight() + bytes <= self.window.cwnd,
+    fn may_send(&mut self, bytes: u64, transport: &Transport) -> bool {
+        if transport.reduction != ReductionRule::AtOnce
+            && let Some(reduction) = &mut self.reduction
+        {
+            return reduction.take(bytes);
         }
+        self.in_flight() + bytes <= self.window.cwnd
     }
 
     /// New data, if the window allows it.
     #[inline]
-    fn new_piece(&mut self) -> Option<Piece> {
+    fn new_piece(&mut self, transport: &Transport) -> Option<Piece> {
         let payload = self.window.mss.min(self.size - self.nxt);
-        if payload == 0 || !self.may_send(payload) {
+        if payload == 0 || !self.may_send(payload, transport) {
             return None;
         }
         let piece = Piece { seq: self.nxt, payload: payload as u32, again: false };
@@ -315,7 +328,7 @@ impl Sender {
     }
 
     /// The next lost piece: `None` if there is none, `Some(None)` if it has to wait.
-    fn lost_piece(&mut self) -> Option<Option<Piece>> {
+    fn lost_piece(&mut self, transport: &Transport) -> Option<Option<Piece>> {
         let (seq, range_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
         if seq >= self.loss_edge {
             return None;
@@ -324,7 +337,7 @@ impl Sender {
         let segment_ends = (seq / mss + 1) * mss;
         let end = segment_ends.min(range_ends.unwrap_or(self.nxt)).min(self.nxt);
         let payload = end - seq;
-        if !self.sends_at_once && !self.may_send(payload) {
+        if !self.sends_at_once && !self.may_send(payload, transport) {
             return Some(None);
         }
         self.sends_at_once = false;
@@ -363,7 +376,7 @@ impl Sender {
     fn advance_phase(&mut self, transport: &Transport) {
         match self.phase {
             Phase::Open => {
-                let lost = self.loss_edge > self.una;
+                let lost = !self.sacked.is_empty() && self.loss_edge > self.una;
                 if lost || self.duplicate_acks >= transport.dupthresh {
                     self.enter_recovery();
                 }

@@ -6,19 +6,20 @@ use spillway_engine::Time;
 
 /// A sender's congestion window, in bytes of payload.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Window {
     /// Bytes that may be in flight.
     pub cwnd: u64,
     /// Below it the window grows by what is acknowledged, from it on by a segment each round.
     pub ssthresh: u64,
-    /// Payload of a full segment.
-    pub mss: u64,
-    /// A cut for congestion leaves at least this.
-    pub min: u64,
-    /// Whether there is slow start at all.
-    pub slow_start: bool,
     /// The part of a byte, in units of 1/cwnd, that growth has not given yet.
     pub credit: u64,
+    /// Payload of a full segment.
+    pub mss: u64,
+    /// Whether there is slow start at all.
+    pub slow_start: bool,
+    /// A cut for congestion leaves at least this.
+    pub min: u64,
 }
 
 impl Window {

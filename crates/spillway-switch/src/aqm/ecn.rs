@@ -82,6 +82,10 @@ impl Aqm for EcnThreshold {
         let marks = length.packets >= self.packets || length.bytes >= self.bytes;
         if marks { self.verdict } else { Verdict::Pass }
     }
+
+    fn passes_idle_ports(&self) -> bool {
+        self.packets > 0 && self.bytes > 0
+    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,12 @@ pub struct Departure {
 pub trait Aqm: Watch {
     /// Asked on arrival, before the sharing policy; the queue does not hold the packet yet.
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
+
+    /// Whether it lets every arrival pass that finds its port idle, without having to hear of it: it
+    /// is not asked then.
+    fn passes_idle_ports(&self) -> bool {
+        false
+    }
 }
 
 catalogue! {
@@ -66,6 +72,9 @@ impl Aqm for AqmPolicy {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         each!(self, policy => policy.on_arrival(arrival, buffer))
+    }
+    fn passes_idle_ports(&self) -> bool {
+        each!(self, policy => policy.passes_idle_ports())
     }
 }
 

@@ -28,4 +28,8 @@ impl Aqm for NoAqm {
     fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }
+
+    fn passes_idle_ports(&self) -> bool {
+        true
+    }
 }

@@ -220,6 +220,10 @@ impl Aqm for Red {
             Verdict::Pass
         }
     }
+
+    fn passes_idle_ports(&self) -> bool {
+        self.weight == 1.0 && number_of(self.min) > 0
+    }
 }
 
 impl Watch for Red {

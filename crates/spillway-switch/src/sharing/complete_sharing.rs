@@ -21,7 +21,7 @@
 //! # Cost
 //! A comparison for every packet; no state.
 
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -51,6 +51,10 @@ impl Sharing for CompleteSharing {
         } else {
             Admission::Drop(DropReason::BufferFull)
         }
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        capacity.saturating_sub(LARGEST_PACKET.into())
     }
 }
 

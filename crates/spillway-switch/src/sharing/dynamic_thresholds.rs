@@ -26,7 +26,7 @@
 //! # Cost
 //! A multiplication for every packet; no state.
 
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -98,6 +98,12 @@ impl Sharing for DynamicThresholds {
             false => length < limit,
         };
         if within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        // The least alpha still gives so large a threshold, which rounds down.
+        let alpha = self.alpha.iter().copied().chain(self.alpha_first_rtt).fold(1.0, f64::min);
+        capacity.saturating_sub((f64::from(LARGEST_PACKET + 1) / alpha).ceil() as u64)
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {

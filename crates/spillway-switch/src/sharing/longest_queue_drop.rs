@@ -30,7 +30,7 @@
 //! in vector instructions (docs/performance.md has its cost at 16, 64 and 512 queues).
 
 use super::victim::VictimRule;
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, Victim};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -73,9 +73,13 @@ impl Sharing for LongestQueueDrop {
             Some(queue) if queue == arrival.queue && self.rule.count_arrival => {
                 Admission::Drop(DropReason::PushedOut)
             }
-            Some(queue) if buffer.packets(queue) > 0 => Admission::PushOut(queue),
+            Some(queue) if buffer.packets(queue) > 0 => Admission::PushOut(Victim::Tail(queue)),
             _ => Admission::Drop(DropReason::BufferFull),
         }
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        capacity.saturating_sub(LARGEST_PACKET.into())
     }
 }
 
@@ -99,12 +103,15 @@ mod tests {
     #[test]
     fn the_longest_queue_makes_room_and_may_be_the_arrivals_own() {
         let buffer = filled(&[500_000, 498_000, 2_000]);
-        assert_eq!(with("").admit(&arrival(2, 1500), &buffer), Admission::PushOut(0));
+        assert_eq!(with("").admit(&arrival(2, 1500), &buffer), Admission::PushOut(Victim::Tail(0)));
         // 498,000 + 1,500 < 500,000 and 498,000 + 3,000 > 500,000.
-        assert_eq!(with("").admit(&arrival(1, 1500), &buffer), Admission::PushOut(0));
+        assert_eq!(with("").admit(&arrival(1, 1500), &buffer), Admission::PushOut(Victim::Tail(0)));
         let refused = Admission::Drop(DropReason::PushedOut);
         assert_eq!(with("").admit(&arrival(1, 3000), &buffer), refused);
         let evict_first = "count_arrival = false\ntie = \"lowest-index\"";
-        assert_eq!(with(evict_first).admit(&arrival(0, 1500), &buffer), Admission::PushOut(0));
+        assert_eq!(
+            with(evict_first).admit(&arrival(0, 1500), &buffer),
+            Admission::PushOut(Victim::Tail(0))
+        );
     }
 }

@@ -38,9 +38,19 @@ pub enum Admission {
     Admit,
     /// It is lost.
     Drop(DropReason),
-    /// The last packet of this queue makes room; then ask again. If the arrival is refused in the
-    /// end, nothing has been pushed out.
-    PushOut(QueueId),
+    /// A packet makes room; then ask again. If the arrival is refused in the end, nothing has been
+    /// pushed out.
+    PushOut(Victim),
+}
+
+/// A packet that makes room for an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The last of this queue.
+    Tail(QueueId),
+    /// The one of this queue whose flow had most bytes left when it was sent, the last of several;
+    /// if the arrival's flow had as many, the arrival is refused.
+    Worst(QueueId),
 }
 
 /// Why a packet was lost.
@@ -93,11 +103,21 @@ impl DropReason {
     }
 }
 
+/// Larger than any packet of an Ethernet, jumbo frames included.
+pub const LARGEST_PACKET: u32 = 16 << 10;
+
 /// A way of sharing the buffer. It decides; the switch counts, so that no policy can lose a byte.
 pub trait Sharing: Watch {
     /// Whether an arrival may join its queue. The switch has not added it yet; whatever the
     /// answer, the packet is refused if the buffer has no room for it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission;
+
+    /// The occupancy below which it admits any arrival of at most [`LARGEST_PACKET`] bytes that
+    /// finds its port idle, without having to hear of it: it is not asked then. 0 to be asked about
+    /// all. The buffer is `capacity` bytes large.
+    fn open_below(&self, _capacity: u64) -> u64 {
+        0
+    }
 
     /// The limit that this arrival's queue is held to at the moment, for traces; `None` where the
     /// policy has none.
@@ -126,6 +146,9 @@ impl Sharing for SharingPolicy {
     #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         each!(self, policy => policy.admit(arrival, buffer))
+    }
+    fn open_below(&self, capacity: u64) -> u64 {
+        each!(self, policy => policy.open_below(capacity))
     }
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(arrival, buffer))

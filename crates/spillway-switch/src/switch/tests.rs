@@ -44,6 +44,28 @@ fn insert(packets: &mut Arena, (packet, contents): (Packet, Contents)) -> Packet
     packets.insert(packet, contents)
 }
 
+fn enqueue<S: Sharing>(
+    switch: &mut Switch<S, AqmPolicy>,
+    now: Time,
+    port: u32,
+    id: PacketId,
+    packets: &mut Arena,
+) {
+    let packet = packets[id];
+    switch.enqueue(now, port, id, &packet, packets);
+}
+
+fn pass<S: Sharing>(
+    switch: &mut Switch<S, AqmPolicy>,
+    now: Time,
+    port: u32,
+    id: PacketId,
+    packets: &mut Arena,
+) -> Option<PacketId> {
+    let packet = packets[id];
+    switch.pass(now, port, id, &packet, packets)
+}
+
 fn at(ps: u64) -> Time {
     Time::from_ps(ps)
 }
@@ -53,7 +75,7 @@ fn packets_leave_in_order_and_the_fifth_is_marked() {
     let (mut switch, mut packets) = (switch(2, 10_000, "cs", "rr"), Arena::new());
     for seq in 0..5 {
         let id = insert(&mut packets, data(1000, seq));
-        switch.enqueue(at(seq), 1, id, &mut packets);
+        enqueue(&mut switch, at(seq), 1, id, &mut packets);
     }
     assert_eq!((switch.buffer().occupancy(), switch.buffer().bytes(3)), (5000, 5000));
     let mut left = Vec::new();
@@ -71,10 +93,10 @@ fn acks_have_their_own_queue_and_are_never_marked() {
     let (mut switch, mut packets) = (switch(1, 100_000, "cs", "rr"), Arena::new());
     for _ in 0..6 {
         let id = insert(&mut packets, ack(64));
-        switch.enqueue(at(0), 0, id, &mut packets);
+        enqueue(&mut switch, at(0), 0, id, &mut packets);
     }
     let id = insert(&mut packets, data(1000, 0));
-    switch.enqueue(at(0), 0, id, &mut packets);
+    enqueue(&mut switch, at(0), 0, id, &mut packets);
     let mut sizes = Vec::new();
     while let Some(id) = switch.dequeue(at(1), 0, &mut packets) {
         sizes.push(packets[id].size);
@@ -89,13 +111,13 @@ fn a_full_buffer_pushes_out_whole_packets_until_the_arrival_fits() {
     // Port 0 holds 4 packets of 700 (2800), port 1 one of 1000: 3800 of 4000.
     for seq in 0..4 {
         let id = insert(&mut packets, data(700, seq));
-        switch.enqueue(at(0), 0, id, &mut packets);
+        enqueue(&mut switch, at(0), 0, id, &mut packets);
     }
     let id = insert(&mut packets, data(1000, 10));
-    switch.enqueue(at(0), 1, id, &mut packets);
+    enqueue(&mut switch, at(0), 1, id, &mut packets);
     // 1500 for port 2: one victim leaves 3100 + 1500 > 4000, the second 2400 + 1500 = 3900.
     let id = insert(&mut packets, data(1500, 20));
-    switch.enqueue(at(0), 2, id, &mut packets);
+    enqueue(&mut switch, at(0), 2, id, &mut packets);
     let lost: Vec<u64> =
         switch.lost().iter().map(|lost| packets.contents(lost.packet).seq).collect();
     assert_eq!(lost, [2, 3]);
@@ -112,12 +134,12 @@ fn nobody_is_pushed_out_for_a_packet_that_is_refused() {
     for (port, size, n) in [(0, 100, 21), (1, 1800, 1)] {
         for seq in 0..n {
             let id = insert(&mut packets, data(size, seq));
-            switch.enqueue(at(0), port, id, &mut packets);
+            enqueue(&mut switch, at(0), port, id, &mut packets);
         }
     }
     for size in [1200, 250] {
         let id = insert(&mut packets, data(size, 99));
-        switch.enqueue(at(0), 1, id, &mut packets);
+        enqueue(&mut switch, at(0), 1, id, &mut packets);
         let lost: Vec<u64> =
             switch.lost().iter().map(|lost| packets.contents(lost.packet).seq).collect();
         assert_eq!((lost, switch.buffer().occupancy()), (vec![99], 3900), "{size}");
@@ -137,10 +159,10 @@ fn bytes_can_be_held_until_the_end_of_a_transmission() {
     switch.in_transmission = Some(vec![(0, 0)]);
     switch.may_bypass = false;
     let id = insert(&mut packets, data(1500, 0));
-    assert_eq!(switch.pass(at(0), 0, id, &mut packets), Some(id));
+    assert_eq!(pass(&mut switch, at(0), 0, id, &mut packets), Some(id));
     assert_eq!((switch.buffer().occupancy(), switch.has_backlog(0)), (1500, false));
     let second = insert(&mut packets, data(600, 1));
-    switch.enqueue(at(5), 0, second, &mut packets);
+    enqueue(&mut switch, at(5), 0, second, &mut packets);
     assert_eq!(switch.lost()[0].reason, DropReason::BufferFull);
     switch.on_sent(at(10), 0);
     assert_eq!(switch.buffer().occupancy(), 0);
@@ -164,8 +186,8 @@ proptest! {
             let packet = if control { ack(size) } else { data(size, i as u64) };
             let id = insert(&mut packets, packet);
             if switch.has_backlog(port) || i % 3 == 0 {
-                switch.enqueue(now, port, id, &mut packets);
-            } else if let Some(id) = switch.pass(now, port, id, &mut packets) {
+                enqueue(&mut switch, now, port, id, &mut packets);
+            } else if let Some(id) = pass(&mut switch, now, port, id, &mut packets) {
                 packets.remove(id);
                 sent += 1;
             }
@@ -185,6 +207,108 @@ proptest! {
             prop_assert_eq!(i + 1, sent + lost + packets.live());
         }
     }
+}
+
+proptest! {
+    /// A policy that says when it need not be asked about packets that pass would have let all of
+    /// them pass.
+    #[test]
+    fn what_passes_unasked_would_have_passed(
+        steps in prop::collection::vec((0u32..4, 40u32..17_000, 0u32..4), 1..200),
+        sharing in prop::sample::select(SharingPolicy::IDS),
+        capacity in 30_000u64..200_000,
+    ) {
+        let mut packets = [Arena::new(), Arena::new()];
+        let mut both = [switch(4, capacity, sharing, "rr"), switch(4, capacity, sharing, "rr")];
+        both[1].open_below = 0;
+        for (i, &(port, size, serves)) in steps.iter().enumerate() {
+            let now = at(i as u64);
+            let step = |switch: &mut Switch, packets: &mut Arena| {
+                let id = insert(packets, data(size, i as u64));
+                let passed = if switch.has_backlog(port) || i % 4 == 0 {
+                    enqueue(switch, now, port, id, packets);
+                    None
+                } else {
+                    pass(switch, now, port, id, packets)
+                };
+                let served: Vec<_> =
+                    (0..serves).map(|port| switch.dequeue(now, port, packets)).collect();
+                let lost: Vec<PacketId> = switch.lost().iter().map(|lost| lost.packet).collect();
+                switch.clear_lost();
+                (passed, served, lost, switch.marks(), switch.buffer().occupancy())
+            };
+            let [first, second] = &mut both;
+            prop_assert_eq!(step(first, &mut packets[0]), step(second, &mut packets[1]));
+        }
+    }
+}
+
+// Victims other than a tail ------------------------------------------------------------------------
+
+/// A sharing policy that pushes the worst packet out of the arrival's own queue.
+#[derive(Debug)]
+struct WorstOut;
+
+impl Watch for WorstOut {}
+
+impl Sharing for WorstOut {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        match u64::from(arrival.size) <= buffer.free() {
+            true => Admission::Admit,
+            false => Admission::PushOut(Victim::Worst(arrival.queue)),
+        }
+    }
+}
+
+/// Packets (bytes, bytes that their flow had left) that come one after the other to a queue of
+/// 3000 bytes, by their places: those lost, in the order of their loss, and those that leave.
+fn worst_out(given: &[(u32, u32)]) -> (Vec<u64>, Vec<u64>) {
+    let (mut switch, mut packets) = (simple(3_000, WorstOut), Arena::new());
+    let mut lost = Vec::new();
+    for (seq, &(size, remaining)) in (0..).zip(given) {
+        let (packet, contents) = data(size, seq);
+        let id = packets.insert(packet, Contents { remaining, ..contents });
+        enqueue(&mut switch, at(seq), 0, id, &mut packets);
+        lost.extend(switch.lost().iter().map(|lost| packets.contents(lost.packet).seq));
+        assert!(switch.lost().iter().all(|lost| lost.reason == DropReason::PushedOut));
+        switch.clear_lost();
+        assert!(switch.is_consistent(&packets));
+    }
+    let left = std::iter::from_fn(|| switch.dequeue(at(1_000), 0, &mut packets));
+    let left: Vec<PacketId> = left.collect();
+    (lost, left.iter().map(|&id| packets.contents(id).seq).collect())
+}
+
+#[test]
+fn the_worst_packet_makes_room_wherever_it_is() {
+    // Flows with 5, 9 and 7 KB left fill the queue. For one with 6 the middle one goes, for one
+    // with 1 the one with 7, now in front of it.
+    let full = [(1000, 5_000), (1000, 9_000), (1000, 7_000)];
+    assert_eq!(worst_out(&[full[0], full[1], full[2], (1000, 6_000)]), (vec![1], vec![0, 2, 3]));
+    let two = [full[0], full[1], full[2], (1000, 6_000), (1000, 1_000)];
+    assert_eq!(worst_out(&two), (vec![1, 2], vec![0, 3, 4]));
+    // First and last go as well as what lies between.
+    assert_eq!(worst_out(&[full[1], full[0], full[2], (1000, 0)]), (vec![0], vec![1, 2, 3]));
+    assert_eq!(worst_out(&[full[2], full[0], full[1], (1000, 0)]), (vec![2], vec![0, 1, 3]));
+}
+
+#[test]
+fn an_arrival_that_is_as_bad_is_refused_and_of_equals_the_last_goes() {
+    let equal = [(1000, 5_000), (1000, 9_000), (1000, 9_000)];
+    assert_eq!(worst_out(&[equal[0], equal[1], equal[2], (1000, 9_000)]).0, [3]);
+    assert_eq!(worst_out(&[equal[0], equal[1], equal[2], (1000, 8_999)]).0, [2]);
+    let endless = (1000, u32::MAX);
+    assert_eq!(worst_out(&[endless, endless, endless, endless]).0, [3]);
+}
+
+#[test]
+fn packets_that_were_to_make_room_go_back_to_their_places() {
+    // 1500 for a flow with 6000 left: the worst two (9000, 8000) would go, but only 800 more are
+    // free, and the next worst, with 5000 left, stays. All three are where they were.
+    let given = [(400, 9_000), (1800, 5_000), (400, 8_000), (400, 5_500), (1500, 6_000)];
+    assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
+    let given = [(1000, 5_000), (500, 8_000), (500, 9_000), (1000, 5_000), (1500, 6_000)];
+    assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
 }
 
 // What policies see ------------------------------------------------------------------------------
@@ -234,13 +358,13 @@ impl Sharing for Probe {
     }
 }
 
-/// A switch of one port and one queue with a probe.
-fn probed(watches: bool) -> Switch<Probe, AqmPolicy> {
+/// A switch of one port and one queue.
+fn simple<S: Sharing>(capacity: u64, sharing: S) -> Switch<S, AqmPolicy> {
     let environment = Environment::example(1);
     let none = AqmPolicy::read("none", &mut Section::empty(), &environment).unwrap();
     let fifo = SchedulingPolicy::read("fifo", &mut Section::empty(), &environment).unwrap();
     Switch::new(SwitchParts {
-        capacity: 10_000,
+        capacity,
         port_rates: environment.port_rates,
         queues_per_port: 1,
         ack_class: 0,
@@ -248,11 +372,15 @@ fn probed(watches: bool) -> Switch<Probe, AqmPolicy> {
         queue_limit: Amount::Unlimited,
         uncounted_bytes: 0,
         release_at_end: false,
-        sharing: Probe { watches, seen: Vec::new() },
+        sharing,
         aqm: none,
         scheduling: fifo,
-        meter: Meter::new(10_000, Time::ZERO, Time::MAX),
+        meter: Meter::new(capacity, Time::ZERO, Time::MAX),
     })
+}
+
+fn probed(watches: bool) -> Switch<Probe, AqmPolicy> {
+    simple(10_000, Probe { watches, seen: Vec::new() })
 }
 
 #[test]
@@ -260,7 +388,7 @@ fn a_policy_that_watches_queues_sees_packets_of_idle_ports_too() {
     for (watches, expected) in [(false, ""), (true, "+1000 1000, -1000 0")] {
         let (mut switch, mut packets) = (probed(watches), Arena::new());
         let id = insert(&mut packets, data(1000, 0));
-        assert_eq!(switch.pass(at(5), 0, id, &mut packets), Some(id));
+        assert_eq!(pass(&mut switch, at(5), 0, id, &mut packets), Some(id));
         assert_eq!(switch.sharing.seen.join(", "), expected);
         assert!(switch.is_consistent(&packets) && !switch.has_backlog(0));
     }
@@ -271,7 +399,7 @@ fn a_policy_is_woken_and_sees_the_buffer() {
     let (mut switch, mut packets) = (probed(false), Arena::new());
     assert_eq!(switch.periods(), [Some(Time::from_us(3)), None]);
     let id = insert(&mut packets, data(1000, 0));
-    switch.enqueue(at(5), 0, id, &mut packets);
+    enqueue(&mut switch, at(5), 0, id, &mut packets);
     switch.on_timer(Time::from_us(3), 0);
     assert_eq!(switch.sharing.seen.join(", "), "+1000 1000, 3us 1000");
     // The AQM has no timer, and nothing to do.
@@ -285,7 +413,7 @@ fn a_sharing_policy_may_mark_and_drop_on_the_way_out() {
     let ids: Vec<PacketId> = (0..3)
         .map(|seq| {
             let id = insert(&mut packets, data(1000 + seq as u32, seq));
-            switch.enqueue(at(100 * seq), 0, id, &mut packets);
+            enqueue(&mut switch, at(100 * seq), 0, id, &mut packets);
             id
         })
         .collect();
