@@ -121,6 +121,10 @@ fn switch(draw: &mut Draw) -> String {
         "{ kind = \"dt\", alpha = [8, 0.5], alpha_first_rtt = 4 }",
         "{ kind = \"dt\", alpha = 0.25, count_arrival = false }",
         "\"lqd\"",
+        "\"harmonic\"",
+        "{ kind = \"harmonic\", form = \"prefix\", exempt_acks = false }",
+        "\"followlqd\"",
+        "{ kind = \"followlqd\", count_arrival = false, tie = \"lowest-index\" }",
         "{ kind = \"lqd\", count_arrival = false, tie = \"lowest-index\", exempt_acks = false }",
     ]);
     let aqm = draw.one(&[

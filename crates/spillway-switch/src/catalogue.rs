@@ -1,7 +1,22 @@
 //! The table of a room: one row for every algorithm in it.
 
+use crate::scheduling::{Fifo, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Key, Section, SettingsError};
+
+/// How the ports of a switch serve their queues, for policies that imagine another switch.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Which queue sends next, before anything was sent.
+    pub scheduling: SchedulingPolicy,
+    /// Bytes of every packet that the buffer does not count.
+    pub uncounted_bytes: u32,
+    /// Whether a packet's bytes are held until its transmission ends, rather than starts.
+    pub release_at_end: bool,
+    /// How long a packet that finds its port idle waits before it is sent: not at all, but where
+    /// time has slots.
+    pub delay: Time,
+}
 
 /// Where a policy finds itself: what of the switch and the network its parameters may depend on.
 #[derive(Clone, Debug)]
@@ -22,6 +37,8 @@ pub struct Environment {
     pub base_rtt: Time,
     /// Bytes of a full packet on the wire.
     pub full_packet: u32,
+    /// How ports serve their queues.
+    pub service: Service,
 }
 
 impl Environment {
@@ -38,12 +55,25 @@ impl Environment {
             ack_class: 0,
             base_rtt: Time::from_us(25),
             full_packet: 1500,
+            service: Service {
+                scheduling: SchedulingPolicy::Fifo(Fifo),
+                uncounted_bytes: 0,
+                release_at_end: false,
+                delay: Time::ZERO,
+            },
         }
     }
 
     /// Whether acks have queues of their own, so that policies may tell them from data.
     pub fn has_ack_queues(&self) -> bool {
         self.queues_per_port > 1
+    }
+
+    /// Reads whether a policy leaves acks alone: the class of queues that it does.
+    pub fn exempt_acks(&self, section: &mut Section) -> Result<Option<u8>, SettingsError> {
+        let meaning = "whether ack queues, where there are any, are neither tested nor victims";
+        let exempt_acks = section.flag("exempt_acks", true, meaning)?;
+        Ok((exempt_acks && self.has_ack_queues()).then_some(self.ack_class))
     }
 }
 
@@ -89,7 +119,7 @@ macro_rules! catalogue {
         $name:ident: $($variant:ident),+ $(,)?
     ) => {
         $(#[$meta])*
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub enum $name {
             $(
                 #[doc = concat!("See [`", stringify!($variant), "`].")]

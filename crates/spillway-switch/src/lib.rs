@@ -15,7 +15,7 @@ mod switch;
 pub mod watch;
 
 pub use buffer::{Buffer, QueueId};
-pub use catalogue::{Entry, Environment, Policy};
+pub use catalogue::{Entry, Environment, Policy, Service};
 pub use meter::Meter;
 pub use sharing::DropReason;
 pub use switch::{Decision, Lost, Switch, SwitchParts};

@@ -79,11 +79,10 @@ pub struct Decision {
     pub dropped: Option<DropReason>,
 }
 
-/// What a decision is made on.
+/// What an arrival finds.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     queue_bytes: u32,
-    threshold: Option<u64>,
     occupancy: u64,
 }
 
@@ -265,7 +264,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             }
         }
         if self.last_class > 0 {
-            self.scheduling.on_send(port, arrival.class, arrival.size);
+            self.scheduling.on_send(port, arrival.class, packet.size);
         }
         Some(id)
     }
@@ -336,7 +335,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 continue;
             }
             if self.last_class > 0 {
-                self.scheduling.on_send(port, class, size);
+                self.scheduling.on_send(port, class, size + self.uncounted_bytes);
             }
             return Some(id);
         }
@@ -446,7 +445,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let seen = self.decisions.is_some().then(|| self.seen_by(arrival));
         let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
         if let Some(seen) = seen {
-            self.note_decision(arrival, packets.contents(id), seen, outcome);
+            let threshold = self.sharing.threshold(arrival, &self.buffer);
+            self.note_decision(arrival, packets.contents(id), seen, threshold, outcome);
         }
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
@@ -679,14 +679,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.aqm.on_drop(now, queue, size, &self.buffer);
     }
 
-    /// What an arrival is judged by: bytes in its queue, its threshold, and the occupancy.
+    /// What an arrival finds: bytes in its queue, and the occupancy.
     #[cold]
     fn seen_by(&self, arrival: &Arrival) -> Seen {
-        Seen {
-            queue_bytes: self.buffer.bytes(arrival.queue),
-            threshold: self.sharing.threshold(arrival, &self.buffer),
-            occupancy: self.buffer.occupancy(),
-        }
+        Seen { queue_bytes: self.buffer.bytes(arrival.queue), occupancy: self.buffer.occupancy() }
     }
 
     #[cold]
@@ -694,7 +690,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         &mut self,
         arrival: &Arrival,
         contents: &Contents,
-        Seen { queue_bytes, threshold, occupancy }: Seen,
+        Seen { queue_bytes, occupancy }: Seen,
+        threshold: Option<u64>,
         outcome: Result<bool, DropReason>,
     ) {
         let decision = Decision {

@@ -25,6 +25,7 @@ enum Rule {
     CompleteSharing,
     StaticPartitioning { share: Option<(u64, u64)> },
     DynamicThresholds { alpha: Vec<(u64, u64)>, first: Option<(u64, u64)>, count_arrival: bool },
+    Harmonic { prefix: bool, exempt_acks: bool },
     LongestQueueDrop { count_arrival: bool, lowest_index: bool, exempt_acks: bool },
 }
 
@@ -34,6 +35,7 @@ impl Rule {
             Rule::CompleteSharing => "cs",
             Rule::StaticPartitioning { .. } => "sp",
             Rule::DynamicThresholds { .. } => "dt",
+            Rule::Harmonic { .. } => "harmonic",
             Rule::LongestQueueDrop { .. } => "lqd",
         }
     }
@@ -51,6 +53,10 @@ impl Rule {
                 let first = first.iter().map(|a| format!("alpha_first_rtt = {}\n", ratio(a)));
                 let first: String = first.collect();
                 format!("alpha = [{}]\n{first}count_arrival = {count_arrival}", alpha.join(", "))
+            }
+            Rule::Harmonic { prefix, exempt_acks } => {
+                let form = if *prefix { "prefix" } else { "rank" };
+                format!("form = \"{form}\"\nexempt_acks = {exempt_acks}")
             }
             Rule::LongestQueueDrop { count_arrival, lowest_index, exempt_acks } => {
                 let tie = if *lowest_index { "lowest-index" } else { "arriving-queue" };
@@ -180,6 +186,9 @@ impl Naive {
                 let threshold = (capacity - total) * numerator / denominator;
                 if *count_arrival { q + size > threshold } else { q >= threshold }
             }
+            &Rule::Harmonic { prefix, exempt_acks } => {
+                self.breaks_harmony(queue, size, prefix, exempt_acks)
+            }
             Rule::LongestQueueDrop { .. } => return self.push_out(queue, packet),
         };
         if over {
@@ -192,15 +201,38 @@ impl Naive {
         Ok(Vec::new())
     }
 
+    /// Whether acks' queues are left alone, and this is one.
+    fn is_exempt(&self, exempt_acks: bool, queue: usize) -> bool {
+        let per_port = self.setup.queues_per_port;
+        exempt_acks && per_port > 1 && queue % per_port == self.setup.classes.0
+    }
+
+    /// Whether, for some k, q_(k) > B / (k H_N), or q_(1) + ... + q_(k) > B H_k / H_N. Harmonic
+    /// numbers are counted in units of 1 / 720,720, the least that 1 to 16 divide.
+    fn breaks_harmony(&self, own: usize, size: u64, prefix: bool, exempt_acks: bool) -> bool {
+        if self.is_exempt(exempt_acks, own) {
+            return false;
+        }
+        let ranked = (0..self.queues.len()).filter(|&queue| !self.is_exempt(exempt_acks, queue));
+        let with_arrival =
+            |queue| self.bytes(queue, &self.queues) + if queue == own { size } else { 0 };
+        let mut lengths: Vec<u64> = ranked.map(with_arrival).collect();
+        lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
+        let unit = 720_720;
+        let harmonic = |n: usize| (1..=n as u64).map(|k| unit / k).sum::<u64>();
+        let (all, capacity) = (harmonic(lengths.len()), self.setup.capacity);
+        (1..=lengths.len()).any(|k| match prefix {
+            false => lengths[k - 1] * k as u64 * all > capacity * unit,
+            true => lengths[..k].iter().sum::<u64>() * all > capacity * harmonic(k),
+        })
+    }
+
     /// While Q + s > B the longest queue loses its tail, on a copy of the queues first.
     fn push_out(&mut self, own: usize, packet: Waiting) -> Result<Vec<usize>, DropReason> {
         let Rule::LongestQueueDrop { count_arrival, lowest_index, exempt_acks } = self.setup.rule
         else {
             unreachable!()
         };
-        let per_port = self.setup.queues_per_port;
-        let is_exempt =
-            |queue: usize| exempt_acks && per_port > 1 && queue % per_port == self.setup.classes.0;
         let mut queues = self.queues.clone();
         let mut pushed_out = Vec::new();
         while self.total(&queues) + packet.1 > self.setup.capacity {
@@ -208,7 +240,8 @@ impl Naive {
                 let counted = if queue == own && count_arrival { packet.1 } else { 0 };
                 self.bytes(queue, &queues) + counted
             };
-            let candidates: Vec<usize> = (0..queues.len()).filter(|&q| !is_exempt(q)).collect();
+            let candidates: Vec<usize> =
+                (0..queues.len()).filter(|&q| !self.is_exempt(exempt_acks, q)).collect();
             let longest = candidates.iter().map(|&queue| length(queue)).max().unwrap_or(0);
             let mut among = candidates.iter().copied().filter(|&queue| length(queue) == longest);
             let victim = match among.clone().find(|&queue| queue == own && !lowest_index) {
@@ -339,6 +372,10 @@ fn rule() -> impl Strategy<Value = Rule> {
         2 => share.prop_map(|share| Rule::StaticPartitioning { share }),
         4 => dynamic.prop_map(|(alpha, first, count_arrival)| {
             Rule::DynamicThresholds { alpha, first, count_arrival }
+        }),
+        3 => (any::<bool>(), any::<bool>()).prop_map(|(prefix, exempt_acks)| Rule::Harmonic {
+            prefix,
+            exempt_acks,
         }),
         4 => (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
             |(count_arrival, lowest_index, exempt_acks)| {

@@ -7,9 +7,9 @@ use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Section, SettingsError, Table, Value};
 use spillway_switch::aqm::AqmPolicy;
-use spillway_switch::scheduling::SchedulingPolicy;
+use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
 use spillway_switch::sharing::SharingPolicy;
-use spillway_switch::{Buffer, Environment, Meter, Switch, SwitchParts};
+use spillway_switch::{Buffer, Environment, Meter, Service, Switch, SwitchParts};
 
 /// A policy as it was chosen: read anew for every switch.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
     let given = section.rest();
     let mut section = Section::new("switch", given.clone());
     section.also(tiers.iter().map(ToString::to_string));
-    let base = SwitchSettings::read(&mut section, &place.environment("leaf", 2, u64::MAX))?;
+    let base = SwitchSettings::read(&mut section)?;
     let mut resolved = section.finish()?;
     base.policies_of(place, "leaf", &mut resolved)?;
     let mut read = Vec::new();
@@ -96,8 +96,7 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
                 let mut merged = given.clone();
                 merged.extend(own);
                 let mut section = Section::new(format!("switch.{tier}"), merged);
-                let environment = place.environment(tier, 2, u64::MAX);
-                let settings = SwitchSettings::read(&mut section, &environment)?;
+                let settings = SwitchSettings::read(&mut section)?;
                 let mut table = section.finish()?;
                 settings.policies_of(place, tier, &mut table)?;
                 resolved.insert(tier.into(), Value::Table(table));
@@ -109,40 +108,13 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
     Ok((read, resolved))
 }
 
-impl Place<'_> {
-    /// The surroundings of the first switch of a tier.
-    fn environment(&self, tier: &str, queues_per_port: u32, capacity: u64) -> Environment {
-        let switch = self.topology.switches.iter().position(|s| s.tier == tier).unwrap_or(0);
-        self.environment_of(switch as u32, queues_per_port, capacity, 0)
-    }
-
-    fn environment_of(
-        &self,
-        switch: u32,
-        queues_per_port: u32,
-        capacity: u64,
-        ack_class: u8,
-    ) -> Environment {
-        Environment {
-            seed: self.seed,
-            switch,
-            capacity,
-            port_rates: port_rates(self.topology, switch),
-            queues_per_port,
-            ack_class,
-            base_rtt: self.base_rtt,
-            full_packet: self.transport.full_packet(),
-        }
-    }
-}
-
 fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
     let ports = &topology.switches[switch as usize].ports;
     ports.iter().map(|&link| topology.links[link as usize].rate).collect()
 }
 
 impl SwitchSettings {
-    fn read(section: &mut Section, environment: &Environment) -> Result<SwitchSettings> {
+    fn read(section: &mut Section) -> Result<SwitchSettings> {
         let buffer = section.buffer("buffer", "unlimited", "the buffer that all ports share")?;
         let meaning = "the most that one queue may hold, below the shared buffer";
         let queue_limit = section.amount("queue_limit", "unlimited", meaning)?;
@@ -158,7 +130,6 @@ impl SwitchSettings {
             &[("start", false), ("end", true)],
             "whether a packet's bytes are given back when its transmission starts or ends",
         )?;
-        let _ = environment;
         let mut choice = |key, default: &str, ids: &'static [&'static str], meaning| {
             let (id, mut own) = section.policy(key, default, ids.iter().copied(), meaning)?;
             let (path, parameters) = (own.path().to_string(), own.rest());
@@ -189,7 +160,7 @@ impl SwitchSettings {
     /// puts them, resolved, into `table`.
     fn policies_of(&self, place: &Place, tier: &str, table: &mut Table) -> Result<()> {
         let switch = place.topology.switches.iter().position(|s| s.tier == tier).unwrap_or(0);
-        let environment = self.environment(place, switch as u32);
+        let environment = self.environment(place, switch as u32)?;
         let mut read = |key: &str, choice: &Choice, read: &dyn Fn(&mut Section) -> Result<()>| {
             let mut section = choice.section();
             read(&mut section)?;
@@ -207,10 +178,31 @@ impl SwitchSettings {
         })
     }
 
-    fn environment(&self, place: &Place, switch: u32) -> Environment {
-        let rates = port_rates(place.topology, switch);
-        let capacity = self.buffer.bytes(rates.into_iter()).unwrap_or(Buffer::UNLIMITED);
-        place.environment_of(switch, self.queues_per_port, capacity, self.ack_queue)
+    /// What the policies of a switch may depend on.
+    fn environment(&self, place: &Place, switch: u32) -> Result<Environment> {
+        let port_rates = port_rates(place.topology, switch);
+        let capacity = self.buffer.bytes(port_rates.iter().copied());
+        let service = Service {
+            scheduling: SchedulingPolicy::Fifo(Fifo),
+            uncounted_bytes: self.uncounted_bytes,
+            release_at_end: self.release_at_end,
+            delay: Time::ZERO,
+        };
+        let mut environment = Environment {
+            seed: place.seed,
+            switch,
+            capacity: capacity.unwrap_or(Buffer::UNLIMITED),
+            port_rates,
+            queues_per_port: self.queues_per_port,
+            ack_class: self.ack_queue,
+            base_rtt: place.base_rtt,
+            full_packet: place.transport.full_packet(),
+            service,
+        };
+        let Choice { id, .. } = &self.scheduling;
+        environment.service.scheduling =
+            SchedulingPolicy::read(id, &mut self.scheduling.section(), &environment)?;
+        Ok(environment)
     }
 }
 
@@ -244,9 +236,9 @@ impl super::Scenario {
             base_rtt: self.base_rtt,
             transport: &self.transports[0],
         };
-        let environment = settings.environment(&place, switch);
         let read = "a policy that was read once reads again";
-        let SwitchSettings { sharing, aqm, scheduling, .. } = settings;
+        let environment = settings.environment(&place, switch).expect(read);
+        let SwitchSettings { sharing, aqm, .. } = settings;
         Switch::new(SwitchParts {
             capacity: environment.capacity,
             port_rates: environment.port_rates.clone(),
@@ -259,12 +251,7 @@ impl super::Scenario {
             sharing: SharingPolicy::read(&sharing.id, &mut sharing.section(), &environment)
                 .expect(read),
             aqm: AqmPolicy::read(&aqm.id, &mut aqm.section(), &environment).expect(read),
-            scheduling: SchedulingPolicy::read(
-                &scheduling.id,
-                &mut scheduling.section(),
-                &environment,
-            )
-            .expect(read),
+            scheduling: environment.service.scheduling,
             meter: Meter::new(environment.capacity, self.warmup, self.duration),
         })
     }

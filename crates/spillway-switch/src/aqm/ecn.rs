@@ -30,7 +30,7 @@ use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
 /// One threshold.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EcnThreshold {
     /// The shortest queue that is marked, in packets; `u32::MAX` if bytes count.
     packets: u32,

@@ -8,7 +8,7 @@ use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
 /// Marks and drops nothing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NoAqm;
 
 impl Policy for NoAqm {

@@ -69,7 +69,7 @@ struct QueueState {
 }
 
 /// Random early detection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Red {
     min: Amount,
     max: f64,

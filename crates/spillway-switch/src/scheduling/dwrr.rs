@@ -27,7 +27,7 @@ use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Range, Section, SettingsError};
 
 /// Bytes in proportion to weights.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DeficitRoundRobin {
     /// By class; the last holds for all further ones.
     quanta: Vec<u64>,

@@ -9,7 +9,7 @@ use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// First come, first served over all classes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fifo;
 
 impl Policy for Fifo {

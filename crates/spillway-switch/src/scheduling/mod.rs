@@ -28,7 +28,8 @@ pub trait Scheduling {
     /// class.
     fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
 
-    /// A packet of this class is sent (a packet dropped at its head is not).
+    /// A packet of this class, of so many bytes on the wire, is sent (one dropped at its head is
+    /// not).
     #[inline(always)]
     fn on_send(&mut self, _port: u32, _class: u8, _size: u32) {}
 }

@@ -8,7 +8,7 @@ use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// One packet each in turn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RoundRobin {
     /// For every port the class whose turn is next.
     turn: Vec<u8>,

@@ -8,7 +8,7 @@ use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// The lowest class first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StrictPriority;
 
 impl Policy for StrictPriority {

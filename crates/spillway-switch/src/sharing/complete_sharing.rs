@@ -28,7 +28,7 @@ use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
 /// Takes whatever fits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CompleteSharing;
 
 impl Policy for CompleteSharing {

@@ -33,7 +33,7 @@ use crate::watch::Watch;
 use spillway_settings::{Range, Section, SettingsError};
 
 /// A threshold in proportion to the free buffer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DynamicThresholds {
     /// By class; the last holds for all further ones.
     alpha: Vec<f64>,

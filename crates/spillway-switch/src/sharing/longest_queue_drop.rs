@@ -37,7 +37,7 @@ use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
 /// Pushes out the tail of the longest queue when the buffer is full.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LongestQueueDrop {
     rule: VictimRule,
     exempt: Option<u8>,
@@ -52,10 +52,7 @@ impl Policy for LongestQueueDrop {
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let rule = VictimRule::read(section)?;
-        let meaning = "whether ack queues, where there are any, lose no packets to others";
-        let exempt_acks = section.flag("exempt_acks", true, meaning)?;
-        let exempt = (exempt_acks && environment.has_ack_queues()).then_some(environment.ack_class);
-        Ok(LongestQueueDrop { rule, exempt })
+        Ok(LongestQueueDrop { rule, exempt: environment.exempt_acks(section)? })
     }
 }
 

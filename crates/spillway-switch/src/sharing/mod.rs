@@ -2,12 +2,17 @@
 
 mod complete_sharing;
 mod dynamic_thresholds;
+mod follow_lqd;
+mod harmonic;
 mod longest_queue_drop;
+mod shadow;
 mod static_partitioning;
 pub mod victim;
 
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_thresholds::DynamicThresholds;
+pub use follow_lqd::FollowLqd;
+pub use harmonic::Harmonic;
 pub use longest_queue_drop::LongestQueueDrop;
 pub use static_partitioning::StaticPartitioning;
 
@@ -119,8 +124,8 @@ pub trait Sharing: Watch {
         0
     }
 
-    /// The limit that this arrival's queue is held to at the moment, for traces; `None` where the
-    /// policy has none.
+    /// The limit that this arrival was held to, for traces; `None` where the policy has none. Asked
+    /// after the decision, before the packet joins its queue.
     fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
         None
     }
@@ -128,7 +133,8 @@ pub trait Sharing: Watch {
 
 catalogue! {
     /// The sharing policy of a switch.
-    SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, LongestQueueDrop
+    SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
+    LongestQueueDrop, FollowLqd
 }
 
 macro_rules! each {
@@ -137,7 +143,9 @@ macro_rules! each {
             SharingPolicy::CompleteSharing($policy) => $call,
             SharingPolicy::StaticPartitioning($policy) => $call,
             SharingPolicy::DynamicThresholds($policy) => $call,
+            SharingPolicy::Harmonic($policy) => $call,
             SharingPolicy::LongestQueueDrop($policy) => $call,
+            SharingPolicy::FollowLqd($policy) => $call,
         }
     };
 }

@@ -30,7 +30,7 @@ use crate::watch::Watch;
 use spillway_settings::{Range, Section, SettingsError};
 
 /// A fixed part of the buffer for every port.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StaticPartitioning {
     port_limit: u64,
 }

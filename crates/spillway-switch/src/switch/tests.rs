@@ -209,6 +209,25 @@ proptest! {
     }
 }
 
+#[test]
+fn shares_are_of_bytes_on_the_wire_whatever_the_buffer_counts() {
+    // Of every packet 500 bytes are not counted. Packets of 1000 and of 1500 on the wire, in two
+    // queues of one weight: of 30 sent, three small ones go for two large ones.
+    let (mut switch, mut packets) = (switch(1, 1_000_000, "cs", "dwrr"), Arena::new());
+    switch.uncounted_bytes = 500;
+    for seq in 0..30 {
+        for (priority, size) in [(0, 1_000), (1, 1_500)] {
+            let (packet, contents) = data(size, seq);
+            let id = packets.insert(Packet { priority, ..packet }, contents);
+            enqueue(&mut switch, at(seq), 0, id, &mut packets);
+        }
+    }
+    assert_eq!(switch.buffer().occupancy(), 30 * (500 + 1_000));
+    let sent: Vec<_> = (0..30).map(|_| switch.dequeue(at(99), 0, &mut packets).unwrap()).collect();
+    let small = sent.iter().filter(|&&id| packets[id].size == 1_000).count();
+    assert!((17..=19).contains(&small), "{small}");
+}
+
 proptest! {
     /// A policy that says when it need not be asked about packets that pass would have let all of
     /// them pass.

@@ -10,7 +10,7 @@ use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::packet::{Arena, Contents, Packet, PacketId};
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
-use spillway_switch::{Buffer, DropReason, Environment, Meter, Switch, SwitchParts};
+use spillway_switch::{Buffer, DropReason, Environment, Meter, Service, Switch, SwitchParts};
 
 /// A switch; its policies are an id and parameters as a scenario would write them.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct Real {
 impl Real {
     /// An empty switch.
     pub fn new(settings: &Settings) -> Real {
-        let environment = Environment {
+        let mut environment = Environment {
             capacity: settings.capacity,
             queues_per_port: settings.queues_per_port as u32,
             ack_class: settings.classes.0 as u8,
@@ -65,6 +65,13 @@ impl Real {
         let Settings { sharing, aqm, scheduling, .. } = settings;
         let (mut of_sharing, mut of_aqm) = (section(sharing), section(aqm));
         let mut of_scheduling = section(scheduling);
+        environment.service = Service {
+            scheduling: SchedulingPolicy::read(scheduling.0, &mut of_scheduling, &environment)
+                .unwrap(),
+            uncounted_bytes: settings.uncounted as u32,
+            release_at_end: settings.release_at_end,
+            delay: Time::ZERO,
+        };
         let parts = SwitchParts {
             capacity: settings.capacity,
             port_rates: environment.port_rates.clone(),
@@ -76,8 +83,7 @@ impl Real {
             release_at_end: settings.release_at_end,
             sharing: SharingPolicy::read(sharing.0, &mut of_sharing, &environment).unwrap(),
             aqm: AqmPolicy::read(aqm.0, &mut of_aqm, &environment).unwrap(),
-            scheduling: SchedulingPolicy::read(scheduling.0, &mut of_scheduling, &environment)
-                .unwrap(),
+            scheduling: environment.service.scheduling,
             meter: Meter::new(settings.capacity, Time::ZERO, Time::MAX),
         };
         for section in [of_sharing, of_aqm, of_scheduling] {

@@ -1,0 +1,132 @@
+//! FollowLQD: a queue may grow as long as Longest Queue Drop would let it be.
+//!
+//! # Reference
+//! V. Addanki, M. Pacut, S. Schmid, "Credence: Augmenting Datacenter Switch Buffer Sharing with ML
+//! Predictions", USENIX NSDI 2024, appendix B (Algorithm 2).
+//! <https://www.usenix.org/conference/nsdi24/presentation/addanki-credence>
+//!
+//! # Rule
+//! T_i: the bytes that queue i would hold under LQD, had it seen the same arrivals; the arrival is
+//! among them, if LQD takes it. Admit iff q_i + s <= T_i and Q + s <= B.
+//! q_i: `buffer.bytes(queue)`, s: `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`.
+//!
+//! # Departures from the paper
+//! The paper counts packets of one size in time slots; there an arrival takes one off the largest
+//! threshold and adds one to its own, and in every slot each threshold falls by one. Here packets
+//! have sizes and ports send without pause: the thresholds are the queues of an imagined switch
+//! with the same ports, scheduling and sizes, from which LQD pushes whole packets. Acks and other
+//! control packets, where they have queues of their own, pass that switch too, but are not tested
+//! here nor victims there (`exempt_acks`).
+//!
+//! # Scope and limitations
+//! The imagined switch has no limits on single queues, and its cables do not fail.
+//!
+//! # Validation
+//! In a run under LQD the thresholds equal the real queues at every arrival, to the byte
+//! (`tests/shadow.rs`); decides like a second, naive implementation on thousands of random arrivals
+//! (`tests/naive_sharing.rs`).
+//!
+//! # Cost
+//! What LQD costs, and the sizes of the packets that it would hold: 16 bytes each.
+
+use super::shadow::ShadowLqd;
+use super::victim::VictimRule;
+use super::{Admission, Arrival, DropReason, Sharing};
+use crate::buffer::Buffer;
+use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
+use spillway_settings::{Section, SettingsError};
+
+/// Follows LQD's queue lengths without pushing out.
+#[derive(Clone, Debug)]
+pub struct FollowLqd {
+    shadow: ShadowLqd,
+    exempt: Option<u8>,
+}
+
+impl Policy for FollowLqd {
+    const ID: &'static str = "followlqd";
+    const SUMMARY: &'static str =
+        "FollowLQD: a queue may be as long as it would be under Longest Queue Drop";
+    const CITATION: &'static str =
+        "Addanki, Pacut, Schmid: Credence, NSDI 2024, appendix B, Algorithm 2";
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let rule = VictimRule::read(section)?;
+        let exempt = environment.exempt_acks(section)?;
+        Ok(FollowLqd { shadow: ShadowLqd::new(rule, exempt, environment), exempt })
+    }
+}
+
+impl Watch for FollowLqd {}
+
+impl Sharing for FollowLqd {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        self.shadow.on_arrival(arrival);
+        let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
+        let threshold = u64::from(self.shadow.bytes(arrival.queue));
+        if self.exempt == Some(arrival.class) || length <= threshold {
+            Admission::Admit
+        } else {
+            Admission::Drop(DropReason::OverThreshold)
+        }
+    }
+
+    fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
+        Some(self.shadow.bytes(arrival.queue).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spillway_engine::Time;
+
+    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
+
+    /// Two ports of 10 Gbps share 4000 bytes. A packet of 1000 bytes takes 800 ns.
+    fn two_ports() -> (FollowLqd, Buffer) {
+        let environment = Environment { capacity: 4_000, ..Environment::example(2) };
+        let buffer = Buffer::new(4_000, environment.port_rates.clone(), 1);
+        (FollowLqd::read(&mut Section::empty(), &environment).unwrap(), buffer)
+    }
+
+    fn at(ns: u64, queue: u32) -> Arrival {
+        Arrival { now: Time::from_ns(ns), ..super::super::tests::arrival(queue, 1000) }
+    }
+
+    #[test]
+    fn a_queue_may_be_as_long_as_under_lqd() {
+        // At time 0 five packets for port 0: the first is sent at once, four wait under LQD too;
+        // the sixth is refused by both. (Here the buffer is filled by hand as a switch would.)
+        let (mut follow, mut buffer) = two_ports();
+        assert_eq!(follow.admit(&at(0, 0), &buffer), Admission::Admit);
+        for _ in 0..4 {
+            assert_eq!(follow.admit(&at(0, 0), &buffer), Admission::Admit);
+            buffer.add(0, 1000);
+        }
+        assert_eq!(follow.admit(&at(0, 0), &buffer), OVER);
+        // Port 1 gets one: it is sent at once under LQD, which pushed one out for it, as its rule
+        // is to make room first. T_0 is 3000 now, with q_0 at 4000. The real buffer is full.
+        assert_eq!(follow.admit(&at(1, 1), &buffer), Admission::Admit);
+        assert_eq!(follow.threshold(&at(1, 0), &buffer), Some(3_000));
+        // At 800 ns both send the next: T_0 = 2000, q_0 = 3000. Of two packets LQD takes both, and
+        // T_0 becomes 3000 and 4000; the first is over it, 4000 > 3000, the second is not.
+        buffer.subtract(0, 1000);
+        assert_eq!(follow.admit(&at(800, 0), &buffer), OVER);
+        assert_eq!(follow.admit(&at(800, 0), &buffer), Admission::Admit);
+    }
+
+    #[test]
+    fn thresholds_fall_while_nothing_comes() {
+        let (mut follow, buffer) = two_ports();
+        (0..5).for_each(|_| _ = follow.admit(&at(0, 0), &buffer));
+        // Sent at 0, 800, 1600, 2400 ns; at 2400 one waits, and the arrival joins it.
+        follow.admit(&at(2_400, 0), &buffer);
+        assert_eq!(follow.threshold(&at(2_400, 0), &buffer), Some(2_000));
+        // A packet of the past leaves nothing behind: the line is idle from 4800 ns on.
+        follow.admit(&at(9_000, 0), &buffer);
+        follow.admit(&at(9_000, 0), &buffer);
+        assert_eq!(follow.threshold(&at(9_000, 0), &buffer), Some(1_000));
+    }
+}

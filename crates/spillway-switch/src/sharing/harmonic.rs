@@ -1,0 +1,223 @@
+//! Harmonic: the k-th longest queue may hold a k-th of what the longest may.
+//!
+//! # Reference
+//! A. Kesselman, Y. Mansour, "Harmonic buffer management policy for shared memory switches",
+//! Theoretical Computer Science 324(2-3):161-182, 2004. <https://doi.org/10.1016/j.tcs.2004.05.014>
+//!
+//! # Rule
+//! With the arrival added to its queue, queues sorted by length, the longest first: admit iff for
+//! every rank k
+//!
+//! q_(k) <= B / (k H_N),    H_N = 1 + 1/2 + ... + 1/N.
+//!
+//! B: `buffer.capacity()`; N: the queues that are ranked. The bounds add up to B, so what they
+//! admit fits.
+//!
+//! # Departures from the paper
+//! The paper counts packets of one size; lengths here are bytes, and a large packet may overtake
+//! several queues at once: all whose rank changes are looked at again. Acks and other control
+//! packets, where they have queues of their own, are neither ranked nor tested (`exempt_acks`).
+//! `form = "prefix"` bounds the k longest queues together, by B H_k / H_N: it admits all that the
+//! form by rank admits, and more. The paper's abstract speaks of "a system of inequalities over the
+//! queues ordered by size" and fits both.
+//!
+//! # Scope and limitations
+//! No packet is pushed out. The guarantee, that the optimum sends at most ln N + 2 times as many
+//! packets, is for packets of one size.
+//!
+//! # Validation
+//! Decides like a second, naive implementation, which sorts all queues and looks at every rank, on
+//! thousands of random arrivals (`tests/naive_sharing.rs`).
+//!
+//! # Cost
+//! By rank one look at all queue lengths for every packet, and another for every queue overtaken;
+//! by prefix a sort.
+
+use super::{Admission, Arrival, DropReason, Sharing};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
+use spillway_settings::{Section, SettingsError};
+
+/// Bounds queue lengths by their rank.
+#[derive(Clone, Debug)]
+pub struct Harmonic {
+    form: Form,
+    /// What the k-th longest queue may hold, or the k longest together; k from 1.
+    bounds: Vec<u64>,
+    exempt: Option<u8>,
+    /// Lengths while they are sorted.
+    lengths: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Rank,
+    Prefix,
+}
+
+impl Policy for Harmonic {
+    const ID: &'static str = "harmonic";
+    const SUMMARY: &'static str = "Harmonic: the k-th longest queue may hold B / (k H_N)";
+    const CITATION: &'static str =
+        "Kesselman, Mansour: Theoretical Computer Science 324, 2004, doi:10.1016/j.tcs.2004.05.014";
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "whether every queue is bounded by its rank, or the k longest together";
+        let form =
+            section.choice("form", &[("rank", Form::Rank), ("prefix", Form::Prefix)], meaning)?;
+        let exempt = environment.exempt_acks(section)?;
+        let per_port = environment.queues_per_port as usize - usize::from(exempt.is_some());
+        let queues = environment.port_rates.len() * per_port;
+        Ok(Harmonic {
+            form,
+            bounds: bounds(form, environment.capacity, queues),
+            exempt,
+            lengths: Vec::new(),
+        })
+    }
+}
+
+/// B / (k H_N), or B H_k / H_N, rounded down.
+fn bounds(form: Form, capacity: u64, queues: usize) -> Vec<u64> {
+    let harmonic = |n: usize| (1..=n).map(|k| 1.0 / k as f64).sum::<f64>();
+    let share = |k: usize| match form {
+        Form::Rank => 1.0 / (k as f64 * harmonic(queues)),
+        Form::Prefix => harmonic(k) / harmonic(queues),
+    };
+    match capacity {
+        Buffer::UNLIMITED => vec![u64::MAX; queues],
+        // A float may be an ulp short of a whole number.
+        capacity => {
+            (1..=queues).map(|k| (capacity as f64 * share(k) * (1.0 + 1e-12)) as u64).collect()
+        }
+    }
+}
+
+impl Harmonic {
+    /// The lengths of the ranked queues, with their numbers.
+    fn ranked<'a>(&self, buffer: &'a Buffer) -> impl Iterator<Item = (QueueId, u64)> + use<'a> {
+        let (exempt, per_port) = (self.exempt, buffer.queues_per_port());
+        let lengths =
+            (0..).zip(buffer.queues()).map(|(queue, length)| (queue, length.bytes.into()));
+        lengths
+            .filter(move |&(queue, _)| exempt.is_none_or(|class| queue % per_port != class.into()))
+    }
+
+    /// Whether all ranks are within their bounds, with the arrival in its queue. They were before
+    /// it came: only queues that it lengthens or overtakes need be looked at.
+    fn ranks_hold(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let before = u64::from(buffer.bytes(arrival.queue));
+        let after = before + u64::from(arrival.size);
+        // The last of several equals has the lowest bound: a queue's rank is the number of queues
+        // that are at least as long.
+        let rank = |length: u64| {
+            let others = self.ranked(buffer).filter(|&(queue, _)| queue != arrival.queue);
+            let longer = others.filter(|&(_, other)| other >= length).count();
+            longer + usize::from(after >= length)
+        };
+        let holds = |length: u64| length <= self.bounds[rank(length) - 1];
+        let mut overtaken = self.ranked(buffer).filter(|&(queue, length)| {
+            queue != arrival.queue && before < length && length <= after
+        });
+        holds(after) && overtaken.all(|(_, length)| holds(length))
+    }
+
+    /// Whether the k longest queues are within their bound for every k, with the arrival.
+    fn prefixes_hold(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let with_arrival = |(queue, length): (QueueId, u64)| match queue == arrival.queue {
+            true => length + u64::from(arrival.size),
+            false => length,
+        };
+        let mut lengths = std::mem::take(&mut self.lengths);
+        lengths.clear();
+        lengths.extend(self.ranked(buffer).map(with_arrival));
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        let mut sum = 0;
+        let holds = lengths.iter().zip(&self.bounds).all(|(length, &bound)| {
+            sum += length;
+            sum <= bound
+        });
+        self.lengths = lengths;
+        holds
+    }
+}
+
+impl Watch for Harmonic {}
+
+impl Sharing for Harmonic {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        let holds = match self.form {
+            _ if self.exempt == Some(arrival.class) => true,
+            Form::Rank => self.ranks_hold(arrival, buffer),
+            Form::Prefix => self.prefixes_hold(arrival, buffer),
+        };
+        if holds { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
+
+    /// Ports of one queue each, which share 22,000 bytes.
+    fn with(text: &str, ports: usize) -> Harmonic {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let environment = Environment { capacity: 22_000, ..Environment::example(ports) };
+        Harmonic::read(&mut section, &environment).unwrap()
+    }
+
+    fn holding(queue_bytes: &[u32]) -> Buffer {
+        let mut buffer = Buffer::new(22_000, Environment::example(queue_bytes.len()).port_rates, 1);
+        (0..).zip(queue_bytes).for_each(|(queue, &bytes)| buffer.add(queue, bytes));
+        buffer
+    }
+
+    #[test]
+    fn three_queues_may_hold_six_three_and_two_elevenths() {
+        // H_3 = 11/6: 22,000 / (11/6) = 12,000, 6,000 and 4,000; by prefix 12,000, 18,000, 22,000.
+        assert_eq!(with("", 3).bounds, [12_000, 6_000, 4_000]);
+        assert_eq!(with("form = \"prefix\"", 3).bounds, [12_000, 18_000, 22_000]);
+        let admits =
+            |queue, bytes: [u32; 3]| with("", 3).admit(&arrival(queue, 1_000), &holding(&bytes));
+        assert_eq!(admits(0, [11_000, 6_000, 4_000]), Admission::Admit);
+        assert_eq!(admits(0, [11_001, 0, 0]), OVER);
+        assert_eq!(admits(1, [12_000, 5_000, 4_000]), Admission::Admit);
+        assert_eq!(admits(1, [12_000, 5_001, 4_000]), OVER);
+        // The last becomes the second, and the second, of 4,500, the third, which may hold 4,000.
+        assert_eq!(admits(2, [12_000, 4_500, 3_600]), OVER);
+        assert_eq!(admits(2, [12_000, 4_000, 3_600]), Admission::Admit);
+        // Of two equals one is the third, and 5,000 is too long for it; of two longer than 6,000 one
+        // is too long.
+        assert_eq!(admits(1, [12_000, 4_000, 5_000]), OVER);
+        assert_eq!(admits(1, [6_001, 5_001, 0]), OVER);
+        assert_eq!(admits(1, [6_001, 5_000, 0]), Admission::Admit);
+    }
+
+    #[test]
+    fn prefixes_admit_what_ranks_refuse() {
+        // Two queues of 7,000: the second may hold 6,000, the two together 18,000.
+        let buffer = holding(&[7_000, 6_000, 0]);
+        assert_eq!(with("", 3).admit(&arrival(1, 1_000), &buffer), OVER);
+        let mut prefix = with("form = \"prefix\"", 3);
+        assert_eq!(prefix.admit(&arrival(1, 1_000), &buffer), Admission::Admit);
+        // 12,000 and 6,000 are all that two may hold, 22,000 what three may.
+        assert_eq!(prefix.admit(&arrival(1, 1), &holding(&[12_000, 6_000, 0])), OVER);
+        assert_eq!(
+            prefix.admit(&arrival(2, 4_000), &holding(&[9_000, 9_000, 0])),
+            Admission::Admit
+        );
+        assert_eq!(prefix.admit(&arrival(2, 4_001), &holding(&[9_000, 9_000, 0])), OVER);
+        assert_eq!(prefix.admit(&arrival(0, 1), &holding(&[12_000, 0, 0])), OVER);
+    }
+
+    #[test]
+    fn an_unlimited_buffer_has_no_bounds() {
+        let environment = Environment { capacity: Buffer::UNLIMITED, ..Environment::example(2) };
+        let mut harmonic = Harmonic::read(&mut Section::empty(), &environment).unwrap();
+        assert_eq!(harmonic.admit(&arrival(0, 1_500), &holding(&[22_000, 0])), Admission::Admit);
+    }
+}
