@@ -71,7 +71,12 @@ impl EventQueue {
 
     /// How many events are pending.
     pub fn len(&self) -> usize {
-        let ring: usize = self.ring.iter().map(Vec::len).sum();
+        let mut ring = 0;
+        for (buckets, &bits) in self.ring.chunks(64).zip(&self.occupied) {
+            if bits != 0 {
+                ring += buckets.iter().map(Vec::len).sum::<usize>();
+            }
+        }
         self.current.len() - self.next + ring + self.far.len()
     }
 

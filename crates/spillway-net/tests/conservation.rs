@@ -124,6 +124,9 @@ fn switch(draw: &mut Draw) -> String {
         "\"harmonic\"",
         "{ kind = \"harmonic\", form = \"prefix\", exempt_acks = false }",
         "\"followlqd\"",
+        "{ kind = \"abm\", alpha = [8, 0.5] }",
+        "{ kind = \"abm\", congestion = \"fractional\", drain = \"interval\", \
+           update_interval = \"100us\" }",
         "{ kind = \"followlqd\", count_arrival = false, tie = \"lowest-index\" }",
         "{ kind = \"lqd\", count_arrival = false, tie = \"lowest-index\", exempt_acks = false }",
     ]);

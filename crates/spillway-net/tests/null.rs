@@ -95,10 +95,19 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
             let cs = with("\"cs\"");
             assert_eq!(cs.all_drops(), 0);
             assert!(cs.number("buffer_occupancy.max") > 0.0);
-            for sharing in
-                ["\"lqd\"", "{ kind = \"dt\", alpha = 1e6 }", "{ kind = \"sp\", share = 1.0 }"]
-            {
+            for sharing in [
+                "\"lqd\"",
+                "{ kind = \"dt\", alpha = 1e6 }",
+                "{ kind = \"sp\", share = 1.0 }",
+                "\"harmonic\"",
+                "\"followlqd\"",
+            ] {
                 same(&format!("{name}, {sharing}, {queues}"), &cs, &with(sharing));
+            }
+            // Its timers are events: only flows are alike.
+            for drain in ["share", "interval"] {
+                let sharing = format!("{{ kind = \"abm\", alpha = 1e9, drain = \"{drain}\" }}");
+                assert_eq!(cs.flows, with(&sharing).flows, "{name}, {sharing}, {queues}");
             }
         }
     }

@@ -126,6 +126,9 @@ impl Simulation {
                 self.network.on_wake(line);
             } else {
                 self.on_rare_event(event.key);
+                if Kind::PolicyTimer.id_of(event.key).is_some() && self.network.is_still() {
+                    return Progress::Complete;
+                }
             }
             if !self.network.lost.is_empty() {
                 self.collect_lost();
@@ -256,7 +259,11 @@ mod tests {
 
     /// How many events it takes, and when it ends, with timers of these periods.
     fn run(periods: &[u64]) -> (u64, Time) {
-        let scenario = Scenario::read(FLOW.parse().unwrap(), Path::new(""), &|_| None).unwrap();
+        run_text(FLOW, periods)
+    }
+
+    fn run_text(text: &str, periods: &[u64]) -> (u64, Time) {
+        let scenario = Scenario::read(text.parse().unwrap(), Path::new(""), &|_| None).unwrap();
         let mut simulation = Simulation::new(scenario);
         assert!(simulation.network.timers.is_empty(), "no policy in the catalogue has one");
         let timer = |&us: &u64| PolicyTimer { switch: 0, policy: 0, period: Time::from_us(us) };
@@ -273,5 +280,18 @@ mod tests {
         let times = |us: u64| (end.ps() - 1) / (us * 1_000_000);
         assert!(times(30) > 2);
         assert_eq!(run(&[7, 30]), (events + times(7) + times(30), end));
+    }
+
+    #[test]
+    fn policies_that_are_woken_keep_no_run_alive() {
+        // Of the datagrams some are lost, so their flow never ends; the run may last ten seconds.
+        let lossy = format!(
+            "{FLOW}\ntransport = \"udp\"\nrate = \"5Gbps\"\n[[event]]\nkind = \"link-loss\"\n\
+             a = \"host0\"\nb = \"leaf0\"\nat = \"0us\"\nrate = 0.5\n"
+        );
+        let (events, end) = run_text(&lossy, &[]);
+        let (with_timers, later) = run_text(&lossy, &[7, 30]);
+        assert!(end <= later && later < end + Time::from_us(30), "{end} {later}");
+        assert!(with_timers > events && with_timers < 2 * events, "{events} {with_timers}");
     }
 }

@@ -131,6 +131,12 @@ impl Network {
         }
     }
 
+    /// Whether nothing will happen any more, but for policies that are woken: nothing moves, and
+    /// nothing is due.
+    pub fn is_still(&self) -> bool {
+        self.packets.live() == 0 && self.events.len() <= self.timers.len()
+    }
+
     /// A policy's period is over, and the next begins.
     pub fn on_policy_timer(&mut self, number: u32) {
         let PolicyTimer { switch, policy, period } = self.timers[number as usize];

@@ -1,5 +1,6 @@
 //! How the ports of a switch share its buffer: one file for each policy.
 
+mod active_buffer_management;
 mod complete_sharing;
 mod dynamic_thresholds;
 mod follow_lqd;
@@ -9,6 +10,7 @@ mod shadow;
 mod static_partitioning;
 pub mod victim;
 
+pub use active_buffer_management::ActiveBufferManagement;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_thresholds::DynamicThresholds;
 pub use follow_lqd::FollowLqd;
@@ -134,7 +136,7 @@ pub trait Sharing: Watch {
 catalogue! {
     /// The sharing policy of a switch.
     SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd
+    LongestQueueDrop, FollowLqd, ActiveBufferManagement
 }
 
 macro_rules! each {
@@ -146,6 +148,7 @@ macro_rules! each {
             SharingPolicy::Harmonic($policy) => $call,
             SharingPolicy::LongestQueueDrop($policy) => $call,
             SharingPolicy::FollowLqd($policy) => $call,
+            SharingPolicy::ActiveBufferManagement($policy) => $call,
         }
     };
 }

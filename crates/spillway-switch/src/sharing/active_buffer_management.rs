@@ -1,0 +1,412 @@
+//! Active Buffer Management: Dynamic Thresholds, shared among the congested queues of a priority and
+//! in proportion to how fast each drains.
+//!
+//! # Reference
+//! V. Addanki, M. Apostolaki, M. Ghobadi, S. Schmid, L. Vanbever, "ABM: Active Buffer Management in
+//! Datacenters", ACM SIGCOMM 2022. <https://doi.org/10.1145/3544216.3544252>
+//!
+//! # Rule
+//! T_{i,p} = alpha_p (B - Q) (1 / n_p) (mu_{i,p} / b)
+//!
+//! Admit iff q_{i,p} + s <= T_{i,p}. i: the port, p: the class of queue; n_p: the queues of class p
+//! that are congested, 1 at least; mu: the rate at which the queue drains, b: that of its port.
+//! A queue is congested from `congested_at` (0.9) of its threshold on. n_p and mu are measured anew
+//! every `update_interval`, B - Q is what it is at the moment. Packets of a flow's first round trip
+//! have T = `alpha_first_rtt` (B - Q) instead, so that bursts pass.
+//!
+//! # Departures from the paper
+//! mu / b is a queue's share of what its port has sent while anything waited in it, both taken a full
+//! packet larger: so one that was alone has 1, and one that has waited for a moment has not 0. The
+//! authors' program divides what has left the queue by what the port could have sent in the whole
+//! interval, and takes a share below one over the number of queues, or above 1, for 1: so has
+//! `drain = "interval"`. It also sums min(1, q / `saturation`) over queues instead of counting the
+//! congested ones, q being the length that the last arrival found: `congestion = "fractional"`; and
+//! holds first packets to the whole formula, with their own alpha: `first_rtt = "scaled"`.
+//!
+//! # Scope and limitations
+//! All queues of a class count, those of acks too, which are a class of their own.
+//!
+//! # Validation
+//! By hand (below). With a large alpha and a buffer that never fills, flows are those of Complete
+//! Sharing, to the bit (`tests/null.rs` of spillway-net).
+//!
+//! # Cost
+//! Some additions for every packet that waits; a look at all queues every interval; 40 bytes for
+//! every queue. With `drain = "interval"` no packet may pass an idle port unseen.
+
+use super::{Admission, Arrival, DropReason, Sharing};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
+use spillway_engine::Time;
+use spillway_settings::{Range, Section, SettingsError};
+
+/// Scales Dynamic Thresholds by congestion and drain rate.
+#[derive(Clone, Debug)]
+pub struct ActiveBufferManagement {
+    alpha: Vec<f64>,
+    alpha_first_rtt: f64,
+    first_rtt_is_scaled: bool,
+    congestion: Congestion,
+    drain: Drain,
+    interval: Time,
+    queues: Vec<Queue>,
+    /// Bytes that every port has sent.
+    sent: Vec<u64>,
+    full_packet: u64,
+    /// n_p, by class.
+    congested: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Congestion {
+    /// A queue is, or is not, from this share of its threshold on.
+    Binary { congested_at: f64 },
+    /// As much as it is full, up to so many bytes.
+    Fractional { saturation: f64 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drain {
+    Share,
+    Interval,
+}
+
+/// What is measured of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    /// Bytes that have left it in this interval.
+    dequeued: u64,
+    /// What its port had sent when something began to wait in it (or when the interval began);
+    /// `u64::MAX` if nothing waits.
+    waits_from: u64,
+    /// What its port has sent in this interval while something waited in it, up to `waits_from`.
+    port_sent: u64,
+    /// mu / b, in (0, 1].
+    drain: f64,
+    /// min(1, q / saturation), as the last arrival found it.
+    level: f64,
+}
+
+impl Policy for ActiveBufferManagement {
+    const ID: &'static str = "abm";
+    const SUMMARY: &'static str =
+        "Active Buffer Management: DT over the congested queues, by how fast a queue drains";
+    const CITATION: &'static str = "Addanki et al.: ABM, SIGCOMM 2022, doi:10.1145/3544216.3544252";
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "bytes a queue may hold for every free byte, by class of queue, the last \
+                       holding for all further classes";
+        let alpha = section.numbers("alpha", &[0.5], Range::Positive, meaning)?;
+        let meaning = "alpha for packets of a flow's first round trip";
+        let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
+        let meaning = "whether first packets are held to alpha (B - Q), or to the whole formula";
+        let ways = [("unscaled", false), ("scaled", true)];
+        let first_rtt_is_scaled = section.choice("first_rtt", &ways, meaning)?;
+        let meaning = "whether congested queues are counted, or added up by how full they are";
+        let is_fractional =
+            section.choice("congestion", &[("binary", false), ("fractional", true)], meaning)?;
+        let congestion = if is_fractional {
+            let meaning = "the length of a queue that is congested wholly";
+            let saturation = section.size("saturation", "28000B", meaning)?;
+            Congestion::Fractional { saturation: saturation.max(1) as f64 }
+        } else {
+            let meaning = "the share of its threshold from which on a queue is congested";
+            let congested_at = section.number("congested_at", 0.9, Range::Unit, meaning)?;
+            Congestion::Binary { congested_at }
+        };
+        let meaning = "what the bytes that leave a queue are divided by: what its port sends while \
+                       something waits in it, or could send in the whole interval";
+        let ways = [("share", Drain::Share), ("interval", Drain::Interval)];
+        let drain = section.choice("drain", &ways, meaning)?;
+        let meaning =
+            "how often congestion and drain rates are measured; the base RTT if not given";
+        let interval =
+            section.optional("update_interval", "a time above 0", meaning, |section| {
+                section.time("update_interval", "25us", meaning)
+            })?;
+        let interval = interval.unwrap_or(environment.base_rtt).max(Time::from_ps(1));
+        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queue =
+            Queue { dequeued: 0, waits_from: u64::MAX, port_sent: 0, drain: 1.0, level: 0.0 };
+        Ok(ActiveBufferManagement {
+            alpha,
+            alpha_first_rtt,
+            first_rtt_is_scaled,
+            congestion,
+            drain,
+            interval,
+            queues: vec![queue; queues],
+            sent: vec![0; environment.port_rates.len()],
+            full_packet: environment.full_packet.into(),
+            congested: vec![1.0; environment.queues_per_port as usize],
+        })
+    }
+}
+
+impl ActiveBufferManagement {
+    fn alpha(&self, class: usize) -> f64 {
+        self.alpha[class.min(self.alpha.len() - 1)]
+    }
+
+    /// 1 / n_p * mu / b.
+    fn share(&self, queue: usize, class: usize) -> f64 {
+        self.queues[queue].drain / self.congested[class]
+    }
+
+    /// T for an arrival, rounded down to a byte.
+    fn limit(&self, arrival: &Arrival, buffer: &Buffer) -> u64 {
+        let class = usize::from(arrival.class);
+        let alpha = if arrival.first_rtt { self.alpha_first_rtt } else { self.alpha(class) };
+        let is_scaled = !arrival.first_rtt || self.first_rtt_is_scaled;
+        let share = if is_scaled { self.share(arrival.queue as usize, class) } else { 1.0 };
+        (alpha * share * buffer.free() as f64) as u64
+    }
+
+    /// Closes the account of a queue in which nothing waits any more.
+    fn settle(&mut self, queue: QueueId, buffer: &Buffer) {
+        let state = &mut self.queues[queue as usize];
+        if buffer.packets(queue) == 0 && state.waits_from < u64::MAX {
+            state.port_sent += self.sent[buffer.port_of(queue) as usize] - state.waits_from;
+            state.waits_from = u64::MAX;
+        }
+    }
+
+    /// mu / b over the interval that ends now, and a new interval.
+    fn measure_drain(&mut self, buffer: &Buffer) {
+        let least = 1.0 / f64::from(buffer.queues_per_port());
+        for (queue, state) in (0..).zip(&mut self.queues) {
+            let port = buffer.port_of(queue);
+            if state.waits_from < u64::MAX {
+                let sent = self.sent[port as usize];
+                state.port_sent += sent - std::mem::replace(&mut state.waits_from, sent);
+            }
+            state.drain = match self.drain {
+                Drain::Share => {
+                    let credited = |bytes: u64| (bytes + self.full_packet) as f64;
+                    credited(state.dequeued) / credited(state.port_sent)
+                }
+                Drain::Interval => {
+                    let sending = buffer.rate(port).time_of(state.dequeued);
+                    let share = sending.ps() as f64 / self.interval.ps() as f64;
+                    if share < least || share > 1.0 { 1.0 } else { share }
+                }
+            };
+            (state.dequeued, state.port_sent) = (0, 0);
+        }
+    }
+
+    /// n_p for every class, from the shares of the interval before.
+    fn count_congested(&mut self, buffer: &Buffer) {
+        let classes = self.congested.len();
+        let free = buffer.free() as f64;
+        let mut counts = vec![0.0; classes];
+        for (queue, state) in self.queues.iter().enumerate() {
+            let class = queue % classes;
+            counts[class] += match self.congestion {
+                Congestion::Fractional { .. } => state.level,
+                Congestion::Binary { congested_at } => {
+                    let length = f64::from(buffer.bytes(queue as QueueId));
+                    let threshold = self.alpha(class) * self.share(queue, class) * free;
+                    f64::from(length > 0.0 && length >= congested_at * threshold)
+                }
+            };
+        }
+        for (congested, count) in self.congested.iter_mut().zip(counts) {
+            *congested = count.max(1.0);
+        }
+    }
+}
+
+impl Watch for ActiveBufferManagement {
+    fn watches_queues(&self) -> bool {
+        self.drain == Drain::Interval
+    }
+
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        if buffer.packets(arrival.queue) == 1 {
+            let sent = self.sent[buffer.port_of(arrival.queue) as usize];
+            self.queues[arrival.queue as usize].waits_from = sent;
+        }
+    }
+
+    fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        self.queues[queue as usize].dequeued += u64::from(size);
+        self.sent[buffer.port_of(queue) as usize] += u64::from(size);
+        self.settle(queue, buffer);
+    }
+
+    fn on_drop(&mut self, _now: Time, queue: QueueId, _size: u32, buffer: &Buffer) {
+        self.settle(queue, buffer);
+    }
+
+    fn period(&self) -> Option<Time> {
+        Some(self.interval)
+    }
+
+    fn on_timer(&mut self, _now: Time, buffer: &Buffer) {
+        self.count_congested(buffer);
+        self.measure_drain(buffer);
+    }
+}
+
+impl Sharing for ActiveBufferManagement {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        let length = buffer.bytes(arrival.queue);
+        if let Congestion::Fractional { saturation } = self.congestion {
+            self.queues[arrival.queue as usize].level = (f64::from(length) / saturation).min(1.0);
+        }
+        if u64::from(length) + u64::from(arrival.size) <= self.limit(arrival, buffer) {
+            Admission::Admit
+        } else {
+            Admission::Drop(DropReason::OverThreshold)
+        }
+    }
+
+    fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
+        Some(self.limit(arrival, buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    /// Ports of 10 Gbps (800 ps a byte) with so many queues each; 1 MB; an interval of 25 us.
+    fn abm(text: &str, ports: usize, queues_per_port: u32) -> (ActiveBufferManagement, Buffer) {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let environment = Environment { queues_per_port, ..Environment::example(ports) };
+        let abm = ActiveBufferManagement::read(&mut section, &environment).unwrap();
+        (abm, Buffer::new(1_000_000, environment.port_rates, queues_per_port))
+    }
+
+    fn at(us: u64, queue: QueueId, buffer: &Buffer) -> Arrival {
+        let class = (queue % buffer.queues_per_port()) as u8;
+        Arrival { now: Time::from_us(us), class, ..arrival(queue, 1000) }
+    }
+
+    /// A packet of `bytes` joins a queue.
+    fn join(
+        abm: &mut ActiveBufferManagement,
+        buffer: &mut Buffer,
+        us: u64,
+        queue: u32,
+        bytes: u32,
+    ) {
+        buffer.add(queue, bytes);
+        abm.on_enqueue(&Arrival { size: bytes, ..at(us, queue, buffer) }, buffer);
+    }
+
+    fn leave(
+        abm: &mut ActiveBufferManagement,
+        buffer: &mut Buffer,
+        us: u64,
+        queue: u32,
+        bytes: u32,
+    ) {
+        buffer.subtract(queue, bytes);
+        abm.on_dequeue(Time::from_us(us), queue, bytes, buffer);
+    }
+
+    #[test]
+    fn congested_queues_of_a_class_share_its_buffer() {
+        // Two queues of 250,000: T = 0.5 * 500,000 = 250,000, both are congested, n_p = 2.
+        let (mut abm, mut buffer) = abm("", 3, 1);
+        (0..2).for_each(|queue| join(&mut abm, &mut buffer, 0, queue, 250_000));
+        assert_eq!(abm.threshold(&at(0, 2, &buffer), &buffer), Some(250_000));
+        // For 25 us they drain at the rate of their ports: 31,250 bytes each. Then 562,500 bytes
+        // are free, T = 0.5 * 562,500 = 281,250, and 218,750 is less than nine tenths of it.
+        (0..2).for_each(|queue| {
+            buffer.subtract_bytes(queue, 31_250);
+            abm.on_dequeue(Time::from_us(20), queue, 31_250, &buffer);
+        });
+        abm.on_timer(Time::from_us(25), &buffer);
+        assert_eq!(abm.congested, [1.0]);
+        assert_eq!(abm.threshold(&at(25, 2, &buffer), &buffer), Some(281_250));
+        // With 253,126 bytes each (493,748 free) T is 246,874: both are congested.
+        (0..2).for_each(|queue| buffer.add(queue, 34_376));
+        abm.on_timer(Time::from_us(50), &buffer);
+        assert_eq!(abm.congested, [2.0]);
+        assert_eq!(abm.threshold(&at(50, 2, &buffer), &buffer), Some(123_437));
+    }
+
+    #[test]
+    fn a_queue_has_the_share_with_which_it_drains() {
+        // Of 23,500 bytes that a port sends 8,500 leave its first queue: with a packet of 1500 more,
+        // 10,000 of 25,000. 16,500 of 25,000 are the other's.
+        let (mut abm, mut buffer) = abm("alpha = [1.0]", 2, 2);
+        (0..2).for_each(|queue| join(&mut abm, &mut buffer, 0, queue, 50_000));
+        for (queue, bytes) in [(0, 8_500), (1, 15_000)] {
+            abm.on_dequeue(Time::from_us(10), queue, bytes, &buffer);
+        }
+        abm.on_timer(Time::from_us(25), &buffer);
+        let drains: Vec<f64> = abm.queues.iter().map(|queue| queue.drain).collect();
+        assert_eq!(drains, [0.4, 0.66, 1.0, 1.0]);
+        // 900,000 free; no queue is congested.
+        assert_eq!(abm.threshold(&at(30, 0, &buffer), &buffer), Some(360_000));
+        assert_eq!(abm.threshold(&at(30, 2, &buffer), &buffer), Some(900_000));
+    }
+
+    #[test]
+    fn only_what_is_sent_while_something_waits_counts() {
+        // The second queue waits only while the port sends 6,000 of the first's 20,000 bytes and
+        // its own 4,500: (4,500 + 1,500) of (10,500 + 1,500).
+        let (mut abm, mut buffer) = abm("", 1, 2);
+        join(&mut abm, &mut buffer, 0, 0, 100_000);
+        abm.on_dequeue(Time::from_us(5), 0, 7_000, &buffer);
+        join(&mut abm, &mut buffer, 5, 1, 4_500);
+        abm.on_dequeue(Time::from_us(9), 0, 6_000, &buffer);
+        leave(&mut abm, &mut buffer, 9, 1, 4_500);
+        abm.on_dequeue(Time::from_us(12), 0, 7_000, &buffer);
+        abm.on_timer(Time::from_us(25), &buffer);
+        // The first: (20,000 + 1,500) of (24,500 + 1,500).
+        let drains: Vec<f64> = abm.queues.iter().map(|queue| queue.drain).collect();
+        assert_eq!(drains, [21_500.0 / 26_000.0, 0.5]);
+        // In the next interval nothing is sent.
+        abm.on_timer(Time::from_us(50), &buffer);
+        assert_eq!((abm.queues[0].drain, abm.queues[1].drain), (1.0, 1.0));
+    }
+
+    #[test]
+    fn the_whole_interval_may_count() {
+        // 31,250 bytes could leave in 25 us. Of two queues the least share is a half: 20,000 stand,
+        // 10,000 do not.
+        for (left, expected) in [(20_000, 0.64), (10_000, 1.0)] {
+            let (mut abm, mut buffer) = abm("drain = \"interval\"", 1, 2);
+            join(&mut abm, &mut buffer, 5, 0, left);
+            leave(&mut abm, &mut buffer, 15, 0, left);
+            abm.on_timer(Time::from_us(25), &buffer);
+            assert_eq!((abm.queues[0].drain, abm.watches_queues()), (expected, true));
+        }
+    }
+
+    #[test]
+    fn congestion_may_be_a_fraction() {
+        // Queues of 14,000, 70,000 and 0 bytes when an arrival last looked: n_p = 0.5 + 1 + 0.
+        let (mut abm, mut buffer) = abm("congestion = \"fractional\"", 3, 1);
+        (0..2).for_each(|queue| {
+            join(&mut abm, &mut buffer, 0, queue, [14_000, 70_000][queue as usize])
+        });
+        (0..3).for_each(|queue| _ = abm.admit(&at(0, queue, &buffer), &buffer));
+        assert_eq!(abm.congested, [1.0]);
+        abm.on_timer(Time::from_us(25), &buffer);
+        assert_eq!(abm.congested, [1.5]);
+    }
+
+    #[test]
+    fn first_packets_have_an_alpha_of_their_own() {
+        // 20,000 bytes free: 64 times as much is 1,280,000, half 10,000; two queues are congested.
+        for (text, expected) in
+            [("", [1_280_000, 5_000]), ("first_rtt = \"scaled\"", [640_000, 5_000])]
+        {
+            let (mut abm, mut buffer) = abm(text, 2, 1);
+            (0..2).for_each(|queue| join(&mut abm, &mut buffer, 0, queue, 490_000));
+            abm.on_timer(Time::from_us(25), &buffer);
+            let ordinary = at(30, 0, &buffer);
+            let first = Arrival { first_rtt: true, ..ordinary };
+            let limits = [first, ordinary].map(|a| abm.threshold(&a, &buffer).unwrap());
+            assert_eq!(limits, expected, "{text}");
+        }
+    }
+}
