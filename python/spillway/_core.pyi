@@ -51,7 +51,7 @@ class Scenario:
         given: str | Mapping[str, Any],
         folder: str | PathLike[str],
         assignments: Sequence[str],
-        load: Callable[[str], dict[str, Any] | None],
+        load: Callable[[str, str], dict[str, Any] | None],
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...

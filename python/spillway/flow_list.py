@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _REQUIRED = {"src": "uint32", "dst": "uint32", "size_bytes": "uint64"}
 _STARTS = ("start_ps", "start_ns")
-_OPTIONAL = {"priority": 255, "path": 2**32 - 1, "ack_path": 2**32 - 1, "query_id": 2**32 - 1}
+_OPTIONAL = {"priority": 254, "path": 2**32 - 1, "ack_path": 2**32 - 1, "query_id": 2**32 - 1}
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:
@@ -104,4 +104,4 @@ def _not_whole(path: Path, column: str, problem: object) -> ScenarioError:
 
 
 def _wrong(text: str, hint: str | None = None) -> ScenarioError:
-    return ScenarioError(text, hint, "traffic")
+    return ScenarioError(text, hint)

@@ -68,8 +68,11 @@ class Scenario:
     def read(self) -> _core.Scenario:
         """Checks it, and fills in every default. What deserves a second look becomes a warning."""
 
-        def load(name: str) -> dict[str, Any] | None:
-            return flow_list.load(self.folder, name)
+        def load(key: str, name: str) -> dict[str, Any] | None:
+            try:
+                return flow_list.load(self.folder, name)
+            except ScenarioError as error:
+                raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
         try:
             read = _core.Scenario(self.given, self.folder, self.assignments, load)

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         spillway_settings::apply(&mut given, &assignment)?;
     }
     let folder = Path::new(&file).parent().unwrap_or(Path::new(""));
-    let mut simulation = Simulation::new(Scenario::read(given, folder, &|_| None)?);
+    let mut simulation = Simulation::new(Scenario::read(given, folder, &|_, _| None)?);
     let begin = std::time::Instant::now();
     let progress = loop {
         match simulation.run(1 << 20) {

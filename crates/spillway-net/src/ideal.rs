@@ -94,6 +94,30 @@ pub fn fastest(
     None
 }
 
+/// How long so many bytes take at least to leave the narrowest stage of the network: of all ports
+/// that packets from one host to another may take after the same number of hops, together.
+pub fn narrowest(topology: &Topology, routing: &Routing, from: u32, to: u32, bytes: u64) -> Time {
+    let mut stage = vec![topology.links[topology.nics[from as usize] as usize].to];
+    let mut longest = 0.0;
+    while stage.iter().any(|node| matches!(node, Node::Switch(_))) {
+        let (mut next, mut bytes_per_ps) = (Vec::new(), 0.0);
+        for node in stage {
+            let Node::Switch(switch) = node else { continue };
+            for &port in routing.next_hops(switch, to) {
+                let link = topology.switches[switch as usize].ports[port as usize];
+                let link = &topology.links[link as usize];
+                bytes_per_ps += 1.0 / link.rate.ps_per_byte() as f64;
+                next.push(link.to);
+            }
+        }
+        longest = f64::max(longest, bytes as f64 / bytes_per_ps);
+        next.sort_unstable();
+        next.dedup();
+        stage = next;
+    }
+    Time::from_ps(longest as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -113,6 +113,21 @@ fn packets_far_apart_on_a_long_line_keep_their_times() {
 }
 
 #[test]
+fn sprayed_packets_are_held_to_the_narrowest_stage() {
+    // 1000 packets of 1500 bytes over two uplinks of 10 Gbps: 600 us, and 4 us of propagation. The
+    // hosts' lines, of 100 Gbps, take 120 us.
+    let text = "duration = \"1ms\"\nstop = \"1s\"\n[topology]\nkind = \"leaf-spine\"\n\
+                leaves = 2\nspines = 2\nhosts_per_leaf = 1\nhost_rate = \"100Gbps\"\n\
+                fabric_rate = \"10Gbps\"\nlink_delay = \"1us\"\n[routing]\nkind = \"spray\"\n\
+                [transport]\ninitial_window = \"flow\"\ndupthresh = 1000";
+    let run = run_flows(text, &[(0, 1, 1000 * MSS, 5)]);
+    assert_eq!(run.flows[0].ideal_ps, 604_000 * NS);
+    // A packet more or less on one of the two, and the last one's other links.
+    let late = run.fct(0) - run.flows[0].ideal_ps;
+    assert!(late < 60_000 * NS, "{late}");
+}
+
+#[test]
 fn a_packet_of_one_byte_has_its_header() {
     // 53 bytes: 2 * (42.4 + 3000) ns.
     assert_eq!(fct(STAR, DATAGRAMS, 1, 1), 6_084_800);

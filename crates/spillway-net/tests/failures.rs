@@ -86,6 +86,21 @@ fn a_failing_cable_takes_the_card_s_queue_with_it() {
 }
 
 #[test]
+fn a_cable_that_is_back_carries_at_once_whatever_its_port_was_to_send() {
+    // At 10 Mbps (0.8 us a byte) a packet of 65,052 bytes would hold the card's line until 52 ms,
+    // and the next waits behind it. Both are lost at 1 us; a packet of 1500 bytes at 10 us takes
+    // 2 * (1.2 ms + 1 us).
+    let text = format!(
+        "duration = \"1ms\"\nstop = \"1s\"\ntransport = {{ kind = \"udp\", rate = \"10Gbps\", mss = \
+         \"65000B\" }}\n[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"10Mbps\"\n\
+         link_delay = \"1us\"\n{}",
+        event("link-down", ("host0", "leaf0"), "1us", "5us", "")
+    );
+    let run = run_flows(&text, &[(0, 1, 65_000, 0), (0, 1, 64_000, 10), (0, 1, 1_448, 10_000)]);
+    assert_eq!((run.all_drops(), run.fct(2)), (2, 2 * 1_201 * US));
+}
+
+#[test]
 fn a_failing_cable_takes_the_switch_s_queue_with_it() {
     // Two senders at 10 Gbps to host 2: a packet is sent every 1.2 us and one more waits. From
     // 2.2 us on, when the first two arrive; at 122.3 us the hundred-and-first is being sent.

@@ -547,3 +547,15 @@ fn a_low_priority_hardly_delays_a_high_one() {
     let low = of(1).unwrap().fct_ps.unwrap();
     assert!(low > THERE + 500 * PACKET && low < THERE + 700 * PACKET, "{low}");
 }
+
+#[test]
+fn held_back_acks_have_one_event_at_a_time() {
+    // Of 2,000 packets every eighth is acknowledged: 2,000 * 2 + 250 * 2 hops, and about as many
+    // events. An event for every packet that is held back would be 1,750 more.
+    let text = "duration = \"1ms\"\nstop = \"1s\"\n[topology]\nkind = \"star\"\nhosts = 2\n\
+                [transport]\ninitial_window = \"100pkt\"\nack_every = 8\nack_delay = \"500us\"";
+    let run = run_flows(text, &[(0, 1, 2_000 * MSS, 0)]);
+    assert!(run.counters.packet_hops >= 4_490, "{}", run.counters.packet_hops);
+    let more = run.counters.events - run.counters.packet_hops;
+    assert!(more < 300, "{more} more events than hops");
+}

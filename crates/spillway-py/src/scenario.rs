@@ -45,8 +45,8 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario, TOML text or a dict, with `key=value` assignments on top.
     ///
-    /// Files that it names are relative to `folder`. `load` gets the name of a list of flows as it
-    /// is written and returns its columns, or None where the list is to be read as CSV.
+    /// Files that it names are relative to `folder`. `load` gets the key and the name of a list of
+    /// flows as it is written and returns its columns, or None where the list is to be read as CSV.
     #[new]
     #[pyo3(signature = (given, folder, assignments, load))]
     fn new(
@@ -63,8 +63,8 @@ impl Scenario {
         apply_all(py, &mut table, &assignments)?;
         let overruled = overruled(&table, &assignments);
         let failure = RefCell::new(None);
-        let columns = |file: &str| {
-            let loaded = load.call1((file,)).and_then(|loaded| match loaded.is_none() {
+        let columns = |key: &str, file: &str| {
+            let loaded = load.call1((key, file)).and_then(|loaded| match loaded.is_none() {
                 true => Ok(None),
                 false => Ok(Some(columns_of(loaded.cast::<PyDict>()?)?)),
             });

@@ -429,7 +429,9 @@ impl Section {
     }
 
     fn wrong(&self, key: &str, value: &Value, takes: &str) -> SettingsError {
-        self.error(key, format!("{value} is not valid; expected {takes}"))
+        let is_negative = value.as_str().is_some_and(|text| text.trim_start().starts_with('-'));
+        let problem = if is_negative { "must not be negative" } else { "is not valid" };
+        self.error(key, format!("{value} {problem}; expected {takes}"))
     }
 }
 

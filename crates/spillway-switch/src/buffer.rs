@@ -8,7 +8,7 @@ pub type QueueId = u32;
 /// How long a queue is. Compares by bytes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Length {
-    /// Bytes.
+    /// Bytes, less than 4 GiB: the switch refuses what would be more.
     pub bytes: u32,
     /// Packets, the one in transmission not among them.
     pub packets: u32,

@@ -466,9 +466,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         };
         let marked = outcome(managed, can_mark, DropReason::Aqm)?;
         let length = self.buffer.length(arrival.queue);
-        if length.packets >= self.queue_limit.packets
-            || length.bytes.saturating_add(arrival.size) > self.queue_limit.bytes
-        {
+        let bytes = u64::from(length.bytes) + u64::from(arrival.size);
+        if length.packets >= self.queue_limit.packets || bytes > self.queue_limit.bytes.into() {
             return Err(DropReason::QueueLimit);
         }
         match self.sharing.admit(arrival, &self.buffer) {
@@ -721,6 +720,7 @@ fn outcome(verdict: Verdict, can_mark: bool, reason: DropReason) -> Result<bool,
     }
 }
 
+/// A length is counted in 32 bits: no queue holds more than 4 GiB, whatever it may.
 fn capped(limit: u64) -> u32 {
     u32::try_from(limit).unwrap_or(u32::MAX)
 }

@@ -99,7 +99,7 @@ impl Scenario {
     pub fn read(
         given: Table,
         folder: &Path,
-        columns: &dyn Fn(&str) -> Option<FlowColumns>,
+        columns: &dyn Fn(&str, &str) -> Option<FlowColumns>,
     ) -> Result<Scenario> {
         let mut root = Section::new("", given);
         let name = root.text("name", "unnamed", "a name", "name of the run")?;
@@ -240,7 +240,7 @@ impl Scenario {
 
 fn check_times(root: &Section, warmup: Time, duration: Time, stop: Time) -> Result<()> {
     if duration == Time::ZERO {
-        return Err(root.error("duration", "must be above 0"));
+        return Err(root.error("duration", "0us is not valid; it must be above 0"));
     }
     if warmup >= duration {
         return Err(root.error("warmup", format!("{warmup} is not before duration = {duration}")));

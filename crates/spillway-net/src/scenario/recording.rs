@@ -45,7 +45,7 @@ impl Recording {
         let interval = |section: &mut Section, key: &'static str, meaning: &'static str| {
             let read = section.optional(key, "a time", meaning, |s| s.time(key, "", meaning))?;
             match read {
-                Some(Time::ZERO) => Err(section.error(key, "must be above 0")),
+                Some(Time::ZERO) => Err(section.error(key, "0us is not valid; it must be above 0")),
                 read => Ok(read),
             }
         };
@@ -69,7 +69,7 @@ impl Recording {
         let meaning = "time between samples of windows";
         let window_interval = section.time("window_interval", "10us", meaning)?;
         if window_interval == Time::ZERO {
-            return Err(section.error("window_interval", "must be above 0"));
+            return Err(section.error("window_interval", "0us is not valid; it must be above 0"));
         }
         let link_interval =
             interval(section, "link_interval", "time between measurements of links")?;
@@ -77,7 +77,9 @@ impl Recording {
             section.size("short", "100KB", "the longest flow that counts as short")?;
         let long_bytes = section.size("long", "1MB", "the shortest flow that counts as long")?;
         if short_bytes >= long_bytes {
-            return Err(section.error("short", "must be less than long"));
+            let problem =
+                format!("{short_bytes}B is not valid; it must be less than long, {long_bytes}B");
+            return Err(section.error("short", problem));
         }
         Ok(Recording {
             queue_interval,

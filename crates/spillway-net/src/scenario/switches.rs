@@ -116,7 +116,8 @@ fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
 impl SwitchSettings {
     fn read(section: &mut Section) -> Result<SwitchSettings> {
         let buffer = section.buffer("buffer", "unlimited", "the buffer that all ports share")?;
-        let meaning = "the most that one queue may hold, below the shared buffer";
+        let meaning =
+            "the most that one queue may hold, below the shared buffer; never more than 4 GiB";
         let queue_limit = section.amount("queue_limit", "unlimited", meaning)?;
         let queues = section.integer("queues_per_port", 1, 1..=64, "queues of each port")?;
         let last = queues - 1;

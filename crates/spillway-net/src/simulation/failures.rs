@@ -99,6 +99,7 @@ impl Network {
         let mut id = std::mem::replace(&mut line.head, NO_PACKET);
         line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;
+        line.wakes = false;
         let (from, port) = (line.from, line.port);
         let is_nic = line_id < self.nics.len() as u32;
         let switch = (!is_nic).then_some(from);

@@ -36,6 +36,8 @@ pub(super) struct Flow {
     pub data_flags: u16,
     /// What it was asked to do.
     pub spec: FlowSpec,
+    /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.
+    pub ack_timer: Time,
     /// When its last byte arrived.
     pub completed_at: Option<Time>,
     /// The least time that it could take.

@@ -82,9 +82,8 @@ impl Simulation {
         });
         self.note_arrived(slot, new);
         let flow = &mut self.flows[slot];
-        let deadline = flow.receiver.ack_deadline;
-        if deadline < Time::MAX && !is_datagram {
-            self.network.events.push(deadline, Kind::AckDue.key(flow.id));
+        if !is_datagram {
+            set_ack_timer(&mut self.network, flow);
         }
         match acks {
             [Some(before), None] if !is_datagram => self.reply(host, id, &before),
@@ -204,8 +203,9 @@ impl Simulation {
         let now = self.network.now;
         let Some(slot) = self.flows.slot_of(number) else { return };
         let flow = &mut self.flows[slot];
+        flow.ack_timer = Time::MAX;
         if flow.receiver.ack_deadline != now {
-            return;
+            return set_ack_timer(&mut self.network, flow);
         }
         if let Some(ack) = flow.receiver.delayed_ack() {
             flow.packets += 1;
@@ -322,6 +322,16 @@ fn send_piece(
         remaining: remaining.min(u64::from(u32::MAX)) as u32,
     };
     network.launch(flow.spec.src, packet, contents);
+}
+
+/// Sees to it that an event is due for the ack that a flow's receiver holds back, if it does. Lazily
+/// too: a deadline only moves on.
+fn set_ack_timer(network: &mut Network, flow: &mut Flow) {
+    let deadline = flow.receiver.ack_deadline;
+    if deadline < Time::MAX && flow.ack_timer == Time::MAX {
+        flow.ack_timer = deadline;
+        network.events.push(deadline, Kind::AckDue.key(flow.id));
+    }
 }
 
 /// Sees to it that an event is due no later than the flow's deadline. Lazily: one is pending, and

@@ -260,9 +260,8 @@ impl Network {
     #[inline(always)]
     pub fn on_wake(&mut self, line_id: u32) {
         let line = &mut self.lines[line_id as usize];
-        if line.busy_until > self.now {
-            // The line failed and came back in the meantime.
-            self.events.push(line.busy_until, Kind::Wake.key(line_id));
+        if !line.wakes || line.busy_until != self.now {
+            // The line has failed since this was to wake it.
             return;
         }
         line.wakes = false;

@@ -50,6 +50,7 @@ impl Simulation {
             host_backlog: transport.host_backlog(nic_rate, self.scenario.base_rtt),
             ideal: Time::ZERO,
             timer: Time::MAX,
+            ack_timer: Time::MAX,
             sender: Sender::new(spec.size, transport),
             receiver: Receiver::default(),
             clock: open_loop.then(|| (Stream::new(self.scenario.seed, "clock", id.into()), 0)),
@@ -118,7 +119,8 @@ impl Simulation {
     }
 
     /// Packets that may go different ways: one packet on the fastest, and the others before it at
-    /// the rate of the hosts' lines, which no cut between them can beat.
+    /// the rate of the hosts' lines; or all of them through the narrowest stage, and as far as light
+    /// goes. Without `routing` any way may be taken, and there are no stages.
     fn least_time_any_way(
         &self,
         from: u32,
@@ -130,7 +132,12 @@ impl Simulation {
         let fastest = fastest.expect("in a whole network every host reaches every other");
         let before = packets.full * (packets.count - 1);
         let slowest = self.nic_rate(from).time_of(before).max(self.nic_rate(to).time_of(before));
-        slowest + fastest
+        let Some(routing) = routing else { return slowest + fastest };
+        let topology = &self.scenario.topology;
+        let light = ideal::fastest(topology, Some(routing), from, to, 0);
+        let light = light.expect("there is a fastest way");
+        let stages = ideal::narrowest(topology, routing, from, to, before + packets.last);
+        (slowest + fastest).max(light + stages)
     }
 }
 

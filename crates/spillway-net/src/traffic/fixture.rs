@@ -58,7 +58,7 @@ impl Fixture {
             stop: self.stop,
             leaf_buffer_bytes: &|_| self.leaf_buffer,
             folder: &self.folder,
-            columns: &|_| self.columns.clone(),
+            columns: &|_, _| self.columns.clone(),
         })
     }
 

@@ -79,7 +79,7 @@ impl FlowColumns {
             class: table.column("class", |name| {
                 (!name.is_empty()).then(|| name.to_string()).ok_or("a class's name")
             })?,
-            priority: table.optional("priority", "a priority from 0 to 255")?,
+            priority: table.optional("priority", "a priority from 0 to 254")?,
             path: table.optional("path", "a path's number")?,
             ack_path: table.optional("ack_path", "a path's number")?,
             query_id: table.optional("query_id", "a query's number")?,

@@ -65,8 +65,8 @@ impl FlowListParams {
         let origin = section.time("origin", "0us", meaning)?;
 
         let named = |problem: String| format!("{file}: {problem}");
-        let list =
-            List::read(&file, context).map_err(|problem| section.error("file", named(problem)))?;
+        let list = List::read(&section.path_of("file"), &file, context)
+            .map_err(|problem| section.error("file", named(problem)))?;
         let classes = list.classes();
         if classes.len() > MOST_CLASSES {
             let problem = format!("{} classes; at most {MOST_CLASSES} make sense", classes.len());
@@ -128,9 +128,9 @@ struct List {
 }
 
 impl List {
-    fn read(file: &str, context: &Context) -> Result<List, String> {
+    fn read(key: &str, file: &str, context: &Context) -> Result<List, String> {
         let hosts = context.topology.hosts();
-        if let Some(columns) = (context.columns)(file) {
+        if let Some(columns) = (context.columns)(key, file) {
             let list = List { columns, rows: ("row", 1), hosts };
             return list
                 .has_equal_columns()

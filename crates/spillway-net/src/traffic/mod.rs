@@ -98,7 +98,7 @@ pub struct Context<'a> {
     /// The folder of the scenario, where its files are.
     pub folder: &'a Path,
     /// The flows of a file, by its name as written, where somebody else has read it.
-    pub columns: &'a dyn Fn(&str) -> Option<FlowColumns>,
+    pub columns: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
 }
 
 /// A traffic section, read.
@@ -133,7 +133,7 @@ impl Kind {
             stop: Time::from_ms(1),
             leaf_buffer_bytes: &|_| Some(1_000_000),
             folder: Path::new(""),
-            columns: &|_| Some(FlowColumns::default()),
+            columns: &|_, _| Some(FlowColumns::default()),
         };
         let text = format!("name = \"example\"\nkind = \"{}\"\n{}", self.id, self.example);
         let given = text.parse().expect("the kinds' examples are TOML: tested");
@@ -164,9 +164,9 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
         return Err(section.error("kind", problem).hint(nearest_name(&id, ids)));
     };
     let (takes, meaning) =
-        ("a whole number from 0 to 255", "The priority of its flows, 0 the highest.");
+        ("a whole number from 0 to 254", "The priority of its flows, 0 the highest.");
     let priority = section
-        .optional("priority", takes, meaning, |s| s.integer("priority", None, 0..=255, meaning))?;
+        .optional("priority", takes, meaning, |s| s.integer("priority", None, 0..=254, meaning))?;
     let priority = priority.map(|priority| priority as u8);
     let label = Label { name: name.clone(), seed: context.seed, class, priority };
     let pattern = (kind.read)(section, label, context)?;

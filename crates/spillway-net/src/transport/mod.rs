@@ -179,7 +179,9 @@ impl Transport {
             max: section.time("max_rto", "1s", "the greatest retransmission timeout")?,
         };
         if rto.min > rto.max || rto.min == Time::ZERO {
-            return Err(section.error("min_rto", "must be above 0 and not above max_rto"));
+            let problem =
+                format!("{} is not valid; it must be above 0 and not above max_rto", rto.min);
+            return Err(section.error("min_rto", problem));
         }
         let meaning = "duplicate acks, or segments acknowledged behind a gap, that tell a loss";
         let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;

@@ -114,7 +114,7 @@ pub fn columns(flows: &[Listed]) -> FlowColumns {
 /// Reads a scenario; its lists of flows are these.
 pub fn scenario_with(text: &str, list: &FlowColumns) -> Scenario {
     let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let read = Scenario::read(given, Path::new(""), &|_| Some(list.clone()));
+    let read = Scenario::read(given, Path::new(""), &|_, _| Some(list.clone()));
     read.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 

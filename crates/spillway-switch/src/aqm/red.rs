@@ -214,15 +214,17 @@ impl Aqm for Red {
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let average = self.average(arrival, buffer);
         let probability = self.probability(average);
-        if probability > 0.0 && self.chance(arrival.queue as usize, probability) {
-            self.verdict
-        } else {
-            Verdict::Pass
+        let queue = arrival.queue as usize;
+        if probability == 0.0 {
+            self.queues[queue].count = 0;
+            return Verdict::Pass;
         }
+        if self.chance(queue, probability) { self.verdict } else { Verdict::Pass }
     }
 
     fn passes_idle_ports(&self) -> bool {
-        self.weight == 1.0 && number_of(self.min) > 0
+        let is_memoryless = self.weight == 1.0 && self.spacing == Spacing::Independent;
+        is_memoryless && number_of(self.min) > 0
     }
 }
 

@@ -210,6 +210,18 @@ proptest! {
 }
 
 #[test]
+fn no_queue_holds_more_than_can_be_counted() {
+    let (mut switch, mut packets) = (switch(2, Buffer::UNLIMITED, "cs", "rr"), Arena::new());
+    for (seq, size) in [(0, 1 << 31), (1, (1 << 31) - 1), (2, 1)] {
+        let id = insert(&mut packets, data(size, seq));
+        enqueue(&mut switch, at(seq), 0, id, &mut packets);
+    }
+    let lost: Vec<_> = switch.lost().iter().map(|lost| (lost.packet, lost.reason)).collect();
+    assert_eq!(lost, [(2, DropReason::QueueLimit)]);
+    assert_eq!((switch.buffer().bytes(1), switch.buffer().occupancy()), (u32::MAX, (1 << 32) - 1));
+}
+
+#[test]
 fn shares_are_of_bytes_on_the_wire_whatever_the_buffer_counts() {
     // Of every packet 500 bytes are not counted. Packets of 1000 and of 1500 on the wire, in two
     // queues of one weight: of 30 sent, three small ones go for two large ones.
