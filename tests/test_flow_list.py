@@ -67,7 +67,7 @@ def test_picoseconds_are_exact(tmp_path):
         ({"size_bytes": pa.array([1.5, 2.0, 3.0])}, "column size_bytes: "),
         ({"size_bytes": pa.array([0, 1, 1])}, "row 1, column size_bytes: 0 bytes"),
         ({"start_ns": pa.array([2**62, 1, 1])}, "row 1, column start_ns: "),
-        ({"priority": pa.array([256, 1, 1])}, "column priority: 256 is more than 255"),
+        ({"priority": pa.array([256, 1, 1])}, "column priority: 256 is more than 254"),
         ({"query_id": pa.array([None, -1, 1])}, "column query_id: -1 is below 0"),
         ({"class": pa.array([1, 2, 3])}, "column class: int64 values are not names"),
         ({"class": pa.array(["a", None, "b"])}, "column class: some flows have none"),

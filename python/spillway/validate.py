@@ -164,7 +164,7 @@ def credence(
 
 _SHARING = {
     "dt": "switch.sharing={ kind = 'dt', alpha = [64, 0.5] }",
-    "lqd": "switch.sharing=lqd",
+    "lqd": "switch.sharing={ kind = 'lqd', count_arrival = false, tie = 'lowest-index' }",
 }
 
 
