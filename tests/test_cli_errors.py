@@ -37,7 +37,7 @@ def refused(outcome, error: str, hint: str, status: int = 2) -> None:
         ("switch.sharing.alfa=1", "switch.sharing.alfa: unknown key", "did you mean `alpha`?"),
         ("topology.link_delay=3 parsecs", 'topology.link_delay: "3 parsecs" is not valid', "`"),
         ("topology.host_rate=10", "topology.host_rate: 10 is not valid; expected a rate", "`"),
-        ("transport.mss=-1448B", 'transport.mss: "-1448B" must not be negative; expected a size', "`"),
+        ("transport.mss=-1448B", 'transport.mss: "-1448B" must not be negative; expected', "`"),
         ("switch.buffer=-5", "switch.buffer: -5 is not valid; expected a size", "`"),
         ("switch.sharing=dtt", 'switch.sharing: "dtt" is not known; expected', "mean `dt`?"),
         (
