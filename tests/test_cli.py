@@ -38,7 +38,7 @@ def test_the_summary_has_what_it_promises(command):
     assert list(summary)[:3] == ["status", "scenario", "seed"]
     assert set(summary) >= {
         "status", "scenario", "seed", "version", "simulated_s", "flows", "fct_slowdown", "fct_us",
-        "query_us", "buffer_occupancy", "goodput_gbps", "load", "drops", "marks",
+        "query_us", "buffer_occupancy", "goodput_gbps", "load", "drops", "marks", "sharing_counts",
         "retransmitted_packets", "timeouts", "events", "packet_hops", "run",
     }  # fmt: skip
     assert set(summary["flows"]) == {"started", "completed"}

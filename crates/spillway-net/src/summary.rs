@@ -70,6 +70,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "load": load(simulation),
         "drops": drops,
         "marks": marks,
+        "sharing_counts": sharing_counts(simulation),
         "retransmitted_packets": counters.retransmitted_packets,
         "timeouts": counters.timeouts,
         "events": counters.events,
@@ -155,6 +156,22 @@ fn query_us(outcomes: &[Outcome]) -> Value {
     let mut row = statistics(times.collect());
     row.insert("unfinished".into(), unfinished.into());
     Value::Object(row)
+}
+
+/// What sharing policies count of their decisions, by tier and name; without tiers whose policy
+/// counts nothing.
+fn sharing_counts(simulation: &Simulation) -> Value {
+    let mut by_tier = Map::new();
+    for (number, switch) in (0..).zip(simulation.switches()) {
+        let tier = simulation.scenario().tier_of(number);
+        for (name, count) in switch.sharing_counters() {
+            let tier = simulation.scenario().tiers[tier].tier;
+            let counts = by_tier.entry(tier).or_insert_with(|| json!({}));
+            let before = counts.get(name).and_then(Value::as_u64).unwrap_or(0);
+            counts[name] = json!(before + count);
+        }
+    }
+    Value::Object(by_tier)
 }
 
 /// How full the buffers were, as fractions: the leaf tier, and every tier.

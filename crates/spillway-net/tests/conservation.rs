@@ -124,6 +124,8 @@ fn switch(draw: &mut Draw) -> String {
         "\"harmonic\"",
         "{ kind = \"harmonic\", form = \"prefix\", exempt_acks = false }",
         "\"followlqd\"",
+        "{ kind = \"credence\", oracle = \"random\", drop_probability = 0.1 }",
+        "{ kind = \"credence\", thresholds = \"code\", flip_probability = 0.2 }",
         "{ kind = \"abm\", alpha = [8, 0.5] }",
         "{ kind = \"abm\", congestion = \"fractional\", drain = \"interval\", \
            update_interval = \"100us\" }",

@@ -192,6 +192,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.in_transmission.is_some()
     }
 
+    /// What the sharing policy has counted, by name.
+    pub fn sharing_counters(&self) -> Vec<(&'static str, u64)> {
+        self.sharing.counters()
+    }
+
     /// Packets marked so far.
     pub fn marks(&self) -> u64 {
         self.marks

@@ -2,6 +2,7 @@
 
 mod active_buffer_management;
 mod complete_sharing;
+mod credence;
 mod dynamic_thresholds;
 mod follow_lqd;
 mod harmonic;
@@ -12,6 +13,7 @@ pub mod victim;
 
 pub use active_buffer_management::ActiveBufferManagement;
 pub use complete_sharing::CompleteSharing;
+pub use credence::Credence;
 pub use dynamic_thresholds::DynamicThresholds;
 pub use follow_lqd::FollowLqd;
 pub use harmonic::Harmonic;
@@ -80,11 +82,13 @@ pub enum DropReason {
     LinkLoss,
     /// No way led to its host.
     NoRoute,
+    /// An oracle predicted that it would be lost.
+    Predicted,
 }
 
 impl DropReason {
     /// All reasons, in order.
-    pub const ALL: [DropReason; 8] = [
+    pub const ALL: [DropReason; 9] = [
         DropReason::BufferFull,
         DropReason::OverThreshold,
         DropReason::PushedOut,
@@ -93,6 +97,7 @@ impl DropReason {
         DropReason::LinkDown,
         DropReason::LinkLoss,
         DropReason::NoRoute,
+        DropReason::Predicted,
     ];
 
     /// As results name it.
@@ -106,6 +111,7 @@ impl DropReason {
             DropReason::LinkDown => "link_down",
             DropReason::LinkLoss => "link_loss",
             DropReason::NoRoute => "no_route",
+            DropReason::Predicted => "predicted",
         }
     }
 }
@@ -126,6 +132,11 @@ pub trait Sharing: Watch {
         0
     }
 
+    /// What it has counted, by name, for the summary.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// The limit that this arrival was held to, for traces; `None` where the policy has none. Asked
     /// after the decision, before the packet joins its queue.
     fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
@@ -136,7 +147,7 @@ pub trait Sharing: Watch {
 catalogue! {
     /// The sharing policy of a switch.
     SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd, ActiveBufferManagement
+    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement
 }
 
 macro_rules! each {
@@ -148,6 +159,7 @@ macro_rules! each {
             SharingPolicy::Harmonic($policy) => $call,
             SharingPolicy::LongestQueueDrop($policy) => $call,
             SharingPolicy::FollowLqd($policy) => $call,
+            SharingPolicy::Credence($policy) => $call,
             SharingPolicy::ActiveBufferManagement($policy) => $call,
         }
     };
@@ -160,6 +172,9 @@ impl Sharing for SharingPolicy {
     }
     fn open_below(&self, capacity: u64) -> u64 {
         each!(self, policy => policy.open_below(capacity))
+    }
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        each!(self, policy => policy.counters())
     }
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(arrival, buffer))

@@ -1,0 +1,417 @@
+//! Credence: follow Longest Queue Drop without pushing out, by asking an oracle which packets LQD
+//! would drop.
+//!
+//! # Reference
+//! V. Addanki, M. Pacut, S. Schmid, "Credence: Augmenting Datacenter Switch Buffer Sharing with ML
+//! Predictions", USENIX NSDI 2024, section 3 (Algorithm 1).
+//! <https://www.usenix.org/conference/nsdi24/presentation/addanki-credence>
+//!
+//! # Rule
+//! T_i: the bytes that queue i would hold under LQD, had it seen the same arrivals, this one among
+//! them. Three questions, in this order:
+//!
+//! 1. Is the longest queue shorter than B / N? Then admit if Q + s <= B (the safeguard).
+//! 2. Is q_i + s > T_i, or Q + s > B? Then drop.
+//! 3. Does the oracle say that LQD would drop it? Then drop, else admit.
+//!
+//! q_i: `buffer.bytes(queue)`, s: `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`,
+//! N: the number of ports.
+//!
+//! # Departures from the paper
+//! The paper counts packets of one size in time slots; here the thresholds are the queues of an
+//! imagined switch with the same ports, scheduling and sizes, as FollowLQD has them. Acks and other
+//! control packets, where they have queues of their own, are neither tested nor victims
+//! (`exempt_acks`), but pass the imagined switch too.
+//! `thresholds = "code"` has those of the authors' program (inet-tub/ns3-datacenter): an arrival
+//! takes steps of 1500 bytes off the largest threshold until it fits, and adds its size to its own;
+//! a departure from the real queue takes its size off; a queue that runs empty has threshold 0; and
+//! the safeguard holds up to B / N rather than below it.
+//!
+//! # Scope and limitations
+//! `sharing_counts` of the summary has how many arrivals were `exempt`, refused for a full buffer
+//! (`buffer_full`), admitted by the `safeguard`, refused over the `threshold`, and what the oracle
+//! made of the others (`oracle_accepts`, `oracle_drops`), `oracle_flips` of its answers turned round.
+//! The imagined switch has no limits on single queues, and its cables do not fail. Oracles that need
+//! no training are here: one that accepts all, one that drops all, one that draws.
+//!
+//! # Validation
+//! With an oracle that accepts or drops all, it decides packet by packet as the rule says with the
+//! queues of a real LQD for thresholds (`tests/shadow.rs`). The program's thresholds have tests
+//! worked out by hand.
+//!
+//! # Cost
+//! What FollowLQD costs, and a look at all queues while more than B / N is held.
+
+use super::shadow::ShadowLqd;
+use super::victim::VictimRule;
+use super::{Admission, Arrival, DropReason, Sharing};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
+use spillway_engine::{Stream, Time};
+use spillway_settings::{Range, Section, SettingsError};
+
+/// Follows LQD with an oracle's help.
+#[derive(Clone, Debug)]
+pub struct Credence {
+    thresholds: Thresholds,
+    oracle: Oracle,
+    /// The probability that an answer of the oracle is turned round.
+    flip: f64,
+    random: Stream,
+    has_safeguard: bool,
+    exempt: Option<u8>,
+    counts: Counts,
+}
+
+#[derive(Clone, Debug)]
+enum Thresholds {
+    Lqd(ShadowLqd),
+    Code(CodeThresholds),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Oracle {
+    AlwaysAccept,
+    AlwaysDrop,
+    Random { drop_probability: f64 },
+}
+
+/// How often what decided.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    exempt: u64,
+    safeguard: u64,
+    threshold: u64,
+    buffer_full: u64,
+    oracle_accepts: u64,
+    oracle_drops: u64,
+    flips: u64,
+}
+
+impl Policy for Credence {
+    const ID: &'static str = "credence";
+    const SUMMARY: &'static str =
+        "Credence: LQD's queue lengths for thresholds, and an oracle for what LQD would drop";
+    const CITATION: &'static str = "Addanki, Pacut, Schmid: Credence, NSDI 2024, Algorithm 1";
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "who predicts whether LQD would drop a packet";
+        let kinds = [("always-accept", 0), ("always-drop", 1), ("random", 2)];
+        let oracle = match section.choice("oracle", &kinds, meaning)? {
+            0 => Oracle::AlwaysAccept,
+            1 => Oracle::AlwaysDrop,
+            _ => {
+                let meaning = "the probability that the oracle says drop";
+                let drop_probability =
+                    section.number("drop_probability", 0.5, Range::Unit, meaning)?;
+                Oracle::Random { drop_probability }
+            }
+        };
+        let meaning = "the probability that an answer of the oracle is turned round";
+        let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
+        let meaning = "whether everything that fits is admitted while all queues are below B / N";
+        let has_safeguard = section.flag("safeguard", true, meaning)?;
+        let exempt = environment.exempt_acks(section)?;
+        let meaning = "an imagined LQD's queues, or what the authors' program takes for them";
+        let thresholds =
+            match section.choice("thresholds", &[("lqd", true), ("code", false)], meaning)? {
+                true => {
+                    let rule = VictimRule::read(section)?;
+                    Thresholds::Lqd(ShadowLqd::new(rule, exempt, environment))
+                }
+                false => Thresholds::Code(CodeThresholds::new(exempt, environment)),
+            };
+        Ok(Credence {
+            thresholds,
+            oracle,
+            flip,
+            random: Stream::new(environment.seed, "credence", environment.switch.into()),
+            has_safeguard,
+            exempt,
+            counts: Counts::default(),
+        })
+    }
+}
+
+impl Credence {
+    /// Whether all queues that are tested are shorter than B / N (with the program's thresholds:
+    /// not longer).
+    fn is_safe(&self, buffer: &Buffer) -> bool {
+        let ports = u64::from(buffer.ports());
+        let capacity = buffer.capacity();
+        let is_short = |bytes: u64| match &self.thresholds {
+            Thresholds::Lqd(_) => bytes.saturating_mul(ports) < capacity,
+            Thresholds::Code(_) => bytes.saturating_mul(ports) <= capacity,
+        };
+        if is_short(buffer.occupancy()) {
+            return true;
+        }
+        let per_port = buffer.queues_per_port();
+        let tested = (0..).zip(buffer.queues()).filter(|&(queue, _)| {
+            self.exempt.is_none_or(|class| queue % per_port != u32::from(class))
+        });
+        tested.into_iter().all(|(_, length)| is_short(length.bytes.into()))
+    }
+
+    fn threshold_of(&self, queue: QueueId) -> u64 {
+        match &self.thresholds {
+            Thresholds::Lqd(shadow) => shadow.bytes(queue).into(),
+            Thresholds::Code(code) => code.thresholds[queue as usize],
+        }
+    }
+
+    /// Whether LQD would drop the packet, as far as the oracle can tell.
+    fn predicts_drop(&mut self) -> bool {
+        let drops = match self.oracle {
+            Oracle::AlwaysAccept => false,
+            Oracle::AlwaysDrop => true,
+            Oracle::Random { drop_probability } => self.random.uniform() < drop_probability,
+        };
+        let flips = self.flip > 0.0 && self.random.uniform() < self.flip;
+        self.counts.flips += u64::from(flips);
+        drops != flips
+    }
+}
+
+impl Watch for Credence {
+    /// The program's thresholds fall with every packet that is sent.
+    fn watches_queues(&self) -> bool {
+        matches!(self.thresholds, Thresholds::Code(_))
+    }
+
+    fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        if let Thresholds::Code(code) = &mut self.thresholds {
+            code.on_dequeue(queue, size, buffer);
+        }
+    }
+}
+
+impl Sharing for Credence {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        match &mut self.thresholds {
+            Thresholds::Lqd(shadow) => shadow.on_arrival(arrival),
+            Thresholds::Code(code) => code.on_arrival(arrival),
+        }
+        let counts = &mut self.counts;
+        if u64::from(arrival.size) > buffer.free() {
+            counts.buffer_full += 1;
+            return Admission::Drop(DropReason::BufferFull);
+        }
+        if self.exempt == Some(arrival.class) {
+            counts.exempt += 1;
+            return Admission::Admit;
+        }
+        if self.has_safeguard && self.is_safe(buffer) {
+            self.counts.safeguard += 1;
+            return Admission::Admit;
+        }
+        let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
+        if length > self.threshold_of(arrival.queue) {
+            self.counts.threshold += 1;
+            return Admission::Drop(DropReason::OverThreshold);
+        }
+        if self.predicts_drop() {
+            self.counts.oracle_drops += 1;
+            return Admission::Drop(DropReason::Predicted);
+        }
+        self.counts.oracle_accepts += 1;
+        Admission::Admit
+    }
+
+    fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
+        Some(self.threshold_of(arrival.queue))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let Counts {
+            exempt,
+            safeguard,
+            threshold,
+            buffer_full,
+            oracle_accepts,
+            oracle_drops,
+            flips,
+        } = self.counts;
+        vec![
+            ("exempt", exempt),
+            ("buffer_full", buffer_full),
+            ("safeguard", safeguard),
+            ("threshold", threshold),
+            ("oracle_accepts", oracle_accepts),
+            ("oracle_drops", oracle_drops),
+            ("oracle_flips", flips),
+        ]
+    }
+}
+
+/// The thresholds of the authors' program.
+#[derive(Clone, Debug)]
+struct CodeThresholds {
+    capacity: u64,
+    thresholds: Vec<u64>,
+    /// Their sum.
+    total: u64,
+    exempt: Option<u8>,
+    queues_per_port: u32,
+}
+
+impl CodeThresholds {
+    const STEP: u64 = 1500;
+
+    fn new(exempt: Option<u8>, environment: &Environment) -> CodeThresholds {
+        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        CodeThresholds {
+            capacity: environment.capacity,
+            thresholds: vec![0; queues],
+            total: 0,
+            exempt,
+            queues_per_port: environment.queues_per_port,
+        }
+    }
+
+    /// The queue with the largest threshold, the lowest of several; `None` if all are 0.
+    fn largest(&self) -> Option<usize> {
+        let is_exempt = |queue: usize| {
+            let class = queue as u32 % self.queues_per_port;
+            self.exempt.is_some_and(|exempt| class == exempt.into())
+        };
+        let tested = (0..self.thresholds.len()).filter(|&queue| !is_exempt(queue));
+        let largest = tested.rev().max_by_key(|&queue| self.thresholds[queue])?;
+        (self.thresholds[largest] > 0).then_some(largest)
+    }
+
+    fn lower(&mut self, queue: usize, bytes: u64) {
+        let bytes = bytes.min(self.thresholds[queue]);
+        self.thresholds[queue] -= bytes;
+        self.total -= bytes;
+    }
+
+    fn on_arrival(&mut self, arrival: &Arrival) {
+        let size = u64::from(arrival.size);
+        while self.total + size > self.capacity {
+            let Some(largest) = self.largest() else { break };
+            self.lower(largest, Self::STEP);
+        }
+        let room = self.capacity.saturating_sub(self.total);
+        self.thresholds[arrival.queue as usize] += size.min(room);
+        self.total += size.min(room);
+    }
+
+    fn on_dequeue(&mut self, queue: QueueId, size: u32, buffer: &Buffer) {
+        let bytes = if buffer.packets(queue) == 0 { u64::MAX } else { size.into() };
+        self.lower(queue as usize, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
+    const PREDICTED: Admission = Admission::Drop(DropReason::Predicted);
+    const FULL: Admission = Admission::Drop(DropReason::BufferFull);
+
+    /// Four ports of one queue each share 8,000 bytes: B / N = 2,000.
+    fn with(text: &str) -> (Credence, Buffer) {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let environment = Environment { capacity: 8_000, ..Environment::example(4) };
+        let credence = Credence::read(&mut section, &environment).unwrap();
+        (credence, Buffer::new(8_000, environment.port_rates, 1))
+    }
+
+    /// A packet of 1000 bytes arrives at time 0.
+    fn one(credence: &mut Credence, buffer: &Buffer, queue: QueueId) -> Admission {
+        credence.admit(&arrival(queue, 1_000), buffer)
+    }
+
+    /// Some arrive, and those admitted wait.
+    fn burst(
+        credence: &mut Credence,
+        buffer: &mut Buffer,
+        queue: QueueId,
+        n: usize,
+    ) -> Vec<Admission> {
+        let one = |_| {
+            let admission = one(credence, buffer, queue);
+            if admission == Admission::Admit {
+                buffer.add(queue, 1_000);
+            }
+            admission
+        };
+        (0..n).map(one).collect()
+    }
+
+    #[test]
+    fn the_safeguard_ends_where_a_queue_has_its_share() {
+        // One packet is sent at once. With 1,000 waiting the next is safe; with 2,000 the oracle is
+        // asked.
+        let (mut credence, mut buffer) = with("oracle = \"always-drop\"");
+        assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
+        let expected = [Admission::Admit, Admission::Admit, PREDICTED, PREDICTED];
+        assert_eq!(burst(&mut credence, &mut buffer, 0, 4), expected);
+        // The longest queue counts, whoever arrives.
+        assert_eq!(one(&mut credence, &buffer, 1), PREDICTED);
+        let (mut credence, buffer) = with("oracle = \"always-drop\"\nsafeguard = false");
+        assert_eq!(one(&mut credence, &buffer, 0), PREDICTED);
+        // The program asks beyond 2,000 only.
+        let (mut credence, mut buffer) = with("oracle = \"always-drop\"\nthresholds = \"code\"");
+        let expected = [Admission::Admit, Admission::Admit, Admission::Admit, PREDICTED];
+        assert_eq!(burst(&mut credence, &mut buffer, 0, 4), expected);
+    }
+
+    #[test]
+    fn thresholds_are_asked_before_the_oracle() {
+        // One packet is sent at once, here and by the imagined LQD; eight wait, and both are full.
+        let (mut credence, mut buffer) = with("");
+        assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
+        let found = burst(&mut credence, &mut buffer, 0, 9);
+        assert_eq!(found[..8], [Admission::Admit; 8]);
+        assert_eq!(found[8], FULL);
+        // Under LQD the first of three packets for port 1 pushes one out of queue 0 and is sent, the
+        // second takes its place, the third pushes one out: T_0 = 6,000. So much waits here too, and
+        // no more may.
+        buffer.subtract(0, 1_000);
+        buffer.subtract(0, 1_000);
+        (0..3).for_each(|_| assert_eq!(one(&mut credence, &buffer, 1), Admission::Admit));
+        assert_eq!(credence.threshold_of(0), 6_000);
+        assert_eq!(one(&mut credence, &buffer, 0), OVER);
+        // Safe were three, at 0, 0 and 1,000; the oracle took six at 2,000 to 7,000, and the last three.
+        let counted: Vec<u64> = credence.counters().iter().map(|&(_, n)| n).collect();
+        assert_eq!(counted, [0, 1, 3, 1, 9, 0, 0]);
+    }
+
+    #[test]
+    fn answers_may_be_turned_round() {
+        let text = "safeguard = false\nflip_probability = 1.0\noracle = ";
+        let (mut credence, buffer) = with(&format!("{text}\"always-drop\""));
+        assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
+        let (mut credence, buffer) = with(&format!("{text}\"always-accept\""));
+        assert_eq!(one(&mut credence, &buffer, 0), PREDICTED);
+        assert_eq!(credence.counters()[6], ("oracle_flips", 1));
+        let draws = "oracle = \"random\"\ndrop_probability = 0.25\nsafeguard = false\nthresholds = \"code\"";
+        let (mut credence, buffer) = with(draws);
+        let drops = (0..4_000).filter(|_| credence.admit(&arrival(0, 1), &buffer) == PREDICTED);
+        assert!((900..1_100).contains(&drops.count()));
+    }
+
+    #[test]
+    fn the_program_cuts_the_largest_in_steps_and_follows_real_departures() {
+        let (mut credence, mut buffer) = with("thresholds = \"code\"");
+        let Thresholds::Code(code) = &mut credence.thresholds else { panic!("as was asked for") };
+        (0..8).for_each(|_| code.on_arrival(&arrival(2, 1_000)));
+        assert_eq!((code.thresholds.as_slice(), code.total), (&[0, 0, 8_000, 0][..], 8_000));
+        // 500 more for queue 0: one step of 1500 off queue 2, though 500 would do.
+        code.on_arrival(&arrival(0, 500));
+        assert_eq!((code.thresholds.as_slice(), code.total), (&[500, 0, 6_500, 0][..], 7_000));
+        // A departure takes its size; the last packet's takes all.
+        (0..2).for_each(|_| buffer.add(2, 1_000));
+        buffer.subtract(2, 1_000);
+        code.on_dequeue(2, 1_000, &buffer);
+        assert_eq!(code.thresholds, [500, 0, 5_500, 0]);
+        buffer.subtract(2, 1_000);
+        code.on_dequeue(2, 1_000, &buffer);
+        assert_eq!((code.thresholds.as_slice(), code.total), (&[500, 0, 0, 0][..], 500));
+    }
+}
