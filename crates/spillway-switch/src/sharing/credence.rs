@@ -50,6 +50,7 @@ use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
+use std::sync::Arc;
 
 /// Follows LQD with an oracle's help.
 #[derive(Clone, Debug)]
@@ -61,20 +62,26 @@ pub struct Credence {
     random: Stream,
     has_safeguard: bool,
     exempt: Option<u8>,
+    /// Arrivals so far.
+    arrivals: usize,
     counts: Counts,
 }
 
 #[derive(Clone, Debug)]
 enum Thresholds {
-    Lqd(ShadowLqd),
+    Lqd(Box<ShadowLqd>),
     Code(CodeThresholds),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Oracle {
     AlwaysAccept,
     AlwaysDrop,
-    Random { drop_probability: f64 },
+    Random {
+        drop_probability: f64,
+    },
+    /// What was said beforehand, arrival by arrival.
+    Predictions(Arc<[bool]>),
 }
 
 /// How often what decided.
@@ -118,7 +125,7 @@ impl Policy for Credence {
             match section.choice("thresholds", &[("lqd", true), ("code", false)], meaning)? {
                 true => {
                     let rule = VictimRule::read(section)?;
-                    Thresholds::Lqd(ShadowLqd::new(rule, exempt, environment))
+                    Thresholds::Lqd(Box::new(ShadowLqd::new(rule, exempt, environment)))
                 }
                 false => Thresholds::Code(CodeThresholds::new(exempt, environment)),
             };
@@ -129,12 +136,18 @@ impl Policy for Credence {
             random: Stream::new(environment.seed, "credence", environment.switch.into()),
             has_safeguard,
             exempt,
+            arrivals: 0,
             counts: Counts::default(),
         })
     }
 }
 
 impl Credence {
+    /// With a prediction for every arrival, in their order, instead of an oracle.
+    pub fn with_predictions(self, predictions: Arc<[bool]>) -> Credence {
+        Credence { oracle: Oracle::Predictions(predictions), ..self }
+    }
+
     /// Whether all queues that are tested are shorter than B / N (with the program's thresholds:
     /// not longer).
     fn is_safe(&self, buffer: &Buffer) -> bool {
@@ -163,10 +176,11 @@ impl Credence {
 
     /// Whether LQD would drop the packet, as far as the oracle can tell.
     fn predicts_drop(&mut self) -> bool {
-        let drops = match self.oracle {
+        let drops = match &self.oracle {
             Oracle::AlwaysAccept => false,
             Oracle::AlwaysDrop => true,
-            Oracle::Random { drop_probability } => self.random.uniform() < drop_probability,
+            Oracle::Random { drop_probability } => self.random.uniform() < *drop_probability,
+            Oracle::Predictions(predictions) => predictions[self.arrivals - 1],
         };
         let flips = self.flip > 0.0 && self.random.uniform() < self.flip;
         self.counts.flips += u64::from(flips);
@@ -193,6 +207,7 @@ impl Sharing for Credence {
             Thresholds::Lqd(shadow) => shadow.on_arrival(arrival),
             Thresholds::Code(code) => code.on_arrival(arrival),
         }
+        self.arrivals += 1;
         let counts = &mut self.counts;
         if u64::from(arrival.size) > buffer.free() {
             counts.buffer_full += 1;

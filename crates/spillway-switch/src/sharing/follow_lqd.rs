@@ -40,7 +40,7 @@ use spillway_settings::{Section, SettingsError};
 /// Follows LQD's queue lengths without pushing out.
 #[derive(Clone, Debug)]
 pub struct FollowLqd {
-    shadow: ShadowLqd,
+    shadow: Box<ShadowLqd>,
     exempt: Option<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Policy for FollowLqd {
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let rule = VictimRule::read(section)?;
         let exempt = environment.exempt_acks(section)?;
-        Ok(FollowLqd { shadow: ShadowLqd::new(rule, exempt, environment), exempt })
+        Ok(FollowLqd { shadow: Box::new(ShadowLqd::new(rule, exempt, environment)), exempt })
     }
 }
 

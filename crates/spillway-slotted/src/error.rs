@@ -1,0 +1,82 @@
+//! How wrong predictions of LQD's drops are (Credence, Definition 1 and Theorem 2).
+
+use crate::{Arrivals, environment, run};
+use spillway_settings::Section;
+use spillway_switch::Policy;
+use spillway_switch::sharing::{FollowLqd, LongestQueueDrop};
+
+/// Predictions against the truth; a drop is a positive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Confusion {
+    /// Drops that were predicted.
+    pub true_positives: u64,
+    /// Packets that LQD sent, predicted as drops.
+    pub false_positives: u64,
+    /// Packets that LQD sent, as was predicted.
+    pub true_negatives: u64,
+    /// Drops that were not predicted.
+    pub false_negatives: u64,
+}
+
+impl Confusion {
+    /// Counts; `truth` and `predicted` have an entry for every packet.
+    pub fn of(truth: &[bool], predicted: &[bool]) -> Confusion {
+        let mut confusion = Confusion::default();
+        for cell in truth.iter().zip(predicted) {
+            *match cell {
+                (true, true) => &mut confusion.true_positives,
+                (false, true) => &mut confusion.false_positives,
+                (false, false) => &mut confusion.true_negatives,
+                (true, false) => &mut confusion.false_negatives,
+            } += 1;
+        }
+        confusion
+    }
+
+    /// The upper bound of eta, (TN + FP) / (TN - min((N - 1) FN, TN)) (Theorem 2); infinite where it
+    /// bounds nothing.
+    pub fn eta_bound(&self, ports: u32) -> f64 {
+        let tn = self.true_negatives;
+        let lost = (u64::from(ports - 1) * self.false_negatives).min(tn);
+        (tn + self.false_positives) as f64 / (tn - lost) as f64
+    }
+}
+
+/// What predictions are worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredictionError {
+    /// LQD's throughput.
+    pub lqd: u64,
+    /// FollowLQD's, over the arrivals without those predicted as drops.
+    pub follow_lqd: u64,
+    /// Their ratio (Definition 1).
+    pub eta: f64,
+    /// How often predictions are right and wrong.
+    pub confusion: Confusion,
+}
+
+/// The error of predictions for arrivals at a buffer of so many packets. `rule` has the keys that
+/// LQD and FollowLQD share: how the longest queue is chosen.
+///
+/// # Panics
+/// If `rule` is none.
+pub fn prediction_error(
+    buffer: u64,
+    arrivals: &Arrivals,
+    predicted: &[bool],
+    rule: &str,
+) -> PredictionError {
+    let environment = environment(arrivals.ports(), buffer, 0);
+    let section = || Section::new("rule", rule.parse().expect("a table of keys"));
+    let mut lqd = LongestQueueDrop::read(&mut section(), &environment).expect("LQD's keys");
+    let mut follow = FollowLqd::read(&mut section(), &environment).expect("FollowLQD's keys");
+    let truth = run(&mut lqd, buffer, arrivals);
+    let rest = arrivals.without(|number| predicted[number]);
+    let follow_lqd = run(&mut follow, buffer, &rest).transmitted;
+    PredictionError {
+        lqd: truth.transmitted,
+        follow_lqd,
+        eta: truth.transmitted as f64 / follow_lqd as f64,
+        confusion: Confusion::of(&truth.dropped, predicted),
+    }
+}
