@@ -44,7 +44,7 @@ test-python: build
 
 ## test-slow: what takes minutes, and is left out above
 test-slow: $(VENV)/.tools
-	cargo test --quiet --locked --release -- --ignored
+	cargo test --quiet --locked --release -p spillway-net --test analytic --test conservation -- --ignored
 
 ## lint: formatting, clippy, documentation, types
 lint: lint-rust lint-python
