@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 
 /// One flow to be sent.
 ///
-/// The order of the fields is the order of flows: by start, then by who they are, so that their
-/// numbers do not depend on the order in which traffic was declared.
+/// Flows are ordered by start, then by who they are, so that their numbers do not depend on the
+/// order in which traffic was declared. What packets need comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FlowSpec {

@@ -100,6 +100,7 @@ impl<S: Sharing> Model<'_, S> {
                 Admission::Admit if self.buffer.free() > 0 => break None,
                 Admission::Admit => break Some(DropReason::BufferFull),
                 Admission::Drop(reason) => break Some(reason),
+                // Packets are all alike here: none is worse than the last.
                 Admission::PushOut(Victim::Tail(queue) | Victim::Worst(queue)) => {
                     let tail = self.queues[queue as usize].pop_back();
                     evicted.push((queue, tail.expect("a push-out from a queue that holds some")));

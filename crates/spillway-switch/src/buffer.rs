@@ -92,6 +92,19 @@ impl Buffer {
     pub fn queue_of(&self, port: u32, class: u8) -> QueueId {
         port * self.queues_per_port + u32::from(class)
     }
+    /// The class of a queue.
+    #[inline]
+    pub fn class_of(&self, queue: QueueId) -> u8 {
+        (queue % self.queues_per_port) as u8
+    }
+    /// The queues with their lengths, but for those of one class.
+    pub fn queues_but(
+        &self,
+        class: Option<u8>,
+    ) -> impl Iterator<Item = (QueueId, Length)> + use<'_> {
+        let all = (0..).zip(self.queues.iter().copied());
+        all.filter(move |&(queue, _)| class.is_none_or(|class| self.class_of(queue) != class))
+    }
     /// The port that a queue belongs to.
     #[inline]
     pub fn port_of(&self, queue: QueueId) -> u32 {

@@ -7,6 +7,7 @@
 pub mod aqm;
 pub mod buffer;
 pub mod catalogue;
+mod lists;
 mod meter;
 pub mod packet;
 pub mod scheduling;

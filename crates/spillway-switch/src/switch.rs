@@ -5,6 +5,7 @@
 
 use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
 use crate::buffer::{Buffer, Length, QueueId};
+use crate::lists::Lists;
 use crate::meter::Meter;
 use crate::packet::{Arena, Contents, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
@@ -89,18 +90,12 @@ struct Seen {
 /// A class that no queue has.
 const NO_CLASS: u8 = u8::MAX;
 
-#[derive(Clone, Copy, Debug)]
-struct List {
-    head: PacketId,
-    tail: PacketId,
-}
-
 /// One shared-memory switch. What every packet needs comes first, in as few cache lines as can be.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     buffer: Buffer,
-    lists: Vec<List>,
+    lists: Lists,
     lost: Vec<Lost>,
     /// With `release_at_end`, for every port the queue and bytes in transmission.
     in_transmission: Option<Vec<(QueueId, u32)>>,
@@ -142,7 +137,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let own_ack_queue = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
         let mut switch = Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
-            lists: vec![List { head: NO_PACKET, tail: NO_PACKET }; queues],
+            lists: Lists::new(queues),
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,
@@ -178,11 +173,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[inline]
     pub fn has_backlog(&self, port: u32) -> bool {
         if self.last_class == 0 {
-            return self.lists[port as usize].head != NO_PACKET;
+            return self.lists.as_slice()[port as usize].head != NO_PACKET;
         }
         let last = usize::from(self.last_class);
         let first = port as usize * (last + 1);
-        self.lists[first..=first + last].iter().any(|list| list.head != NO_PACKET)
+        self.lists.as_slice()[first..=first + last].iter().any(|list| list.head != NO_PACKET)
     }
 
     /// Whether bytes are held until the end of a transmission, so that [`Switch::on_sent`] must be
@@ -305,7 +300,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let queued = &mut packets[id];
         queued.time = now;
         queued.class = arrival.class;
-        self.append(arrival.queue, id, packets);
+        self.lists.append(arrival.queue, id, packets);
         self.add(now, arrival.queue, arrival.size);
         self.sharing.on_enqueue(&arrival, &self.buffer);
         self.aqm.on_enqueue(&arrival, &self.buffer);
@@ -320,7 +315,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 0 => 0,
                 last => {
                     let first = port as usize * (usize::from(last) + 1);
-                    let lists = &self.lists[first..=first + usize::from(last)];
+                    let lists = &self.lists.as_slice()[first..=first + usize::from(last)];
                     let head = |class: u8| match lists[usize::from(class)].head {
                         NO_PACKET => None,
                         id => Some(Head { size: packets[id].size, queued_at: packets[id].time }),
@@ -329,7 +324,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 }
             };
             let queue = self.buffer.queue_of(port, class);
-            let id = self.take_head(queue, packets);
+            let id = self.lists.take_head(queue, packets);
             let size = packets[id].size - self.uncounted_bytes;
             self.release(now, port, queue, size);
             self.sharing.on_dequeue(now, queue, size, &self.buffer);
@@ -374,8 +369,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Loses all that waits at a port.
     pub fn purge(&mut self, now: Time, port: u32, reason: DropReason, packets: &mut Arena) {
         for queue in self.buffer.queues_of(port) {
-            while self.lists[queue as usize].head != NO_PACKET {
-                let id = self.take_head(queue, packets);
+            while self.lists.as_slice()[queue as usize].head != NO_PACKET {
+                let id = self.lists.take_head(queue, packets);
                 let size = packets[id].size - self.uncounted_bytes;
                 self.subtract(now, queue, size);
                 self.lose(now, id, queue, size, reason);
@@ -385,14 +380,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// The first packet of every queue, for tests.
     pub fn heads(&self) -> impl Iterator<Item = PacketId> {
-        self.lists.iter().map(|list| list.head)
+        self.lists.as_slice().iter().map(|list| list.head)
     }
 
     /// Whether all counters agree with the packets that are there; for tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
         let waiting = |queue: usize| {
             let (mut bytes, mut count) = (0, 0);
-            let mut id = self.lists[queue].head;
+            let mut id = self.lists.as_slice()[queue].head;
             while id != NO_PACKET {
                 bytes += packets[id].size - self.uncounted_bytes;
                 count += 1;
@@ -400,7 +395,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             }
             (bytes, count)
         };
-        let mut held: Vec<(u32, u32)> = (0..self.lists.len()).map(waiting).collect();
+        let mut held: Vec<(u32, u32)> = (0..self.lists.as_slice().len()).map(waiting).collect();
         for &(queue, size) in self.in_transmission.iter().flatten().filter(|(_, size)| *size > 0) {
             held[queue as usize].0 += size;
         }
@@ -497,14 +492,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let now = arrival.now;
         let outcome = loop {
             let (queue, id) = match victim {
-                Victim::Tail(queue) => (queue, self.lists[queue as usize].tail),
-                Victim::Worst(queue) => match self.worst(queue, arrival_id, packets) {
+                Victim::Tail(queue) => (queue, self.lists.as_slice()[queue as usize].tail),
+                Victim::Worst(queue) => match self.lists.worst(queue, arrival_id, packets) {
                     Some(id) => (queue, id),
                     None => break Err(DropReason::PushedOut),
                 },
             };
             assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
-            self.unlink(queue, id, packets);
+            self.lists.unlink(queue, id, packets);
             let size = packets[id].size - self.uncounted_bytes;
             self.subtract(now, queue, size);
             self.evicted.push((queue, id));
@@ -520,7 +515,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if outcome.is_ok() {
                 self.lose(now, id, queue, size, DropReason::PushedOut);
             } else {
-                self.relink(queue, id, packets);
+                self.lists.relink(queue, id, packets);
                 self.add(now, queue, size);
             }
         }
@@ -601,78 +596,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 in_transmission[port as usize] = (queue, size);
                 self.buffer.subtract_packet(queue);
             }
-        }
-    }
-
-    #[inline]
-    fn append(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
-        let list = &mut self.lists[queue as usize];
-        let tail = std::mem::replace(&mut list.tail, id);
-        let packet = &mut packets[id];
-        packet.prev = tail;
-        packet.next = NO_PACKET;
-        match tail {
-            NO_PACKET => list.head = id,
-            tail => packets[tail].next = id,
-        }
-    }
-
-    #[inline]
-    fn take_head(&mut self, queue: QueueId, packets: &Arena) -> PacketId {
-        let list = &mut self.lists[queue as usize];
-        let id = list.head;
-        debug_assert_ne!(id, NO_PACKET, "the first packet of an empty queue");
-        list.head = packets[id].next;
-        if list.head == NO_PACKET {
-            list.tail = NO_PACKET;
-        }
-        id
-    }
-
-    /// The packet of a queue whose flow had most bytes left, the last of several; `None` if that
-    /// of the arrival had as many.
-    fn worst(&self, queue: QueueId, arrival: PacketId, packets: &Arena) -> Option<PacketId> {
-        let mut worst = None;
-        let mut most = u64::from(packets.contents(arrival).remaining) + 1;
-        let mut id = self.lists[queue as usize].head;
-        while id != NO_PACKET {
-            let remaining = u64::from(packets.contents(id).remaining);
-            if remaining >= most {
-                (worst, most) = (Some(id), remaining);
-            }
-            id = packets[id].next;
-        }
-        worst
-    }
-
-    /// Takes a packet out of its queue; its own links keep its place.
-    fn unlink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
-        let list = &mut self.lists[queue as usize];
-        let next = packets[id].next;
-        // The first packet may still name one that has left.
-        let prev = if list.head == id { NO_PACKET } else { packets[id].prev };
-        packets[id].prev = prev;
-        match prev {
-            NO_PACKET => list.head = next,
-            prev => packets[prev].next = next,
-        }
-        match next {
-            NO_PACKET => list.tail = prev,
-            next => packets[next].prev = prev,
-        }
-    }
-
-    /// Puts the packet that was unlinked last back into its place.
-    fn relink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
-        let list = &mut self.lists[queue as usize];
-        let Packet { next, prev, .. } = packets[id];
-        match prev {
-            NO_PACKET => list.head = id,
-            prev => packets[prev].next = id,
-        }
-        match next {
-            NO_PACKET => list.tail = id,
-            next => packets[next].prev = id,
         }
     }
 

@@ -95,7 +95,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads a scenario from TOML. Files that it names are relative to `folder`; `columns` gives
-    /// the flows of files that somebody else has read.
+    /// the flows of files that somebody else has read, by key and name.
     pub fn read(
         given: Table,
         folder: &Path,

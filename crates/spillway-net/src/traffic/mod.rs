@@ -97,7 +97,8 @@ pub struct Context<'a> {
     pub leaf_buffer_bytes: &'a dyn Fn(u32) -> Option<u64>,
     /// The folder of the scenario, where its files are.
     pub folder: &'a Path,
-    /// The flows of a file, by its name as written, where somebody else has read it.
+    /// The flows of a file, by the key that names it and its name as written, where somebody else
+    /// has read it.
     pub columns: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
 }
 

@@ -160,11 +160,7 @@ impl Credence {
         if is_short(buffer.occupancy()) {
             return true;
         }
-        let per_port = buffer.queues_per_port();
-        let tested = (0..).zip(buffer.queues()).filter(|&(queue, _)| {
-            self.exempt.is_none_or(|class| queue % per_port != u32::from(class))
-        });
-        tested.into_iter().all(|(_, length)| is_short(length.bytes.into()))
+        buffer.queues_but(self.exempt).all(|(_, length)| is_short(length.bytes.into()))
     }
 
     fn threshold_of(&self, queue: QueueId) -> u64 {

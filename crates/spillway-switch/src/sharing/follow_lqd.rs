@@ -22,9 +22,8 @@
 //! The imagined switch has no limits on single queues, and its cables do not fail.
 //!
 //! # Validation
-//! In a run under LQD the thresholds equal the real queues at every arrival, to the byte
-//! (`tests/shadow.rs`); decides like a second, naive implementation on thousands of random arrivals
-//! (`tests/naive_sharing.rs`).
+//! In a run under LQD the thresholds equal the real queues at every arrival, to the byte,
+//! and its decisions are what the rule makes of those of a real LQD (`tests/shadow.rs`).
 //!
 //! # Cost
 //! What LQD costs, and the sizes of the packets that it would hold: 16 bytes each.

@@ -97,11 +97,7 @@ fn bounds(form: Form, capacity: u64, queues: usize) -> Vec<u64> {
 impl Harmonic {
     /// The lengths of the ranked queues, with their numbers.
     fn ranked<'a>(&self, buffer: &'a Buffer) -> impl Iterator<Item = (QueueId, u64)> + use<'a> {
-        let (exempt, per_port) = (self.exempt, buffer.queues_per_port());
-        let lengths =
-            (0..).zip(buffer.queues()).map(|(queue, length)| (queue, length.bytes.into()));
-        lengths
-            .filter(move |&(queue, _)| exempt.is_none_or(|class| queue % per_port != class.into()))
+        buffer.queues_but(self.exempt).map(|(queue, length)| (queue, length.bytes.into()))
     }
 
     /// Whether all ranks are within their bounds, with the arrival in its queue. They were before

@@ -1,0 +1,94 @@
+//! The packets of every queue, in lists through the packets themselves.
+
+use crate::buffer::QueueId;
+use crate::packet::{Arena, NO_PACKET, PacketId};
+
+/// The ends of a queue's list; [`NO_PACKET`] if it is empty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    pub head: PacketId,
+    pub tail: PacketId,
+}
+
+/// A list for every queue.
+#[derive(Debug)]
+pub(crate) struct Lists(Vec<List>);
+
+impl Lists {
+    /// So many, empty.
+    pub fn new(queues: usize) -> Lists {
+        Lists(vec![List { head: NO_PACKET, tail: NO_PACKET }; queues])
+    }
+
+    /// All of them, by their queues' numbers.
+    #[inline]
+    pub fn as_slice(&self) -> &[List] {
+        &self.0
+    }
+
+    /// Puts a packet at the end of a queue.
+    #[inline]
+    pub fn append(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
+        self.join(queue, self.0[queue as usize].tail, id, packets);
+        self.join(queue, id, NO_PACKET, packets);
+    }
+
+    /// Takes out the first packet of a queue. There must be one.
+    #[inline]
+    pub fn take_head(&mut self, queue: QueueId, packets: &Arena) -> PacketId {
+        let list = &mut self.0[queue as usize];
+        let id = list.head;
+        debug_assert_ne!(id, NO_PACKET, "the first packet of an empty queue");
+        list.head = packets[id].next;
+        if list.head == NO_PACKET {
+            list.tail = NO_PACKET;
+        }
+        id
+    }
+
+    /// The packet of a queue whose flow had most bytes left, the last of several; `None` if that
+    /// of the arrival had as many.
+    pub fn worst(&self, queue: QueueId, arrival: PacketId, packets: &Arena) -> Option<PacketId> {
+        let mut worst = None;
+        let mut most = u64::from(packets.contents(arrival).remaining) + 1;
+        let mut id = self.0[queue as usize].head;
+        while id != NO_PACKET {
+            let remaining = u64::from(packets.contents(id).remaining);
+            if remaining >= most {
+                (worst, most) = (Some(id), remaining);
+            }
+            id = packets[id].next;
+        }
+        worst
+    }
+
+    /// Takes a packet out of its queue; its own links keep its place.
+    pub fn unlink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
+        // The first packet may still name one that has left.
+        if self.0[queue as usize].head == id {
+            packets[id].prev = NO_PACKET;
+        }
+        self.join(queue, packets[id].prev, packets[id].next, packets);
+    }
+
+    /// Puts the packet that was unlinked last back into its place.
+    pub fn relink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
+        let (prev, next) = (packets[id].prev, packets[id].next);
+        self.join(queue, prev, id, packets);
+        self.join(queue, id, next, packets);
+    }
+
+    /// Makes two packets neighbours; [`NO_PACKET`] stands for what is beyond an end.
+    #[inline]
+    fn join(&mut self, queue: QueueId, before: PacketId, after: PacketId, packets: &mut Arena) {
+        let list = &mut self.0[queue as usize];
+        match before {
+            NO_PACKET => list.head = after,
+            before => packets[before].next = after,
+        }
+        match after {
+            NO_PACKET => list.tail = before,
+            after => packets[after].prev = before,
+        }
+    }
+}
