@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 import spillway
-from spillway import bench, cli
+from spillway import bench
+from spillway.cli.output import console as console_for
 from spillway.scenario import Scenario, facts
 from support import TINY
 
@@ -65,7 +66,7 @@ def test_without_valgrind_instructions_are_null_and_it_says_so(no_valgrind):
     found = bench.measure([TINY_CASE], runs=1)
     assert found["cases"]["tiny"]["instructions_per_packet_hop"] is None
     assert found["instructions"] == "valgrind is not installed"
-    console = cli._console(None)
+    console = console_for(None)
     with console.capture() as told:
         console.print(bench.table(found))
     assert "valgrind is not installed" in told.get()

@@ -1,90 +1,33 @@
-"""The command line."""
+"""Commands that run scenarios, or tell about them."""
 
 from __future__ import annotations
 
-import enum
 import json
-import os
 import sys
-import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spillway import _core
-from spillway.errors import Interrupted, ScenarioError, ScenarioWarning, SpillwayError
+from spillway.cli.app import app
+from spillway.cli.options import (
+    ForceOption,
+    JobsOption,
+    JsonOption,
+    OutOption,
+    ScenarioArgument,
+    SeedOption,
+    SeedsOption,
+    SetOption,
+)
+from spillway.cli.output import INTERRUPTED, console, display
+from spillway.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
     from spillway.result import Result
     from spillway.scenario import Scenario
-
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="A packet-level simulator of datacenter switches: how they share their buffer, mark and "
-    "drop, schedule, and what that does to flow completion times.",
-)
-
-_FAILED, _WRONG, _INTERRUPTED = 1, 2, 130
-
-ScenarioArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="SCENARIO",
-        help="A TOML file, a result's folder, or the name of a scenario that comes along "
-        "(see [bold]spillway list scenarios[/bold]).",
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change any key of the scenario, by its dotted path: "
-        "[bold]switch.sharing=lqd[/bold], [bold]traffic.incast.burst=75%[/bold]. Repeatable.",
-    ),
-]
-OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="DIR", help="Write tables, scenario and summary to this folder."),
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace what --out has there.")]
-SeedsOption = Annotated[
-    str | None,
-    typer.Option("--seeds", metavar="A..B", help="Run with several seeds: 1..5, or 1,2,7."),
-]
-SeedOption = Annotated[int | None, typer.Option("--seed", metavar="N", help="Run with this seed.")]
-JobsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs",
-        "-j",
-        metavar="N",
-        min=1,
-        help="Runs at a time. Without it, one for each processor.",
-    ),
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on standard output, all else aside.")
-]
-
-
-@app.callback(invoke_without_command=True)
-def _start(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    if version:
-        print(f"spillway {_core.__version__}")
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        print(context.get_help())
 
 
 @app.command()
@@ -150,10 +93,10 @@ def run(
     if wanted is not None:
         chosen = chosen.set(f"seed={wanted[0]}")
     result = _run(chosen, out, force)
-    _show(result.summary, tables.run(result), as_json)
+    display(result.summary, tables.run(result), as_json)
     _note_empty([result])
     if result.status == "interrupted":
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
 
 
 @app.command()
@@ -211,7 +154,7 @@ def show(
         "warnings": read.warnings,
     }
     text = Syntax(read.resolved.strip(), "toml", theme="ansi_dark", background_color="default")
-    _show(document, Group(tables.facts(found), text, Text()), as_json)
+    display(document, Group(tables.facts(found), text, Text()), as_json)
 
 
 @app.command("list")
@@ -251,7 +194,7 @@ def list_(
         document["sizes"] = entries["sizes"]
     if "scenarios" in chosen:
         document["scenarios"] = list(shipped)
-    _show(document, Group(*parts), as_json)
+    display(document, Group(*parts), as_json)
 
 
 @app.command()
@@ -273,72 +216,7 @@ def flows(
     if seed is not None:
         chosen = chosen.set(f"seed={seed}")
     written = flow_export.write(chosen.read(), out, force=force)
-    _show(written, tables.flows(written), as_json)
-
-
-class Reference(enum.StrEnum):
-    """What `validate` compares with."""
-
-    credence = "credence"
-
-
-@app.command()
-def validate(
-    name: Annotated[Reference, typer.Argument(help="The reference.")],
-    folder: Annotated[Path, typer.Argument(help="The folder with its flows and its output.")],
-    paths: Annotated[
-        int,
-        typer.Option(
-            "--paths", metavar="N", min=0, help="Also run N times with paths drawn by our own hash."
-        ),
-    ] = 0,
-    differences: Annotated[
-        bool, typer.Option("--differences", help="Also change one setting at a time.")
-    ] = False,
-    jobs: JobsOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Run another simulator's flows, and compare with its output."""
-    from spillway import validate as validation
-    from spillway.sweep import processors
-
-    assert name is Reference.credence
-    found = validation.credence(
-        folder,
-        paths=paths,
-        jobs=jobs or processors(),
-        differences=differences,
-    )
-    _show(found.document, validation.table(found), as_json)
-
-
-@app.command()
-def bench(
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Measure only leaf-spine-128, credence or incast-star. Repeatable."
-        ),
-    ] = None,
-    growth: Annotated[
-        bool, typer.Option("--growth", help="128, 1,024 and 8,192 hosts at 10, 100 and 400 Gbps.")
-    ] = False,
-    runs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns.")] = 5,
-    quick: Annotated[bool, typer.Option("--quick", help="Short runs, for a first look.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure how fast it runs on this machine: CPU time, instructions, memory."""
-    from spillway import bench
-
-    if growth and scenario:
-        raise ScenarioError("--growth has scenarios of its own", "leave --scenario away")
-    cases = bench.GROWTH if growth else bench.CASES
-    with _console(sys.stderr).status("") as status:
-        say = status.update if sys.stderr.isatty() else lambda _: None
-        found = bench.measure(
-            bench.named(cases, scenario) if scenario else cases, runs=runs, quick=quick, say=say
-        )
-    _show(found, bench.table(found), as_json)
+    display(written, tables.flows(written), as_json)
 
 
 def _scenario(source: str, assignments: Iterable[str] | None) -> Scenario:
@@ -383,7 +261,7 @@ def _run(scenario: Scenario, out: Path | None, force: bool) -> Result:
     from spillway.progress import ProgressBar
     from spillway.run import run_to
 
-    with ProgressBar(_console(sys.stderr), 1) as bar:
+    with ProgressBar(console(sys.stderr), 1) as bar:
         report, _ = bar.follow("running")
         return run_to(out, scenario, keep=False, force=force, progress=report)
 
@@ -405,7 +283,7 @@ def _sweep(
     result: Result | Sweep
     runs = len(variants(vary)) * len(seeds or [0])
     is_interrupted = False
-    with ProgressBar(_console(sys.stderr), runs) as bar:
+    with ProgressBar(console(sys.stderr), runs) as bar:
         try:
             result = sweep(
                 scenario,
@@ -420,15 +298,15 @@ def _sweep(
         except Interrupted as interrupted:
             result, is_interrupted = interrupted.result, True
     assert isinstance(result, Sweep)
-    _show(result.summary, tables.sweep(result), as_json)
+    display(result.summary, tables.sweep(result), as_json)
     _note_empty([run for _, runs in result.results for run in runs])
     if plot is not None:
         from spillway.plots import comparison
 
         comparison(result, plot)
-        _console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)
+        console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)
     if is_interrupted:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _note_empty(results: Iterable[Result]) -> None:
@@ -448,72 +326,3 @@ def _note_empty(results: Iterable[Result]) -> None:
     for name, files in empty.items():
         more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""
         print(f"note: no {name} were recorded: {files[0]} has no rows{more}", file=sys.stderr)
-
-
-def _console(file: TextIO) -> Console:
-    from rich.console import Console
-
-    console = Console(file=file, highlight=False, markup=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = 140
-    return console
-
-
-def _show(document: Mapping[str, Any], people: RenderableType, as_json: bool) -> None:
-    """Prints what a command has found out: to people, and as JSON where that is asked for."""
-    _console(sys.stderr if as_json else sys.stdout).print(people)
-    if as_json:
-        print(json.dumps(document, indent=2, ensure_ascii=False))
-
-
-def main() -> NoReturn:
-    """Runs the command line and exits: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
-    sys.exit(invoke(sys.argv[1:]))
-
-
-def invoke(arguments: list[str]) -> int:
-    """Runs a command and returns its exit status."""
-    warnings.simplefilter("once", ScenarioWarning)
-    warnings.showwarning = _show_warning
-    try:
-        status = app(arguments, prog_name="spillway", standalone_mode=False)
-    except typer.TyperException as error:
-        context = getattr(error, "ctx", None)
-        command = "spillway" if context is None else context.command_path
-        return _complain(_WRONG, error.format_message(), f"`{command} --help` says how it is used")
-    except ScenarioError as error:
-        return _complain(_WRONG, str(error), error.hint or _where_to_look(error.path))
-    except SpillwayError as error:
-        return _complain(_FAILED, str(error), error.hint)
-    except OSError as error:
-        return _complain(_FAILED, str(error), "is there room on the disk, and may you write there?")
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
-        hint = "this is a mistake in Spillway: please report it, with the scenario"
-        return _complain(_FAILED, f"the run has failed: {error}", hint)
-    if status == _INTERRUPTED:
-        print("interrupted", file=sys.stderr)
-    return status if isinstance(status, int) else 0
-
-
-def _complain(status: int, text: str, hint: str | None) -> int:
-    print(f"error: {text}", file=sys.stderr)
-    if hint:
-        print(f"\nhint: {hint}", file=sys.stderr)
-    return status
-
-
-def _where_to_look(path: str) -> str | None:
-    """What tells more about the key at this path, if it is one."""
-    if not path:
-        return None
-    steps = path.split(".")
-    for room in ("sharing", "aqm", "scheduling", "topology", "transport", "traffic"):
-        if room in steps:
-            return f"`spillway list {room}` tells what its keys take"
-    return "`spillway show leaf-spine-128` shows a whole scenario, every key written out"
-
-
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)

@@ -1,0 +1,87 @@
+"""The program that the commands belong to."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, NoReturn
+
+import typer
+
+from spillway import _core
+from spillway.cli.output import FAILED, INTERRUPTED, WRONG
+from spillway.errors import ScenarioError, ScenarioWarning, SpillwayError
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A packet-level simulator of datacenter switches: how they share their buffer, mark and "
+    "drop, schedule, and what that does to flow completion times.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(f"spillway {_core.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main() -> NoReturn:
+    """Runs the command line and exits: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def invoke(arguments: list[str]) -> int:
+    """Runs a command and returns its exit status."""
+    warnings.simplefilter("once", ScenarioWarning)
+    warnings.showwarning = _show_warning
+    try:
+        status = app(arguments, prog_name="spillway", standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = "spillway" if context is None else context.command_path
+        return _complain(WRONG, error.format_message(), f"`{command} --help` says how it is used")
+    except ScenarioError as error:
+        return _complain(WRONG, str(error), error.hint or _where_to_look(error.path))
+    except SpillwayError as error:
+        return _complain(FAILED, str(error), error.hint)
+    except OSError as error:
+        return _complain(FAILED, str(error), "is there room on the disk, and may you write there?")
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        hint = "this is a mistake in Spillway: please report it, with the scenario"
+        return _complain(FAILED, f"the run has failed: {error}", hint)
+    if status == INTERRUPTED:
+        print("interrupted", file=sys.stderr)
+    return status if isinstance(status, int) else 0
+
+
+def _complain(status: int, text: str, hint: str | None) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    if hint:
+        print(f"\nhint: {hint}", file=sys.stderr)
+    return status
+
+
+def _where_to_look(path: str) -> str | None:
+    """What tells more about the key at this path, if it is one."""
+    if not path:
+        return None
+    steps = path.split(".")
+    for room in ("sharing", "aqm", "scheduling", "topology", "transport", "traffic"):
+        if room in steps:
+            return f"`spillway list {room}` tells what its keys take"
+    return "`spillway show leaf-spine-128` shows a whole scenario, every key written out"
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)

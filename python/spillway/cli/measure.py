@@ -1,0 +1,80 @@
+"""Commands that compare with another simulator, or measure speed."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spillway.cli.app import app
+from spillway.cli.options import JobsOption, JsonOption
+from spillway.cli.output import console, display
+from spillway.errors import ScenarioError
+
+
+class Reference(enum.StrEnum):
+    """What `validate` compares with."""
+
+    credence = "credence"
+
+
+@app.command()
+def validate(
+    name: Annotated[Reference, typer.Argument(help="The reference.")],
+    folder: Annotated[Path, typer.Argument(help="The folder with its flows and its output.")],
+    paths: Annotated[
+        int,
+        typer.Option(
+            "--paths", metavar="N", min=0, help="Also run N times with paths drawn by our own hash."
+        ),
+    ] = 0,
+    differences: Annotated[
+        bool, typer.Option("--differences", help="Also change one setting at a time.")
+    ] = False,
+    jobs: JobsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run another simulator's flows, and compare with its output."""
+    from spillway import validate as validation
+    from spillway.sweep import processors
+
+    assert name is Reference.credence
+    found = validation.credence(
+        folder,
+        paths=paths,
+        jobs=jobs or processors(),
+        differences=differences,
+    )
+    display(found.document, validation.table(found), as_json)
+
+
+@app.command()
+def bench(
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Measure only leaf-spine-128, credence or incast-star. Repeatable."
+        ),
+    ] = None,
+    growth: Annotated[
+        bool, typer.Option("--growth", help="128, 1,024 and 8,192 hosts at 10, 100 and 400 Gbps.")
+    ] = False,
+    runs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="Short runs, for a first look.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how fast it runs on this machine: CPU time, instructions, memory."""
+    from spillway import bench
+
+    if growth and scenario:
+        raise ScenarioError("--growth has scenarios of its own", "leave --scenario away")
+    cases = bench.GROWTH if growth else bench.CASES
+    with console(sys.stderr).status("") as status:
+        say = status.update if sys.stderr.isatty() else lambda _: None
+        found = bench.measure(
+            bench.named(cases, scenario) if scenario else cases, runs=runs, quick=quick, say=say
+        )
+    display(found, bench.table(found), as_json)

@@ -1,0 +1,49 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A TOML file, a result's folder, or the name of a scenario that comes along "
+        "(see [bold]spillway list scenarios[/bold]).",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change any key of the scenario, by its dotted path: "
+        "[bold]switch.sharing=lqd[/bold], [bold]traffic.incast.burst=75%[/bold]. Repeatable.",
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Write tables, scenario and summary to this folder."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what --out has there.")]
+SeedsOption = Annotated[
+    str | None,
+    typer.Option("--seeds", metavar="A..B", help="Run with several seeds: 1..5, or 1,2,7."),
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", metavar="N", help="Run with this seed.")]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        min=1,
+        help="Runs at a time. Without it, one for each processor.",
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on standard output, all else aside.")
+]
