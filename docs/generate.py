@@ -470,7 +470,7 @@ NAMES = re.compile(r"<!-- names: (?P<table>\w+) -->\n(?P<rows>(?:\n|\|.*\n)+)")
 EVERYTHING: Json = {
     "duration": "1ms",
     "topology": {"kind": "star", "hosts": 4},
-    "switch": {"buffer": "20KB", "sharing": "dt"},
+    "switch": {"buffer": "20KB", "sharing": "lqd"},
     "traffic": [
         {
             "name": "x",
@@ -481,7 +481,13 @@ EVERYTHING: Json = {
             "senders": "any",
         }
     ],
-    "record": {"queue_interval": "1us", "decisions": 9, "windows": [0], "link_interval": "1us"},
+    "record": {
+        "queue_interval": "1us",
+        "decisions": 9,
+        "oracle_trace": True,
+        "windows": [0],
+        "link_interval": "1us",
+    },
 }
 """A scenario with which every table has rows."""
 

@@ -200,3 +200,36 @@ def test_what_is_recorded_on_demand():
     assert "host0-leaf0" in links and "leaf0-spine0" in links
     times = result.decisions["time_ps"].to_pylist()
     assert times == sorted(times)
+
+
+def test_a_trace_of_fates_agrees_with_the_drops_and_samples_the_rest():
+    asked = ["switch.sharing=lqd", "switch.buffer=40KB", "record.oracle_trace=true"]
+    result = spillway.run(TINY, set=asked)
+    trace = result.oracle_trace
+    rows = trace.select(["switch", "arrival", "dropped", "weight"]).to_pylist()
+    dropped = [row for row in rows if row["dropped"] == 1]
+    assert len(dropped) == result.summary["drops"]["pushed_out"] > 50
+    assert {row["weight"] for row in rows} == {1}
+    for name in {row["switch"] for row in rows}:
+        numbers = sorted(row["arrival"] for row in rows if row["switch"] == name)
+        assert numbers == list(range(len(numbers)))
+    sampled = spillway.run(TINY, set=[*asked, "record.oracle_trace_sample=10"]).oracle_trace
+    kept = sampled.select(["dropped", "weight"]).to_pylist()
+    assert sum(row["dropped"] == 1 for row in kept) == len(dropped)
+    assert {row["weight"] for row in kept if row["dropped"] == 0} == {10}
+    assert sum(row["weight"] for row in kept) == pytest.approx(len(rows), rel=0.1)
+    averages = spillway.run(TINY, set=[*asked, "record.oracle_trace_average=code"]).oracle_trace
+    assert all(value.is_integer() for value in averages["average_queue_bytes"].to_pylist())
+    assert not all(value.is_integer() for value in trace["average_queue_bytes"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ([], r"there is no switch with sharing = \"lqd\""),
+        (["switch.sharing=lqd", "topology.base_rtt=0us"], "base_rtt must be above 0"),
+    ],
+)
+def test_a_trace_of_fates_needs_a_switch_that_can_have_one(more, problem):
+    with pytest.raises(spillway.ScenarioError, match=problem):
+        spillway.Scenario.load(TINY).set("record.oracle_trace=true", *more).read()

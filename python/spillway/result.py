@@ -80,6 +80,11 @@ class Result:
         return self.table("decisions")
 
     @property
+    def oracle_trace(self) -> pa.Table:
+        """Arrivals at switches with `sharing = "lqd"`, and their fates."""
+        return self.table("oracle_trace")
+
+    @property
     def windows(self) -> pa.Table:
         """Samples of the windows of the flows in `record.windows`."""
         return self.table("windows")
@@ -125,6 +130,7 @@ def recorded_tables(scenario: str) -> list[str]:
     record = tomllib.loads(scenario).get("record", {})
     asked = {
         "decisions": record.get("decisions", 0) > 0,
+        "oracle_trace": record.get("oracle_trace", False),
         "windows": bool(record.get("windows")),
         "links": "link_interval" in record,
     }

@@ -147,6 +147,49 @@ impl DecisionTable {
 }
 
 table! {
+    /// Arrivals at switches that drop from the longest queue, and what became of them: what an
+    /// oracle learns from. In the order in which fates became known.
+    OracleTraceTable {
+        /// When it arrived.
+        time_ps: u64,
+        /// The switch's number.
+        switch: u32,
+        /// The port.
+        port: u32,
+        /// The queue of the port.
+        queue: u32,
+        /// Its number among the switch's arrivals.
+        arrival: u64,
+        /// Its flow.
+        flow_id: u32,
+        /// Its first byte.
+        seq: u64,
+        /// Bytes that it takes.
+        size_bytes: u32,
+        /// Bytes in its queue before it.
+        queue_bytes: u64,
+        /// The average of that.
+        average_queue_bytes: f64,
+        /// Bytes in the switch's buffer before it.
+        occupancy_bytes: u64,
+        /// The average of that.
+        average_occupancy_bytes: f64,
+        /// The switch's buffer.
+        buffer_bytes: u64,
+        /// Whether it was refused or pushed out: 0 or 1, [`OracleTraceTable::NOT_KNOWN`] for what
+        /// was lost otherwise, or still waited at the end.
+        dropped: u8,
+        /// How many arrivals it stands for.
+        weight: u64,
+    }
+}
+
+impl OracleTraceTable {
+    /// The fate of a packet that has none.
+    pub const NOT_KNOWN: u8 = u8::MAX;
+}
+
+table! {
     /// Windows of chosen flows, at regular times while they last.
     WindowTable {
         /// When.
@@ -210,6 +253,8 @@ pub struct Record {
     pub drops: DropTable,
     /// Decisions about arrivals.
     pub decisions: DecisionTable,
+    /// Arrivals and their fates.
+    pub oracle_trace: OracleTraceTable,
     /// Windows of chosen flows.
     pub windows: WindowTable,
     /// Link utilisation.

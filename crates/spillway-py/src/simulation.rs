@@ -99,7 +99,7 @@ impl Simulation {
 
     /// The tables that a run can have.
     #[staticmethod]
-    fn tables() -> [&'static str; 6] {
+    fn tables() -> [&'static str; 7] {
         tables::TABLES
     }
 
@@ -132,7 +132,7 @@ impl Simulation {
         let mut state = self.state();
         loop {
             state.progress = state.simulation.run(STINT);
-            state.simulation.collect_decisions();
+            state.simulation.collect_traces();
             let is_full = tables::longest(state.simulation.record_mut()) >= rows;
             if state.progress != Progress::Running || is_full || begin.elapsed() >= interval {
                 return (state.progress, is_full);

@@ -4,18 +4,20 @@ use crate::column::{Column, Columns, Names};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_net::record::{
-    DecisionTable, DropTable, FlowTable, LinkTable, QueueTable, Record, WindowTable,
+    DecisionTable, DropTable, FlowTable, LinkTable, OracleTraceTable, QueueTable, Record,
+    WindowTable,
 };
 use spillway_net::scenario::Scenario;
 use spillway_net::topology::{Node, Topology};
-use spillway_switch::DropReason;
+use spillway_switch::{Buffer, DropReason};
 use std::collections::BTreeMap;
 use std::mem::take;
 
 type Table<'py> = PyResult<Bound<'py, PyDict>>;
 
 /// The names of the tables.
-pub const TABLES: [&str; 6] = ["flows", "queues", "drops", "decisions", "windows", "links"];
+pub const TABLES: [&str; 7] =
+    ["flows", "queues", "drops", "decisions", "oracle_trace", "windows", "links"];
 
 /// What numbers in tables stand for.
 pub struct Vocabulary {
@@ -73,9 +75,17 @@ fn link_names(topology: &Topology, switches: &[String]) -> Vec<String> {
 
 /// Rows of the longest table.
 pub fn longest(record: &Record) -> usize {
-    let Record { flows, queues, drops, decisions, windows, links, outcomes: _ } = record;
-    let lengths =
-        [flows.len(), queues.len(), drops.len(), decisions.len(), windows.len(), links.len()];
+    let Record { flows, queues, drops, decisions, oracle_trace, windows, links, outcomes: _ } =
+        record;
+    let lengths = [
+        flows.len(),
+        queues.len(),
+        drops.len(),
+        decisions.len(),
+        oracle_trace.len(),
+        windows.len(),
+        links.len(),
+    ];
     lengths.into_iter().max().unwrap_or(0)
 }
 
@@ -91,6 +101,7 @@ pub fn take_table<'py>(
         "queues" => queues(py, take(&mut record.queues), vocabulary),
         "drops" => drops(py, take(&mut record.drops), vocabulary),
         "decisions" => decisions(py, take(&mut record.decisions), vocabulary),
+        "oracle_trace" => oracle_trace(py, take(&mut record.oracle_trace), vocabulary),
         "windows" => windows(py, take(&mut record.windows)),
         "links" => links(py, take(&mut record.links), vocabulary),
         _ => return Ok(None),
@@ -160,6 +171,32 @@ fn decisions<'py>(py: Python<'py>, table: DecisionTable, vocabulary: &Vocabulary
     columns.put("verdict", Column::of(table.verdict).named(&vocabulary.verdicts))?;
     let reason = Column::optional(py, table.reason, |n| n == DecisionTable::NO_REASON)?;
     columns.put("reason", reason.named(&vocabulary.reasons))?;
+    Ok(columns.into_dict())
+}
+
+fn oracle_trace<'py>(
+    py: Python<'py>,
+    table: OracleTraceTable,
+    vocabulary: &Vocabulary,
+) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    columns.put("switch", Column::of(table.switch).named(&vocabulary.switches))?;
+    columns.put("port", Column::of(table.port))?;
+    columns.put("queue", Column::of(table.queue))?;
+    columns.put("arrival", Column::of(table.arrival))?;
+    columns.put("flow_id", Column::of(table.flow_id))?;
+    columns.put("seq", Column::of(table.seq))?;
+    columns.put("size_bytes", Column::of(table.size_bytes))?;
+    columns.put("queue_bytes", Column::of(table.queue_bytes))?;
+    columns.put("average_queue_bytes", Column::of(table.average_queue_bytes))?;
+    columns.put("occupancy_bytes", Column::of(table.occupancy_bytes))?;
+    columns.put("average_occupancy_bytes", Column::of(table.average_occupancy_bytes))?;
+    let is_unlimited = |bytes| bytes == Buffer::UNLIMITED;
+    columns.put("buffer_bytes", Column::optional(py, table.buffer_bytes, is_unlimited)?)?;
+    let has_none = |fate| fate == OracleTraceTable::NOT_KNOWN;
+    columns.put("dropped", Column::optional(py, table.dropped, has_none)?)?;
+    columns.put("weight", Column::of(table.weight))?;
     Ok(columns.into_dict())
 }
 

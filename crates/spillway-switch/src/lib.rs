@@ -5,8 +5,10 @@
 //! scheduling policy chooses which queue sends; on the way out the AQM sees it again.
 
 pub mod aqm;
+mod averages;
 pub mod buffer;
 pub mod catalogue;
+mod fates;
 mod lists;
 mod meter;
 pub mod packet;
@@ -15,8 +17,10 @@ pub mod sharing;
 mod switch;
 pub mod watch;
 
+pub use averages::{Averages, Averaging};
 pub use buffer::{Buffer, QueueId};
 pub use catalogue::{Entry, Environment, Policy, Service};
+pub use fates::{Fate, FateTracing};
 pub use meter::Meter;
 pub use sharing::DropReason;
 pub use switch::{Decision, Lost, Switch, SwitchParts};

@@ -5,6 +5,7 @@
 
 use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
 use crate::buffer::{Buffer, Length, QueueId};
+use crate::fates::{Fate, FateTracing, Fates};
 use crate::lists::Lists;
 use crate::meter::Meter;
 use crate::packet::{Arena, Contents, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
@@ -12,7 +13,7 @@ use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
 use crate::sharing::{
     Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, SharingPolicy, Victim,
 };
-use spillway_engine::{Rate, Time};
+use spillway_engine::{Rate, Stream, Time};
 use spillway_settings::quantity::Amount;
 
 /// What a switch is made of.
@@ -100,6 +101,7 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// With `release_at_end`, for every port the queue and bytes in transmission.
     in_transmission: Option<Vec<(QueueId, u32)>>,
     decisions: Option<Vec<Decision>>,
+    fates: Option<Box<Fates>>,
     /// The most that a queue may hold, in packets and in bytes.
     queue_limit: Length,
     uncounted_bytes: u32,
@@ -113,8 +115,10 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     may_bypass: bool,
     /// The occupancy below which no policy need be asked about a packet that passes.
     open_below: u64,
-    /// Whether a policy wants to see packets on their way out.
+    /// Whether a policy, or a trace, wants to see packets on their way out.
     watches_departures: bool,
+    /// Whether arrivals are traced.
+    is_traced: bool,
     sharing: S,
     aqm: A,
     scheduling: SchedulingPolicy,
@@ -158,6 +162,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             evicted: Vec::new(),
             lost: Vec::new(),
             decisions: None,
+            fates: None,
+            is_traced: false,
             open_below: 0,
         };
         switch.open_below = switch.opens_below();
@@ -217,14 +223,41 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// Starts to keep decisions.
     pub fn trace_decisions(&mut self) {
-        self.open_below = 0;
         self.decisions = Some(Vec::new());
+        self.trace_if_asked();
     }
 
     /// Keeps no more decisions.
-    pub fn stop_tracing(&mut self) {
-        self.open_below = self.opens_below();
+    pub fn stop_tracing_decisions(&mut self) {
         self.decisions = None;
+        self.trace_if_asked();
+    }
+
+    /// Starts to follow packets to their fates, from an empty buffer on. `random` chooses those
+    /// that are kept.
+    pub fn trace_fates(&mut self, tracing: FateTracing, random: Stream) {
+        let fates = Fates::new(tracing, self.buffer.queues().len(), random);
+        self.fates = Some(Box::new(fates));
+        self.watches_departures = true;
+        self.trace_if_asked();
+    }
+
+    /// Takes the fates that have become known since the last call.
+    pub fn take_fates(&mut self) -> Vec<Fate> {
+        self.fates.as_mut().map(|fates| fates.take()).unwrap_or_default()
+    }
+
+    /// The run is over: what still waits has no fate.
+    pub fn finish_fates(&mut self) {
+        if let Some(fates) = &mut self.fates {
+            fates.finish();
+        }
+    }
+
+    /// A trace has a row for every arrival: all are decided about.
+    fn trace_if_asked(&mut self) {
+        self.is_traced = self.decisions.is_some() || self.fates.is_some();
+        self.open_below = if self.is_traced { 0 } else { self.opens_below() };
     }
 
     /// Takes the decisions kept since the last call.
@@ -347,6 +380,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         if let Some(in_transmission) = &mut self.in_transmission {
             let (queue, size) = std::mem::take(&mut in_transmission[port as usize]);
             if size > 0 {
+                self.note_length(now, queue);
                 self.meter.held(now, self.buffer.occupancy());
                 self.buffer.subtract_bytes(queue, size);
             }
@@ -372,6 +406,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             while self.lists.as_slice()[queue as usize].head != NO_PACKET {
                 let id = self.lists.take_head(queue, packets);
                 let size = packets[id].size - self.uncounted_bytes;
+                self.note_length(now, queue);
                 self.subtract(now, queue, size);
                 self.lose(now, id, queue, size, reason);
             }
@@ -442,13 +477,58 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet_flags: u16,
         packets: &mut Arena,
     ) -> bool {
-        let seen = self.decisions.is_some().then(|| self.seen_by(arrival));
+        if self.is_traced {
+            return self.admit_traced(arrival, id, packet_flags, packets);
+        }
         let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
-        if let Some(seen) = seen {
+        self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
+    }
+
+    /// The same, with a row for it in the traces.
+    #[cold]
+    fn admit_traced(
+        &mut self,
+        arrival: &Arrival,
+        id: PacketId,
+        packet_flags: u16,
+        packets: &mut Arena,
+    ) -> bool {
+        let seen = Seen {
+            queue_bytes: self.buffer.bytes(arrival.queue),
+            occupancy: self.buffer.occupancy(),
+        };
+        self.note_length(arrival.now, arrival.queue);
+        if let Some(fates) = &mut self.fates
+            && self.sharing.tests(arrival.class)
+        {
+            fates.arrives(arrival, id, packets.contents(id), &self.buffer);
+        }
+        let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
+        if self.decisions.is_some() {
             let threshold = self.sharing.threshold(arrival, &self.buffer);
             self.note_decision(arrival, packets.contents(id), seen, threshold, outcome);
         }
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
+    }
+
+    /// A queue's length may be about to change.
+    fn note_length(&mut self, now: Time, queue: QueueId) {
+        if let Some(fates) = &mut self.fates {
+            fates.held(now, queue, self.buffer.bytes(queue), self.buffer.occupancy());
+        }
+    }
+
+    /// A packet has left its queue, or passed it, and is about to be sent.
+    #[cold]
+    fn note_departure(&mut self, now: Time, queue: QueueId, id: PacketId, size: u32) {
+        if let Some(fates) = &mut self.fates {
+            // Until now it was there; one that has passed was not, but no time has gone by since
+            // it arrived.
+            let gone = if self.in_transmission.is_some() { 0 } else { size };
+            let (bytes, occupancy) = (self.buffer.bytes(queue), self.buffer.occupancy());
+            fates.held(now, queue, bytes + gone, occupancy + u64::from(gone));
+            fates.departs(now, queue, id, &self.buffer);
+        }
     }
 
     /// Whether an arrival is marked, or why it is lost. Room is made for it.
@@ -501,6 +581,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
             self.lists.unlink(queue, id, packets);
             let size = packets[id].size - self.uncounted_bytes;
+            self.note_length(now, queue);
             self.subtract(now, queue, size);
             self.evicted.push((queue, id));
             match self.sharing.admit(arrival, &self.buffer) {
@@ -535,6 +616,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let size = packet.size - self.uncounted_bytes;
         let departure = Departure { now, queue, size, queued_at: packet.time };
         let can_mark = packet.flags & flags::ECT != 0;
+        if self.is_traced {
+            self.note_departure(now, queue, id, size);
+        }
         let managed = match class == self.ack_queue {
             true => Verdict::Pass,
             false => self.aqm.on_departure(&departure, &self.buffer),
@@ -602,14 +686,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[cold]
     fn lose(&mut self, now: Time, id: PacketId, queue: QueueId, size: u32, reason: DropReason) {
         self.lost.push(Lost { packet: id, queue, reason });
+        if let Some(fates) = &mut self.fates {
+            fates.is_lost(id, reason);
+        }
         self.sharing.on_drop(now, queue, size, &self.buffer);
         self.aqm.on_drop(now, queue, size, &self.buffer);
-    }
-
-    /// What an arrival finds: bytes in its queue, and the occupancy.
-    #[cold]
-    fn seen_by(&self, arrival: &Arrival) -> Seen {
-        Seen { queue_bytes: self.buffer.bytes(arrival.queue), occupancy: self.buffer.occupancy() }
     }
 
     #[cold]

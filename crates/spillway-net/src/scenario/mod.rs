@@ -194,7 +194,8 @@ impl Scenario {
             root.put("event", Value::Array(tables));
         }
         let mut section = root.section("record")?;
-        let recording = Recording::read(&mut section)?;
+        let recording =
+            Recording::read(&mut section, &recording::Place { base_rtt, tiers: &tiers })?;
         root.put("record", section.finish()?);
         let warnings = warnings(&network, &tiers, &traffic);
         Ok(Scenario {

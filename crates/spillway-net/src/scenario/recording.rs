@@ -1,8 +1,9 @@
 //! `[record]`: what is recorded beside the flows.
 
-use super::Result;
+use super::{Result, TierSettings};
 use spillway_engine::Time;
 use spillway_settings::{Section, Value};
+use spillway_switch::{Averaging, FateTracing};
 
 /// Which decisions are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Recording {
     pub drops: bool,
     /// Which decisions are kept.
     pub decisions: DecisionFilter,
+    /// How the fates of packets are traced, if they are.
+    pub oracle_trace: Option<FateTracing>,
     /// Flows whose windows are sampled.
     pub window_flows: Vec<u32>,
     /// The time between samples of windows.
@@ -41,7 +44,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    pub(super) fn read(section: &mut Section) -> Result<Recording> {
+    pub(super) fn read(section: &mut Section, place: &Place) -> Result<Recording> {
         let interval = |section: &mut Section, key: &'static str, meaning: &'static str| {
             let read = section.optional(key, "a time", meaning, |s| s.time(key, "", meaning))?;
             match read {
@@ -65,6 +68,7 @@ impl Recording {
             port: only("decisions_port", "only decisions of this port")?,
             queue: only("decisions_queue", "only decisions of this queue of a port")?,
         };
+        let oracle_trace = read_oracle_trace(section, place)?;
         let window_flows = read_flows(section)?;
         let meaning = "time between samples of windows";
         let window_interval = section.time("window_interval", "10us", meaning)?;
@@ -85,6 +89,7 @@ impl Recording {
             queue_interval,
             drops,
             decisions,
+            oracle_trace,
             window_flows,
             window_interval,
             link_interval,
@@ -92,6 +97,33 @@ impl Recording {
             long_bytes,
         })
     }
+}
+
+/// What of the rest of the scenario a recording depends on.
+pub(super) struct Place<'a> {
+    pub base_rtt: Time,
+    pub tiers: &'a [TierSettings],
+}
+
+fn read_oracle_trace(section: &mut Section, place: &Place) -> Result<Option<FateTracing>> {
+    let meaning = "whether every arrival at a switch with sharing = \"lqd\" has a row, with its \
+                   fate: what `spillway oracle train` learns from";
+    let is_traced = section.flag("oracle_trace", false, meaning)?;
+    let meaning = "of the arrivals that were not dropped, one in so many has a row in the trace, \
+                   with this weight";
+    let one_in = section.integer("oracle_trace_sample", 1, 1..=u64::MAX, meaning)?;
+    let meaning = "averages in the trace: weighted by time, or as the authors' program has them";
+    let kinds = [("time", Averaging::Continuous), ("code", Averaging::AtDepartures)];
+    let averaging = section.choice("oracle_trace_average", &kinds, meaning)?;
+    if is_traced && !place.tiers.iter().any(TierSettings::drops_longest_queue) {
+        let problem = "there is no switch with sharing = \"lqd\", whose drops an oracle learns";
+        return Err(section.error("oracle_trace", problem));
+    }
+    if is_traced && place.base_rtt == Time::ZERO {
+        let problem = "averages are over the base RTT: topology.base_rtt must be above 0";
+        return Err(section.error("oracle_trace", problem));
+    }
+    Ok(is_traced.then_some(FateTracing { averaging, span: place.base_rtt, one_in }))
 }
 
 fn read_flows(section: &mut Section) -> Result<Vec<u32>> {

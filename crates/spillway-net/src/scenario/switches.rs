@@ -8,8 +8,8 @@ use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Section, SettingsError, Table, Value};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
-use spillway_switch::sharing::SharingPolicy;
-use spillway_switch::{Buffer, Environment, Meter, Service, Switch, SwitchParts};
+use spillway_switch::sharing::{LongestQueueDrop, SharingPolicy};
+use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 
 /// A policy as it was chosen: read anew for every switch.
 #[derive(Clone, Debug)]
@@ -217,6 +217,11 @@ impl TierSettings {
     /// Bytes of a switch's buffer; `None` if it is unlimited.
     pub fn capacity_of(&self, topology: &Topology, switch: u32) -> Option<u64> {
         self.settings.buffer.bytes(port_rates(topology, switch).into_iter())
+    }
+
+    /// Whether its switches drop from the longest queue.
+    pub fn drops_longest_queue(&self) -> bool {
+        self.settings.sharing.id == LongestQueueDrop::ID
     }
 
     /// The ids of the sharing, AQM and scheduling policies.

@@ -3,10 +3,10 @@
 use super::Simulation;
 use super::key::Kind;
 use super::network::Lost;
-use crate::record::DecisionTable;
+use crate::record::{DecisionTable, OracleTraceTable};
 use crate::scenario::{DecisionFilter, Scenario};
-use spillway_engine::Time;
-use spillway_switch::{Decision, Meter, QueueId};
+use spillway_engine::{Stream, Time};
+use spillway_switch::{Decision, Fate, Meter, QueueId};
 use std::collections::BTreeMap;
 
 /// What instruments keep between their readings.
@@ -50,6 +50,15 @@ impl Simulation {
         self.network.events.push(self.scenario.duration, Kind::Measure.key(1));
         if recording.decisions.first > 0 {
             self.network.switches.iter_mut().for_each(|switch| switch.trace_decisions());
+        }
+        if let Some(tracing) = recording.oracle_trace {
+            for (number, switch) in (0..).zip(&mut self.network.switches) {
+                let tier = self.scenario.tier_of(number);
+                if self.scenario.tiers[tier].drops_longest_queue() {
+                    let stream = Stream::new(self.scenario.seed, "oracle-trace", number.into());
+                    switch.trace_fates(tracing, stream);
+                }
+            }
         }
     }
 
@@ -177,9 +186,31 @@ impl Simulation {
         drops.occupancy_bytes.push(occupancy);
     }
 
-    /// Moves what switches have traced into the record, in order of time; called now and then, and
-    /// at the end.
-    pub fn collect_decisions(&mut self) {
+    /// Moves what switches have traced into the record; called now and then, and at the end.
+    pub fn collect_traces(&mut self) {
+        self.collect_decisions();
+        if self.scenario.recording.oracle_trace.is_some() {
+            self.collect_fates();
+        }
+    }
+
+    /// The run is over: what waits in switches has no fate.
+    pub(super) fn finish_fates(&mut self) {
+        self.network.switches.iter_mut().for_each(|switch| switch.finish_fates());
+    }
+
+    fn collect_fates(&mut self) {
+        for (number, switch) in (0..).zip(&mut self.network.switches) {
+            let (capacity, per_port) =
+                (switch.buffer().capacity(), switch.buffer().queues_per_port());
+            for fate in switch.take_fates() {
+                write_fate(&mut self.record.oracle_trace, number, &fate, capacity, per_port);
+            }
+        }
+    }
+
+    /// Decisions, in order of time.
+    fn collect_decisions(&mut self) {
         if self.instruments.decisions_left == 0 {
             return;
         }
@@ -200,7 +231,7 @@ impl Simulation {
             write_decision(&mut self.record.decisions, number, &decision, per_port);
         }
         if self.instruments.decisions_left == 0 {
-            self.network.switches.iter_mut().for_each(|switch| switch.stop_tracing());
+            self.network.switches.iter_mut().for_each(|switch| switch.stop_tracing_decisions());
         }
     }
 
@@ -243,6 +274,30 @@ fn keeps(filter: &DecisionFilter, switch: usize, decision: &Decision, per_port: 
         && is(filter.switch, switch as u32)
         && is(filter.port, decision.queue / per_port)
         && is(filter.queue, decision.queue % per_port)
+}
+
+fn write_fate(
+    table: &mut OracleTraceTable,
+    switch: u32,
+    fate: &Fate,
+    capacity: u64,
+    per_port: u32,
+) {
+    table.time_ps.push(fate.time.ps());
+    table.switch.push(switch);
+    table.port.push(fate.queue / per_port);
+    table.queue.push(fate.queue % per_port);
+    table.arrival.push(fate.number);
+    table.flow_id.push(fate.flow);
+    table.seq.push(fate.seq);
+    table.size_bytes.push(fate.size);
+    table.queue_bytes.push(fate.queue_bytes.into());
+    table.average_queue_bytes.push(fate.average_queue_bytes);
+    table.occupancy_bytes.push(fate.occupancy);
+    table.average_occupancy_bytes.push(fate.average_occupancy);
+    table.buffer_bytes.push(capacity);
+    table.dropped.push(fate.lost.map_or(OracleTraceTable::NOT_KNOWN, u8::from));
+    table.weight.push(fate.weight);
 }
 
 fn write_decision(table: &mut DecisionTable, switch: usize, decision: &Decision, per_port: u32) {

@@ -30,7 +30,8 @@ impl Simulation {
             self.write_row(slot);
             self.flows.remove(slot);
         }
-        self.collect_decisions();
+        self.finish_fates();
+        self.collect_traces();
     }
 
     fn write_row(&mut self, slot: u32) {

@@ -75,6 +75,10 @@ impl Sharing for LongestQueueDrop {
         }
     }
 
+    fn tests(&self, class: u8) -> bool {
+        self.exempt != Some(class)
+    }
+
     fn open_below(&self, capacity: u64) -> u64 {
         capacity.saturating_sub(LARGEST_PACKET.into())
     }

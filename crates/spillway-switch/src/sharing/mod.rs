@@ -132,6 +132,11 @@ pub trait Sharing: Watch {
         0
     }
 
+    /// Whether it decides about packets of this class, rather than admitting all that fit.
+    fn tests(&self, _class: u8) -> bool {
+        true
+    }
+
     /// What it has counted, by name, for the summary.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
@@ -172,6 +177,9 @@ impl Sharing for SharingPolicy {
     }
     fn open_below(&self, capacity: u64) -> u64 {
         each!(self, policy => policy.open_below(capacity))
+    }
+    fn tests(&self, class: u8) -> bool {
+        each!(self, policy => policy.tests(class))
     }
     fn counters(&self) -> Vec<(&'static str, u64)> {
         each!(self, policy => policy.counters())

@@ -1,0 +1,130 @@
+//! Moving averages of queue lengths and of the occupancy: what an oracle may look at beside the
+//! lengths themselves.
+//!
+//! # Reference
+//! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 3.4: exponentially weighted,
+//! over one round trip. The paper leaves the rest open.
+
+use crate::buffer::QueueId;
+use spillway_engine::Time;
+
+/// When averages move, and by how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Averaging {
+    /// What was held t ago counts with exp(-t / span): the average moves with time, whatever
+    /// happens.
+    Continuous,
+    /// As in the authors' program (inet-tub/ns3-datacenter): at every departure, towards what is
+    /// left, by the time since the last over the span, at most all the way; in whole bytes.
+    AtDepartures,
+}
+
+/// The averages of one switch: of every queue, and of all that it holds.
+#[derive(Clone, Debug)]
+pub struct Averages {
+    averaging: Averaging,
+    span: Time,
+    queues: Vec<Average>,
+    whole: Average,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Average {
+    value: f64,
+    at: Time,
+}
+
+impl Average {
+    /// The average at `now`, if so much was held since it last moved.
+    fn after(self, now: Time, span: Time, held: f64) -> Average {
+        if now == self.at {
+            return self;
+        }
+        let kept = libm::exp(-(now.since(self.at).ps() as f64) / span.ps() as f64);
+        Average { value: held + (self.value - held) * kept, at: now }
+    }
+
+    /// The average after a departure that leaves so much.
+    fn departed(self, now: Time, span: Time, left: f64) -> Average {
+        let gain = now.since(self.at).min(span).ps() as f64 / span.ps() as f64;
+        Average { value: (gain * left + (1.0 - gain) * self.value).trunc(), at: now }
+    }
+}
+
+impl Averages {
+    /// Of empty queues. `span` is above 0.
+    pub fn new(averaging: Averaging, span: Time, queues: usize) -> Averages {
+        let queues = vec![Average::default(); queues];
+        Averages { averaging, span, queues, whole: Average::default() }
+    }
+
+    /// Called at every arrival, and before a queue's length changes: so many bytes were in the
+    /// queue, and in the whole buffer, until now.
+    #[inline]
+    pub fn held(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
+        if self.averaging == Averaging::Continuous {
+            let average = &mut self.queues[queue as usize];
+            *average = average.after(now, self.span, bytes.into());
+            self.whole = self.whole.after(now, self.span, occupancy as f64);
+        }
+    }
+
+    /// A packet has left this queue to be sent: so many bytes are in it, and in the whole buffer.
+    #[inline]
+    pub fn departed(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
+        if self.averaging == Averaging::AtDepartures {
+            let average = &mut self.queues[queue as usize];
+            *average = average.departed(now, self.span, bytes.into());
+            self.whole = self.whole.departed(now, self.span, occupancy as f64);
+        }
+    }
+
+    /// The average of a queue, in bytes, as of the last call for it.
+    #[inline]
+    pub fn queue(&self, queue: QueueId) -> f64 {
+        self.queues[queue as usize].value
+    }
+
+    /// The average of the occupancy, in bytes, as of the last call.
+    #[inline]
+    pub fn occupancy(&self) -> f64 {
+        self.whole.value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Time {
+        Time::from_us(n)
+    }
+
+    #[test]
+    fn what_was_held_counts_less_the_longer_ago_it_was() {
+        // 1000 bytes for one span, then nothing for another: 1000 (1 - 1/e) = 632.12 and then
+        // 632.12 / e = 232.54. In halves it comes to the same.
+        let mut averages = Averages::new(Averaging::Continuous, us(10), 2);
+        averages.held(us(10), 0, 1000, 1000);
+        assert!((averages.queue(0) - 632.120_558_828_558).abs() < 1e-9);
+        averages.held(us(15), 0, 0, 0);
+        averages.held(us(20), 0, 0, 0);
+        assert!((averages.queue(0) - 232.544_157_934_830).abs() < 1e-9);
+        assert!((averages.occupancy() - averages.queue(0)).abs() < 1e-9);
+        assert_eq!(averages.queue(1), 0.0);
+        averages.departed(us(25), 0, 500, 500);
+        assert!(averages.queue(0) < 233.0);
+    }
+
+    #[test]
+    fn the_programs_averages_move_at_departures() {
+        // A quarter of the span: 0.25 * 1001 = 250.25, truncated. Then more than a span: all of it.
+        let mut averages = Averages::new(Averaging::AtDepartures, us(8), 1);
+        averages.held(us(1), 0, 700, 700);
+        assert_eq!(averages.queue(0), 0.0);
+        averages.departed(us(2), 0, 1001, 4000);
+        assert_eq!((averages.queue(0), averages.occupancy()), (250.0, 1000.0));
+        averages.departed(us(12), 0, 30, 31);
+        assert_eq!((averages.queue(0), averages.occupancy()), (30.0, 31.0));
+    }
+}

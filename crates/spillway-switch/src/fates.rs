@@ -1,0 +1,156 @@
+//! What an oracle learns from: every arrival as it found the switch, and what became of it.
+//!
+//! # Reference
+//! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 4.1: of every packet the
+//! length of its queue, the occupancy of the buffer, the averages of both, and whether Longest Queue
+//! Drop lost it.
+
+use crate::averages::{Averages, Averaging};
+use crate::buffer::{Buffer, QueueId};
+use crate::packet::{Contents, PacketId};
+use crate::sharing::{Arrival, DropReason};
+use spillway_engine::{Stream, Time};
+use std::collections::BTreeMap;
+
+/// How fates are traced.
+#[derive(Clone, Copy, Debug)]
+pub struct FateTracing {
+    /// What averages are.
+    pub averaging: Averaging,
+    /// What they are over, above 0.
+    pub span: Time,
+    /// Of the arrivals that the policy did not lose one in so many is kept; above 0.
+    pub one_in: u64,
+}
+
+/// An arrival, before anything was decided or pushed out, and its fate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fate {
+    /// When it arrived.
+    pub time: Time,
+    /// Its number among the arrivals at the switch that are traced, from 0.
+    pub number: u64,
+    /// The queue that it was for.
+    pub queue: QueueId,
+    /// Its flow.
+    pub flow: u32,
+    /// Its first byte.
+    pub seq: u64,
+    /// Bytes that it takes.
+    pub size: u32,
+    /// Bytes in its queue.
+    pub queue_bytes: u32,
+    /// The average of that.
+    pub average_queue_bytes: f64,
+    /// Bytes in the buffer.
+    pub occupancy: u64,
+    /// The average of that.
+    pub average_occupancy: f64,
+    /// Whether the sharing policy refused it or pushed it out; `None` where that is not known: lost
+    /// otherwise, or still waiting at the end.
+    pub lost: Option<bool>,
+    /// How many arrivals it stands for.
+    pub weight: u64,
+}
+
+/// Follows every packet of a switch to its fate.
+#[derive(Debug)]
+pub(crate) struct Fates {
+    averages: Averages,
+    one_in: u64,
+    random: Stream,
+    arrivals: u64,
+    waiting: BTreeMap<PacketId, Fate>,
+    known: Vec<Fate>,
+}
+
+impl Fates {
+    pub fn new(tracing: FateTracing, queues: usize, random: Stream) -> Fates {
+        Fates {
+            averages: Averages::new(tracing.averaging, tracing.span, queues),
+            one_in: tracing.one_in,
+            random,
+            arrivals: 0,
+            waiting: BTreeMap::new(),
+            known: Vec::new(),
+        }
+    }
+
+    /// A packet about which the policy is to decide; the averages are up to now.
+    pub fn arrives(
+        &mut self,
+        arrival: &Arrival,
+        id: PacketId,
+        contents: &Contents,
+        buffer: &Buffer,
+    ) {
+        let Arrival { now, queue, size, .. } = *arrival;
+        let fate = Fate {
+            time: now,
+            number: self.arrivals,
+            queue,
+            flow: contents.flow,
+            seq: contents.seq,
+            size,
+            queue_bytes: buffer.bytes(queue),
+            average_queue_bytes: self.averages.queue(queue),
+            occupancy: buffer.occupancy(),
+            average_occupancy: self.averages.occupancy(),
+            lost: None,
+            weight: 1,
+        };
+        self.arrivals += 1;
+        self.waiting.insert(id, fate);
+    }
+
+    /// So many bytes were in a queue, and in the buffer, until now.
+    pub fn held(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
+        self.averages.held(now, queue, bytes, occupancy);
+    }
+
+    /// A packet has left its queue to be sent.
+    pub fn departs(&mut self, now: Time, queue: QueueId, id: PacketId, buffer: &Buffer) {
+        self.averages.departed(now, queue, buffer.bytes(queue), buffer.occupancy());
+        self.learn(id, Some(false));
+    }
+
+    /// A packet is lost.
+    pub fn is_lost(&mut self, id: PacketId, reason: DropReason) {
+        let fate = match reason {
+            DropReason::BufferFull
+            | DropReason::OverThreshold
+            | DropReason::PushedOut
+            | DropReason::Predicted => Some(true),
+            DropReason::QueueLimit
+            | DropReason::Aqm
+            | DropReason::LinkDown
+            | DropReason::LinkLoss
+            | DropReason::NoRoute => None,
+        };
+        self.learn(id, fate);
+    }
+
+    /// The run is over: what still waits has no fate.
+    pub fn finish(&mut self) {
+        while let Some((&id, _)) = self.waiting.first_key_value() {
+            self.learn(id, None);
+        }
+    }
+
+    /// Takes the fates that have become known, in the order in which they did.
+    pub fn take(&mut self) -> Vec<Fate> {
+        std::mem::take(&mut self.known)
+    }
+
+    fn learn(&mut self, id: PacketId, lost: Option<bool>) {
+        let Some(mut fate) = self.waiting.remove(&id) else { return };
+        fate.lost = lost;
+        if lost != Some(true) {
+            fate.weight = self.one_in;
+            if self.one_in > 1 && self.random.below(self.one_in) > 0 {
+                return;
+            }
+        }
+        self.known.push(fate);
+    }
+}
