@@ -63,12 +63,14 @@ lint-python: build
 ## check: what CI asks for
 check: lint test
 
-## bench: how fast it runs, how that grows, and what LQD costs: docs/performance.md
+## bench: how fast it runs, how that grows, what LQD and a forest cost: docs/performance.md
 bench: build
 	mkdir -p bench/results
 	$(BIN)/spillway bench --json >bench/results/spillway.json
 	$(BIN)/spillway bench --growth --runs 3 --json >bench/results/growth.json
 	cargo run --quiet --locked --release -p spillway-switch --example lqd | tee bench/results/lqd.txt
+	cargo run --quiet --locked --release -p spillway-forest --example forest -- \
+		crates/spillway-switch/models/default.safetensors | tee bench/results/forest.txt
 
 ## bench-ns3: the same flows in stock ns-3, some ten minutes (FLOWS=400: a little more than half)
 FLOWS ?= 800

@@ -7,11 +7,13 @@ from typing import Any, final
 __all__ = [
     "Column",
     "Flows",
+    "Forest",
     "Scenario",
     "Simulation",
     "__version__",
     "assign",
     "catalogue",
+    "default_model",
     "shipped",
 ]
 
@@ -43,6 +45,20 @@ class Flows:
     def take(self, most: int) -> dict[str, Column]: ...
 
 @final
+class Forest:
+    """A forest, read from the bytes of a model file."""
+
+    def __new__(cls, content: bytes) -> Forest: ...
+    @property
+    def features(self) -> list[str]: ...
+    @property
+    def trees(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    def metadata(self, key: str) -> str | None: ...
+    def predict(self, rows: Any) -> Column: ...
+
+@final
 class Scenario:
     """A scenario that has been read: valid, and with every default filled in."""
 
@@ -52,6 +68,7 @@ class Scenario:
         folder: str | PathLike[str],
         assignments: Sequence[str],
         load: Callable[[str, str], dict[str, Any] | None],
+        fates: Callable[[str, str, list[str]], bytes],
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
@@ -90,3 +107,4 @@ class Simulation:
 def assign(text: str, assignments: Sequence[str]) -> str: ...
 def catalogue() -> str: ...
 def shipped() -> list[tuple[str, str]]: ...
+def default_model() -> bytes: ...

@@ -19,7 +19,7 @@ _FORMATS = (".png", ".pdf", ".svg")
 _PERCENTILES = {"p50": "50", "p95": "95", "p99": "99", "p99_9": "99.9"}
 _OCCUPANCY = {"mean": "mean", "p99": "p99", "p99_99": "p99.99", "max": "max"}
 # Okabe and Ito: told apart by everybody, in print too.
-_COLOURS = (
+COLOURS = (
     "#0072B2",
     "#D55E00",
     "#009E73",
@@ -29,7 +29,7 @@ _COLOURS = (
     "#555555",
     "#B8A900",
 )
-_MARKERS = "osD^vPX*"
+MARKERS = "osD^vPX*"
 
 
 def check(file: Path) -> None:
@@ -81,7 +81,7 @@ def _plot(
     axis: Axes, place: int, of: int, columns: Sequence[Sequence[float | None]], few: Sequence[bool]
 ) -> None:
     """One variant's points over the categories of a panel, beside the other variants'."""
-    colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+    colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
     shift = (place - (of - 1) / 2) * min(0.14, 0.6 / of)
     xs, ys, low, high, hollow = [], [], [], [], []
     for x, values in enumerate(columns):

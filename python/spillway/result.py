@@ -14,7 +14,7 @@ from spillway.errors import SpillwayError
 from spillway.folder import SUMMARY, OutputFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -140,19 +140,34 @@ def recorded_tables(scenario: str) -> list[str]:
 def write_documents(folder: Path, summary: Mapping[str, Any], scenario: str, inputs: Path) -> None:
     """Writes the summary and the scenario, with a copy of every file that the scenario names."""
     write_json(folder / SUMMARY, summary)
-    resolved = tomllib.loads(scenario)
     assignments = []
-    for place, section in enumerate(resolved.get("traffic", [])):
-        for key in ("file", "sizes"):
-            source = inputs / str(section.get(key, ""))
-            if key in section and source.is_file():
-                name = re.sub(r"[^\w.-]", "_", section["name"]) + f".{key}{source.suffix}"
-                (folder / _INPUTS).mkdir(exist_ok=True)
-                shutil.copyfile(source, folder / _INPUTS / name)
-                assignments.append(f"traffic.{place}.{key}={json.dumps(f'{_INPUTS}/{name}')}")
+    for key, place in _named_files(tomllib.loads(scenario)):
+        source = inputs / place
+        if source.is_file():
+            name = re.sub(r"[^\w.-]", "_", key[1]) + source.suffix
+            (folder / _INPUTS).mkdir(exist_ok=True)
+            shutil.copyfile(source, folder / _INPUTS / name)
+            assignments.append(f"{key[0]}={json.dumps(f'{_INPUTS}/{name}')}")
     if assignments:
         scenario = _core.assign(scenario, assignments)
     (folder / SCENARIO).write_text(scenario, encoding="utf-8")
+
+
+def _named_files(resolved: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    """What may be a file: its key, how a copy of it is called, and what the key says."""
+    for place, section in enumerate(resolved.get("traffic", [])):
+        for key in ("file", "sizes"):
+            if key in section:
+                yield (f"traffic.{place}.{key}", f"{section['name']}.{key}"), str(section[key])
+    switch = resolved["switch"]
+    tiers = {f"switch.{tier}": own for tier, own in switch.items() if isinstance(own, dict)}
+    for path, settings in {"switch": switch, **tiers}.items():
+        sharing = settings.get("sharing")
+        if isinstance(sharing, dict):
+            for key in ("model", "trace"):
+                if key in sharing:
+                    full = f"{path}.sharing.{key}"
+                    yield (full, full), str(sharing[key])
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -74,8 +74,16 @@ class Scenario:
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
+        def fates(key: str, name: str, switches: list[str]) -> bytes:
+            from spillway.oracle import trace
+
+            try:
+                return trace.fates(self.folder / name, switches)
+            except ScenarioError as error:
+                raise ScenarioError(f"{key}: {error}", error.hint, key) from error
+
         try:
-            read = _core.Scenario(self.given, self.folder, self.assignments, load)
+            read = _core.Scenario(self.given, self.folder, self.assignments, load, fates)
         except ScenarioError as error:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example run -- scenarios/leaf-spine-128.toml [key=value ...]`
 
-use spillway_net::scenario::Scenario;
+use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::summary::summarize;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         spillway_settings::apply(&mut given, &assignment)?;
     }
     let folder = Path::new(&file).parent().unwrap_or(Path::new(""));
-    let mut simulation = Simulation::new(Scenario::read(given, folder, &|_, _| None)?);
+    let mut simulation = Simulation::new(Scenario::read(given, &Sources::of(folder))?);
     let begin = std::time::Instant::now();
     let progress = loop {
         match simulation.run(1 << 20) {

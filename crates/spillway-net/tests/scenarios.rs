@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use spillway_net::scenario::Scenario;
+use spillway_net::scenario::{Scenario, Sources};
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
@@ -19,7 +19,7 @@ fn scenarios() -> Vec<PathBuf> {
 
 fn read(file: &Path, text: &str) -> Scenario {
     let given = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let read = Scenario::read(given, &folder(), &|_, _| None);
+    let read = Scenario::read(given, &Sources::of(&folder()));
     read.unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
@@ -55,9 +55,9 @@ fn a_whole_flow_is_no_window_where_it_never_ends() {
         kind = "persistent"
         receiver = 1
     "#;
-    let error = Scenario::read(text.parse().unwrap(), Path::new(""), &|_, _| None).unwrap_err();
+    let error = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new(""))).unwrap_err();
     let expected = "traffic.long.initial_window: \"flow\" is no window for flows that never end";
     assert_eq!(error.to_string(), expected);
     let with = format!("{text}\ninitial_window = \"10pkt\"");
-    assert!(Scenario::read(with.parse().unwrap(), Path::new(""), &|_, _| None).is_ok());
+    assert!(Scenario::read(with.parse().unwrap(), &Sources::of(Path::new(""))).is_ok());
 }

@@ -20,6 +20,11 @@ pub fn not_toml(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
     scenario_error(py, text, None, String::new())
 }
 
+/// A file that is not what it should be.
+pub fn wrong_file(py: Python<'_>, error: &dyn std::fmt::Display) -> PyErr {
+    scenario_error(py, error.to_string(), None, String::new())
+}
+
 /// A value that no scenario can hold.
 pub fn not_a_value(py: Python<'_>, path: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let kind = value.get_type();

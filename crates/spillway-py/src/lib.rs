@@ -7,6 +7,7 @@ mod column;
 mod errors;
 mod facts;
 mod flows;
+mod forest;
 mod scenario;
 mod simulation;
 mod tables;
@@ -22,14 +23,22 @@ fn shipped() -> Vec<(&'static str, &'static str)> {
     SHIPPED.to_vec()
 }
 
+/// The model that comes along: a file's bytes.
+#[pyfunction]
+fn default_model() -> &'static [u8] {
+    spillway_switch::sharing::DEFAULT_MODEL
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<column::Column>()?;
     module.add_class::<flows::Flows>()?;
+    module.add_class::<forest::Forest>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(default_model, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;
     module.add_function(wrap_pyfunction!(shipped, module)?)
 }

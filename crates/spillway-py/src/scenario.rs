@@ -6,6 +6,7 @@ use crate::flows::{Flows, columns_of};
 use crate::tables::switch_names;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use spillway_net::scenario::Sources;
 use spillway_net::topology;
 use spillway_net::transport::Transport;
 use spillway_settings::{Table, Value, apply};
@@ -47,14 +48,16 @@ impl Scenario {
     ///
     /// Files that it names are relative to `folder`. `load` gets the key and the name of a list of
     /// flows as it is written and returns its columns, or None where the list is to be read as CSV.
+    /// `fates` gets those of a trace of fates and the names of the switches, and returns bytes.
     #[new]
-    #[pyo3(signature = (given, folder, assignments, load))]
+    #[pyo3(signature = (given, folder, assignments, load, fates))]
     fn new(
         py: Python<'_>,
         given: &Bound<'_, PyAny>,
         folder: PathBuf,
         assignments: Vec<String>,
         load: &Bound<'_, PyAny>,
+        fates: &Bound<'_, PyAny>,
     ) -> PyResult<Scenario> {
         let mut table = match given.cast::<PyString>() {
             Ok(text) => parse(py, &text.to_cow()?)?,
@@ -73,7 +76,19 @@ impl Scenario {
                 None
             })
         };
-        let read = spillway_net::scenario::Scenario::read(table, &folder, &columns);
+        let fates = |key: &str, file: &str, switches: &[String]| {
+            let loaded =
+                fates.call1((key, file, switches)).and_then(|bytes| bytes.extract::<Vec<u8>>());
+            match loaded {
+                Ok(bytes) => Some(bytes),
+                Err(error) => {
+                    failure.borrow_mut().get_or_insert(error);
+                    Some(Vec::new())
+                }
+            }
+        };
+        let sources = Sources { folder: &folder, flows: &columns, fates: &fates };
+        let read = spillway_net::scenario::Scenario::read(table, &sources);
         if let Some(error) = failure.take() {
             return Err(error);
         }

@@ -2,11 +2,13 @@
 //! themselves, errors that say what to do, and changes from the command line.
 
 mod error;
+mod files;
 mod overrides;
 pub mod quantity;
 mod section;
 
 pub use error::{SettingsError, nearest_name};
+pub use files::Files;
 pub use overrides::apply;
 pub use section::{Key, Range, Section};
 pub use toml::{Table, Value};

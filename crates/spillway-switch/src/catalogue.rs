@@ -2,7 +2,7 @@
 
 use crate::scheduling::{Fifo, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Key, Section, SettingsError};
+use spillway_settings::{Files, Key, Section, SettingsError};
 
 /// How the ports of a switch serve their queues, for policies that imagine another switch.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Environment {
     pub full_packet: u32,
     /// How ports serve their queues.
     pub service: Service,
+    /// The files that parameters may name.
+    pub files: Files,
 }
 
 impl Environment {
@@ -61,6 +63,7 @@ impl Environment {
                 release_at_end: false,
                 delay: Time::ZERO,
             },
+            files: Files::default(),
         }
     }
 

@@ -117,8 +117,10 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     open_below: u64,
     /// Whether a policy, or a trace, wants to see packets on their way out.
     watches_departures: bool,
-    /// Whether arrivals are traced.
+    /// Whether arrivals are traced, or introduced.
     is_traced: bool,
+    /// Whether the sharing policy must know which packet arrives.
+    introduces: bool,
     sharing: S,
     aqm: A,
     scheduling: SchedulingPolicy,
@@ -164,9 +166,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             decisions: None,
             fates: None,
             is_traced: false,
+            introduces: false,
             open_below: 0,
         };
-        switch.open_below = switch.opens_below();
+        switch.introduces = switch.sharing.knows_packets();
+        switch.trace_if_asked();
         switch
     }
 
@@ -254,9 +258,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A trace has a row for every arrival: all are decided about.
+    /// A trace has a row for every arrival: all are decided about, one by one.
     fn trace_if_asked(&mut self) {
-        self.is_traced = self.decisions.is_some() || self.fates.is_some();
+        self.is_traced = self.decisions.is_some() || self.fates.is_some() || self.introduces;
         self.open_below = if self.is_traced { 0 } else { self.opens_below() };
     }
 
@@ -381,6 +385,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             let (queue, size) = std::mem::take(&mut in_transmission[port as usize]);
             if size > 0 {
                 self.note_length(now, queue);
+                self.sharing.on_release(now, queue, &self.buffer);
                 self.meter.held(now, self.buffer.occupancy());
                 self.buffer.subtract_bytes(queue, size);
             }
@@ -407,6 +412,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 let id = self.lists.take_head(queue, packets);
                 let size = packets[id].size - self.uncounted_bytes;
                 self.note_length(now, queue);
+                self.sharing.on_release(now, queue, &self.buffer);
                 self.subtract(now, queue, size);
                 self.lose(now, id, queue, size, reason);
             }
@@ -484,7 +490,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
 
-    /// The same, with a row for it in the traces.
+    /// The same, with an introduction and rows in the traces.
     #[cold]
     fn admit_traced(
         &mut self,
@@ -497,6 +503,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             queue_bytes: self.buffer.bytes(arrival.queue),
             occupancy: self.buffer.occupancy(),
         };
+        if self.introduces {
+            let Contents { flow, seq, .. } = *packets.contents(id);
+            self.sharing.introduce(flow, seq);
+        }
         self.note_length(arrival.now, arrival.queue);
         if let Some(fates) = &mut self.fates
             && self.sharing.tests(arrival.class)

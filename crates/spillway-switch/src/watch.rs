@@ -23,6 +23,11 @@ pub trait Watch {
     #[inline(always)]
     fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
+    /// Bytes of a queue are about to be given back though no packet leaves it for its line: those of
+    /// one that was held until its transmission ended, or that waited for a cable that has failed.
+    #[inline(always)]
+    fn on_release(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
+
     /// A packet has been lost: an arrival, or one that was in this queue.
     #[inline(always)]
     fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
@@ -61,6 +66,9 @@ macro_rules! watch_each {
             #[inline(always)]
             fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
                 $each!(self, policy => policy.on_dequeue(now, queue, size, buffer));
+            }
+            fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
+                $each!(self, policy => policy.on_release(now, queue, buffer));
             }
             #[inline(always)]
             fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {

@@ -52,10 +52,8 @@ fn who_is_pushed_out_later_had_arrived_at_a_buffer_with_room() {
     }
     real.switch.finish_fates();
     let fates = real.switch.take_fates();
-    let seen: Vec<_> = fates
-        .iter()
-        .map(|f| (f.number, f.queue, f.queue_bytes, f.occupancy, f.lost))
-        .collect();
+    let seen: Vec<_> =
+        fates.iter().map(|f| (f.number, f.queue, f.queue_bytes, f.occupancy, f.lost)).collect();
     let expected = [
         (1, 0, 1000, 1000, Some(true)),
         (0, 0, 0, 0, Some(false)),

@@ -13,7 +13,7 @@ use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
 use crate::transport::Transport;
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError, Table, Value};
+use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -46,6 +46,27 @@ pub enum SlowdownBase {
     /// RTT + size / rate, as published figures have it: propagation both ways and the bytes of
     /// payload at the rate of the sender's line.
     Published,
+}
+
+/// Gives the fates in a file, as bytes, by key, name, and the names of the switches.
+pub type FateReader<'a> = dyn Fn(&str, &str, &[String]) -> Option<Vec<u8>> + 'a;
+
+/// Where the files that a scenario names come from.
+pub struct Sources<'a> {
+    /// They are relative to this folder.
+    pub folder: &'a Path,
+    /// The flows of a file that somebody else has read, by key and name.
+    pub flows: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
+    /// The fates of a file that somebody else has read, by key and name; it gets the names of the
+    /// switches by their numbers, too.
+    pub fates: &'a FateReader<'a>,
+}
+
+impl Sources<'_> {
+    /// All are read here.
+    pub fn of(folder: &Path) -> Sources<'_> {
+        Sources { folder, flows: &|_, _| None, fates: &|_, _, _| None }
+    }
 }
 
 /// A validated scenario.
@@ -87,6 +108,8 @@ pub struct Scenario {
     pub recording: Recording,
     /// What slowdowns are relative to.
     pub slowdown_base: SlowdownBase,
+    /// The files that policies' parameters name.
+    files: Files,
     /// The scenario with every value written out: reading it gives this scenario again.
     pub resolved: Table,
     /// What deserves a second look.
@@ -94,13 +117,10 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario from TOML. Files that it names are relative to `folder`; `columns` gives
-    /// the flows of files that somebody else has read, by key and name.
-    pub fn read(
-        given: Table,
-        folder: &Path,
-        columns: &dyn Fn(&str, &str) -> Option<FlowColumns>,
-    ) -> Result<Scenario> {
+    /// Reads a scenario from TOML.
+    pub fn read(given: Table, sources: &Sources) -> Result<Scenario> {
+        let folder = sources.folder;
+        let files = Files::of(folder);
         let mut root = Section::new("", given);
         let name = root.text("name", "unnamed", "a name", "name of the run")?;
         let seed = root.integer("seed", 1, 0..=i64::MAX as u64, "seed of all that is random")?;
@@ -133,7 +153,14 @@ impl Scenario {
         let routing = read_routing(&mut section)?;
         root.put("routing", section.finish()?);
 
-        let place = switches::Place { topology: &network, seed, base_rtt, transport: &transport };
+        let place = switches::Place {
+            topology: &network,
+            seed,
+            base_rtt,
+            transport: &transport,
+            files: &files,
+            fates: sources.fates,
+        };
         let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
@@ -149,7 +176,7 @@ impl Scenario {
             stop,
             leaf_buffer_bytes: &leaf_buffer,
             folder,
-            columns,
+            columns: sources.flows,
         };
         let mut sections = root.sections("traffic")?;
         let traffic = Traffic::read(&mut sections, &context)?;
@@ -184,6 +211,7 @@ impl Scenario {
         }
         root.put("traffic", Value::Array(tables));
         check_sizes(&tiers, &transports)?;
+        check_recorded_fates(&tiers, &transports)?;
 
         let (mut events, mut tables) = (Vec::new(), Vec::new());
         for mut section in root.sections("event")? {
@@ -217,6 +245,7 @@ impl Scenario {
             events,
             recording,
             slowdown_base,
+            files,
             resolved: root.finish()?,
             warnings,
         })
@@ -263,6 +292,19 @@ fn check_sizes(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
             let problem = format!("must be less than the smallest packet, {smallest}B");
             return Err(SettingsError::new("switch.uncounted_bytes", problem));
         }
+    }
+    Ok(())
+}
+
+fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
+    let reacts = transports.iter().find(|transport| transport.kind != "udp");
+    if let (Some(_), Some(transport)) = (tiers.iter().find(|t| t.has_recorded_fates()), reacts) {
+        let problem = format!(
+            "\"trace\" is not valid with transport = {:?}, whose packets are others when other \
+             packets are lost; recorded fates need \"udp\"",
+            transport.kind
+        );
+        return Err(SettingsError::new("switch.sharing.oracle", problem));
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! `[switch]` and its tiers.
 
-use super::Result;
+use super::{FateReader, Result};
 use crate::topology::{Node, Topology};
 use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
-use spillway_settings::{Section, SettingsError, Table, Value};
+use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
 use spillway_switch::sharing::{LongestQueueDrop, SharingPolicy};
@@ -57,6 +57,8 @@ pub(super) struct Place<'a> {
     pub seed: u64,
     pub base_rtt: Time,
     pub transport: &'a Transport,
+    pub files: &'a Files,
+    pub fates: &'a FateReader<'a>,
 }
 
 /// Reads `[switch]` and the tiers' own versions of it, the leaf tier first.
@@ -80,6 +82,10 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
         own.push((tier, table));
     }
     let given = section.rest();
+    take_fates("switch", &given, place);
+    for (tier, own) in &own {
+        own.iter().for_each(|own| take_fates(&format!("switch.{tier}"), own, place));
+    }
     let mut section = Section::new("switch", given.clone());
     section.also(tiers.iter().map(ToString::to_string));
     let base = SwitchSettings::read(&mut section)?;
@@ -106,6 +112,17 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
         read.push(TierSettings { tier, settings, warnings: Vec::new() });
     }
     Ok((read, resolved))
+}
+
+/// Takes over the recorded fates that a policy names, if somebody else has read them.
+fn take_fates(path: &str, given: &Table, place: &Place) {
+    let sharing = given.get("sharing").and_then(Value::as_table);
+    let Some(name) = sharing.and_then(|sharing| sharing.get("trace")?.as_str()) else { return };
+    let switches = 0..place.topology.switches.len() as u32;
+    let names: Vec<String> = switches.map(|switch| place.topology.switch_name(switch)).collect();
+    if let Some(bytes) = (place.fates)(&format!("{path}.sharing.trace"), name, &names) {
+        place.files.insert(name, bytes);
+    }
 }
 
 fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
@@ -199,6 +216,7 @@ impl SwitchSettings {
             base_rtt: place.base_rtt,
             full_packet: place.transport.full_packet(),
             service,
+            files: place.files.clone(),
         };
         let Choice { id, .. } = &self.scheduling;
         environment.service.scheduling =
@@ -224,6 +242,12 @@ impl TierSettings {
         self.settings.sharing.id == LongestQueueDrop::ID
     }
 
+    /// Whether an oracle of its switches repeats recorded fates.
+    pub fn has_recorded_fates(&self) -> bool {
+        let oracle = self.settings.sharing.parameters.get("oracle");
+        oracle.and_then(Value::as_str) == Some("trace")
+    }
+
     /// The ids of the sharing, AQM and scheduling policies.
     pub fn policies(&self) -> [&str; 3] {
         let SwitchSettings { sharing, aqm, scheduling, .. } = &self.settings;
@@ -241,6 +265,8 @@ impl super::Scenario {
             seed: self.seed,
             base_rtt: self.base_rtt,
             transport: &self.transports[0],
+            files: &self.files,
+            fates: &|_, _, _| None,
         };
         let read = "a policy that was read once reads again";
         let environment = settings.environment(&place, switch).expect(read);

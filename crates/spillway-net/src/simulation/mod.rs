@@ -246,6 +246,7 @@ impl std::fmt::Debug for Simulation {
 mod tests {
     use super::network::PolicyTimer;
     use super::*;
+    use crate::scenario::Sources;
     use std::path::Path;
 
     const FLOW: &str = r#"
@@ -263,7 +264,7 @@ mod tests {
     }
 
     fn run_text(text: &str, periods: &[u64]) -> (u64, Time) {
-        let scenario = Scenario::read(text.parse().unwrap(), Path::new(""), &|_, _| None).unwrap();
+        let scenario = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new(""))).unwrap();
         let mut simulation = Simulation::new(scenario);
         assert!(simulation.network.timers.is_empty(), "no policy in the catalogue has one");
         let timer = |&us: &u64| PolicyTimer { switch: 0, policy: 0, period: Time::from_us(us) };

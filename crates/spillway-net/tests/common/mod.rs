@@ -5,7 +5,7 @@
 use proptest::test_runner::{Config, RngSeed};
 use serde_json::Value;
 use spillway_net::record::{FlowTable, Record};
-use spillway_net::scenario::Scenario;
+use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Counters, Progress, Simulation};
 use spillway_net::summary::summarize;
 use spillway_net::traffic::FlowColumns;
@@ -114,7 +114,10 @@ pub fn columns(flows: &[Listed]) -> FlowColumns {
 /// Reads a scenario; its lists of flows are these.
 pub fn scenario_with(text: &str, list: &FlowColumns) -> Scenario {
     let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let read = Scenario::read(given, Path::new(""), &|_, _| Some(list.clone()));
+    let read = Scenario::read(
+        given,
+        &Sources { flows: &|_, _| Some(list.clone()), ..Sources::of(Path::new("")) },
+    );
     read.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 

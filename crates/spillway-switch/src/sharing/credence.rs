@@ -31,8 +31,11 @@
 //! `sharing_counts` of the summary has how many arrivals were `exempt`, refused for a full buffer
 //! (`buffer_full`), admitted by the `safeguard`, refused over the `threshold`, and what the oracle
 //! made of the others (`oracle_accepts`, `oracle_drops`), `oracle_flips` of its answers turned round.
-//! The imagined switch has no limits on single queues, and its cables do not fail. Oracles that need
-//! no training are here: one that accepts all, one that drops all, one that draws.
+//! The imagined switch has no limits on single queues, and its cables do not fail.
+//! Oracles: a `forest` that was trained on what LQD drops; `trace`, which repeats the fates that the
+//! same packets had in another run (open loop only; `oracle_unknown` counts those that the trace does
+//! not know, which are taken for accepted); and three that need no training: one that accepts all,
+//! one that drops all, one that draws.
 //!
 //! # Validation
 //! With an oracle that accepts or drops all, it decides packet by packet as the rule says with the
@@ -42,6 +45,7 @@
 //! # Cost
 //! What FollowLQD costs, and a look at all queues while more than B / N is held.
 
+use super::oracle::Oracle;
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
 use super::{Admission, Arrival, DropReason, Sharing};
@@ -62,8 +66,6 @@ pub struct Credence {
     random: Stream,
     has_safeguard: bool,
     exempt: Option<u8>,
-    /// Arrivals so far.
-    arrivals: usize,
     counts: Counts,
 }
 
@@ -71,17 +73,6 @@ pub struct Credence {
 enum Thresholds {
     Lqd(Box<ShadowLqd>),
     Code(CodeThresholds),
-}
-
-#[derive(Clone, Debug)]
-enum Oracle {
-    AlwaysAccept,
-    AlwaysDrop,
-    Random {
-        drop_probability: f64,
-    },
-    /// What was said beforehand, arrival by arrival.
-    Predictions(Arc<[bool]>),
 }
 
 /// How often what decided.
@@ -103,18 +94,7 @@ impl Policy for Credence {
     const CITATION: &'static str = "Addanki, Pacut, Schmid: Credence, NSDI 2024, Algorithm 1";
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let meaning = "who predicts whether LQD would drop a packet";
-        let kinds = [("always-accept", 0), ("always-drop", 1), ("random", 2)];
-        let oracle = match section.choice("oracle", &kinds, meaning)? {
-            0 => Oracle::AlwaysAccept,
-            1 => Oracle::AlwaysDrop,
-            _ => {
-                let meaning = "the probability that the oracle says drop";
-                let drop_probability =
-                    section.number("drop_probability", 0.5, Range::Unit, meaning)?;
-                Oracle::Random { drop_probability }
-            }
-        };
+        let oracle = Oracle::read(section, environment)?;
         let meaning = "the probability that an answer of the oracle is turned round";
         let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
         let meaning = "whether everything that fits is admitted while all queues are below B / N";
@@ -136,7 +116,6 @@ impl Policy for Credence {
             random: Stream::new(environment.seed, "credence", environment.switch.into()),
             has_safeguard,
             exempt,
-            arrivals: 0,
             counts: Counts::default(),
         })
     }
@@ -145,7 +124,8 @@ impl Policy for Credence {
 impl Credence {
     /// With a prediction for every arrival, in their order, instead of an oracle.
     pub fn with_predictions(self, predictions: Arc<[bool]>) -> Credence {
-        Credence { oracle: Oracle::Predictions(predictions), ..self }
+        let oracle = Oracle::Predictions { drops: predictions, arrivals: 0 };
+        Credence { oracle, ..self }
     }
 
     /// Whether all queues that are tested are shorter than B / N (with the program's thresholds:
@@ -171,13 +151,8 @@ impl Credence {
     }
 
     /// Whether LQD would drop the packet, as far as the oracle can tell.
-    fn predicts_drop(&mut self) -> bool {
-        let drops = match &self.oracle {
-            Oracle::AlwaysAccept => false,
-            Oracle::AlwaysDrop => true,
-            Oracle::Random { drop_probability } => self.random.uniform() < *drop_probability,
-            Oracle::Predictions(predictions) => predictions[self.arrivals - 1],
-        };
+    fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let drops = self.oracle.predicts_drop(arrival, buffer, &mut self.random);
         let flips = self.flip > 0.0 && self.random.uniform() < self.flip;
         self.counts.flips += u64::from(flips);
         drops != flips
@@ -190,10 +165,15 @@ impl Watch for Credence {
         matches!(self.thresholds, Thresholds::Code(_))
     }
 
-    fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+    fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         if let Thresholds::Code(code) = &mut self.thresholds {
             code.on_dequeue(queue, size, buffer);
         }
+        self.oracle.on_dequeue(now, queue, size, buffer);
+    }
+
+    fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
+        self.oracle.on_release(now, queue, buffer);
     }
 }
 
@@ -203,7 +183,7 @@ impl Sharing for Credence {
             Thresholds::Lqd(shadow) => shadow.on_arrival(arrival),
             Thresholds::Code(code) => code.on_arrival(arrival),
         }
-        self.arrivals += 1;
+        self.oracle.on_arrival(arrival, buffer);
         let counts = &mut self.counts;
         if u64::from(arrival.size) > buffer.free() {
             counts.buffer_full += 1;
@@ -222,12 +202,24 @@ impl Sharing for Credence {
             self.counts.threshold += 1;
             return Admission::Drop(DropReason::OverThreshold);
         }
-        if self.predicts_drop() {
+        if self.predicts_drop(arrival, buffer) {
             self.counts.oracle_drops += 1;
             return Admission::Drop(DropReason::Predicted);
         }
         self.counts.oracle_accepts += 1;
         Admission::Admit
+    }
+
+    fn knows_packets(&self) -> bool {
+        self.oracle.knows_packets()
+    }
+
+    fn introduce(&mut self, flow: u32, seq: u64) {
+        self.oracle.introduce(flow, seq);
+    }
+
+    fn tests(&self, class: u8) -> bool {
+        self.exempt != Some(class)
     }
 
     fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
@@ -244,7 +236,7 @@ impl Sharing for Credence {
             oracle_drops,
             flips,
         } = self.counts;
-        vec![
+        let mut counters = vec![
             ("exempt", exempt),
             ("buffer_full", buffer_full),
             ("safeguard", safeguard),
@@ -252,7 +244,9 @@ impl Sharing for Credence {
             ("oracle_accepts", oracle_accepts),
             ("oracle_drops", oracle_drops),
             ("oracle_flips", flips),
-        ]
+        ];
+        counters.extend(self.oracle.counters());
+        counters
     }
 }
 
@@ -285,7 +279,7 @@ impl CodeThresholds {
     fn largest(&self) -> Option<usize> {
         let is_exempt = |queue: usize| {
             let class = queue as u32 % self.queues_per_port;
-            self.exempt.is_some_and(|exempt| class == exempt.into())
+            self.exempt.is_some_and(|exempt| class == u32::from(exempt))
         };
         let tested = (0..self.thresholds.len()).filter(|&queue| !is_exempt(queue));
         let largest = tested.rev().max_by_key(|&queue| self.thresholds[queue])?;
@@ -375,7 +369,7 @@ mod tests {
     #[test]
     fn thresholds_are_asked_before_the_oracle() {
         // One packet is sent at once, here and by the imagined LQD; eight wait, and both are full.
-        let (mut credence, mut buffer) = with("");
+        let (mut credence, mut buffer) = with("oracle = \"always-accept\"");
         assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
         let found = burst(&mut credence, &mut buffer, 0, 9);
         assert_eq!(found[..8], [Admission::Admit; 8]);
@@ -409,7 +403,7 @@ mod tests {
 
     #[test]
     fn the_program_cuts_the_largest_in_steps_and_follows_real_departures() {
-        let (mut credence, mut buffer) = with("thresholds = \"code\"");
+        let (mut credence, mut buffer) = with("oracle = \"always-accept\"\nthresholds = \"code\"");
         let Thresholds::Code(code) = &mut credence.thresholds else { panic!("as was asked for") };
         (0..8).for_each(|_| code.on_arrival(&arrival(2, 1_000)));
         assert_eq!((code.thresholds.as_slice(), code.total), (&[0, 0, 8_000, 0][..], 8_000));

@@ -7,6 +7,7 @@ mod dynamic_thresholds;
 mod follow_lqd;
 mod harmonic;
 mod longest_queue_drop;
+mod oracle;
 mod shadow;
 mod static_partitioning;
 pub mod victim;
@@ -18,6 +19,7 @@ pub use dynamic_thresholds::DynamicThresholds;
 pub use follow_lqd::FollowLqd;
 pub use harmonic::Harmonic;
 pub use longest_queue_drop::LongestQueueDrop;
+pub use oracle::DEFAULT_MODEL;
 pub use static_partitioning::StaticPartitioning;
 
 use crate::buffer::{Buffer, QueueId};
@@ -132,6 +134,14 @@ pub trait Sharing: Watch {
         0
     }
 
+    /// Whether it must know which packet arrives: `introduce` is then called before `admit`.
+    fn knows_packets(&self) -> bool {
+        false
+    }
+
+    /// The next arrival is the packet of this flow that begins with this byte.
+    fn introduce(&mut self, _flow: u32, _seq: u64) {}
+
     /// Whether it decides about packets of this class, rather than admitting all that fit.
     fn tests(&self, _class: u8) -> bool {
         true
@@ -177,6 +187,12 @@ impl Sharing for SharingPolicy {
     }
     fn open_below(&self, capacity: u64) -> u64 {
         each!(self, policy => policy.open_below(capacity))
+    }
+    fn knows_packets(&self) -> bool {
+        each!(self, policy => policy.knows_packets())
+    }
+    fn introduce(&mut self, flow: u32, seq: u64) {
+        each!(self, policy => policy.introduce(flow, seq));
     }
     fn tests(&self, class: u8) -> bool {
         each!(self, policy => policy.tests(class))

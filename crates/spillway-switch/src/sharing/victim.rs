@@ -53,8 +53,9 @@ impl VictimRule {
         arriving: QueueId,
         size: u32,
     ) -> Option<QueueId> {
-        let is_exempt =
-            |queue: QueueId| exempt.is_some_and(|class| queue % queues_per_port == class.into());
+        let is_exempt = |queue: QueueId| {
+            exempt.is_some_and(|class| queue % queues_per_port == u32::from(class))
+        };
         // Exempt queues, which hold acks, are seldom the longest: to look at all is faster.
         let (mut longest, mut queue) = longest_of(queues);
         if let (Some(class), true) = (exempt, is_exempt(queue)) {

@@ -1,0 +1,173 @@
+use super::*;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, serialize};
+
+/// Two stumps over two features. Tree 0: x0 <= 0.5 has the shares (0.9, 0.1), else (0.2, 0.8). Tree 1:
+/// x1 <= 0.25 has (0.6, 0.4), else x0 <= 2.0 has (0.5, 0.5), else (0, 1).
+fn layout() -> Layout {
+    Layout {
+        root: vec![0, 3],
+        feature: vec![0, -1, -1, 1, -1, 0, -1, -1],
+        threshold: vec![0.5, 0.0, 0.0, 0.25, 0.0, 2.0, 0.0, 0.0],
+        left: vec![1, 0, 0, 4, 0, 6, 0, 0],
+        right: vec![2, 0, 0, 5, 0, 7, 0, 0],
+        value: vec![
+            [0.0, 0.0],
+            [0.9, 0.1],
+            [0.2, 0.8],
+            [0.0, 0.0],
+            [0.6, 0.4],
+            [0.0, 0.0],
+            [0.5, 0.5],
+            [0.0, 1.0],
+        ],
+    }
+}
+
+fn bytes_of<T: Copy, const SIZE: usize>(numbers: &[T], write: fn(T) -> [u8; SIZE]) -> Vec<u8> {
+    numbers.iter().flat_map(|&number| write(number)).collect()
+}
+
+/// A file with these nodes; `change` has the last word on its metadata.
+fn file(layout: &Layout, change: impl Fn(&mut BTreeMap<String, String>)) -> Vec<u8> {
+    let value: Vec<f64> = layout.value.iter().flatten().copied().collect();
+    let arrays = [
+        ("root", Dtype::U32, vec![layout.root.len()], bytes_of(&layout.root, u32::to_le_bytes)),
+        (
+            "feature",
+            Dtype::I32,
+            vec![layout.feature.len()],
+            bytes_of(&layout.feature, i32::to_le_bytes),
+        ),
+        (
+            "threshold",
+            Dtype::F64,
+            vec![layout.threshold.len()],
+            bytes_of(&layout.threshold, f64::to_le_bytes),
+        ),
+        ("left", Dtype::U32, vec![layout.left.len()], bytes_of(&layout.left, u32::to_le_bytes)),
+        ("right", Dtype::U32, vec![layout.right.len()], bytes_of(&layout.right, u32::to_le_bytes)),
+        ("value", Dtype::F64, vec![value.len() / 2, 2], bytes_of(&value, f64::to_le_bytes)),
+    ];
+    let write = |metadata: BTreeMap<String, String>| {
+        let views = arrays.iter().map(|(name, dtype, shape, data)| {
+            (*name, TensorView::new(*dtype, shape.clone(), data).unwrap())
+        });
+        serialize(views, Some(metadata.into_iter().collect())).unwrap()
+    };
+    let plain = write(BTreeMap::new());
+    let header = u64::from_le_bytes(plain[..8].try_into().unwrap()) as usize;
+    let sum = format!("{:08x}", crc32fast::hash(&plain[8 + header..]));
+    let told = [
+        ("format", "spillway-forest"),
+        ("version", "1"),
+        ("features", "queue,occupancy"),
+        ("crc32", &sum),
+        ("units", "fraction"),
+    ];
+    let mut metadata = told.map(|(key, value)| (key.to_string(), value.to_string())).into();
+    change(&mut metadata);
+    write(metadata)
+}
+
+fn refusal(layout: &Layout) -> String {
+    Forest::read(&file(layout, |_| {})).unwrap_err().to_string()
+}
+
+#[test]
+fn shares_are_summed_over_the_trees() {
+    let forest = Forest::read(&file(&layout(), |_| {})).unwrap();
+    assert_eq!((forest.trees(), forest.depth()), (2, 2));
+    assert_eq!(forest.features(), ["queue", "occupancy"]);
+    assert_eq!((forest.metadata("units"), forest.metadata("none")), (Some("fraction"), None));
+    // 0.8 + 0.4 > 0.2 + 0.6.
+    assert!(forest.is_positive(&[0.6, 0.1]));
+    // 0.1 + 0.4 < 0.9 + 0.6; at the thresholds it goes left.
+    assert!(!forest.is_positive(&[0.5, 0.25]));
+    // 0.1 + 0.5 < 0.9 + 0.5, and 0.8 + 1.0 > 0.2 + 0.0.
+    assert!(!forest.is_positive(&[0.1, 0.3]));
+    assert!(forest.is_positive(&[2.5, 0.3]));
+}
+
+#[test]
+fn equal_shares_are_not_positive() {
+    let mut layout = layout();
+    layout.value[1] = [0.4, 0.6];
+    assert!(!Forest::read(&file(&layout, |_| {})).unwrap().is_positive(&[0.1, 0.1]));
+}
+
+#[test]
+fn a_tree_may_be_a_single_leaf() {
+    let layout = Layout {
+        root: vec![0],
+        feature: vec![-1],
+        threshold: vec![0.0],
+        left: vec![0],
+        right: vec![0],
+        value: vec![[0.0, 1.0]],
+    };
+    assert!(Forest::read(&file(&layout, |_| {})).unwrap().is_positive(&[0.0, 0.0]));
+}
+
+#[test]
+fn what_is_damaged_is_refused() {
+    let whole = file(&layout(), |_| {});
+    for length in [0, 7, 100, whole.len() - 1] {
+        let error = Forest::read(&whole[..length]).unwrap_err();
+        assert!(matches!(error, ForestError::Unreadable(_)), "{length}: {error}");
+    }
+    let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
+    for place in header..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[place] ^= 16;
+        let error = Forest::read(&flipped).unwrap_err();
+        assert!(error.to_string().starts_with("it is damaged: its checksum is"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_something_else_is_refused() {
+    let told = |key: &'static str, value: &'static str| {
+        let bytes = file(&layout(), |metadata| {
+            metadata.insert(key.into(), value.into());
+        });
+        Forest::read(&bytes).unwrap_err().to_string()
+    };
+    assert!(told("format", "x").contains("no format = \"spillway-forest\""));
+    assert_eq!(told("version", "2"), "its version is 2; this program reads version 1");
+    assert!(told("features", "").contains("does not name its features"));
+    assert_eq!(told("features", "queue"), "it is damaged: node 3 asks for 1 <= 0.25");
+}
+
+#[test]
+fn nodes_that_make_no_trees_are_refused() {
+    let damaged = |change: fn(&mut Layout)| {
+        let mut layout = layout();
+        change(&mut layout);
+        refusal(&layout)
+    };
+    assert!(damaged(|l| l.left[0] = 0).ends_with("node 0 leads to 0"));
+    assert!(damaged(|l| l.left[5] = 2).ends_with("node 5 leads to 2"));
+    assert!(damaged(|l| l.right[0] = 3).ends_with("node 0 leads to 3"));
+    assert!(damaged(|l| l.right[5] = 6).ends_with("node 5 leads to 6"));
+    assert!(damaged(|l| l.right[5] = 99).ends_with("node 5 leads to 99"));
+    assert!(damaged(|l| l.feature[5] = -1).ends_with("nothing leads to node 6"));
+    assert!(damaged(|l| l.root = vec![1]).contains("its trees begin at [1]"));
+    assert!(damaged(|l| l.root = vec![0, 30]).contains("its trees begin at [0, 30]"));
+    assert!(damaged(|l| l.root.clear()).contains("its trees begin at []"));
+    assert!(damaged(|l| l.threshold[0] = f64::NAN).ends_with("node 0 asks for 0 <= NaN"));
+    assert!(damaged(|l| l.value[1] = [2.0, 0.0]).contains("leaf 1 has the shares"));
+    assert!(damaged(|l| l.left.truncate(3)).contains("it has 8 nodes"));
+}
+
+#[test]
+fn thresholds_between_two_numbers_of_single_precision_part_them() {
+    // 0.1 is between 0.099999994 and 0.1f32 = 0.100000001...; 1e-60 is above 0, and 1e300 above all.
+    assert_eq!(rounded_down(0.1), 0.1f32.next_down());
+    assert_eq!((rounded_down(0.5), rounded_down(1e-60)), (0.5, 0.0));
+    assert_eq!((rounded_down(1e300), rounded_down(-1e300)), (f32::MAX, f32::NEG_INFINITY));
+    for (threshold, low) in [(0.1, 0.1f32.next_down()), (-1e-60, -f32::from_bits(1))] {
+        assert!(f64::from(low) <= threshold && f64::from(low.next_up()) > threshold);
+        assert_eq!(rounded_down(threshold), low);
+    }
+}

@@ -1,0 +1,141 @@
+//! The arrays of a file, and whether they make a forest.
+
+use safetensors::{Dtype, SafeTensors};
+use std::collections::BTreeMap;
+
+/// Why a file is no forest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForestError {
+    /// It cannot be read as safetensors.
+    #[error("it is not a model file, or it is damaged: {0}")]
+    Unreadable(String),
+    /// It can, but holds something else.
+    #[error("it is not a forest: {0}")]
+    Other(String),
+    /// It was written by another version.
+    #[error("its version is {0}; this program reads version {VERSION}")]
+    Version(String),
+    /// Its bytes are not those that were written.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+}
+
+const FORMAT: &str = "spillway-forest";
+const VERSION: &str = "1";
+/// Deeper trees than any that a switch could walk for every packet.
+const MOST_DEPTH: u32 = 64;
+
+/// The nodes as the file has them.
+pub(crate) struct Layout {
+    pub root: Vec<u32>,
+    pub feature: Vec<i32>,
+    pub threshold: Vec<f64>,
+    pub left: Vec<u32>,
+    pub right: Vec<u32>,
+    pub value: Vec<[f64; 2]>,
+}
+
+/// Reads the arrays and the metadata, in which `features` are named.
+pub(crate) fn read(bytes: &[u8]) -> Result<(Layout, BTreeMap<String, String>), ForestError> {
+    let unreadable =
+        |error: safetensors::SafeTensorError| ForestError::Unreadable(error.to_string());
+    let (header, read) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(unreadable)?;
+    let pairs = read.metadata().iter().flatten();
+    let metadata: BTreeMap<String, String> = pairs.map(|(k, v)| (k.clone(), v.clone())).collect();
+    let told = |key: &str| metadata.get(key).map_or("", String::as_str);
+    if told("format") != FORMAT {
+        return Err(ForestError::Other(format!("its metadata has no format = {FORMAT:?}")));
+    }
+    if told("version") != VERSION {
+        return Err(ForestError::Version(told("version").to_string()));
+    }
+    // The header's length, eight bytes, comes before it.
+    let sum = format!("{:08x}", crc32fast::hash(&bytes[8 + header..]));
+    if told("crc32") != sum {
+        let problem = format!("its checksum is {sum} and should be {:?}", told("crc32"));
+        return Err(ForestError::Damaged(problem));
+    }
+    if told("features").is_empty() {
+        return Err(ForestError::Other("it does not name its features".into()));
+    }
+    let arrays = Arrays(&tensors);
+    let value = arrays.numbers("value", Dtype::F64, f64::from_le_bytes)?;
+    let layout = Layout {
+        root: arrays.numbers("root", Dtype::U32, u32::from_le_bytes)?,
+        feature: arrays.numbers("feature", Dtype::I32, i32::from_le_bytes)?,
+        threshold: arrays.numbers("threshold", Dtype::F64, f64::from_le_bytes)?,
+        left: arrays.numbers("left", Dtype::U32, u32::from_le_bytes)?,
+        right: arrays.numbers("right", Dtype::U32, u32::from_le_bytes)?,
+        value: value.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+    };
+    Ok((layout, metadata))
+}
+
+struct Arrays<'a>(&'a SafeTensors<'a>);
+
+impl Arrays<'_> {
+    fn numbers<T, const SIZE: usize>(
+        &self,
+        name: &str,
+        dtype: Dtype,
+        read: fn([u8; SIZE]) -> T,
+    ) -> Result<Vec<T>, ForestError> {
+        let array = self.0.tensor(name);
+        let array = array.map_err(|_| ForestError::Other(format!("it has no array {name:?}")))?;
+        if array.dtype() != dtype {
+            let problem = format!("its array {name:?} is of {:?}, not {dtype:?}", array.dtype());
+            return Err(ForestError::Other(problem));
+        }
+        let (items, _) = array.data().as_chunks::<SIZE>();
+        Ok(items.iter().map(|item| read(*item)).collect())
+    }
+}
+
+impl Layout {
+    /// Whether the arrays make trees over so many features.
+    pub fn check(&self, features: usize) -> Result<(), ForestError> {
+        let damaged = |problem: String| Err(ForestError::Damaged(problem));
+        let nodes = self.feature.len();
+        let lengths = [self.threshold.len(), self.left.len(), self.right.len(), self.value.len()];
+        if lengths.iter().any(|&length| length != nodes) || nodes > u32::MAX as usize / 4 {
+            return damaged(format!("it has {nodes} nodes, and arrays of {lengths:?} for them"));
+        }
+        let starts = self.root.first() == Some(&0) && self.root.is_sorted_by(|a, b| a < b);
+        if !starts || self.root.iter().any(|&root| root as usize >= nodes) {
+            return damaged(format!("its trees begin at {:?} of {nodes} nodes", self.root));
+        }
+        // Every node but a root is below exactly one other, which comes before it in the same tree.
+        let mut depth = vec![None; nodes];
+        self.root.iter().for_each(|&root| depth[root as usize] = Some(0));
+        let ends = self.root.iter().skip(1).map(|&root| root as usize).chain([nodes]);
+        for (&root, end) in self.root.iter().zip(ends) {
+            for node in root as usize..end {
+                let Some(own) = depth[node] else {
+                    return damaged(format!("nothing leads to node {node}"));
+                };
+                if own > MOST_DEPTH {
+                    return damaged(format!("a tree is deeper than {MOST_DEPTH}"));
+                }
+                let Ok(feature) = usize::try_from(self.feature[node]) else {
+                    let shares = self.value[node];
+                    if !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
+                        return damaged(format!("leaf {node} has the shares {shares:?}"));
+                    }
+                    continue;
+                };
+                if feature >= features || !self.threshold[node].is_finite() {
+                    let threshold = self.threshold[node];
+                    return damaged(format!("node {node} asks for {feature} <= {threshold}"));
+                }
+                for child in [self.left[node] as usize, self.right[node] as usize] {
+                    if child <= node || child >= end || depth[child].is_some() {
+                        return damaged(format!("node {node} leads to {child}"));
+                    }
+                    depth[child] = Some(own + 1);
+                }
+            }
+        }
+        Ok(())
+    }
+}

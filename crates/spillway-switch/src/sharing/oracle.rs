@@ -1,0 +1,154 @@
+//! Oracles: who tells Credence whether Longest Queue Drop would lose a packet.
+
+mod features;
+mod recorded;
+
+use super::Arrival;
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::Environment;
+use features::Features;
+use recorded::Recorded;
+use spillway_engine::{Stream, Time};
+use spillway_forest::Forest;
+use spillway_settings::{Range, Section, SettingsError};
+use std::sync::Arc;
+
+/// The model that comes along, as `spillway oracle default` makes it: a file's bytes.
+pub const DEFAULT_MODEL: &[u8] = include_bytes!("../../models/default.safetensors");
+
+/// Who predicts.
+#[derive(Clone, Debug)]
+pub enum Oracle {
+    /// A random forest that was trained on LQD's drops.
+    Forest(Box<Trained>),
+    /// The fates that packets had in another run.
+    Recorded(Box<Recorded>),
+    /// Nothing is ever lost.
+    AlwaysAccept,
+    /// All is always lost.
+    AlwaysDrop,
+    /// Draws.
+    Random {
+        /// The probability of a drop.
+        drop_probability: f64,
+    },
+    /// What was said beforehand, arrival by arrival.
+    Predictions {
+        /// For every arrival whether it is lost.
+        drops: Arc<[bool]>,
+        /// Arrivals so far.
+        arrivals: usize,
+    },
+}
+
+/// A forest and what it looks at.
+#[derive(Clone, Debug)]
+pub struct Trained {
+    forest: Forest,
+    features: Features,
+}
+
+impl Oracle {
+    /// Reads the keys of a section that say who predicts.
+    pub fn read(section: &mut Section, environment: &Environment) -> Result<Oracle, SettingsError> {
+        let meaning = "who predicts whether LQD would drop a packet";
+        let kinds =
+            [("forest", 0), ("trace", 1), ("always-accept", 2), ("always-drop", 3), ("random", 4)];
+        Ok(match section.choice("oracle", &kinds, meaning)? {
+            0 => Oracle::Forest(Box::new(Trained::read(section, environment)?)),
+            1 => Oracle::Recorded(Box::new(Recorded::read(section, environment)?)),
+            2 => Oracle::AlwaysAccept,
+            3 => Oracle::AlwaysDrop,
+            _ => {
+                let meaning = "the probability that the oracle says drop";
+                let drop_probability =
+                    section.number("drop_probability", 0.5, Range::Unit, meaning)?;
+                Oracle::Random { drop_probability }
+            }
+        })
+    }
+
+    /// Whether it must hear of every packet's flow and place in it before its arrival.
+    pub fn knows_packets(&self) -> bool {
+        matches!(self, Oracle::Recorded(_))
+    }
+
+    /// The next arrival is this packet of this flow.
+    pub fn introduce(&mut self, flow: u32, seq: u64) {
+        if let Oracle::Recorded(recorded) = self {
+            recorded.introduce(flow, seq);
+        }
+    }
+
+    /// A packet arrives, whether or not a prediction will be asked for.
+    #[inline]
+    pub fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        match self {
+            Oracle::Forest(trained) => trained.features.held(arrival.now, arrival.queue, 0, buffer),
+            Oracle::Predictions { arrivals, .. } => *arrivals += 1,
+            _ => {}
+        }
+    }
+
+    /// A packet has left its queue to be sent.
+    #[inline]
+    pub fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        if let Oracle::Forest(trained) = self {
+            trained.features.departed(now, queue, size, buffer);
+        }
+    }
+
+    /// Bytes of a queue are about to be given back without a departure.
+    pub fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
+        if let Oracle::Forest(trained) = self {
+            trained.features.held(now, queue, 0, buffer);
+        }
+    }
+
+    /// Whether LQD would drop the packet that arrives.
+    #[inline]
+    pub fn predicts_drop(
+        &mut self,
+        arrival: &Arrival,
+        buffer: &Buffer,
+        random: &mut Stream,
+    ) -> bool {
+        match self {
+            Oracle::Forest(trained) => {
+                let values = trained.features.of(arrival.queue, buffer);
+                trained.forest.is_positive(&values)
+            }
+            Oracle::Recorded(recorded) => recorded.is_dropped(),
+            Oracle::AlwaysAccept => false,
+            Oracle::AlwaysDrop => true,
+            Oracle::Random { drop_probability } => random.uniform() < *drop_probability,
+            Oracle::Predictions { drops, arrivals } => drops[*arrivals - 1],
+        }
+    }
+
+    /// What it has counted, by name.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        match self {
+            Oracle::Recorded(recorded) => vec![("oracle_unknown", recorded.unknown())],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Trained {
+    fn read(section: &mut Section, environment: &Environment) -> Result<Trained, SettingsError> {
+        let meaning = "the forest: the one that comes along (`spillway oracle show default`), or a \
+                       file that `spillway oracle train` wrote";
+        let takes = "\"default\" or a path, seen from the scenario's folder";
+        let name = section.text("model", "default", takes, meaning)?;
+        let refused = |why: String| section.error("model", format!("{name}: {why}"));
+        let bytes = match name.as_str() {
+            "default" => Ok(DEFAULT_MODEL.into()),
+            _ => environment.files.read(&name),
+        };
+        let bytes = bytes.map_err(|error| refused(format!("it cannot be read: {error}")))?;
+        let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;
+        let features = Features::of_model(&forest, environment).map_err(refused)?;
+        Ok(Trained { forest, features })
+    }
+}

@@ -1,0 +1,110 @@
+//! What a trained model looks at.
+
+use crate::averages::{Averages, Averaging};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::Environment;
+use spillway_engine::Time;
+use spillway_forest::Forest;
+
+/// A feature; the paper's four (section 3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feature {
+    Queue,
+    AverageQueue,
+    Occupancy,
+    AverageOccupancy,
+}
+
+impl Feature {
+    /// By the names that models and traces have for them.
+    const NAMES: [(&str, Feature); 4] = [
+        ("queue", Feature::Queue),
+        ("average_queue", Feature::AverageQueue),
+        ("occupancy", Feature::Occupancy),
+        ("average_occupancy", Feature::AverageOccupancy),
+    ];
+}
+
+/// The features of one model at one switch.
+#[derive(Clone, Debug)]
+pub struct Features {
+    features: Vec<Feature>,
+    /// Lengths are divided by this: the buffer's size, or 1.
+    unit: f64,
+    /// Where the model looks at any.
+    averages: Option<Averages>,
+    release_at_end: bool,
+}
+
+impl Features {
+    /// Those that a model names, and as it wants them.
+    pub fn of_model(forest: &Forest, environment: &Environment) -> Result<Features, String> {
+        let known = |name: &String| {
+            let found = Feature::NAMES.iter().find(|(known, _)| known == name);
+            found.map(|&(_, feature)| feature).ok_or_else(|| {
+                let names = Feature::NAMES.map(|(name, _)| name).join(", ");
+                format!("it looks at {name:?}; known are {names}")
+            })
+        };
+        let features: Vec<Feature> =
+            forest.features().iter().map(known).collect::<Result<_, _>>()?;
+        if features.len() > Feature::NAMES.len() {
+            return Err(format!("it looks at {} features", features.len()));
+        }
+        let told = |key: &str| forest.metadata(key).unwrap_or_default();
+        let unit = match told("units") {
+            "fraction" => environment.capacity as f64,
+            "bytes" => 1.0,
+            other => return Err(format!("its units are {other:?}, not \"fraction\" or \"bytes\"")),
+        };
+        let averaging = match told("average") {
+            "time" => Averaging::Continuous,
+            "code" => Averaging::AtDepartures,
+            other => return Err(format!("its average is {other:?}, not \"time\" or \"code\"")),
+        };
+        let averaged = [Feature::AverageQueue, Feature::AverageOccupancy];
+        let looks_back = features.iter().any(|feature| averaged.contains(feature));
+        if looks_back && environment.base_rtt == Time::ZERO {
+            return Err("it looks at averages over the base RTT, which is 0us".into());
+        }
+        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let averages = looks_back.then(|| Averages::new(averaging, environment.base_rtt, queues));
+        let release_at_end = environment.service.release_at_end;
+        Ok(Features { features, unit, averages, release_at_end })
+    }
+
+    /// Until now a queue, and the buffer, held what they hold and so many bytes more.
+    #[inline]
+    pub fn held(&mut self, now: Time, queue: QueueId, more: u32, buffer: &Buffer) {
+        if let Some(averages) = &mut self.averages {
+            let occupancy = buffer.occupancy() + u64::from(more);
+            averages.held(now, queue, buffer.bytes(queue) + more, occupancy);
+        }
+    }
+
+    /// A packet has left its queue to be sent.
+    #[inline]
+    pub fn departed(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        let gone = if self.release_at_end { 0 } else { size };
+        self.held(now, queue, gone, buffer);
+        if let Some(averages) = &mut self.averages {
+            averages.departed(now, queue, buffer.bytes(queue), buffer.occupancy());
+        }
+    }
+
+    /// Their values for a packet that arrives at this queue; the averages are up to now.
+    #[inline]
+    pub fn of(&self, queue: QueueId, buffer: &Buffer) -> [f32; Feature::NAMES.len()] {
+        let mut values = [0.0; Feature::NAMES.len()];
+        for (value, feature) in values.iter_mut().zip(&self.features) {
+            let bytes = match (feature, &self.averages) {
+                (Feature::AverageQueue, Some(averages)) => averages.queue(queue),
+                (Feature::AverageOccupancy, Some(averages)) => averages.occupancy(),
+                (Feature::Occupancy | Feature::AverageOccupancy, _) => buffer.occupancy() as f64,
+                (Feature::Queue | Feature::AverageQueue, _) => buffer.bytes(queue).into(),
+            };
+            *value = (bytes / self.unit) as f32;
+        }
+        values
+    }
+}

@@ -1,0 +1,70 @@
+//! An oracle that has seen it all: the fates that the same packets had under LQD.
+
+use crate::catalogue::Environment;
+use spillway_settings::{Section, SettingsError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The packets of a switch that a trace knows, and those that it saw dropped.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Flow and first byte.
+    seen: Arc<BTreeSet<(u32, u64)>>,
+    dropped: Arc<BTreeSet<(u32, u64)>>,
+    next: (u32, u64),
+    unknown: u64,
+}
+
+/// Bytes of a fate in a file: switch and flow in four bytes each, the first byte in eight, all with
+/// the lowest first, and 1 if the packet was dropped, else 0.
+const RECORD: usize = 17;
+
+impl Recorded {
+    pub fn read(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Recorded, SettingsError> {
+        let meaning = "the fates that packets had: oracle_trace.parquet of an open-loop run with \
+                       sharing = \"lqd\"";
+        let name = section.text("trace", "", "a path, seen from the scenario's folder", meaning)?;
+        let refused = |why: String| section.error("trace", format!("{name}: {why}"));
+        let bytes = environment.files.read(&name);
+        let bytes = bytes.map_err(|error| refused(format!("it cannot be read: {error}")))?;
+        let (records, rest) = bytes.as_chunks::<RECORD>();
+        if !rest.is_empty() || records.iter().any(|record| record[RECORD - 1] > 1) {
+            return Err(refused("it is not a trace of fates".into()));
+        }
+        let (mut seen, mut dropped) = (BTreeSet::new(), BTreeSet::new());
+        for record in records {
+            let number = |from: usize| {
+                let bytes = [record[from], record[from + 1], record[from + 2], record[from + 3]];
+                u32::from_le_bytes(bytes)
+            };
+            if number(0) == environment.switch {
+                let packet = (number(4), u64::from(number(8)) | u64::from(number(12)) << 32);
+                seen.insert(packet);
+                if record[RECORD - 1] == 1 {
+                    dropped.insert(packet);
+                }
+            }
+        }
+        let (seen, dropped) = (Arc::new(seen), Arc::new(dropped));
+        Ok(Recorded { seen, dropped, next: (0, 0), unknown: 0 })
+    }
+
+    /// The next arrival is this packet.
+    pub fn introduce(&mut self, flow: u32, seq: u64) {
+        self.next = (flow, seq);
+    }
+
+    /// Whether the packet that arrives was dropped. What the trace does not know was not.
+    pub fn is_dropped(&mut self) -> bool {
+        self.unknown += u64::from(!self.seen.contains(&self.next));
+        self.dropped.contains(&self.next)
+    }
+
+    /// How often the packet in question was unknown.
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+}

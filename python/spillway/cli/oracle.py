@@ -1,0 +1,266 @@
+"""Commands that train oracles for Credence, and test them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spillway.cli.app import app
+from spillway.cli.options import JsonOption
+from spillway.cli.output import console, display
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from spillway.oracle import Model
+
+oracle = typer.Typer(
+    no_args_is_help=True,
+    help="Train oracles for Credence, which predict what Longest Queue Drop would lose, and test "
+    "them.",
+)
+app.add_typer(oracle, name="oracle")
+
+
+class Features(StrEnum):
+    """What a model looks at."""
+
+    four = "four"
+    two = "two"
+
+
+class Units(StrEnum):
+    """What lengths are measured in."""
+
+    fraction = "fraction"
+    bytes = "bytes"
+
+
+class Split(StrEnum):
+    """What is kept back for a test."""
+
+    time = "time"
+    random = "random"
+    none = "none"
+
+
+_FEATURES = {
+    Features.four: ("queue", "average_queue", "occupancy", "average_occupancy"),
+    Features.two: ("queue", "occupancy"),
+}
+
+TracesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRACE...",
+        help="Folders of runs with sharing = lqd and record.oracle_trace = true, folders of such "
+        "folders, or files.",
+    ),
+]
+TierOption = Annotated[
+    str | None, typer.Option(metavar="TIER", help="Only this tier's switches, such as leaf.")
+]
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A file that `oracle train` wrote, or default: the one that comes along.",
+    ),
+]
+
+
+@oracle.command()
+def train(
+    traces: TracesArgument,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    trees: Annotated[int, typer.Option(metavar="N", min=1, help="How many trees.")] = 4,
+    depth: Annotated[
+        int, typer.Option(metavar="N", min=1, max=64, help="The most questions that a tree asks.")
+    ] = 4,
+    features: Annotated[
+        Features,
+        typer.Option(
+            help="Queue length and occupancy with their averages, or the two without averages."
+        ),
+    ] = Features.four,
+    units: Annotated[
+        Units, typer.Option(help="Lengths as fractions of the buffer, or in bytes.")
+    ] = Units.fraction,
+    split: Annotated[
+        Split,
+        typer.Option(
+            help="Train on the first part of every trace's time; on packets drawn at random, as "
+            "the paper does, though packets of one burst are then on both sides; or on all."
+        ),
+    ] = Split.time,
+    train_share: Annotated[
+        float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
+    ] = 0.6,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The forest's seed.")] = 1,
+    tier: TierOption = None,
+    test: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="TRACE", help="Test on this too, say of other seeds. Repeatable."),
+    ] = None,
+    sweep_trees: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="Train with each of these numbers of trees."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw the sweep to this file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a random forest on traces of fates, and say how well it predicts."""
+    from rich.console import Group
+
+    from spillway import oracle as oracles
+    from spillway.oracle import tables
+    from spillway.oracle.trace import find, join, load
+
+    _check(out, force)
+    if out is not None and sweep_trees is not None:
+        raise ScenarioError("--sweep-trees writes no model", "leave --out or the sweep away")
+    if plot is not None:
+        from spillway.plots import check
+
+        if sweep_trees is None:
+            raise ScenarioError("--plot draws a sweep", "add --sweep-trees 1,2,4,8")
+        check(plot)
+    options: dict[str, Any] = {
+        "depth": depth,
+        "features": _FEATURES[features],
+        "units": units.value,
+        "split": split.value,
+        "train_share": train_share,
+        "seed": seed,
+    }
+    counts = None if sweep_trees is None else _counts(sweep_trees)
+    seen = [load(file, tier) for file in find(traces)]
+    others = {str(place): [load(file, tier) for file in find([place])] for place in test or ()}
+    if counts is not None:
+        tests = [trace for group in others.values() for trace in group]
+        swept = oracles.sweep_trees(seen, counts, tests, **options)
+        told = {"trees": {str(count): scores.document for count, scores in swept}}
+        display(told, tables.sweep(swept), as_json)
+        if plot is not None:
+            from spillway.oracle.plots import draw_sweep
+
+            draw_sweep(swept, plot)
+            console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)
+        return
+    training = oracles.train(seen, trees=trees, **options)
+    scores = {} if training.scores is None else {"kept back": training.scores}
+    for name, group in others.items():
+        scores[name] = oracles.evaluate(training.model, join(group))
+    if out is not None:
+        training.model.save(out)
+    document = {
+        "model": _told(training.model),
+        "balance": training.balance,
+        "scores": {name: each.document for name, each in scores.items()},
+    }
+    display(document, Group(tables.balance(training), tables.scores(scores)), as_json)
+    if out is not None:
+        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+
+
+@oracle.command()
+def default(
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the model that comes along once more: trace, train, test. A few minutes."""
+    from rich.console import Group
+
+    from spillway.oracle import default as recipe
+    from spillway.oracle import tables
+    from spillway.progress import ProgressBar
+
+    _check(out, force)
+    with ProgressBar(console(sys.stderr), 2) as bar:
+        training, scores = recipe.make(bar.follow)
+    if out is not None:
+        training.model.save(out)
+    document = {
+        "model": _told(training.model),
+        "balance": training.balance,
+        "scores": {"another seed": scores.document},
+    }
+    people = Group(tables.balance(training), tables.scores({"another seed": scores}))
+    display(document, people, as_json)
+    if out is not None:
+        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+
+
+@oracle.command("eval")
+def evaluate(
+    model: ModelArgument,
+    traces: TracesArgument,
+    tier: TierOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how well a model predicts the fates of traces."""
+    from spillway import oracle as oracles
+    from spillway.oracle import tables
+    from spillway.oracle.trace import find, load
+
+    chosen = oracles.Model.load(model)
+    scores = {str(file): oracles.evaluate(chosen, load(file, tier)) for file in find(traces)}
+    document = {
+        "model": _told(chosen),
+        "scores": {name: each.document for name, each in scores.items()},
+    }
+    display(document, tables.scores(scores), as_json)
+
+
+@oracle.command()
+def show(model: ModelArgument, as_json: JsonOption = False) -> None:
+    """Say what a model looks at, and what it was trained on."""
+    from spillway import oracle as oracles
+    from spillway.oracle import tables
+
+    chosen = oracles.Model.load(model)
+    display(_told(chosen), tables.model(chosen), as_json)
+
+
+def _check(out: Path | None, force: bool) -> None:
+    """Refuses a place for a model before anything is done for it."""
+    from spillway.folder import check_file
+
+    if out is not None:
+        check_file(out)
+        if os.path.lexists(out) and not force:
+            raise ScenarioError(f"{out} is there already", "choose another, or --force")
+
+
+def _told(model: Model) -> dict[str, Any]:
+    return {
+        "trees": model.trees,
+        "depth": model.depth,
+        "features": model.features,
+        "units": model.units,
+        "average": model.average,
+        "training": model.training,
+    }
+
+
+def _counts(text: str) -> list[int]:
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        counts = [0]
+    if min(counts) < 1:
+        hint = "for one: --sweep-trees 1,2,4,8,16,32,64,128"
+        raise ScenarioError(f"--sweep-trees {text!r} is not a list of numbers of trees", hint)
+    return counts

@@ -1,0 +1,22 @@
+"""Oracles for Credence: forests that predict what Longest Queue Drop would lose.
+
+A run with `sharing = "lqd"` and `record.oracle_trace = true` leaves a trace of fates. `train` makes
+a random forest of it, `Model.save` a file that `sharing = { kind = "credence", oracle = "forest",
+model = FILE }` takes, and `evaluate` says how well it predicts other traces.
+"""
+
+from spillway.oracle.model import Model
+from spillway.oracle.scores import Scores
+from spillway.oracle.trace import FEATURES, Trace
+from spillway.oracle.training import Training, evaluate, sweep_trees, train
+
+__all__ = [
+    "FEATURES",
+    "Model",
+    "Scores",
+    "Trace",
+    "Training",
+    "evaluate",
+    "sweep_trees",
+    "train",
+]

@@ -1,0 +1,163 @@
+"""Models in files: forests as plain arrays, which the simulator evaluates itself."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway import _core
+from spillway.errors import ScenarioError
+from spillway.folder import check_file, whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    from sklearn.ensemble import RandomForestClassifier
+
+_FORMAT, _VERSION = "spillway-forest", "1"
+
+
+class Model:
+    """A forest that predicts drops, as the simulator evaluates it.
+
+    `content` is a file's bytes: safetensors with the arrays root, feature, threshold, left, right
+    and value, and metadata (see the crate spillway-forest).
+    """
+
+    def __init__(self, content: bytes, name: str = "the model") -> None:
+        self.content = content
+        try:
+            self._forest = _core.Forest(content)
+        except ScenarioError as error:
+            raise ScenarioError(f"{name}: {error}") from error
+
+    @classmethod
+    def load(cls, file: str | Path) -> Model:
+        """The model in a file; "default" is the one that comes along."""
+        if str(file) == "default":
+            return cls(_core.default_model(), "the default model")
+        try:
+            content = Path(file).read_bytes()
+        except OSError as error:
+            raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
+        return cls(content, str(file))
+
+    @classmethod
+    def of(
+        cls,
+        forest: RandomForestClassifier,
+        features: Sequence[str],
+        units: str,
+        average: str,
+        training: Mapping[str, Any],
+    ) -> Model:
+        """What scikit-learn has trained; `training` says on what, and how."""
+        arrays = _arrays(forest)
+        metadata = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "features": ",".join(features),
+            "units": units,
+            "average": average,
+            "training": json.dumps(training),
+        }
+        return cls(_file(arrays, metadata))
+
+    def save(self, file: str | Path) -> None:
+        """Writes it to a file, whole or not at all."""
+        file = Path(file)
+        check_file(file)
+        with whole_file(file) as partial:
+            partial.write_bytes(self.content)
+
+    @property
+    def features(self) -> list[str]:
+        """What it looks at, in order."""
+        return self._forest.features
+
+    @property
+    def units(self) -> str:
+        """What lengths are measured in: "fraction" of the buffer, or "bytes"."""
+        return self._forest.metadata("units") or ""
+
+    @property
+    def average(self) -> str:
+        """How averages are taken: "time" or "code"."""
+        return self._forest.metadata("average") or ""
+
+    @property
+    def trees(self) -> int:
+        """How many trees it has."""
+        return self._forest.trees
+
+    @property
+    def depth(self) -> int:
+        """The longest way from a root to a leaf."""
+        return self._forest.depth
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What it was trained on."""
+        told: dict[str, Any] = json.loads(self._forest.metadata("training") or "{}")
+        return told
+
+    def predict(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+        """For every row of features whether the packet would be dropped."""
+        import numpy as np
+
+        rows = np.ascontiguousarray(inputs, np.float32)
+        if rows.ndim != 2 or rows.shape[1] != len(self.features):
+            raise ValueError(f"{len(self.features)} columns are needed, not {rows.shape}")
+        if np.isnan(rows).any():
+            raise ValueError("features are numbers, not NaN")
+        return np.asarray(self._forest.predict(rows.reshape(-1))).astype(bool)
+
+    def __repr__(self) -> str:
+        return f"<Model: {self.trees} trees, depth {self.depth}, {', '.join(self.features)}>"
+
+
+def _file(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """A file's bytes, the same for the same content: the library alone shuffles metadata."""
+    from safetensors.numpy import save
+
+    plain: bytes = save(dict(arrays))
+    (length,) = struct.unpack("<Q", plain[:8])
+    header, data = json.loads(plain[8 : 8 + length]), plain[8 + length :]
+    told = {**metadata, "crc32": f"{zlib.crc32(data):08x}"}
+    text = json.dumps({"__metadata__": told, **header}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def _arrays(forest: RandomForestClassifier) -> dict[str, npt.NDArray[Any]]:
+    """The nodes of all trees, numbered through."""
+    import numpy as np
+
+    trees = [estimator.tree_ for estimator in forest.estimators_]
+    counts = [tree.node_count for tree in trees]
+    root = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.uint32)
+
+    def children(name: str) -> npt.NDArray[np.uint32]:
+        parts = []
+        for tree, start in zip(trees, root, strict=True):
+            nodes = getattr(tree, name)
+            parts.append(np.where(nodes < 0, 0, nodes + int(start)))
+        return np.concatenate(parts).astype(np.uint32)
+
+    left = children("children_left")
+    is_leaf = np.concatenate([tree.children_left < 0 for tree in trees])
+    feature = np.concatenate([tree.feature for tree in trees])
+    threshold = np.concatenate([tree.threshold for tree in trees])
+    return {
+        "root": root,
+        "feature": np.where(is_leaf, -1, feature).astype(np.int32),
+        "threshold": np.where(is_leaf, 0.0, threshold).astype(np.float64),
+        "left": left,
+        "right": children("children_right"),
+        "value": np.concatenate([tree.value[:, 0, :] for tree in trees]).astype(np.float64),
+    }

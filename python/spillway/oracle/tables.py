@@ -1,0 +1,89 @@
+"""Scores and models as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from spillway.oracle.model import Model
+    from spillway.oracle.scores import Scores
+    from spillway.oracle.training import Training
+
+_SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
+_HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta at least")
+
+
+def scores(found: Mapping[str, Scores]) -> Table:
+    """A row for every trace that a model was tested on."""
+    return _table("tested on", found.items())
+
+
+def sweep(found: Iterable[tuple[int, Scores]]) -> Table:
+    """A row for every number of trees."""
+    return _table("trees", ((str(count), each) for count, each in found))
+
+
+def _table(first: str, rows: Iterable[tuple[str, Scores]]) -> Table:
+    table = Table(box=None, header_style="bold")
+    table.add_column(first, overflow="fold")
+    for heading in ("packets", "drops", *_HEADINGS):
+        table.add_column(heading, justify="right")
+    for name, each in rows:
+        told = each.document
+        table.add_row(
+            name,
+            f"{told['packets']:,.0f}",
+            f"{told['drops']:,.0f}",
+            *(_number(told[score]) for score in _SCORES),
+        )
+    return table
+
+
+def _number(score: float | None) -> str:
+    return "-" if score is None else f"{score:.4f}"
+
+
+def balance(training: Training) -> Text:
+    """What a model was trained on."""
+    packets, drops = training.balance["packets"], training.balance["drops"]
+    return Text(
+        f"trained on {packets:,.0f} packets in {training.balance['rows']:,.0f} rows, of which "
+        f"{drops:,.0f} were dropped: {drops / packets:.3%}\n"
+    )
+
+
+def model(chosen: Model) -> Table:
+    """What a model is."""
+    table = Table(box=None, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    training = chosen.training
+    table.add_row("forest", f"{chosen.trees} trees, depth {chosen.depth}")
+    table.add_row("looks at", f"{', '.join(chosen.features)}, in units of {_UNITS[chosen.units]}")
+    table.add_row("averages", _AVERAGES[chosen.average])
+    if training:
+        share = f"{training['drops'] / training['packets']:.3%}"
+        table.add_row(
+            "trained on", f"{training['packets']:,.0f} packets, of which {share} were dropped"
+        )
+        table.add_row("split", f"{training['split']}, seed {training['seed']}")
+        for trace in training["traces"]:
+            name = trace.get("scenario", trace.get("file", "a trace"))
+            table.add_row("trace", f"{name}, seed {trace.get('seed', 'unknown')}")
+        versions = ", ".join(f"{name} {number}" for name, number in training["versions"].items())
+        table.add_row("versions", versions)
+        resolved = training["traces"][0].get("resolved", "").strip()
+        if resolved:
+            table.add_row("scenario", Text(resolved, style="dim"))
+    return table
+
+
+_UNITS = {"fraction": "the buffer", "bytes": "a byte"}
+_AVERAGES = {
+    "time": "over one base RTT, weighted by time",
+    "code": "over one base RTT, moving at departures only",
+}

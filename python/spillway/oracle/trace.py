@@ -1,0 +1,213 @@
+"""Traces of fates: what packets found at an LQD switch, and whether it dropped them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+FILE = "oracle_trace.parquet"
+FEATURES = {
+    "queue": "queue_bytes",
+    "average_queue": "average_queue_bytes",
+    "occupancy": "occupancy_bytes",
+    "average_occupancy": "average_occupancy_bytes",
+}
+"""What a model may look at, and the column that has it in bytes."""
+
+_COLUMNS = ("time_ps", "switch", "port", "buffer_bytes", "dropped", "weight", *FEATURES.values())
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Packets whose fate is known, a value for each in every array.
+
+    Attributes:
+        time_ps: when it arrived.
+        features: for every name in `FEATURES` what it found, in bytes.
+        buffer_bytes: the switch's buffer.
+        dropped: whether LQD dropped it.
+        weight: how many packets it stands for.
+        ports: the greatest number of ports of the switches in it.
+        origin: where it comes from: scenario, seed, version, and how averages were taken.
+        without_fate: rows that were left out, because nobody knows what LQD would have done.
+    """
+
+    time_ps: npt.NDArray[np.uint64]
+    features: dict[str, npt.NDArray[np.float64]]
+    buffer_bytes: npt.NDArray[np.float64]
+    dropped: npt.NDArray[np.bool_]
+    weight: npt.NDArray[np.float64]
+    ports: int
+    origin: dict[str, Any] = field(default_factory=dict)
+    without_fate: int = 0
+
+    def __len__(self) -> int:
+        return len(self.dropped)
+
+    def inputs(self, features: Sequence[str], units: str) -> npt.NDArray[np.float32]:
+        """What a model looks at: a row for every packet, a column for every feature.
+
+        `units` is "fraction" (of the switch's buffer) or "bytes".
+        """
+        import numpy as np
+
+        unit = self.buffer_bytes if units == "fraction" else 1.0
+        columns = [(self.features[name] / unit).astype(np.float32) for name in features]
+        return np.column_stack(columns)
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Trace:
+        """Only those packets."""
+        return Trace(
+            self.time_ps[chosen],
+            {name: values[chosen] for name, values in self.features.items()},
+            self.buffer_bytes[chosen],
+            self.dropped[chosen],
+            self.weight[chosen],
+            self.ports,
+            self.origin,
+        )
+
+
+def load(place: str | Path, tier: str | None = None) -> Trace:
+    """The trace in a result's folder, or in a Parquet file, of one tier if it is named."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    file = _file(Path(place))
+    table = _read(file)
+    rows = table.num_rows
+    if tier is not None:
+        names = table["switch"].unify_dictionaries().combine_chunks().dictionary.to_pylist()
+        tiers = sorted({re.sub(r"\d+$", "", name) for name in names})
+        if tier not in tiers:
+            raise ScenarioError(f"{file}: there is no tier {tier!r}", f"it has {', '.join(tiers)}")
+        of_tier = [name for name in names if re.sub(r"\d+$", "", name) == tier]
+        import pyarrow as pa
+
+        table = table.filter(pc.is_in(table["switch"].cast(pa.string()), pa.array(of_tier)))
+        rows = table.num_rows
+    table = table.filter(pc.and_(table["dropped"].is_valid(), table["buffer_bytes"].is_valid()))
+    if not table.num_rows:
+        raise ScenarioError(f"{file}: it has no packet whose fate is known")
+
+    def column(name: str) -> Any:
+        return table[name].to_numpy()
+
+    return Trace(
+        time_ps=column("time_ps"),
+        features={name: column(of).astype(np.float64, copy=False) for name, of in FEATURES.items()},
+        buffer_bytes=column("buffer_bytes").astype(np.float64),
+        dropped=column("dropped").astype(bool),
+        weight=column("weight").astype(np.float64),
+        ports=int(column("port").max()) + 1,
+        origin=_origin(file),
+        without_fate=rows - table.num_rows,
+    )
+
+
+def join(traces: Iterable[Trace]) -> Trace:
+    """All packets of several traces."""
+    import numpy as np
+
+    parts = list(traces)
+    return Trace(
+        np.concatenate([part.time_ps for part in parts]),
+        {name: np.concatenate([part.features[name] for part in parts]) for name in FEATURES},
+        np.concatenate([part.buffer_bytes for part in parts]),
+        np.concatenate([part.dropped for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+        max(part.ports for part in parts),
+        {"traces": [part.origin for part in parts]},
+        sum(part.without_fate for part in parts),
+    )
+
+
+def find(places: Iterable[str | Path]) -> list[Path]:
+    """The files of traces: a result's folder has one, a sweep's folder one for every run."""
+    found = []
+    for place in map(Path, places):
+        inside = sorted(place.glob(f"**/{FILE}")) if place.is_dir() else []
+        found += inside or [_file(place)]
+    return found
+
+
+def fates(place: Path, switches: Sequence[str]) -> bytes:
+    """The fates of a trace as the simulator takes them, for the oracle `trace`.
+
+    Every packet of the run must be there: a sample is refused. `switches` are the names of all
+    switches, by their numbers.
+    """
+    import numpy as np
+
+    file = _file(place)
+    table = _read(file, ("switch", "flow_id", "seq", "dropped", "weight"))
+    if table.num_rows and table["weight"].to_numpy().max() > 1:
+        hint = "record it with record.oracle_trace_sample = 1"
+        raise ScenarioError(f"{file}: it is a sample, and does not know every packet", hint)
+    column = table["switch"].unify_dictionaries().combine_chunks()
+    names = column.dictionary.to_pylist()
+    others = [name for name in names if name not in switches]
+    if others:
+        hint = "fates can be repeated in the network that they are from"
+        raise ScenarioError(f"{file}: there is no switch {others[0]} here", hint)
+    record = np.dtype([("switch", "<u4"), ("flow", "<u4"), ("seq", "<u8"), ("dropped", "u1")])
+    rows = np.empty(table.num_rows, record)
+    numbers = np.array([switches.index(name) for name in names], np.uint32)
+    rows["switch"] = numbers[column.indices.to_numpy()]
+    rows["flow"] = table["flow_id"].to_numpy()
+    rows["seq"] = table["seq"].to_numpy()
+    rows["dropped"] = table["dropped"].fill_null(0).to_numpy()
+    return rows.tobytes()
+
+
+def _file(place: Path) -> Path:
+    file = place / FILE if place.is_dir() else place
+    if not file.is_file():
+        asked = "--set switch.sharing=lqd --set record.oracle_trace=true"
+        hint = f"`spillway run SCENARIO {asked} --out DIR` records one"
+        raise ScenarioError(f"there is no trace of fates {file}", hint)
+    return file
+
+
+def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        known = pq.read_schema(file).names
+        missing = [name for name in columns if name not in known]
+        if missing:
+            raise ScenarioError(f"{file} is not a trace of fates: it has no {missing[0]}")
+        return pq.read_table(file, columns=list(columns))
+    except (OSError, pa.ArrowException) as error:
+        raise ScenarioError(f"{file} cannot be read as Parquet: {error}") from error
+
+
+def _origin(file: Path) -> dict[str, Any]:
+    """What the documents beside a trace say of the run; nothing where there are none."""
+    import tomllib
+
+    try:
+        summary = json.loads((file.parent / "summary.json").read_text(encoding="utf-8"))
+        scenario = (file.parent / "scenario.toml").read_text(encoding="utf-8")
+    except OSError:
+        return {"file": file.name}
+    record = tomllib.loads(scenario)["record"]
+    return {
+        "scenario": summary["scenario"],
+        "seed": summary["seed"],
+        "version": summary["version"],
+        "average": record["oracle_trace_average"],
+        "resolved": scenario,
+    }

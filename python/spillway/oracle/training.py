@@ -1,0 +1,162 @@
+"""Training forests on traces of fates, and testing them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spillway import _core
+from spillway.errors import ScenarioError
+from spillway.oracle.model import Model
+from spillway.oracle.scores import Scores
+from spillway.oracle.trace import FEATURES, Trace, join
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+SPLITS = ("time", "random", "none")
+UNITS = ("fraction", "bytes")
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model, and how well it did on what it had not seen."""
+
+    model: Model
+    scores: Scores | None
+    """On the part of the traces that was kept back; None where nothing was."""
+    balance: dict[str, float]
+    """Packets that it was trained on, drops among them, and rows, which are fewer where they were
+    sampled."""
+
+
+def train(
+    traces: Sequence[Trace],
+    *,
+    trees: int = 4,
+    depth: int = 4,
+    features: Sequence[str] = tuple(FEATURES),
+    units: str = "fraction",
+    split: str = "time",
+    train_share: float = 0.6,
+    seed: int = 1,
+) -> Training:
+    """Trains a random forest on traces, and tests it on the part of them that it has not seen.
+
+    The paper's forest has 4 trees of depth 4 (Credence, section 4.1).
+
+    Args:
+        traces: packets and their fates.
+        trees: how many trees.
+        depth: the most questions that a tree asks.
+        features: names from `FEATURES`: the four of section 3.4, or fewer.
+        units: lengths as a "fraction" of the buffer, or in "bytes".
+        split: "time" trains on the first `train_share` of every trace's time; "random" on such a
+            share of the packets, as the paper does, which lets packets of one burst end up on both
+            sides; "none" on all.
+        train_share: see `split`.
+        seed: of the forest and of a random split.
+
+    Raises:
+        ScenarioError: where nothing was dropped, or everything: there is nothing to learn.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    if len(averages := {trace.origin.get("average", "time") for trace in traces}) > 1:
+        raise ScenarioError(f"the traces' averages differ: {', '.join(sorted(averages))}")
+    seen, unseen = _split(traces, split, train_share, seed)
+    drops = int(seen.dropped.sum())
+    if drops in (0, len(seen)):
+        problem = (
+            "no packet was dropped: there is nothing to learn"
+            if drops == 0
+            else "every packet was dropped: there is nothing to learn"
+        )
+        hint = "larger bursts or more load make LQD drop: traffic.incast.burst=125%, for one"
+        raise ScenarioError(f"in the {len(seen):,} packets to train on {problem}", hint)
+    forest = RandomForestClassifier(
+        n_estimators=trees, max_depth=depth, random_state=seed, n_jobs=1
+    )
+    forest.fit(seen.inputs(features, units), seen.dropped.astype(int), sample_weight=seen.weight)
+    balance = {
+        "rows": float(len(seen)),
+        "packets": float(seen.weight.sum()),
+        "drops": float(seen.weight[seen.dropped].sum()),
+    }
+    training = {
+        "trees": trees,
+        "depth": depth,
+        "seed": seed,
+        "split": split,
+        "train_share": 1.0 if split == "none" else train_share,
+        **balance,
+        "traces": [trace.origin for trace in traces],
+        "versions": _versions(),
+    }
+    model = Model.of(forest, features, units, next(iter(averages)), training)
+    return Training(model, evaluate(model, unseen) if unseen is not None else None, balance)
+
+
+def evaluate(model: Model, trace: Trace) -> Scores:
+    """How well a model predicts the fates of a trace."""
+    predicted = model.predict(trace.inputs(model.features, model.units))
+    return Scores.of(trace.dropped, predicted, trace.weight, trace.ports)
+
+
+def sweep_trees(
+    traces: Sequence[Trace],
+    trees: Iterable[int],
+    tests: Sequence[Trace] = (),
+    **options: Any,
+) -> list[tuple[int, Scores]]:
+    """The scores of forests of several sizes (Credence, Figure 15).
+
+    They are those of the `tests` together, or of what was kept back where there are none. `options`
+    are those of `train`.
+    """
+    found = []
+    for count in trees:
+        training = train(traces, trees=count, **options)
+        scores = evaluate(training.model, join(tests)) if tests else training.scores
+        if scores is None:
+            raise ScenarioError(
+                "nothing is left to test on", "name traces to test on, or split what there is"
+            )
+        found.append((count, scores))
+    return found
+
+
+def _split(
+    traces: Sequence[Trace], split: str, train_share: float, seed: int
+) -> tuple[Trace, Trace | None]:
+    import numpy as np
+
+    def first(trace: Trace) -> npt.NDArray[np.bool_]:
+        start, end = int(trace.time_ps.min()), int(trace.time_ps.max())
+        return trace.time_ps <= start + train_share * (end - start)
+
+    if split == "none":
+        return join(traces), None
+    if split == "time":
+        chosen = [first(trace) for trace in traces]
+    else:
+        draws = np.random.default_rng(seed)
+        chosen = [draws.random(len(trace)) < train_share for trace in traces]
+    pairs = list(zip(traces, chosen, strict=True))
+    seen = join([trace.where(part) for trace, part in pairs])
+    return seen, join([trace.where(~part) for trace, part in pairs])
+
+
+def _versions() -> dict[str, str]:
+    import numpy
+    import sklearn
+
+    return {
+        "spillway": _core.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": numpy.__version__,
+        "python": platform.python_version(),
+    }
