@@ -37,6 +37,40 @@ impl Arrivals {
         self.ends.push(self.packets.len());
     }
 
+    /// From the slot and the port of every packet, in their order, with so many slots in all.
+    pub fn of_columns(
+        ports: u32,
+        slot: &[u64],
+        port: &[u32],
+        slots: u64,
+    ) -> Result<Arrivals, ArrivalsError> {
+        if slots > MOST_SLOTS {
+            return Err(ArrivalsError::TooManySlots(slots));
+        }
+        if let Some(packet) = slot.windows(2).position(|pair| pair[1] < pair[0]) {
+            let [before, slot] = [slot[packet], slot[packet + 1]];
+            return Err(ArrivalsError::OutOfOrder { packet: packet + 1, slot, before });
+        }
+        if let Some(&slot) = slot.last().filter(|&&last| last >= slots) {
+            return Err(ArrivalsError::NoSuchSlot { slot, slots });
+        }
+        if let Some(packet) = port.iter().position(|&port| port >= ports) {
+            return Err(ArrivalsError::NoSuchPort { packet, port: port[packet], ports });
+        }
+        let mut ends = Vec::with_capacity(slots as usize);
+        let mut end = 0;
+        for number in 0..slots {
+            end += slot[end..].iter().take_while(|&&slot| slot == number).count();
+            ends.push(end);
+        }
+        Ok(Arrivals { ports, packets: port.to_vec(), ends })
+    }
+
+    /// How many slots there are.
+    pub fn slot_count(&self) -> usize {
+        self.ends.len()
+    }
+
     /// How many ports there are (N).
     pub fn ports(&self) -> u32 {
         self.ports
@@ -65,9 +99,60 @@ impl Arrivals {
     }
 }
 
+/// Slots that a sequence may have.
+const MOST_SLOTS: u64 = 1 << 30;
+
+/// What is wrong with columns of arrivals.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArrivalsError {
+    /// Slots go back.
+    #[error("packet {packet} is in slot {slot}, after one in slot {before}")]
+    OutOfOrder {
+        /// The packet's number.
+        packet: usize,
+        /// Its slot.
+        slot: u64,
+        /// That of the packet before it.
+        before: u64,
+    },
+    /// A slot beyond the last.
+    #[error("a packet is in slot {slot}, and there are {slots}, from 0")]
+    NoSuchSlot {
+        /// The packet's slot.
+        slot: u64,
+        /// How many there are.
+        slots: u64,
+    },
+    /// A port that is not there.
+    #[error("packet {packet} is for port {port}, and there are {ports}, from 0")]
+    NoSuchPort {
+        /// The packet's number.
+        packet: usize,
+        /// Its port.
+        port: u32,
+        /// How many there are.
+        ports: u32,
+    },
+    /// More slots than can be held.
+    #[error("{0} slots are too many; at most {MOST_SLOTS} are possible")]
+    TooManySlots(u64),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_checked() {
+        let of = |slot: &[u64], port: &[u32], slots| Arrivals::of_columns(3, slot, port, slots);
+        let expected = Arrivals::of_slots(3, &[vec![2, 0], vec![], vec![1], vec![]]);
+        assert_eq!(of(&[0, 0, 2], &[2, 0, 1], 4), Ok(expected));
+        let text = |made: Result<Arrivals, ArrivalsError>| made.unwrap_err().to_string();
+        assert_eq!(text(of(&[1, 0], &[0, 0], 2)), "packet 1 is in slot 0, after one in slot 1");
+        assert_eq!(text(of(&[0, 2], &[0, 0], 2)), "a packet is in slot 2, and there are 2, from 0");
+        assert_eq!(text(of(&[0], &[3], 2)), "packet 0 is for port 3, and there are 3, from 0");
+        assert!(text(of(&[], &[], 1 << 40)).ends_with("at most 1073741824 are possible"));
+    }
 
     #[test]
     fn slots_keep_their_packets() {

@@ -1,7 +1,8 @@
 //! How wrong predictions of LQD's drops are (Credence, Definition 1 and Theorem 2).
 
 use crate::{Arrivals, environment, run};
-use spillway_settings::Section;
+use spillway_engine::Stream;
+use spillway_settings::{Section, SettingsError, Table};
 use spillway_switch::Policy;
 use spillway_switch::sharing::{FollowLqd, LongestQueueDrop};
 
@@ -57,26 +58,44 @@ pub struct PredictionError {
 
 /// The error of predictions for arrivals at a buffer of so many packets. `rule` has the keys that
 /// LQD and FollowLQD share: how the longest queue is chosen.
-///
-/// # Panics
-/// If `rule` is none.
 pub fn prediction_error(
     buffer: u64,
     arrivals: &Arrivals,
     predicted: &[bool],
-    rule: &str,
-) -> PredictionError {
+    rule: &Table,
+) -> Result<PredictionError, SettingsError> {
     let environment = environment(arrivals.ports(), buffer, 0);
-    let section = || Section::new("rule", rule.parse().expect("a table of keys"));
-    let mut lqd = LongestQueueDrop::read(&mut section(), &environment).expect("LQD's keys");
-    let mut follow = FollowLqd::read(&mut section(), &environment).expect("FollowLQD's keys");
+    let section = || Section::new("rule", rule.clone());
+    let mut lqd = LongestQueueDrop::read(&mut section(), &environment)?;
+    let mut follow = FollowLqd::read(&mut section(), &environment)?;
     let truth = run(&mut lqd, buffer, arrivals);
     let rest = arrivals.without(|number| predicted[number]);
     let follow_lqd = run(&mut follow, buffer, &rest).transmitted;
-    PredictionError {
+    Ok(PredictionError {
         lqd: truth.transmitted,
         follow_lqd,
         eta: truth.transmitted as f64 / follow_lqd as f64,
         confusion: Confusion::of(&truth.dropped, predicted),
+    })
+}
+
+/// Labels of which each is turned round with this probability.
+pub fn flipped(labels: &[bool], probability: f64, seed: u64) -> Vec<bool> {
+    let mut random = Stream::new(seed, "flips", 0);
+    labels.iter().map(|&label| label != (random.uniform() < probability)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_turned_round_as_often_as_was_asked_for() {
+        let labels = vec![true; 10_000];
+        assert_eq!(flipped(&labels, 0.0, 1), labels);
+        assert_eq!(flipped(&labels, 1.0, 1), vec![false; 10_000]);
+        let turned = flipped(&labels, 0.3, 1).iter().filter(|&&label| !label).count();
+        assert!((2_850..3_150).contains(&turned), "{turned}");
+        assert_ne!(flipped(&labels, 0.3, 1), flipped(&labels, 0.3, 2));
     }
 }

@@ -8,10 +8,11 @@
 
 mod arrivals;
 mod error;
+pub mod generators;
 mod model;
 mod optimum;
 
-pub use arrivals::Arrivals;
-pub use error::{Confusion, PredictionError, prediction_error};
+pub use arrivals::{Arrivals, ArrivalsError};
+pub use error::{Confusion, PredictionError, flipped, prediction_error};
 pub use model::{Outcome, environment, run, run_observed};
 pub use optimum::optimum;

@@ -5,7 +5,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
-use spillway_settings::Section;
+use spillway_settings::{Section, Table};
 use spillway_slotted::{
     Arrivals, Outcome, environment, optimum, prediction_error, run, run_observed,
 };
@@ -19,6 +19,10 @@ fn cases(cases: u32) -> Config {
 
 fn section(text: &str) -> Section {
     Section::new("policy", text.parse().unwrap())
+}
+
+fn rule_of(text: &str) -> Table {
+    text.parse().unwrap()
 }
 
 fn outcome(id: &str, text: &str, buffer: u64, arrivals: &Arrivals) -> Outcome {
@@ -122,7 +126,7 @@ proptest! {
     /// Theorem 2: eta <= (TN + FP) / (TN - min((N - 1) FN, TN)).
     #[test]
     fn eta_is_within_its_bound((buffer, arrivals, predictions) in predicted()) {
-        let error = prediction_error(buffer, &arrivals, &predictions, "");
+        let error = prediction_error(buffer, &arrivals, &predictions, &rule_of("")).unwrap();
         let bound = error.confusion.eta_bound(arrivals.ports());
         prop_assert!(error.follow_lqd == 0 || error.eta <= bound + 1e-9, "{:?}", error);
     }
@@ -179,7 +183,7 @@ fn lemma_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(2, &[vec![0], vec![], vec![], vec![0, 0], vec![1, 0]]);
     let predicted = [false, false, false, true, false];
     for rule in ["", EVICT_FIRST] {
-        let error = prediction_error(2, &arrivals, &predicted, rule);
+        let error = prediction_error(2, &arrivals, &predicted, &rule_of(rule)).unwrap();
         assert_eq!((error.lqd, error.follow_lqd, error.eta), (4, 4, 1.0), "{rule}");
         assert_eq!(credence(rule, 2, &arrivals, &predicted), 3, "{rule}");
     }
@@ -191,7 +195,7 @@ fn the_safeguard_can_cost_a_packet() {
     let slots = [vec![3, 3, 3], vec![2, 2], vec![0, 1, 0, 2], vec![0, 0]];
     let arrivals = Arrivals::of_slots(4, &slots);
     let truth = outcome("lqd", EVICT_FIRST, 5, &arrivals);
-    let error = prediction_error(5, &arrivals, &truth.dropped, EVICT_FIRST);
+    let error = prediction_error(5, &arrivals, &truth.dropped, &rule_of(EVICT_FIRST)).unwrap();
     assert_eq!((truth.transmitted, error.eta), (10, 1.0));
     assert_eq!(credence(EVICT_FIRST, 5, &arrivals, &truth.dropped), 9);
     let without = format!("{EVICT_FIRST}safeguard = false");
