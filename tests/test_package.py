@@ -12,12 +12,14 @@ import pytest
 import spillway
 from spillway import _core
 
-MODULES = {name for _, name, _ in pkgutil.iter_modules(spillway.__path__)} - {"_core", "__main__"}
+MODULES = {name for _, name, _ in pkgutil.walk_packages(spillway.__path__, "spillway.")}
 
 
-@pytest.mark.parametrize("name", ["", *sorted(MODULES)])
+@pytest.mark.parametrize(
+    "name", ["spillway", *sorted(MODULES - {"spillway._core", "spillway.__main__"})]
+)
 def test_examples_in_docstrings_hold(name):
-    module = importlib.import_module(f"spillway.{name}".rstrip("."))
+    module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
 
 

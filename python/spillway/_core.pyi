@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
+
+import numpy as np
 
 __all__ = [
+    "Arrivals",
     "Column",
     "Flows",
     "Forest",
@@ -14,10 +17,18 @@ __all__ = [
     "assign",
     "catalogue",
     "default_model",
+    "flipped",
+    "generators",
+    "limit",
+    "prediction_error",
     "shipped",
+    "slotted_optimum",
+    "slotted_run",
 ]
 
 __version__: str
+
+_Numbers: TypeAlias = np.ndarray[Any, Any]
 
 class _Buffer:
     """The buffer protocol, which Python has a method for from 3.12 on only."""
@@ -108,3 +119,38 @@ def assign(text: str, assignments: Sequence[str]) -> str: ...
 def catalogue() -> str: ...
 def shipped() -> list[tuple[str, str]]: ...
 def default_model() -> bytes: ...
+
+@final
+class Arrivals:
+    """A sequence of arrivals in the slotted model."""
+
+    def __new__(cls, ports: int, slot: _Numbers, port: _Numbers, slots: int) -> Arrivals: ...
+    @staticmethod
+    def generate(
+        id: str, given: Mapping[str, Any], ports: int, buffer: int, seed: int
+    ) -> Arrivals: ...
+    @property
+    def ports(self) -> int: ...
+    @property
+    def slots(self) -> int: ...
+    @property
+    def slot(self) -> Column: ...
+    @property
+    def port(self) -> Column: ...
+    def __len__(self) -> int: ...
+
+def generators() -> str: ...
+def limit(id: str, ports: int, buffer: int) -> float | None: ...
+def slotted_run(
+    arrivals: Arrivals,
+    buffer: int,
+    id: str,
+    given: Mapping[str, Any],
+    seed: int,
+    predictions: _Numbers | None,
+) -> tuple[int, dict[str, int], Column, list[tuple[str, int]]]: ...
+def slotted_optimum(arrivals: Arrivals, buffer: int) -> int: ...
+def prediction_error(
+    arrivals: Arrivals, buffer: int, predicted: _Numbers, rule: Mapping[str, Any]
+) -> tuple[int, int, float, float, list[int]]: ...
+def flipped(labels: _Numbers, probability: float, seed: int) -> Column: ...

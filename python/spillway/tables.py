@@ -392,6 +392,11 @@ def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableTyp
     return Group(*parts)
 
 
+def entries(listed: Iterable[Mapping[str, Any]]) -> RenderableType:
+    """Plug-ins: their parameters and where they were published."""
+    return Group(*(_entry(entry) for entry in listed))
+
+
 def _entry(entry: Mapping[str, Any]) -> RenderableType:
     head = Text.assemble("  ", (entry["id"], "bold"), "  ", entry["summary"])
     source = Text(entry["citation"], "dim") if entry["citation"] else None

@@ -39,7 +39,8 @@ fn policies(entries: Vec<Entry>) -> Value {
     entries.iter().map(|e| row(e.id, e.summary, e.citation, &e.keys)).collect()
 }
 
-fn row(id: &str, summary: &str, citation: &str, keys: &[Key]) -> Value {
+/// A plug-in: its name, what it does, its source and its keys.
+pub fn row(id: &str, summary: &str, citation: &str, keys: &[Key]) -> Value {
     let keys = keys.iter().filter(|key| !["name", "kind"].contains(&key.name)).map(|key| {
         json!({
             "name": key.name,

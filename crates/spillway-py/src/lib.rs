@@ -10,6 +10,7 @@ mod flows;
 mod forest;
 mod scenario;
 mod simulation;
+mod slotted;
 mod tables;
 
 use pyo3::prelude::*;
@@ -37,8 +38,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<forest::Forest>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
+    module.add_class::<slotted::Arrivals>()?;
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(default_model, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;
+    module.add_function(wrap_pyfunction!(slotted::generators, module)?)?;
+    module.add_function(wrap_pyfunction!(slotted::limit, module)?)?;
+    module.add_function(wrap_pyfunction!(slotted::slotted_run, module)?)?;
+    module.add_function(wrap_pyfunction!(slotted::slotted_optimum, module)?)?;
+    module.add_function(wrap_pyfunction!(slotted::prediction_error, module)?)?;
+    module.add_function(wrap_pyfunction!(slotted::flipped, module)?)?;
     module.add_function(wrap_pyfunction!(shipped, module)?)
 }

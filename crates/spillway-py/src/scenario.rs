@@ -190,7 +190,7 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
 }
 
 /// A dict as the table that TOML would make of it.
-fn table_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Table> {
+pub fn table_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Table> {
     let not_a_value = || errors::not_a_value(given.py(), path, given);
     let dict = given.cast::<PyDict>().map_err(|_| not_a_value())?;
     let mut table = Table::new();

@@ -39,7 +39,7 @@ impl Confusion {
     pub fn eta_bound(&self, ports: u32) -> f64 {
         let tn = self.true_negatives;
         let lost = (u64::from(ports - 1) * self.false_negatives).min(tn);
-        (tn + self.false_positives) as f64 / (tn - lost) as f64
+        quotient(tn + self.false_positives, tn - lost)
     }
 }
 
@@ -74,9 +74,14 @@ pub fn prediction_error(
     Ok(PredictionError {
         lqd: truth.transmitted,
         follow_lqd,
-        eta: truth.transmitted as f64 / follow_lqd as f64,
+        eta: quotient(truth.transmitted, follow_lqd),
         confusion: Confusion::of(&truth.dropped, predicted),
     })
+}
+
+/// 1 where nothing was there to be sent.
+fn quotient(sent: u64, of: u64) -> f64 {
+    if sent == of { 1.0 } else { sent as f64 / of as f64 }
 }
 
 /// Labels of which each is turned round with this probability.

@@ -57,85 +57,124 @@ pub fn run_observed<S: Sharing>(
     arrivals: &Arrivals,
     mut observe: impl FnMut(usize, &S, &Buffer),
 ) -> Outcome {
+    let ports = arrivals.ports() as usize;
     let rates = environment(arrivals.ports(), buffer, 0).port_rates;
     let mut model = Model {
         policy,
         buffer: Buffer::new(buffer, rates, 1),
-        queues: vec![VecDeque::new(); arrivals.ports() as usize],
-        outcome: Outcome { dropped: vec![false; arrivals.packets().len()], ..Outcome::default() },
+        queues: vec![VecDeque::new(); ports],
+        busy: vec![0; ports.div_ceil(64)],
+        evicted: Vec::new(),
+        dropped: vec![false; arrivals.packets().len()],
+        drops: [0; DropReason::ALL.len()],
     };
-    let mut timer = model.policy.period();
+    let period = model.policy.period();
+    let mut timer = period;
     for (slot, numbers) in (0..).zip(arrivals.slots()) {
         let now = Time::from_ps(slot * SLOT);
-        while let (Some(period), Some(due)) = (model.policy.period(), timer.filter(|&at| at <= now))
-        {
+        while let (Some(period), Some(due)) = (period, timer.filter(|&at| at <= now)) {
             model.policy.on_timer(due, &model.buffer);
             timer = Some(due + period);
         }
         for number in numbers {
-            model.arrive(now, number, arrivals.packets()[number]);
+            model.arrive(now, number as u32, arrivals.packets()[number]);
             observe(number, model.policy, &model.buffer);
         }
         model.depart(now + Time::from_ps(SLOT / 2));
     }
-    let lost: u64 = model.outcome.drops.values().sum();
-    model.outcome.transmitted = arrivals.packets().len() as u64 - lost;
-    model.outcome
+    let counted = DropReason::ALL.into_iter().zip(model.drops);
+    Outcome {
+        transmitted: arrivals.packets().len() as u64 - model.drops.iter().sum::<u64>(),
+        dropped: model.dropped,
+        drops: counted.filter(|&(_, packets)| packets > 0).collect(),
+    }
 }
 
 struct Model<'a, S> {
     policy: &'a mut S,
     buffer: Buffer,
     /// The numbers of the packets in every queue.
-    queues: Vec<VecDeque<usize>>,
-    outcome: Outcome,
+    queues: Vec<VecDeque<u32>>,
+    /// A bit for every queue: whether it holds any.
+    busy: Vec<u64>,
+    /// Packets set aside for an arrival that is not decided yet, and their queues.
+    evicted: Vec<(u32, u32)>,
+    dropped: Vec<bool>,
+    drops: [u64; DropReason::ALL.len()],
 }
 
 impl<S: Sharing> Model<'_, S> {
-    fn arrive(&mut self, now: Time, number: usize, port: u32) {
+    #[inline]
+    fn arrive(&mut self, now: Time, number: u32, port: u32) {
         let arrival = Arrival { now, queue: port, class: 0, size: 1, first_rtt: false };
-        let mut evicted = Vec::new();
-        let refused = loop {
-            match self.policy.admit(&arrival, &self.buffer) {
-                Admission::Admit if self.buffer.free() > 0 => break None,
-                Admission::Admit => break Some(DropReason::BufferFull),
-                Admission::Drop(reason) => break Some(reason),
-                // Packets are all alike here: none is worse than the last.
-                Admission::PushOut(Victim::Tail(queue) | Victim::Worst(queue)) => {
-                    let tail = self.queues[queue as usize].pop_back();
-                    evicted.push((queue, tail.expect("a push-out from a queue that holds some")));
-                    self.buffer.subtract(queue, 1);
-                }
+        match self.decide(&arrival) {
+            Some(reason) => {
+                self.restore();
+                self.lose(now, number, port, reason);
             }
-        };
-        for (queue, victim) in evicted.into_iter().rev() {
-            if refused.is_none() {
-                self.lose(now, victim, queue, DropReason::PushedOut);
-            } else {
-                self.queues[queue as usize].push_back(victim);
-                self.buffer.add(queue, 1);
-            }
-        }
-        match refused {
-            Some(reason) => self.lose(now, number, port, reason),
             None => {
-                self.queues[port as usize].push_back(number);
-                self.buffer.add(port, 1);
+                while let Some((queue, victim)) = self.evicted.pop() {
+                    self.lose(now, victim, queue, DropReason::PushedOut);
+                }
+                self.enter(port, number);
                 self.policy.on_enqueue(&arrival, &self.buffer);
             }
         }
     }
 
-    fn lose(&mut self, now: Time, number: usize, queue: u32, reason: DropReason) {
-        self.outcome.dropped[number] = true;
-        *self.outcome.drops.entry(reason).or_default() += 1;
+    /// Why an arrival is lost, if it is; what it pushes out is set aside.
+    #[inline]
+    fn decide(&mut self, arrival: &Arrival) -> Option<DropReason> {
+        loop {
+            match self.policy.admit(arrival, &self.buffer) {
+                Admission::Admit if self.buffer.free() > 0 => return None,
+                Admission::Admit => return Some(DropReason::BufferFull),
+                Admission::Drop(reason) => return Some(reason),
+                // Packets are all alike here: none is worse than the last.
+                Admission::PushOut(Victim::Tail(queue) | Victim::Worst(queue)) => {
+                    let tail = self.queues[queue as usize].pop_back();
+                    let victim = tail.expect("a push-out from a queue that holds some");
+                    self.leave(queue);
+                    self.evicted.push((queue, victim));
+                }
+            }
+        }
+    }
+
+    /// Nobody is pushed out for an arrival that is refused.
+    fn restore(&mut self) {
+        while let Some((queue, victim)) = self.evicted.pop() {
+            self.enter(queue, victim);
+        }
+    }
+
+    fn enter(&mut self, queue: u32, number: u32) {
+        self.queues[queue as usize].push_back(number);
+        self.busy[queue as usize / 64] |= 1 << (queue % 64);
+        self.buffer.add(queue, 1);
+    }
+
+    /// A packet has been taken out of a queue.
+    fn leave(&mut self, queue: u32) {
+        let is_empty = self.queues[queue as usize].is_empty();
+        self.busy[queue as usize / 64] &= !(u64::from(is_empty) << (queue % 64));
+        self.buffer.subtract(queue, 1);
+    }
+
+    fn lose(&mut self, now: Time, number: u32, queue: u32, reason: DropReason) {
+        self.dropped[number as usize] = true;
+        self.drops[reason as usize] += 1;
         self.policy.on_drop(now, queue, 1, &self.buffer);
     }
 
     fn depart(&mut self, now: Time) {
-        for (queue, packets) in (0..).zip(&mut self.queues) {
-            if packets.pop_front().is_some() {
-                self.buffer.subtract(queue, 1);
+        for word in 0..self.busy.len() {
+            let mut left = self.busy[word];
+            while left != 0 {
+                let queue = word as u32 * 64 + left.trailing_zeros();
+                left &= left - 1;
+                self.queues[queue as usize].pop_front();
+                self.leave(queue);
                 self.policy.on_dequeue(now, queue, 1, &self.buffer);
             }
         }

@@ -1,6 +1,6 @@
 """The command line: a module for every group of commands."""
 
-from spillway.cli import measure, oracle, simulate
+from spillway.cli import measure, oracle, simulate, slotted
 from spillway.cli.app import app, invoke, main
 
-__all__ = ["app", "invoke", "main", "measure", "oracle", "simulate"]
+__all__ = ["app", "invoke", "main", "measure", "oracle", "simulate", "slotted"]

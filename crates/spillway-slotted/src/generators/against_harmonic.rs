@@ -1,9 +1,9 @@
 //! Against Harmonic: one burst at a time.
 //!
 //! Port 0 gets as much as fills the buffer, N packets in a slot; then nothing comes until all has been
-//! sent. The optimum keeps B, Harmonic's longest queue B / H_N: OPT / ALG would be H_N = 1 + 1/2 + ...
-//! + 1/N, were it not for the B / (N - 1) slots that the burst takes, in which both send. So it is
-//! N / (1 + (N - 1) / H_N), which is next to H_N where N is large, beside an upper bound of ln N + 2.
+//! sent. The optimum keeps B, Harmonic's longest queue B / H_N. OPT / ALG would be H_N, the sum of 1 / k
+//! for k = 1 to N, were it not for the B / (N - 1) slots that the burst takes, in which both send. So
+//! it is N / (1 + (N - 1) / H_N), which is near H_N where N is large; the upper bound is ln N + 2.
 //!
 //! It is as bad for every policy that keeps a queue short while the others are empty: Dynamic
 //! Thresholds (alpha / (1 + alpha) of the buffer), Credence where all is predicted as a drop (a

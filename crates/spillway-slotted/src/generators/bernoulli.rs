@@ -26,11 +26,11 @@ fn read(section: &mut Section, setting: Setting) -> Result<Make, SettingsError> 
         let mut random = Stream::new(seed, "bernoulli", 0);
         let mut arrivals = Arrivals::new(ports);
         for _ in 0..slots {
-            arrivals.push(
-                (0..ports).filter_map(|_| {
-                    (random.uniform() < load).then(|| destinations.draw(&mut random))
-                }),
-            );
+            let packet = |_| {
+                let comes = random.uniform() < load;
+                comes.then(|| destinations.draw(&mut random))
+            };
+            arrivals.push((0..ports).filter_map(packet));
         }
         arrivals
     }))

@@ -60,7 +60,7 @@ pub const GENERATORS: &[Generator] = &[
 ];
 
 /// Packets that one sequence may have.
-const MOST_PACKETS: u64 = 1 << 31;
+const MOST_PACKETS: u64 = 1 << 28;
 
 impl Generator {
     /// The one with this name. The error is about `path`.
@@ -158,14 +158,6 @@ fn at_least_two(section: &Section, setting: Setting) -> Result<(), SettingsError
         _ => return Ok(()),
     };
     Err(SettingsError::new(section.path(), problem))
-}
-
-/// Packets one after the other, so many in a slot.
-fn evenly(arrivals: &mut Arrivals, per_slot: u32, packets: impl IntoIterator<Item = u32>) {
-    let mut packets = packets.into_iter().peekable();
-    while packets.peek().is_some() {
-        arrivals.push(packets.by_ref().take(per_slot as usize));
-    }
 }
 
 /// Slots of N packets for port 0, as many as fill a buffer that sends one in each.

@@ -1,0 +1,201 @@
+//! The slotted model: arrivals as columns, runs without the interpreter.
+
+use crate::catalogue::row;
+use crate::column::Column;
+use crate::errors;
+use crate::scenario::table_of;
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use spillway_settings::{Section, SettingsError, nearest_name};
+use spillway_slotted::generators::{GENERATORS, Generator, Setting};
+use spillway_slotted::{self as model, environment};
+use spillway_switch::sharing::{Sharing, SharingPolicy};
+use std::collections::BTreeMap;
+
+/// A sequence of arrivals.
+#[pyclass(frozen, module = "spillway._core")]
+pub struct Arrivals(model::Arrivals);
+
+#[pymethods]
+impl Arrivals {
+    /// From the slot and the port of every packet, in their order, with so many slots in all.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        ports: u32,
+        slot: PyBuffer<u64>,
+        port: PyBuffer<u32>,
+        slots: u64,
+    ) -> PyResult<Arrivals> {
+        let (slot, port) = (slot.to_vec(py)?, port.to_vec(py)?);
+        let made = py.detach(|| model::Arrivals::of_columns(ports, &slot, &port, slots));
+        let wrong = |error: model::ArrivalsError| SettingsError::new("", error.to_string());
+        made.map(Arrivals).map_err(|error| errors::wrong_setting(py, wrong(error)))
+    }
+
+    /// What a generator makes with these keys.
+    #[staticmethod]
+    fn generate(
+        py: Python<'_>,
+        id: &str,
+        given: &Bound<'_, PyAny>,
+        ports: u32,
+        buffer: u64,
+        seed: u64,
+    ) -> PyResult<Arrivals> {
+        let section = Section::new(id, table_of(id, given)?);
+        let generator = Generator::named(id, "");
+        let make = generator.and_then(|g| g.read(section, Setting { ports, buffer, seed }));
+        let make = make.map_err(|error| errors::wrong_setting(py, error))?;
+        Ok(Arrivals(py.detach(make)))
+    }
+
+    /// Ports (N).
+    #[getter]
+    fn ports(&self) -> u32 {
+        self.0.ports()
+    }
+
+    /// Slots.
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slot_count()
+    }
+
+    /// The slot of every packet.
+    #[getter]
+    fn slot(&self, py: Python<'_>) -> Column {
+        py.detach(|| {
+            let slots = (0u64..).zip(self.0.slots());
+            let numbers = slots.flat_map(|(slot, packets)| packets.map(move |_| slot));
+            Column::of(numbers.collect::<Vec<_>>())
+        })
+    }
+
+    /// The port of every packet.
+    #[getter]
+    fn port(&self) -> Column {
+        Column::of(self.0.packets().to_vec())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.packets().len()
+    }
+}
+
+/// Every generator with its parameters and its source, as JSON.
+#[pyfunction]
+pub fn generators() -> String {
+    let generator = |generator: &Generator| {
+        let Generator { id, summary, citation, against, .. } = *generator;
+        let mut listed = row(id, summary, citation, &generator.keys());
+        listed["against"] = json!(against);
+        listed
+    };
+    GENERATORS.iter().map(generator).collect::<Value>().to_string()
+}
+
+/// What OPT / ALG comes to under the policy that a construction is built against; none for others.
+#[pyfunction]
+pub fn limit(py: Python<'_>, id: &str, ports: u32, buffer: u64) -> PyResult<Option<f64>> {
+    let generator = Generator::named(id, "").map_err(|error| errors::wrong_setting(py, error))?;
+    Ok(generator.limit.map(|limit| limit(ports, buffer)))
+}
+
+/// Packets sent, packets lost by reason, whether each was lost, and what the policy has counted.
+type Outcome = (u64, BTreeMap<&'static str, u64>, Column, Vec<(&'static str, u64)>);
+
+/// Runs a policy with these keys. Credence takes a prediction for every packet instead of an oracle.
+#[pyfunction]
+pub fn slotted_run(
+    py: Python<'_>,
+    arrivals: &Arrivals,
+    buffer: u64,
+    id: &str,
+    given: &Bound<'_, PyAny>,
+    seed: u64,
+    predictions: Option<PyBuffer<u8>>,
+) -> PyResult<Outcome> {
+    let arrivals = &arrivals.0;
+    let mut section = Section::new(id, table_of(id, given)?);
+    let predictions = predictions.map(|labels| flags(py, &labels)).transpose()?;
+    let read = policy(id, &mut section, arrivals.ports(), buffer, seed, predictions);
+    let policy = read.and_then(|policy| section.finish().map(|_| policy));
+    let mut policy = policy.map_err(|error| errors::wrong_setting(py, error))?;
+    let outcome = py.detach(|| model::run(&mut policy, buffer, arrivals));
+    let drops = outcome.drops.iter().map(|(reason, &n)| (reason.name(), n)).collect();
+    let dropped: Vec<u8> = outcome.dropped.iter().map(|&dropped| dropped.into()).collect();
+    Ok((outcome.transmitted, drops, Column::of(dropped), policy.counters()))
+}
+
+fn policy(
+    id: &str,
+    section: &mut Section,
+    ports: u32,
+    buffer: u64,
+    seed: u64,
+    predictions: Option<Vec<bool>>,
+) -> Result<SharingPolicy, SettingsError> {
+    if !SharingPolicy::IDS.contains(&id) {
+        let problem = format!("there is no algorithm {id:?}");
+        let ids = SharingPolicy::IDS.iter().copied();
+        return Err(SettingsError::new("", problem).hint(nearest_name(id, ids)));
+    }
+    let policy = SharingPolicy::read(id, section, &environment(ports, buffer, seed))?;
+    match (policy, predictions) {
+        (SharingPolicy::Credence(credence), Some(predictions)) => {
+            Ok(SharingPolicy::Credence(credence.with_predictions(predictions.into())))
+        }
+        (_, Some(_)) => Err(SettingsError::new("", format!("{id} takes no predictions"))
+            .hint("only credence asks an oracle")),
+        (policy, None) => Ok(policy),
+    }
+}
+
+/// The most packets that any policy could have sent.
+#[pyfunction]
+pub fn slotted_optimum(py: Python<'_>, arrivals: &Arrivals, buffer: u64) -> u64 {
+    py.detach(|| model::optimum(buffer, &arrivals.0))
+}
+
+/// LQD's throughput, FollowLQD's without the packets predicted as drops, their ratio eta and its
+/// upper bound; true and false positives, true and false negatives.
+#[pyfunction]
+pub fn prediction_error(
+    py: Python<'_>,
+    arrivals: &Arrivals,
+    buffer: u64,
+    predicted: PyBuffer<u8>,
+    rule: &Bound<'_, PyAny>,
+) -> PyResult<(u64, u64, f64, f64, [u64; 4])> {
+    let (predicted, rule) = (flags(py, &predicted)?, table_of("rule", rule)?);
+    let found = py.detach(|| model::prediction_error(buffer, &arrivals.0, &predicted, &rule));
+    let found = found.map_err(|error| errors::wrong_setting(py, error))?;
+    let confusion = found.confusion;
+    let counts = [
+        confusion.true_positives,
+        confusion.false_positives,
+        confusion.true_negatives,
+        confusion.false_negatives,
+    ];
+    let bound = confusion.eta_bound(arrivals.0.ports());
+    Ok((found.lqd, found.follow_lqd, found.eta, bound, counts))
+}
+
+/// Labels of which each is turned round with this probability.
+#[pyfunction]
+pub fn flipped(
+    py: Python<'_>,
+    labels: PyBuffer<u8>,
+    probability: f64,
+    seed: u64,
+) -> PyResult<Column> {
+    let labels = flags(py, &labels)?;
+    let flipped = py.detach(|| model::flipped(&labels, probability, seed));
+    Ok(Column::of(flipped.into_iter().map(u8::from).collect::<Vec<_>>()))
+}
+
+fn flags(py: Python<'_>, labels: &PyBuffer<u8>) -> PyResult<Vec<bool>> {
+    Ok(labels.to_vec(py)?.into_iter().map(|label| label != 0).collect())
+}

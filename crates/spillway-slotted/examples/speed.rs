@@ -1,0 +1,51 @@
+//! How fast the slotted model is: unit packets a second, under every sharing policy.
+//!
+//! `cargo run --release -p spillway-slotted --example speed [policy ...]`
+//!
+//! Bursts of the buffer's size, N packets in a slot, load 1: the buffer is full most of the time. The
+//! median of several runs, with the fastest beside it.
+
+use spillway_settings::Section;
+use spillway_slotted::generators::{Generator, Setting};
+use spillway_slotted::{environment, optimum, run};
+use spillway_switch::sharing::SharingPolicy;
+use std::time::Instant;
+
+const ROUNDS: usize = 7;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |id: &str| wanted.is_empty() || wanted.iter().any(|name| name == id);
+    println!("ports  buffer  policy     million packets per second  fastest  lost");
+    for (ports, buffer) in [(16, 512), (64, 2_048), (512, 16_384)] {
+        let slots = 2_000_000 / u64::from(ports);
+        let section = Section::new("arrivals", format!("slots = {slots}\nload = 1.0").parse()?);
+        let setting = Setting { ports, buffer, seed: 1 };
+        let arrivals = Generator::named("bursts", "")?.read(section, setting)?();
+        let packets = arrivals.packets().len() as f64;
+        let row = |id: &str, sent: &mut dyn FnMut() -> u64| {
+            let mut lost = 0.0;
+            let mut rates: Vec<f64> = (0..ROUNDS)
+                .map(|_| {
+                    let begin = Instant::now();
+                    lost = 100.0 * (1.0 - sent() as f64 / packets);
+                    packets * 1e-6 / begin.elapsed().as_secs_f64()
+                })
+                .collect();
+            rates.sort_unstable_by(f64::total_cmp);
+            let (median, fastest) = (rates[ROUNDS / 2], rates[ROUNDS - 1]);
+            println!("{ports:5}  {buffer:6}  {id:10}  {median:25.1}  {fastest:7.1}  {lost:3.0}%");
+        };
+        for id in SharingPolicy::IDS.iter().copied().filter(|id| is_wanted(id)) {
+            let environment = environment(ports, buffer, 1);
+            row(id, &mut || {
+                let policy = SharingPolicy::read(id, &mut Section::empty(), &environment);
+                run(&mut policy.expect("defaults"), buffer, &arrivals).transmitted
+            });
+        }
+        if is_wanted("late-qd") {
+            row("late-qd", &mut || optimum(buffer, &arrivals));
+        }
+    }
+    Ok(())
+}

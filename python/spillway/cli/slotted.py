@@ -1,0 +1,347 @@
+"""Commands of the slotted model: `spillway slotted ...`."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spillway import _core
+from spillway.cli.app import app
+from spillway.cli.options import JsonOption
+from spillway.cli.output import INTERRUPTED, console, display
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from spillway.slotted import Arrivals
+    from spillway.slotted.model import Measured
+
+group = typer.Typer(
+    help="The slotted model of theory: N ports, a buffer of B packets of one size, the exact "
+    "optimum. See docs/slotted.md.",
+    no_args_is_help=True,
+)
+app.add_typer(group, name="slotted")
+
+PortsOption = Annotated[int, typer.Option("--ports", metavar="N", help="Ports.")]
+BufferOption = Annotated[int, typer.Option("--buffer", metavar="B", help="Packets of room.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of what is drawn.")]
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A generator (see [bold]spillway slotted list[/bold]), or a .csv or .parquet file "
+        "with the columns slot and port.",
+    ),
+]
+KeysOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A key of the generator, [bold]arrivals.load=0.9[/bold], or of an algorithm, "
+        "[bold]credence.oracle=always-drop[/bold]. Repeatable.",
+    ),
+]
+
+
+@group.command("list")
+def list_(as_json: JsonOption = False) -> None:
+    """List the generators of arrivals with their parameters."""
+    from spillway import tables
+    from spillway.slotted.arrivals import generators
+
+    listed = generators()
+    display({"generators": listed}, tables.entries(listed), as_json)
+
+
+@group.command()
+def run(
+    source: SourceArgument,
+    ports: PortsOption = 8,
+    buffer: BufferOption = 64,
+    policies: Annotated[
+        str,
+        typer.Option(metavar="A,B,...", help="Sharing policies; all keys as in a scenario."),
+    ] = "cs,dt,harmonic,lqd,followlqd,credence",
+    set: KeysOption = None,
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="A..B", help="Several seeds: 1..5, or 1,2,7.")
+    ] = "1",
+    flip_probability: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            help="Credence's predictions are what LQD drops, each turned round with this "
+            "probability (unless credence.oracle is set).",
+        ),
+    ] = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Run policies over arrivals, and compare them with the optimum."""
+    from spillway.slotted import tables
+    from spillway.slotted.model import measure, optimum
+    from spillway.sweep import seeds_of
+
+    chosen = [policy for policy in policies.split(",") if policy]
+    keys = _keys(set, chosen)
+    found: dict[str, list[Measured]] = {policy: [] for policy in chosen}
+    sequences = []
+    with _interruptible():
+        for seed in seeds_of(seeds):
+            arrivals = _arrivals(source, ports, buffer, seed, keys["arrivals"])
+            best = optimum(arrivals, buffer=buffer)
+            sequences.append(_sequence(arrivals, seed, best))
+            for policy in chosen:
+                flip = flip_probability if "oracle" not in keys[policy] else 0.0
+                measured = measure(
+                    policy,
+                    arrivals,
+                    buffer=buffer,
+                    seed=seed,
+                    flip_probability=flip,
+                    best=best,
+                    **keys[policy],
+                )
+                found[policy].append(measured)
+    document = {
+        "source": source,
+        "ports": arrivals.ports,
+        "buffer": buffer,
+        "flip_probability": flip_probability,
+        "arrivals": sequences,
+        "policies": {
+            policy: {"keys": keys[policy], "runs": [_measured(one) for one in runs]}
+            for policy, runs in found.items()
+        },
+    }
+    display(document, tables.run(document), as_json)
+
+
+@group.command()
+def arrivals(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A generator; or a result's folder with decisions, or a table with the columns "
+            "time_ps, switch, port and size_bytes, whose packets come in slots then (--switch).",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="A .parquet or .csv file.")],
+    ports: Annotated[
+        int | None,
+        typer.Option("--ports", metavar="N", help="Ports; 8, or as many as the packets need."),
+    ] = None,
+    buffer: BufferOption = 64,
+    seed: SeedOption = 1,
+    set: KeysOption = None,
+    switch: Annotated[
+        str | None, typer.Option(metavar="S", help="Arrivals at this switch, such as leaf3.")
+    ] = None,
+    slot_ns: Annotated[
+        float, typer.Option(metavar="NS", help="How long a slot lasts, with --switch.")
+    ] = 1200.0,
+    unit_bytes: Annotated[
+        int, typer.Option(metavar="BYTES", help="Bytes of a packet, with --switch.")
+    ] = 1500,
+    as_json: JsonOption = False,
+) -> None:
+    """Write arrivals to a file, which `run` and `search` read."""
+    from rich.text import Text
+
+    from spillway.slotted import Arrivals
+
+    if switch is not None:
+        made = Arrivals.of_packets(
+            source, switch=switch, slot_ns=slot_ns, unit_bytes=unit_bytes, ports=ports
+        )
+    else:
+        keys = _keys(set, [])["arrivals"]
+        made = _arrivals(source, 8 if ports is None else ports, buffer, seed, keys)
+    made.write(out)
+    document = {"file": str(out), "ports": made.ports, "slots": made.slots, "packets": len(made)}
+    display(document, Text(f"{made} written to {out}"), as_json)
+
+
+@group.command()
+def table1(
+    ports: PortsOption = 8,
+    buffer: BufferOption = 64,
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", help="Seeds of each kind of random arrivals.")
+    ] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """The Credence paper's Table 1, with the worst ratio measured beside every bound."""
+    from spillway import slotted
+    from spillway.slotted import tables
+
+    with _interruptible(), console(sys.stderr).status("") as status:
+        say = status.update if sys.stderr.isatty() else lambda _: None
+        found = slotted.table1(
+            ports=ports,
+            buffer=buffer,
+            seeds=seeds,
+            follow=lambda done, of: say(f"{done} of {of} sequences"),
+        )
+    display(found, tables.table1(found), as_json)
+
+
+@group.command()
+def search(
+    policy: Annotated[str, typer.Argument(metavar="ALGORITHM", help="A sharing policy.")],
+    ports: PortsOption = 4,
+    buffer: BufferOption = 8,
+    slots: Annotated[int, typer.Option(metavar="N", help="Slots in which packets may come.")] = 32,
+    steps: Annotated[int, typer.Option(metavar="N", help="Sequences to try.")] = 20_000,
+    seed: SeedOption = 1,
+    start: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Begin with the arrivals of this file.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the worst: .parquet or .csv.")
+    ] = None,
+    set: KeysOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look for arrivals that are bad for an algorithm."""
+    from rich.text import Text
+
+    from spillway import slotted
+    from spillway.folder import check_file
+    from spillway.slotted.arrivals import check_kind
+
+    keys = _keys(set, [policy])
+    if keys["arrivals"]:
+        raise ScenarioError("a search makes its own arrivals", "--start FILE is where it begins")
+    if out is not None:
+        check_kind(out)
+        check_file(out)
+    begin = None if start is None else slotted.Arrivals.read(start, ports)
+    with _interruptible(), console(sys.stderr).status("") as status:
+        say = status.update if sys.stderr.isatty() else lambda _: None
+        found = slotted.search(
+            policy,
+            ports=ports,
+            buffer=buffer,
+            slots=slots,
+            steps=steps,
+            seed=seed,
+            start=begin,
+            follow=lambda step, ratio: say(f"{step:,} of {steps:,} steps, OPT / ALG {ratio:.4f}"),
+            **keys[policy],
+        )
+    if out is not None:
+        found.arrivals.write(out)
+    document = {
+        "policy": policy,
+        "keys": keys[policy],
+        "ports": ports,
+        "buffer": buffer,
+        "ratio": found.ratio,
+        "packets": len(found.arrivals),
+        "slots": found.arrivals.slots,
+        "steps": found.steps,
+        "improved": found.improved,
+        "file": None if out is None else str(out),
+    }
+    text = f"OPT / ALG {found.ratio:.4f} for {policy}: {found.arrivals}, after {steps:,} steps"
+    if out is not None:
+        again = f"spillway slotted run {out} --ports {ports} --buffer {buffer} --policies {policy}"
+        text += f"\nwritten to {out}; see it again: {again}"
+    display(document, Text(text), as_json)
+
+
+@group.command()
+def lemma1(
+    instances: Annotated[int, typer.Option(metavar="N", help="Small random instances.")] = 10_000,
+    drop_probability: Annotated[
+        float, typer.Option(metavar="P", help="That a packet is predicted as a drop.")
+    ] = 0.2,
+    seed: SeedOption = 1,
+    set: KeysOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Count how often Credence sends less than its Lemma 1 says, and how much less."""
+    from spillway import slotted
+    from spillway.slotted import tables
+
+    keys = _keys(set, ["credence"])["credence"]
+    if "oracle" in keys:
+        raise ScenarioError("credence.oracle has no part in this", "predictions are drawn")
+    with _interruptible():
+        found = slotted.lemma1(
+            instances=instances, drop_probability=drop_probability, seed=seed, **keys
+        )
+    display(found, tables.lemma1(found), as_json)
+
+
+def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The keys of the generator (`arrivals`) and of every policy."""
+    import difflib
+
+    given: Mapping[str, Any] = tomllib.loads(_core.assign("", list(assignments or ())))
+    known = ["arrivals", *policies]
+    for name, keys in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"valid here: {', '.join(known)}"
+            raise ScenarioError(f"--set {name}: there is no such algorithm in this run", hint)
+        if not isinstance(keys, dict):
+            hint = f"for one: --set {name}.KEY={keys}"
+            raise ScenarioError(f"--set {name}={keys}: which of its keys?", hint)
+    return {name: dict(given.get(name, {})) for name in known}
+
+
+def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str, Any]) -> Arrivals:
+    from spillway.slotted import Arrivals
+
+    if Path(source).suffix in (".csv", ".parquet"):
+        if keys:
+            raise ScenarioError(f"--set arrivals.{next(iter(keys))}: a file has no keys")
+        # Of the two only Parquet notes how many ports there are.
+        return Arrivals.read(source, None if source.endswith(".parquet") else ports)
+    return Arrivals.generate(source, ports=ports, buffer=buffer, seed=seed, **keys)
+
+
+def _sequence(arrivals: Arrivals, seed: int, best: int) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "packets": len(arrivals),
+        "slots": arrivals.slots,
+        "most_in_a_slot": arrivals.most_in_a_slot,
+        "optimum": best,
+    }
+
+
+def _measured(found: Measured) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    document: dict[str, Any] = {
+        "transmitted": found.outcome.transmitted,
+        "ratio": _finite(found.ratio),
+        "drops": found.outcome.drops,
+        "counters": found.outcome.counters,
+    }
+    if found.error is not None:
+        document["predictions"] = {key: _finite(n) for key, n in asdict(found.error).items()}
+    return document
+
+
+def _finite(number: float) -> float | None:
+    """JSON knows no infinity."""
+    return None if number in (float("inf"), float("-inf")) else number
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,322 @@
+"""Sequences of arrivals: generated, from lists, from files, from a packet-level run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spillway import _core
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_PORTS = 1 << 16
+MOST_BUFFER = 1 << 31
+
+
+class Arrivals:
+    """Packets of one size, slot after slot, each for a port. It does not change.
+
+    Parameters
+    ----------
+    ports : int
+        Ports (N), from 1 to 65,536.
+    slot : array_like of int, shape (P,)
+        The slot of every packet, from 0, never falling: within a slot packets arrive in their order
+        here.
+    port : array_like of int, shape (P,)
+        The port that it is for, from 0.
+    slots : int, optional
+        How many slots there are; one more than the last packet's without it.
+
+    Raises
+    ------
+    ScenarioError
+        If a column is not of whole numbers, the two are not equally long, or a number is out of its
+        range.
+    """
+
+    def __init__(
+        self, ports: int, slot: ArrayLike, port: ArrayLike, slots: int | None = None
+    ) -> None:
+        check_switch(ports, 1)
+        numbers = {"slot": _whole("slot", slot), "port": _whole("port", port)}
+        lengths = [len(column) for column in numbers.values()]
+        if lengths[0] != lengths[1]:
+            raise ScenarioError(
+                f"there are {lengths[0]} slots and {lengths[1]} ports: each packet has one of both"
+            )
+        if slots is None:
+            slots = int(numbers["slot"][-1]) + 1 if lengths[0] else 0
+        if np.any(numbers["port"] >= 2**32):
+            raise ScenarioError(f"there are ports beyond {ports}")
+        self._core = _core.Arrivals(
+            ports, numbers["slot"], numbers["port"].astype(np.uint32), slots
+        )
+
+    @classmethod
+    def _of(cls, core: _core.Arrivals) -> Self:
+        made = cls.__new__(cls)
+        made._core = core
+        return made
+
+    @classmethod
+    def of_slots(cls, ports: int, slots: Sequence[Sequence[int]]) -> Self:
+        """From a list of ports for every slot.
+
+        Examples
+        --------
+        >>> Arrivals.of_slots(2, [[0, 0], [], [1]])
+        <3 packets in 3 slots for 2 ports>
+        """
+        slot = [number for number, packets in enumerate(slots) for _ in packets]
+        return cls(ports, slot, [port for packets in slots for port in packets], len(slots))
+
+    @classmethod
+    def generate(cls, kind: str, *, ports: int, buffer: int, seed: int = 1, **keys: Any) -> Self:
+        """What a generator makes.
+
+        Parameters
+        ----------
+        kind : str
+            The generator, one of `generators()`.
+        ports, buffer : int
+            The switch that they are made for: ports (N), and packets that its buffer holds (B).
+        seed : int
+            The seed of what is drawn.
+        **keys
+            The generator's own parameters, such as `slots` or `load`.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such generator, or a key or its value is wrong.
+
+        Examples
+        --------
+        >>> Arrivals.generate("bernoulli", ports=4, buffer=16, slots=100, load=1.0)
+        <400 packets in 100 slots for 4 ports>
+        """
+        check_switch(ports, buffer)
+        return cls._of(_core.Arrivals.generate(kind, keys, ports, buffer, check_seed(seed)))
+
+    @classmethod
+    def read(cls, file: str | Path, ports: int | None = None) -> Self:
+        """From a CSV or Parquet file with the columns `slot` and `port`, a row for every packet.
+
+        Parameters
+        ----------
+        file : path
+            Its name ends in .csv or .parquet.
+        ports : int, optional
+            Ports (N); without it as many as `write` has noted, or as the greatest port needs.
+        """
+        table = _table(Path(file), ("slot", "port"))
+        port = _column(file, table, "port")
+        noted = (table.schema.metadata or {}).get(b"spillway.ports")
+        if ports is None:
+            ports = int(noted) if noted else int(port.max(initial=0)) + 1
+        slots = (table.schema.metadata or {}).get(b"spillway.slots")
+        try:
+            return cls(ports, _column(file, table, "slot"), port, int(slots) if slots else None)
+        except ScenarioError as error:
+            raise ScenarioError(f"{file}: {error}", error.hint) from error
+
+    @classmethod
+    def of_packets(
+        cls,
+        source: str | Path,
+        *,
+        switch: str,
+        slot_ns: float,
+        unit_bytes: int = 1500,
+        ports: int | None = None,
+    ) -> Self:
+        """From a packet-level run: its arrivals at one switch, in slots, in packets of one size.
+
+        A slot should last as long as a port takes for a packet of `unit_bytes`: 1200 ns for 1500
+        bytes at 10 Gbps. The bytes that come for a port are added up; whenever they reach another
+        multiple of `unit_bytes` a packet comes, in the slot of the arrival that does so. So no
+        byte is lost or counted twice, and a port's packets never run ahead of its bytes.
+
+        Parameters
+        ----------
+        source : path
+            A result's folder, whose table of decisions is taken (`spillway run --decisions N --out
+            DIR`), or a Parquet or CSV file with the columns `time_ps`, `switch`, `port` and
+            `size_bytes`, such as an oracle's trace. Every row is an arrival.
+        switch : str
+            The switch's name, as the table has it: `leaf3`.
+        slot_ns : float
+            How long a slot lasts, in nanoseconds. The first begins with the first arrival.
+        unit_bytes : int
+            Bytes of a packet of the model.
+        ports : int, optional
+            Ports (N); without it as many as the greatest port needs.
+        """
+        path = Path(source)
+        if path.is_dir():
+            path = path / "decisions.parquet"
+        table = _table(path, ("time_ps", "switch", "port", "size_bytes"))
+        if not slot_ns * 1000 >= 1:
+            raise ScenarioError(f"a slot of {slot_ns:g} ns is too short", "1 ps is the least")
+        if unit_bytes < 1:
+            raise ScenarioError(f"a packet of {unit_bytes} bytes is too small", "1 is the least")
+        names = np.asarray(table["switch"].cast("string").to_pylist(), dtype=object)
+        here = names == switch
+        if not here.any():
+            seen = ", ".join(sorted({str(name) for name in names})) or "none: it has no rows"
+            raise ScenarioError(f"{path}: nothing arrives at a switch {switch!r}", f"seen: {seen}")
+        time = _column(path, table, "time_ps")[here].astype(np.int64)
+        port = _column(path, table, "port")[here].astype(np.int64)
+        size = _column(path, table, "size_bytes")[here].astype(np.int64)
+        order = np.argsort(time, kind="stable")
+        time, port, size = time[order], port[order], size[order]
+        packets = np.zeros(len(time), dtype=np.int64)
+        for one in np.unique(port):
+            whole = np.cumsum(size[port == one]) // unit_bytes
+            packets[port == one] = np.diff(whole, prepend=0)
+        slot = (time - time[0]) // max(1, round(slot_ns * 1000))
+        ports = int(port.max()) + 1 if ports is None else ports
+        return cls(ports, np.repeat(slot, packets), np.repeat(port, packets), int(slot[-1]) + 1)
+
+    def write(self, file: str | Path) -> None:
+        """Writes a CSV or Parquet file that `read` reads. It is there whole or not at all.
+
+        Parquet notes how many ports and slots there are; CSV does not.
+        """
+        import pyarrow as pa
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        from spillway.folder import check_file, whole_file
+
+        path = Path(file)
+        check_kind(path)
+        check_file(path)
+        table = pa.table({"slot": self.slot, "port": self.port})
+        noted = {"spillway.ports": str(self.ports), "spillway.slots": str(self.slots)}
+        with whole_file(path) as partial:
+            if path.suffix == ".csv":
+                pa.csv.write_csv(table, partial)
+            else:
+                pa.parquet.write_table(table.replace_schema_metadata(noted), partial)
+
+    @property
+    def ports(self) -> int:
+        """Ports (N)."""
+        return self._core.ports
+
+    @property
+    def slots(self) -> int:
+        """How many slots there are."""
+        return self._core.slots
+
+    @cached_property
+    def slot(self) -> NDArray[np.uint64]:
+        """The slot of every packet: shape (P,), read-only."""
+        return np.frombuffer(memoryview(self._core.slot), dtype=np.uint64)
+
+    @cached_property
+    def port(self) -> NDArray[np.uint32]:
+        """The port of every packet: shape (P,), read-only."""
+        return np.frombuffer(memoryview(self._core.port), dtype=np.uint32)
+
+    @property
+    def most_in_a_slot(self) -> int:
+        """The most packets that arrive in a slot; appendix A allows N."""
+        return int(np.unique(self.slot, return_counts=True)[1].max(initial=0))
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Arrivals):
+            return NotImplemented
+        return (
+            (self.ports, self.slots) == (other.ports, other.slots)
+            and np.array_equal(self.slot, other.slot)
+            and np.array_equal(self.port, other.port)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} packets in {self.slots} slots for {self.ports} ports>"
+
+
+def generators() -> list[dict[str, Any]]:
+    """Every generator: id, summary, citation, against which policy, and its keys."""
+    listed: list[dict[str, Any]] = json.loads(_core.generators())
+    return listed
+
+
+def check_switch(ports: int, buffer: int) -> None:
+    """Refuses a switch that cannot be."""
+    if not 1 <= ports <= MOST_PORTS:
+        raise ScenarioError(f"{ports} ports are not possible", f"there may be 1 to {MOST_PORTS:,}")
+    if not 1 <= buffer <= MOST_BUFFER:
+        hint = f"it may have room for 1 to {MOST_BUFFER:,} packets"
+        raise ScenarioError(f"a buffer of {buffer} packets is not possible", hint)
+
+
+def check_seed(seed: int) -> int:
+    """Refuses what is no seed."""
+    if not 0 <= seed < 2**63:
+        raise ScenarioError(f"{seed} is not a seed", "a whole number from 0 is")
+    return seed
+
+
+def check_kind(file: Path) -> None:
+    """Refuses a file whose name does not say what it holds."""
+    if file.suffix not in (".csv", ".parquet"):
+        raise ScenarioError(
+            f"{file} is neither .csv nor .parquet", "the end of its name says what a file holds"
+        )
+
+
+def _whole(name: str, given: ArrayLike) -> NDArray[np.uint64]:
+    numbers = np.asarray(given)
+    if numbers.size == 0:
+        return np.zeros(0, dtype=np.uint64)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise ScenarioError(f"{name} must be a column of whole numbers")
+    if numbers.min() < 0:
+        raise ScenarioError(f"{name} has {numbers.min()}, which is below 0")
+    return np.ascontiguousarray(numbers, dtype=np.uint64)
+
+
+def _table(path: Path, wanted: Sequence[str]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    check_kind(path)
+    if not path.is_file():
+        raise ScenarioError(f"{path}: there is no such file")
+    try:
+        table = pa.csv.read_csv(path) if path.suffix == ".csv" else pa.parquet.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ScenarioError(f"{path}: cannot be read: {error}") from error
+    for name in wanted:
+        if name not in table.column_names:
+            hint = f"it must have the columns {', '.join(wanted)}"
+            raise ScenarioError(f"{path}: there is no column {name}", hint)
+    return table.select(list(wanted))
+
+
+def _column(file: str | Path, table: pa.Table, name: str) -> NDArray[np.uint64]:
+    column = table[name]
+    if column.null_count:
+        raise ScenarioError(f"{file}: column {name} has rows without a value")
+    try:
+        return _whole(name, column.to_numpy())
+    except ScenarioError as error:
+        raise ScenarioError(f"{file}: {error}") from error

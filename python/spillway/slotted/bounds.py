@@ -1,0 +1,138 @@
+"""Table 1 of the Credence paper, with what is measured beside every bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from spillway.errors import ScenarioError
+from spillway.slotted.arrivals import Arrivals, check_switch, generators
+from spillway.slotted.model import Measured, measure, optimum
+
+ROWS: tuple[tuple[str, str, str, dict[str, Any], float], ...] = (
+    ("Complete Sharing", "N + 1", "cs", {}, 0),
+    ("Dynamic Thresholds", "O(N)", "dt", {}, 0),
+    ("Harmonic", "ln N + 2", "harmonic", {}, 0),
+    ("LQD (push-out)", "1.707", "lqd", {}, 0),
+    ("LateQD (clairvoyant)", "1", "late-qd", {}, 0),
+    ("FollowLQD", "(N + 1)/2 or more", "followlqd", {}, 0),
+    ("Credence, perfect predictions", "min(1.707 eta, N)", "credence", {}, 0),
+    ("Credence, 1% flipped", "min(1.707 eta, N)", "credence", {}, 0.01),
+    ("Credence, half flipped", "min(1.707 eta, N)", "credence", {}, 0.5),
+    ("Credence, all flipped", "min(1.707 eta, N)", "credence", {}, 1),
+    (
+        "Credence, all taken for drops",
+        "min(1.707 eta, N)",
+        "credence",
+        {"oracle": "always-drop"},
+        0,
+    ),
+    ("Credence, none a drop", "min(1.707 eta, N)", "credence", {"oracle": "always-accept"}, 0),
+)
+"""Algorithm, the paper's bound, policy, parameters, flip probability."""
+
+_RANDOM: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("bursts", {}),
+    ("bursts", {"load": 1.0}),
+    ("bernoulli", {"load": 1.0, "hotspot": 0.3}),
+    ("on-off", {}),
+    ("on-off", {"load": 0.9, "burst": 100.0, "hotspot": 0.3}),
+)
+
+
+def table1(
+    *,
+    ports: int = 8,
+    buffer: int = 64,
+    seeds: int = 3,
+    follow: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """The paper's Table 1, with the worst OPT / ALG of each algorithm beside its bound.
+
+    The worst is sought over all constructions and over random arrivals with several seeds, all of
+    them with at most N arrivals in a slot.
+
+    Parameters
+    ----------
+    ports, buffer : int
+        The switch: N ports, B packets.
+    seeds : int
+        Of each kind of random arrivals.
+    follow : callable, optional
+        Called with the sequences done and their number.
+
+    Returns
+    -------
+    dict
+        `ports`, `buffer`, `sequences`; `rows` with `algorithm`, `bound` as the paper has it, `at`
+        its value here (for Credence with the eta of the sequence in question; none where it is of
+        an order only, or from below), `worst` measured, `arrivals` which had it, and for Credence
+        `eta`.
+    """
+    check_switch(ports, buffer)
+    if ports < 2 or buffer < ports or seeds < 1:
+        raise ScenarioError(
+            f"{ports} ports, a buffer of {buffer} and {seeds} seeds are too few",
+            "two ports, a packet of room for each and one seed are the least",
+        )
+    worst: dict[str, tuple[Measured, str]] = {}
+    kinds = list(_kinds(seeds))
+    for done, (kind, keys, seed) in enumerate(kinds):
+        arrivals = Arrivals.generate(kind, ports=ports, buffer=buffer, seed=seed, **keys)
+        best = optimum(arrivals, buffer=buffer)
+        for algorithm, _, policy, settings, flip in ROWS:
+            if policy == "late-qd":
+                continue
+            found = measure(
+                policy,
+                arrivals,
+                buffer=buffer,
+                seed=seed,
+                flip_probability=flip,
+                best=best,
+                **settings,
+            )
+            if algorithm not in worst or found.ratio > worst[algorithm][0].ratio:
+                worst[algorithm] = (found, kind)
+        if follow is not None:
+            follow(done + 1, len(kinds))
+    return {
+        "ports": ports,
+        "buffer": buffer,
+        "sequences": len(kinds),
+        "rows": [_row(row, ports, worst.get(row[0])) for row in ROWS],
+    }
+
+
+def _kinds(seeds: int) -> Iterator[tuple[str, dict[str, Any], int]]:
+    for generator in generators():
+        if generator["against"]:
+            yield generator["id"], {}, 1
+    for kind, keys in _RANDOM:
+        for seed in range(1, seeds + 1):
+            yield kind, keys, seed
+
+
+def _row(
+    row: tuple[str, str, str, dict[str, Any], float],
+    ports: int,
+    found: tuple[Measured, str] | None,
+) -> dict[str, Any]:
+    algorithm, bound, policy, _, _ = row
+    error = found[0].error if found else None
+    at = {
+        "cs": ports + 1.0,
+        "harmonic": math.log(ports) + 2,
+        "lqd": 1.707,
+        "late-qd": 1.0,
+        "credence": min(1.707 * error.eta, ports) if error else float(ports),
+    }
+    return {
+        "algorithm": algorithm,
+        "bound": bound,
+        "at": at.get(policy),
+        "worst": found[0].ratio if found else 1.0,
+        "arrivals": found[1] if found else "any",
+        **({"eta": error.eta} if error else {}),
+    }

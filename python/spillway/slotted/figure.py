@@ -1,0 +1,109 @@
+"""Figure 14 of the Credence paper: throughput as predictions get worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spillway.errors import ScenarioError
+from spillway.slotted.arrivals import Arrivals
+from spillway.slotted.model import flipped, run
+
+PROBABILITIES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+def figure14(
+    *,
+    ports: int = 16,
+    buffer: int = 256,
+    load: float = 0.5,
+    slots: int = 20_000,
+    arrivals_per_slot: str = "burst",
+    probabilities: Sequence[float] = PROBABILITIES,
+    policies: Sequence[str] = ("dt", "harmonic", "cs", "followlqd"),
+    seeds: Sequence[int] = (1, 2, 3),
+    keys: dict[str, dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """LQD / ALG for Credence, as the labels of LQD that it gets are turned round, and for others.
+
+    Bursts of the buffer's size, each for a port drawn at random, begin in a Poisson process. What
+    LQD drops of that are Credence's predictions; every packet's is turned round with the same
+    probability. The paper gives neither ports, buffer, load nor length: the defaults are a choice.
+
+    Parameters
+    ----------
+    ports, buffer : int
+        The switch: N ports, B packets.
+    load : float
+        Packets that arrive in a slot, in the mean, for every port.
+    slots : int
+        How long it goes on.
+    arrivals_per_slot : {"burst", "ports"}
+        Whole bursts in the slot in which they begin, as the paper's text has it, or at most N
+        packets in a slot, as its model has it.
+    probabilities : sequence of float
+        Of a flip; in [0, 1].
+    policies : sequence of str
+        What Credence is compared with; predictions mean nothing to them.
+    seeds : sequence of int
+        Of arrivals and flips; runs of one seed see the same arrivals.
+    keys : dict of dict, optional
+        Parameters by policy, such as `{"dt": {"alpha": 1}}`.
+
+    Returns
+    -------
+    dict
+        `flip_probability`, the probabilities; `seeds`; `lqd`, packets sent for each seed;
+        `credence`, LQD / ALG for each probability (rows) and seed (columns); `others`, LQD / ALG
+        by policy for each seed; `setting`, all the rest.
+
+    References
+    ----------
+    V. Addanki, M. Pacut, S. Schmid, "Credence", NSDI 2024, Figure 14 and appendix D.
+    """
+    if not seeds or not probabilities:
+        raise ScenarioError("there is nothing to draw", "give a seed and a probability at least")
+    keys = keys or {}
+    made = {
+        seed: Arrivals.generate(
+            "bursts",
+            ports=ports,
+            buffer=buffer,
+            seed=seed,
+            load=float(load),
+            slots=slots,
+            arrivals_per_slot=arrivals_per_slot,
+        )
+        for seed in seeds
+    }
+    truth = {seed: run("lqd", made[seed], buffer=buffer) for seed in seeds}
+
+    def sent(policy: str, seed: int, **more: Any) -> float:
+        outcome = run(policy, made[seed], buffer=buffer, seed=seed, **keys.get(policy, {}), **more)
+        return truth[seed].transmitted / max(outcome.transmitted, 1)
+
+    return {
+        "flip_probability": list(probabilities),
+        "seeds": list(seeds),
+        "lqd": [truth[seed].transmitted for seed in seeds],
+        "credence": [
+            [
+                sent(
+                    "credence",
+                    seed,
+                    predictions=flipped(truth[seed].dropped, probability, seed=seed),
+                )
+                for seed in seeds
+            ]
+            for probability in probabilities
+        ],
+        "others": {policy: [sent(policy, seed) for seed in seeds] for policy in policies},
+        "setting": {
+            "ports": ports,
+            "buffer": buffer,
+            "load": load,
+            "slots": slots,
+            "arrivals_per_slot": arrivals_per_slot,
+            "keys": keys,
+        },
+    }

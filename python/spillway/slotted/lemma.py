@@ -1,0 +1,104 @@
+"""How often, and by how much, Credence falls short of what its Lemma 1 promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spillway.errors import ScenarioError
+from spillway.slotted.arrivals import Arrivals, check_seed
+from spillway.slotted.model import optimum, prediction_error, run
+
+
+def lemma1(
+    *,
+    instances: int = 10_000,
+    most_ports: int = 5,
+    most_buffer: int = 12,
+    most_slots: int = 40,
+    drop_probability: float = 0.2,
+    seed: int = 1,
+    **keys: Any,
+) -> dict[str, Any]:
+    """Counts failures of Lemma 1, and losses by the safeguard, on small random instances.
+
+    An instance has 2 to `most_ports` ports, a buffer of 1 to `most_buffer`, 1 to `most_slots`
+    slots with 0 to N packets each, two fifths of them for port 0 and the others for any; each is
+    predicted as a drop with `drop_probability`, whatever LQD does. Lemma 1 says that Credence
+    sends LQD / eta at least, which is what FollowLQD sends without the packets predicted as drops.
+    With LQD's own drops for predictions, eta is 1, and Credence should send what LQD sends.
+
+    Parameters
+    ----------
+    instances : int
+        How many are drawn.
+    most_ports, most_buffer, most_slots : int
+        The largest instance.
+    drop_probability : float
+        That a packet is predicted as a drop.
+    seed : int
+        Of what is drawn.
+    **keys
+        Credence's parameters, such as `safeguard=False`.
+
+    Returns
+    -------
+    dict
+        `instances`; for `lemma1` and for `perfect` predictions: `fails`, how many instances
+        Credence falls short in; `mean_packets` and `most_packets` by which it does, over these;
+        `worst`, the greatest (LQD / eta) / Credence. `theorem1_fails`: OPT / Credence above
+        min(1.707 eta, N). `keys`: Credence's parameters.
+
+    Examples
+    --------
+    >>> found = lemma1(instances=200, seed=7)
+    >>> found["instances"], found["theorem1_fails"]
+    (200, 0)
+    """
+    if instances < 1 or most_ports < 2 or most_buffer < 1 or most_slots < 1:
+        raise ScenarioError(
+            "there is nothing to draw", "an instance has a slot, two ports and a place at least"
+        )
+    if not 0 <= drop_probability <= 1:
+        raise ScenarioError(f"{drop_probability:g} is not a probability", "it must be in [0, 1]")
+    random = np.random.default_rng([check_seed(seed), 1])
+    rule = {key: keys[key] for key in ("count_arrival", "tie") if key in keys}
+    lemma: list[tuple[int, int]] = []
+    perfect: list[tuple[int, int]] = []
+    theorem = 0
+    for _ in range(instances):
+        ports = int(random.integers(2, most_ports + 1))
+        buffer = int(random.integers(1, most_buffer + 1))
+        counts = random.integers(0, ports + 1, int(random.integers(1, most_slots + 1)))
+        packets = int(counts.sum())
+        port = random.integers(0, ports, packets)
+        port[random.random(packets) < 0.4] = 0
+        arrivals = Arrivals(ports, np.repeat(np.arange(len(counts)), counts), port, len(counts))
+        labels = random.random(packets) < drop_probability
+        error = prediction_error(arrivals, labels, buffer=buffer, **rule)
+        sent = run("credence", arrivals, buffer=buffer, predictions=labels, **keys).transmitted
+        lemma.append((error.follow_lqd, sent))
+        bound = min(1.707 * error.eta, ports)
+        theorem += optimum(arrivals, buffer=buffer) > bound * sent + 1e-9
+        truth = run("lqd", arrivals, buffer=buffer, **rule)
+        best = run("credence", arrivals, buffer=buffer, predictions=truth.dropped, **keys)
+        perfect.append((truth.transmitted, best.transmitted))
+    return {
+        "instances": instances,
+        "lemma1": _shortfall(lemma),
+        "perfect": _shortfall(perfect),
+        "theorem1_fails": int(theorem),
+        "keys": keys,
+    }
+
+
+def _shortfall(pairs: list[tuple[int, int]]) -> dict[str, Any]:
+    short = [(promised, sent) for promised, sent in pairs if sent < promised]
+    missing = [promised - sent for promised, sent in short]
+    return {
+        "fails": len(short),
+        "mean_packets": float(np.mean(missing)) if short else 0.0,
+        "most_packets": max(missing, default=0),
+        "worst": max((promised / max(sent, 1) for promised, sent in short), default=1.0),
+    }

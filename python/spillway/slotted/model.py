@@ -1,0 +1,215 @@
+"""Runs of the model, the optimum, and the error of predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spillway import _core
+from spillway.errors import ScenarioError
+from spillway.slotted.arrivals import Arrivals, check_seed, check_switch
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of arrivals under a policy."""
+
+    transmitted: int
+    """Packets sent, those included that still wait when the last slot is over."""
+    drops: dict[str, int]
+    """Packets lost, by cause."""
+    dropped: NDArray[np.bool_]
+    """For every packet whether it was lost: shape (P,)."""
+    counters: dict[str, int]
+    """What the policy has counted: for Credence how often safeguard, threshold, oracle decided."""
+
+
+@dataclass(frozen=True)
+class PredictionError:
+    """How wrong predictions of LQD's drops are. A drop is a positive."""
+
+    lqd: int
+    """Packets that LQD sends."""
+    follow_lqd: int
+    """Packets that FollowLQD sends of the arrivals without those predicted as drops."""
+    eta: float
+    """Their ratio (Credence, Definition 1), exactly."""
+    eta_bound: float
+    """Its upper bound in closed form (Theorem 2); infinite where that bounds nothing."""
+    true_positives: int
+    false_positives: int
+    true_negatives: int
+    false_negatives: int
+
+
+def run(
+    policy: str,
+    arrivals: Arrivals,
+    *,
+    buffer: int,
+    seed: int = 1,
+    predictions: ArrayLike | None = None,
+    **keys: Any,
+) -> Outcome:
+    """Runs a sharing policy over arrivals.
+
+    Parameters
+    ----------
+    policy : str
+        Its id, as scenarios have it: `spillway list sharing`.
+    arrivals : Arrivals
+        What comes.
+    buffer : int
+        Packets that the buffer holds (B).
+    seed : int
+        The seed of a policy that draws.
+    predictions : array_like of bool, shape (P,), optional
+        For Credence: which packets are predicted as drops, instead of what its `oracle` says.
+    **keys
+        The policy's parameters, as in a scenario: `alpha=1`, `safeguard=False`. A packet is a byte.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such policy, or a key or its value is wrong.
+
+    Examples
+    --------
+    Lemma 1 of the Credence paper fails here: see `docs/papers/credence-theory.md`.
+
+    >>> arrivals = Arrivals.of_slots(2, [[0], [], [], [0, 0], [1, 0]])
+    >>> labels = [False, False, False, True, False]
+    >>> run("credence", arrivals, buffer=2, predictions=labels).transmitted
+    3
+    >>> prediction_error(arrivals, labels, buffer=2).eta
+    1.0
+    """
+    check_switch(arrivals.ports, buffer)
+    labels = None if predictions is None else _labels(predictions, len(arrivals))
+    transmitted, drops, dropped, counters = _core.slotted_run(
+        arrivals._core, buffer, policy, keys, check_seed(seed), labels
+    )
+    lost = np.frombuffer(memoryview(dropped), dtype=np.uint8).view(np.bool_)
+    return Outcome(transmitted, drops, lost, dict(counters))
+
+
+def optimum(arrivals: Arrivals, *, buffer: int) -> int:
+    """The most packets that any policy could have sent, knowing all that comes: exactly.
+
+    Whenever the buffer overflows the queue that would be empty last loses a packet (LateQD:
+    Bochkov, Davydow, Gaevoy, Nikolenko, arXiv:1907.04399, 2019).
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        What comes.
+    buffer : int
+        Packets that the buffer holds (B).
+    """
+    check_switch(arrivals.ports, buffer)
+    return _core.slotted_optimum(arrivals._core, buffer)
+
+
+def prediction_error(
+    arrivals: Arrivals, predictions: ArrayLike, *, buffer: int, **rule: Any
+) -> PredictionError:
+    """How wrong predictions of LQD's drops are (Credence, Definition 1 and Theorem 2).
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        What comes.
+    predictions : array_like of bool, shape (P,)
+        Which packets are predicted as drops.
+    buffer : int
+        Packets that the buffer holds (B).
+    **rule
+        How LQD chooses the longest queue: `count_arrival`, `tie`.
+    """
+    check_switch(arrivals.ports, buffer)
+    labels = _labels(predictions, len(arrivals))
+    lqd, follow, eta, bound, counts = _core.prediction_error(arrivals._core, buffer, labels, rule)
+    return PredictionError(lqd, follow, eta, bound, *counts)
+
+
+def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[np.bool_]:
+    """Labels of which each is turned round with the same probability (Credence, Figure 14).
+
+    Parameters
+    ----------
+    labels : array_like of bool, shape (P,)
+        Such as `Outcome.dropped` of LQD: perfect predictions.
+    probability : float
+        In [0, 1].
+    seed : int
+        The seed of what is drawn.
+    """
+    if not 0 <= probability <= 1:
+        raise ScenarioError(f"{probability:g} is not a probability", "it must be in [0, 1]")
+    given = _labels(labels, np.size(labels))
+    column = _core.flipped(given, probability, check_seed(seed))
+    return np.frombuffer(memoryview(column), dtype=np.uint8).view(np.bool_)
+
+
+def _labels(given: ArrayLike, packets: int) -> NDArray[np.uint8]:
+    labels = np.asarray(given)
+    if labels.shape != (packets,):
+        text = f"there are {labels.size} predictions for {packets} packets"
+        raise ScenarioError(text, "each packet has one")
+    if labels.dtype.kind not in "bui" and labels.size:
+        raise ScenarioError("predictions must be true or false", "true predicts a drop")
+    return np.ascontiguousarray(labels != 0).view(np.uint8)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A policy beside the optimum."""
+
+    policy: str
+    outcome: Outcome
+    optimum: int
+    error: PredictionError | None
+    """For Credence with predictions, how wrong they were."""
+
+    @property
+    def ratio(self) -> float:
+        """OPT / ALG: 1 where nothing came."""
+        if self.optimum == self.outcome.transmitted:
+            return 1.0
+        return self.optimum / self.outcome.transmitted if self.outcome.transmitted else np.inf
+
+
+def measure(
+    policy: str,
+    arrivals: Arrivals,
+    *,
+    buffer: int,
+    seed: int = 1,
+    flip_probability: float = 0.0,
+    best: int | None = None,
+    **keys: Any,
+) -> Measured:
+    """Runs a policy and compares it with the optimum.
+
+    Credence gets what LQD really drops for predictions, each turned round with `flip_probability`,
+    unless `oracle` says who predicts. LQD then chooses its victims by Credence's `count_arrival`
+    and `tie`. `best` is the optimum, where it is known.
+    """
+    best = optimum(arrivals, buffer=buffer) if best is None else best
+    if policy != "credence" or "oracle" in keys:
+        if flip_probability and policy == "credence":
+            raise ScenarioError(
+                "both an oracle and flipped labels of LQD were asked for",
+                "with an oracle, set its own flip_probability",
+            )
+        outcome = run(policy, arrivals, buffer=buffer, seed=seed, **keys)
+        return Measured(policy, outcome, best, None)
+    rule = {key: keys[key] for key in ("count_arrival", "tie") if key in keys}
+    truth = run("lqd", arrivals, buffer=buffer, **rule).dropped
+    labels = flipped(truth, flip_probability, seed=seed)
+    outcome = run(policy, arrivals, buffer=buffer, seed=seed, predictions=labels, **keys)
+    error = prediction_error(arrivals, labels, buffer=buffer, **rule)
+    return Measured(policy, outcome, best, error)

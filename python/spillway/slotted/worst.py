@@ -1,0 +1,151 @@
+"""Bad arrivals for a policy, by local search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spillway.errors import ScenarioError
+from spillway.slotted.arrivals import Arrivals, check_seed, check_switch
+from spillway.slotted.model import measure
+
+_NONE = -1
+_MOST = 1 << 24
+
+
+@dataclass(frozen=True)
+class Found:
+    """The worst arrivals that a search has found."""
+
+    policy: str
+    ratio: float
+    """OPT / ALG."""
+    arrivals: Arrivals
+    steps: int
+    improved: int
+    """How many of the steps led to a higher ratio."""
+
+
+def search(
+    policy: str,
+    *,
+    ports: int = 4,
+    buffer: int = 8,
+    slots: int = 32,
+    steps: int = 20_000,
+    seed: int = 1,
+    start: Arrivals | None = None,
+    follow: Callable[[int, float], None] | None = None,
+    **keys: Any,
+) -> Found:
+    """Looks for arrivals, at most N in a slot, that make OPT / ALG large.
+
+    A local search. A step changes a stretch of slots (one port for a while, the same slot again
+    and again, a stretch copied elsewhere, silence) or a few packets, and stays if the ratio has
+    not become smaller. Ratios that are a little smaller are sometimes kept too, less often as time
+    goes on (simulated annealing); the best seen is returned.
+
+    Parameters
+    ----------
+    policy : str
+        The policy to be embarrassed. Credence gets LQD's true labels unless `oracle` is among the
+        keys.
+    ports, buffer : int
+        The switch.
+    slots : int
+        In which packets may arrive.
+    steps : int
+        Sequences tried.
+    seed : int
+        Of what is drawn: the same finds the same.
+    start : Arrivals, optional
+        Where to begin, with at most N packets in a slot; random arrivals without it.
+    follow : callable, optional
+        Called now and then with the steps done and the best ratio.
+    **keys
+        The policy's parameters.
+    """
+    check_switch(ports, buffer)
+    if slots < 1 or steps < 1:
+        raise ScenarioError("a search needs a slot and a step at least")
+    if start is not None:
+        if start.ports != ports or start.most_in_a_slot > ports:
+            raise ScenarioError(
+                f"{start} are not at most N in a slot for {ports} ports",
+                "start from arrivals for as many ports, made with arrivals_per_slot = ports",
+            )
+        slots = start.slots
+    if slots * ports > _MOST:
+        raise ScenarioError(f"{slots} slots of {ports} packets are too many to search")
+    random = np.random.default_rng([check_seed(seed), 14])
+
+    def ratio(grid: NDArray[np.int64]) -> float:
+        arrivals = _arrivals(grid, ports)
+        return measure(policy, arrivals, buffer=buffer, seed=seed, **keys).ratio
+
+    grid = _random(random, slots, ports) if start is None else _grid(start)
+    value = ratio(grid)
+    best, best_value, improved = grid, value, 0
+    for step in range(steps):
+        changed = _changed(random, grid, ports)
+        new = ratio(changed)
+        warmth = 0.02 * (1 - step / steps) ** 2
+        if new >= value or random.random() < np.exp((new - value) / max(warmth, 1e-9)):
+            grid, value = changed, new
+        if value > best_value:
+            best, best_value, improved = grid, value, improved + 1
+        if follow is not None and step % 256 == 0:
+            follow(step, best_value)
+    return Found(policy, best_value, _arrivals(best, ports), steps, improved)
+
+
+def _random(random: np.random.Generator, slots: int, ports: int) -> NDArray[np.int64]:
+    """Some slots of a single port, some of any, some empty."""
+    grid = random.integers(_NONE, ports, (slots, ports))
+    kinds = random.integers(0, 3, slots)
+    grid[kinds == 0] = random.integers(0, ports, (slots, 1))[kinds == 0]
+    grid[kinds == 1] = _NONE
+    return grid
+
+
+def _changed(random: np.random.Generator, grid: NDArray[np.int64], ports: int) -> NDArray[np.int64]:
+    grid = grid.copy()
+    slots = len(grid)
+    begin = int(random.integers(slots))
+    length = 1 + int(random.integers(min(slots - begin, 1 + slots // 4)))
+    stretch = grid[begin : begin + length]
+    match random.integers(7):
+        case 0:
+            stretch[:] = random.integers(_NONE, ports)
+        case 1:
+            stretch[:] = grid[random.integers(slots)]
+        case 2:
+            source = int(random.integers(slots - length + 1))
+            stretch[:] = grid[source : source + length].copy()
+        case 3:
+            stretch[:] = np.arange(ports)
+        case 4:
+            stretch[:, int(random.integers(ports)) :] = _NONE
+        case 5:
+            random.shuffle(grid[begin])
+        case _:
+            for _ in range(1 + int(random.integers(3))):
+                grid[random.integers(slots), random.integers(ports)] = random.integers(_NONE, ports)
+    return grid
+
+
+def _arrivals(grid: NDArray[np.int64], ports: int) -> Arrivals:
+    comes = grid != _NONE
+    return Arrivals(ports, np.nonzero(comes)[0], grid[comes], len(grid))
+
+
+def _grid(arrivals: Arrivals) -> NDArray[np.int64]:
+    grid = np.full((arrivals.slots, arrivals.ports), _NONE)
+    slot = arrivals.slot.astype(np.int64)
+    place = np.arange(len(slot)) - np.searchsorted(slot, slot)
+    grid[slot, place] = arrivals.port
+    return grid

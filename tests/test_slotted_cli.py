@@ -1,0 +1,125 @@
+"""`spillway slotted`."""
+
+import pytest
+
+from spillway.slotted import Arrivals
+from support import names
+
+
+def test_run_prints_what_each_policy_makes_of_it(command):
+    outcome = command(
+        "slotted", "run", "against-followlqd", "--ports", "4", "--buffer", "16", "--json"
+    )
+    assert outcome.status == 0
+    found = outcome.json
+    assert found["ports"] == 4 and found["arrivals"][0]["most_in_a_slot"] == 4
+    assert set(found["policies"]) == {"cs", "dt", "harmonic", "lqd", "followlqd", "credence"}
+    (followlqd,) = found["policies"]["followlqd"]["runs"]
+    assert 2.3 < followlqd["ratio"] < 2.5
+    best = found["arrivals"][0]["optimum"]
+    assert followlqd["ratio"] == best / followlqd["transmitted"]
+    lost = sum(followlqd["drops"].values())
+    assert followlqd["transmitted"] + lost == found["arrivals"][0]["packets"]
+    (credence,) = found["policies"]["credence"]["runs"]
+    assert credence["predictions"]["eta"] == credence["predictions"]["eta_bound"] == 1
+    # People get the same in a table.
+    assert "followlqd" in outcome.err and "OPT / ALG" in outcome.err
+
+
+def test_keys_reach_generator_and_policies_and_seeds_differ(command):
+    outcome = command(
+        *("slotted", "run", "bursts", "--policies", "dt,credence", "--seeds", "1..2", "--json"),
+        *("--set", "arrivals.slots=500", "--set", "dt.alpha=8"),
+        *("--set", "credence.oracle=always-drop", "--flip-probability", "0.1"),
+    )
+    found = outcome.json
+    assert found["policies"]["dt"]["keys"] == {"alpha": 8}
+    assert [row["slots"] for row in found["arrivals"]] == [500, 500]
+    assert found["arrivals"][0]["optimum"] != found["arrivals"][1]["optimum"]
+    (first, _) = found["policies"]["credence"]["runs"]
+    assert "predictions" not in first and first["counters"]["oracle_accepts"] == 0
+    assert "worst" in outcome.err
+
+
+def test_flipped_labels_make_predictions_wrong(command):
+    keys = ("--policies", "credence", "--set", "arrivals.slots=500", "--json")
+    found = command("slotted", "run", "bursts", "--flip-probability", "1", *keys).json
+    predictions = found["policies"]["credence"]["runs"][0]["predictions"]
+    assert predictions["true_positives"] == predictions["true_negatives"] == 0
+    # The bound says nothing here: JSON has no infinity.
+    assert predictions["eta_bound"] is None
+
+
+def test_a_search_keeps_the_worst_and_run_replays_it(command):
+    options = ("--ports", "3", "--buffer", "6", "--json")
+    kept = command("slotted", "search", "dt", "--steps", "200", "--out", "w.parquet", *options)
+    assert kept.status == 0 and names() == ["w.parquet"]
+    again = command("slotted", "run", "w.parquet", "--policies", "dt", *options).json
+    assert again["policies"]["dt"]["runs"][0]["ratio"] == kept.json["ratio"]
+    on = command("slotted", "search", "dt", "--steps", "9", "--start", "w.parquet", *options)
+    assert on.json["ratio"] >= kept.json["ratio"]
+
+
+def test_arrivals_are_written(command):
+    made = command(
+        *("slotted", "arrivals", "bernoulli", "--out", "a.csv", "--ports", "3", "--seed", "2"),
+        *("--set", "arrivals.slots=50", "--json"),
+    )
+    assert made.json["ports"] == 3 and made.json["slots"] == 50
+    expected = Arrivals.generate("bernoulli", ports=3, buffer=64, seed=2, slots=50)
+    assert len(Arrivals.read("a.csv")) == len(expected) == made.json["packets"]
+
+
+def test_packets_of_a_run_are_binned(command):
+    text = "time_ps,switch,port,size_bytes\n0,leaf0,1,3000\n2000,leaf0,0,1500\n"
+    with open("t.csv", "w") as file:  # noqa: PTH123
+        file.write(text)
+    made = command("slotted", "arrivals", "t.csv", "--switch", "leaf0", "--out", "a.parquet")
+    assert "3 packets in 1 slots for 2 ports" in made.out
+    assert Arrivals.read("a.parquet") == Arrivals.of_slots(2, [[1, 1, 0]])
+
+
+def test_other_commands_report(command):
+    assert len(command("slotted", "list", "--json").json["generators"]) == 8
+    assert "against-cs" in command("slotted", "list").out
+    options = ("--ports", "3", "--buffer", "6", "--seeds", "1", "--json")
+    assert len(command("slotted", "table1", *options).json["rows"]) == 12
+    found = command("slotted", "lemma1", "--instances", "50", "--set", "credence.safeguard=false")
+    assert "Credence < LQD / eta" in found.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (["run", "burst"], 'there is no generator "burst"', "did you mean `bursts`?"),
+        (["run", "bursts", "--policies", "dtt"], 'no algorithm "dtt"', "did you mean `dt`?"),
+        (["run", "bursts", "--set", "dtt.alpha=1"], "--set dtt:", "did you mean `dt`?"),
+        (["run", "bursts", "--set", "dt=1"], "which of its keys?", "--set dt.KEY=1"),
+        (["run", "bursts", "--set", "arrivals.lod=1"], "bursts.lod: unknown key", "mean `load`?"),
+        (["run", "bursts", "--ports", "0"], "0 ports are not possible", "1 to 65,536"),
+        (["run", "bursts", "--flip-probability", "7"], "7 is not a probability", "[0, 1]"),
+        (["run", "no.csv"], "no.csv: there is no such file", ""),
+        (["run", "no.csv", "--set", "arrivals.a=1"], "a file has no keys", ""),
+        (["search", "dt", "--out", "a.txt"], "neither .csv nor .parquet", "end of its name"),
+        (["search", "dt", "--out", "no/a.csv"], "there is no folder no", "make it first"),
+        (["search", "dt", "--set", "arrivals.slots=1"], "makes its own arrivals", "--start"),
+        (["lemma1", "--set", "credence.oracle=random"], "has no part in this", "drawn"),
+    ],
+)
+def test_what_is_wrong_is_refused(command, arguments, error, hint):
+    outcome = command("slotted", *arguments)
+    assert outcome.status == 2 and outcome.out == ""
+    assert error in outcome.err and hint in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_an_interrupted_search_leaves_nothing(command, monkeypatch):
+    from spillway.slotted import worst
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(worst, "measure", interrupt)
+    outcome = command("slotted", "search", "dt", "--out", "w.parquet")
+    assert outcome.status == 130
+    assert names() == []
