@@ -2,28 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use proptest::collection::vec;
+mod common;
+
+use common::{arrivals, cases, credence, predicted, rule_of, section};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed};
-use spillway_settings::{Section, Table};
 use spillway_slotted::{
     Arrivals, Outcome, environment, optimum, prediction_error, run, run_observed,
 };
 use spillway_switch::Policy;
 use spillway_switch::sharing::{Credence, LongestQueueDrop, Sharing, SharingPolicy};
 use std::collections::BTreeMap;
-
-fn cases(cases: u32) -> Config {
-    Config { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() }
-}
-
-fn section(text: &str) -> Section {
-    Section::new("policy", text.parse().unwrap())
-}
-
-fn rule_of(text: &str) -> Table {
-    text.parse().unwrap()
-}
 
 fn outcome(id: &str, text: &str, buffer: u64, arrivals: &Arrivals) -> Outcome {
     let environment = environment(arrivals.ports(), buffer, 1);
@@ -33,12 +21,6 @@ fn outcome(id: &str, text: &str, buffer: u64, arrivals: &Arrivals) -> Outcome {
 
 fn transmitted(id: &str, buffer: u64, arrivals: &Arrivals) -> u64 {
     outcome(id, "", buffer, arrivals).transmitted
-}
-
-fn credence(text: &str, buffer: u64, arrivals: &Arrivals, predictions: &[bool]) -> u64 {
-    let environment = environment(arrivals.ports(), buffer, 1);
-    let policy = Credence::read(&mut section(text), &environment).unwrap();
-    run(&mut policy.with_predictions(predictions.into()), buffer, arrivals).transmitted
 }
 
 /// The most that can be sent: for every set of queue lengths that can be reached, the most sent so
@@ -73,24 +55,8 @@ fn exhaustive(buffer: u64, arrivals: &Arrivals) -> u64 {
     reached.into_iter().map(|(lengths, sent)| sent + lengths.iter().sum::<u64>()).max().unwrap()
 }
 
-/// At most so many arrivals in every slot, more often than not for the first ports.
-fn arrivals(ports: u32, most: usize, slots: usize) -> impl Strategy<Value = Arrivals> {
-    let port = prop_oneof![2 => Just(0), 3 => 0..ports];
-    vec(vec(port, 0..=most), 1..slots).prop_map(move |slots| Arrivals::of_slots(ports, &slots))
-}
-
 fn small() -> impl Strategy<Value = (u64, Arrivals)> {
     (1u64..=5, 1u32..=4).prop_flat_map(|(buffer, ports)| (Just(buffer), arrivals(ports, 5, 7)))
-}
-
-/// As appendix A has it: at most N arrivals in a slot; with a prediction for every packet.
-fn predicted() -> impl Strategy<Value = (u64, Arrivals, Vec<bool>)> {
-    let shape = (1u64..=12, 2u32..=5)
-        .prop_flat_map(|(buffer, ports)| (Just(buffer), arrivals(ports, ports as usize, 40)));
-    shape.prop_flat_map(|(buffer, arrivals)| {
-        let predictions = vec(prop::bool::weighted(0.2), arrivals.packets().len());
-        (Just(buffer), Just(arrivals), predictions)
-    })
 }
 
 const EVICT_FIRST: &str = "count_arrival = false\ntie = \"lowest-index\"\n";

@@ -4,9 +4,12 @@
 //! Its ports send as the real ones do: the same scheduling, at the same rate, without a pause while
 //! anything waits. Nobody tells it when; it catches up with a port when it must know its queues.
 //! Until then a queue can only be shorter than remembered, so a length is a bound from above: while
-//! even the bounds leave room for an arrival only its own port is looked at.
+//! even the bounds leave room for an arrival only its own port is looked at. When they do not, the
+//! ports that have something to send by now catch up, and no others; who they are, and then which
+//! queue is the longest, comes out of a tournament of remembered times and lengths.
 
 use super::Arrival;
+use super::tournament::Tournament;
 use super::victim::VictimRule;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Service};
@@ -32,6 +35,12 @@ pub(super) struct ShadowLqd {
     in_transmission: Vec<(QueueId, u32)>,
     /// Packets set aside for an arrival that is not decided yet.
     evicted: Vec<(QueueId, u32, Time)>,
+    /// Whether the buffer has been full of late: only then are the tournaments kept.
+    is_contended: bool,
+    /// Of the ports that hold anything, by the time when they can send again.
+    due: Tournament,
+    /// Of the queues that may lose packets, by their lengths, the longest being least.
+    longest: Tournament,
 }
 
 impl ShadowLqd {
@@ -54,6 +63,9 @@ impl ShadowLqd {
             backlog: vec![0; ports],
             in_transmission: vec![(0, 0); ports],
             evicted: Vec::new(),
+            is_contended: false,
+            due: Tournament::new(ports),
+            longest: Tournament::new(queues),
         }
     }
 
@@ -63,35 +75,46 @@ impl ShadowLqd {
     }
 
     /// An arrival, as LQD would treat it. Its own port has been caught up with afterwards.
+    #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) {
         let port = self.buffer.port_of(arrival.queue);
         self.catch_up(port, arrival.now);
-        if self.make_room(arrival) {
-            if self.backlog[port as usize] == 0 {
-                let idle_at = &mut self.idle_at[port as usize];
-                *idle_at = (*idle_at).max(arrival.now + self.service.delay);
-            }
-            self.backlog[port as usize] += 1;
-            self.waiting[arrival.queue as usize].push_back((arrival.size, arrival.now));
-            self.buffer.add(arrival.queue, arrival.size);
+        if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
+            return;
         }
+        let place = port as usize;
+        if self.backlog[place] == 0 {
+            self.idle_at[place] = self.idle_at[place].max(arrival.now + self.service.delay);
+        }
+        self.enter(port, arrival.queue, arrival.size, arrival.now);
+        // Half a buffer of arrivals pays for setting the tournaments up again.
+        self.is_contended &= self.buffer.occupancy() > self.buffer.capacity() / 2;
+    }
+
+    #[inline]
+    fn enter(&mut self, port: u32, queue: QueueId, size: u32, came: Time) {
+        if self.is_contended {
+            self.due.fell(port);
+            self.longest.fell(queue);
+        }
+        self.backlog[port as usize] += 1;
+        self.waiting[queue as usize].push_back((size, came));
+        self.buffer.add(queue, size);
     }
 
     /// Pushes out what must go for an arrival; false if it is refused.
     fn make_room(&mut self, arrival: &Arrival) -> bool {
         let size = u64::from(arrival.size);
-        if size <= self.buffer.free() {
-            return true;
+        if !self.is_contended {
+            self.is_contended = true;
+            (0..self.backlog.len() as u32).for_each(|port| self.due.fell(port));
+            (0..self.waiting.len() as QueueId).for_each(|queue| self.longest.fell(queue));
         }
-        (0..self.buffer.ports()).for_each(|port| self.catch_up(port, arrival.now));
+        self.catch_up_with_all(arrival.now);
         while size > self.buffer.free() {
-            let victim = self.rule.longest(
-                self.buffer.queues(),
-                self.buffer.queues_per_port(),
-                self.exempt,
-                arrival.queue,
-                arrival.size,
-            );
+            let (longest, queue) = self.longest_queue();
+            let held = (!self.is_exempt(arrival.queue)).then(|| self.bytes(arrival.queue));
+            let victim = self.rule.settle((longest, queue), arrival.queue, held, arrival.size);
             // The longest is the arrival's own, or has nothing left that could go.
             let is_own = victim == Some(arrival.queue) && self.rule.count_arrival;
             let tail = victim.filter(|_| !is_own).and_then(|queue| {
@@ -112,9 +135,39 @@ impl ShadowLqd {
     /// Nobody is pushed out for an arrival that is refused.
     fn restore(&mut self) {
         while let Some((queue, size, came)) = self.evicted.pop() {
-            self.waiting[queue as usize].push_back((size, came));
-            self.buffer.add(queue, size);
-            self.backlog[self.buffer.port_of(queue) as usize] += 1;
+            self.enter(self.buffer.port_of(queue), queue, size, came);
+        }
+    }
+
+    fn is_exempt(&self, queue: QueueId) -> bool {
+        self.exempt.is_some_and(|class| self.buffer.class_of(queue) == class)
+    }
+
+    /// The greatest length, and the first queue that has it. All ports have been caught up with.
+    fn longest_queue(&mut self) -> (u32, QueueId) {
+        let ShadowLqd { longest, buffer, exempt, .. } = self;
+        let found = longest.least(Tournament::NONE - 1, |queue| {
+            let queue = queue as QueueId;
+            match exempt.is_some_and(|class| buffer.class_of(queue) == class) {
+                true => Tournament::NONE,
+                false => Tournament::NONE - u64::from(buffer.bytes(queue)),
+            }
+        });
+        found.map_or((0, 0), |(key, queue)| ((Tournament::NONE - key) as u32, queue))
+    }
+
+    /// Removes what any port has begun to send by now.
+    fn catch_up_with_all(&mut self, now: Time) {
+        loop {
+            let ShadowLqd { due, idle_at, backlog, in_transmission, .. } = self;
+            let due = due.least(now.ps(), |port| {
+                match backlog[port] > 0 || in_transmission[port].1 > 0 {
+                    true => idle_at[port].ps(),
+                    false => Tournament::NONE,
+                }
+            });
+            let Some((_, port)) = due else { return };
+            self.catch_up(port, now);
         }
     }
 
@@ -122,7 +175,9 @@ impl ShadowLqd {
     fn catch_up(&mut self, port: u32, now: Time) {
         let place = port as usize;
         while self.idle_at[place] <= now {
-            self.end_transmission(port);
+            if self.service.release_at_end {
+                self.end_transmission(port);
+            }
             if self.backlog[place] == 0 {
                 return;
             }

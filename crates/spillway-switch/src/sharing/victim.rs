@@ -61,8 +61,22 @@ impl VictimRule {
         if let (Some(class), true) = (exempt, is_exempt(queue)) {
             (longest, queue) = longest_but_class(queues, queues_per_port as usize, class.into());
         }
-        if !is_exempt(arriving) {
-            let own = queues[arriving as usize].bytes + if self.count_arrival { size } else { 0 };
+        let held = (!is_exempt(arriving)).then(|| queues[arriving as usize].bytes);
+        self.settle((longest, queue), arriving, held, size)
+    }
+
+    /// The same for whoever knows the greatest length and the first queue that has it. `held` is what
+    /// the arrival's queue holds, if that may lose packets.
+    #[inline]
+    pub fn settle(
+        self,
+        (mut longest, mut queue): (u32, QueueId),
+        arriving: QueueId,
+        held: Option<u32>,
+        size: u32,
+    ) -> Option<QueueId> {
+        if let Some(held) = held {
+            let own = held + if self.count_arrival { size } else { 0 };
             let wins_tie = match self.tie {
                 Tie::ArrivingQueue => true,
                 Tie::LowestIndex => arriving < queue,

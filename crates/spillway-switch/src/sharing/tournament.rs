@@ -1,0 +1,122 @@
+//! The least of many keys, most of which are out of date.
+//!
+//! Keys that rise need not be told: a key that was right once is a bound from below, and when it
+//! seems to be the least of all it is looked at again, raised, and another may win. Only of one that
+//! may have fallen must the tournament hear, and that costs next to nothing until somebody asks.
+//! So what is least is found exactly, in a few steps, and nothing is searched.
+
+/// A tree of winners over keys that are kept elsewhere. The first of equals wins.
+#[derive(Clone, Debug)]
+pub(super) struct Tournament {
+    /// Who has the least key below every node, and that key, from the root at 1 on; the leaves
+    /// come last.
+    nodes: Vec<(u64, u32)>,
+    /// Those whose keys may have fallen, each once.
+    fallen: Vec<u32>,
+    has_fallen: Vec<bool>,
+}
+
+impl Tournament {
+    /// The key of what does not take part.
+    pub const NONE: u64 = u64::MAX;
+
+    /// Nobody takes part yet.
+    pub fn new(players: usize) -> Tournament {
+        let leaves = players.next_power_of_two();
+        let mut nodes = vec![(Tournament::NONE, 0); leaves];
+        nodes.extend((0..leaves as u32).map(|player| (Tournament::NONE, player)));
+        Tournament { nodes, fallen: Vec::new(), has_fallen: vec![false; players] }
+    }
+
+    /// This one's key may have fallen.
+    #[inline]
+    pub fn fell(&mut self, player: u32) {
+        if !self.has_fallen[player as usize] {
+            self.has_fallen[player as usize] = true;
+            self.fallen.push(player);
+        }
+    }
+
+    /// The least key and whose it is, if it is not above `most`; `key` tells what they are now.
+    #[inline]
+    pub fn least(&mut self, most: u64, key: impl Fn(usize) -> u64) -> Option<(u64, u32)> {
+        while let Some(player) = self.fallen.pop() {
+            self.has_fallen[player as usize] = false;
+            self.set(player, key(player as usize));
+        }
+        loop {
+            let (least, player) = self.nodes[1];
+            if least > most {
+                return None;
+            }
+            let now = key(player as usize);
+            debug_assert!(now >= least, "who falls says so");
+            if now == least {
+                return Some((least, player));
+            }
+            self.set(player, now);
+        }
+    }
+
+    fn set(&mut self, player: u32, key: u64) {
+        let mut node = self.nodes.len() / 2 + player as usize;
+        self.nodes[node] = (key, player);
+        while node > 1 {
+            node /= 2;
+            let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+            let winner = if right.0 < left.0 { right } else { left };
+            if self.nodes[node] == winner {
+                return;
+            }
+            self.nodes[node] = winner;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spillway_engine::Stream;
+
+    #[test]
+    fn the_first_of_equals_wins_and_nobody_may() {
+        let mut tournament = Tournament::new(3);
+        let most = Tournament::NONE - 1;
+        assert_eq!(tournament.least(most, |_| Tournament::NONE), None);
+        (0..3).for_each(|player| tournament.fell(player));
+        assert_eq!(tournament.least(most, |player| [7, 5, 5][player]), Some((5, 1)));
+        // Two rise unsaid: 7 is the least now.
+        assert_eq!(tournament.least(most, |player| [7, 9, 8][player]), Some((7, 0)));
+        tournament.fell(2);
+        assert_eq!(tournament.least(most, |player| [7, 9, 7][player]), Some((7, 0)));
+        assert_eq!(tournament.least(6, |player| [7, 9, 7][player]), None);
+    }
+
+    /// Beside a search through all keys, with random rises and falls.
+    #[test]
+    fn the_least_is_that_of_a_search() {
+        for players in [1, 2, 5, 16, 37] {
+            let mut random = Stream::new(1, "tournament", players as u64);
+            let mut keys = vec![Tournament::NONE; players];
+            let mut tournament = Tournament::new(players);
+            for _ in 0..20_000 {
+                let player = random.below(players as u64) as usize;
+                let before = keys[player];
+                keys[player] = match random.below(20) {
+                    0 => Tournament::NONE,
+                    key => key,
+                };
+                if keys[player] < before {
+                    tournament.fell(player as u32);
+                }
+                if random.below(3) == 0 {
+                    let least = *keys.iter().min().unwrap();
+                    let first = keys.iter().position(|&key| key == least).unwrap();
+                    let most = 1 + random.below(20);
+                    let expected = (least <= most).then_some((least, first as u32));
+                    assert_eq!(tournament.least(most, |player| keys[player]), expected);
+                }
+            }
+        }
+    }
+}
