@@ -1,6 +1,7 @@
 //! Policies that follow Longest Queue Drop, beside the real one: two switches see the same arrivals
 //! at the same times and send at their ports' rates. What the follower holds its queues to must be
-//! what LQD's queues hold, to the byte, and its decisions what the rule makes of that.
+//! what LQD's queues hold, to the byte, its decisions what the rule makes of that, and what it says of an
+//! oracle's hits and misses what LQD has really done.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,6 +14,7 @@ use proptest::sample::select;
 use spillway_engine::Time;
 use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
+use std::collections::BTreeSet;
 
 /// At 10 Gbps.
 const PS_PER_BYTE: u64 = 800;
@@ -55,6 +57,9 @@ struct Timed {
     real: Real,
     setup: Setup,
     idle_at: Vec<u64>,
+    /// The packets that are known to be lost, and those that are sent.
+    lost: BTreeSet<usize>,
+    sent: BTreeSet<usize>,
 }
 
 impl Timed {
@@ -73,7 +78,9 @@ impl Timed {
             ..Settings::default()
         });
         real.switch.trace_decisions();
-        Timed { real, idle_at: vec![0; setup.ports], setup: setup.clone() }
+        let idle_at = vec![0; setup.ports];
+        let (lost, sent) = (BTreeSet::new(), BTreeSet::new());
+        Timed { real, idle_at, setup: setup.clone(), lost, sent }
     }
 
     /// All that is sent until now. A port that can send again does so before anything arrives.
@@ -84,6 +91,7 @@ impl Timed {
                 self.real.switch.on_sent(at, port as u32);
                 let sent = self.real.switch.dequeue(at, port as u32, &mut self.real.packets);
                 let Some(id) = sent else { break };
+                self.sent.insert(self.real.number(id));
                 self.idle_at[port] += u64::from(self.real.packets[id].size) * PS_PER_BYTE;
                 self.real.packets.remove(id);
             }
@@ -107,12 +115,13 @@ impl Timed {
             if let Some(id) = switch.pass(at, port, id, &packet, packets) {
                 self.idle_at[given.port] = now + u64::from(packet.size) * PS_PER_BYTE;
                 packets.remove(id);
+                self.sent.insert(number);
             }
         } else {
             switch.enqueue(at, port, id, &packet, packets);
         }
         let decision = self.real.switch.take_decisions()[0];
-        self.real.take_lost();
+        self.lost.extend(self.real.take_lost().into_iter().map(|(number, _)| number));
         assert!(self.real.switch.is_consistent(&self.real.packets));
         Outcome {
             held: decision.queue_bytes.into(),
@@ -195,7 +204,13 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
     };
     let (mut lqd, mut follower) = (Timed::new(setup, "lqd", ""), Timed::new(setup, id, &more));
     let (mut now, mut counts) = (0, [0; 3]);
-    for (number, &arrival) in arrivals.iter().enumerate() {
+    let mut asked = Vec::new();
+    // In the end one more for every port, so that its queues are looked at once more.
+    let last =
+        |port| Packets { after: if port == 0 { PAUSE } else { 0 }, port, size: 100, priority: 2 };
+    let total = arrivals.len() + setup.ports;
+    let arrivals = arrivals.iter().copied().chain((0..setup.ports).map(last));
+    for (number, arrival) in arrivals.enumerate() {
         let arrival = Packets { port: arrival.port % setup.ports, ..arrival };
         now += arrival.after;
         let lost = lqd.arrive(now, number, arrival).dropped.is_some();
@@ -208,6 +223,9 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
         let is_exempt = follower.is_exempt(follower.class_of(arrival.priority));
         let expected = rule(setup, &found, is_exempt, arrival.size, threshold);
         prop_assert_eq!(found.dropped, expected, "packet {}: {:?}", number, arrival);
+        if is_asked(setup, &found, is_exempt, arrival.size, threshold) {
+            asked.push((number, expected.is_some()));
+        }
         match expected {
             None => counts[0] += 1,
             Some(DropReason::OverThreshold) => counts[1] += 1,
@@ -215,7 +233,37 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
             Some(_) => {}
         }
     }
+    if let Follower::Credence { .. } = setup.follower {
+        let told = follower.real.switch.sharing_counters();
+        let told = CELLS.map(|cell| told.iter().find(|(name, _)| *name == cell).map(|&(_, n)| n));
+        let among = |fates: &BTreeSet<usize>, says: bool| {
+            let numbers =
+                asked.iter().filter(|(number, said)| *said == says && fates.contains(number));
+            Some(numbers.filter(|(number, _)| *number + setup.ports < total).count() as u64)
+        };
+        let expected = [
+            among(&lqd.lost, true),
+            among(&lqd.sent, true),
+            among(&lqd.sent, false),
+            among(&lqd.lost, false),
+        ];
+        prop_assert_eq!(told, expected);
+    }
     Ok(counts)
+}
+
+/// A drop being a positive.
+const CELLS: [&str; 4] = ["true_positives", "false_positives", "true_negatives", "false_negatives"];
+
+/// Long enough for everything to be sent.
+const PAUSE: u64 = 1_000_000_000_000;
+
+/// Whether the oracle had the last word.
+fn is_asked(setup: &Setup, found: &Outcome, is_exempt: bool, size: u64, threshold: u64) -> bool {
+    let Follower::Credence { safeguard, .. } = setup.follower else { return false };
+    let is_safe = safeguard && found.longest * (setup.ports as u64) < setup.capacity;
+    let fits = found.occupancy + size <= setup.capacity;
+    !is_exempt && !is_safe && fits && found.held + size <= threshold
 }
 
 fn setup() -> impl Strategy<Value = Setup> {

@@ -31,6 +31,9 @@
 //! `sharing_counts` of the summary has how many arrivals were `exempt`, refused for a full buffer
 //! (`buffer_full`), admitted by the `safeguard`, refused over the `threshold`, and what the oracle
 //! made of the others (`oracle_accepts`, `oracle_drops`), `oracle_flips` of its answers turned round.
+//! The imagined switch knows what LQD did with those that the oracle was asked about, a drop being a
+//! positive: `true_positives`, `false_positives`, `true_negatives`, `false_negatives`; what it still
+//! holds at the end is in none of them. The authors' thresholds know no fates.
 //! The imagined switch has no limits on single queues, and its cables do not fail.
 //! Oracles: a `forest` that was trained on what LQD drops; `trace`, which repeats the fates that the
 //! same packets had in another run (open loop only; `oracle_unknown` counts those that the trace does
@@ -46,7 +49,7 @@
 //! What FollowLQD costs, and a look at all queues while more than B / N is held.
 
 use super::oracle::Oracle;
-use super::shadow::ShadowLqd;
+use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
 use super::{Admission, Arrival, DropReason, Sharing};
 use crate::buffer::{Buffer, QueueId};
@@ -155,7 +158,11 @@ impl Credence {
         let drops = self.oracle.predicts_drop(arrival, buffer, &mut self.random);
         let flips = self.flip > 0.0 && self.random.uniform() < self.flip;
         self.counts.flips += u64::from(flips);
-        drops != flips
+        let drops = drops != flips;
+        if let Thresholds::Lqd(shadow) = &mut self.thresholds {
+            shadow.note(if drops { Prediction::Drop } else { Prediction::Accept });
+        }
+        drops
     }
 }
 
@@ -245,6 +252,15 @@ impl Sharing for Credence {
             ("oracle_drops", oracle_drops),
             ("oracle_flips", flips),
         ];
+        if let Thresholds::Lqd(shadow) = &self.thresholds {
+            let truth = shadow.truth();
+            counters.extend([
+                ("true_positives", truth.of(Prediction::Drop, true)),
+                ("false_positives", truth.of(Prediction::Drop, false)),
+                ("true_negatives", truth.of(Prediction::Accept, false)),
+                ("false_negatives", truth.of(Prediction::Accept, true)),
+            ]);
+        }
         counters.extend(self.oracle.counters());
         counters
     }
@@ -384,7 +400,7 @@ mod tests {
         assert_eq!(one(&mut credence, &buffer, 0), OVER);
         // Safe were three, at 0, 0 and 1,000; the oracle took six at 2,000 to 7,000, and the last three.
         let counted: Vec<u64> = credence.counters().iter().map(|&(_, n)| n).collect();
-        assert_eq!(counted, [0, 1, 3, 1, 9, 0, 0]);
+        assert_eq!(counted[..7], [0, 1, 3, 1, 9, 0, 0]);
     }
 
     #[test]

@@ -17,6 +17,43 @@ use crate::scheduling::{Head, Scheduling};
 use spillway_engine::Time;
 use std::collections::VecDeque;
 
+/// What somebody has said about a packet's fate, if anybody has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Prediction {
+    #[default]
+    None,
+    Accept,
+    Drop,
+}
+
+/// How often what was said came true (Credence, Figure 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Truth {
+    /// By prediction, packets that LQD sent and those that it dropped.
+    counts: [[u64; 2]; 3],
+}
+
+impl Truth {
+    /// Packets of which this was said, and which LQD dropped, or sent.
+    pub fn of(&self, prediction: Prediction, is_dropped: bool) -> u64 {
+        self.counts[prediction as usize][usize::from(is_dropped)]
+    }
+
+    #[inline]
+    fn learn(&mut self, prediction: Prediction, is_dropped: bool) {
+        self.counts[prediction as usize][usize::from(is_dropped)] += 1;
+    }
+}
+
+/// A packet that waits, or would.
+#[derive(Clone, Copy, Debug)]
+struct Imagined {
+    size: u32,
+    prediction: Prediction,
+    came: Time,
+}
+
 /// A switch that LQD shares, without packets: their sizes are enough.
 #[derive(Clone, Debug)]
 pub(super) struct ShadowLqd {
@@ -25,8 +62,8 @@ pub(super) struct ShadowLqd {
     service: Service,
     /// The lengths that LQD's queues had when their ports were last looked at.
     buffer: Buffer,
-    /// What waits in every queue: bytes, and when they came.
-    waiting: Vec<VecDeque<(u32, Time)>>,
+    /// What waits in every queue.
+    waiting: Vec<VecDeque<Imagined>>,
     /// When every port can send again.
     idle_at: Vec<Time>,
     /// Packets that wait at every port.
@@ -34,7 +71,10 @@ pub(super) struct ShadowLqd {
     /// With `release_at_end`, for every port the queue and bytes in transmission.
     in_transmission: Vec<(QueueId, u32)>,
     /// Packets set aside for an arrival that is not decided yet.
-    evicted: Vec<(QueueId, u32, Time)>,
+    evicted: Vec<(QueueId, Imagined)>,
+    /// The queue of the arrival before, if it was accepted.
+    last: Option<QueueId>,
+    truth: Truth,
     /// Whether the buffer has been full of late: only then are the tournaments kept.
     is_contended: bool,
     /// Of the ports that hold anything, by the time when they can send again.
@@ -63,6 +103,8 @@ impl ShadowLqd {
             backlog: vec![0; ports],
             in_transmission: vec![(0, 0); ports],
             evicted: Vec::new(),
+            last: None,
+            truth: Truth::default(),
             is_contended: false,
             due: Tournament::new(ports),
             longest: Tournament::new(queues),
@@ -79,6 +121,7 @@ impl ShadowLqd {
     pub fn on_arrival(&mut self, arrival: &Arrival) {
         let port = self.buffer.port_of(arrival.queue);
         self.catch_up(port, arrival.now);
+        self.last = None;
         if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
             return;
         }
@@ -86,20 +129,36 @@ impl ShadowLqd {
         if self.backlog[place] == 0 {
             self.idle_at[place] = self.idle_at[place].max(arrival.now + self.service.delay);
         }
-        self.enter(port, arrival.queue, arrival.size, arrival.now);
+        let (size, came) = (arrival.size, arrival.now);
+        self.enter(port, arrival.queue, Imagined { size, prediction: Prediction::None, came });
+        self.last = Some(arrival.queue);
         // Half a buffer of arrivals pays for setting the tournaments up again.
         self.is_contended &= self.buffer.occupancy() > self.buffer.capacity() / 2;
     }
 
     #[inline]
-    fn enter(&mut self, port: u32, queue: QueueId, size: u32, came: Time) {
+    fn enter(&mut self, port: u32, queue: QueueId, packet: Imagined) {
         if self.is_contended {
             self.due.fell(port);
             self.longest.fell(queue);
         }
         self.backlog[port as usize] += 1;
-        self.waiting[queue as usize].push_back((size, came));
-        self.buffer.add(queue, size);
+        self.waiting[queue as usize].push_back(packet);
+        self.buffer.add(queue, packet.size);
+    }
+
+    /// Somebody says of the packet that has just arrived whether it will be dropped.
+    pub fn note(&mut self, prediction: Prediction) {
+        let packet = self.last.and_then(|queue| self.waiting[queue as usize].back_mut());
+        match packet {
+            Some(packet) => packet.prediction = prediction,
+            None => self.truth.learn(prediction, true),
+        }
+    }
+
+    /// How often what was said has come true so far.
+    pub fn truth(&self) -> &Truth {
+        &self.truth
     }
 
     /// Pushes out what must go for an arrival; false if it is refused.
@@ -118,24 +177,25 @@ impl ShadowLqd {
             // The longest is the arrival's own, or has nothing left that could go.
             let is_own = victim == Some(arrival.queue) && self.rule.count_arrival;
             let tail = victim.filter(|_| !is_own).and_then(|queue| {
-                self.waiting[queue as usize].pop_back().map(|(size, came)| (queue, size, came))
+                self.waiting[queue as usize].pop_back().map(|packet| (queue, packet))
             });
-            let Some((queue, size, came)) = tail else {
+            let Some((queue, packet)) = tail else {
                 self.restore();
                 return false;
             };
-            self.evicted.push((queue, size, came));
-            self.buffer.subtract(queue, size);
+            self.evicted.push((queue, packet));
+            self.buffer.subtract(queue, packet.size);
             self.backlog[self.buffer.port_of(queue) as usize] -= 1;
         }
-        self.evicted.clear();
+        let truth = &mut self.truth;
+        self.evicted.drain(..).for_each(|(_, packet)| truth.learn(packet.prediction, true));
         true
     }
 
     /// Nobody is pushed out for an arrival that is refused.
     fn restore(&mut self) {
-        while let Some((queue, size, came)) = self.evicted.pop() {
-            self.enter(self.buffer.port_of(queue), queue, size, came);
+        while let Some((queue, packet)) = self.evicted.pop() {
+            self.enter(self.buffer.port_of(queue), queue, packet);
         }
     }
 
@@ -185,7 +245,10 @@ impl ShadowLqd {
             let (waiting, uncounted_bytes) = (&self.waiting, self.service.uncounted_bytes);
             let head = |class: u8| {
                 let head = waiting[(first + u32::from(class)) as usize].front();
-                head.map(|&(size, queued_at)| Head { size: size + uncounted_bytes, queued_at })
+                head.map(|packet| Head {
+                    size: packet.size + uncounted_bytes,
+                    queued_at: packet.came,
+                })
             };
             let classes = self.buffer.queues_per_port() as u8;
             let class = match classes {
@@ -193,8 +256,9 @@ impl ShadowLqd {
                 _ => self.service.scheduling.select(port, classes, head),
             };
             let queue = self.buffer.queue_of(port, class);
-            let (size, _) =
-                self.waiting[queue as usize].pop_front().expect("what is selected has a head");
+            let head = self.waiting[queue as usize].pop_front();
+            let Imagined { size, prediction, .. } = head.expect("what is selected has a head");
+            self.truth.learn(prediction, false);
             self.backlog[place] -= 1;
             let on_the_wire = size + uncounted_bytes;
             self.service.scheduling.on_send(port, class, on_the_wire);
