@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
 from spillway.folder import check_file, whole_file
+from spillway.palette import COLOURS, MARKERS
 from spillway.tables import CLASSES, spread
 
 if TYPE_CHECKING:
@@ -18,18 +19,6 @@ if TYPE_CHECKING:
 _FORMATS = (".png", ".pdf", ".svg")
 _PERCENTILES = {"p50": "50", "p95": "95", "p99": "99", "p99_9": "99.9"}
 _OCCUPANCY = {"mean": "mean", "p99": "p99", "p99_99": "p99.99", "max": "max"}
-# Okabe and Ito: told apart by everybody, in print too.
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#555555",
-    "#B8A900",
-)
-MARKERS = "osD^vPX*"
 
 
 def check(file: Path) -> None:

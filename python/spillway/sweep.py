@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import statistics
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from spillway.progress import Progress, Report
 from spillway.result import Result, write_json
 from spillway.run import run_to
 from spillway.scenario import Scenario, Source
+from spillway.threads import processors, side_by_side
 
 Follow = Callable[[str], tuple[Report, Callable[[], None]]]
 """Called with a run's label when it begins; what it returns is called as it goes on and ends."""
@@ -123,12 +122,6 @@ def sweep(
     return result
 
 
-def processors() -> int:
-    """How many processors this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 @dataclass(frozen=True)
 class _Run:
     variant: Variant
@@ -161,11 +154,8 @@ def _run_all(
     plan: list[_Run], out: Path | None, jobs: int, keep: bool, follow: Follow | None
 ) -> tuple[list[Result | None], bool]:
     """The results in order, None for what was not begun, and whether Ctrl-C ended it."""
-    stop = threading.Event()
 
-    def one(run: _Run) -> Result | None:
-        if stop.is_set():
-            return None
+    def one(run: _Run, stop: threading.Event) -> Result:
         report, end = follow(run.label) if follow else (None, None)
 
         def checked(progress: Progress) -> None:
@@ -181,16 +171,7 @@ def _run_all(
             if end is not None:
                 end()
 
-    is_interrupted = False
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(one, run) for run in plan]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        except KeyboardInterrupt:
-            is_interrupted = True
-        if is_interrupted or any(future.done() and future.exception() for future in futures):
-            stop.set()
-    return [future.result() for future in futures], is_interrupted
+    return side_by_side(one, plan, jobs)
 
 
 def _collect(plan: list[_Run], done: list[Result | None], is_interrupted: bool) -> Sweep:

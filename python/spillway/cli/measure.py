@@ -39,7 +39,7 @@ def validate(
 ) -> None:
     """Run another simulator's flows, and compare with its output."""
     from spillway import validate as validation
-    from spillway.sweep import processors
+    from spillway.threads import processors
 
     assert name is Reference.credence
     found = validation.credence(

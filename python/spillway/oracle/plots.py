@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway.folder import whole_file
-from spillway.plots import COLOURS, MARKERS
+from spillway.palette import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from spillway.oracle.scores import Scores

@@ -1,0 +1,43 @@
+"""Work side by side, in threads: while it simulates, the core holds no lock of Python's."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+
+
+def side_by_side(
+    work: Callable[[Item, threading.Event], Done | None], items: Sequence[Item], jobs: int
+) -> tuple[list[Done | None], bool]:
+    """What `work` makes of every item, in order, and whether Ctrl-C ended it.
+
+    Items that were not begun come to None. Once one has failed, or on Ctrl-C, the event is set
+    that `work` is given: it is to end soon. A failure is raised when all have ended.
+    """
+    stop = threading.Event()
+
+    def one(item: Item) -> Done | None:
+        return None if stop.is_set() else work(item, stop)
+
+    is_interrupted = False
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(one, item) for item in items]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except KeyboardInterrupt:
+            is_interrupted = True
+        if is_interrupted or any(future.done() and future.exception() for future in futures):
+            stop.set()
+    return [future.result() for future in futures], is_interrupted
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
