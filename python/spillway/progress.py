@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -112,3 +113,34 @@ class _Task:
         if self._overall is not None:
             self._bar.advance(self._overall, fraction - self._fraction)
         self._fraction = fraction
+
+
+class Countdown:
+    """How many of several pieces of work are done, and about how long the others take."""
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total = total
+        self._clock = clock
+        self._begin = clock()
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def advance(self, label: str) -> str:
+        """Counts a piece that is done, and says where things stand."""
+        with self._lock:
+            self._done += 1
+            elapsed = self._clock() - self._begin
+            seconds = elapsed / self._done * (self._total - self._done)
+        left = f", about {duration(seconds)} left" if self._done < self._total else ""
+        return f"{self._done} of {self._total}: {label}{left}"
+
+
+def duration(seconds: float) -> str:
+    """A duration for people.
+
+    >>> duration(8.2), duration(150), duration(4000)
+    ('8 s', '2.5 min', '1.1 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

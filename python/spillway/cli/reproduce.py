@@ -1,0 +1,159 @@
+"""Commands that run papers' figures again, and gather results."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spillway.cli.app import app
+from spillway.cli.options import ForceOption, JobsOption, JsonOption, SeedsOption
+from spillway.cli.output import INTERRUPTED, console, display
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from spillway.reproduce.harness import Plan
+    from spillway.reproduce.results import Results
+
+
+class ScaleName(enum.StrEnum):
+    """How much is run."""
+
+    quick = "quick"
+    full = "full"
+
+
+@app.command()
+def reproduce(
+    figure: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PAPER/FIGURE",
+            help="A figure, such as [bold]credence/figure6[/bold]; or a paper, for all of its "
+            "figures; or [bold]list[/bold].",
+        ),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Name the figures that there are.")] = False,
+    scale: Annotated[
+        ScaleName,
+        typer.Option(help="quick: minutes, 200 queries a point at least; full: the paper's size."),
+    ] = ScaleName.quick,
+    seeds: SeedsOption = None,
+    jobs: JobsOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write data, plots and claims to DIR/PAPER/FIGURE."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace figures that --out has there.")
+    ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where points that are done are kept. Without it $SPILLWAY_CACHE, or the user's "
+            "own cache.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run figures of papers again: data, plots, and what becomes of every claim."""
+    from spillway.reproduce import catalogue, harness, tables, write
+    from spillway.reproduce.cache import Cache, default_folder
+    from spillway.sweep import seeds_of
+
+    if list_ or figure == "list":
+        every = catalogue.every()
+        document = {
+            "figures": [
+                {"figure": each.name, "title": each.title, "source": each.source} for each in every
+            ]
+        }
+        display(document, tables.figures(every), as_json)
+        return
+    if figure is None:
+        hint = "`spillway reproduce --list` names the figures that there are"
+        raise ScenarioError("no figure is given", hint)
+    figures = catalogue.find(figure)
+    if out is not None:
+        from spillway.folder import OutputFolder
+
+        for each in figures:
+            OutputFolder(write.place(out, each), force).check()
+    planned = harness.plan(figures, scale, seeds_of(seeds) if seeds is not None else None)
+    kept = Cache(cache or default_folder())
+    try:
+        found = _compute(planned, kept, jobs)
+    except harness.Unfinished as unfinished:
+        print(
+            f"{unfinished.done} of {unfinished.total} points are kept: the same command goes on "
+            "from there",
+            file=sys.stderr,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    documents: list[dict[str, Any]] = []
+    parts = []
+    for results in found:
+        findings = write.findings(results)
+        summary = write.document(results, findings, scale)
+        folder = None if out is None else write.write(results, summary, out, force)
+        documents.append({**summary, "folder": None if folder is None else str(folder)})
+        parts.append(tables.claims(summary, folder))
+    from rich.console import Group
+
+    display({"figures": documents}, Group(*parts), as_json)
+
+
+def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
+    """Computes what is missing; a terminal gets bars, anything else a line for every point."""
+    from spillway.progress import Countdown, ProgressBar, Report
+    from spillway.reproduce import harness
+
+    left = sum(not cache.has(key) for key in planned.tasks)
+    errors = console(sys.stderr)
+    done = len(planned.tasks) - left
+    if done:
+        errors.print(f"{done} of {len(planned.tasks)} points are there already", style="dim")
+    with ProgressBar(errors, left) as bar:
+        countdown = Countdown(left)
+
+        def follow(label: str) -> tuple[Report, Callable[[], None]]:
+            report, end = bar.follow(label)
+
+            def ended() -> None:
+                end()
+                line = countdown.advance(label)
+                if not errors.is_terminal:
+                    errors.print(line, style="dim")
+
+            return report, ended
+
+        return harness.compute(planned, cache, jobs=jobs, follow=follow)
+
+
+@app.command()
+def report(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A folder with results in it: of reproduce, run and compare."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write to this file, not to DIR/report.html."),
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Gather results into one HTML page that needs nothing else."""
+    from rich.text import Text
+
+    from spillway import report as pages
+
+    written = pages.write(folder, out or folder / "report.html", force)
+    display(written, Text(f"written to {written['report']}", "dim"), as_json)

@@ -1,0 +1,98 @@
+"""Results gathered into one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from spillway import _core, tables
+from spillway.errors import ScenarioError
+from spillway.folder import SUMMARY, check_file, whole_file
+from spillway.reproduce import tables as claims
+from spillway.result import SCENARIO
+
+_TEMPLATE = "report.html"
+
+
+def write(folder: Path, file: Path, force: bool = False) -> dict[str, Any]:
+    """Writes the page, and says what is on it."""
+    if not folder.is_dir():
+        raise ScenarioError(f"there is no folder {folder}", "name one that has results in it")
+    check_file(file)
+    if file.exists() and not force:
+        hint = "choose another place with --out, or replace it with --force"
+        raise ScenarioError(f"{file} is there already", hint)
+    sections = gather(folder)
+    if not any(sections.values()):
+        hint = "`spillway reproduce`, `run` and `compare` write results with --out"
+        raise ScenarioError(f"there are no results in {folder}", hint)
+    with whole_file(file) as partial:
+        partial.write_text(page(sections), encoding="utf-8")
+    return {"report": str(file), **{kind: len(found) for kind, found in sections.items()}}
+
+
+def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """What there is in a folder: figures, comparisons and runs, each in the order of its path."""
+    sections: dict[str, list[dict[str, Any]]] = {"figures": [], "comparisons": [], "runs": []}
+    for summary in _summaries(folder):
+        place = summary.parent
+        try:
+            document = json.loads(summary.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ScenarioError(f"{summary} cannot be read: {error}", "is it a result?") from error
+        name = os.path.relpath(place, folder)
+        about = {**document, "path": place.name if name == "." else name}
+        scenario = place / SCENARIO
+        if scenario.is_file():
+            about["toml"] = scenario.read_text(encoding="utf-8")
+        if "figure" in document:
+            drawing = place / f"{document['figure'].rpartition('/')[2]}.svg"
+            about["plot"] = _data_uri(drawing) if drawing.is_file() else None
+            sections["figures"].append(about)
+        elif "variants" in document:
+            sections["comparisons"].append(about)
+        elif "fct_slowdown" in document:
+            sections["runs"].append(about)
+    return sections
+
+
+def page(sections: Mapping[str, Any]) -> str:
+    """The page; all that comes from results is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("spillway"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=tables.number,
+        count=tables.count,
+        percent=tables.percent,
+        signed=claims.signed,
+        interval=claims.interval,
+        spread=claims.spread,
+        slug=lambda text: text.replace(" ", "-"),
+    )
+    return environment.get_template(_TEMPLATE).render(version=_core.__version__, **sections)
+
+
+def _summaries(folder: Path) -> list[Path]:
+    """Every result's summary, but not those of a comparison's single runs."""
+    found: list[Path] = []
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.endswith(".partial"))
+        if SUMMARY in files:
+            found.append(Path(here) / SUMMARY)
+            folders.clear()
+    return found
+
+
+def _data_uri(file: Path) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(file.read_bytes()).decode()

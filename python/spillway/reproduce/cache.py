@@ -1,0 +1,73 @@
+"""Points that have been computed, kept so that none is computed twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spillway.reproduce.point import Outcome
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ENTRY = b"spillway"
+
+
+def default_folder() -> Path:
+    """`$SPILLWAY_CACHE`, or the user's folder for what may be deleted at any time."""
+    if own := os.environ.get("SPILLWAY_CACHE"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "spillway" / "points"
+
+
+class Cache:
+    """A folder with a file for every point; a file is there only when it is whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def has(self, key: str) -> bool:
+        """Whether the point is there."""
+        return self._file(key).is_file()
+
+    def load(self, key: str) -> Outcome | None:
+        """The point, if it is there; what cannot be read is not."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.read_table(self._file(key))
+            entry = json.loads(table.schema.metadata[_ENTRY])
+        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+            return None
+        samples = table.replace_schema_metadata(None) if entry["has_samples"] else None
+        return Outcome(entry["numbers"], samples, entry["scenario"])
+
+    def store(self, key: str, outcome: Outcome) -> None:
+        """Keeps a point."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        entry = {
+            "numbers": dict(outcome.numbers),
+            "scenario": outcome.scenario,
+            "has_samples": outcome.samples is not None,
+        }
+        table: pa.Table = outcome.samples if outcome.samples is not None else pa.table({})
+        table = table.replace_schema_metadata({_ENTRY: json.dumps(entry).encode()})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Under a name of its own: another process may be writing the same point.
+        handle, partial = tempfile.mkstemp(dir=self.folder, suffix=".partial")
+        os.close(handle)
+        try:
+            pq.write_table(table, partial, compression="zstd")
+            Path(partial).replace(self._file(key))
+        finally:
+            Path(partial).unlink(missing_ok=True)
+
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{key}.parquet"

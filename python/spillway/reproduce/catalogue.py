@@ -1,0 +1,31 @@
+"""The papers and figures that can be reproduced."""
+
+from __future__ import annotations
+
+import difflib
+
+from spillway.errors import ScenarioError
+from spillway.reproduce import credence
+from spillway.reproduce.figure import Figure
+
+PAPERS: dict[str, tuple[Figure, ...]] = {"credence": credence.FIGURES}
+
+
+def every() -> list[Figure]:
+    """All figures of all papers."""
+    return [figure for figures in PAPERS.values() for figure in figures]
+
+
+def find(name: str) -> list[Figure]:
+    """The figures with a name: one, or all of a paper that are its own."""
+    if name in PAPERS:
+        return [figure for figure in PAPERS[name] if figure.is_of_paper]
+    found = [figure for figure in every() if figure.name == name]
+    if found:
+        return found
+    names = [*PAPERS, *(figure.name for figure in every())]
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = "`spillway reproduce --list` names them"
+    if near:
+        hint = f"did you mean `{near[0]}`? {hint}"
+    raise ScenarioError(f"there is no figure {name!r}", hint)

@@ -1,0 +1,163 @@
+"""What the paper leaves open: each choice made another way once, and which claims flip."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.credence import setup
+from spillway.reproduce.credence.schemes import ABM, ALL, CREDENCE, DT, LQD
+from spillway.reproduce.draw import Variants
+from spillway.reproduce.figure import Figure, Point, product
+from spillway.reproduce.metric import Share
+from spillway.reproduce.verdict import Alike, Near
+
+_C, _D, _A, _L = CREDENCE.name, DT.name, ABM.name, LQD.name
+
+
+def _choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
+    return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
+
+
+AS_IT_IS = "as in the scenario"
+CHOICES = (
+    _choice(AS_IT_IS),
+    _choice("K = 10 packets", "switch.aqm.threshold=10pkt"),
+    _choice("min RTO 1 ms", "transport.min_rto=1ms"),
+    _choice("websearch begins with 22 packets", "traffic.websearch.initial_window=22pkt"),
+    _choice("incast begins with 10 packets", "traffic.incast.initial_window=10pkt"),
+    _choice("no slow start", "transport.slow_start=false"),
+    # One BDP is 31,500 bytes; a packet has 1,448.
+    _choice("first RTT 2 packets shorter", "transport.first_rtt_bytes=28604B"),
+    _choice("first RTT 2 packets longer", "transport.first_rtt_bytes=34396B"),
+    _choice("incast from one other rack", "traffic.incast.senders=one-other-rack"),
+    _choice("incast from all other racks", "traffic.incast.senders=other-racks"),
+    _choice("websearch to the next rack", "traffic.websearch.destinations=next-rack"),
+    _choice(
+        "Credence's thresholds as in its program", of={_C: ("switch.sharing.thresholds=code",)}
+    ),
+    _choice(
+        "ABM as in its program",
+        of={
+            _A: (
+                "switch.sharing.alpha_first_rtt=1024",
+                "switch.sharing.first_rtt=scaled",
+                "switch.sharing.congestion=fractional",
+                "switch.sharing.drain=interval",
+            )
+        },
+    ),
+)
+
+
+def _setting(name: str, *assignments: str) -> Point:
+    return Point({"setting": name}, assignments, {"setting": name})
+
+
+_LOAD_40 = (
+    _setting("load 40%, burst 50%"),
+    _setting("load 40%, burst 100%", "traffic.incast.burst=100%"),
+)
+_LOAD_80 = (_setting("load 80%, burst 50%", "traffic.websearch.load=0.8"),)
+
+_EVERYWHERE = (
+    Claim(
+        "Incast flows finish sooner than under DT",
+        "section 4.2 on burst absorption",
+        Reduction(setup.INCAST, new=_C, old=_D),
+        Near(0.95),
+    ),
+    Claim(
+        "Incast flows finish sooner than under ABM",
+        "section 4.2 on burst absorption",
+        Reduction(setup.INCAST, new=_C, old=_A),
+        Near(0.9692),
+    ),
+    Claim(
+        "Incast flows do as under LQD",
+        "section 4.2 on burst absorption",
+        Reduction(setup.INCAST, new=_C, old=_L),
+        Alike(),
+    ),
+    Claim(
+        "Short flows do as under ABM",
+        "section 4, answer to Q2",
+        Reduction(setup.SHORT, new=_C, old=_A),
+        Alike(),
+    ),
+    Claim(
+        "DT fills less of the buffer",
+        "section 4.2 on buffer resources",
+        Reduction(setup.OCCUPANCY_P9999, new=_D, old=_C),
+        Near(0.0377),
+    ),
+    Claim(
+        "ABM fills less of the buffer",
+        "section 4.2 on buffer resources",
+        Reduction(setup.OCCUPANCY_P9999, new=_A, old=_C),
+        Near(0.1868),
+    ),
+)
+
+
+def _long(number: float) -> Claim:
+    return Claim(
+        "Long flows finish sooner than under ABM",
+        "section 4.2 on long flows",
+        Reduction(setup.LONG, new=_C, old=_A),
+        Near(number),
+    )
+
+
+def _claims(settings: tuple[Point, ...], claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Every claim at every setting, choice by choice."""
+    return tuple(
+        replace(
+            claim,
+            says=f"{claim.says} ({setting.values['setting']})",
+            over=Over({**choice.values, **setting.values}),
+            variant=str(choice.values["choice"]),
+        )
+        for choice in CHOICES
+        for setting in settings
+        for claim in claims
+    )
+
+
+_DECISIONS = ("safeguard", "threshold", "oracle_accepts", "oracle_drops", "buffer_full")
+SHARES = tuple(
+    Share(part, _DECISIONS, "sharing_counts", name)
+    for part, name in (
+        ("safeguard", "safeguard"),
+        ("threshold", "threshold"),
+        ("oracle_accepts", "oracle accepts"),
+        ("oracle_drops", "oracle drops"),
+    )
+)
+"""Who decided about the packets, in percent of those that were not acks."""
+
+_PLOT = Variants((setup.INCAST, setup.SHORT, setup.LONG), "choice", CREDENCE.name, SHARES)
+_ABOUT = (
+    "Each choice is made another way, all others being as in the scenario. A claim flips if its "
+    f'verdict differs from that of "{AS_IT_IS}".'
+)
+
+AT_LOAD_40 = Figure(
+    name="credence/choices",
+    title="What the paper leaves open, with websearch at 40%",
+    source="Credence (NSDI 2024), what section 4.1 does not say",
+    about=_ABOUT,
+    measure=setup.RUN,
+    points=product(_LOAD_40, CHOICES),
+    schemes=ALL,
+    scales=setup.SCALES,
+    plot=_PLOT,
+    claims=_claims(_LOAD_40, (*_EVERYWHERE, _long(0.1202))),
+    is_of_paper=False,
+)
+AT_LOAD_80 = replace(
+    AT_LOAD_40,
+    name="credence/choices-load80",
+    title="What the paper leaves open, with websearch at 80%",
+    points=product(_LOAD_80, CHOICES),
+    claims=_claims(_LOAD_80, (*_EVERYWHERE, _long(0.4934))),
+)

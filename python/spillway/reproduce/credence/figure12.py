@@ -1,0 +1,18 @@
+"""Figure 12: distributions of slowdowns for four loads, out of the runs of Figure 6."""
+
+from spillway.reproduce.credence import setup
+from spillway.reproduce.credence.schemes import ALL
+from spillway.reproduce.draw import Distributions
+from spillway.reproduce.figure import Figure
+
+FIGURE = Figure(
+    name="credence/figure12",
+    title="Distributions of slowdowns, by load",
+    source="Credence (NSDI 2024), Figure 12, appendix D",
+    about="Burst 50% of the leaf's buffer, DCTCP. The paper says nothing in numbers about it.",
+    measure=setup.RUN,
+    points=setup.LOADS,
+    schemes=ALL,
+    scales=setup.SCALES,
+    plot=Distributions(),
+)

@@ -1,0 +1,20 @@
+"""Those that the paper compares, and what it says about them (section 4.1, "Configuration")."""
+
+from spillway.reproduce.figure import Scheme
+
+# Alpha 0.5 for DT and ABM, and 64 for packets of the first round trip under ABM, are the paper's.
+# DT's 64 for the queue of acks is from the authors' program; ABM's acks have the alpha of first
+# packets too, since they are of no flow that could have left its first round trip.
+DT = Scheme("DT", ("switch.sharing=dt", "switch.sharing.alpha=[64, 0.5]"))
+ABM = Scheme(
+    "ABM",
+    (
+        "switch.sharing=abm",
+        "switch.sharing.alpha=[64, 0.5]",
+        "switch.sharing.alpha_first_rtt=64",
+    ),
+)
+LQD = Scheme("LQD", ("switch.sharing=lqd",))
+CREDENCE = Scheme("Credence", ("switch.sharing=credence", "switch.sharing.oracle=always-accept"))
+
+ALL = (DT, ABM, LQD, CREDENCE)

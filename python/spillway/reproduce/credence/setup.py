@@ -1,0 +1,47 @@
+"""What the paper's packet-level figures have in common."""
+
+from spillway.reproduce.draw import Panel
+from spillway.reproduce.figure import Scale, along
+from spillway.reproduce.metric import Number, Tail
+from spillway.reproduce.point import Run
+
+RUN = Run("credence")
+"""The network and the traffic of section 4.1; its file says what is not in the text."""
+
+LOADS = along(
+    "load",
+    (0.2, 0.4, 0.6, 0.8),
+    "traffic.websearch.load={}",
+    label="load {:.0%}",
+    tick="{:.0%}",
+)
+BURSTS = along(
+    "burst_percent",
+    (12.5, 25.0, 37.5, 50.0, 62.5, 75.0, 87.5, 100.0),
+    "traffic.incast.burst={:g}%",
+    label="burst {:g}%",
+    tick="{:g}%",
+)
+
+# 512 queries a second are expected: 250 in 0.5 s. The paper does not say for how long flows
+# arrive; 3 s is its program's.
+SCALES = {
+    "quick": Scale((1, 2), ("duration=250ms", "record.drops=false")),
+    "full": Scale((1, 2, 3), ("duration=3s", "record.drops=false")),
+}
+
+INCAST = Tail("incast", 0.95)
+SHORT = Tail("short", 0.95)
+LONG = Tail("long", 0.95)
+OCCUPANCY_P99 = Number("buffer_occupancy.p99", "buffer occupancy p99", "% of the buffer", 100)
+OCCUPANCY_P9999 = Number(
+    "buffer_occupancy.p99_99", "buffer occupancy p99.99", "% of the buffer", 100
+)
+
+PANELS = (
+    Panel(INCAST, "(a) incast flows, p95", is_log=True),
+    Panel(SHORT, "(b) short flows, p95"),
+    Panel(LONG, "(c) long flows, p95"),
+    Panel(OCCUPANCY_P9999, "(d) leaf buffers, p99.99"),
+)
+"""The four panels of Figures 6 to 10."""

@@ -1,0 +1,283 @@
+"""Plots as papers have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spillway.palette import COLOURS, MARKERS
+from spillway.reproduce import samples
+from spillway.reproduce.metric import Metric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+    from spillway.reproduce.results import Results
+
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 9,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 5.5,
+}
+_BARS = "bars: 95% over queries and flows, or the range of seeds"
+_QUIET = "#666666"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One metric of a plot."""
+
+    metric: Metric
+    title: str
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A panel for each metric, a line for each scheme, over the points of one axis."""
+
+    panels: tuple[Panel, ...]
+    axis: str
+    label: str
+    columns: int = 2
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of the panels."""
+        return tuple(panel.metric for panel in self.panels)
+
+    def __call__(self, results: Results) -> Drawing:
+        """Draws it."""
+        rows = -(-len(self.panels) // self.columns)
+        with _drawing(3.9 * self.columns, 2.5 * rows + 0.5) as drawing:
+            axes = drawing.subplots(rows, self.columns, squeeze=False).flat
+            for axis, panel in zip(axes, self.panels, strict=False):
+                self._panel(axis, panel, results)
+            _finish(
+                drawing, results, axes[0], "bars: 95% over queries and flows, or range of seeds"
+            )
+        return drawing
+
+    def _panel(self, axis: Axes, panel: Panel, results: Results) -> None:
+        points = results.figure.points
+        _shade(axis, results)
+        schemes = results.figure.schemes
+        for number, scheme in enumerate(schemes):
+            xs, ys, low, high = [], [], [], []
+            for place in range(len(points)):
+                found = results.measured(panel.metric, place, scheme.name)
+                if found.value is None:
+                    continue
+                ends = results.ends(panel.metric, place, scheme.name)
+                xs.append(place + 0.07 * (number - (len(schemes) - 1) / 2))
+                ys.append(found.value)
+                low.append(max(0.0, found.value - ends[0]))
+                high.append(max(0.0, ends[1] - found.value))
+            axis.errorbar(
+                xs,
+                ys,
+                yerr=[low, high],
+                color=COLOURS[number % len(COLOURS)],
+                marker=MARKERS[number % len(MARKERS)],
+                elinewidth=0.9,
+                capsize=2,
+                label=scheme.name,
+            )
+        axis.set_title(panel.title)
+        axis.set_ylabel(panel.metric.unit)
+        axis.set_xlabel(self.label)
+        axis.set_xticks(range(len(points)), [point.ticks[self.axis] for point in points])
+        axis.set_xlim(-0.4, len(points) - 0.6)
+        axis.grid(axis="x", visible=False)
+        if panel.is_log:
+            log_scale(axis)
+        else:
+            axis.set_ylim(bottom=0)
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """For each point how slowdowns are distributed: all flows, and below the incast flows' tail."""
+
+    metrics: tuple[Metric, ...] = ()
+
+    def __call__(self, results: Results) -> Drawing:
+        """Draws it."""
+        points = results.figure.points
+        with _drawing(2.4 * len(points), 5.2) as drawing:
+            axes = drawing.subplots(2, len(points), squeeze=False, sharex="row", sharey="row")
+            for place, point in enumerate(points):
+                for number, scheme in enumerate(results.figure.schemes):
+                    tables = [
+                        outcome.samples
+                        for outcome in results.at(place, scheme.name).values()
+                        if outcome.samples is not None
+                    ]
+                    style = {
+                        "color": COLOURS[number % len(COLOURS)],
+                        "linestyle": ("-", "--", "-.", ":")[number % 4],
+                    }
+                    every = np.sort(np.concatenate([samples.select(t, "all") for t in tables]))
+                    part = np.arange(1, len(every) + 1) / len(every)
+                    axes[0, place].step(every, part, where="post", label=scheme.name, **style)
+                    incast = np.sort(np.concatenate([samples.select(t, "incast") for t in tables]))
+                    beyond = 1 - np.arange(len(incast)) / max(1, len(incast))
+                    axes[1, place].step(incast, beyond, where="post", **style)
+                axes[0, place].set_title(point.label)
+                axes[0, place].set_xscale("log")
+                axes[0, place].set_xlabel("slowdown")
+                axes[1, place].set_xscale("log")
+                axes[1, place].set_yscale("log")
+                axes[1, place].set_xlabel("slowdown")
+                if not results.is_informative(place):
+                    axes[0, place].text(
+                        0.97,
+                        0.05,
+                        "nothing lost",
+                        ha="right",
+                        color=_QUIET,
+                        transform=axes[0, place].transAxes,
+                    )
+            axes[0, 0].set_ylabel("all flows: share at most")
+            axes[1, 0].set_ylabel("incast flows: share at least")
+            _finish(drawing, results, axes[0, 0], "")
+        return drawing
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Metrics of every scheme under a list of variants, and how one scheme's decisions divide.
+
+    Points of further axes become further rows of panels.
+    """
+
+    slowdowns: tuple[Metric, ...]
+    axis: str
+    scheme: str
+    shares: tuple[Metric, ...]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Both."""
+        return (*self.slowdowns, *self.shares)
+
+    def __call__(self, results: Results) -> Drawing:
+        """Draws it."""
+        points = results.figure.points
+        names = list(dict.fromkeys(str(point.values[self.axis]) for point in points))
+        rows: dict[str, list[int]] = {}
+        for place, point in enumerate(points):
+            rest = ", ".join(text for axis, text in point.labels.items() if axis != self.axis)
+            rows.setdefault(rest, []).append(place)
+        columns = len(self.slowdowns) + 1
+        with _drawing(2.6 * columns + 2, (0.27 * len(names) + 0.9) * len(rows) + 0.6) as drawing:
+            axes = drawing.subplots(len(rows), columns, squeeze=False, sharey=True)
+            for row, (rest, places) in enumerate(rows.items()):
+                for column, metric in enumerate(self.slowdowns):
+                    self._dots(axes[row, column], metric, results, places)
+                    axes[row, column].set_title(metric.name.replace(" slowdown", ""))
+                    axes[row, column].set_xlabel("slowdown")
+                self._bars(axes[row, -1], results, places)
+                axes[row, -1].set_title(f"{self.scheme}'s decisions")
+                axes[row, 0].set_yticks(range(len(names)), names)
+                axes[row, 0].set_ylim(len(names) - 0.4, -0.6)
+                axes[row, 0].set_ylabel(rest, fontweight="bold")
+            handles, labels = axes[0, -1].get_legend_handles_labels()
+            axes[-1, -1].legend(
+                handles,
+                labels,
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.22),
+                ncols=2,
+                fontsize=7.5,
+            )
+            _finish(drawing, results, axes[0, 0], "")
+        return drawing
+
+    def _dots(self, axis: Axes, metric: Metric, results: Results, places: Sequence[int]) -> None:
+        schemes = results.figure.schemes
+        for number, scheme in enumerate(schemes):
+            values = [results.measured(metric, place, scheme.name, None, False) for place in places]
+            axis.plot(
+                [np.nan if found.value is None else found.value for found in values],
+                [row + 0.16 * (number - (len(schemes) - 1) / 2) for row in range(len(places))],
+                color=COLOURS[number % len(COLOURS)],
+                marker=MARKERS[number % len(MARKERS)],
+                linestyle="none",
+                label=scheme.name,
+            )
+        if metric is self.slowdowns[0]:
+            axis.set_xscale("log")
+
+    def _bars(self, axis: Axes, results: Results, places: Sequence[int]) -> None:
+        left = np.zeros(len(places))
+        for number, share in enumerate(self.shares):
+            found = [results.measured(share, place, self.scheme, None, False) for place in places]
+            width = np.array([each.value or 0.0 for each in found])
+            colour = COLOURS[(number + 4) % len(COLOURS)]
+            axis.barh(
+                range(len(places)), width, left=left, color=colour, label=share.name, height=0.7
+            )
+            left += width
+        axis.set_xlim(0, 100)
+        axis.set_xlabel("% of packets, acks aside")
+        axis.grid(axis="y", visible=False)
+
+
+def log_scale(axis: Axes) -> None:
+    """A logarithmic axis with plain numbers on it."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    axis.set_ylim(low / 1.1, high * 1.1)
+    subs = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
+    axis.yaxis.set_major_locator(LogLocator(subs=subs))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+@contextmanager
+def _drawing(width: float, height: float) -> Iterator[Drawing]:
+    """A drawing in the house's style."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as Drawing
+
+    with mpl.rc_context(_STYLE):
+        yield Drawing(figsize=(width, height), layout="constrained")
+
+
+def _finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
+    """Legend above, and below what the plot shows."""
+    handles, labels = axis.get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 7))
+    shown = ", ".join(map(str, results.seeds))
+    notes = [f"seeds {shown}", *([bars] if bars else [])]
+    if any(not results.is_informative(place) for place in range(len(results.figure.points))):
+        notes.append("grey: nothing was lost under any scheme")
+    drawing.supxlabel("; ".join(notes), fontsize=7.5, color=_QUIET)
+
+
+def _shade(axis: Axes, results: Results) -> None:
+    """Points at which nothing was lost can tell no scheme from another."""
+    for place in range(len(results.figure.points)):
+        if not results.is_informative(place):
+            axis.axvspan(place - 0.4, place + 0.4, color="#EEEEEE", zorder=0, linewidth=0)

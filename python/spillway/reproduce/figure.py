@@ -1,0 +1,151 @@
+"""What a figure of a paper is: runs, numbers out of them, a plot, and claims."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from spillway.reproduce.claim import Claim
+    from spillway.reproduce.metric import Metric
+    from spillway.reproduce.point import Measure
+    from spillway.reproduce.results import Results
+
+Value: TypeAlias = "float | str"
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One of those that a figure compares: its name in the legend, and what it sets."""
+
+    name: str
+    assignments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place on a figure's axes."""
+
+    values: Mapping[str, Value]
+    """Its coordinates: name of the axis and value."""
+    assignments: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The coordinates in words, by axis."""
+    ticks: Mapping[str, str] = field(default_factory=dict)
+    """The coordinates as the axes of plots have them."""
+    of_scheme: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What it sets for one scheme only, by the scheme's name."""
+
+    @property
+    def label(self) -> str:
+        """The coordinates in words."""
+        return ", ".join(self.labels.values())
+
+    def lies_at(self, values: Mapping[str, Value]) -> bool:
+        """Whether its coordinates are these, as far as they are given."""
+        return all(self.values[axis] == value for axis, value in values.items())
+
+
+def along(
+    axis: str,
+    values: Iterable[Value],
+    *assignments: str,
+    label: str = "{}",
+    tick: str = "{}",
+    only: str | None = None,
+) -> tuple[Point, ...]:
+    """A point for each value; `{}` in the texts stands for it.
+
+    The assignments are for all schemes, or for the one that `only` names.
+
+    >>> [point.assignments for point in along("load", (0.2, 0.4), "traffic.web.load={}")]
+    [('traffic.web.load=0.2',), ('traffic.web.load=0.4',)]
+    """
+
+    def point(value: Value) -> Point:
+        sets = tuple(text.format(value) for text in assignments)
+        words, ticks = {axis: label.format(value)}, {axis: tick.format(value)}
+        if only is None:
+            return Point({axis: value}, sets, words, ticks)
+        return Point({axis: value}, (), words, ticks, {only: sets})
+
+    return tuple(point(value) for value in values)
+
+
+def product(*axes: Iterable[Point]) -> tuple[Point, ...]:
+    """Every combination; what a later axis assigns goes over what an earlier one did."""
+
+    def joined(points: tuple[Point, ...]) -> Point:
+        values: dict[str, Value] = {}
+        labels: dict[str, str] = {}
+        ticks: dict[str, str] = {}
+        of_scheme: dict[str, tuple[str, ...]] = {}
+        for point in points:
+            values.update(point.values)
+            labels.update(point.labels)
+            ticks.update(point.ticks)
+            for scheme, sets in point.of_scheme.items():
+                of_scheme[scheme] = (*of_scheme.get(scheme, ()), *sets)
+        sets = tuple(text for point in points for text in point.assignments)
+        return Point(values, sets, labels, ticks, of_scheme)
+
+    return tuple(joined(points) for points in itertools.product(*axes))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is run for every point."""
+
+    seeds: tuple[int, ...]
+    assignments: tuple[str, ...] = ()
+    """For runs of a scenario."""
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    """For functions."""
+
+
+class Plot(Protocol):
+    """How a figure is drawn."""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The numbers that it shows."""
+
+    def __call__(self, results: Results) -> Drawing:
+        """Draws it."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or table of a paper, or an experiment about it."""
+
+    name: str
+    """The paper and the figure, as `spillway reproduce` takes them: `credence/figure6`."""
+    title: str
+    source: str
+    """Where it is in the paper."""
+    about: str
+    """What is compared, and what of it is not in the paper."""
+    measure: Measure
+    points: tuple[Point, ...]
+    schemes: tuple[Scheme, ...]
+    scales: Mapping[str, Scale]
+    plot: Plot | None = None
+    claims: tuple[Claim, ...] = ()
+    is_of_paper: bool = True
+    """Whether the paper has it; `spillway reproduce PAPER` leaves out what is only about it."""
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The numbers that plot and claims are about."""
+        shown = () if self.plot is None else self.plot.metrics
+        claimed = (claim.formula.metric for claim in self.claims)
+        return list(dict.fromkeys([*shown, *claimed]))
+
+    @property
+    def short_name(self) -> str:
+        """Its name within the paper."""
+        return self.name.rpartition("/")[2]

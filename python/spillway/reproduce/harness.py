@@ -1,0 +1,112 @@
+"""Runs the points of figures: side by side, and none of them twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from spillway.errors import ScenarioError
+from spillway.progress import Progress, Report
+from spillway.reproduce.cache import Cache
+from spillway.reproduce.figure import Figure
+from spillway.reproduce.point import Outcome, Task
+from spillway.reproduce.results import Results
+from spillway.threads import processors, side_by_side
+
+Follow: TypeAlias = Callable[[str], tuple[Report, Callable[[], None]]]
+"""Called with a point's label when it begins; what it returns is called as it goes on and ends."""
+
+
+class Unfinished(KeyboardInterrupt):
+    """Ctrl-C came before all points were there; those that were are kept."""
+
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__("interrupted")
+        self.done = done
+        self.total = total
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What there is to do for some figures."""
+
+    figures: tuple[Figure, ...]
+    seeds: tuple[tuple[int, ...], ...]
+    """By figure."""
+    keys: tuple[dict[tuple[int, str, int], str], ...]
+    """By figure: the key of every point, scheme and seed."""
+    tasks: dict[str, Task]
+    """By key: figures that have points in common share them."""
+
+
+def plan(figures: Sequence[Figure], scale: str, seeds: Sequence[int] | None = None) -> Plan:
+    """What there is to do. Without `seeds` they are the scale's own."""
+    tasks: dict[str, Task] = {}
+    chosen, keys = [], []
+    for figure in figures:
+        size = figure.scales.get(scale)
+        if size is None:
+            hint = f"valid here: {', '.join(figure.scales)}"
+            raise ScenarioError(f"{figure.name} has no scale {scale!r}", hint)
+        chosen.append(tuple(seeds or size.seeds))
+        own = {}
+        for place, point in enumerate(figure.points):
+            for scheme in figure.schemes:
+                for seed in chosen[-1]:
+                    task = figure.measure.task(point, scheme, seed, size)
+                    tasks.setdefault(task.key, task)
+                    own[place, scheme.name, seed] = task.key
+        keys.append(own)
+    return Plan(tuple(figures), tuple(chosen), tuple(keys), tasks)
+
+
+def compute(
+    planned: Plan, cache: Cache, *, jobs: int | None = None, follow: Follow | None = None
+) -> list[Results]:
+    """The results of every figure; points that the cache has are taken from there.
+
+    Ctrl-C raises `Unfinished`.
+    """
+    found: dict[str, Outcome] = {}
+    left = []
+    for key, task in planned.tasks.items():
+        outcome = cache.load(key)
+        if outcome is None:
+            left.append(task)
+        else:
+            found[key] = outcome
+
+    def one(task: Task, stop: threading.Event) -> Outcome | None:
+        report, end = follow(task.label) if follow else (None, None)
+
+        def checked(progress: Progress | None) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            if report is not None and progress is not None:
+                report(progress)
+
+        try:
+            outcome = task.run(checked)
+        except KeyboardInterrupt:
+            return None
+        finally:
+            if end is not None:
+                end()
+        if outcome is not None:
+            cache.store(task.key, outcome)
+        return outcome
+
+    outcomes, is_interrupted = side_by_side(one, left, jobs or processors())
+    found.update(
+        (task.key, outcome)
+        for task, outcome in zip(left, outcomes, strict=True)
+        if outcome is not None
+    )
+    if is_interrupted or len(found) < len(planned.tasks):
+        raise Unfinished(len(found), len(planned.tasks))
+    return [
+        Results(figure, seeds, {place: found[key] for place, key in keys.items()})
+        for figure, seeds, keys in zip(planned.figures, planned.seeds, planned.keys, strict=True)
+    ]

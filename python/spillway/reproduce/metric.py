@@ -1,0 +1,166 @@
+"""Numbers out of a point's outcomes, and how far chance may have moved them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spillway.reproduce import samples
+from spillway.reproduce.point import Outcome
+
+REPLICATES = 1000
+"""How often samples are drawn again."""
+
+BySeed: TypeAlias = Mapping[int, Outcome]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number, and what it comes to when the samples are drawn again, if it rests on samples."""
+
+    value: float | None
+    replicates: NDArray[np.float64] | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The middle 95% of the replicates."""
+        if self.replicates is None:
+            return None
+        low, high = np.quantile(self.replicates, (0.025, 0.975), method="inverted_cdf")
+        return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What a tail percentile rests on."""
+
+    flows: int
+    """Flows at or beyond it."""
+    with_timeout: int
+    """Those of them that saw a timeout."""
+
+
+class Metric(Protocol):
+    """A number of every point."""
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+
+    @property
+    def unit(self) -> str:
+        """For a plot's axis."""
+
+    def measured(self, outcomes: BySeed, replicates: int, /) -> Measured:
+        """The number over all of these seeds."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A percentile of the slowdowns of a class: the ceil(n p)-th of n in order."""
+
+    of: str
+    p: float
+    unit: str = "slowdown"
+
+    @property
+    def name(self) -> str:
+        """The class and the percentile."""
+        return f"{self.of} flows' p{100 * self.p:g} slowdown"
+
+    def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
+        """The percentile of all seeds' flows together.
+
+        Drawn again are units (queries, or flows without one), within each seed. Equal units get
+        equal draws under every scheme, and at every point that has as many of them: comparisons
+        are of pairs.
+        """
+        values, owners, draws, first = [], [], [], 0
+        for seed, outcome in sorted(outcomes.items()):
+            if outcome.samples is None:
+                continue
+            unit = samples.select(outcome.samples, self.of, "unit").astype(np.int64)
+            if not len(unit):
+                continue
+            units = int(unit.max()) + 1
+            values.append(samples.select(outcome.samples, self.of))
+            owners.append(unit + first)
+            draws.append(_draws(seed, self.of, units))
+            first += units
+        if not values:
+            return Measured(None)
+        slowdown, owner = np.concatenate(values), np.concatenate(owners)
+        order = np.argsort(slowdown, kind="stable")
+        slowdown, owner = slowdown[order], owner[order]
+        found = float(slowdown[samples.rank(len(slowdown), self.p) - 1])
+        if not replicates:
+            return Measured(found)
+        drawn = np.empty(replicates)
+        for number in range(replicates):
+            counts = np.concatenate([draw() for draw in draws])
+            beyond = np.cumsum(counts[owner])
+            place = np.searchsorted(beyond, samples.rank(int(beyond[-1]), self.p))
+            drawn[number] = slowdown[place]
+        return Measured(found, drawn)
+
+    def behind(self, outcomes: BySeed) -> Behind:
+        """How many flows lie at or beyond the percentile, and how many of them saw a timeout."""
+        tables = [each.samples for each in outcomes.values() if each.samples is not None]
+        slowdown = np.concatenate([np.empty(0), *(samples.select(t, self.of) for t in tables)])
+        found = samples.percentile(slowdown, self.p)
+        if found is None:
+            return Behind(0, 0)
+        timeouts = [samples.select(table, self.of, "with_timeout") for table in tables]
+        beyond = slowdown >= found
+        return Behind(int(beyond.sum()), int(np.concatenate(timeouts)[beyond].sum()))
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the summary by its dotted path, or of what a function returned; seeds' mean."""
+
+    path: str
+    name: str
+    unit: str = ""
+    scale: float = 1.0
+
+    def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
+        """The mean over seeds; nothing is drawn again."""
+        found = [outcome.numbers.get(self.path) for outcome in outcomes.values()]
+        known = [number for number in found if number is not None]
+        return Measured(self.scale * float(np.mean(known)) if known else None)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a sum of counts, over all switches and seeds."""
+
+    part: str
+    """The last step of the counts' path."""
+    of: tuple[str, ...]
+    within: str
+    """The first step."""
+    name: str
+    unit: str = "%"
+
+    def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
+        """The share in percent."""
+        counts = dict.fromkeys(self.of, 0.0)
+        for outcome in outcomes.values():
+            for path, number in outcome.numbers.items():
+                last = path.rpartition(".")[2]
+                if path.startswith(f"{self.within}.") and last in counts:
+                    counts[last] += number or 0
+        total = sum(counts.values())
+        return Measured(100 * counts[self.part] / total if total else None)
+
+
+def _draws(seed: int, name: str, units: int) -> Callable[[], NDArray[np.int64]]:
+    """How often each unit is drawn, replicate by replicate: always the same for the same units."""
+    stream = np.random.default_rng([seed, zlib.crc32(name.encode()), units])
+    return lambda: np.bincount(stream.integers(units, size=units), minlength=units)

@@ -1,0 +1,173 @@
+"""How a point becomes numbers: by a run of a scenario, or by any function of its parameters."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import inspect
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from spillway import _core
+from spillway.progress import Progress
+from spillway.reproduce import samples
+from spillway.run import run_to
+from spillway.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from spillway.reproduce.figure import Point, Scale, Scheme, Value
+
+_FORM = 1
+"""Of what is kept of a point: what was kept in another form is not used."""
+
+Report = Callable[[Progress | None], object]
+"""Called as a point goes on; raises KeyboardInterrupt where it is to end."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What has come of a point, under one scheme, with one seed."""
+
+    numbers: Mapping[str, float | None]
+    samples: pa.Table | None = None
+    """The flows, for what needs more than numbers: see `spillway.reproduce.samples`."""
+    scenario: str = ""
+    """The scenario with every value written out, if it was a run."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point to be computed; tasks with one key come to the same."""
+
+    key: str
+    label: str
+    run: Callable[[Report], Outcome | None]
+    """None if it was interrupted."""
+
+
+class Measure(Protocol):
+    """A way in which points become numbers."""
+
+    def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
+        """What there is to do for a point."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a scenario, changed by scale, scheme and point, in this order."""
+
+    scenario: str
+    assignments: tuple[str, ...] = ()
+
+    def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
+        """The run of the point."""
+        scenario = Scenario.load(self.scenario).set(
+            *self.assignments,
+            *scale.assignments,
+            *scheme.assignments,
+            *point.assignments,
+            *point.of_scheme.get(scheme.name, ()),
+            f"seed={seed}",
+        )
+        resolved = scenario.read().resolved
+
+        def run(report: Report) -> Outcome | None:
+            result = run_to(None, scenario, progress=report)
+            if result.status == "interrupted":
+                return None
+            kept = samples.of(result.flows, tomllib.loads(resolved), result.summary)
+            return Outcome(dict(flat(result.summary)), kept, resolved)
+
+        files = {str(file): digest(file) for file in _named_files(resolved, scenario.folder)}
+        key = _key(scenario=resolved, files=files)
+        return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A function, named as `module:function`, of the point's coordinates.
+
+    It is called with what `report` is below, and by name with the coordinates, with `scheme`,
+    `seed` and the scale's parameters; it returns numbers by name. It should call `report(None)`
+    now and then, so that Ctrl-C can end it. Several are called at a time, in threads.
+    """
+
+    function: str
+
+    def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
+        """The call for the point."""
+        module, _, name = self.function.partition(":")
+        function = getattr(importlib.import_module(module), name)
+        parameters: dict[str, Value] = {
+            **scale.parameters,
+            **point.values,
+            "scheme": scheme.name,
+            "seed": seed,
+        }
+
+        def run(report: Report) -> Outcome:
+            report(None)
+            return Outcome(dict(function(report, **parameters)))
+
+        source = inspect.getsourcefile(function)
+        code = digest(Path(source)) if source else ""
+        key = _key(function=self.function, code=code, parameters=parameters)
+        return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
+
+
+def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float | None]]:
+    """The numbers of a summary by their dotted path; what a run has cost is not among them.
+
+    >>> dict(flat({"drops": {"aqm": 3}, "status": "complete", "run": {"cpu_s": 1.0}}))
+    {'drops.aqm': 3}
+    """
+    for name, value in document.items():
+        path = f"{within}{name}"
+        if isinstance(value, Mapping):
+            if path != "run":
+                yield from flat(value, f"{path}.")
+        elif value is None or isinstance(value, (int, float)):
+            yield path, value
+
+
+def digest(file: Path) -> str:
+    """What a file's content comes down to."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+@functools.cache
+def build() -> str:
+    """The compiled core that this process runs."""
+    assert _core.__file__ is not None
+    return digest(Path(_core.__file__))
+
+
+def _key(**given: Any) -> str:
+    text = json.dumps({"form": _FORM, "build": build(), **given}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _named_files(resolved: str, folder: Path) -> Iterator[Path]:
+    """The files that a scenario names: flow lists, distributions of sizes, models."""
+
+    def walk(value: Any) -> Iterator[Path]:
+        if isinstance(value, dict):
+            for name, within in value.items():
+                if name in ("file", "sizes", "model") and isinstance(within, str):
+                    if (folder / within).is_file():
+                        yield folder / within
+                else:
+                    yield from walk(within)
+        elif isinstance(value, list):
+            for within in value:
+                yield from walk(within)
+
+    return walk(tomllib.loads(resolved))

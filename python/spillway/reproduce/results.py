@@ -1,0 +1,107 @@
+"""All that has come of a figure's points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from spillway.reproduce.metric import REPLICATES, BySeed, Measured, Metric
+from spillway.reproduce.point import Outcome
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from spillway.reproduce.figure import Figure
+
+
+class Results:
+    """The outcomes of a figure by point, scheme and seed."""
+
+    def __init__(
+        self,
+        figure: Figure,
+        seeds: tuple[int, ...],
+        outcomes: Mapping[tuple[int, str, int], Outcome],
+    ) -> None:
+        self.figure = figure
+        self.seeds = seeds
+        self._outcomes = outcomes
+        self._measured: dict[tuple[Metric, int, str, tuple[int, ...], bool], Measured] = {}
+
+    def at(self, place: int, scheme: str, seeds: tuple[int, ...] | None = None) -> BySeed:
+        """The outcomes of the point with this number, by seed."""
+        return {seed: self._outcomes[place, scheme, seed] for seed in seeds or self.seeds}
+
+    def measured(
+        self,
+        metric: Metric,
+        place: int,
+        scheme: str,
+        seeds: tuple[int, ...] | None = None,
+        draw: bool = True,
+    ) -> Measured:
+        """A metric of a point; with `draw`, also of samples drawn again."""
+        key = (metric, place, scheme, seeds or self.seeds, draw)
+        if key not in self._measured:
+            outcomes = self.at(place, scheme, seeds)
+            self._measured[key] = metric.measured(outcomes, REPLICATES if draw else 0)
+        return self._measured[key]
+
+    def ends(self, metric: Metric, place: int, scheme: str) -> tuple[float, float]:
+        """How far a known metric spreads: 95% of samples drawn again, else the range of seeds."""
+        interval = self.measured(metric, place, scheme).interval
+        if interval is not None:
+            return interval
+        each = (self.measured(metric, place, scheme, (seed,), False) for seed in self.seeds)
+        known = [one.value for one in each if one.value is not None]
+        return min(known), max(known)
+
+    def is_informative(self, place: int) -> bool:
+        """Whether anything was lost under any scheme; what has no drops to count tells always."""
+        outcomes = [self._outcomes[place, scheme.name, seed] for scheme, seed in self._runs()]
+        if not any(outcome.scenario for outcome in outcomes):
+            return True
+        return any(lost(outcome) for outcome in outcomes)
+
+    def _runs(self) -> Iterator[tuple[Any, int]]:
+        return ((scheme, seed) for scheme in self.figure.schemes for seed in self.seeds)
+
+    def numbers(self) -> pa.Table:
+        """A row for every point, scheme and seed: coordinates, and all numbers."""
+        import pyarrow as pa
+
+        rows = [
+            {
+                **point.values,
+                "scheme": scheme.name,
+                "seed": seed,
+                "informative": self.is_informative(place),
+                **self._outcomes[place, scheme.name, seed].numbers,
+            }
+            for place, point in enumerate(self.figure.points)
+            for scheme, seed in self._runs()
+        ]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+    def samples(self) -> pa.Table | None:
+        """The flows that percentiles and their intervals rest on, if any."""
+        import pyarrow as pa
+
+        tables = []
+        for place, point in enumerate(self.figure.points):
+            for scheme, seed in self._runs():
+                table = self._outcomes[place, scheme.name, seed].samples
+                if table is None:
+                    continue
+                about = {**point.values, "scheme": scheme.name, "seed": seed}
+                for column, (name, value) in enumerate(about.items()):
+                    constant = pa.repeat(pa.scalar(value), table.num_rows)
+                    table = table.add_column(column, name, constant.dictionary_encode())
+                tables.append(table)
+        return pa.concat_tables(tables).unify_dictionaries() if tables else None
+
+
+def lost(outcome: Outcome) -> float:
+    """Packets that were lost."""
+    return sum(number or 0 for path, number in outcome.numbers.items() if path.startswith("drops."))

@@ -1,0 +1,113 @@
+"""A run's flows, as far as claims about percentiles need them."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CLASSES = ("short", "medium", "long", "incast")
+_SHORT, _MEDIUM, _LONG, _INCAST = range(4)
+
+
+def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any]) -> pa.Table:
+    """A row for every flow that a summary's slowdowns are about.
+
+    `class` is short, medium, long or incast, `slowdown` as the summary has it (an unfinished flow
+    counts with the time waited), `with_timeout` whether the flow saw one. `unit` numbers what is
+    drawn as one when samples are drawn again: the flows of one query, or a flow without a query.
+    The same flows have the same units under every scheme.
+    """
+    import pyarrow as pa
+
+    def column(name: str, missing: int = 0) -> NDArray[np.int64]:
+        whole = flows[name].combine_chunks().cast(pa.int64())
+        found: NDArray[np.int64] = whole.fill_null(missing).to_numpy()
+        return found
+
+    start, ideal, size = column("start_ps"), column("ideal_ps"), column("size_bytes")
+    fct, query = column("fct_ps", -1), column("query_id", -1)
+    names = np.array(flows["class"].to_pylist(), dtype=str)
+    sections = scenario.get("traffic", [])
+    incast = {section["name"] for section in sections if section["kind"] == "incast"} | {"incast"}
+    is_incast = (query >= 0) | np.isin(names, list(incast))
+    record = scenario["record"]
+    classes = np.where(
+        size <= quantity(record["short"]),
+        _SHORT,
+        np.where(size >= quantity(record["long"]), _LONG, _MEDIUM),
+    )
+    classes = np.where(is_incast, _INCAST, classes)
+
+    end = max(round(summary["simulated_s"] * 1e12), quantity(scenario["stop"]))
+    waited = np.where(fct < 0, end - start, fct)
+
+    _, section = np.unique(names, return_inverse=True)
+    own = np.where(query >= 0, (section << 40) + query, -1 - column("flow_id"))
+    counted = (start >= quantity(scenario["warmup"])) & (ideal > 0)
+    unit = np.zeros(len(own), dtype=np.int64)
+    for number in range(len(CLASSES)):
+        chosen = counted & (classes == number)
+        _, unit[chosen] = np.unique(own[chosen], return_inverse=True)
+    labels = pa.DictionaryArray.from_arrays(
+        pa.array(classes[counted], pa.int8()), pa.array(CLASSES, pa.string())
+    )
+    return pa.table(
+        {
+            "class": labels,
+            "unit": pa.array(unit[counted], pa.int32()),
+            "slowdown": pa.array(waited[counted] / ideal[counted], pa.float64()),
+            "with_timeout": pa.array(column("timeouts")[counted] > 0, pa.bool_()),
+            "finished": pa.array(fct[counted] >= 0, pa.bool_()),
+        }
+    )
+
+
+def rank(total: int, p: float) -> int:
+    """Which of so many values in order is the percentile, from 1: the ceil(total p)-th.
+
+    >>> rank(20, 0.95), rank(21, 0.95), rank(3, 0.0)
+    (19, 20, 1)
+    """
+    return max(1, math.ceil(total * p - 1e-9))
+
+
+def percentile(values: NDArray[np.float64], p: float) -> float | None:
+    """The order statistic; None of nothing."""
+    if not len(values):
+        return None
+    return float(np.partition(values, rank(len(values), p) - 1)[rank(len(values), p) - 1])
+
+
+def select(table: pa.Table, name: str, column: str = "slowdown") -> NDArray[Any]:
+    """A column of one class, or of `all`."""
+    values: NDArray[Any] = table[column].combine_chunks().to_numpy(zero_copy_only=False)
+    if name == "all":
+        return values
+    codes = table["class"].combine_chunks().indices.to_numpy()
+    chosen: NDArray[Any] = values[codes == CLASSES.index(name)]
+    return chosen
+
+
+_UNITS = {
+    **{"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
+    **{"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1},
+}
+
+
+def quantity(text: str) -> int:
+    """A size or a time of a resolved scenario, in bytes or picoseconds, rounded up.
+
+    >>> quantity("25.2us"), quantity("1.5KiB")
+    (25200000, 1536)
+    """
+    number = text.rstrip(string.ascii_letters)
+    return math.ceil(Decimal(number) * _UNITS[text[len(number) :]])

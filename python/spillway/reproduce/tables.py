@@ -1,0 +1,118 @@
+"""Claims and figures as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from spillway.reproduce.figure import Figure
+
+STYLES = {
+    "holds": "green",
+    "partly": "yellow",
+    "does not hold": "red",
+    "not comparable": "dim",
+}
+
+
+def figures(every: Iterable[Figure]) -> RenderableType:
+    """What there is to reproduce."""
+    table = _grid()
+    for heading in ("figure", "", "source"):
+        table.add_column(heading, overflow="fold")
+    for figure in every:
+        table.add_row(figure.name, figure.title, figure.source)
+    return table
+
+
+def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
+    """What has become of a figure's claims, from its summary."""
+    seeds = ", ".join(map(str, summary["seeds"]))
+    title = Text.assemble(
+        (summary["figure"], "bold"),
+        f"  {summary['title']}  ",
+        (f"{summary['scale']}, seeds {seeds}", "dim"),
+    )
+    parts: list[RenderableType] = [title]
+    quiet = [point["label"] for point in summary["points"] if not point["informative"]]
+    if quiet:
+        parts.append(Text(f"nothing was lost under any scheme: {'; '.join(quiet)}", "yellow"))
+    if summary["claims"]:
+        first = summary["claims"][0]["variant"]
+        told = [row for row in summary["claims"] if row["variant"] == first or row["flips"]]
+        parts.append(_claims(told))
+        if len(told) < len(summary["claims"]):
+            left = len(summary["claims"]) - len(told)
+            parts.append(Text(f"{left} more have the same verdict as under {first!r}", "dim"))
+    else:
+        parts.append(Text("the paper states no number about it", "dim"))
+    if folder is not None:
+        parts.append(Text(f"written to {folder}\n", "dim"))
+    return Group(*parts)
+
+
+def _claims(rows: Iterable[Mapping[str, Any]]) -> Table:
+    table = _grid()
+    table.add_column("claim", overflow="fold", max_width=44)
+    table.add_column("number", overflow="fold", max_width=40)
+    for heading in ("paper", "ours", "95%", "seeds"):
+        table.add_column(heading, justify="right")
+    table.add_column("timeouts\nbehind", justify="right")
+    table.add_column("verdict")
+    variant = None
+    for row in rows:
+        if row["variant"] != variant:
+            variant = row["variant"]
+            table.add_section()
+            table.add_row(Text(variant, "bold"))
+        table.add_row(
+            row["claim"],
+            f"{row['metric']}: {row['formula']}, {row['over']}",
+            signed(row["paper"]),
+            signed(row["ours"]),
+            interval(row["interval"]),
+            spread(row["by_seed"]),
+            behind(row["behind"]),
+            Text(row["verdict"], STYLES[row["verdict"]]),
+        )
+    return table
+
+
+def _grid() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+
+
+def signed(value: float | None) -> str:
+    """A change in percent.
+
+    >>> signed(0.9553), signed(-0.02), signed(None)
+    ('95.5%', '-2.0%', '-')
+    """
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def interval(ends: Iterable[float] | None) -> str:
+    """Both ends, in percent."""
+    return "-" if ends is None else " to ".join(signed(end) for end in ends)
+
+
+def spread(by_seed: Mapping[str, float | None]) -> str:
+    """The least and the greatest of the seeds' own numbers."""
+    known = [value for value in by_seed.values() if value is not None]
+    if len(known) < 2:
+        return "-"
+    return f"{signed(min(known))} to {signed(max(known))}"
+
+
+def behind(schemes: Mapping[str, Mapping[str, int]]) -> str:
+    """For each scheme, flows with a timeout among those at or beyond the percentile."""
+    return "\n".join(
+        f"{scheme} {each['with_timeout']:,}/{each['flows']:,}" for scheme, each in schemes.items()
+    )

@@ -1,0 +1,108 @@
+"""Whether a claim holds here, by a rule that is fixed before anything is run."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Verdict(enum.StrEnum):
+    """What becomes of a claim."""
+
+    HOLDS = "holds"
+    PARTLY = "partly"
+    FAILS = "does not hold"
+    NONE = "not comparable"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Our number."""
+
+    value: float
+    interval: tuple[float, float] | None = None
+    """95% of what it comes to when samples are drawn again; None where there are none."""
+
+    def may_be(self, number: float) -> bool:
+        """Whether the interval has the number in it."""
+        return self.interval is not None and self.interval[0] <= number <= self.interval[1]
+
+
+class Rule(Protocol):
+    """How a verdict is reached."""
+
+    @property
+    def paper(self) -> float | None:
+        """The paper's number, if it gives one."""
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+
+    def judge(self, found: Estimate) -> Verdict:
+        """The verdict."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """The paper gives a number."""
+
+    paper: float
+    within: float = 0.25
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return (
+            f"holds: same sign and within {100 * self.within:g}% of the paper's number, or that "
+            "number inside our 95% interval; partly: same sign"
+        )
+
+    def judge(self, found: Estimate) -> Verdict:
+        """By distance from the paper's number, then by sign."""
+        is_same_sign = found.value * self.paper > 0
+        is_near = abs(found.value - self.paper) <= self.within * abs(self.paper)
+        if (is_same_sign and is_near) or found.may_be(self.paper):
+            return Verdict.HOLDS
+        return Verdict.PARTLY if is_same_sign else Verdict.FAILS
+
+
+@dataclass(frozen=True)
+class Alike:
+    """The paper says that two perform alike, and no number; ours is the difference."""
+
+    margin: float = 0.1
+    paper: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return f"holds: at most {100 * self.margin:g}% apart, or 0 inside our 95% interval"
+
+    def judge(self, found: Estimate) -> Verdict:
+        """By the margin."""
+        is_alike = abs(found.value) <= self.margin or found.may_be(0.0)
+        return Verdict.HOLDS if is_alike else Verdict.FAILS
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The paper says that one is better, and no number; ours is positive if that is so."""
+
+    least: float = 0.0
+    """How much better it must be: for "significantly", "much"."""
+    paper: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        least = f"at least {100 * self.least:g}%" if self.least else "above 0"
+        return f"holds: {least}, and 0 not inside our 95% interval; partly: above 0"
+
+    def judge(self, found: Estimate) -> Verdict:
+        """By sign and size."""
+        if found.value <= 0:
+            return Verdict.FAILS
+        is_clear = found.value >= self.least and not found.may_be(0.0)
+        return Verdict.HOLDS if is_clear else Verdict.PARTLY

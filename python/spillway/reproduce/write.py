@@ -1,0 +1,113 @@
+"""A figure's folder: data, plots, and what has become of its claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spillway import _core
+from spillway.folder import SUMMARY, OutputFolder
+from spillway.reproduce.claim import Finding, examine
+from spillway.reproduce.metric import Metric
+from spillway.reproduce.point import build
+from spillway.reproduce.results import Results
+from spillway.reproduce.verdict import Verdict
+from spillway.result import SCENARIO, write_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from spillway.reproduce.figure import Figure
+
+NUMBERS, SAMPLES = "numbers.parquet", "samples.parquet"
+
+
+def place(folder: Path, figure: Figure) -> Path:
+    """Where a figure goes in a folder of results."""
+    return folder / figure.name
+
+
+def findings(results: Results) -> list[Finding]:
+    """What has become of the figure's claims."""
+    return [examine(claim, results) for claim in results.figure.claims]
+
+
+def document(results: Results, found: list[Finding], scale: str) -> dict[str, Any]:
+    """All of it but the data, for programs."""
+    figure = results.figure
+    return {
+        "figure": figure.name,
+        "title": figure.title,
+        "source": figure.source,
+        "about": figure.about,
+        "version": _core.__version__,
+        "build": build(),
+        "scale": scale,
+        "seeds": list(results.seeds),
+        "scale_sets": list(figure.scales[scale].assignments),
+        "schemes": {scheme.name: list(scheme.assignments) for scheme in figure.schemes},
+        "points": [
+            {
+                "label": point.label,
+                "values": dict(point.values),
+                "set": list(point.assignments),
+                "set_for": {name: list(sets) for name, sets in point.of_scheme.items()},
+                "informative": results.is_informative(number),
+            }
+            for number, point in enumerate(figure.points)
+        ],
+        "metrics": [_values(metric, results) for metric in figure.metrics],
+        "claims": _claims(found),
+    }
+
+
+def _values(metric: Metric, results: Results) -> dict[str, Any]:
+    """A metric of every scheme, point by point, and how far it spreads."""
+    schemes = {}
+    for scheme in results.figure.schemes:
+        rows = []
+        for place in range(len(results.figure.points)):
+            value = results.measured(metric, place, scheme.name).value
+            ends = None if value is None else results.ends(metric, place, scheme.name)
+            rows.append({"value": value, "spread": ends})
+        schemes[scheme.name] = rows
+    return {"name": metric.name, "unit": metric.unit, "schemes": schemes}
+
+
+def _claims(found: list[Finding]) -> list[dict[str, Any]]:
+    """The findings; those of a variant say whether their verdict is another than the first's."""
+    first: dict[str, Verdict] = {}
+    rows = []
+    for finding in found:
+        plain = first.setdefault(finding.claim.says, finding.verdict)
+        flips = {"flips": finding.verdict is not plain} if finding.claim.variant else {}
+        rows.append({**finding.document, **flips})
+    return rows
+
+
+def write(results: Results, summary: dict[str, Any], folder: Path, force: bool) -> Path:
+    """Writes the figure's folder, whole or not at all, and says where it is."""
+    import pyarrow.parquet as pq
+
+    figure = results.figure
+    with OutputFolder(place(folder, figure), force) as output:
+        pq.write_table(results.numbers(), output.partial / NUMBERS, compression="zstd")
+        samples = results.samples()
+        if samples is not None:
+            pq.write_table(samples, output.partial / SAMPLES, compression="zstd")
+        if figure.plot is not None:
+            _save(figure.plot(results), output.partial / figure.short_name)
+        first = results.at(0, figure.schemes[0].name)[results.seeds[0]]
+        if first.scenario:
+            (output.partial / SCENARIO).write_text(first.scenario, encoding="utf-8")
+        write_json(output.partial / SUMMARY, summary)
+    return output.place
+
+
+def _save(drawing: Drawing, name: Path) -> None:
+    """As PNG and as SVG; the same drawing is the same file."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": "spillway"}):
+        drawing.savefig(name.with_suffix(".svg"), metadata={"Date": None})
+    drawing.savefig(name.with_suffix(".png"), dpi=200)

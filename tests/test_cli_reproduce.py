@@ -1,0 +1,149 @@
+"""The commands `reproduce` and `report`, and what people get wrong with them."""
+
+import base64
+import json
+import re
+
+import pytest
+
+import figures
+from spillway.progress import Countdown
+from spillway.reproduce import catalogue, harness
+from spillway.scenario import Scenario
+from support import TINY, names
+from test_cli_errors import refused
+
+
+@pytest.fixture(autouse=True)
+def tiny_paper(monkeypatch, tmp_path):
+    monkeypatch.setitem(catalogue.PAPERS, "tiny", (figures.BURSTS,))
+    monkeypatch.setenv("SPILLWAY_CACHE", str(tmp_path / "points"))
+
+
+def test_what_there_is(command):
+    for arguments in (["--list"], ["list"]):
+        outcome = command("reproduce", *arguments)
+        assert outcome.status == 0
+        assert "credence/figure6" in outcome.out
+    found = command("reproduce", "--list", "--json").json["figures"]
+    assert {"figure": "tiny/bursts", "title": "Bursts in a tiny network"}.items() <= found[
+        -1
+    ].items()
+
+
+def test_a_paper_has_its_own_figures():
+    own = [figure.name for figure in catalogue.find("credence")]
+    assert own[0] == "credence/figure6"
+    assert not any("choices" in name for name in own)
+    assert [figure.name for figure in catalogue.find("credence/choices")] == ["credence/choices"]
+
+
+@pytest.mark.parametrize("scale", ["quick", "full"])
+@pytest.mark.parametrize("name", ["credence", "credence/choices", "credence/choices-load80"])
+def test_every_point_of_every_figure_can_be_run(name, scale):
+    planned = harness.plan(catalogue.find(name), scale, [1])
+    assert planned.tasks
+
+
+def test_quick_has_200_queries_at_every_point():
+    # Websearch does not change them, nor does their size: they are the same at all points.
+    (figure,) = catalogue.find("credence/figure6")
+    scale, queries = figure.scales["quick"], 0
+    for seed in scale.seeds:
+        scenario = Scenario.load("credence").set(*scale.assignments, f"seed={seed}")
+        few = scenario.set("traffic.websearch.load=0.001").read().flows().take(1 << 20)
+        names = few["class"].names
+        queries += sum(names[place] == "incast" for place in memoryview(few["class"])) / 16
+    assert queries >= 200
+
+
+def test_a_figure_s_claims_and_folder(command, tmp_path):
+    outcome = command("reproduce", "tiny/bursts", "--out", "out", "--jobs", 2)
+    assert outcome.status == 0, outcome.err
+    assert "LQD is faster" in outcome.out
+    assert "section" not in outcome.err
+    assert "8 of 8: burst 80% LQD seed 2" in outcome.err
+    assert names(tmp_path / "out" / "tiny" / "bursts")
+    again = command("reproduce", "tiny", "--json", "--seeds", 1)
+    assert "4 of 4 points are there already" in again.err
+    (document,) = again.json["figures"]
+    assert document["seeds"] == [1]
+    assert [claim["paper"] for claim in document["claims"]] == [0.5, None]
+    assert document["folder"] is None
+    taken = command("reproduce", "tiny/bursts", "--out", "out")
+    refused(taken, "out/tiny/bursts is there already", "--force")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (["credence/figur6"], "there is no figure 'credence/figur6'", "mean `credence/figure6`?"),
+        (["figure6"], "there is no figure 'figure6'", "did you mean `credence/figure6`?"),
+        (["credenc"], "there is no figure 'credenc'", "did you mean `credence`?"),
+        (["zzz"], "there is no figure 'zzz'", "`spillway reproduce --list` names them"),
+        ([], "no figure is given", "`spillway reproduce --list`"),
+        (["tiny", "--scale", "huge"], "'huge' is not one of 'quick', 'full'", "--help"),
+        (["tiny", "--seeds", "a"], "'a' is not a list of seeds", "--seeds 1..5"),
+        (["tiny", "--jobs", "0"], "'--jobs'", "--help"),
+    ],
+)
+def test_what_cannot_be_reproduced(command, arguments, error, hint):
+    refused(command("reproduce", *arguments), error, hint)
+
+
+def test_ctrl_c_says_what_is_kept(command, monkeypatch):
+    def interrupted(*_, **__):
+        raise harness.Unfinished(3, 8)
+
+    monkeypatch.setattr(harness, "compute", interrupted)
+    outcome = command("reproduce", "tiny/bursts")
+    assert outcome.status == 130
+    assert "3 of 8 points are kept: the same command goes on from there" in outcome.err
+
+
+def test_the_time_that_is_left():
+    times = iter([0.0, 10.0, 30.0, 40.0])
+    countdown = Countdown(3, lambda: next(times))
+    assert countdown.advance("a") == "1 of 3: a, about 20 s left"
+    assert countdown.advance("b") == "2 of 3: b, about 15 s left"
+    assert countdown.advance("c") == "3 of 3: c"
+
+
+def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):
+    assert command("reproduce", "tiny/bursts", "--out", "all").status == 0
+    bad = 'name="<script>x</script>"'
+    assert command("run", TINY, "--set", bad, "--out", "all/one").status == 0
+    vary = ["--vary", "switch.sharing=dt,lqd"]
+    assert command("compare", TINY, *vary, "--out", "all/two").status == 0
+    (tmp_path / "all" / "left.partial").mkdir()
+    (tmp_path / "all" / "left.partial" / "summary.json").write_text("no result")
+    outcome = command("report", "all", "--json")
+    assert outcome.json == {
+        "report": "all/report.html",
+        "figures": 1,
+        "comparisons": 1,
+        "runs": 1,
+    }
+    page = (tmp_path / "all" / "report.html").read_text()
+    for text in ("LQD is faster", "does not hold", "sharing=lqd", "DT", "queries", "[topology]"):
+        assert text in page
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert not re.search(r"https?://", page)
+    (drawing,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    assert b"<svg" in base64.b64decode(drawing)
+    refused(command("report", "all"), "all/report.html is there already", "--force")
+    assert command("report", "all", "--force").status == 0
+    assert command("report", "all/one", "--out", "one.html").status == 0
+    assert "seed 7" in (tmp_path / "one.html").read_text()
+
+
+def test_what_no_page_can_be_made_of(command, tmp_path):
+    refused(command("report", "nowhere"), "there is no folder nowhere", "has results in it")
+    (tmp_path / "empty").mkdir()
+    refused(command("report", "empty"), "there are no results in empty", "--out")
+    (tmp_path / "empty" / "summary.json").write_text("{")
+    refused(command("report", "empty"), "summary.json cannot be read", "is it a result?")
+    (tmp_path / "empty" / "summary.json").write_text(json.dumps({"else": 1}))
+    refused(command("report", "empty"), "there are no results in empty", "--out")
+    refused(command("report", "empty", "--out", "no/page.html"), "there is no folder no", "make")

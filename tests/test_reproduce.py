@@ -1,0 +1,264 @@
+"""Figures: keys, points that are run once, what comes out of them."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import figures
+import spillway
+from spillway.reproduce import harness, point, samples, write
+from spillway.reproduce.cache import Cache
+from spillway.reproduce.figure import Scale, along, product
+from spillway.reproduce.point import Outcome, Run
+from support import TINY, names
+
+
+def key(measure=None, seed=1, scale=None, place=0, scheme=figures.DT):
+    figure = figures.BURSTS
+    task = (measure or figure.measure).task(
+        figure.points[place], scheme, seed, scale or figure.scales["quick"]
+    )
+    return task.key
+
+
+def test_points_multiply_and_the_first_axis_varies_slowest():
+    both = product(along("a", (1, 2), "x={}"), along("b", ("u", "v"), "y={}", only="DT"))
+    assert [each.values for each in both] == [
+        {"a": 1, "b": "u"},
+        {"a": 1, "b": "v"},
+        {"a": 2, "b": "u"},
+        {"a": 2, "b": "v"},
+    ]
+    assert both[1].assignments == ("x=1",)
+    assert both[1].of_scheme == {"DT": ("y=v",)}
+
+
+def test_a_key_tells_what_would_come_to_something_else():
+    assert key() == key()
+    other = [key(seed=2), key(place=1), key(scheme=figures.LQD), key(scale=Scale((1,)))]
+    assert len({key(), *other}) == 5
+
+
+def test_a_key_is_that_of_the_resolved_scenario():
+    by_default = Run(str(TINY), ("switch.sharing.alpha=1.0",))
+    assert key(by_default) == key(Run(str(TINY), ("transport.kind=dctcp",)))
+
+
+def test_a_key_tells_builds_apart(monkeypatch):
+    before = key()
+    monkeypatch.setattr(point, "build", lambda: "another")
+    assert key() != before
+
+
+def test_a_key_tells_contents_of_files_apart(tmp_path):
+    flows = tmp_path / "flows.csv"
+    scenario = tmp_path / "listed.toml"
+    text = TINY.read_text().partition("[[traffic]]")[0]
+    text += '[[traffic]]\nname = "listed"\nkind = "flows"\nfile = "flows.csv"\n'
+    scenario.write_text(text)
+
+    def listed(size: int) -> str:
+        flows.write_text(f"src,dst,size_bytes,start_ps\n0,5,{size},0\n")
+        figure = figures.BURSTS
+        measure = Run(str(scenario))
+        return measure.task(
+            point=figures.along("n", (1,))[0],
+            scheme=figures.DT,
+            seed=1,
+            scale=figure.scales["quick"],
+        ).key
+
+    assert listed(1000) == listed(1000) != listed(2000)
+
+
+def test_a_model_s_content_is_part_of_the_key(tmp_path):
+    (tmp_path / "forest.npz").write_bytes(b"1")
+    found = point._named_files('[switch.sharing]\nmodel = "forest.npz"', tmp_path)
+    assert list(found) == [tmp_path / "forest.npz"]
+    assert not list(point._named_files('[switch.sharing]\nmodel = "default"', tmp_path))
+
+
+@pytest.mark.parametrize("more", [[], ["stop=4.5ms"], ["warmup=1ms"]])
+def test_samples_have_the_summary_s_percentiles(more):
+    result = spillway.run(TINY, set=more)
+    kept = samples.of(
+        result.flows, spillway.Scenario.load(TINY).set(*more).resolved, result.summary
+    )
+    unfinished = 0
+    for name in (*samples.CLASSES, "all"):
+        row = result.summary["fct_slowdown"][name]
+        values = samples.select(kept, name)
+        assert len(values) == row["count"]
+        assert samples.select(kept, name, "with_timeout").sum() == row["with_timeout"]
+        assert (~samples.select(kept, name, "finished")).sum() == row["unfinished"]
+        unfinished += row["unfinished"]
+        for label, p in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)):
+            assert samples.percentile(values, p) == pytest.approx(row[label], rel=1e-12)
+    assert bool(unfinished) == (more == ["stop=4.5ms"])
+    queries = result.summary["query_us"]["count"]
+    assert len(np.unique(samples.select(kept, "incast", "unit"))) == queries
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3us", 3_000_000), ("1234567ps", 1234567), ("1.5KiB", 1536), ("2MB", 2e6)]
+)
+def test_quantities(text, value):
+    assert samples.quantity(text) == value
+
+
+def outcome():
+    table = pa.table({"class": pa.array(["short"]).dictionary_encode(), "slowdown": [1.5]})
+    return Outcome({"drops.aqm": 3, "p95": None}, table, 'name = "x"\n')
+
+
+def test_a_point_comes_back_from_the_cache(tmp_path):
+    cache = Cache(tmp_path / "points")
+    assert cache.load("a") is None
+    cache.store("a", outcome())
+    cache.store("b", Outcome({"x": 0.1}))
+    back = cache.load("a")
+    assert (back.numbers, back.scenario) == (outcome().numbers, outcome().scenario)
+    assert back.samples.to_pylist() == outcome().samples.to_pylist()
+    assert cache.load("b") == Outcome({"x": 0.1})
+    assert names(tmp_path / "points") == ["a.parquet", "b.parquet"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 nothing of the kind PAR1"])
+def test_a_damaged_point_is_computed_again(tmp_path, content):
+    (tmp_path / "a.parquet").write_bytes(content)
+    assert Cache(tmp_path).load("a") is None
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    assert Cache(tmp_path).load("a") is None
+
+
+def test_no_point_is_run_twice(tmp_path, monkeypatch):
+    ran = []
+    run_to = point.run_to
+    monkeypatch.setattr(point, "run_to", lambda *a, **k: ran.append(1) or run_to(*a, **k))
+    cache = Cache(tmp_path)
+    half = replace(figures.BURSTS, points=figures.BURSTS.points[1:])
+    (first,) = harness.compute(harness.plan([half], "quick"), cache, jobs=2)
+    assert len(ran) == 4
+    whole, part = harness.compute(harness.plan([figures.BURSTS, half], "quick"), cache)
+    assert len(ran) == 8
+    assert part.numbers().equals(first.numbers())
+    assert whole.numbers().num_rows == 8
+    again = harness.compute(harness.plan([figures.BURSTS], "quick", [1]), cache)
+    assert len(ran) == 8
+    assert again[0].seeds == (1,)
+
+
+def log(tmp_path: Path) -> list[str]:
+    file = tmp_path / "log"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def test_a_killed_process_s_points_are_not_run_again(tmp_path):
+    figure = figures.computed(log=str(tmp_path / "log"), gate=str(tmp_path / "gate"))
+    script = (
+        "import sys, figures\n"
+        "from pathlib import Path\n"
+        "from spillway.reproduce import harness\n"
+        "from spillway.reproduce.cache import Cache\n"
+        "figure = figures.computed(log=sys.argv[1] + '/log', gate=sys.argv[1] + '/gate')\n"
+        "cache = Cache(Path(sys.argv[1]) / 'points')\n"
+        "harness.compute(harness.plan([figure], 'quick'), cache, jobs=1)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parent
+    )
+    points = tmp_path / "points"
+    while not points.is_dir() or len(list(points.glob("*.parquet"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert log(tmp_path) == ["1 plain 1", "2 plain 1"]
+    (tmp_path / "gate").touch()
+    (found,) = harness.compute(harness.plan([figure], "quick"), Cache(points), jobs=1)
+    assert log(tmp_path) == ["1 plain 1", "2 plain 1", "3 plain 1", "4 plain 1"]
+    assert found.numbers()["square"].to_pylist() == [1, 4, 9, 16]
+    assert all(found.is_informative(place) for place in range(4))
+    assert found.samples() is None
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    planned = harness.plan([figures.computed("interrupting")], "quick")
+    with pytest.raises(harness.Unfinished) as caught:
+        harness.compute(planned, Cache(tmp_path), jobs=1)
+    assert (caught.value.done, caught.value.total) == (1, 4)
+    assert len(names(tmp_path)) == 1
+
+
+def test_an_interrupted_run_is_not_kept(tmp_path, monkeypatch):
+    result = spillway.run(TINY)
+    result.summary["status"] = "interrupted"
+    monkeypatch.setattr(point, "run_to", lambda *a, **k: result)
+    with pytest.raises(harness.Unfinished):
+        harness.compute(harness.plan([figures.BURSTS], "quick"), Cache(tmp_path))
+    assert names(tmp_path) == []
+
+
+def test_a_failure_ends_it_and_keeps_what_is_done(tmp_path):
+    figure = figures.computed(log=str(tmp_path), gate="")  # a folder: cannot be written to
+    with pytest.raises(OSError, match="directory"):
+        harness.compute(harness.plan([figure], "quick"), Cache(tmp_path / "points"), jobs=1)
+
+
+@pytest.fixture(scope="module")
+def bursts(tmp_path_factory):
+    cache = Cache(tmp_path_factory.mktemp("points"))
+    (results,) = harness.compute(harness.plan([figures.BURSTS], "quick"), cache)
+    return results
+
+
+def test_data_has_a_row_for_every_point_scheme_and_seed(bursts):
+    rows = bursts.numbers().to_pylist()
+    assert [(row["burst"], row["scheme"], row["seed"]) for row in rows] == [
+        (burst, scheme, seed) for burst in (20, 80) for scheme in ("DT", "LQD") for seed in (1, 2)
+    ]
+    table = bursts.samples()
+    assert set(table["scheme"].to_pylist()) == {"DT", "LQD"}
+    one = table.filter(
+        pa.compute.and_(
+            pa.compute.equal(table["burst"], 80),
+            pa.compute.and_(
+                pa.compute.equal(table["scheme"], "LQD"), pa.compute.equal(table["seed"], 2)
+            ),
+        )
+    )
+    assert one.num_rows == rows[-1]["fct_slowdown.all.count"]
+
+
+def test_a_figure_s_folder(bursts, tmp_path):
+    found = write.findings(bursts)
+    document = write.document(bursts, found, "quick")
+    place = write.write(bursts, document, tmp_path, force=False)
+    assert place == tmp_path / "tiny" / "bursts"
+    assert names(place) == [
+        "bursts.png",
+        "bursts.svg",
+        "numbers.parquet",
+        "samples.parquet",
+        "scenario.toml",
+        "summary.json",
+    ]
+    assert json.loads((place / "summary.json").read_text()) == json.loads(json.dumps(document))
+    assert "metadata" in (place / "bursts.svg").read_text()
+    before = (place / "bursts.svg").read_bytes()
+    write.write(bursts, document, tmp_path, force=True)
+    assert (place / "bursts.svg").read_bytes() == before
+
+
+def test_a_figure_without_that_scale():
+    with pytest.raises(spillway.ScenarioError, match="tiny/squares has no scale 'full'") as caught:
+        harness.plan([figures.computed()], "full")
+    assert caught.value.hint == "valid here: quick"
