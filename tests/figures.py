@@ -26,7 +26,9 @@ BURSTS = Figure(
     source="Tiny, Figure 1",
     about="Nothing to see.",
     measure=Run(str(TINY)),
-    points=along("burst", (20, 80), "traffic.queries.burst={}%", label="burst {}%", tick="{}%"),
+    points=along(
+        "burst", (20, 80.0), "traffic.queries.burst={}%", label="burst {:g}%", tick="{:g}%"
+    ),
     schemes=(DT, LQD),
     scales={"quick": Scale((1, 2), ("stop=20ms",)), "full": Scale((1, 2, 3))},
     plot=Lines((Panel(INCAST, "incast", is_log=True), Panel(BUFFER, "buffers")), "burst", "burst"),

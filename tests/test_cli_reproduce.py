@@ -146,4 +146,6 @@ def test_what_no_page_can_be_made_of(command, tmp_path):
     refused(command("report", "empty"), "summary.json cannot be read", "is it a result?")
     (tmp_path / "empty" / "summary.json").write_text(json.dumps({"else": 1}))
     refused(command("report", "empty"), "there are no results in empty", "--out")
+    (tmp_path / "empty" / "summary.json").write_text(json.dumps({"figure": "old/figure1"}))
+    refused(command("report", "empty"), "a result lacks what a page shows", "with this version")
     refused(command("report", "empty", "--out", "no/page.html"), "there is no folder no", "make")

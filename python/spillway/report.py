@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 def page(sections: Mapping[str, Any]) -> str:
     """The page; all that comes from results is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined, UndefinedError
 
     environment = Environment(
         loader=PackageLoader("spillway"),
@@ -80,18 +81,32 @@ def page(sections: Mapping[str, Any]) -> str:
         spread=claims.spread,
         slug=lambda text: text.replace(" ", "-"),
     )
-    return environment.get_template(_TEMPLATE).render(version=_core.__version__, **sections)
+    try:
+        return environment.get_template(_TEMPLATE).render(version=_core.__version__, **sections)
+    except UndefinedError as error:
+        hint = "write it again with this version"
+        raise ScenarioError(f"a result lacks what a page shows: {error}", hint) from error
 
 
 def _summaries(folder: Path) -> list[Path]:
     """Every result's summary, but not those of a comparison's single runs."""
     found: list[Path] = []
     for here, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.endswith(".partial"))
+        folders[:] = sorted((name for name in folders if not name.endswith(".partial")), key=_order)
         if SUMMARY in files:
             found.append(Path(here) / SUMMARY)
             folders.clear()
     return found
+
+
+def _order(name: str) -> list[tuple[int, str]]:
+    """Numbers within names in the order of numbers.
+
+    >>> sorted(["figure10", "figure6"], key=_order)
+    ['figure6', 'figure10']
+    """
+    parts = re.split(r"(\d+)", name)
+    return [(int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
 def _data_uri(file: Path) -> str:

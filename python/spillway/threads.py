@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -26,15 +26,19 @@ def side_by_side(
         return None if stop.is_set() else work(item, stop)
 
     is_interrupted = False
+    futures: list[Future[Done | None]] = []
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(one, item) for item in items]
+        # Ctrl-C may come at once: what has been begun must be told to end in any case.
         try:
+            for item in items:
+                futures.append(pool.submit(one, item))
             wait(futures, return_when=FIRST_EXCEPTION)
         except KeyboardInterrupt:
             is_interrupted = True
         if is_interrupted or any(future.done() and future.exception() for future in futures):
             stop.set()
-    return [future.result() for future in futures], is_interrupted
+    done = [future.result() for future in futures]
+    return done + [None] * (len(items) - len(done)), is_interrupted
 
 
 def processors() -> int:

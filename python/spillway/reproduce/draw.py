@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+    from spillway.reproduce.figure import Scheme
     from spillway.reproduce.results import Results
 
 _STYLE: dict[Any, Any] = {
@@ -95,8 +96,7 @@ class Lines:
                 xs,
                 ys,
                 yerr=[low, high],
-                color=COLOURS[number % len(COLOURS)],
-                marker=MARKERS[number % len(MARKERS)],
+                **_style(scheme, number),
                 elinewidth=0.9,
                 capsize=2,
                 label=scheme.name,
@@ -132,7 +132,7 @@ class Distributions:
                         if outcome.samples is not None
                     ]
                     style = {
-                        "color": COLOURS[number % len(COLOURS)],
+                        "color": _style(scheme, number)["color"],
                         "linestyle": ("-", "--", "-.", ":")[number % 4],
                     }
                     every = np.sort(np.concatenate([samples.select(t, "all") for t in tables]))
@@ -219,8 +219,7 @@ class Variants:
             axis.plot(
                 [np.nan if found.value is None else found.value for found in values],
                 [row + 0.16 * (number - (len(schemes) - 1) / 2) for row in range(len(places))],
-                color=COLOURS[number % len(COLOURS)],
-                marker=MARKERS[number % len(MARKERS)],
+                **_style(scheme, number),
                 linestyle="none",
                 label=scheme.name,
             )
@@ -240,6 +239,12 @@ class Variants:
         axis.set_xlim(0, 100)
         axis.set_xlabel("% of packets, acks aside")
         axis.grid(axis="y", visible=False)
+
+
+def _style(scheme: Scheme, place: int) -> dict[str, Any]:
+    """A scheme's colour and marker, the same in all plots."""
+    number = place if scheme.style is None else scheme.style
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
 
 
 def log_scale(axis: Axes) -> None:

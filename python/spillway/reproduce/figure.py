@@ -24,6 +24,8 @@ class Scheme:
 
     name: str
     assignments: tuple[str, ...] = ()
+    style: int | None = None
+    """Which colour and marker it has in all plots; that of its place in the figure if None."""
 
 
 @dataclass(frozen=True)

@@ -156,12 +156,12 @@ def _key(**given: Any) -> str:
 
 
 def _named_files(resolved: str, folder: Path) -> Iterator[Path]:
-    """The files that a scenario names: flow lists, distributions of sizes, models."""
+    """The files that a scenario names: flow lists, distributions of sizes, models, traces."""
 
     def walk(value: Any) -> Iterator[Path]:
         if isinstance(value, dict):
             for name, within in value.items():
-                if name in ("file", "sizes", "model") and isinstance(within, str):
+                if name in ("file", "sizes", "model", "trace") and isinstance(within, str):
                     if (folder / within).is_file():
                         yield folder / within
                 else:

@@ -88,15 +88,20 @@ class Results:
         """The flows that percentiles and their intervals rest on, if any."""
         import pyarrow as pa
 
+        points = self.figure.points
+        types = {
+            axis: pa.array([point.values[axis] for point in points]).type
+            for axis in points[0].values
+        }
         tables = []
-        for place, point in enumerate(self.figure.points):
+        for place, point in enumerate(points):
             for scheme, seed in self._runs():
                 table = self._outcomes[place, scheme.name, seed].samples
                 if table is None:
                     continue
                 about = {**point.values, "scheme": scheme.name, "seed": seed}
                 for column, (name, value) in enumerate(about.items()):
-                    constant = pa.repeat(pa.scalar(value), table.num_rows)
+                    constant = pa.repeat(pa.scalar(value, types.get(name)), table.num_rows)
                     table = table.add_column(column, name, constant.dictionary_encode())
                 tables.append(table)
         return pa.concat_tables(tables).unify_dictionaries() if tables else None

@@ -5,7 +5,7 @@ from spillway.reproduce.figure import Scheme
 # Alpha 0.5 for DT and ABM, and 64 for packets of the first round trip under ABM, are the paper's.
 # DT's 64 for the queue of acks is from the authors' program; ABM's acks have the alpha of first
 # packets too, since they are of no flow that could have left its first round trip.
-DT = Scheme("DT", ("switch.sharing=dt", "switch.sharing.alpha=[64, 0.5]"))
+DT = Scheme("DT", ("switch.sharing=dt", "switch.sharing.alpha=[64, 0.5]"), style=0)
 ABM = Scheme(
     "ABM",
     (
@@ -13,8 +13,13 @@ ABM = Scheme(
         "switch.sharing.alpha=[64, 0.5]",
         "switch.sharing.alpha_first_rtt=64",
     ),
+    style=1,
 )
-LQD = Scheme("LQD", ("switch.sharing=lqd",))
-CREDENCE = Scheme("Credence", ("switch.sharing=credence", "switch.sharing.oracle=always-accept"))
+LQD = Scheme("LQD", ("switch.sharing=lqd",), style=2)
+# To be "forest", the paper's, once there is one.
+ORACLE = "always-accept"
+CREDENCE = Scheme(
+    "Credence", ("switch.sharing=credence", f"switch.sharing.oracle={ORACLE}"), style=3
+)
 
 ALL = (DT, ABM, LQD, CREDENCE)
