@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.credence import setup
-from spillway.reproduce.credence.schemes import ABM, ALL, CREDENCE, DT, LQD
+from spillway.reproduce.credence.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Point, product
 from spillway.reproduce.metric import Share
@@ -138,7 +138,7 @@ SHARES = tuple(
 _PLOT = Variants((setup.INCAST, setup.SHORT, setup.LONG), "choice", CREDENCE.name, SHARES)
 _ABOUT = (
     "Each choice is made another way, all others being as in the scenario. A claim flips if its "
-    f'verdict differs from that of "{AS_IT_IS}".'
+    f'verdict differs from that of "{AS_IT_IS}". {ABOUT}'
 )
 
 AT_LOAD_40 = Figure(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from spillway.reproduce.claim import Claim, Excess, Over
 from spillway.reproduce.credence import setup
-from spillway.reproduce.credence.schemes import CREDENCE, LQD
+from spillway.reproduce.credence.schemes import ABOUT, CREDENCE, LQD
 from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure, along
 from spillway.reproduce.verdict import Alike, Apart
@@ -63,7 +63,7 @@ FIGURE = Figure(
     source="Credence (NSDI 2024), Figure 10, section 4.2",
     about="Websearch at 40%, burst 50%, DCTCP. The answer to Q3 in section 4 contradicts the "
     "figure's text at 1%: both are tried. The paper has no number for how much worse it gets: "
-    "50% is what is taken for much.",
+    "50% is what is taken for much. " + ABOUT,
     measure=setup.RUN,
     points=POINTS,
     schemes=(LQD, CREDENCE),

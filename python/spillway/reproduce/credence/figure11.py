@@ -1,7 +1,7 @@
 """Figure 11: distributions of slowdowns for four bursts, out of the runs of Figure 7."""
 
 from spillway.reproduce.credence import setup
-from spillway.reproduce.credence.schemes import ALL
+from spillway.reproduce.credence.schemes import ABOUT, ALL
 from spillway.reproduce.draw import Distributions
 from spillway.reproduce.figure import Figure
 
@@ -9,7 +9,7 @@ FIGURE = Figure(
     name="credence/figure11",
     title="Distributions of slowdowns, by burst",
     source="Credence (NSDI 2024), Figure 11, appendix D",
-    about="Websearch at 40%, DCTCP. The paper says nothing in numbers about it.",
+    about="Websearch at 40%, DCTCP. The paper says nothing in numbers about it. " + ABOUT,
     measure=setup.RUN,
     points=tuple(
         point for point in setup.BURSTS if point.values["burst_percent"] in (12.5, 25.0, 50.0, 75.0)

@@ -1,7 +1,7 @@
 """Figure 12: distributions of slowdowns for four loads, out of the runs of Figure 6."""
 
 from spillway.reproduce.credence import setup
-from spillway.reproduce.credence.schemes import ALL
+from spillway.reproduce.credence.schemes import ABOUT, ALL
 from spillway.reproduce.draw import Distributions
 from spillway.reproduce.figure import Figure
 
@@ -9,7 +9,8 @@ FIGURE = Figure(
     name="credence/figure12",
     title="Distributions of slowdowns, by load",
     source="Credence (NSDI 2024), Figure 12, appendix D",
-    about="Burst 50% of the leaf's buffer, DCTCP. The paper says nothing in numbers about it.",
+    about="Burst 50% of the leaf's buffer, DCTCP. The paper says nothing in numbers about it. "
+    + ABOUT,
     measure=setup.RUN,
     points=setup.LOADS,
     schemes=ALL,

@@ -2,7 +2,7 @@
 
 from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.credence import setup
-from spillway.reproduce.credence.schemes import ABM, ALL, CREDENCE, DT, LQD
+from spillway.reproduce.credence.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure
 from spillway.reproduce.verdict import Alike, Near
@@ -86,7 +86,7 @@ FIGURE = Figure(
     name="credence/figure6",
     title="Loads of websearch, with incasts of half a buffer",
     source="Credence (NSDI 2024), Figure 6, sections 4.1 and 4.2",
-    about="Burst 50% of the leaf's buffer, DCTCP.",
+    about="Burst 50% of the leaf's buffer, DCTCP. " + ABOUT,
     measure=setup.RUN,
     points=setup.LOADS,
     schemes=ALL,

@@ -2,7 +2,7 @@
 
 from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.credence import setup
-from spillway.reproduce.credence.schemes import ABM, ALL, CREDENCE, DT, LQD
+from spillway.reproduce.credence.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure
 from spillway.reproduce.verdict import Alike, Apart, Near
@@ -104,7 +104,7 @@ FIGURE = Figure(
     title="Bursts of incast, with websearch at 40%",
     source="Credence (NSDI 2024), Figure 7, sections 4.1 and 4.2",
     about="DCTCP. The text has bursts from 10% to 100% of the leaf's buffer; those of the authors' "
-    "program are taken, in steps of 12.5%.",
+    "program are taken, in steps of 12.5%. " + ABOUT,
     measure=setup.RUN,
     points=setup.BURSTS,
     schemes=ALL,

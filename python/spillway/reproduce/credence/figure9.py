@@ -2,7 +2,7 @@
 
 from spillway.reproduce.claim import Claim, Excess, Over, Reduction
 from spillway.reproduce.credence import setup
-from spillway.reproduce.credence.schemes import ABM, CREDENCE
+from spillway.reproduce.credence.schemes import ABM, ABOUT, CREDENCE
 from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure, Point
 from spillway.reproduce.verdict import Alike, Apart, Near
@@ -78,7 +78,7 @@ FIGURE = Figure(
     title="Round-trip times, under ABM and Credence",
     source="Credence (NSDI 2024), Figure 9, section 4.2",
     about="The text gives neither load nor burst: 40% and 50% are taken, those of Figure 10 and of "
-    "the authors' program, as are links of 1, 2, 3, 4 and 8 us.",
+    "the authors' program, as are links of 1, 2, 3, 4 and 8 us. " + ABOUT,
     measure=setup.RUN,
     points=tuple(_point(delay) for delay in (1, 2, 3, 4, 8)),
     schemes=(ABM, CREDENCE),

@@ -16,8 +16,10 @@ ABM = Scheme(
     style=1,
 )
 LQD = Scheme("LQD", ("switch.sharing=lqd",), style=2)
-# To be "forest", the paper's, once there is one.
+# The paper's is a forest. What accepts every packet is a stand-in: Credence is FollowLQD then, with
+# the safeguard.
 ORACLE = "always-accept"
+ABOUT = "Credence's oracle accepts every packet here: it is not the paper's forest."
 CREDENCE = Scheme(
     "Credence", ("switch.sharing=credence", f"switch.sharing.oracle={ORACLE}"), style=3
 )
