@@ -67,14 +67,15 @@ class Lines:
 
     def __call__(self, results: Results) -> Drawing:
         """Draws it."""
-        rows = -(-len(self.panels) // self.columns)
-        with _drawing(3.9 * self.columns, 2.5 * rows + 0.5) as drawing:
-            axes = drawing.subplots(rows, self.columns, squeeze=False).flat
+        columns = min(self.columns, len(self.panels))
+        rows = -(-len(self.panels) // columns)
+        with _drawing(3.9 * columns, 2.5 * rows + 0.5) as drawing:
+            axes = drawing.subplots(rows, columns, squeeze=False).flat
+            for unused in axes[len(self.panels) :]:
+                unused.set_axis_off()
             for axis, panel in zip(axes, self.panels, strict=False):
                 self._panel(axis, panel, results)
-            _finish(
-                drawing, results, axes[0], "bars: 95% over queries and flows, or range of seeds"
-            )
+            _finish(drawing, results, axes[0], _BARS)
         return drawing
 
     def _panel(self, axis: Axes, panel: Panel, results: Results) -> None:
@@ -201,14 +202,7 @@ class Variants:
                 axes[row, 0].set_ylim(len(names) - 0.4, -0.6)
                 axes[row, 0].set_ylabel(rest, fontweight="bold")
             handles, labels = axes[0, -1].get_legend_handles_labels()
-            axes[-1, -1].legend(
-                handles,
-                labels,
-                loc="upper center",
-                bbox_to_anchor=(0.5, -0.22),
-                ncols=2,
-                fontsize=7.5,
-            )
+            drawing.legend(handles, labels, loc="outside lower right", ncols=len(labels))
             _finish(drawing, results, axes[0, 0], "")
         return drawing
 
@@ -224,7 +218,7 @@ class Variants:
                 label=scheme.name,
             )
         if metric is self.slowdowns[0]:
-            axis.set_xscale("log")
+            log_scale(axis, "x")
 
     def _bars(self, axis: Axes, results: Results, places: Sequence[int]) -> None:
         left = np.zeros(len(places))
@@ -247,17 +241,17 @@ def _style(scheme: Scheme, place: int) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
 
 
-def log_scale(axis: Axes) -> None:
+def log_scale(axes: Axes, of: str = "y") -> None:
     """A logarithmic axis with plain numbers on it."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_yscale("log")
-    low, high = axis.get_ylim()
-    axis.set_ylim(low / 1.1, high * 1.1)
-    subs = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
-    axis.yaxis.set_major_locator(LogLocator(subs=subs))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.yaxis.set_minor_formatter(NullFormatter())
+    axes.set(**{f"{of}scale": "log"})
+    axis = axes.yaxis if of == "y" else axes.xaxis
+    low, high = axis.get_view_interval()
+    axes.set(**{f"{of}lim": (low / 1.1, high * 1.1)})
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 300 else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 @contextmanager

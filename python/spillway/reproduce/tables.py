@@ -74,7 +74,7 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> Table:
             table.add_row(Text(variant, "bold"))
         table.add_row(
             row["claim"],
-            f"{row['metric']}: {row['formula']}, {row['over']}",
+            f"{row['metric']}: {row['formula']}" + ("" if variant else f", {row['over']}"),
             signed(row["paper"]),
             signed(row["ours"]),
             interval(row["interval"]),
