@@ -78,12 +78,13 @@ class Alike:
     @property
     def text(self) -> str:
         """The rule in words."""
-        return f"holds: at most {100 * self.margin:g}% apart, or 0 inside our 95% interval"
+        return f"holds: at most {100 * self.margin:g}% apart; partly: 0 inside our 95% interval"
 
     def judge(self, found: Estimate) -> Verdict:
         """By the margin."""
-        is_alike = abs(found.value) <= self.margin or found.may_be(0.0)
-        return Verdict.HOLDS if is_alike else Verdict.FAILS
+        if abs(found.value) <= self.margin:
+            return Verdict.HOLDS
+        return Verdict.PARTLY if found.may_be(0.0) else Verdict.FAILS
 
 
 @dataclass(frozen=True)
