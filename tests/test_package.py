@@ -12,12 +12,12 @@ import pytest
 import spillway
 from spillway import _core
 
-MODULES = {name for _, name, _ in pkgutil.walk_packages(spillway.__path__, "spillway.")}
+PACKAGES = pkgutil.walk_packages(spillway.__path__, "spillway.")
+MODULES = {"spillway", *(name for _, name, _ in PACKAGES)}
+MODULES -= {"spillway._core", "spillway.__main__"}
 
 
-@pytest.mark.parametrize(
-    "name", ["spillway", *sorted(MODULES - {"spillway._core", "spillway.__main__"})]
-)
+@pytest.mark.parametrize("name", sorted(MODULES))
 def test_examples_in_docstrings_hold(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0

@@ -262,3 +262,15 @@ def test_a_figure_without_that_scale():
     with pytest.raises(spillway.ScenarioError, match="tiny/squares has no scale 'full'") as caught:
         harness.plan([figures.computed()], "full")
     assert caught.value.hint == "valid here: quick"
+
+
+def test_where_nothing_is_lost_nothing_is_told(tmp_path):
+    figure = replace(figures.BURSTS, measure=Run(str(TINY), ("switch.buffer=100MB",)))
+    (found,) = harness.compute(harness.plan([figure], "quick", [1]), Cache(tmp_path / "points"))
+    assert not any(found.is_informative(place) for place in range(2))
+    document = write.document(found, write.findings(found), "quick")
+    assert [claim["verdict"] for claim in document["claims"]] == ["not comparable"] * 2
+    assert [claim["uninformative_points"] for claim in document["claims"]] == [2, 2]
+    write.write(found, document, tmp_path, force=False)
+    drawn = (tmp_path / "tiny" / "bursts" / "bursts.svg").read_text()
+    assert "nothing was lost under any scheme" in drawn

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,7 +109,7 @@ def reproduce(
 
 def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
     """Computes what is missing; a terminal gets bars, anything else a line for every point."""
-    from spillway.progress import Countdown, ProgressBar, Report
+    from spillway.progress import Countdown, ProgressBar
     from spillway.reproduce import harness
 
     left = sum(not cache.has(key) for key in planned.tasks)
@@ -118,21 +117,15 @@ def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
     done = len(planned.tasks) - left
     if done:
         errors.print(f"{done} of {len(planned.tasks)} points are there already", style="dim")
+    countdown = Countdown(left)
+
+    def say(label: str) -> None:
+        line = countdown.advance(label)
+        if not errors.is_terminal:
+            errors.print(line, style="dim")
+
     with ProgressBar(errors, left) as bar:
-        countdown = Countdown(left)
-
-        def follow(label: str) -> tuple[Report, Callable[[], None]]:
-            report, end = bar.follow(label)
-
-            def ended() -> None:
-                end()
-                line = countdown.advance(label)
-                if not errors.is_terminal:
-                    errors.print(line, style="dim")
-
-            return report, ended
-
-        return harness.compute(planned, cache, jobs=jobs, follow=follow)
+        return harness.compute(planned, cache, jobs=jobs, follow=bar.follow, done=say)
 
 
 @app.command()

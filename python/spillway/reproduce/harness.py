@@ -63,11 +63,17 @@ def plan(figures: Sequence[Figure], scale: str, seeds: Sequence[int] | None = No
 
 
 def compute(
-    planned: Plan, cache: Cache, *, jobs: int | None = None, follow: Follow | None = None
+    planned: Plan,
+    cache: Cache,
+    *,
+    jobs: int | None = None,
+    follow: Follow | None = None,
+    done: Callable[[str], object] | None = None,
 ) -> list[Results]:
     """The results of every figure; points that the cache has are taken from there.
 
-    Ctrl-C raises `Unfinished`.
+    `done` is called with the label of every point that has been computed and kept. Ctrl-C raises
+    `Unfinished`.
     """
     found: dict[str, Outcome] = {}
     left = []
@@ -96,6 +102,8 @@ def compute(
                 end()
         if outcome is not None:
             cache.store(task.key, outcome)
+            if done is not None:
+                done(task.label)
         return outcome
 
     outcomes, is_interrupted = side_by_side(one, left, jobs or processors())
