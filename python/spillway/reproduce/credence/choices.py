@@ -18,6 +18,11 @@ def _choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | No
     return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
 
 
+# Three things in which the authors' program differs from the paper on ABM.
+_FRACTIONS = ("switch.sharing.congestion=fractional",)
+_INTERVALS = ("switch.sharing.drain=interval",)
+_FIRST_PACKETS = ("switch.sharing.first_rtt=scaled", "switch.sharing.alpha_first_rtt=1024")
+
 AS_IT_IS = "as in the scenario"
 CHOICES = (
     _choice(AS_IT_IS),
@@ -37,15 +42,11 @@ CHOICES = (
     ),
     _choice(
         "ABM as in its program",
-        of={
-            _A: (
-                "switch.sharing.alpha_first_rtt=1024",
-                "switch.sharing.first_rtt=scaled",
-                "switch.sharing.congestion=fractional",
-                "switch.sharing.drain=interval",
-            )
-        },
+        of={_A: (*_FRACTIONS, *_INTERVALS, *_FIRST_PACKETS)},
     ),
+    _choice("of that, congestion by fractions", of={_A: _FRACTIONS}),
+    _choice("of that, drain rates over intervals", of={_A: _INTERVALS}),
+    _choice("of that, first packets scaled, alpha 1024", of={_A: _FIRST_PACKETS}),
 )
 
 
