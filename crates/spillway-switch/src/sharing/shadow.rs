@@ -13,7 +13,7 @@ use super::tournament::Tournament;
 use super::victim::VictimRule;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Service};
-use crate::scheduling::{Head, Scheduling};
+use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
 use spillway_engine::Time;
 use std::collections::VecDeque;
 
@@ -60,10 +60,14 @@ pub(super) struct ShadowLqd {
     rule: VictimRule,
     exempt: Option<u8>,
     service: Service,
+    /// Whether the scheduler may be left unasked about a port's only packet.
+    is_stateless: bool,
     /// The lengths that LQD's queues had when their ports were last looked at.
     buffer: Buffer,
     /// What waits in every queue.
     waiting: Vec<VecDeque<Imagined>>,
+    /// The port of every queue: asked for with every packet, and a division takes longer.
+    ports: Vec<u32>,
     /// When every port can send again.
     idle_at: Vec<Time>,
     /// Packets that wait at every port.
@@ -97,8 +101,13 @@ impl ShadowLqd {
             rule,
             exempt,
             service: environment.service.clone(),
-            buffer,
+            is_stateless: !matches!(
+                environment.service.scheduling,
+                SchedulingPolicy::DeficitRoundRobin(_)
+            ),
             waiting: vec![VecDeque::new(); queues],
+            ports: (0..queues as u32).map(|queue| buffer.port_of(queue)).collect(),
+            buffer,
             idle_at: vec![Time::ZERO; ports],
             backlog: vec![0; ports],
             in_transmission: vec![(0, 0); ports],
@@ -119,8 +128,10 @@ impl ShadowLqd {
     /// An arrival, as LQD would treat it. Its own port has been caught up with afterwards.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) {
-        let port = self.buffer.port_of(arrival.queue);
-        self.catch_up(port, arrival.now);
+        let port = self.ports[arrival.queue as usize];
+        if self.idle_at[port as usize] <= arrival.now {
+            self.catch_up(port, arrival.now);
+        }
         self.last = None;
         if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
             return;
@@ -185,7 +196,7 @@ impl ShadowLqd {
             };
             self.evicted.push((queue, packet));
             self.buffer.subtract(queue, packet.size);
-            self.backlog[self.buffer.port_of(queue) as usize] -= 1;
+            self.backlog[self.ports[queue as usize] as usize] -= 1;
         }
         let truth = &mut self.truth;
         self.evicted.drain(..).for_each(|(_, packet)| truth.learn(packet.prediction, true));
@@ -195,7 +206,7 @@ impl ShadowLqd {
     /// Nobody is pushed out for an arrival that is refused.
     fn restore(&mut self) {
         while let Some((queue, packet)) = self.evicted.pop() {
-            self.enter(self.buffer.port_of(queue), queue, packet);
+            self.enter(self.ports[queue as usize], queue, packet);
         }
     }
 
@@ -253,9 +264,13 @@ impl ShadowLqd {
             let classes = self.buffer.queues_per_port() as u8;
             let class = match classes {
                 1 => 0,
+                // Of one packet there is nothing to choose.
+                _ if self.backlog[place] == 1 && self.is_stateless => {
+                    (0..classes).find(|&class| head(class).is_some()).unwrap_or(0)
+                }
                 _ => self.service.scheduling.select(port, classes, head),
             };
-            let queue = self.buffer.queue_of(port, class);
+            let queue = first + u32::from(class);
             let head = self.waiting[queue as usize].pop_front();
             let Imagined { size, prediction, .. } = head.expect("what is selected has a head");
             self.truth.learn(prediction, false);
