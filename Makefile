@@ -63,7 +63,7 @@ lint-python: build
 ## check: what CI asks for
 check: lint test
 
-## bench: how fast it runs, how that grows, what LQD and a forest cost: docs/performance.md
+## bench: how fast it runs and grows; LQD, forests, the slotted model: docs/performance.md
 bench: build
 	mkdir -p bench/results
 	$(BIN)/spillway bench --json >bench/results/spillway.json
@@ -71,6 +71,8 @@ bench: build
 	cargo run --quiet --locked --release -p spillway-switch --example lqd | tee bench/results/lqd.txt
 	cargo run --quiet --locked --release -p spillway-forest --example forest -- \
 		crates/spillway-switch/models/default.safetensors | tee bench/results/forest.txt
+	cargo run --quiet --locked --release -p spillway-switch --example shadow | tee bench/results/shadow.txt
+	cargo run --quiet --locked --release -p spillway-slotted --example speed | tee bench/results/slotted.txt
 
 ## bench-ns3: the same flows in stock ns-3, some ten minutes (FLOWS=400: a little more than half)
 FLOWS ?= 800

@@ -15,7 +15,8 @@
 //! would be empty last.
 //!
 //! # Validation
-//! Equal to an exhaustive search on thousands of small instances (`tests/optimum.rs`).
+//! Equal to an exhaustive search on thousands of small instances (`tests/optimum.rs`), and to a linear
+//! program on medium ones (`tests/test_slotted.py` of the Python package).
 //!
 //! # Cost
 //! O(P log B) for P packets.

@@ -155,6 +155,18 @@ fn lemma_1_is_false_as_written() {
     }
 }
 
+/// Theorem 1 says OPT / Credence <= min(1.707 eta, N). Here eta is 1, and it is 2: the packet for port 0
+/// is refused as predicted, and all the same its arrival has kept port 2's threshold at 1.
+#[test]
+fn theorem_1_is_false_as_written() {
+    let arrivals = Arrivals::of_slots(3, &[vec![2, 0, 2]]);
+    let predicted = [false, true, false];
+    let error = prediction_error(2, &arrivals, &predicted, &rule_of("")).unwrap();
+    assert_eq!((error.lqd, error.follow_lqd, error.eta), (2, 2, 1.0));
+    assert_eq!(optimum(2, &arrivals), 2);
+    assert_eq!(credence("", 2, &arrivals, &predicted), 1);
+}
+
 /// With the safeguard even perfect predictions can lose.
 #[test]
 fn the_safeguard_can_cost_a_packet() {

@@ -50,9 +50,9 @@ impl<'a> Repaired<'a> {
         }
     }
 
-    /// Q < B / N.
+    /// Q + 1 <= B / N.
     fn is_safe(&self, buffer: &Buffer) -> bool {
-        buffer.occupancy() * u64::from(buffer.ports()) < buffer.capacity()
+        (buffer.occupancy() + 1) * u64::from(buffer.ports()) <= buffer.capacity()
     }
 }
 
@@ -90,18 +90,23 @@ proptest! {
         prop_assert!(sent >= error.follow_lqd, "{} < {}", sent, error.follow_lqd);
     }
 
+    /// Where the buffer has room for a packet of every port.
     #[test]
     fn it_sends_at_least_an_nth((buffer, arrivals, predictions) in predicted()) {
+        let buffer = buffer.max(arrivals.ports().into());
         let sent = repaired(buffer, &arrivals, &predictions);
         prop_assert!(sent * u64::from(arrivals.ports()) >= optimum(buffer, &arrivals));
     }
 }
 
-/// The counterexample to the lemma as written.
+/// Counterexamples to Lemma 1 and Theorem 1 as written.
 #[test]
-fn the_counterexample_is_none_any_more() {
+fn the_counterexamples_are_none_any_more() {
     let arrivals = Arrivals::of_slots(2, &[vec![0], vec![], vec![], vec![0, 0], vec![1, 0]]);
     let predicted = [false, false, false, true, false];
     assert_eq!(credence("", 2, &arrivals, &predicted), 3);
     assert_eq!(repaired(2, &arrivals, &predicted), 4);
+    let arrivals = Arrivals::of_slots(3, &[vec![2, 0, 2]]);
+    assert_eq!(credence("", 2, &arrivals, &[false, true, false]), 1);
+    assert_eq!(repaired(2, &arrivals, &[false, true, false]), 2);
 }

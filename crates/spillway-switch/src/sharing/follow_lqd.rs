@@ -26,7 +26,9 @@
 //! and its decisions are what the rule makes of those of a real LQD (`tests/shadow.rs`).
 //!
 //! # Cost
-//! What LQD costs, and the sizes of the packets that it would hold: 16 bytes each.
+//! The sizes of the packets that LQD would hold, 16 bytes each; while it would be full some steps of a
+//! tournament for every packet, whose number grows with the logarithm of that of queues
+//! (docs/performance.md has its cost at 16, 64 and 512).
 
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
