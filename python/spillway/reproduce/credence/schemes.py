@@ -16,12 +16,13 @@ ABM = Scheme(
     style=1,
 )
 LQD = Scheme("LQD", ("switch.sharing=lqd",), style=2)
-# The paper's is a forest. What accepts every packet is a stand-in: Credence is FollowLQD then, with
-# the safeguard.
-ORACLE = "always-accept"
-ABOUT = "Credence's oracle accepts every packet here: it is not the paper's forest."
+# The paper trains a forest under websearch at 80% and bursts of 75%, as the default model was. Its
+# authors have published none.
 CREDENCE = Scheme(
-    "Credence", ("switch.sharing=credence", f"switch.sharing.oracle={ORACLE}"), style=3
+    "Credence",
+    ("switch.sharing=credence", "switch.sharing.oracle=forest", "switch.sharing.model=default"),
+    style=3,
 )
+ABOUT = "Credence asks the forest that comes along, of four trees of depth four."
 
 ALL = (DT, ABM, LQD, CREDENCE)
