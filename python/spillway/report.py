@@ -76,7 +76,7 @@ def page(sections: Mapping[str, Any]) -> str:
         number=tables.number,
         count=tables.count,
         percent=tables.percent,
-        signed=claims.signed,
+        told=claims.told,
         interval=claims.interval,
         spread=claims.spread,
         slug=lambda text: text.replace(" ", "-"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,10 @@ class Formula(Protocol):
     def text(self) -> str:
         """The formula."""
 
+    @property
+    def is_change(self) -> bool:
+        """Whether it is told in percent."""
+
     def of(self, look: Look) -> Measured:
         """The number."""
 
@@ -45,6 +49,8 @@ class Reduction:
     metric: Metric
     new: str
     old: str
+
+    is_change: ClassVar[bool] = True
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -69,6 +75,8 @@ class Excess:
     new: str
     old: str
 
+    is_change: ClassVar[bool] = True
+
     @property
     def schemes(self) -> tuple[str, ...]:
         """Both."""
@@ -90,6 +98,8 @@ class Plain:
 
     metric: Metric
     scheme: str
+
+    is_change: ClassVar[bool] = False
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -167,6 +177,7 @@ class Finding:
             "variant": claim.variant,
             "metric": claim.formula.metric.name,
             "formula": claim.formula.text,
+            "is_change": claim.formula.is_change,
             "over": self.over,
             "rule": claim.rule.text,
             "paper": claim.rule.paper,

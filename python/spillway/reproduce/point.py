@@ -116,9 +116,7 @@ class Computed:
             report(None)
             return Outcome(dict(function(report, **parameters)))
 
-        source = inspect.getsourcefile(function)
-        code = digest(Path(source)) if source else ""
-        key = _key(function=self.function, code=code, parameters=parameters)
+        key = _key(function=self.function, code=_code(function), parameters=parameters)
         return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
 
 
@@ -148,6 +146,19 @@ def build() -> str:
     """The compiled core that this process runs."""
     assert _core.__file__ is not None
     return digest(Path(_core.__file__))
+
+
+def _code(function: Callable[..., object]) -> dict[str, str]:
+    """What a function may call: its own file, and all of this package."""
+    source = inspect.getsourcefile(function)
+    return {**_package(), **({"": digest(Path(source))} if source else {})}
+
+
+@functools.cache
+def _package() -> dict[str, str]:
+    folder = Path(__file__).parent.parent
+    files = sorted(folder.rglob("*.py"))
+    return {str(file.relative_to(folder)): digest(file) for file in files}
 
 
 def _key(**given: Any) -> str:

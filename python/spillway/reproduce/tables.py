@@ -46,10 +46,10 @@ def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
         parts.append(Text(f"nothing was lost under any scheme: {'; '.join(quiet)}", "yellow"))
     if summary["claims"]:
         first = summary["claims"][0]["variant"]
-        told = [row for row in summary["claims"] if row["variant"] == first or row["flips"]]
-        parts.append(_claims(told))
-        if len(told) < len(summary["claims"]):
-            left = len(summary["claims"]) - len(told)
+        shown = [row for row in summary["claims"] if row["variant"] == first or row["flips"]]
+        parts.append(_claims(shown))
+        if len(shown) < len(summary["claims"]):
+            left = len(summary["claims"]) - len(shown)
             parts.append(Text(f"{left} more have the same verdict as under {first!r}", "dim"))
     else:
         parts.append(Text("the paper states no number about it", "dim"))
@@ -75,10 +75,10 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> Table:
         table.add_row(
             row["claim"],
             f"{row['metric']}: {row['formula']}" + ("" if variant else f", {row['over']}"),
-            signed(row["paper"]),
-            signed(row["ours"]),
-            interval(row["interval"]),
-            spread(row["by_seed"]),
+            told(row["paper"], row["is_change"]),
+            told(row["ours"], row["is_change"]),
+            interval(row["interval"], row["is_change"]),
+            spread(row["by_seed"], row["is_change"]),
             behind(row["behind"]),
             Text(row["verdict"], STYLES[row["verdict"]]),
         )
@@ -89,26 +89,28 @@ def _grid() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
 
 
-def signed(value: float | None) -> str:
-    """A change in percent.
+def told(value: float | None, is_change: bool) -> str:
+    """A change in percent; any other number to four digits.
 
-    >>> signed(0.9553), signed(-0.02), signed(None)
-    ('95.5%', '-2.0%', '-')
+    >>> told(0.9553, True), told(-0.02, True), told(15.948, False), told(None, False)
+    ('95.5%', '-2.0%', '15.95', '-')
     """
-    return "-" if value is None else f"{100 * value:.1f}%"
+    if value is None:
+        return "-"
+    return f"{100 * value:.1f}%" if is_change else f"{value:.4g}"
 
 
-def interval(ends: Iterable[float] | None) -> str:
-    """Both ends, in percent."""
-    return "-" if ends is None else " to ".join(signed(end) for end in ends)
+def interval(ends: Iterable[float] | None, is_change: bool) -> str:
+    """Both ends."""
+    return "-" if ends is None else " to ".join(told(end, is_change) for end in ends)
 
 
-def spread(by_seed: Mapping[str, float | None]) -> str:
+def spread(by_seed: Mapping[str, float | None], is_change: bool) -> str:
     """The least and the greatest of the seeds' own numbers."""
     known = [value for value in by_seed.values() if value is not None]
     if len(known) < 2:
         return "-"
-    return f"{signed(min(known))} to {signed(max(known))}"
+    return f"{told(min(known), is_change)} to {told(max(known), is_change)}"
 
 
 def behind(schemes: Mapping[str, Mapping[str, int]]) -> str:

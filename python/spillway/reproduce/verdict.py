@@ -107,3 +107,55 @@ class Apart:
             return Verdict.FAILS
         is_clear = found.value >= self.least and not found.may_be(0.0)
         return Verdict.HOLDS if is_clear else Verdict.PARTLY
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """The paper proves that nothing is above a number; ours is the worst that was found."""
+
+    paper: float
+    text: str = "holds: not above the paper's number; what was found can only refute it"
+
+    def judge(self, found: Estimate) -> Verdict:
+        """By the number."""
+        return Verdict.HOLDS if found.value <= self.paper else Verdict.FAILS
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """The paper proves that a number is reached in the limit; ours is the worst that was found."""
+
+    paper: float
+    within: float = 0.25
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return (
+            f"holds: above the paper's number, or at most {100 * self.within:g}% below it, since "
+            "it is reached in the limit"
+        )
+
+    def judge(self, found: Estimate) -> Verdict:
+        """By the number."""
+        is_reached = found.value >= (1 - self.within) * self.paper
+        return Verdict.HOLDS if is_reached else Verdict.FAILS
+
+
+@dataclass(frozen=True)
+class NoGain:
+    """The paper says that something brings nothing more; ours is by how much it is better."""
+
+    margin: float = 0.1
+    paper: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return f"holds: at most {100 * self.margin:g}% better; partly: 0 inside our 95% interval"
+
+    def judge(self, found: Estimate) -> Verdict:
+        """By the margin."""
+        if found.value <= self.margin:
+            return Verdict.HOLDS
+        return Verdict.PARTLY if found.may_be(0.0) else Verdict.FAILS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from spillway.errors import ScenarioError
@@ -46,7 +46,9 @@ def table1(
     ports: int = 8,
     buffer: int = 64,
     seeds: int = 3,
-    follow: Callable[[int, int], None] | None = None,
+    first_seed: int = 1,
+    algorithms: Collection[str] | None = None,
+    follow: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """The paper's Table 1, with the worst OPT / ALG of each algorithm beside its bound.
 
@@ -59,6 +61,10 @@ def table1(
         The switch: N ports, B packets.
     seeds : int
         Of each kind of random arrivals.
+    first_seed : int
+        The first of them.
+    algorithms : collection of str, optional
+        Only these rows, by their names; all without it.
     follow : callable, optional
         Called with the sequences done and their number.
 
@@ -76,12 +82,13 @@ def table1(
             f"{ports} ports, a buffer of {buffer} and {seeds} seeds are too few",
             "two ports, a packet of room for each and one seed are the least",
         )
+    rows = [row for row in ROWS if algorithms is None or row[0] in algorithms]
     worst: dict[str, tuple[Measured, str]] = {}
-    kinds = list(_kinds(seeds))
+    kinds = list(_kinds(first_seed, seeds))
     for done, (kind, keys, seed) in enumerate(kinds):
         arrivals = Arrivals.generate(kind, ports=ports, buffer=buffer, seed=seed, **keys)
         best = optimum(arrivals, buffer=buffer)
-        for algorithm, _, policy, settings, flip in ROWS:
+        for algorithm, _, policy, settings, flip in rows:
             if policy == "late-qd":
                 continue
             found = measure(
@@ -101,16 +108,16 @@ def table1(
         "ports": ports,
         "buffer": buffer,
         "sequences": len(kinds),
-        "rows": [_row(row, ports, worst.get(row[0])) for row in ROWS],
+        "rows": [_row(row, ports, worst.get(row[0])) for row in rows],
     }
 
 
-def _kinds(seeds: int) -> Iterator[tuple[str, dict[str, Any], int]]:
+def _kinds(first_seed: int, seeds: int) -> Iterator[tuple[str, dict[str, Any], int]]:
     for generator in generators():
         if generator["against"]:
             yield generator["id"], {}, 1
     for kind, keys in _RANDOM:
-        for seed in range(1, seeds + 1):
+        for seed in range(first_seed, first_seed + seeds):
             yield kind, keys, seed
 
 

@@ -8,15 +8,23 @@ from spillway.reproduce.credence import (
     figure10,
     figure11,
     figure12,
+    figure14,
+    figure15,
+    table1,
 )
 
 FIGURES = (
+    table1.FIGURE,
     figure6.FIGURE,
     figure7.FIGURE,
     figure9.FIGURE,
     figure10.FIGURE,
     figure11.FIGURE,
     figure12.FIGURE,
+    figure14.FIGURE,
+    figure15.FIGURE,
     choices.AT_LOAD_40,
     choices.AT_LOAD_80,
+    figure14.LOADS,
+    figure14.LOADS_WITHIN_MODEL,
 )

@@ -1,0 +1,81 @@
+"""Credence's figures that are not packet-level runs, at a size that takes a moment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from spillway.oracle import default as recipe
+from spillway.reproduce import harness
+from spillway.reproduce.cache import Cache
+from spillway.reproduce.credence import figure14, figure15, table1
+from spillway.reproduce.figure import Scale, along
+from spillway.reproduce.verdict import AtLeast, AtMost, Estimate, NoGain, Verdict
+from spillway.slotted import Arrivals, flipped, run
+
+
+def nothing(_: object) -> None:
+    """No report."""
+
+
+def test_figure_14_is_lqd_over_the_algorithm():
+    setting = {"ports": 4, "buffer": 32, "load": 0.05, "slots": 3000}
+    arrivals = Arrivals.generate("bursts", seed=3, arrivals_per_slot="burst", **setting)
+    truth = run("lqd", arrivals, buffer=32)
+    labels = flipped(truth.dropped, 0.5, seed=3)
+    expected = run("credence", arrivals, buffer=32, predictions=labels).transmitted
+    found = figure14.point(nothing, flip_probability=0.5, scheme="Credence", seed=3, **setting)
+    assert found["ratio"] == pytest.approx(truth.transmitted / expected)
+    assert found["sent"] == pytest.approx(expected)
+    thresholds = run("dt", arrivals, buffer=32, alpha=0.5).transmitted
+    other = figure14.point(nothing, flip_probability=0.5, scheme="DT", seed=3, **setting)
+    assert other["ratio"] == pytest.approx(truth.transmitted / thresholds)
+
+
+def test_table_1_finds_the_constructions():
+    found = table1.point(
+        nothing, ports=4, scheme="Complete Sharing", seed=1, packets_per_port=16, seeds=1
+    )
+    assert found["bound"] == 5.0 and 3.8 < found["worst"] <= 5.0
+    lqd = table1.point(
+        nothing, ports=4, scheme="LQD (push-out)", seed=2, packets_per_port=16, seeds=1
+    )
+    assert 1.1 < lqd["worst"] <= 1.707
+
+
+def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path):
+    queries = "traffic.incast.queries_per_host_per_s=500"
+    small = ("traffic.incast.burst=200%", "topology.leaves=4", queries)
+    monkeypatch.setattr(recipe, "SETTINGS", (*recipe.SETTINGS, *small))
+    monkeypatch.setattr(figure15, "_TRACES", {})
+    figure = replace(
+        figure15.FIGURE,
+        points=along("trees", (2, 4)),
+        scales={"quick": Scale((1,), parameters={"duration": "4ms", "one_in": 3})},
+    )
+    (results,) = harness.compute(harness.plan([figure], "quick"), Cache(tmp_path), jobs=2)
+    assert set(figure15._TRACES) == {(1, "4ms", 3), (1001, "4ms", 3)}
+    for scheme in figure.schemes:
+        for place in range(2):
+            (outcome,) = results.at(place, scheme.name).values()
+            assert 0 < outcome.numbers["accuracy"] <= 1
+        assert outcome.numbers["f1_gain"] in (0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "interval", "verdict"),
+    [
+        (AtMost(1.707), 1.707, None, Verdict.HOLDS),
+        (AtMost(1.707), 1.71, (1.6, 1.8), Verdict.FAILS),
+        (AtLeast(8.0), 6.0, None, Verdict.HOLDS),
+        (AtLeast(8.0), 5.9, None, Verdict.FAILS),
+        (NoGain(), -0.6, None, Verdict.HOLDS),
+        (NoGain(), 0.1, None, Verdict.HOLDS),
+        (NoGain(), 0.2, (-0.1, 0.5), Verdict.PARTLY),
+        (NoGain(), 0.2, (0.1, 0.3), Verdict.FAILS),
+    ],
+)
+def test_verdicts_on_bounds(rule, value, interval, verdict):
+    assert rule.judge(Estimate(value, interval)) is verdict
+    assert rule.text
