@@ -69,7 +69,8 @@ class Lines:
         """Draws it."""
         columns = min(self.columns, len(self.panels))
         rows = -(-len(self.panels) // columns)
-        with _drawing(3.9 * columns, 2.5 * rows + 0.5) as drawing:
+        width, height = (3.9, 2.5) if len(self.panels) > 1 else (5.6, 3.4)
+        with _drawing(width * columns, height * rows + 0.5) as drawing:
             axes = drawing.subplots(rows, columns, squeeze=False).flat
             for unused in axes[len(self.panels) :]:
                 unused.set_axis_off()
@@ -82,6 +83,8 @@ class Lines:
         points = results.figure.points
         _shade(axis, results)
         schemes = results.figure.schemes
+        # Beside each other, so that equal numbers are seen.
+        step = min(0.07, 0.24 / len(schemes))
         for number, scheme in enumerate(schemes):
             xs, ys, low, high = [], [], [], []
             for place in range(len(points)):
@@ -89,7 +92,7 @@ class Lines:
                 if found.value is None:
                     continue
                 ends = results.ends(panel.metric, place, scheme.name)
-                xs.append(place + 0.07 * (number - (len(schemes) - 1) / 2))
+                xs.append(place + step * (number - (len(schemes) - 1) / 2))
                 ys.append(found.value)
                 low.append(max(0.0, found.value - ends[0]))
                 high.append(max(0.0, ends[1] - found.value))
@@ -111,7 +114,7 @@ class Lines:
         if panel.is_log:
             log_scale(axis)
         else:
-            axis.set_ylim(bottom=0)
+            axis.set_ylim(0, 1.04 * axis.get_ylim()[1])
 
 
 @dataclass(frozen=True)
@@ -267,7 +270,10 @@ def _drawing(width: float, height: float) -> Iterator[Drawing]:
 def _finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
     """Legend above, and below what the plot shows."""
     handles, labels = axis.get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 7))
+    # A letter is about 0.06 inches wide, marker and gap 0.6.
+    widest = 0.6 + 0.06 * max(map(len, labels))
+    columns = max(1, min(len(labels), int(drawing.get_figwidth() / widest)))
+    drawing.legend(handles, labels, loc="outside upper center", ncols=columns)
     shown = ", ".join(map(str, results.seeds))
     notes = [f"seeds {shown}", *([bars] if bars else [])]
     if any(not results.is_informative(place) for place in range(len(results.figure.points))):
