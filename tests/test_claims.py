@@ -37,7 +37,7 @@ from spillway.reproduce.verdict import Alike, Apart, Estimate, Near, Verdict
         (Alike(0.5), -0.5, None, "holds"),
         (Apart(), 0.01, (0.005, 0.02), "holds"),
         (Apart(), 0.01, (-0.005, 0.02), "partly"),
-        (Apart(), 0.01, None, "holds"),
+        (Apart(), 0.01, None, "partly"),
         (Apart(), 0.0, None, "does not hold"),
         (Apart(least=0.5), 0.4, (0.3, 0.5), "partly"),
         (Apart(least=0.5), 0.5, (0.3, 0.6), "holds"),

@@ -276,22 +276,6 @@ def test_a_damaged_model_is_refused(tmp_path, change, problem):
         scenario.set(asked).read()
 
 
-def test_a_model_of_other_features_or_units_is_refused(tmp_path):
-    forest = RandomForestClassifier(n_estimators=1, random_state=1)
-    forest.fit(np.array([[0.0], [1.0]]), [0, 1])
-    scenario = spillway.Scenario.load(TINY)
-    scenario.folder = tmp_path
-    for features, units, average, problem in (
-        (["colour"], "fraction", "time", r'it looks at \\"colour\\"; known are queue, '),
-        (["queue"], "furlongs", "time", r"its units are \\\"furlongs\\\""),
-        (["queue"], "bytes", "never", r"its average is \\\"never\\\""),
-    ):
-        Model.of(forest, features, units, average, {}).save(tmp_path / "odd")
-        with pytest.raises(spillway.ScenarioError) as caught:
-            scenario.set('switch.sharing={ kind = "credence", model = "odd" }').read()
-        assert problem.replace("\\", "") in str(caught.value)
-
-
 def test_train_eval_and_show_as_commands(command, traces, tmp_path):
     first, second = traces / "seed-1", traces / "seed-2"
     done = command("oracle", "train", first, "--test", second, "--out", "m", "--json")
@@ -354,3 +338,50 @@ def test_traces_of_other_averages_do_not_mix(traces):
     with pytest.raises(spillway.ScenarioError, match="averages differ: code, time"):
         train([first, other])
     assert len(join([first, other])) == len(first) + 2
+
+
+@pytest.mark.parametrize(
+    ("features", "units", "average", "training", "problem"),
+    [
+        (["colour"], "fraction", "time", {}, "it looks at 'colour'; known are queue, "),
+        (["queue"], "furlongs", "time", {}, "'furlongs' is none of fraction, bytes"),
+        (["queue"], "bytes", "never", {}, "'never' is none of time, code"),
+        (["queue"], "bytes", "code", {"trees": 4}, "does not say as it should"),
+    ],
+)
+def test_a_model_says_what_it_is_or_is_none(features, units, average, training, problem):
+    forest = RandomForestClassifier(n_estimators=1, random_state=1)
+    forest.fit(np.array([[0.0], [1.0]]), [0, 1])
+    with pytest.raises(spillway.ScenarioError, match=problem):
+        Model.of(forest, features, units, average, training)
+
+
+def test_what_lies_beside_a_trace_is_its_run(command, traces, tmp_path):
+    for name in ("oracle_trace.parquet", "scenario.toml", "summary.json"):
+        (tmp_path / name).write_bytes((traces / "seed-1" / name).read_bytes())
+    (tmp_path / "summary.json").write_text("{")
+    done = command("oracle", "train", tmp_path)
+    assert done.status == 2 and "is no run's" in done.err
+    (tmp_path / "summary.json").unlink()
+    assert load(tmp_path).origin == {"file": "oracle_trace.parquet"}
+
+
+def test_a_model_is_written_to_a_plain_file_only(command, traces):
+    done = command("oracle", "train", traces / "seed-1", "--out", "/dev/full", "--force")
+    assert done.status == 2 and "/dev/full is no plain file" in done.err
+
+
+def test_a_test_without_drops_says_nothing(command, traces, tmp_path):
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(traces / "seed-2" / "oracle_trace.parquet")
+    pq.write_table(table.filter(pc.equal(table["dropped"], 0)), tmp_path / "quiet.parquet")
+    done = command("oracle", "eval", "default", "quiet.parquet")
+    assert done.status == 0 and "nothing was dropped: such scores say nothing" in done.out
+
+
+def test_ports_are_the_switchs_whoever_sends(tmp_path):
+    one = OPEN_LOOP.replace('destinations = "uniform"', "destinations = 0")
+    spillway.run(one.replace("load = 0.9", "load = 0.1"), out=tmp_path / "run")
+    assert load(tmp_path / "run").ports == 9

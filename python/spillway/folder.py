@@ -25,6 +25,8 @@ def check_file(file: Path) -> None:
         )
     if file.is_dir():
         raise ScenarioError(f"{file} is a folder", "give the file a name of its own")
+    if file.exists() and not file.is_file():
+        raise ScenarioError(f"{file} is no plain file", "give the file a name of its own")
 
 
 @contextmanager

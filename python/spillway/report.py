@@ -45,11 +45,12 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
             document = json.loads(summary.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ScenarioError(f"{summary} cannot be read: {error}", "is it a result?") from error
+        if not isinstance(document, dict) or not isinstance(document.get("figure", ""), str):
+            raise ScenarioError(f"{summary} is no result's summary")
         name = os.path.relpath(place, folder)
         about = {**document, "path": place.name if name == "." else name}
         scenario = place / SCENARIO
-        if scenario.is_file():
-            about["toml"] = scenario.read_text(encoding="utf-8")
+        about["toml"] = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
         if "figure" in document:
             drawing = place / f"{document['figure'].rpartition('/')[2]}.svg"
             about["plot"] = _data_uri(drawing) if drawing.is_file() else None

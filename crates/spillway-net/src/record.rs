@@ -176,6 +176,8 @@ table! {
         average_occupancy_bytes: f64,
         /// The switch's buffer.
         buffer_bytes: u64,
+        /// The switch's ports.
+        ports: u32,
         /// Whether it was refused or pushed out: 0 or 1, [`OracleTraceTable::NOT_KNOWN`] for what
         /// was lost otherwise, or still waited at the end.
         dropped: u8,

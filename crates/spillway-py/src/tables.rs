@@ -194,6 +194,7 @@ fn oracle_trace<'py>(
     columns.put("average_occupancy_bytes", Column::of(table.average_occupancy_bytes))?;
     let is_unlimited = |bytes| bytes == Buffer::UNLIMITED;
     columns.put("buffer_bytes", Column::optional(py, table.buffer_bytes, is_unlimited)?)?;
+    columns.put("ports", Column::of(table.ports))?;
     let has_none = |fate| fate == OracleTraceTable::NOT_KNOWN;
     columns.put("dropped", Column::optional(py, table.dropped, has_none)?)?;
     columns.put("weight", Column::of(table.weight))?;

@@ -102,6 +102,9 @@ pub trait Policy: Sized {
     /// Where it was published.
     const CITATION: &'static str;
 
+    /// Settings with which it has keys that it has not by default, for the listing.
+    const VARIANTS: &'static [&'static str] = &[];
+
     /// Reads the parameters and prepares the state for one switch.
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError>;
 
@@ -110,7 +113,18 @@ pub trait Policy: Sized {
         let mut section = Section::empty();
         let read = Self::read(&mut section, &Environment::example(4));
         debug_assert!(read.is_ok(), "{} has no defaults: {:?}", Self::ID, read.err());
-        let keys = section.keys().to_vec();
+        let mut keys = section.keys().to_vec();
+        for text in Self::VARIANTS {
+            let settings = text.parse().expect("variants are written as settings");
+            let mut section = Section::new(Self::ID, settings);
+            // What it asks for is listed, whatever comes of it.
+            let _ = Self::read(&mut section, &Environment::example(4));
+            for key in section.keys() {
+                if !keys.iter().any(|known| known.name == key.name) {
+                    keys.push(key.clone());
+                }
+            }
+        }
         Entry { id: Self::ID, summary: Self::SUMMARY, citation: Self::CITATION, keys }
     }
 }

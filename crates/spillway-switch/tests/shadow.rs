@@ -25,12 +25,20 @@ struct Setup {
     follower: Follower,
     capacity: u64,
     ports: usize,
+    /// In Gbps, again and again.
+    rates: Vec<u64>,
     queues_per_port: usize,
     rule: String,
     exempt_acks: bool,
     scheduling: (&'static str, &'static str),
     uncounted: u64,
     release_at_end: bool,
+}
+
+impl Setup {
+    fn ps_per_byte(&self, port: usize) -> u64 {
+        8_000 / self.rates[port % self.rates.len()]
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +77,7 @@ impl Timed {
         let mut real = Real::new(&Settings {
             capacity: setup.capacity,
             ports: setup.ports,
+            rates: setup.rates.clone(),
             queues_per_port: setup.queues_per_port,
             classes: (0, setup.queues_per_port - 1),
             uncounted: setup.uncounted,
@@ -92,7 +101,8 @@ impl Timed {
                 let sent = self.real.switch.dequeue(at, port as u32, &mut self.real.packets);
                 let Some(id) = sent else { break };
                 self.sent.insert(self.real.number(id));
-                self.idle_at[port] += u64::from(self.real.packets[id].size) * PS_PER_BYTE;
+                let size = u64::from(self.real.packets[id].size);
+                self.idle_at[port] += size * self.setup.ps_per_byte(port);
                 self.real.packets.remove(id);
             }
         }
@@ -113,7 +123,8 @@ impl Timed {
         let Real { switch, packets } = &mut self.real;
         if self.idle_at[given.port] <= now && !switch.has_backlog(port) {
             if let Some(id) = switch.pass(at, port, id, &packet, packets) {
-                self.idle_at[given.port] = now + u64::from(packet.size) * PS_PER_BYTE;
+                let size = u64::from(packet.size);
+                self.idle_at[given.port] = now + size * self.setup.ps_per_byte(given.port);
                 packets.remove(id);
                 self.sent.insert(number);
             }
@@ -274,18 +285,21 @@ fn setup() -> impl Strategy<Value = Setup> {
     let scheduling =
         select(vec![("fifo", ""), ("strict", ""), ("rr", ""), ("dwrr", "weights = [1.0, 3.0]")]);
     let counted = (select(vec![0, 0, 24]), prop::bool::weighted(0.3));
+    let rates = select(vec![vec![10], vec![10, 1], vec![1, 10, 40], vec![100, 25, 10, 2]]);
     let follower = prop_oneof![
         1 => Just(Follower::FollowLqd),
         2 => (any::<bool>(), any::<bool>())
             .prop_map(|(drops, safeguard)| Follower::Credence { drops, safeguard }),
     ];
     let acks = any::<bool>();
-    (follower, 3_000u64..15_000, shape, rule, acks, scheduling, counted).prop_map(
-        |(follower, capacity, (ports, queues_per_port), rule, exempt_acks, scheduling, counted)| {
+    (follower, 3_000u64..15_000, shape, rates, rule, acks, scheduling, counted).prop_map(
+        |(follower, capacity, shape, rates, rule, exempt_acks, scheduling, counted)| {
+            let (ports, queues_per_port) = shape;
             Setup {
                 follower,
                 capacity,
                 ports,
+                rates,
                 queues_per_port,
                 rule,
                 exempt_acks,

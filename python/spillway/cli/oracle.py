@@ -103,7 +103,9 @@ def train(
     train_share: Annotated[
         float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
     ] = 0.6,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The forest's seed.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The forest's seed.")
+    ] = 1,
     tier: TierOption = None,
     test: Annotated[
         list[Path] | None,

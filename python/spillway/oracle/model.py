@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spillway import _core
 from spillway.errors import ScenarioError
 from spillway.folder import check_file, whole_file
+from spillway.oracle.trace import FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from sklearn.ensemble import RandomForestClassifier
 
+UNITS = ("fraction", "bytes")
+AVERAGES = ("time", "code")
 _FORMAT, _VERSION = "spillway-forest", "1"
+_TRAINING = {"packets", "drops", "split", "seed", "traces", "versions"}
 
 
 class Model:
@@ -35,6 +39,24 @@ class Model:
             self._forest = _core.Forest(content)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}") from error
+        self._training = self._checked(name)
+
+    def _checked(self, name: str) -> dict[str, Any]:
+        """What it was trained on. What a switch would refuse is refused here too."""
+        unknown = [feature for feature in self.features if feature not in FEATURES]
+        if unknown:
+            known = ", ".join(FEATURES)
+            raise ScenarioError(f"{name}: it looks at {unknown[0]!r}; known are {known}")
+        for told, choices in ((self.units, UNITS), (self.average, AVERAGES)):
+            if told not in choices:
+                raise ScenarioError(f"{name}: {told!r} is none of {', '.join(choices)}")
+        try:
+            training = json.loads(self._forest.metadata("training") or "{}")
+        except ValueError:
+            training = None
+        if not isinstance(training, dict) or (training and not training.keys() >= _TRAINING):
+            raise ScenarioError(f"{name}: it does not say as it should what it was trained on")
+        return training
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
@@ -103,8 +125,7 @@ class Model:
     @property
     def training(self) -> dict[str, Any]:
         """What it was trained on."""
-        told: dict[str, Any] = json.loads(self._forest.metadata("training") or "{}")
-        return told
+        return self._training
 
     def predict(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
         """For every row of features whether the packet would be dropped."""

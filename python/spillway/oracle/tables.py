@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -17,9 +18,14 @@ _SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
 _HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta at least")
 
 
-def scores(found: Mapping[str, Scores]) -> Table:
+def scores(found: Mapping[str, Scores]) -> RenderableType:
     """A row for every trace that a model was tested on."""
-    return _table("tested on", found.items())
+    table = _table("tested on", found.items())
+    empty = [name for name, each in found.items() if not each.document["drops"]]
+    if not empty:
+        return table
+    note = f"in {', '.join(empty)} nothing was dropped: such scores say nothing"
+    return Group(table, Text(note, "dim"))
 
 
 def sweep(found: Iterable[tuple[int, Scores]]) -> Table:

@@ -25,7 +25,7 @@ FEATURES = {
 }
 """What a model may look at, and the column that has it in bytes."""
 
-_COLUMNS = ("time_ps", "switch", "port", "buffer_bytes", "dropped", "weight", *FEATURES.values())
+_COLUMNS = ("time_ps", "switch", "ports", "buffer_bytes", "dropped", "weight", *FEATURES.values())
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def load(place: str | Path, tier: str | None = None) -> Trace:
         buffer_bytes=column("buffer_bytes").astype(np.float64),
         dropped=column("dropped").astype(bool),
         weight=column("weight").astype(np.float64),
-        ports=int(column("port").max()) + 1,
+        ports=int(column("ports").max()),
         origin=_origin(file),
         without_fate=rows - table.num_rows,
     )
@@ -201,13 +201,16 @@ def _origin(file: Path) -> dict[str, Any]:
     try:
         summary = json.loads((file.parent / "summary.json").read_text(encoding="utf-8"))
         scenario = (file.parent / "scenario.toml").read_text(encoding="utf-8")
-    except OSError:
+        record = tomllib.loads(scenario)["record"]
+        return {
+            "scenario": summary["scenario"],
+            "seed": summary["seed"],
+            "version": summary["version"],
+            "average": record["oracle_trace_average"],
+            "resolved": scenario,
+        }
+    except FileNotFoundError:
         return {"file": file.name}
-    record = tomllib.loads(scenario)["record"]
-    return {
-        "scenario": summary["scenario"],
-        "seed": summary["seed"],
-        "version": summary["version"],
-        "average": record["oracle_trace_average"],
-        "resolved": scenario,
-    }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "a trace stays in the folder of its run"
+        raise ScenarioError(f"what lies beside {file} is no run's: {error!r}", hint) from error

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-SPLITS = ("time", "random", "none")
-UNITS = ("fraction", "bytes")
-
 
 @dataclass(frozen=True)
 class Training:

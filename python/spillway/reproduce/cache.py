@@ -42,10 +42,10 @@ class Cache:
         try:
             table = pq.read_table(self._file(key))
             entry = json.loads(table.schema.metadata[_ENTRY])
+            samples = table.replace_schema_metadata(None) if entry["has_samples"] else None
+            return Outcome(entry["numbers"], samples, entry["scenario"])
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
             return None
-        samples = table.replace_schema_metadata(None) if entry["has_samples"] else None
-        return Outcome(entry["numbers"], samples, entry["scenario"])
 
     def store(self, key: str, outcome: Outcome) -> None:
         """Keeps a point."""

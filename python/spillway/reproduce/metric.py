@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,18 +122,20 @@ class Tail:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the summary by its dotted path, or of what a function returned; seeds' mean."""
+    """A number of the summary by its dotted path, or of what a function returned."""
 
     path: str
     name: str
     unit: str = ""
     scale: float = 1.0
+    over_seeds: Literal["mean", "largest"] = "mean"
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
-        """The mean over seeds; nothing is drawn again."""
+        """The mean over seeds, or the largest; nothing is drawn again."""
         found = [outcome.numbers.get(self.path) for outcome in outcomes.values()]
         known = [number for number in found if number is not None]
-        return Measured(self.scale * float(np.mean(known)) if known else None)
+        take = np.mean if self.over_seeds == "mean" else np.max
+        return Measured(self.scale * float(take(known)) if known else None)
 
 
 @dataclass(frozen=True)

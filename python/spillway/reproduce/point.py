@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from spillway.reproduce.figure import Point, Scale, Scheme, Value
 
-_FORM = 1
-"""Of what is kept of a point: what was kept in another form is not used."""
-
 Report = Callable[[Progress | None], object]
 """Called as a point goes on; raises KeyboardInterrupt where it is to end."""
 
@@ -161,8 +158,14 @@ def _package() -> dict[str, str]:
     return {str(file.relative_to(folder)): digest(file) for file in files}
 
 
+@functools.cache
+def _form() -> list[str]:
+    """What makes numbers of a run."""
+    return [digest(Path(file)) for file in (__file__, str(samples.__file__))]
+
+
 def _key(**given: Any) -> str:
-    text = json.dumps({"form": _FORM, "build": build(), **given}, sort_keys=True)
+    text = json.dumps({"form": _form(), "build": build(), **given}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -99,13 +99,14 @@ class Apart:
     def text(self) -> str:
         """The rule in words."""
         least = f"at least {100 * self.least:g}%" if self.least else "above 0"
-        return f"holds: {least}, and 0 not inside our 95% interval; partly: above 0"
+        return f"holds: {least}, and an interval of 95% without 0; partly: above 0"
 
     def judge(self, found: Estimate) -> Verdict:
         """By sign and size."""
         if found.value <= 0:
             return Verdict.FAILS
-        is_clear = found.value >= self.least and not found.may_be(0.0)
+        is_clear = found.interval is not None and not found.may_be(0.0)
+        is_clear = is_clear and found.value >= self.least
         return Verdict.HOLDS if is_clear else Verdict.PARTLY
 
 

@@ -6,7 +6,7 @@ use super::network::Lost;
 use crate::record::{DecisionTable, OracleTraceTable};
 use crate::scenario::{DecisionFilter, Scenario};
 use spillway_engine::{Stream, Time};
-use spillway_switch::{Decision, Fate, Meter, QueueId};
+use spillway_switch::{Buffer, Decision, Fate, Meter, QueueId};
 use std::collections::BTreeMap;
 
 /// What instruments keep between their readings.
@@ -201,10 +201,8 @@ impl Simulation {
 
     fn collect_fates(&mut self) {
         for (number, switch) in (0..).zip(&mut self.network.switches) {
-            let (capacity, per_port) =
-                (switch.buffer().capacity(), switch.buffer().queues_per_port());
             for fate in switch.take_fates() {
-                write_fate(&mut self.record.oracle_trace, number, &fate, capacity, per_port);
+                write_fate(&mut self.record.oracle_trace, number, &fate, switch.buffer());
             }
         }
     }
@@ -276,13 +274,8 @@ fn keeps(filter: &DecisionFilter, switch: usize, decision: &Decision, per_port: 
         && is(filter.queue, decision.queue % per_port)
 }
 
-fn write_fate(
-    table: &mut OracleTraceTable,
-    switch: u32,
-    fate: &Fate,
-    capacity: u64,
-    per_port: u32,
-) {
+fn write_fate(table: &mut OracleTraceTable, switch: u32, fate: &Fate, buffer: &Buffer) {
+    let per_port = buffer.queues_per_port();
     table.time_ps.push(fate.time.ps());
     table.switch.push(switch);
     table.port.push(fate.queue / per_port);
@@ -295,7 +288,8 @@ fn write_fate(
     table.average_queue_bytes.push(fate.average_queue_bytes);
     table.occupancy_bytes.push(fate.occupancy);
     table.average_occupancy_bytes.push(fate.average_occupancy);
-    table.buffer_bytes.push(capacity);
+    table.buffer_bytes.push(buffer.capacity());
+    table.ports.push(buffer.ports());
     table.dropped.push(fate.lost.map_or(OracleTraceTable::NOT_KNOWN, u8::from));
     table.weight.push(fate.weight);
 }

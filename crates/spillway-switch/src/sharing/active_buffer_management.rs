@@ -93,6 +93,7 @@ impl Policy for ActiveBufferManagement {
     const SUMMARY: &'static str =
         "Active Buffer Management: DT over the congested queues, by how fast a queue drains";
     const CITATION: &'static str = "Addanki et al.: ABM, SIGCOMM 2022, doi:10.1145/3544216.3544252";
+    const VARIANTS: &'static [&'static str] = &["congestion = \"fractional\""];
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte, by class of queue, the last \
@@ -107,7 +108,8 @@ impl Policy for ActiveBufferManagement {
         let is_fractional =
             section.choice("congestion", &[("binary", false), ("fractional", true)], meaning)?;
         let congestion = if is_fractional {
-            let meaning = "the length of a queue that is congested wholly";
+            let meaning =
+                "of congestion = \"fractional\", the length of a queue that is congested wholly";
             let saturation = section.size("saturation", "28000B", meaning)?;
             Congestion::Fractional { saturation: saturation.max(1) as f64 }
         } else {

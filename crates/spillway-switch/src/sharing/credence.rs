@@ -96,6 +96,9 @@ impl Policy for Credence {
         "Credence: LQD's queue lengths for thresholds, and an oracle for what LQD would drop";
     const CITATION: &'static str = "Addanki, Pacut, Schmid: Credence, NSDI 2024, Algorithm 1";
 
+    const VARIANTS: &'static [&'static str] =
+        &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
+
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let oracle = Oracle::read(section, environment)?;
         let meaning = "the probability that an answer of the oracle is turned round";

@@ -60,7 +60,7 @@ impl Oracle {
             2 => Oracle::AlwaysAccept,
             3 => Oracle::AlwaysDrop,
             _ => {
-                let meaning = "the probability that the oracle says drop";
+                let meaning = "of oracle = \"random\", the probability that it says drop";
                 let drop_probability =
                     section.number("drop_probability", 0.5, Range::Unit, meaning)?;
                 Oracle::Random { drop_probability }
@@ -137,7 +137,7 @@ impl Oracle {
 
 impl Trained {
     fn read(section: &mut Section, environment: &Environment) -> Result<Trained, SettingsError> {
-        let meaning = "the forest: the one that comes along (`spillway oracle show default`), or a \
+        let meaning = "of oracle = \"forest\", the one that comes along (`spillway oracle show default`), or a \
                        file that `spillway oracle train` wrote";
         let takes = "\"default\" or a path, seen from the scenario's folder";
         let name = section.text("model", "default", takes, meaning)?;

@@ -3,7 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use proptest::test_runner::{Config, RngSeed};
-use spillway_engine::Time;
+use spillway_engine::{Rate, Time};
 use spillway_settings::Section;
 use spillway_settings::quantity::Amount;
 use spillway_switch::aqm::AqmPolicy;
@@ -17,6 +17,8 @@ use spillway_switch::{Buffer, DropReason, Environment, Meter, Service, Switch, S
 pub struct Settings {
     pub capacity: u64,
     pub ports: usize,
+    /// The rates of the ports in Gbps, again and again; 10 if there are none.
+    pub rates: Vec<u64>,
     pub queues_per_port: usize,
     /// The class of acks, and that of data without a priority.
     pub classes: (usize, usize),
@@ -33,6 +35,7 @@ impl Default for Settings {
         Settings {
             capacity: Buffer::UNLIMITED,
             ports: 1,
+            rates: Vec::new(),
             queues_per_port: 1,
             classes: (0, 0),
             queue_limit: Amount::Unlimited,
@@ -61,6 +64,10 @@ impl Real {
             ack_class: settings.classes.0 as u8,
             ..Environment::example(settings.ports)
         };
+        for (port, &gbps) in (0..settings.ports).zip(settings.rates.iter().cycle()) {
+            let rate = Rate::from_bits_per_second(gbps * 1_000_000_000);
+            environment.port_rates[port] = rate.expect("more than nothing");
+        }
         let section = |(id, text): &(&str, String)| Section::new(*id, text.parse().unwrap());
         let Settings { sharing, aqm, scheduling, .. } = settings;
         let (mut of_sharing, mut of_aqm) = (section(sharing), section(aqm));

@@ -24,7 +24,7 @@ impl Recorded {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<Recorded, SettingsError> {
-        let meaning = "the fates that packets had: oracle_trace.parquet of an open-loop run with \
+        let meaning = "of oracle = \"trace\", the fates that packets had: oracle_trace.parquet of an open-loop run with \
                        sharing = \"lqd\"";
         let name = section.text("trace", "", "a path, seen from the scenario's folder", meaning)?;
         let refused = |why: String| section.error("trace", format!("{name}: {why}"));
