@@ -173,6 +173,8 @@ def test_a_result_s_decisions_come_in_slots(tmp_path):
         (lambda: slotted.lemma1(instances=0), "there is nothing to draw"),
         (lambda: slotted.lemma1(drop_probability=2), "2 is not a probability"),
         (lambda: slotted.table1(ports=1), "are too few"),
+        (lambda: slotted.table1(seeds=10**12), "1000000000000 seeds are too many"),
+        (lambda: slotted.search("dt", keys={"seed": 1}), "dt.seed: unknown key"),
         (lambda: slotted.search("dt", steps=0), "needs a slot and a step"),
         (lambda: slotted.search("dt", slots=10**9), "too many to search"),
         (
@@ -207,8 +209,10 @@ def test_tables_that_are_no_arrivals_are_refused(tmp_path):
         return lambda file: Arrivals.of_packets(file, **{"switch": "leaf0", "slot_ns": 1, **keys})
 
     refused(packets, "nothing arrives at a switch 'leaf9'", binned(switch="leaf9"))
-    refused(packets, "a slot of 0 ns is too short", binned(slot_ns=0))
-    refused(packets, "a packet of 0 bytes is too small", binned(unit_bytes=0))
+    refused(packets, "a slot of 0 ns is not possible", binned(slot_ns=0))
+    refused(packets, "a slot of nan ns is not possible", binned(slot_ns=float("nan")))
+    refused(packets, "a packet of 0 bytes is not possible", binned(unit_bytes=0))
+    refused({**packets, "size_bytes": [2**40]}, "1,099,511,627,776 packets", binned(unit_bytes=1))
     (tmp_path / "a.parquet").write_text("no")
     with pytest.raises(spillway.ScenarioError, match="cannot be read"):
         Arrivals.read(tmp_path / "a.parquet")
@@ -250,7 +254,7 @@ def test_lemma_1_is_counted():
     found = slotted.lemma1(instances=500)
     assert 0 < found["lemma1"]["fails"] < 50
     assert found["lemma1"]["worst"] > 1 and found["lemma1"]["mean_packets"] >= 1
-    assert slotted.lemma1(instances=100, safeguard=False)["perfect"]["fails"] == 0
+    assert slotted.lemma1(instances=100, keys={"safeguard": False})["perfect"]["fails"] == 0
 
 
 def test_a_ratio_without_packets_is_one_or_infinite():

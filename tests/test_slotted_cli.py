@@ -1,5 +1,7 @@
 """`spillway slotted`."""
 
+from pathlib import Path
+
 import pytest
 
 from spillway.slotted import Arrivals
@@ -30,7 +32,7 @@ def test_keys_reach_generator_and_policies_and_seeds_differ(command):
     outcome = command(
         *("slotted", "run", "bursts", "--policies", "dt,credence", "--seeds", "1..2", "--json"),
         *("--set", "arrivals.slots=500", "--set", "dt.alpha=8"),
-        *("--set", "credence.oracle=always-drop", "--flip-probability", "0.1"),
+        *("--set", "credence.oracle=always-drop"),
     )
     found = outcome.json
     assert found["policies"]["dt"]["keys"] == {"alpha": 8}
@@ -48,6 +50,21 @@ def test_flipped_labels_make_predictions_wrong(command):
     assert predictions["true_positives"] == predictions["true_negatives"] == 0
     # The bound says nothing here: JSON has no infinity.
     assert predictions["eta_bound"] is None
+
+
+@pytest.mark.parametrize("oracle", [(), ("--set", "credence.oracle=always-drop")])
+def test_credence_s_own_flips_are_of_answers_and_not_of_labels(command, oracle):
+    key = ("--set", "credence.flip_probability=1.0", *oracle, "--json")
+    options = ("--policies", "credence", "--set", "arrivals.slots=300")
+    (run,) = command("slotted", "run", "bursts", *options, *key).json["policies"]["credence"][
+        "runs"
+    ]
+    assert run["counters"]["oracle_flips"] > 0 and "predictions" not in run
+    found = command("slotted", "search", "credence", "--steps", "20", "--out", "w.parquet", *key)
+    assert found.json["keys"]["flip_probability"] == 1
+    sizes = ("--ports", "4", "--buffer", "8", "--policies", "credence")
+    again = command("slotted", "run", "w.parquet", *sizes, *key).json
+    assert again["policies"]["credence"]["runs"][0]["ratio"] == found.json["ratio"]
 
 
 def test_a_search_keeps_the_worst_and_run_replays_it(command):
@@ -72,11 +89,21 @@ def test_arrivals_are_written(command):
 
 def test_packets_of_a_run_are_binned(command):
     text = "time_ps,switch,port,size_bytes\n0,leaf0,1,3000\n2000,leaf0,0,1500\n"
-    with open("t.csv", "w") as file:  # noqa: PTH123
-        file.write(text)
+    Path("t.csv").write_text(text)
     made = command("slotted", "arrivals", "t.csv", "--switch", "leaf0", "--out", "a.parquet")
     assert "3 packets in 1 slots for 2 ports" in made.out
     assert Arrivals.read("a.parquet") == Arrivals.of_slots(2, [[1, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--slot-ns", "inf"), ("--slot-ns", "1e300"), ("--unit-bytes", "9" * 20)]
+)
+def test_slots_and_units_that_cannot_be_are_refused(command, option, value):
+    Path("t.csv").write_text("time_ps,switch,port,size_bytes\n0,leaf0,1,3000\n")
+    outcome = command(
+        *("slotted", "arrivals", "t.csv", "--switch", "leaf0", "--out", "a.csv", option, value)
+    )
+    assert outcome.status == 2 and "not possible" in outcome.err and names() == ["t.csv"]
 
 
 def test_other_commands_report(command):
@@ -98,6 +125,16 @@ def test_other_commands_report(command):
         (["run", "bursts", "--set", "arrivals.lod=1"], "bursts.lod: unknown key", "mean `load`?"),
         (["run", "bursts", "--ports", "0"], "0 ports are not possible", "1 to 65,536"),
         (["run", "bursts", "--flip-probability", "7"], "7 is not a probability", "[0, 1]"),
+        (
+            ["run", "bursts", "--flip-probability", "0.1", "--set", "credence.oracle=random"],
+            "there are no labels to flip",
+            "credence.flip_probability",
+        ),
+        (["run", "bursts", "--set", "dt.buffer=1"], "dt.buffer: unknown key", ""),
+        (["run", "bursts", "--set", "arrivals.seed=1"], "bursts.seed: unknown key", ""),
+        (["run", "bursts", "--seeds", "1..99999999999"], "are too many", "1,000,000"),
+        (["run", "bursts", "--seeds", "9" * 5000], "is not a list of seeds", "1..5"),
+        (["lemma1", "--set", "credence.instances=1"], "credence.instances: unknown key", ""),
         (["run", "no.csv"], "no.csv: there is no such file", ""),
         (["run", "no.csv", "--set", "arrivals.a=1"], "a file has no keys", ""),
         (["search", "dt", "--out", "a.txt"], "neither .csv nor .parquet", "end of its name"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +79,7 @@ def run(
         typer.Option(
             metavar="P",
             help="Credence's predictions are what LQD drops, each turned round with this "
-            "probability (unless credence.oracle is set).",
+            "probability (not with credence.oracle).",
         ),
     ] = 0.0,
     as_json: JsonOption = False,
@@ -86,27 +87,25 @@ def run(
     """Run policies over arrivals, and compare them with the optimum."""
     from spillway.slotted import tables
     from spillway.slotted.model import measure, optimum
-    from spillway.sweep import seeds_of
 
     chosen = [policy for policy in policies.split(",") if policy]
     keys = _keys(set, chosen)
     found: dict[str, list[Measured]] = {policy: [] for policy in chosen}
     sequences = []
     with _interruptible():
-        for seed in seeds_of(seeds):
+        for seed in _seeds(seeds):
             arrivals = _arrivals(source, ports, buffer, seed, keys["arrivals"])
             best = optimum(arrivals, buffer=buffer)
             sequences.append(_sequence(arrivals, seed, best))
             for policy in chosen:
-                flip = flip_probability if "oracle" not in keys[policy] else 0.0
                 measured = measure(
                     policy,
                     arrivals,
                     buffer=buffer,
                     seed=seed,
-                    flip_probability=flip,
+                    flip_probability=flip_probability,
                     best=best,
-                    **keys[policy],
+                    keys=keys[policy],
                 )
                 found[policy].append(measured)
     document = {
@@ -235,7 +234,7 @@ def search(
             seed=seed,
             start=begin,
             follow=lambda step, ratio: say(f"{step:,} of {steps:,} steps, OPT / ALG {ratio:.4f}"),
-            **keys[policy],
+            keys=keys[policy],
         )
     if out is not None:
         found.arrivals.write(out)
@@ -277,7 +276,7 @@ def lemma1(
         raise ScenarioError("credence.oracle has no part in this", "predictions are drawn")
     with _interruptible():
         found = slotted.lemma1(
-            instances=instances, drop_probability=drop_probability, seed=seed, **keys
+            instances=instances, drop_probability=drop_probability, seed=seed, keys=keys
         )
     display(found, tables.lemma1(found), as_json)
 
@@ -307,7 +306,20 @@ def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str
             raise ScenarioError(f"--set arrivals.{next(iter(keys))}: a file has no keys")
         # Of the two only Parquet notes how many ports there are.
         return Arrivals.read(source, None if source.endswith(".parquet") else ports)
-    return Arrivals.generate(source, ports=ports, buffer=buffer, seed=seed, **keys)
+    return Arrivals.generate_with(source, keys, ports=ports, buffer=buffer, seed=seed)
+
+
+def _seeds(text: str) -> list[int]:
+    """The seeds of a text such as `1..5`, if they are not too many."""
+    from spillway.slotted.arrivals import MOST_SEEDS
+    from spillway.sweep import seeds_of
+
+    if any(len(digits) > 19 for digits in re.findall(r"\d+", text)):
+        raise ScenarioError(f"{text!r} is not a list of seeds", "for one: --seeds 1..5")
+    ranges = re.findall(r"(\d+)\s*\.\.\s*(\d+)", text)
+    if sum(int(high) - int(low) + 1 for low, high in ranges) > MOST_SEEDS:
+        raise ScenarioError(f"--seeds {text} are too many", f"{MOST_SEEDS:,} are the most")
+    return seeds_of(text)
 
 
 def _sequence(arrivals: Arrivals, seed: int, best: int) -> dict[str, Any]:

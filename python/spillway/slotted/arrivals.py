@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 MOST_PORTS = 1 << 16
 MOST_BUFFER = 1 << 31
+MOST_SEEDS = 1_000_000
+MOST_PACKETS = 1 << 30
+LONGEST_SLOT_NS = 1e15
+LARGEST_UNIT = 1 << 31
 
 
 class Arrivals:
@@ -104,8 +108,15 @@ class Arrivals:
         >>> Arrivals.generate("bernoulli", ports=4, buffer=16, slots=100, load=1.0)
         <400 packets in 100 slots for 4 ports>
         """
+        return cls.generate_with(kind, keys, ports=ports, buffer=buffer, seed=seed)
+
+    @classmethod
+    def generate_with(
+        cls, kind: str, keys: Mapping[str, Any], *, ports: int, buffer: int, seed: int = 1
+    ) -> Self:
+        """What `generate` does, with the generator's parameters apart: no name can be taken."""
         check_switch(ports, buffer)
-        return cls._of(_core.Arrivals.generate(kind, keys, ports, buffer, check_seed(seed)))
+        return cls._of(_core.Arrivals.generate(kind, dict(keys), ports, buffer, check_seed(seed)))
 
     @classmethod
     def read(cls, file: str | Path, ports: int | None = None) -> Self:
@@ -165,10 +176,12 @@ class Arrivals:
         if path.is_dir():
             path = path / "decisions.parquet"
         table = _table(path, ("time_ps", "switch", "port", "size_bytes"))
-        if not slot_ns * 1000 >= 1:
-            raise ScenarioError(f"a slot of {slot_ns:g} ns is too short", "1 ps is the least")
-        if unit_bytes < 1:
-            raise ScenarioError(f"a packet of {unit_bytes} bytes is too small", "1 is the least")
+        if not 0.001 <= slot_ns <= LONGEST_SLOT_NS:
+            hint = f"it may last from 0.001 to {LONGEST_SLOT_NS:g} ns"
+            raise ScenarioError(f"a slot of {slot_ns:g} ns is not possible", hint)
+        if not 1 <= unit_bytes <= LARGEST_UNIT:
+            hint = f"it may have from 1 to {LARGEST_UNIT:,}"
+            raise ScenarioError(f"a packet of {unit_bytes} bytes is not possible", hint)
         names = np.asarray(table["switch"].cast("string").to_pylist(), dtype=object)
         here = names == switch
         if not here.any():
@@ -183,6 +196,9 @@ class Arrivals:
         for one in np.unique(port):
             whole = np.cumsum(size[port == one]) // unit_bytes
             packets[port == one] = np.diff(whole, prepend=0)
+        if packets.sum() > MOST_PACKETS:
+            text = f"{path}: there are {packets.sum():,} packets of {unit_bytes} bytes"
+            raise ScenarioError(text, f"{MOST_PACKETS:,} are the most: make them larger")
         slot = (time - time[0]) // max(1, round(slot_ns * 1000))
         ports = int(port.max()) + 1 if ports is None else ports
         return cls(ports, np.repeat(slot, packets), np.repeat(port, packets), int(slot[-1]) + 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from spillway.errors import ScenarioError
-from spillway.slotted.arrivals import Arrivals, check_switch, generators
+from spillway.slotted.arrivals import MOST_SEEDS, Arrivals, check_switch, generators
 from spillway.slotted.model import Measured, measure, optimum
 
 ROWS: tuple[tuple[str, str, str, dict[str, Any], float], ...] = (
@@ -82,6 +82,8 @@ def table1(
             f"{ports} ports, a buffer of {buffer} and {seeds} seeds are too few",
             "two ports, a packet of room for each and one seed are the least",
         )
+    if seeds > MOST_SEEDS:
+        raise ScenarioError(f"{seeds} seeds are too many", f"{MOST_SEEDS:,} are the most")
     rows = [row for row in ROWS if algorithms is None or row[0] in algorithms]
     worst: dict[str, tuple[Measured, str]] = {}
     kinds = list(_kinds(first_seed, seeds))
@@ -98,7 +100,7 @@ def table1(
                 seed=seed,
                 flip_probability=flip,
                 best=best,
-                **settings,
+                keys=settings,
             )
             if algorithm not in worst or found.ratio > worst[algorithm][0].ratio:
                 worst[algorithm] = (found, kind)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from spillway.errors import ScenarioError
 from spillway.slotted.arrivals import Arrivals, check_seed
-from spillway.slotted.model import optimum, prediction_error, run
+from spillway.slotted.model import optimum, prediction_error, run, run_with
 
 
 def lemma1(
@@ -19,7 +20,7 @@ def lemma1(
     most_slots: int = 40,
     drop_probability: float = 0.2,
     seed: int = 1,
-    **keys: Any,
+    keys: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Counts failures of Lemma 1, and losses by the safeguard, on small random instances.
 
@@ -39,8 +40,8 @@ def lemma1(
         That a packet is predicted as a drop.
     seed : int
         Of what is drawn.
-    **keys
-        Credence's parameters, such as `safeguard=False`.
+    keys : mapping, optional
+        Credence's parameters, such as `{"safeguard": False}`.
 
     Returns
     -------
@@ -63,6 +64,7 @@ def lemma1(
     if not 0 <= drop_probability <= 1:
         raise ScenarioError(f"{drop_probability:g} is not a probability", "it must be in [0, 1]")
     random = np.random.default_rng([check_seed(seed), 1])
+    keys = dict(keys or {})
     rule = {key: keys[key] for key in ("count_arrival", "tie") if key in keys}
     lemma: list[tuple[int, int]] = []
     perfect: list[tuple[int, int]] = []
@@ -77,12 +79,12 @@ def lemma1(
         arrivals = Arrivals(ports, np.repeat(np.arange(len(counts)), counts), port, len(counts))
         labels = random.random(packets) < drop_probability
         error = prediction_error(arrivals, labels, buffer=buffer, **rule)
-        sent = run("credence", arrivals, buffer=buffer, predictions=labels, **keys).transmitted
+        sent = run_with("credence", keys, arrivals, buffer=buffer, predictions=labels).transmitted
         lemma.append((error.follow_lqd, sent))
         bound = min(1.707 * error.eta, ports)
         theorem += optimum(arrivals, buffer=buffer) > bound * sent + 1e-9
         truth = run("lqd", arrivals, buffer=buffer, **rule)
-        best = run("credence", arrivals, buffer=buffer, predictions=truth.dropped, **keys)
+        best = run_with("credence", keys, arrivals, buffer=buffer, predictions=truth.dropped)
         perfect.append((truth.transmitted, best.transmitted))
     return {
         "instances": instances,

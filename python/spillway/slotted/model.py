@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,10 +88,23 @@ def run(
     >>> prediction_error(arrivals, labels, buffer=2).eta
     1.0
     """
+    return run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=predictions)
+
+
+def run_with(
+    policy: str,
+    keys: Mapping[str, Any],
+    arrivals: Arrivals,
+    *,
+    buffer: int,
+    seed: int = 1,
+    predictions: ArrayLike | None = None,
+) -> Outcome:
+    """What `run` does, with the policy's parameters apart: no name of theirs can be taken."""
     check_switch(arrivals.ports, buffer)
     labels = None if predictions is None else _labels(predictions, len(arrivals))
     transmitted, drops, dropped, counters = _core.slotted_run(
-        arrivals._core, buffer, policy, keys, check_seed(seed), labels
+        arrivals._core, buffer, policy, dict(keys), check_seed(seed), labels
     )
     lost = np.frombuffer(memoryview(dropped), dtype=np.uint8).view(np.bool_)
     return Outcome(transmitted, drops, lost, dict(counters))
@@ -172,7 +186,7 @@ class Measured:
     outcome: Outcome
     optimum: int
     error: PredictionError | None
-    """For Credence with predictions, how wrong they were."""
+    """For Credence with labels for predictions, how wrong they were."""
 
     @property
     def ratio(self) -> float:
@@ -190,26 +204,30 @@ def measure(
     seed: int = 1,
     flip_probability: float = 0.0,
     best: int | None = None,
-    **keys: Any,
+    keys: Mapping[str, Any] | None = None,
 ) -> Measured:
     """Runs a policy and compares it with the optimum.
 
     Credence gets what LQD really drops for predictions, each turned round with `flip_probability`,
-    unless `oracle` says who predicts. LQD then chooses its victims by Credence's `count_arrival`
-    and `tie`. `best` is the optimum, where it is known.
+    unless `oracle` among its `keys` says who predicts. LQD then chooses its victims by Credence's
+    `count_arrival` and `tie`. Where Credence turns round answers itself, with a `flip_probability`
+    among its `keys`, how wrong they were is not known. `best` is the optimum, where it is known.
     """
+    keys = keys or {}
     best = optimum(arrivals, buffer=buffer) if best is None else best
     if policy != "credence" or "oracle" in keys:
         if flip_probability and policy == "credence":
             raise ScenarioError(
-                "both an oracle and flipped labels of LQD were asked for",
-                "with an oracle, set its own flip_probability",
+                "there are no labels to flip where credence.oracle predicts",
+                "credence.flip_probability turns round what an oracle says",
             )
-        outcome = run(policy, arrivals, buffer=buffer, seed=seed, **keys)
+        outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed)
         return Measured(policy, outcome, best, None)
     rule = {key: keys[key] for key in ("count_arrival", "tie") if key in keys}
     truth = run("lqd", arrivals, buffer=buffer, **rule).dropped
     labels = flipped(truth, flip_probability, seed=seed)
-    outcome = run(policy, arrivals, buffer=buffer, seed=seed, predictions=labels, **keys)
+    outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=labels)
+    if keys.get("flip_probability"):
+        return Measured(policy, outcome, best, None)
     error = prediction_error(arrivals, labels, buffer=buffer, **rule)
     return Measured(policy, outcome, best, error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ def search(
     seed: int = 1,
     start: Arrivals | None = None,
     follow: Callable[[int, float], None] | None = None,
-    **keys: Any,
+    keys: Mapping[str, Any] | None = None,
 ) -> Found:
     """Looks for arrivals, at most N in a slot, that make OPT / ALG large.
 
@@ -66,8 +66,8 @@ def search(
         Where to begin, with at most N packets in a slot; random arrivals without it.
     follow : callable, optional
         Called now and then with the steps done and the best ratio.
-    **keys
-        The policy's parameters.
+    keys : mapping, optional
+        The policy's parameters, such as `{"alpha": 1}`.
     """
     check_switch(ports, buffer)
     if slots < 1 or steps < 1:
@@ -85,7 +85,7 @@ def search(
 
     def ratio(grid: NDArray[np.int64]) -> float:
         arrivals = _arrivals(grid, ports)
-        return measure(policy, arrivals, buffer=buffer, seed=seed, **keys).ratio
+        return measure(policy, arrivals, buffer=buffer, seed=seed, keys=keys).ratio
 
     grid = _random(random, slots, ports) if start is None else _grid(start)
     value = ratio(grid)
