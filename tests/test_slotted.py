@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import spillway
 from spillway import slotted
 from spillway.slotted import Arrivals
-from spillway.slotted.arrivals import generators
+from spillway.slotted.arrivals import generators, ports_of
 from spillway.slotted.model import measure
 from support import TINY
 
@@ -138,11 +138,34 @@ def test_a_result_s_decisions_come_in_slots(tmp_path):
     table = pq.read_table(tmp_path / "run/decisions.parquet")
     name = table["switch"].to_pylist()[0]
     binned = Arrivals.of_packets(tmp_path / "run", switch=name, slot_ns=1200)
+    assert binned.ports == ports_of(tmp_path / "run", name) == (2 if "spine" in name else 5)
+    assert ports_of(tmp_path / "run", "core0") is None
     here = np.array(table["switch"].to_pylist()) == name
     size, port = table["size_bytes"].to_numpy()[here], table["port"].to_numpy()[here]
     expected = sum(int(size[port == one].sum()) // 1500 for one in np.unique(port))
     assert len(binned) == expected > 0
     assert slotted.run("dt", binned, buffer=50).transmitted > 0
+
+
+def test_a_trace_goes_before_decisions_and_must_be_whole(tmp_path):
+    def result(**keys):
+        set = ["switch.sharing=lqd", "duration=1ms", *(f"record.{k}={v}" for k, v in keys.items())]
+        spillway.run(TINY, set=set, out=tmp_path / "run", force=True)
+        return Arrivals.of_packets(tmp_path / "run", switch="leaf1", slot_ns=1200)
+
+    whole = result(oracle_trace="true")
+    assert whole.ports == 5 and whole == result(decisions=10**6)
+    with pytest.warns(spillway.ScenarioWarning, match="all 500 rows .* later arrivals are missing"):
+        assert 0 < len(result(decisions=500)) < len(whole)
+    assert result(decisions=500, oracle_trace="true") == whole
+    with pytest.raises(spillway.ScenarioError, match="it is a sample"):
+        result(oracle_trace="true", oracle_trace_sample=5)
+    with pytest.raises(spillway.ScenarioError, match=r"some only, by record\.decisions_port"):
+        result(decisions=10**6, decisions_port=1)
+    with pytest.raises(spillway.ScenarioError, match="has no arrivals") as caught:
+        result()
+    assert "record.oracle_trace = true" in caught.value.hint
+    assert "record.decisions" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_packets_of_a_run_are_binned(command):
     text = "time_ps,switch,port,size_bytes\n0,leaf0,1,3000\n2000,leaf0,0,1500\n"
     Path("t.csv").write_text(text)
     made = command("slotted", "arrivals", "t.csv", "--switch", "leaf0", "--out", "a.parquet")
-    assert "3 packets in 1 slots for 2 ports" in made.out
+    assert "3 packets in 1 slots for 2 ports" in made.out and "the greatest port" in made.out
     assert Arrivals.read("a.parquet") == Arrivals.of_slots(2, [[1, 1, 0]])
 
 

@@ -128,14 +128,15 @@ def arrivals(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A generator; or a result's folder with decisions, or a table with the columns "
-            "time_ps, switch, port and size_bytes, whose packets come in slots then (--switch).",
+            help="A generator; or a result's folder with an oracle's trace or decisions, or a "
+            "table with the columns time_ps, switch, port and size_bytes, whose packets come in "
+            "slots then (--switch).",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="A .parquet or .csv file.")],
     ports: Annotated[
         int | None,
-        typer.Option("--ports", metavar="N", help="Ports; 8, or as many as the packets need."),
+        typer.Option("--ports", metavar="N", help="Ports; 8, or as many as the switch has."),
     ] = None,
     buffer: BufferOption = 64,
     seed: SeedOption = 1,
@@ -155,8 +156,12 @@ def arrivals(
     from rich.text import Text
 
     from spillway.slotted import Arrivals
+    from spillway.slotted.arrivals import ports_of
 
+    note = ""
     if switch is not None:
+        if ports is None and (ports := ports_of(source, switch)) is None:
+            note = "\nN is what the greatest port needs that packets come for; --ports N sets it"
         made = Arrivals.of_packets(
             source, switch=switch, slot_ns=slot_ns, unit_bytes=unit_bytes, ports=ports
         )
@@ -165,7 +170,7 @@ def arrivals(
         made = _arrivals(source, 8 if ports is None else ports, buffer, seed, keys)
     made.write(out)
     document = {"file": str(out), "ports": made.ports, "slots": made.slots, "packets": len(made)}
-    display(document, Text(f"{made} written to {out}"), as_json)
+    display(document, Text(f"{made} written to {out}{note}"), as_json)
 
 
 @group.command()

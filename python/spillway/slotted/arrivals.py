@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spillway import _core
-from spillway.errors import ScenarioError
+from spillway.errors import ScenarioError, ScenarioWarning
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +26,8 @@ MOST_SEEDS = 1_000_000
 MOST_PACKETS = 1 << 30
 LONGEST_SLOT_NS = 1e15
 LARGEST_UNIT = 1 << 31
+
+_TRACE, _DECISIONS = "oracle_trace.parquet", "decisions.parquet"
 
 
 class Arrivals:
@@ -160,9 +165,9 @@ class Arrivals:
         Parameters
         ----------
         source : path
-            A result's folder, whose table of decisions is taken (`spillway run --decisions N --out
-            DIR`), or a Parquet or CSV file with the columns `time_ps`, `switch`, `port` and
-            `size_bytes`, such as an oracle's trace. Every row is an arrival.
+            A result's folder, of which the oracle's trace is taken, or else the decisions; or a
+            Parquet or CSV file with the columns `time_ps`, `switch`, `port` and `size_bytes`. Every
+            row is an arrival: a sample is refused, and decisions that were cut give a warning.
         switch : str
             The switch's name, as the table has it: `leaf3`.
         slot_ns : float
@@ -170,12 +175,12 @@ class Arrivals:
         unit_bytes : int
             Bytes of a packet of the model.
         ports : int, optional
-            Ports (N); without it as many as the greatest port needs.
+            Ports (N); without it as many as the switch has by the scenario.toml beside the file,
+            or, where there is none, as the greatest port needs.
         """
-        path = Path(source)
-        if path.is_dir():
-            path = path / "decisions.parquet"
-        table = _table(path, ("time_ps", "switch", "port", "size_bytes"))
+        path = _of_result(Path(source))
+        table = _table(path, ("time_ps", "switch", "port", "size_bytes"), ("weight", "arrival"))
+        _check_whole(path, table)
         if not 0.001 <= slot_ns <= LONGEST_SLOT_NS:
             hint = f"it may last from 0.001 to {LONGEST_SLOT_NS:g} ns"
             raise ScenarioError(f"a slot of {slot_ns:g} ns is not possible", hint)
@@ -190,7 +195,10 @@ class Arrivals:
         time = _column(path, table, "time_ps")[here].astype(np.int64)
         port = _column(path, table, "port")[here].astype(np.int64)
         size = _column(path, table, "size_bytes")[here].astype(np.int64)
-        order = np.argsort(time, kind="stable")
+        # Rows of a trace come as fates are known; packets of one instant are told by `arrival`.
+        has_order = "arrival" in table.column_names
+        later = _column(path, table, "arrival")[here] if has_order else np.arange(len(time))
+        order = np.lexsort((later, time))
         time, port, size = time[order], port[order], size[order]
         packets = np.zeros(len(time), dtype=np.int64)
         for one in np.unique(port):
@@ -200,7 +208,8 @@ class Arrivals:
             text = f"{path}: there are {packets.sum():,} packets of {unit_bytes} bytes"
             raise ScenarioError(text, f"{MOST_PACKETS:,} are the most: make them larger")
         slot = (time - time[0]) // max(1, round(slot_ns * 1000))
-        ports = int(port.max()) + 1 if ports is None else ports
+        if ports is None:
+            ports = ports_of(path, switch) or int(port.max()) + 1
         return cls(ports, np.repeat(slot, packets), np.repeat(port, packets), int(slot[-1]) + 1)
 
     def write(self, file: str | Path) -> None:
@@ -274,6 +283,19 @@ def generators() -> list[dict[str, Any]]:
     return listed
 
 
+def ports_of(source: str | Path, switch: str) -> int | None:
+    """Ports of a switch of a packet-level run, if the scenario beside its tables tells them."""
+    from spillway.scenario import Scenario
+
+    folder = _of_result(Path(source)).parent
+    if not (folder / "scenario.toml").is_file():
+        return None
+    for tier in Scenario.load(folder).facts["tiers"]:
+        if re.sub(r"\d+$", "", switch) == tier["tier"]:
+            return int(sum(tier["ports_by_gbps"].values()))
+    return None
+
+
 def check_switch(ports: int, buffer: int) -> None:
     """Refuses a switch that cannot be."""
     if not 1 <= ports <= MOST_PORTS:
@@ -309,7 +331,37 @@ def _whole(name: str, given: ArrayLike) -> NDArray[np.uint64]:
     return np.ascontiguousarray(numbers, dtype=np.uint64)
 
 
-def _table(path: Path, wanted: Sequence[str]) -> pa.Table:
+def _of_result(place: Path) -> Path:
+    """The table of a result's folder that has its arrivals."""
+    if not place.is_dir():
+        return place
+    for name in (_TRACE, _DECISIONS):
+        if (place / name).is_file():
+            return place / name
+    hint = "record them with record.oracle_trace = true, or with record.decisions = N"
+    raise ScenarioError(f"{place} has no arrivals: neither {_TRACE} nor {_DECISIONS}", hint)
+
+
+def _check_whole(path: Path, table: pa.Table) -> None:
+    """Refuses a table that lacks arrivals on purpose, and warns of one that ends early."""
+    if "weight" in table.column_names and _column(path, table, "weight").max(initial=0) > 1:
+        hint = "record it with record.oracle_trace_sample = 1"
+        raise ScenarioError(f"{path}: it is a sample, and does not know every packet", hint)
+    scenario = path.with_name("scenario.toml")
+    if path.name != _DECISIONS or not scenario.is_file():
+        return
+    record = tomllib.loads(scenario.read_text(encoding="utf-8")).get("record", {})
+    for key in ("decisions_flow", "decisions_port", "decisions_queue"):
+        if key in record:
+            hint = f"record them without record.{key}"
+            raise ScenarioError(f"{path}: its decisions are some only, by record.{key}", hint)
+    if table.num_rows >= record.get("decisions", np.inf):
+        text = f"{path}: it has all {table.num_rows:,} rows that record.decisions asked for"
+        warnings.warn(ScenarioWarning(f"{text}: later arrivals are missing"), stacklevel=3)
+
+
+def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Table:
+    """The columns that are wanted, and those of some more that are there."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
@@ -325,7 +377,7 @@ def _table(path: Path, wanted: Sequence[str]) -> pa.Table:
         if name not in table.column_names:
             hint = f"it must have the columns {', '.join(wanted)}"
             raise ScenarioError(f"{path}: there is no column {name}", hint)
-    return table.select(list(wanted))
+    return table.select([*wanted, *(name for name in more if name in table.column_names)])
 
 
 def _column(file: str | Path, table: pa.Table, name: str) -> NDArray[np.uint64]:
