@@ -73,8 +73,9 @@ def table1(
     dict
         `ports`, `buffer`, `sequences`; `rows` with `algorithm`, `bound` as the paper has it, `at`
         its value here (for Credence with the eta of the sequence in question; none where it is of
-        an order only, or from below), `worst` measured, `arrivals` which had it, and for Credence
-        `eta`.
+        an order only, or from below), `worst` measured, `arrivals` which had it, `used`, the
+        largest ratio to the bound for that very sequence, over all sequences, and for Credence
+        `eta`. LateQD is the optimum by definition: nothing is measured of it.
     """
     check_switch(ports, buffer)
     if ports < 2 or buffer < ports or seeds < 1:
@@ -86,6 +87,7 @@ def table1(
         raise ScenarioError(f"{seeds} seeds are too many", f"{MOST_SEEDS:,} are the most")
     rows = [row for row in ROWS if algorithms is None or row[0] in algorithms]
     worst: dict[str, tuple[Measured, str]] = {}
+    used: dict[str, float] = {}
     kinds = list(_kinds(first_seed, seeds))
     for done, (kind, keys, seed) in enumerate(kinds):
         arrivals = Arrivals.generate(kind, ports=ports, buffer=buffer, seed=seed, **keys)
@@ -104,13 +106,15 @@ def table1(
             )
             if algorithm not in worst or found.ratio > worst[algorithm][0].ratio:
                 worst[algorithm] = (found, kind)
+            if (bound := _bound(policy, ports, found)) is not None:
+                used[algorithm] = max(found.ratio / bound, used.get(algorithm, 0.0))
         if follow is not None:
             follow(done + 1, len(kinds))
     return {
         "ports": ports,
         "buffer": buffer,
         "sequences": len(kinds),
-        "rows": [_row(row, ports, worst.get(row[0])) for row in rows],
+        "rows": [_row(row, ports, worst.get(row[0]), used.get(row[0])) for row in rows],
     }
 
 
@@ -127,9 +131,24 @@ def _row(
     row: tuple[str, str, str, dict[str, Any], float],
     ports: int,
     found: tuple[Measured, str] | None,
+    used: float | None,
 ) -> dict[str, Any]:
     algorithm, bound, policy, _, _ = row
-    error = found[0].error if found else None
+    worst, arrivals = found or (None, "by definition")
+    return {
+        "algorithm": algorithm,
+        "bound": bound,
+        "at": _bound(policy, ports, worst),
+        "worst": worst.ratio if worst else None,
+        "arrivals": arrivals,
+        "used": used,
+        **({"eta": worst.error.eta} if worst and worst.error else {}),
+    }
+
+
+def _bound(policy: str, ports: int, found: Measured | None) -> float | None:
+    """The paper's bound, for Credence with the eta that was found; none if it is no number."""
+    error = found.error if found else None
     at = {
         "cs": ports + 1.0,
         "harmonic": math.log(ports) + 2,
@@ -137,11 +156,4 @@ def _row(
         "late-qd": 1.0,
         "credence": min(1.707 * error.eta, ports) if error else float(ports),
     }
-    return {
-        "algorithm": algorithm,
-        "bound": bound,
-        "at": at.get(policy),
-        "worst": found[0].ratio if found else 1.0,
-        "arrivals": found[1] if found else "any",
-        **({"eta": error.eta} if error else {}),
-    }
+    return at.get(policy)

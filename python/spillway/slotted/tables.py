@@ -44,10 +44,11 @@ def run(document: Mapping[str, Any]) -> RenderableType:
 def table1(found: Mapping[str, Any]) -> RenderableType:
     """Table 1, with what was measured."""
     ports, buffer = found["ports"], found["buffer"]
-    table = _grid("", "bound", f"at N = {ports}", "worst measured", "over")
+    table = _grid("", "bound", f"at N = {ports}", "worst measured", "over", "of the bound")
     for row in found["rows"]:
-        at = "-" if row["at"] is None else _number(row["at"])
-        table.add_row(row["algorithm"], row["bound"], at, _number(row["worst"]), row["arrivals"])
+        at, worst = (_number(row[key]) if row[key] is not None else "-" for key in ("at", "worst"))
+        used = "-" if row["used"] is None else f"{row['used']:.1%}"
+        table.add_row(row["algorithm"], row["bound"], at, worst, row["arrivals"], used)
     text = f"N = {ports}, B = {buffer}; {found['sequences']} sequences, at most N packets in a slot"
     return Group(Text(text), table)
 
