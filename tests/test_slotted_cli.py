@@ -152,7 +152,27 @@ def test_what_is_wrong_is_refused(command, arguments, error, hint):
     assert "Traceback" not in outcome.err
 
 
-def test_an_interrupted_search_leaves_nothing(command, monkeypatch):
+def test_an_interrupted_search_keeps_the_best_so_far(command, monkeypatch):
+    from spillway.slotted import worst
+
+    changed, steps = worst._changed, iter(range(150))
+
+    def interrupt(*given):
+        if next(steps, None) is None:
+            raise KeyboardInterrupt
+        return changed(*given)
+
+    monkeypatch.setattr(worst, "_changed", interrupt)
+    options = ("--ports", "3", "--buffer", "6", "--json")
+    outcome = command("slotted", "search", "dt", "--out", "w.parquet", *options)
+    assert outcome.status == 130 and names() == ["w.parquet"]
+    assert "after 150 steps of 20,000: interrupted" in outcome.err
+    assert outcome.json["interrupted"] and outcome.json["steps"] == 150
+    again = command("slotted", "run", "w.parquet", "--policies", "dt", *options).json
+    assert again["policies"]["dt"]["runs"][0]["ratio"] == outcome.json["ratio"]
+
+
+def test_a_search_that_has_found_nothing_leaves_nothing(command, monkeypatch):
     from spillway.slotted import worst
 
     def interrupt(*_, **__):

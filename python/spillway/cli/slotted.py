@@ -220,6 +220,7 @@ def search(
     from spillway import slotted
     from spillway.folder import check_file
     from spillway.slotted.arrivals import check_kind
+    from spillway.slotted.worst import Stopped
 
     keys = _keys(set, [policy])
     if keys["arrivals"]:
@@ -230,17 +231,20 @@ def search(
     begin = None if start is None else slotted.Arrivals.read(start, ports)
     with _interruptible(), console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
-        found = slotted.search(
-            policy,
-            ports=ports,
-            buffer=buffer,
-            slots=slots,
-            steps=steps,
-            seed=seed,
-            start=begin,
-            follow=lambda step, ratio: say(f"{step:,} of {steps:,} steps, OPT / ALG {ratio:.4f}"),
-            keys=keys[policy],
-        )
+        try:
+            found = slotted.search(
+                policy,
+                ports=ports,
+                buffer=buffer,
+                slots=slots,
+                steps=steps,
+                seed=seed,
+                start=begin,
+                follow=lambda step, best: say(f"{step:,} of {steps:,} steps, OPT / ALG {best:.4f}"),
+                keys=keys[policy],
+            )
+        except Stopped as stopped:
+            found = stopped.found
     if out is not None:
         found.arrivals.write(out)
     document = {
@@ -248,18 +252,25 @@ def search(
         "keys": keys[policy],
         "ports": ports,
         "buffer": buffer,
-        "ratio": found.ratio,
+        "ratio": _finite(found.ratio),
         "packets": len(found.arrivals),
         "slots": found.arrivals.slots,
         "steps": found.steps,
         "improved": found.improved,
+        "interrupted": found.steps < steps,
         "file": None if out is None else str(out),
     }
-    text = f"OPT / ALG {found.ratio:.4f} for {policy}: {found.arrivals}, after {steps:,} steps"
+    text = (
+        f"OPT / ALG {found.ratio:.4f} for {policy}: {found.arrivals}, after {found.steps:,} steps"
+    )
+    if found.steps < steps:
+        text += f" of {steps:,}: interrupted"
     if out is not None:
         again = f"spillway slotted run {out} --ports {ports} --buffer {buffer} --policies {policy}"
         text += f"\nwritten to {out}; see it again: {again}"
     display(document, Text(text), as_json)
+    if found.steps < steps:
+        raise typer.Exit(INTERRUPTED)
 
 
 @group.command()

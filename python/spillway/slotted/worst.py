@@ -30,6 +30,14 @@ class Found:
     """How many of the steps led to a higher ratio."""
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C ended a search. `found` is the best until then."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__("interrupted")
+        self.found = found
+
+
 def search(
     policy: str,
     *,
@@ -68,6 +76,11 @@ def search(
         Called now and then with the steps done and the best ratio.
     keys : mapping, optional
         The policy's parameters, such as `{"alpha": 1}`.
+
+    Raises
+    ------
+    Stopped
+        If Ctrl-C ends it: a `KeyboardInterrupt`, with the best that was `found` until then.
     """
     check_switch(ports, buffer)
     if slots < 1 or steps < 1:
@@ -89,18 +102,28 @@ def search(
 
     grid = _random(random, slots, ports) if start is None else _grid(start)
     value = ratio(grid)
-    best, best_value, improved = grid, value, 0
-    for step in range(steps):
-        changed = _changed(random, grid, ports)
-        new = ratio(changed)
-        warmth = 0.02 * (1 - step / steps) ** 2
-        if new >= value or random.random() < np.exp((new - value) / max(warmth, 1e-9)):
-            grid, value = changed, new
-        if value > best_value:
-            best, best_value, improved = grid, value, improved + 1
-        if follow is not None and step % 256 == 0:
-            follow(step, best_value)
-    return Found(policy, best_value, _arrivals(best, ports), steps, improved)
+    # In one piece: Ctrl-C may come between any two steps.
+    best = (grid, value, 0)
+    step = 0
+
+    def found(steps: int) -> Found:
+        grid, value, improved = best
+        return Found(policy, value, _arrivals(grid, ports), steps, improved)
+
+    try:
+        for step in range(steps):
+            changed = _changed(random, grid, ports)
+            new = ratio(changed)
+            warmth = 0.02 * (1 - step / steps) ** 2
+            if new >= value or random.random() < np.exp((new - value) / max(warmth, 1e-9)):
+                grid, value = changed, new
+            if value > best[1]:
+                best = (grid, value, best[2] + 1)
+            if follow is not None and step % 256 == 0:
+                follow(step, best[1])
+    except KeyboardInterrupt:
+        raise Stopped(found(step)) from None
+    return found(steps)
 
 
 def _random(random: np.random.Generator, slots: int, ports: int) -> NDArray[np.int64]:
