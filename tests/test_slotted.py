@@ -224,7 +224,10 @@ def test_tables_that_are_no_arrivals_are_refused(tmp_path):
 
     refused({"slot": [0]}, "there is no column port")
     refused({"slot": [0], "port": [None]}, "column port has rows without a value")
-    refused({"slot": ["a"], "port": [0]}, "slot must be a column of whole numbers")
+    refused({"slot": [0], "port": [3]}, "of 2 ports 1 is the last", lambda f: Arrivals.read(f, 2))
+    refused(
+        {"slot": ["a"], "port": [0]}, r"^[^:]*a\.parquet: slot must be a column of whole numbers"
+    )
     refused({"slot": [1, 0], "port": [0, 0]}, "packet 1 is in slot 0")
     packets = {"time_ps": [1], "switch": ["leaf0"], "port": [0], "size_bytes": [1500]}
 

@@ -87,6 +87,13 @@ def test_arrivals_are_written(command):
     assert len(Arrivals.read("a.csv")) == len(expected) == made.json["packets"]
 
 
+def test_a_file_with_a_port_too_many_asks_for_ports(command):
+    Path("a.csv").write_text("slot,port\n0,5\n")
+    outcome = command("slotted", "run", "a.csv", "--ports", "3")
+    assert outcome.status == 2
+    assert "a.csv: there is a port 5, and of 3 ports" in outcome.err and "--ports 6" in outcome.err
+
+
 def test_packets_of_a_run_are_binned(command):
     text = "time_ps,switch,port,size_bytes\n0,leaf0,1,3000\n2000,leaf0,0,1500\n"
     Path("t.csv").write_text(text)
@@ -137,6 +144,12 @@ def test_other_commands_report(command):
         (["run", "bursts", "--seeds", "1..99999999999"], "are too many", "1,000,000"),
         (["run", "bursts", "--seeds", "9" * 5000], "is not a list of seeds", "1..5"),
         (["lemma1", "--set", "credence.instances=1"], "credence.instances: unknown key", ""),
+        (["run", "bursts", "--policies", ""], "a name is missing", "--policies dt,lqd"),
+        (["run", "bursts", "--policies", "dt,,lqd"], "a name is missing", "--policies dt,lqd"),
+        (["run", "bursts", "--set", "dt.alpha=-1"], "dt.alpha: -1", "spillway list sharing"),
+        (["search", "dt", "--set", "dt.alpha=-1"], "dt.alpha: -1", "spillway list sharing"),
+        (["run", "bursts", "--set", "arrivals.load=-1"], "bursts.load", "spillway slotted list"),
+        (["run", "something-else"], "there is no generator", "valid here: bursts"),
         (["run", "no.csv"], "no.csv: there is no such file", ""),
         (["run", "no.csv", "--set", "arrivals.a=1"], "a file has no keys", ""),
         (["search", "dt", "--out", "a.txt"], "neither .csv nor .parquet", "end of its name"),

@@ -40,6 +40,7 @@ SourceArgument = Annotated[
         "with the columns slot and port.",
     ),
 ]
+POLICY_HINT = "`spillway list sharing` tells the policies and their keys"
 KeysOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -88,11 +89,14 @@ def run(
     from spillway.slotted import tables
     from spillway.slotted.model import measure, optimum
 
-    chosen = [policy for policy in policies.split(",") if policy]
+    chosen = list(dict.fromkeys(policy.strip() for policy in policies.split(",")))
+    if "" in chosen:
+        text = f"--policies {policies!r}: a name is missing"
+        raise ScenarioError(text, "for one: --policies dt,lqd")
     keys = _keys(set, chosen)
     found: dict[str, list[Measured]] = {policy: [] for policy in chosen}
     sequences = []
-    with _interruptible():
+    with _interruptible(), _hint(POLICY_HINT):
         for seed in _seeds(seeds):
             arrivals = _arrivals(source, ports, buffer, seed, keys["arrivals"])
             best = optimum(arrivals, buffer=buffer)
@@ -229,7 +233,7 @@ def search(
         check_kind(out)
         check_file(out)
     begin = None if start is None else slotted.Arrivals.read(start, ports)
-    with _interruptible(), console(sys.stderr).status("") as status:
+    with _interruptible(), _hint(POLICY_HINT), console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
         try:
             found = slotted.search(
@@ -290,7 +294,7 @@ def lemma1(
     keys = _keys(set, ["credence"])["credence"]
     if "oracle" in keys:
         raise ScenarioError("credence.oracle has no part in this", "predictions are drawn")
-    with _interruptible():
+    with _interruptible(), _hint(POLICY_HINT):
         found = slotted.lemma1(
             instances=instances, drop_probability=drop_probability, seed=seed, keys=keys
         )
@@ -322,7 +326,8 @@ def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str
             raise ScenarioError(f"--set arrivals.{next(iter(keys))}: a file has no keys")
         # Of the two only Parquet notes how many ports there are.
         return Arrivals.read(source, None if source.endswith(".parquet") else ports)
-    return Arrivals.generate_with(source, keys, ports=ports, buffer=buffer, seed=seed)
+    with _hint("`spillway slotted list` tells the generators and their keys"):
+        return Arrivals.generate_with(source, keys, ports=ports, buffer=buffer, seed=seed)
 
 
 def _seeds(text: str) -> list[int]:
@@ -365,6 +370,15 @@ def _measured(found: Measured) -> dict[str, Any]:
 def _finite(number: float) -> float | None:
     """JSON knows no infinity."""
     return None if number in (float("inf"), float("-inf")) else number
+
+
+@contextmanager
+def _hint(text: str) -> Iterator[None]:
+    """Where to look, for a key that is wrong and does not say."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError(str(error), error.hint or (text if error.path else None)) from error
 
 
 @contextmanager

@@ -135,13 +135,19 @@ class Arrivals:
             Ports (N); without it as many as `write` has noted, or as the greatest port needs.
         """
         table = _table(Path(file), ("slot", "port"))
-        port = _column(file, table, "port")
+        slot, port = (_column(file, table, name) for name in ("slot", "port"))
+        greatest = int(port.max(initial=0))
         noted = (table.schema.metadata or {}).get(b"spillway.ports")
         if ports is None:
-            ports = int(noted) if noted else int(port.max(initial=0)) + 1
+            ports = int(noted) if noted else greatest + 1
+        elif greatest >= ports:
+            text = (
+                f"{file}: there is a port {greatest}, and of {ports} ports {ports - 1} is the last"
+            )
+            raise ScenarioError(text, f"with --ports {greatest + 1}, or more, it has a place")
         slots = (table.schema.metadata or {}).get(b"spillway.slots")
         try:
-            return cls(ports, _column(file, table, "slot"), port, int(slots) if slots else None)
+            return cls(ports, slot, port, int(slots) if slots else None)
         except ScenarioError as error:
             raise ScenarioError(f"{file}: {error}", error.hint) from error
 
