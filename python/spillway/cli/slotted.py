@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tomllib
@@ -32,6 +33,7 @@ app.add_typer(group, name="slotted")
 PortsOption = Annotated[int, typer.Option("--ports", metavar="N", help="Ports.")]
 BufferOption = Annotated[int, typer.Option("--buffer", metavar="B", help="Packets of room.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of what is drawn.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 SourceArgument = Annotated[
     str,
     typer.Argument(
@@ -154,6 +156,7 @@ def arrivals(
     unit_bytes: Annotated[
         int, typer.Option(metavar="BYTES", help="Bytes of a packet, with --switch.")
     ] = 1500,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write arrivals to a file, which `run` and `search` read."""
@@ -162,6 +165,7 @@ def arrivals(
     from spillway.slotted import Arrivals
     from spillway.slotted.arrivals import ports_of
 
+    _check(out, force)
     note = ""
     if switch is not None:
         if ports is None and (ports := ports_of(source, switch)) is None:
@@ -215,6 +219,7 @@ def search(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the worst: .parquet or .csv.")
     ] = None,
+    force: ForceOption = False,
     set: KeysOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -222,16 +227,13 @@ def search(
     from rich.text import Text
 
     from spillway import slotted
-    from spillway.folder import check_file
-    from spillway.slotted.arrivals import check_kind
     from spillway.slotted.worst import Stopped
 
     keys = _keys(set, [policy])
     if keys["arrivals"]:
         raise ScenarioError("a search makes its own arrivals", "--start FILE is where it begins")
     if out is not None:
-        check_kind(out)
-        check_file(out)
+        _check(out, force)
     begin = None if start is None else slotted.Arrivals.read(start, ports)
     with _interruptible(), _hint(POLICY_HINT), console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
@@ -299,6 +301,17 @@ def lemma1(
             instances=instances, drop_probability=drop_probability, seed=seed, keys=keys
         )
     display(found, tables.lemma1(found), as_json)
+
+
+def _check(out: Path, force: bool) -> None:
+    """Refuses a place for arrivals before anything is done for it."""
+    from spillway.folder import check_file
+    from spillway.slotted.arrivals import check_kind
+
+    check_kind(out)
+    check_file(out)
+    if os.path.lexists(out) and not force:
+        raise ScenarioError(f"{out} is there already", "choose another, or --force")
 
 
 def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[str, dict[str, Any]]:
