@@ -130,6 +130,10 @@ def test_other_commands_report(command):
     assert "against-cs" in command("slotted", "list").out
     options = ("--ports", "3", "--buffer", "6", "--seeds", "1", "--json")
     assert len(command("slotted", "table1", *options).json["rows"]) == 12
+    assert (
+        "Infinity"
+        not in command("slotted", "table1", "--ports", "2", "--buffer", "2", *options[4:]).out
+    )
     told = command("slotted", "table1", *options[:-1]).out
     assert "of the bound" in told and "by definition" in told
     found = command("slotted", "lemma1", "--instances", "50", "--set", "credence.safeguard=false")

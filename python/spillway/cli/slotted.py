@@ -202,7 +202,11 @@ def table1(
             seeds=seeds,
             follow=lambda done, of: say(f"{done} of {of} sequences"),
         )
-    display(found, tables.table1(found), as_json)
+    rows = [
+        {key: _finite(value) if isinstance(value, float) else value for key, value in row.items()}
+        for row in found["rows"]
+    ]
+    display({**found, "rows": rows}, tables.table1(found), as_json)
 
 
 @group.command()
