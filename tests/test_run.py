@@ -233,3 +233,11 @@ def test_a_trace_of_fates_agrees_with_the_drops_and_samples_the_rest():
 def test_a_trace_of_fates_needs_a_switch_that_can_have_one(more, problem):
     with pytest.raises(spillway.ScenarioError, match=problem):
         spillway.Scenario.load(TINY).set("record.oracle_trace=true", *more).read()
+
+
+def test_acks_that_share_the_data_s_queue_are_tested_like_data():
+    one = ["switch.queues_per_port=2", "switch.ack_queue=1", "switch.data_queue=1"]
+    asked = ["switch.sharing=lqd", "switch.buffer=40KB", "record.oracle_trace=true"]
+    trace = spillway.run(TINY, set=[*asked, *one]).oracle_trace
+    assert trace.num_rows > 1000
+    assert set(trace["queue"].to_pylist()) == {1}

@@ -33,6 +33,8 @@ pub struct Environment {
     pub queues_per_port: u32,
     /// The class of acks and other control packets.
     pub ack_class: u8,
+    /// The class of data without a priority.
+    pub data_class: u8,
     /// The round trip of an empty network.
     pub base_rtt: Time,
     /// Bytes of a full packet on the wire.
@@ -55,6 +57,7 @@ impl Environment {
             port_rates: vec![rate; ports],
             queues_per_port: 1,
             ack_class: 0,
+            data_class: 1,
             base_rtt: Time::from_us(25),
             full_packet: 1500,
             service: Service {
@@ -69,7 +72,7 @@ impl Environment {
 
     /// Whether acks have queues of their own, so that policies may tell them from data.
     pub fn has_ack_queues(&self) -> bool {
-        self.queues_per_port > 1
+        self.queues_per_port > 1 && self.ack_class != self.data_class
     }
 
     /// Reads whether a policy leaves acks alone: the class of queues that it does.

@@ -202,7 +202,9 @@ impl Naive {
     /// Whether acks' queues are left alone, and this is one.
     fn is_exempt(&self, exempt_acks: bool, queue: usize) -> bool {
         let per_port = self.setup.queues_per_port;
-        exempt_acks && per_port > 1 && queue % per_port == self.setup.classes.0
+        // Acks that share a queue with data are not told apart from it.
+        let (ack, data) = self.setup.classes;
+        exempt_acks && per_port > 1 && ack != data && queue % per_port == ack
     }
 
     /// Whether, for some k, q_(k) > B / (k H_N), or q_(1) + ... + q_(k) > B H_k / H_N. Harmonic

@@ -213,6 +213,7 @@ impl SwitchSettings {
             port_rates,
             queues_per_port: self.queues_per_port,
             ack_class: self.ack_queue,
+            data_class: self.data_queue,
             base_rtt: place.base_rtt,
             full_packet: place.transport.full_packet(),
             service,

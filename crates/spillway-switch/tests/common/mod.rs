@@ -62,6 +62,7 @@ impl Real {
             capacity: settings.capacity,
             queues_per_port: settings.queues_per_port as u32,
             ack_class: settings.classes.0 as u8,
+            data_class: settings.classes.1 as u8,
             ..Environment::example(settings.ports)
         };
         for (port, &gbps) in (0..settings.ports).zip(settings.rates.iter().cycle()) {
