@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import spillway
 from spillway import _core
-from spillway.oracle import FEATURES, Model, Scores, evaluate, train
+from spillway.oracle import FEATURES, Model, Scores, evaluate, model, train
 from spillway.oracle import default as recipe
 from spillway.oracle.trace import Trace, join, load
 from support import TINY, names
@@ -354,6 +354,31 @@ def test_a_model_says_what_it_is_or_is_none(features, units, average, training, 
     forest.fit(np.array([[0.0], [1.0]]), [0, 1])
     with pytest.raises(spillway.ScenarioError, match=problem):
         Model.of(forest, features, units, average, training)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"features": "colour"}, 'it looks at "colour"; known are queue, '),
+        ({"units": "furlongs"}, 'its units are "furlongs"'),
+        ({"average": "never"}, 'its average is "never"'),
+    ],
+)
+def test_a_switch_refuses_what_it_cannot_measure(tmp_path, change, problem):
+    forest = RandomForestClassifier(n_estimators=1, random_state=1)
+    forest.fit(np.array([[0.0], [1.0]]), [0, 1])
+    told = {"format": "spillway-forest", "version": "1", "features": "queue"}
+    told |= {"units": "bytes", "average": "time"}
+    arrays = model._arrays(forest)
+    scenario = spillway.Scenario.load(TINY)
+    scenario.folder = tmp_path
+    asked = 'switch.sharing={ kind = "credence", model = "odd" }'
+    (tmp_path / "odd").write_bytes(model._file(arrays, told))
+    scenario.set(asked).read()
+    (tmp_path / "odd").write_bytes(model._file(arrays, told | change))
+    with pytest.raises(spillway.ScenarioError) as caught:
+        scenario.set(asked).read()
+    assert f"switch.sharing.model: odd: {problem}" in str(caught.value)
 
 
 def test_what_lies_beside_a_trace_is_its_run(command, traces, tmp_path):

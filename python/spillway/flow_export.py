@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
-from spillway.folder import check_file, whole_file
+from spillway.folder import check_new_file, whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,10 +23,7 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
         raise ScenarioError(
             f"{file} is neither Parquet nor CSV", "its name tells: .parquet or .csv"
         )
-    check_file(file)
-    if os.path.lexists(file) and not force:
-        hint = "choose another file with --out, or replace it with --force"
-        raise ScenarioError(f"{file} is there already", hint)
+    check_new_file(file, force)
     from spillway import arrow
 
     flows = read.flows()

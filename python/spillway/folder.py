@@ -29,6 +29,14 @@ def check_file(file: Path) -> None:
         raise ScenarioError(f"{file} is no plain file", "give the file a name of its own")
 
 
+def check_new_file(file: Path, force: bool) -> None:
+    """The same, and a file that is there unless `force` is given."""
+    check_file(file)
+    if os.path.lexists(file) and not force:
+        hint = "choose another place with --out, or replace it with --force"
+        raise ScenarioError(f"{file} is there already", hint)
+
+
 @contextmanager
 def whole_file(file: Path) -> Iterator[Path]:
     """A context in which a file is written as `FILE.partial`; it is renamed when it is whole."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from spillway import _core, tables
 from spillway.errors import ScenarioError
-from spillway.folder import SUMMARY, check_file, whole_file
+from spillway.folder import SUMMARY, check_new_file, whole_file
 from spillway.reproduce import tables as claims
 from spillway.result import SCENARIO
 
@@ -23,10 +23,7 @@ def write(folder: Path, file: Path, force: bool = False) -> dict[str, Any]:
     """Writes the page, and says what is on it."""
     if not folder.is_dir():
         raise ScenarioError(f"there is no folder {folder}", "name one that has results in it")
-    check_file(file)
-    if file.exists() and not force:
-        hint = "choose another place with --out, or replace it with --force"
-        raise ScenarioError(f"{file} is there already", hint)
+    check_new_file(file, force)
     sections = gather(folder)
     if not any(sections.values()):
         hint = "`spillway reproduce`, `run` and `compare` write results with --out"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ from spillway.cli.output import console, display
 from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from spillway.oracle import Model
+    from spillway.oracle import Model, Scores, Training
 
 oracle = typer.Typer(
     no_args_is_help=True,
@@ -121,13 +121,13 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Train a random forest on traces of fates, and say how well it predicts."""
-    from rich.console import Group
-
     from spillway import oracle as oracles
+    from spillway.folder import check_new_file
     from spillway.oracle import tables
     from spillway.oracle.trace import find, join, load
 
-    _check(out, force)
+    if out is not None:
+        check_new_file(out, force)
     if out is not None and sweep_trees is not None:
         raise ScenarioError("--sweep-trees writes no model", "leave --out or the sweep away")
     if plot is not None:
@@ -162,16 +162,7 @@ def train(
     scores = {} if training.scores is None else {"kept back": training.scores}
     for name, group in others.items():
         scores[name] = oracles.evaluate(training.model, join(group))
-    if out is not None:
-        training.model.save(out)
-    document = {
-        "model": _told(training.model),
-        "balance": training.balance,
-        "scores": {name: each.document for name, each in scores.items()},
-    }
-    display(document, Group(tables.balance(training), tables.scores(scores)), as_json)
-    if out is not None:
-        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+    _finish(training, scores, out, as_json)
 
 
 @oracle.command()
@@ -183,26 +174,15 @@ def default(
     as_json: JsonOption = False,
 ) -> None:
     """Make the model that comes along once more: trace, train, test. A few minutes."""
-    from rich.console import Group
-
+    from spillway.folder import check_new_file
     from spillway.oracle import default as recipe
-    from spillway.oracle import tables
     from spillway.progress import ProgressBar
 
-    _check(out, force)
+    if out is not None:
+        check_new_file(out, force)
     with ProgressBar(console(sys.stderr), 2) as bar:
         training, scores = recipe.make(bar.follow)
-    if out is not None:
-        training.model.save(out)
-    document = {
-        "model": _told(training.model),
-        "balance": training.balance,
-        "scores": {"another seed": scores.document},
-    }
-    people = Group(tables.balance(training), tables.scores({"another seed": scores}))
-    display(document, people, as_json)
-    if out is not None:
-        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+    _finish(training, {"another seed": scores}, out, as_json)
 
 
 @oracle.command("eval")
@@ -236,14 +216,24 @@ def show(model: ModelArgument, as_json: JsonOption = False) -> None:
     display(_told(chosen), tables.model(chosen), as_json)
 
 
-def _check(out: Path | None, force: bool) -> None:
-    """Refuses a place for a model before anything is done for it."""
-    from spillway.folder import check_file
+def _finish(
+    training: Training, scores: Mapping[str, Scores], out: Path | None, as_json: bool
+) -> None:
+    """Writes a model, and says what it is worth."""
+    from rich.console import Group
+
+    from spillway.oracle import tables
 
     if out is not None:
-        check_file(out)
-        if os.path.lexists(out) and not force:
-            raise ScenarioError(f"{out} is there already", "choose another, or --force")
+        training.model.save(out)
+    document = {
+        "model": _told(training.model),
+        "balance": training.balance,
+        "scores": {name: each.document for name, each in scores.items()},
+    }
+    display(document, Group(tables.balance(training), tables.scores(scores)), as_json)
+    if out is not None:
+        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
 
 
 def _told(model: Model) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tomllib
@@ -309,13 +308,11 @@ def lemma1(
 
 def _check(out: Path, force: bool) -> None:
     """Refuses a place for arrivals before anything is done for it."""
-    from spillway.folder import check_file
+    from spillway.folder import check_new_file
     from spillway.slotted.arrivals import check_kind
 
     check_kind(out)
-    check_file(out)
-    if os.path.lexists(out) and not force:
-        raise ScenarioError(f"{out} is there already", "choose another, or --force")
+    check_new_file(out, force)
 
 
 def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -89,10 +89,10 @@ def load(place: str | Path, tier: str | None = None) -> Trace:
     rows = table.num_rows
     if tier is not None:
         names = table["switch"].unify_dictionaries().combine_chunks().dictionary.to_pylist()
-        tiers = sorted({re.sub(r"\d+$", "", name) for name in names})
+        tiers = sorted({tier_of(name) for name in names})
         if tier not in tiers:
             raise ScenarioError(f"{file}: there is no tier {tier!r}", f"it has {', '.join(tiers)}")
-        of_tier = [name for name in names if re.sub(r"\d+$", "", name) == tier]
+        of_tier = [name for name in names if tier_of(name) == tier]
         import pyarrow as pa
 
         table = table.filter(pc.is_in(table["switch"].cast(pa.string()), pa.array(of_tier)))
@@ -152,9 +152,7 @@ def fates(place: Path, switches: Sequence[str]) -> bytes:
 
     file = _file(place)
     table = _read(file, ("switch", "flow_id", "seq", "dropped", "weight"))
-    if table.num_rows and table["weight"].to_numpy().max() > 1:
-        hint = "record it with record.oracle_trace_sample = 1"
-        raise ScenarioError(f"{file}: it is a sample, and does not know every packet", hint)
+    check_whole(file, table)
     column = table["switch"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()
     others = [name for name in names if name not in switches]
@@ -169,6 +167,22 @@ def fates(place: Path, switches: Sequence[str]) -> bytes:
     rows["seq"] = table["seq"].to_numpy()
     rows["dropped"] = table["dropped"].fill_null(0).to_numpy()
     return rows.tobytes()
+
+
+def check_whole(file: Path, table: pa.Table) -> None:
+    """Refuses a trace with a row for some packets only."""
+    if table.num_rows and table["weight"].to_numpy().max() > 1:
+        hint = "record it with record.oracle_trace_sample = 1"
+        raise ScenarioError(f"{file}: it is a sample, and does not know every packet", hint)
+
+
+def tier_of(switch: str) -> str:
+    """The tier of a switch, by its name.
+
+    >>> tier_of("leaf13")
+    'leaf'
+    """
+    return re.sub(r"\d+$", "", switch)
 
 
 def _file(place: Path) -> Path:

@@ -43,19 +43,23 @@ class Formula(Protocol):
 
 
 @dataclass(frozen=True)
-class Reduction:
-    """By how much `new` is below `old`: 1 - new / old."""
+class _Comparison:
+    """Of `new` with `old`."""
 
     metric: Metric
     new: str
     old: str
-
     is_change: ClassVar[bool] = True
 
     @property
     def schemes(self) -> tuple[str, ...]:
         """Both."""
         return (self.new, self.old)
+
+
+@dataclass(frozen=True)
+class Reduction(_Comparison):
+    """By how much `new` is below `old`: 1 - new / old."""
 
     @property
     def text(self) -> str:
@@ -68,19 +72,8 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Excess:
+class Excess(_Comparison):
     """By how much `new` is above `old`: new / old - 1."""
-
-    metric: Metric
-    new: str
-    old: str
-
-    is_change: ClassVar[bool] = True
-
-    @property
-    def schemes(self) -> tuple[str, ...]:
-        """Both."""
-        return (self.new, self.old)
 
     @property
     def text(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Verdict(enum.StrEnum):
@@ -115,7 +115,7 @@ class AtMost:
     """The paper proves that nothing is above a number; ours is the worst that was found."""
 
     paper: float
-    text: str = "holds: not above the paper's number; what was found can only refute it"
+    text: ClassVar[str] = "holds: not above the paper's number; what was found can only refute it"
 
     def judge(self, found: Estimate) -> Verdict:
         """By the number."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spillway import _core
 from spillway.errors import ScenarioError, ScenarioWarning
+from spillway.oracle import trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ MOST_PACKETS = 1 << 30
 LONGEST_SLOT_NS = 1e15
 LARGEST_UNIT = 1 << 31
 
-_TRACE, _DECISIONS = "oracle_trace.parquet", "decisions.parquet"
+_DECISIONS = "decisions.parquet"
 
 
 class Arrivals:
@@ -297,7 +297,7 @@ def ports_of(source: str | Path, switch: str) -> int | None:
     if not (folder / "scenario.toml").is_file():
         return None
     for tier in Scenario.load(folder).facts["tiers"]:
-        if re.sub(r"\d+$", "", switch) == tier["tier"]:
+        if trace.tier_of(switch) == tier["tier"]:
             return int(sum(tier["ports_by_gbps"].values()))
     return None
 
@@ -341,18 +341,17 @@ def _of_result(place: Path) -> Path:
     """The table of a result's folder that has its arrivals."""
     if not place.is_dir():
         return place
-    for name in (_TRACE, _DECISIONS):
+    for name in (trace.FILE, _DECISIONS):
         if (place / name).is_file():
             return place / name
     hint = "record them with record.oracle_trace = true, or with record.decisions = N"
-    raise ScenarioError(f"{place} has no arrivals: neither {_TRACE} nor {_DECISIONS}", hint)
+    raise ScenarioError(f"{place} has no arrivals: neither {trace.FILE} nor {_DECISIONS}", hint)
 
 
 def _check_whole(path: Path, table: pa.Table) -> None:
     """Refuses a table that lacks arrivals on purpose, and warns of one that ends early."""
-    if "weight" in table.column_names and _column(path, table, "weight").max(initial=0) > 1:
-        hint = "record it with record.oracle_trace_sample = 1"
-        raise ScenarioError(f"{path}: it is a sample, and does not know every packet", hint)
+    if "weight" in table.column_names:
+        trace.check_whole(path, table)
     scenario = path.with_name("scenario.toml")
     if path.name != _DECISIONS or not scenario.is_file():
         return
