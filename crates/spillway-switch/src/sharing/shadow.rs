@@ -79,6 +79,8 @@ pub(super) struct ShadowLqd {
     /// The queue of the arrival before, if it was accepted.
     last: Option<QueueId>,
     truth: Truth,
+    /// When all ports were last caught up with.
+    caught_up_at: Time,
     /// Whether the buffer has been full of late: only then are the tournaments kept.
     is_contended: bool,
     /// Of the ports that hold anything, by the time when they can send again.
@@ -114,6 +116,7 @@ impl ShadowLqd {
             evicted: Vec::new(),
             last: None,
             truth: Truth::default(),
+            caught_up_at: Time::ZERO,
             is_contended: false,
             due: Tournament::new(ports),
             longest: Tournament::new(queues),
@@ -149,11 +152,14 @@ impl ShadowLqd {
 
     #[inline]
     fn enter(&mut self, port: u32, queue: QueueId, packet: Imagined) {
+        let backlog = &mut self.backlog[port as usize];
         if self.is_contended {
-            self.due.fell(port);
+            if *backlog == 0 {
+                self.due.fell(port);
+            }
             self.longest.fell(queue);
         }
-        self.backlog[port as usize] += 1;
+        *backlog += 1;
         self.waiting[queue as usize].push_back(packet);
         self.buffer.add(queue, packet.size);
     }
@@ -229,6 +235,11 @@ impl ShadowLqd {
 
     /// Removes what any port has begun to send by now.
     fn catch_up_with_all(&mut self, now: Time) {
+        // What has come since waits for its delay, if there is any.
+        if self.caught_up_at == now && self.service.delay > Time::ZERO {
+            return;
+        }
+        self.caught_up_at = now;
         loop {
             let ShadowLqd { due, idle_at, backlog, in_transmission, .. } = self;
             let due = due.least(now.ps(), |port| {

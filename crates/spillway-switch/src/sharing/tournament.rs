@@ -5,12 +5,18 @@
 //! may have fallen must the tournament hear, and that costs next to nothing until somebody asks.
 //! So what is least is found exactly, in a few steps, and nothing is searched.
 
+/// A key, and in the lowest 32 bits whose it is: of equal keys the first is the least.
+type Entry = u128;
+
+fn entry(key: u64, player: u32) -> Entry {
+    Entry::from(key) << 32 | Entry::from(player)
+}
+
 /// A tree of winners over keys that are kept elsewhere. The first of equals wins.
 #[derive(Clone, Debug)]
 pub(super) struct Tournament {
-    /// Who has the least key below every node, and that key, from the root at 1 on; the leaves
-    /// come last.
-    nodes: Vec<(u64, u32)>,
+    /// The least entry below every node, from the root at 1 on; the leaves come last.
+    nodes: Vec<Entry>,
     /// Those whose keys may have fallen, each once.
     fallen: Vec<u32>,
     has_fallen: Vec<bool>,
@@ -23,8 +29,8 @@ impl Tournament {
     /// Nobody takes part yet.
     pub fn new(players: usize) -> Tournament {
         let leaves = players.next_power_of_two();
-        let mut nodes = vec![(Tournament::NONE, 0); leaves];
-        nodes.extend((0..leaves as u32).map(|player| (Tournament::NONE, player)));
+        let mut nodes = vec![entry(Tournament::NONE, 0); leaves];
+        nodes.extend((0..leaves as u32).map(|player| entry(Tournament::NONE, player)));
         Tournament { nodes, fallen: Vec::new(), has_fallen: vec![false; players] }
     }
 
@@ -45,7 +51,7 @@ impl Tournament {
             self.set(player, key(player as usize));
         }
         loop {
-            let (least, player) = self.nodes[1];
+            let (least, player) = ((self.nodes[1] >> 32) as u64, self.nodes[1] as u32);
             if least > most {
                 return None;
             }
@@ -59,16 +65,17 @@ impl Tournament {
     }
 
     fn set(&mut self, player: u32, key: u64) {
-        let mut node = self.nodes.len() / 2 + player as usize;
-        self.nodes[node] = (key, player);
+        let nodes = &mut self.nodes[..];
+        let mut node = nodes.len() / 2 + player as usize;
+        let mut winner = entry(key, player);
+        nodes[node] = winner;
         while node > 1 {
+            winner = winner.min(nodes[node ^ 1]);
             node /= 2;
-            let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-            let winner = if right.0 < left.0 { right } else { left };
-            if self.nodes[node] == winner {
+            if nodes[node] == winner {
                 return;
             }
-            self.nodes[node] = winner;
+            nodes[node] = winner;
         }
     }
 }

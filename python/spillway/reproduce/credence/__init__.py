@@ -25,6 +25,7 @@ FIGURES = (
     figure15.FIGURE,
     choices.AT_LOAD_40,
     choices.AT_LOAD_80,
+    figure10.ASKED_LESS,
     figure14.LOADS,
     figure14.LOADS_WITHIN_MODEL,
 )

@@ -6,7 +6,7 @@ from spillway.reproduce.claim import Claim, Excess, Over
 from spillway.reproduce.credence import setup
 from spillway.reproduce.credence.schemes import ABOUT, CREDENCE, LQD
 from spillway.reproduce.draw import Lines
-from spillway.reproduce.figure import Figure, along
+from spillway.reproduce.figure import Figure, Point, along, product
 from spillway.reproduce.verdict import Alike, Apart
 
 # Only answers are turned round: a packet that the oracle was not asked about keeps its fate.
@@ -70,4 +70,14 @@ FIGURE = Figure(
     scales=setup.SCALES,
     plot=Lines(PANELS, "flip_probability", "probability that an answer is turned round"),
     claims=CLAIMS,
+)
+
+ASKED_LESS = replace(
+    FIGURE,
+    name="credence/figure10-k10",
+    title="Predictions turned round, with short queues",
+    about="As Figure 10, with an ECN threshold of 10 packets: queues are shorter, and the oracle is "
+    "asked about fewer packets. " + ABOUT,
+    points=product([Point({}, ("switch.aqm.threshold=10pkt",))], POINTS),
+    is_of_paper=False,
 )
