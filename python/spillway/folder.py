@@ -65,6 +65,11 @@ class OutputFolder:
         """Refuses a place that is taken."""
         if not self.place.name:
             raise ScenarioError(f"{self.place} is not a folder to write to", "give --out a name")
+        above = next(each for each in self.place.absolute().parents if os.path.lexists(each))
+        if not above.is_dir():
+            raise ScenarioError(f"{above} is not a folder", "choose another place with --out")
+        if not os.access(above, os.W_OK | os.X_OK):
+            raise ScenarioError(f"{above} may not be written to", "choose another place with --out")
         if not os.path.lexists(self.place):
             return
         if not self.force:

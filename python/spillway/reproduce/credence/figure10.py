@@ -76,8 +76,8 @@ ASKED_LESS = replace(
     FIGURE,
     name="credence/figure10-k10",
     title="Predictions turned round, with short queues",
-    about="As Figure 10, with an ECN threshold of 10 packets: queues are shorter, and the oracle is "
-    "asked about fewer packets. " + ABOUT,
+    about="As Figure 10, with an ECN threshold of 10 packets: queues are shorter, and the oracle "
+    "is asked about fewer packets. " + ABOUT,
     points=product([Point({}, ("switch.aqm.threshold=10pkt",))], POINTS),
     is_of_paper=False,
 )
