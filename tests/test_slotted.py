@@ -291,6 +291,16 @@ def test_lemma_1_is_counted():
     assert slotted.lemma1(instances=100, keys={"safeguard": False})["perfect"]["fails"] == 0
 
 
+def test_theorem_2_is_tried_with_one_drop_not_predicted():
+    found = slotted.lemma1(instances=200)["theorem2"]
+    assert 50 < found["instances"] < 200
+    assert found["worst"] <= 1 or found["fails"] > 0
+    # Three packets are lost for one, at two ports: 8 / 6 where the theorem says 8 / 7.
+    arrivals = Arrivals.of_slots(2, [[1, 1], [1, 1], [1, 0], [0, 0], [1]])
+    error = slotted.prediction_error(arrivals, [False] * 9, buffer=3)
+    assert (error.eta, error.eta_bound) == (8 / 6, 8 / 7)
+
+
 def test_a_ratio_without_packets_is_one_or_infinite():
     nothing = measure("dt", Arrivals.of_slots(2, [[]]), buffer=2)
     assert nothing.ratio == 1

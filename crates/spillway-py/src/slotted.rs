@@ -159,8 +159,8 @@ pub fn slotted_optimum(py: Python<'_>, arrivals: &Arrivals, buffer: u64) -> u64 
     py.detach(|| model::optimum(buffer, &arrivals.0))
 }
 
-/// LQD's throughput, FollowLQD's without the packets predicted as drops, their ratio eta and its
-/// upper bound; true and false positives, true and false negatives.
+/// LQD's throughput, FollowLQD's without the packets predicted as drops, their ratio eta and what
+/// Theorem 2 gives for its upper bound; true and false positives, true and false negatives.
 #[pyfunction]
 pub fn prediction_error(
     py: Python<'_>,

@@ -34,8 +34,8 @@ impl Confusion {
         confusion
     }
 
-    /// The upper bound of eta, (TN + FP) / (TN - min((N - 1) FN, TN)) (Theorem 2); infinite where it
-    /// bounds nothing.
+    /// What Theorem 2 gives for the upper bound of eta, (TN + FP) / (TN - min((N - 1) FN, TN));
+    /// infinite where it bounds nothing. It is false as written (`tests/optimum.rs`).
     pub fn eta_bound(&self, ports: u32) -> f64 {
         let tn = self.true_negatives;
         let lost = (u64::from(ports - 1) * self.false_negatives).min(tn);

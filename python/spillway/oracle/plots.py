@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LINES = {
     "accuracy": "accuracy",
-    "inverse_eta": "1/η, at least",
+    "inverse_eta": "1/η (Theorem 2)",
     "precision": "precision",
     "recall": "recall",
     "f1": "F1",

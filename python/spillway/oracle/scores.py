@@ -65,7 +65,7 @@ class Scores:
 
     @property
     def inverse_eta(self) -> float | None:
-        """A lower bound of 1/eta: (TN - min((N - 1) FN, TN)) / (TN + FP) (Credence, Theorem 2)."""
+        """What Theorem 2 of Credence gives for 1/eta: (TN - min((N - 1) FN, TN)) / (TN + FP)."""
         lost = min((self.ports - 1) * self.false_negatives, self.true_negatives)
         return _ratio(self.true_negatives - lost, self.true_negatives + self.false_positives)
 

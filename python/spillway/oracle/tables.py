@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spillway.oracle.training import Training
 
 _SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
-_HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta at least")
+_HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")
 
 
 def scores(found: Mapping[str, Scores]) -> RenderableType:

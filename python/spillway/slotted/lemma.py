@@ -1,4 +1,4 @@
-"""How often, and by how much, Credence falls short of what its Lemma 1 promises."""
+"""How often, and by how much, Credence falls short of what its theory promises."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ def lemma1(
     seed: int = 1,
     keys: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Counts failures of Lemma 1, and losses by the safeguard, on small random instances.
+    """Counts failures of Credence's theory, and losses by the safeguard, on small instances.
 
     An instance has 2 to `most_ports` ports, a buffer of 1 to `most_buffer`, 1 to `most_slots`
     slots with 0 to N packets each, two fifths of them for port 0 and the others for any; each is
     predicted as a drop with `drop_probability`, whatever LQD does. Lemma 1 says that Credence
     sends LQD / eta at least, which is what FollowLQD sends without the packets predicted as drops.
-    With LQD's own drops for predictions, eta is 1, and Credence should send what LQD sends.
+    With LQD's own drops for predictions, eta is 1, and Credence should send what LQD sends. Theorem
+    2, a bound of eta, is tried with LQD's own drops but one, which is drawn.
 
     Parameters
     ----------
@@ -49,7 +50,9 @@ def lemma1(
         `instances`; for `lemma1` and for `perfect` predictions: `fails`, how many instances
         Credence falls short in; `mean_packets` and `most_packets` by which it does, over these;
         `worst`, the greatest (LQD / eta) / Credence. `theorem1_fails`: OPT / Credence above
-        min(1.707 eta, N). `keys`: Credence's parameters.
+        min(1.707 eta, N). For `theorem2`: `fails`, how many instances have an eta above its bound;
+        `instances`, of how many, those without a drop left out; `worst`, the greatest eta / bound.
+        `keys`: Credence's parameters.
 
     Examples
     --------
@@ -64,10 +67,12 @@ def lemma1(
     if not 0 <= drop_probability <= 1:
         raise ScenarioError(f"{drop_probability:g} is not a probability", "it must be in [0, 1]")
     random = np.random.default_rng([check_seed(seed), 1])
+    which = np.random.default_rng([seed, 2])
     keys = dict(keys or {})
     rule = {key: keys[key] for key in ("count_arrival", "tie") if key in keys}
     lemma: list[tuple[int, int]] = []
     perfect: list[tuple[int, int]] = []
+    excess: list[float] = []
     theorem = 0
     for _ in range(instances):
         ports = int(random.integers(2, most_ports + 1))
@@ -86,11 +91,21 @@ def lemma1(
         truth = run("lqd", arrivals, buffer=buffer, **rule)
         best = run_with("credence", keys, arrivals, buffer=buffer, predictions=truth.dropped)
         perfect.append((truth.transmitted, best.transmitted))
+        if truth.dropped.any():
+            missed = truth.dropped.copy()
+            missed[which.choice(np.flatnonzero(missed))] = False
+            error = prediction_error(arrivals, missed, buffer=buffer, **rule)
+            excess.append(error.eta / error.eta_bound)
     return {
         "instances": instances,
         "lemma1": _shortfall(lemma),
         "perfect": _shortfall(perfect),
         "theorem1_fails": int(theorem),
+        "theorem2": {
+            "instances": len(excess),
+            "fails": sum(ratio > 1 + 1e-9 for ratio in excess),
+            "worst": max(excess, default=1.0),
+        },
         "keys": keys,
     }
 

@@ -39,7 +39,8 @@ class PredictionError:
     eta: float
     """Their ratio (Credence, Definition 1), exactly."""
     eta_bound: float
-    """Its upper bound in closed form (Theorem 2); infinite where that bounds nothing."""
+    """What Theorem 2 gives for its upper bound, which it is not always; infinite where it bounds
+    nothing."""
     true_positives: int
     false_positives: int
     true_negatives: int

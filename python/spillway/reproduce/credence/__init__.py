@@ -10,6 +10,7 @@ from spillway.reproduce.credence import (
     figure12,
     figure14,
     figure15,
+    program,
     table1,
 )
 
@@ -25,6 +26,8 @@ FIGURES = (
     figure15.FIGURE,
     choices.AT_LOAD_40,
     choices.AT_LOAD_80,
+    program.ONE_BY_ONE,
+    program.ALL_AT_ONCE,
     figure10.ASKED_LESS,
     figure14.LOADS,
     figure14.LOADS_WITHIN_MODEL,

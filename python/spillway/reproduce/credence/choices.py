@@ -14,53 +14,53 @@ from spillway.reproduce.verdict import Alike, Near
 _C, _D, _A, _L = CREDENCE.name, DT.name, ABM.name, LQD.name
 
 
-def _choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
+def choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
+    """One thing made another way: for all schemes, or (`of`) for single ones."""
     return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
 
 
 # Three things in which the authors' program differs from the paper on ABM.
-_FRACTIONS = ("switch.sharing.congestion=fractional",)
-_INTERVALS = ("switch.sharing.drain=interval",)
-_FIRST_PACKETS = ("switch.sharing.first_rtt=scaled", "switch.sharing.alpha_first_rtt=1024")
+FRACTIONS = ("switch.sharing.congestion=fractional",)
+INTERVALS = ("switch.sharing.drain=interval",)
+FIRST_PACKETS = ("switch.sharing.first_rtt=scaled", "switch.sharing.alpha_first_rtt=1024")
 
 AS_IT_IS = "as in the scenario"
 CHOICES = (
-    _choice(AS_IT_IS),
-    _choice("K = 10 packets", "switch.aqm.threshold=10pkt"),
-    _choice("min RTO 1 ms", "transport.min_rto=1ms"),
-    _choice("websearch begins with 22 packets", "traffic.websearch.initial_window=22pkt"),
-    _choice("incast begins with 10 packets", "traffic.incast.initial_window=10pkt"),
-    _choice("no slow start", "transport.slow_start=false"),
+    choice(AS_IT_IS),
+    choice("K = 10 packets", "switch.aqm.threshold=10pkt"),
+    choice("min RTO 1 ms", "transport.min_rto=1ms"),
+    choice("websearch begins with 22 packets", "traffic.websearch.initial_window=22pkt"),
+    choice("incast begins with 10 packets", "traffic.incast.initial_window=10pkt"),
+    choice("no slow start", "transport.slow_start=false"),
     # One BDP is 31,500 bytes; a packet has 1,448.
-    _choice("first RTT 2 packets shorter", "transport.first_rtt_bytes=28604B"),
-    _choice("first RTT 2 packets longer", "transport.first_rtt_bytes=34396B"),
-    _choice("incast from one other rack", "traffic.incast.senders=one-other-rack"),
-    _choice("incast from all other racks", "traffic.incast.senders=other-racks"),
-    _choice("websearch to the next rack", "traffic.websearch.destinations=next-rack"),
-    _choice(
-        "Credence's thresholds as in its program", of={_C: ("switch.sharing.thresholds=code",)}
-    ),
-    _choice(
+    choice("first RTT 2 packets shorter", "transport.first_rtt_bytes=28604B"),
+    choice("first RTT 2 packets longer", "transport.first_rtt_bytes=34396B"),
+    choice("incast from one other rack", "traffic.incast.senders=one-other-rack"),
+    choice("incast from all other racks", "traffic.incast.senders=other-racks"),
+    choice("websearch to the next rack", "traffic.websearch.destinations=next-rack"),
+    choice("Credence's thresholds as in its program", of={_C: ("switch.sharing.thresholds=code",)}),
+    choice(
         "ABM as in its program",
-        of={_A: (*_FRACTIONS, *_INTERVALS, *_FIRST_PACKETS)},
+        of={_A: (*FRACTIONS, *INTERVALS, *FIRST_PACKETS)},
     ),
-    _choice("of that, congestion by fractions", of={_A: _FRACTIONS}),
-    _choice("of that, drain rates over intervals", of={_A: _INTERVALS}),
-    _choice("of that, first packets scaled, alpha 1024", of={_A: _FIRST_PACKETS}),
+    choice("of that, congestion by fractions", of={_A: FRACTIONS}),
+    choice("of that, drain rates over intervals", of={_A: INTERVALS}),
+    choice("of that, first packets scaled, alpha 1024", of={_A: FIRST_PACKETS}),
 )
 
 
-def _setting(name: str, *assignments: str) -> Point:
+def setting(name: str, *assignments: str) -> Point:
+    """Where choices are tried."""
     return Point({"setting": name}, assignments, {"setting": name})
 
 
 _LOAD_40 = (
-    _setting("load 40%, burst 50%"),
-    _setting("load 40%, burst 100%", "traffic.incast.burst=100%"),
+    setting("load 40%, burst 50%"),
+    setting("load 40%, burst 100%", "traffic.incast.burst=100%"),
 )
-_LOAD_80 = (_setting("load 80%, burst 50%", "traffic.websearch.load=0.8"),)
+_LOAD_80 = (setting("load 80%, burst 50%", "traffic.websearch.load=0.8"),)
 
-_EVERYWHERE = (
+EVERYWHERE = (
     Claim(
         "Incast flows finish sooner than under DT",
         "section 4.2 on burst absorption",
@@ -100,7 +100,8 @@ _EVERYWHERE = (
 )
 
 
-def _long(number: float) -> Claim:
+def long_flows(number: float) -> Claim:
+    """Of long flows, by how much ABM's are slower."""
     return Claim(
         "Long flows finish sooner than under ABM",
         "section 4.2 on long flows",
@@ -109,7 +110,9 @@ def _long(number: float) -> Claim:
     )
 
 
-def _claims(settings: tuple[Point, ...], claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+def claims_of(
+    choices: tuple[Point, ...], settings: tuple[Point, ...], claims: tuple[Claim, ...]
+) -> tuple[Claim, ...]:
     """Every claim at every setting, choice by choice."""
     return tuple(
         replace(
@@ -118,7 +121,7 @@ def _claims(settings: tuple[Point, ...], claims: tuple[Claim, ...]) -> tuple[Cla
             over=Over({**choice.values, **setting.values}),
             variant=str(choice.values["choice"]),
         )
-        for choice in CHOICES
+        for choice in choices
         for setting in settings
         for claim in claims
     )
@@ -136,7 +139,7 @@ SHARES = tuple(
 )
 """Who decided about the packets, in percent of those that were not acks."""
 
-_PLOT = Variants((setup.INCAST, setup.SHORT, setup.LONG), "choice", CREDENCE.name, SHARES)
+PLOT = Variants((setup.INCAST, setup.SHORT, setup.LONG), "choice", CREDENCE.name, SHARES)
 _ABOUT = (
     "Each choice is made another way, all others being as in the scenario. A claim flips if its "
     f'verdict differs from that of "{AS_IT_IS}". {ABOUT}'
@@ -151,8 +154,8 @@ AT_LOAD_40 = Figure(
     points=product(_LOAD_40, CHOICES),
     schemes=ALL,
     scales=setup.SCALES,
-    plot=_PLOT,
-    claims=_claims(_LOAD_40, (*_EVERYWHERE, _long(0.1202))),
+    plot=PLOT,
+    claims=claims_of(CHOICES, _LOAD_40, (*EVERYWHERE, long_flows(0.1202))),
     is_of_paper=False,
 )
 AT_LOAD_80 = replace(
@@ -160,5 +163,5 @@ AT_LOAD_80 = replace(
     name="credence/choices-load80",
     title="What the paper leaves open, with websearch at 80%",
     points=product(_LOAD_80, CHOICES),
-    claims=_claims(_LOAD_80, (*_EVERYWHERE, _long(0.4934))),
+    claims=claims_of(CHOICES, _LOAD_80, (*EVERYWHERE, long_flows(0.4934))),
 )

@@ -31,7 +31,7 @@ ACCURACY, INVERSE_ETA, PRECISION, RECALL, F1 = (
     Number(path, name, name)
     for path, name in (
         ("accuracy", "accuracy"),
-        ("inverse_eta", "1/eta, at least"),
+        ("inverse_eta", "1/eta (Theorem 2)"),
         ("precision", "precision"),
         ("recall", "recall"),
         ("f1", "F1"),
