@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod beside;
+
 use proptest::test_runner::{Config, RngSeed};
 use spillway_engine::{Rate, Time};
 use spillway_settings::Section;

@@ -1,0 +1,351 @@
+//! A real switch beside a rule that is written a second time: both see the same arrivals,
+//! departures, failures of cables and ends of intervals.
+
+use super::{Real, Settings};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use spillway_engine::Time;
+use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
+use spillway_switch::{Decision, DropReason};
+use std::collections::VecDeque;
+
+/// A rule, naively. It decides for itself and holds the switch to it.
+pub trait Naive {
+    /// The switch has decided so about an arrival, which no queue has yet.
+    fn check(&mut self, arrival: &Given, decision: &Decision, queues: &Queues) -> Checked;
+
+    /// The largest arrival that would be taken now.
+    fn room(&self, arrival: &Given, queues: &Queues) -> u64;
+
+    /// A packet is about to leave the queue in which it waits, to be sent.
+    fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues);
+
+    /// An interval is over. False if what it found cannot be told for sure: the case ends here.
+    fn interval_ends(&mut self, _now: u64, _queues: &Queues) -> bool {
+        true
+    }
+}
+
+/// Whether the switch is right.
+pub type Checked = Result<(), TestCaseError>;
+
+/// An arrival.
+#[derive(Clone, Copy, Debug)]
+pub struct Given {
+    pub queue: usize,
+    pub class: usize,
+    pub size: u64,
+    pub first_rtt: bool,
+}
+
+/// What waits, as lists of packets' numbers and sizes; every sum is made anew.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    lists: Vec<VecDeque<(usize, u64)>>,
+    /// With `release_at_end`: for every port the queue and size of what it is sending.
+    sending: Vec<Option<(usize, u64)>>,
+    pub capacity: u64,
+    pub ports: usize,
+    pub per_port: usize,
+}
+
+impl Queues {
+    fn new(settings: &Settings) -> Queues {
+        Queues {
+            lists: vec![VecDeque::new(); settings.ports * settings.queues_per_port],
+            sending: vec![None; settings.ports],
+            capacity: settings.capacity,
+            ports: settings.ports,
+            per_port: settings.queues_per_port,
+        }
+    }
+
+    /// All queues.
+    pub fn all(&self) -> std::ops::Range<usize> {
+        0..self.lists.len()
+    }
+
+    /// The queues of a port.
+    pub fn of_port(&self, port: usize) -> std::ops::Range<usize> {
+        port * self.per_port..(port + 1) * self.per_port
+    }
+
+    /// How many packets wait in a queue.
+    pub fn packets(&self, queue: usize) -> usize {
+        self.lists[queue].len()
+    }
+
+    /// Bytes of a queue, those in transmission among them if they are held.
+    pub fn bytes(&self, queue: usize) -> u64 {
+        let waiting: u64 = self.lists[queue].iter().map(|(_, size)| size).sum();
+        let sending = self.sending[queue / self.per_port];
+        waiting + sending.filter(|(of, _)| *of == queue).map_or(0, |(_, size)| size)
+    }
+
+    /// Bytes of all queues.
+    pub fn total(&self) -> u64 {
+        self.all().map(|queue| self.bytes(queue)).sum()
+    }
+}
+
+/// One thing that happens, some picoseconds after the one before.
+#[derive(Clone, Debug)]
+pub struct Step {
+    after: u64,
+    port: usize,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// If the port is idle and the packet `passes`, it is sent at once.
+    Arrive { size: Size, kind: Kind, first_rtt: bool, passes: bool },
+    /// The port sends a packet, if it has one.
+    Depart,
+    /// The port's cable is cut.
+    Purge,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Size {
+    Bytes(u64),
+    /// What there is room for, and so much more.
+    Room(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Ack,
+    Data,
+    Priority(u8),
+}
+
+/// Arrivals outnumber departures, so that buffers fill; in half of the cases most sizes are round, so
+/// that lengths and limits meet; port 0 has most to do.
+pub fn steps(number: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
+    any::<bool>().prop_flat_map(move |is_round| vec(step(is_round), number.clone()))
+}
+
+fn step(is_round: bool) -> impl Strategy<Value = Step> {
+    let size = prop_oneof![
+        12 => select(vec![100u64, 200, 500, 1500]).prop_map(Size::Bytes),
+        if is_round { 0 } else { 4 } => (40u64..1500).prop_map(Size::Bytes),
+        1 => (0u64..2).prop_map(Size::Room),
+    ];
+    let kind = prop_oneof![
+        1 => Just(Kind::Ack),
+        3 => Just(Kind::Data),
+        2 => (0u8..6).prop_map(Kind::Priority),
+    ];
+    let arrive = (size, kind, prop::bool::weighted(0.25), any::<bool>());
+    let what = prop_oneof![
+        120 => arrive.prop_map(|(size, kind, first_rtt, passes)| {
+            What::Arrive { size, kind, first_rtt, passes }
+        }),
+        80 => Just(What::Depart),
+        1 => Just(What::Purge),
+    ];
+    let after = prop_oneof![20 => Just(0u64), 60 => 0u64..800_000, 1 => 0u64..30_000_000];
+    let port = prop_oneof![1 => Just(0usize), 3 => 0usize..16];
+    (after, port, what).prop_map(|(after, port, what)| Step { after, port, what })
+}
+
+/// Sizes of packets.
+const SMALLEST: u64 = 40;
+const LARGEST: u64 = 1500;
+
+/// Runs both. Where packets find their port idle they pass the queue, if they `bypass` it, and the
+/// rule does not see them leave. Returns the switch as it is in the end.
+pub fn run<N: Naive>(
+    settings: &Settings,
+    bypass: bool,
+    rule: &mut N,
+    steps: &[Step],
+) -> Result<Real, TestCaseError> {
+    let mut beside = Beside::new(settings, bypass);
+    for (number, step) in steps.iter().enumerate() {
+        let now = beside.now + step.after;
+        if !beside.wait_until(now, rule) {
+            break;
+        }
+        let port = step.port % settings.ports;
+        match step.what {
+            What::Arrive { size, kind, first_rtt, passes } => {
+                let queue = settings.queues_per_port * port + class_of(settings, kind);
+                let class = queue % settings.queues_per_port;
+                let mut given = Given { queue, class, size: 0, first_rtt };
+                given.size = match size {
+                    Size::Bytes(size) => size,
+                    Size::Room(more) => {
+                        (rule.room(&given, &beside.queues) + more).clamp(SMALLEST, LARGEST)
+                    }
+                };
+                beside.arrive(number, given, packet(settings, &given, kind), passes, rule)?;
+            }
+            What::Depart => beside.depart(port, rule)?,
+            What::Purge => beside.purge(port)?,
+        }
+        let Beside { real, queues, .. } = &beside;
+        let buffer = real.switch.buffer();
+        let lengths: Vec<u64> =
+            queues.all().map(|queue| buffer.bytes(queue as u32).into()).collect();
+        let expected: Vec<u64> = queues.all().map(|queue| queues.bytes(queue)).collect();
+        prop_assert_eq!(lengths, expected, "step {}: {:?}", number, step);
+        prop_assert!(real.switch.is_consistent(&real.packets));
+    }
+    Ok(beside.real)
+}
+
+fn class_of(settings: &Settings, kind: Kind) -> usize {
+    match kind {
+        Kind::Ack => settings.classes.0,
+        Kind::Data => settings.classes.1,
+        Kind::Priority(priority) => usize::from(priority).min(settings.queues_per_port - 1),
+    }
+}
+
+fn packet(settings: &Settings, given: &Given, kind: Kind) -> Packet {
+    let first = if given.first_rtt { flags::FIRST_RTT } else { 0 };
+    let (control, priority) = match kind {
+        Kind::Ack => (flags::CONTROL, NO_PRIORITY),
+        Kind::Data => (0, NO_PRIORITY),
+        Kind::Priority(priority) => (0, priority),
+    };
+    let size = (given.size + settings.uncounted) as u32;
+    Packet { size, flags: first | control, priority, ..Packet::default() }
+}
+
+struct Beside {
+    real: Real,
+    queues: Queues,
+    release_at_end: bool,
+    bypass: bool,
+    now: u64,
+    /// When an interval ends next, and how long one is.
+    timer: Option<(u64, u64)>,
+}
+
+impl Beside {
+    fn new(settings: &Settings, bypass: bool) -> Beside {
+        let mut real = Real::new(settings);
+        real.switch.trace_decisions();
+        let period = real.switch.periods()[0].map(Time::ps);
+        Beside {
+            queues: Queues::new(settings),
+            release_at_end: settings.release_at_end,
+            bypass,
+            now: 0,
+            timer: period.map(|period| (period, period)),
+            real,
+        }
+    }
+
+    /// Intervals that end at an instant do so before anything else happens then.
+    fn wait_until<N: Naive>(&mut self, now: u64, rule: &mut N) -> bool {
+        while let Some((next, period)) = self.timer.filter(|(next, _)| *next <= now) {
+            self.real.switch.on_timer(Time::from_ps(next), 0);
+            if !rule.interval_ends(next, &self.queues) {
+                return false;
+            }
+            self.timer = Some((next + period, period));
+        }
+        self.now = now;
+        true
+    }
+
+    fn arrive<N: Naive>(
+        &mut self,
+        number: usize,
+        given: Given,
+        packet: Packet,
+        passes: bool,
+        rule: &mut N,
+    ) -> Checked {
+        let (now, port) = (Time::from_ps(self.now), given.queue / self.queues.per_port);
+        let id = self.real.insert(number, packet);
+        let Real { switch, packets } = &mut self.real;
+        let is_idle = !switch.has_backlog(port as u32) && self.queues.sending[port].is_none();
+        let passes = passes && is_idle;
+        let sent = match passes {
+            true => switch.pass(now, port as u32, id, &packet, packets),
+            false => {
+                switch.enqueue(now, port as u32, id, &packet, packets);
+                None
+            }
+        };
+        let decisions = switch.take_decisions();
+        prop_assert_eq!(decisions.len(), 1);
+        let decision = decisions[0];
+        prop_assert_eq!(decision.queue as usize, given.queue);
+        rule.check(&given, &decision, &self.queues)?;
+        let lost: Vec<(usize, DropReason)> =
+            decision.dropped.iter().map(|&reason| (number, reason)).collect();
+        prop_assert_eq!(self.real.take_lost(), lost);
+        if decision.dropped.is_some() {
+            return Ok(());
+        }
+        prop_assert_eq!(sent.is_some(), passes);
+        if !(passes && self.bypass) {
+            self.queues.lists[given.queue].push_back((number, given.size));
+        }
+        if let Some(id) = sent {
+            self.real.packets.remove(id);
+            if !self.bypass {
+                self.leave(given.queue, rule);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first packet of a queue starts to be sent.
+    fn leave<N: Naive>(&mut self, queue: usize, rule: &mut N) {
+        let (_, size) = self.queues.lists[queue][0];
+        rule.leaves(self.now, queue, size, &self.queues);
+        self.queues.lists[queue].pop_front();
+        let port = queue / self.queues.per_port;
+        self.queues.sending[port] = self.release_at_end.then_some((queue, size));
+    }
+
+    fn depart<N: Naive>(&mut self, port: usize, rule: &mut N) -> Checked {
+        let now = self.end_transmission(port);
+        let sent = self.real.switch.dequeue(now, port as u32, &mut self.real.packets);
+        let Some(id) = sent else {
+            prop_assert!(self.queues.of_port(port).all(|queue| self.queues.packets(queue) == 0));
+            return Ok(());
+        };
+        let number = self.real.number(id);
+        self.real.packets.remove(id);
+        let is_first = |queue: &usize| {
+            self.queues.lists[*queue].front().is_some_and(|first| first.0 == number)
+        };
+        let queue = self.queues.of_port(port).find(is_first);
+        prop_assert!(queue.is_some(), "packet {} is not the first of a queue", number);
+        self.leave(queue.unwrap(), rule);
+        Ok(())
+    }
+
+    fn purge(&mut self, port: usize) -> Checked {
+        let now = self.end_transmission(port);
+        let Real { switch, packets } = &mut self.real;
+        switch.purge(now, port as u32, DropReason::LinkDown, packets);
+        let lost = self
+            .queues
+            .of_port(port)
+            .flat_map(|queue| std::mem::take(&mut self.queues.lists[queue]));
+        let mut lost: Vec<_> = lost.map(|(number, _)| (number, DropReason::LinkDown)).collect();
+        lost.sort_unstable();
+        prop_assert_eq!(self.real.take_lost(), lost);
+        Ok(())
+    }
+
+    /// What a port was sending is sent.
+    fn end_transmission(&mut self, port: usize) -> Time {
+        let now = Time::from_ps(self.now);
+        if self.release_at_end {
+            self.queues.sending[port] = None;
+            self.real.switch.on_sent(now, port as u32);
+        }
+        now
+    }
+}
