@@ -42,8 +42,9 @@
 //!
 //! # Validation
 //! With an oracle that accepts or drops all, it decides packet by packet as the rule says with the
-//! queues of a real LQD for thresholds (`tests/shadow.rs`). The program's thresholds have tests
-//! worked out by hand.
+//! queues of a real LQD for thresholds (`tests/shadow.rs`), and with the program's like a second,
+//! naive implementation, on thousands of random arrivals (`tests/naive_credence_code.rs`). There a
+//! cable that fails takes packets but leaves the thresholds as they are: it is no departure.
 //!
 //! # Cost
 //! What FollowLQD costs, and a look at all queues while more than B / N is held.
