@@ -24,7 +24,9 @@
 //! holds first packets to the whole formula, with their own alpha: `first_rtt = "scaled"`.
 //!
 //! # Scope and limitations
-//! All queues of a class count, those of acks too, which are a class of their own.
+//! All queues of a class count, those of acks too, which are a class of their own. With `drain =
+//! "share"` a packet that finds its port idle and passes it does not count in mu, as nothing waits;
+//! where such packets have to go through the queue (`dwrr`, `release = "end"`) they do.
 //!
 //! # Validation
 //! Has the limits, to the byte, and decides like a second, naive implementation, which has fractions
