@@ -2,6 +2,7 @@
 
 use crate::Arrivals;
 use spillway_engine::{Rate, Time};
+use spillway_switch::aqm::{Departure, Verdict};
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
 use spillway_switch::sharing::{Admission, Arrival, Sharing, Victim};
 use spillway_switch::{Buffer, DropReason, Environment, Service};
@@ -59,18 +60,27 @@ pub fn run_observed<S: Sharing>(
 ) -> Outcome {
     let ports = arrivals.ports() as usize;
     let rates = environment(arrivals.ports(), buffer, 0).port_rates;
+    let watched = if policy.watches_departures() { arrivals.packets().len() } else { 0 };
     let mut model = Model {
         policy,
         buffer: Buffer::new(buffer, rates, 1),
         queues: vec![VecDeque::new(); ports],
         busy: vec![0; ports.div_ceil(64)],
         evicted: Vec::new(),
+        since: vec![Time::ZERO; watched],
         dropped: vec![false; arrivals.packets().len()],
         drops: [0; DropReason::ALL.len()],
     };
     let period = model.policy.period();
     let mut timer = period;
-    for (slot, numbers) in (0..).zip(arrivals.slots()) {
+    let mut slots = arrivals.slots();
+    for slot in 0.. {
+        let numbers = match slots.next() {
+            Some(numbers) => numbers,
+            // What still waits may be lost.
+            None if watched > 0 && model.buffer.occupancy() > 0 => 0..0,
+            None => break,
+        };
         let now = Time::from_ps(slot * SLOT);
         while let (Some(period), Some(due)) = (period, timer.filter(|&at| at <= now)) {
             model.policy.on_timer(due, &model.buffer);
@@ -99,6 +109,8 @@ struct Model<'a, S> {
     busy: Vec<u64>,
     /// Packets set aside for an arrival that is not decided yet, and their queues.
     evicted: Vec<(u32, u32)>,
+    /// When every packet came, for a policy that decides about departures.
+    since: Vec<Time>,
     dropped: Vec<bool>,
     drops: [u64; DropReason::ALL.len()],
 }
@@ -117,6 +129,9 @@ impl<S: Sharing> Model<'_, S> {
                     self.lose(now, victim, queue, DropReason::PushedOut);
                 }
                 self.enter(port, number);
+                if let Some(since) = self.since.get_mut(number as usize) {
+                    *since = now;
+                }
                 self.policy.on_enqueue(&arrival, &self.buffer);
             }
         }
@@ -173,10 +188,22 @@ impl<S: Sharing> Model<'_, S> {
             while left != 0 {
                 let queue = word as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
-                self.queues[queue as usize].pop_front();
-                self.leave(queue);
-                self.policy.on_dequeue(now, queue, 1, &self.buffer);
+                while let Some(number) = self.queues[queue as usize].pop_front() {
+                    self.leave(queue);
+                    self.policy.on_dequeue(now, queue, 1, &self.buffer);
+                    if self.is_sent(now, queue, number) {
+                        break;
+                    }
+                    self.lose(now, number, queue, DropReason::OverDelay);
+                }
             }
         }
+    }
+
+    /// Whether a packet that has left its queue is sent.
+    fn is_sent(&mut self, now: Time, queue: u32, number: u32) -> bool {
+        let Some(&queued_at) = self.since.get(number as usize) else { return true };
+        let departure = Departure { now, queue, class: 0, size: 1, first_rtt: false, queued_at };
+        self.policy.on_departure(&departure, &self.buffer) != Verdict::Drop
     }
 }

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use spillway_slotted::{
     Arrivals, Outcome, environment, optimum, prediction_error, run, run_observed,
 };
-use spillway_switch::Policy;
 use spillway_switch::sharing::{Credence, LongestQueueDrop, Sharing, SharingPolicy};
+use spillway_switch::{DropReason, Policy};
 use std::collections::BTreeMap;
 
 fn outcome(id: &str, text: &str, buffer: u64, arrivals: &Arrivals) -> Outcome {
@@ -127,6 +127,19 @@ proptest! {
         prop_assert_eq!(differs, None);
         prop_assert_eq!(sent.transmitted, truth.transmitted);
     }
+}
+
+/// A packet waits half a slot in the slot in which it comes. Four fill the buffer, and their queue is
+/// congested: Theta = 0.5 (B - Q), in slots, is 0.5 for the first to leave, 1 for the second, which
+/// has waited 1.5 and is lost, 1.5 for the third and, a slot later, 2 for the last, which has waited
+/// 2.5.
+#[test]
+fn cbm_drops_what_has_waited_too_long() {
+    let arrivals = Arrivals::of_slots(2, &[[0; 4]]);
+    let outcome = outcome("cbm", "", 4, &arrivals);
+    assert_eq!(outcome.dropped, [false, true, false, true]);
+    assert_eq!(outcome.drops, BTreeMap::from([(DropReason::OverDelay, 2)]));
+    assert_eq!(outcome.transmitted, 2);
 }
 
 #[test]

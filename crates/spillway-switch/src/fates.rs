@@ -119,6 +119,7 @@ impl Fates {
         let fate = match reason {
             DropReason::BufferFull
             | DropReason::OverThreshold
+            | DropReason::OverDelay
             | DropReason::PushedOut
             | DropReason::Predicted => Some(true),
             DropReason::QueueLimit

@@ -528,16 +528,25 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A packet has left its queue, or passed it, and is about to be sent.
+    /// A packet has left its queue, or passed it, and will be sent, or lost after all.
     #[cold]
-    fn note_departure(&mut self, now: Time, queue: QueueId, id: PacketId, size: u32) {
+    fn note_departure(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        id: PacketId,
+        size: u32,
+        is_sent: bool,
+    ) {
         if let Some(fates) = &mut self.fates {
             // Until now it was there; one that has passed was not, but no time has gone by since
             // it arrived.
             let gone = if self.in_transmission.is_some() { 0 } else { size };
             let (bytes, occupancy) = (self.buffer.bytes(queue), self.buffer.occupancy());
             fates.held(now, queue, bytes + gone, occupancy + u64::from(gone));
-            fates.departs(now, queue, id, &self.buffer);
+            if is_sent {
+                fates.departs(now, queue, id, &self.buffer);
+            }
         }
     }
 
@@ -624,11 +633,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     ) -> bool {
         let packet = &mut packets[id];
         let size = packet.size - self.uncounted_bytes;
-        let departure = Departure { now, queue, size, queued_at: packet.time };
+        let first_rtt = packet.flags & flags::FIRST_RTT != 0;
+        let departure = Departure { now, queue, class, size, first_rtt, queued_at: packet.time };
         let can_mark = packet.flags & flags::ECT != 0;
-        if self.is_traced {
-            self.note_departure(now, queue, id, size);
-        }
         let managed = match class == self.ack_queue {
             true => Verdict::Pass,
             false => self.aqm.on_departure(&departure, &self.buffer),
@@ -638,8 +645,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 return Ok(marked);
             }
             let shared = self.sharing.on_departure(&departure, &self.buffer);
-            Ok(marked | outcome(shared, can_mark, DropReason::OverThreshold)?)
+            Ok(marked | outcome(shared, can_mark, DropReason::OverDelay)?)
         });
+        if self.is_traced {
+            self.note_departure(now, queue, id, size, outcome.is_ok());
+        }
+        if outcome.is_err() {
+            // Its bytes are given back now, if they were to be held until it is sent.
+            self.on_sent(now, self.buffer.port_of(queue));
+        }
         !self.carry_out(outcome, now, id, queue, size, packets)
     }
 

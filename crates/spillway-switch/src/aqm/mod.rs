@@ -33,10 +33,15 @@ pub enum Verdict {
 pub struct Departure {
     /// Now.
     pub now: Time,
-    /// The queue that it leaves; `buffer` no longer counts it there.
+    /// The queue that it leaves; `buffer` no longer counts it there, but for its bytes where they
+    /// are held until its transmission ends.
     pub queue: QueueId,
-    /// Bytes on the wire.
+    /// The class of that queue.
+    pub class: u8,
+    /// Bytes that it took.
     pub size: u32,
+    /// Whether it was sent in its flow's first round trip.
+    pub first_rtt: bool,
     /// When it joined the queue.
     pub queued_at: Time,
 }

@@ -328,7 +328,14 @@ mod tests {
         // The last packet starts to be sent at 100 us; 1500 B at 10 Gbps take 1.2 us. At 103.6 us
         // two of full size could have followed it: 48,000 / 4, and the empty queue halves it again.
         let size = 1500;
-        let departure = Departure { now: at(100), queue: 0, size, queued_at: at(0) };
+        let departure = Departure {
+            now: at(100),
+            queue: 0,
+            class: 0,
+            size,
+            first_rtt: false,
+            queued_at: at(0),
+        };
         red.on_departure(&departure, &buffer_of(0));
         let now = at(100) + Time::from_ns(3_600);
         let arrival = Arrival { now, ..arrival(0, 1500) };

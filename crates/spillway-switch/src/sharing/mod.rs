@@ -1,6 +1,7 @@
 //! How the ports of a switch share its buffer: one file for each policy.
 
 mod active_buffer_management;
+mod cbm;
 mod complete_sharing;
 mod credence;
 mod dynamic_thresholds;
@@ -14,6 +15,7 @@ mod tournament;
 pub mod victim;
 
 pub use active_buffer_management::ActiveBufferManagement;
+pub use cbm::Cbm;
 pub use complete_sharing::CompleteSharing;
 pub use credence::Credence;
 pub use dynamic_thresholds::DynamicThresholds;
@@ -87,11 +89,13 @@ pub enum DropReason {
     NoRoute,
     /// An oracle predicted that it would be lost.
     Predicted,
+    /// It had waited for longer than the policy's limit.
+    OverDelay,
 }
 
 impl DropReason {
     /// All reasons, in order.
-    pub const ALL: [DropReason; 9] = [
+    pub const ALL: [DropReason; 10] = [
         DropReason::BufferFull,
         DropReason::OverThreshold,
         DropReason::PushedOut,
@@ -101,6 +105,7 @@ impl DropReason {
         DropReason::LinkLoss,
         DropReason::NoRoute,
         DropReason::Predicted,
+        DropReason::OverDelay,
     ];
 
     /// As results name it.
@@ -115,6 +120,7 @@ impl DropReason {
             DropReason::LinkLoss => "link_loss",
             DropReason::NoRoute => "no_route",
             DropReason::Predicted => "predicted",
+            DropReason::OverDelay => "over_delay",
         }
     }
 }
@@ -163,7 +169,7 @@ pub trait Sharing: Watch {
 catalogue! {
     /// The sharing policy of a switch.
     SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement
+    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm
 }
 
 macro_rules! each {
@@ -177,6 +183,7 @@ macro_rules! each {
             SharingPolicy::FollowLqd($policy) => $call,
             SharingPolicy::Credence($policy) => $call,
             SharingPolicy::ActiveBufferManagement($policy) => $call,
+            SharingPolicy::Cbm($policy) => $call,
         }
     };
 }

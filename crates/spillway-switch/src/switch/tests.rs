@@ -452,10 +452,7 @@ fn a_sharing_policy_may_mark_and_drop_on_the_way_out() {
     assert_eq!(switch.dequeue(at(250), 0, &mut packets), Some(ids[2]));
     assert!(packets[ids[2]].flags & flags::CE != 0);
     let lost: Vec<_> = switch.lost().iter().map(|lost| (lost.packet, lost.reason)).collect();
-    assert_eq!(
-        lost,
-        ids[..2].iter().map(|&id| (id, DropReason::OverThreshold)).collect::<Vec<_>>()
-    );
+    assert_eq!(lost, ids[..2].iter().map(|&id| (id, DropReason::OverDelay)).collect::<Vec<_>>());
     let seen = switch.sharing.seen.join(", ");
     let joined = "+1000 1000, +1001 2001, +1002 3003";
     assert_eq!(seen, format!("{joined}, -1000 2003, x1000, -1001 1002, x1001, -1002 0"));

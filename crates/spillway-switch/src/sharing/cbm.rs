@@ -1,0 +1,280 @@
+//! CBM: Complete Sharing at the entrance, and at the exit a limit on how long a packet may have
+//! waited, which falls as the buffer fills.
+//!
+//! # Reference
+//! K. Agarwal, V. Addanki, H. Mostafaei, "Dequeue Rate-Agnostic Switch Buffer Sharing through Packet
+//! Queueing Delay", CoNEXT Student Workshop 2024, section 2 (equation 1).
+//! <https://doi.org/10.1145/3694812.3699924>
+//!
+//! # Rule
+//! Theta_p = alpha_p (B - Q) / (n_p b)
+//!
+//! On arrival everything is admitted that fits. On its way out a packet that has waited for longer than
+//! Theta is dropped, and the scheduler chooses again; Theta is computed for each of them, from what
+//! the others have left. p: the class of the queue; n_p: how many queues of class p are congested, 1 at
+//! least; b: the rate of the port. A queue is congested from `congested_at` (0.9) of its
+//! threshold on, alpha_p (B - Q) / n_p, if anything waits in it; whenever a packet has joined or left
+//! it that is looked at anew.
+//! Packets of a flow's first round trip have `alpha_first_rtt`.
+//!
+//! # What the paper leaves open
+//! - Which buffer B and Q are: "the available buffer per port" in the text. `buffer_of = "shared"`
+//!   takes the switch's; `"port"` a port's part of it, by its rate, and what its own queues hold: a
+//!   fortieth of the limit at a leaf of the paper's network.
+//! - alpha: 0.5, and 64 for first round trips, as in ABM, by the same authors.
+//! - Whether acks have a limit too: `exempt_acks`. CoDel, which the scheme is built on, spares what is
+//!   left when no more than a full packet is: so does `spare_last`.
+//! - Whether the packet that is asked about is part of Q: it is not, having left its queue (unless
+//!   `release = "end"`, where it is still held).
+//!
+//! # Validation
+//! Decides packet by packet like a second, naive implementation in whole numbers, and by hand
+//! (`tests/naive_cbm.rs`). With a large alpha flows are those of Complete Sharing, to the bit
+//! (`tests/null.rs` of spillway-net).
+//!
+//! # Cost
+//! Some additions when a packet joins a queue and when it leaves it; a byte for every queue.
+
+use super::{Admission, Arrival, Sharing};
+use crate::aqm::{Departure, Verdict};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
+use spillway_engine::Time;
+use spillway_settings::{Range, Section, SettingsError};
+
+/// Limits how long packets wait.
+#[derive(Clone, Debug)]
+pub struct Cbm {
+    alpha: Vec<f64>,
+    alpha_first_rtt: f64,
+    congested_at: f64,
+    /// With `buffer_of = "port"`, every port's part of the buffer.
+    parts: Option<Vec<u64>>,
+    exempt: Option<u8>,
+    /// A queue with so much behind the packet, and no more, loses none.
+    spared: Option<u32>,
+    is_congested: Vec<bool>,
+    /// n_p, by class.
+    congested: Vec<u32>,
+}
+
+impl Policy for Cbm {
+    const ID: &'static str = "cbm";
+    const SUMMARY: &'static str =
+        "CBM: everything is admitted, and what has waited too long for a full buffer is dropped";
+    const CITATION: &'static str =
+        "Agarwal, Addanki, Mostafaei: CBM, CoNEXT-SW 2024, doi:10.1145/3694812.3699924, equation 1";
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "the limit on waiting, in the time that a port takes to send the free buffer; \
+                       by class of queue where a list is given, the last holding for all further \
+                       classes";
+        let alpha = section.numbers("alpha", &[0.5], Range::Positive, meaning)?;
+        let meaning = "alpha for packets of a flow's first round trip";
+        let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
+        let meaning = "the share of its threshold from which on a queue is congested";
+        let congested_at = section.number("congested_at", 0.9, Range::Unit, meaning)?;
+        let meaning = "what B and Q are of: the switch's shared buffer, or a port's part of it";
+        let is_of_port =
+            section.choice("buffer_of", &[("shared", false), ("port", true)], meaning)?;
+        let exempt = environment.exempt_acks(section)?;
+        let meaning = "whether a queue in which no more than a full packet is left loses none";
+        let spares_last = section.flag("spare_last", false, meaning)?;
+        let rates = &environment.port_rates;
+        let all: u128 = rates.iter().map(|rate| u128::from(rate.bits_per_second())).sum();
+        let part = |bits_per_second: u64| {
+            let part = u128::from(environment.capacity) * u128::from(bits_per_second) / all;
+            u64::try_from(part).expect("no more than the whole")
+        };
+        let queues = rates.len() * environment.queues_per_port as usize;
+        Ok(Cbm {
+            alpha,
+            alpha_first_rtt,
+            congested_at,
+            parts: is_of_port
+                .then(|| rates.iter().map(|rate| part(rate.bits_per_second())).collect()),
+            exempt,
+            spared: spares_last.then_some(environment.full_packet),
+            is_congested: vec![false; queues],
+            congested: vec![0; environment.queues_per_port as usize],
+        })
+    }
+}
+
+impl Cbm {
+    fn alpha(&self, class: u8) -> f64 {
+        self.alpha[usize::from(class).min(self.alpha.len() - 1)]
+    }
+
+    /// B - Q.
+    fn free(&self, queue: QueueId, buffer: &Buffer) -> f64 {
+        let Some(parts) = &self.parts else { return buffer.free() as f64 };
+        let port = buffer.port_of(queue);
+        parts[port as usize].saturating_sub(buffer.port_bytes(port)) as f64
+    }
+
+    /// n_p.
+    fn congested(&self, class: u8) -> f64 {
+        f64::from(self.congested[usize::from(class)].max(1))
+    }
+
+    /// Whether a queue is congested: its length has changed.
+    fn look_at(&mut self, queue: QueueId, buffer: &Buffer) {
+        let class = buffer.class_of(queue);
+        let length = f64::from(buffer.bytes(queue));
+        // Of numbers as they are: n_p is not divided by, so that nothing is rounded.
+        let reached = length * self.congested(class)
+            >= self.congested_at * (self.alpha(class) * self.free(queue, buffer));
+        let is_congested = buffer.packets(queue) > 0 && reached;
+        let was = std::mem::replace(&mut self.is_congested[queue as usize], is_congested);
+        let count = &mut self.congested[usize::from(class)];
+        *count = *count + u32::from(is_congested) - u32::from(was);
+    }
+
+    /// Whether a packet has waited for longer than Theta.
+    fn is_late(&self, departure: &Departure, buffer: &Buffer) -> bool {
+        let &Departure { now, queue, class, first_rtt, queued_at, .. } = departure;
+        let alpha = if first_rtt { self.alpha_first_rtt } else { self.alpha(class) };
+        let ps_per_byte = buffer.rate(buffer.port_of(queue)).ps_per_byte() as f64;
+        let limit = alpha * self.free(queue, buffer) * ps_per_byte;
+        now.since(queued_at).ps() as f64 * self.congested(class) > limit
+    }
+}
+
+impl Watch for Cbm {
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.look_at(arrival.queue, buffer);
+    }
+
+    fn on_dequeue(&mut self, _now: Time, queue: QueueId, _size: u32, buffer: &Buffer) {
+        self.look_at(queue, buffer);
+    }
+
+    fn on_drop(&mut self, _now: Time, queue: QueueId, _size: u32, buffer: &Buffer) {
+        // A cable has failed, and all that waited for it is lost.
+        if buffer.packets(queue) == 0 {
+            self.look_at(queue, buffer);
+        }
+    }
+
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
+        let is_spared = self.exempt == Some(departure.class)
+            || self.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
+        match !is_spared && self.is_late(departure, buffer) {
+            true => Verdict::Drop,
+            false => Verdict::Pass,
+        }
+    }
+}
+
+impl Sharing for Cbm {
+    fn admit(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Admission {
+        Admission::Admit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    /// Two ports of 10 Gbps (800 ps a byte) with so many queues each; 1 MB.
+    fn cbm(text: &str, queues_per_port: u32) -> (Cbm, Buffer) {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let environment = Environment { queues_per_port, ..Environment::example(2) };
+        let cbm = Cbm::read(&mut section, &environment).unwrap();
+        (cbm, Buffer::new(1_000_000, environment.port_rates, queues_per_port))
+    }
+
+    fn join(cbm: &mut Cbm, buffer: &mut Buffer, queue: QueueId, bytes: u32) {
+        buffer.add(queue, bytes);
+        cbm.on_enqueue(&Arrival { class: buffer.class_of(queue), ..arrival(queue, bytes) }, buffer);
+    }
+
+    /// The longest wait that the next packet of a queue may have behind it, in picoseconds.
+    fn limit(cbm: &mut Cbm, buffer: &Buffer, queue: QueueId, first_rtt: bool) -> u64 {
+        let class = buffer.class_of(queue);
+        let mut passes = |wait: u64| {
+            let now = Time::from_ps(wait);
+            let departure =
+                Departure { now, queue, class, size: 1000, first_rtt, queued_at: Time::ZERO };
+            cbm.on_departure(&departure, buffer) == Verdict::Pass
+        };
+        let (mut least, mut most) = (0, 1u64 << 50);
+        while least < most {
+            let middle = (least + most).div_ceil(2);
+            if passes(middle) { least = middle } else { most = middle - 1 }
+        }
+        least
+    }
+
+    const US: u64 = 1_000_000;
+
+    #[test]
+    fn the_limit_falls_as_the_buffer_fills() {
+        // 0.5 * 800,000 bytes * 800 ps = 320 us; of 64 in the first round trip 40.96 ms.
+        let (mut cbm, mut buffer) = cbm("", 1);
+        join(&mut cbm, &mut buffer, 0, 200_000);
+        assert_eq!(limit(&mut cbm, &buffer, 1, false), 320 * US);
+        assert_eq!(limit(&mut cbm, &buffer, 1, true), 40_960 * US);
+        // 0.5 * 200,000 * 800 ps = 80 us.
+        buffer.add(1, 600_000);
+        assert_eq!(limit(&mut cbm, &buffer, 0, false), 80 * US);
+    }
+
+    #[test]
+    fn congested_queues_of_a_class_share_the_limit() {
+        // alpha = 1. 473,684 >= 0.9 * 526,316 = 473,684.4 does not hold, one byte more does.
+        let (mut cbm, mut buffer) = cbm("alpha = 1.0\nexempt_acks = false", 2);
+        join(&mut cbm, &mut buffer, 0, 473_684);
+        assert_eq!(cbm.congested, [0, 0]);
+        join(&mut cbm, &mut buffer, 0, 1);
+        assert_eq!(cbm.congested, [1, 0]);
+        // 526,315 are free, for one congested queue.
+        assert_eq!(limit(&mut cbm, &buffer, 2, false), 526_315 * 800);
+        // 250,000 >= 0.9 * 276,315 = 248,683.5: a second one. What is free counts half.
+        join(&mut cbm, &mut buffer, 2, 250_000);
+        assert_eq!(cbm.congested, [2, 0]);
+        assert_eq!(limit(&mut cbm, &buffer, 0, false), 276_315 * 800 / 2);
+        // The other class has a count of its own: 60,000 is less than 0.9 * 216,315.
+        join(&mut cbm, &mut buffer, 3, 60_000);
+        assert_eq!((cbm.congested[0], cbm.congested[1]), (2, 0));
+        assert_eq!(limit(&mut cbm, &buffer, 3, false), 216_315 * 800);
+        // A queue that runs empty is not congested, however full the buffer is.
+        buffer.subtract(2, 250_000);
+        cbm.on_dequeue(Time::ZERO, 2, 250_000, &buffer);
+        assert_eq!(cbm.congested, [1, 0]);
+    }
+
+    #[test]
+    fn a_port_has_its_part_of_the_buffer() {
+        // 500,000 bytes for each: 0.5 * 300,000 * 800 ps = 120 us at port 0, 200 us at port 1.
+        let (mut cbm, mut buffer) = cbm("buffer_of = \"port\"\nexempt_acks = false", 2);
+        join(&mut cbm, &mut buffer, 0, 50_000);
+        join(&mut cbm, &mut buffer, 1, 150_000);
+        assert_eq!(limit(&mut cbm, &buffer, 0, false), 120 * US);
+        assert_eq!(limit(&mut cbm, &buffer, 2, false), 200 * US);
+        // Beyond its part nothing may have waited at all.
+        join(&mut cbm, &mut buffer, 0, 400_000);
+        assert_eq!(limit(&mut cbm, &buffer, 0, false), 0);
+    }
+
+    #[test]
+    fn acks_and_the_last_packet_may_be_spared() {
+        let longest = 1 << 50;
+        let (mut exempt, mut buffer) = cbm("spare_last = true", 2);
+        join(&mut exempt, &mut buffer, 0, 100_000);
+        join(&mut exempt, &mut buffer, 1, 1_500);
+        assert_eq!(limit(&mut exempt, &buffer, 0, false), longest);
+        assert_eq!(limit(&mut exempt, &buffer, 1, false), longest);
+        join(&mut exempt, &mut buffer, 1, 1);
+        assert!(limit(&mut exempt, &buffer, 1, false) < longest);
+        let (mut strict, buffer) = cbm("exempt_acks = false", 2);
+        assert!(limit(&mut strict, &buffer, 0, false) < longest);
+    }
+}
