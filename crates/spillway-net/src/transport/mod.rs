@@ -1,6 +1,7 @@
 //! How a flow becomes packets: windows, acks, loss recovery, one file for each congestion
 //! controller.
 
+mod cubic;
 mod dctcp;
 mod newreno;
 pub mod ranges;
@@ -11,6 +12,7 @@ pub mod sender;
 mod udp;
 pub mod window;
 
+pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use newreno::NewReno;
 pub use udp::{Pacing, Udp};
@@ -46,7 +48,7 @@ impl InitialWindow {
 }
 
 /// What decides when a flow sends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Control {
     /// A window, with this controller.
     Window(Congestion),
@@ -101,13 +103,18 @@ pub const KINDS: &[(&str, &str, &str)] = &[
         "DCTCP: cut in proportion to the share of marked packets",
         "Alizadeh et al.: SIGCOMM 2010, doi:10.1145/1851182.1851192; RFC 8257",
     ),
+    (
+        "cubic",
+        "CUBIC: a window that is a cubic function of the time since the last loss",
+        "Ha, Rhee, Xu: ACM SIGOPS OSR 42(5), 2008; RFC 9438",
+    ),
     ("udp", "open loop: packets at a constant rate or as a Poisson process, never repeated", ""),
 ];
 
 impl Transport {
     /// Reads the section `[transport]`, or a traffic section's own version of it.
     pub fn read(section: &mut Section) -> Result<Transport, SettingsError> {
-        let kinds = [("dctcp", "dctcp"), ("newreno", "newreno"), ("udp", "udp")];
+        let kinds = ["dctcp", "newreno", "cubic", "udp"].map(|kind| (kind, kind));
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
         let size =
             |section: &mut Section, key, default, range: std::ops::RangeInclusive<u64>, meaning| {
@@ -160,6 +167,7 @@ impl Transport {
         )?;
         let control = match kind {
             "newreno" => Congestion::NewReno(NewReno::default()),
+            "cubic" => Congestion::Cubic(Box::new(Cubic::new(CubicParams::read(section)?))),
             _ => Congestion::Dctcp(Dctcp::new(DctcpParams {
                 g: section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?,
                 alpha0: section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?,
@@ -309,8 +317,8 @@ impl Transport {
 
     /// The congestion controller of a new flow.
     pub fn congestion(&self) -> Congestion {
-        match self.control {
-            Control::Window(congestion) => congestion,
+        match &self.control {
+            Control::Window(congestion) => congestion.clone(),
             Control::Udp(_) => Congestion::NewReno(NewReno::default()),
         }
     }

@@ -233,6 +233,7 @@ impl Sender {
         let told = Ack {
             now,
             acked,
+            rtt: now - ack.sent_at,
             ece: ack.ece,
             una: self.una,
             nxt: self.nxt,

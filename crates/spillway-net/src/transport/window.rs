@@ -1,5 +1,6 @@
 //! The congestion window, and what changes it.
 
+use super::cubic::Cubic;
 use super::dctcp::Dctcp;
 use super::newreno::NewReno;
 use spillway_engine::Time;
@@ -63,6 +64,8 @@ pub struct Ack {
     pub now: Time,
     /// Bytes newly acknowledged by the cumulative ack.
     pub acked: u64,
+    /// How long ago the packet was sent that it acknowledges.
+    pub rtt: Time,
     /// Whether it echoes a mark.
     pub ece: bool,
     /// The first byte not acknowledged, after this ack.
@@ -91,13 +94,15 @@ pub trait CongestionControl {
     }
 }
 
-/// The congestion controller of a flow.
-#[derive(Clone, Copy, Debug)]
+/// The congestion controller of a flow. What is large is kept apart: most flows have something small.
+#[derive(Clone, Debug)]
 pub enum Congestion {
     /// See [`NewReno`].
     NewReno(NewReno),
     /// See [`Dctcp`].
     Dctcp(Dctcp),
+    /// See [`Cubic`].
+    Cubic(Box<Cubic>),
 }
 
 impl CongestionControl for Congestion {
@@ -106,18 +111,21 @@ impl CongestionControl for Congestion {
         match self {
             Congestion::NewReno(control) => control.on_ack(window, ack),
             Congestion::Dctcp(control) => control.on_ack(window, ack),
+            Congestion::Cubic(control) => control.on_ack(window, ack),
         }
     }
     fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
         match self {
             Congestion::NewReno(control) => control.on_loss(window, in_flight),
             Congestion::Dctcp(control) => control.on_loss(window, in_flight),
+            Congestion::Cubic(control) => control.on_loss(window, in_flight),
         }
     }
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         match self {
             Congestion::NewReno(control) => control.on_timeout(window, in_flight),
             Congestion::Dctcp(control) => control.on_timeout(window, in_flight),
+            Congestion::Cubic(control) => control.on_timeout(window, in_flight),
         }
     }
 }
@@ -143,6 +151,7 @@ pub(super) mod tests {
         Ack {
             now: Time::ZERO,
             acked: 1000,
+            rtt: Time::ZERO,
             ece,
             una: una * 1000,
             nxt: nxt * 1000,

@@ -1,0 +1,259 @@
+//! CUBIC: the window follows a cubic function of the time since the last loss.
+//!
+//! # Reference
+//! S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS Operating
+//! Systems Review 42(5), 2008; L. Xu et al., RFC 9438, 2023, section 4.
+//!
+//! # Rule
+//! In segments and seconds, t since the first ack after a cut, t + RTT for the target:
+//!
+//! W(t) = C (t - K)^3 + W_max, K = cbrt((W_max - cwnd) / C)   (RFC 9438, equations 1 and 2)
+//!
+//! Every segment acknowledged adds (target - cwnd) / cwnd of one, target = W(t + RTT), at least cwnd and
+//! at most 1.5 cwnd. On a loss W_max = cwnd and ssthresh = beta cwnd; if the window had not come back to
+//! W_max, W_max = cwnd (1 + beta) / 2 instead (`fast_convergence`). Where Reno would be faster, the window is
+//! its window: W_est grows by 3 (1 - beta) / (1 + beta) of a segment for every window that is
+//! acknowledged, and by a segment from W_max on (equation 4; `tcp_friendly`). Slow start and the repair of
+//! losses as NewReno; a mark cuts like a loss, once for what is in flight.
+//!
+//! # Departures from the paper
+//! RTT is the least round trip that the flow has seen, as in Linux and ns-3. Before the first cut, where
+//! there is no slow start, a window of acks adds at least a twentieth, as in both. HyStart is left out: its
+//! thresholds are milliseconds.
+//!
+//! # Scope and limitations
+//! In a datacenter the cubic function is flat: in 10 ms W(t) grows by a millionth of C. What a flow does
+//! there is decided by `tcp_friendly`, which ns-3 has not.
+//!
+//! # Validation
+//! Hand arithmetic below.
+//!
+//! # Cost
+//! Some multiplications for every ack; 80 bytes for every flow, apart from those that all flows have.
+
+use super::window::{Ack, CongestionControl, Window};
+use spillway_engine::Time;
+use spillway_settings::{Range, Section, SettingsError};
+
+/// CUBIC's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CubicParams {
+    /// How steep the cubic function is (C), in segments per cubic second.
+    pub c: f64,
+    /// What a cut leaves of the window.
+    pub beta: f64,
+    /// Whether a flow that has lost share gives way.
+    pub fast_convergence: bool,
+    /// Whether the window is never below what Reno's would be.
+    pub tcp_friendly: bool,
+}
+
+impl CubicParams {
+    /// Reads them.
+    pub fn read(section: &mut Section) -> Result<CubicParams, SettingsError> {
+        let meaning = "how steep the window's growth is, in segments per cubic second";
+        let c = section.number("cubic_c", 0.4, Range::Positive, meaning)?;
+        let meaning = "what a cut leaves of the window";
+        let beta = section.number("beta", 0.7, Range::Within(0.01, 0.99), meaning)?;
+        let meaning = "whether a flow that has lost share gives way";
+        let fast_convergence = section.flag("fast_convergence", true, meaning)?;
+        let meaning = "whether the window is never below what Reno's would be";
+        let tcp_friendly = section.flag("tcp_friendly", true, meaning)?;
+        Ok(CubicParams { c, beta, fast_convergence, tcp_friendly })
+    }
+}
+
+/// CUBIC's state. Windows are in segments.
+#[derive(Clone, Copy, Debug)]
+pub struct Cubic {
+    params: CubicParams,
+    /// The window before the last cut (W_max); 0 before the first.
+    w_max: f64,
+    /// Where the growth of this epoch comes from; `None` until the first ack after a cut.
+    epoch: Option<Epoch>,
+    least_rtt: Time,
+    /// What was sent before the last cut for a mark: until it is acknowledged, no other cut.
+    cut_until: u64,
+    /// The part of a byte that growth has not given yet.
+    credit: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    begin: Time,
+    /// When the function is flat, in seconds since the beginning (K), and how high it is there.
+    flat_at: f64,
+    plateau: f64,
+    /// Reno's window (W_est).
+    reno: f64,
+}
+
+impl Cubic {
+    /// At the start of a flow.
+    pub fn new(params: CubicParams) -> Cubic {
+        Cubic { params, w_max: 0.0, epoch: None, least_rtt: Time::MAX, cut_until: 0, credit: 0.0 }
+    }
+
+    /// A cut: where the window was, and no epoch until the next ack.
+    fn remember(&mut self, window: &Window) {
+        let cwnd = segments(window);
+        let has_lost_share = self.params.fast_convergence && cwnd < self.w_max;
+        self.w_max = if has_lost_share { cwnd * (1.0 + self.params.beta) / 2.0 } else { cwnd };
+        self.epoch = None;
+        self.credit = 0.0;
+    }
+
+    /// The segments that an acknowledged one adds.
+    fn growth(&mut self, now: Time, cwnd: f64, acked: f64) -> f64 {
+        let CubicParams { c, beta, tcp_friendly, .. } = self.params;
+        let w_max = self.w_max;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch {
+            begin: now,
+            flat_at: ((w_max - cwnd).max(0.0) / c).cbrt(),
+            plateau: w_max.max(cwnd),
+            reno: cwnd,
+        });
+        let t = (now - epoch.begin + self.least_rtt).secs_f64();
+        let target = c * (t - epoch.flat_at).powi(3) + epoch.plateau;
+        let least = if w_max == 0.0 { 1.05 } else { 1.0 };
+        let mut growth = (target / cwnd).clamp(least, 1.5) - 1.0;
+        if tcp_friendly {
+            let alpha = if epoch.reno < w_max { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+            epoch.reno += alpha * acked / cwnd;
+            growth = growth.max((epoch.reno - cwnd) / acked);
+        }
+        growth
+    }
+}
+
+/// The window in segments.
+fn segments(window: &Window) -> f64 {
+    window.cwnd as f64 / window.mss as f64
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.acked > 0 {
+            self.least_rtt = self.least_rtt.min(ack.rtt);
+        }
+        if ack.in_recovery {
+            return;
+        }
+        let recently_cut = ack.una <= self.cut_until;
+        if ack.ece && !recently_cut {
+            self.cut_until = ack.nxt;
+            self.remember(window);
+            window.cut_to((window.cwnd as f64 * self.params.beta) as u64);
+        } else if !recently_cut && ack.may_grow && ack.acked > 0 {
+            if window.slow_start && window.cwnd < window.ssthresh {
+                return window.grow(ack.acked);
+            }
+            let acked = ack.acked as f64;
+            let growth = self.growth(ack.now, segments(window), acked / window.mss as f64);
+            self.credit += acked * growth;
+            let whole = self.credit.floor();
+            self.credit -= whole;
+            window.cwnd += whole as u64;
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
+        self.remember(window);
+        window.ssthresh = ((window.cwnd as f64 * self.params.beta) as u64).max(2 * window.mss);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
+        self.on_loss(window, in_flight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::window::tests::{ack, segments};
+    use super::*;
+
+    fn cubic(tcp_friendly: bool) -> Cubic {
+        Cubic::new(CubicParams { c: 0.4, beta: 0.7, fast_convergence: true, tcp_friendly })
+    }
+
+    /// An ack of one segment at a time, with a round trip of 100 ms.
+    fn at(seconds: f64) -> Ack {
+        let rtt = Time::from_ms(100);
+        Ack { now: Time::from_secs_f64(seconds), rtt, ..ack(1, 200, false) }
+    }
+
+    /// After a loss at 100 segments.
+    fn cut(control: &mut Cubic) -> Window {
+        let mut window = segments(100, 1_000);
+        control.on_loss(&mut window, 100_000);
+        assert_eq!(window.ssthresh, 70_000);
+        Window { cwnd: window.ssthresh, ..window }
+    }
+
+    #[test]
+    fn growth_is_cubic_around_the_window_before_the_loss() {
+        // K = cbrt(30 / 0.4) = 4.217163. At the first ack W(0.1) = 100 + 0.4 (0.1 - K)^3 =
+        // 72.0736, so a segment adds (72.0736 - 70) / 70 of one: 29.6 bytes.
+        let mut control = cubic(false);
+        let mut window = cut(&mut control);
+        control.on_ack(&mut window, &at(10.0));
+        assert_eq!(window.cwnd, 70_029);
+        // A second on: 100 + 0.4 (1.1 - K)^3 = 87.8832: (87.8832 - 70.029) / 70.029 of a segment
+        // are 254.95 bytes, and 0.62 were left over.
+        control.on_ack(&mut window, &at(11.0));
+        assert_eq!(window.cwnd, 70_029 + 255);
+        // At K - 0.1 the target is where it was before the loss, and not above 1.5 windows.
+        let mut window = Window { cwnd: 99_000, ..window };
+        control.on_ack(&mut window, &at(10.0 + 4.117_163));
+        assert_eq!(window.cwnd, 99_000 + 10);
+        let mut window = Window { cwnd: 72_000, ..window };
+        control.on_ack(&mut window, &at(30.0));
+        assert_eq!(window.cwnd, 72_500);
+    }
+
+    #[test]
+    fn who_has_lost_share_gives_way() {
+        let mut control = cubic(false);
+        let mut window = cut(&mut control);
+        window.cwnd = 80_000;
+        control.on_loss(&mut window, 80_000);
+        // 80 * 1.7 / 2, and the window is cut as always.
+        assert_eq!((control.w_max, window.ssthresh), (68.0, 56_000));
+        window.cwnd = 90_000;
+        control.on_loss(&mut window, 90_000);
+        assert_eq!(control.w_max, 90.0);
+    }
+
+    #[test]
+    fn it_is_never_slower_than_reno() {
+        // 3 * 0.3 / 1.7 = 0.529 segments for 70 acknowledged, where the cubic function gives less:
+        // in 70 us and a round trip of 80 us it has not moved from 70.
+        let mut control = cubic(true);
+        let mut window = cut(&mut control);
+        for us in 0..70 {
+            let now = Time::from_us(us);
+            let rtt = Time::from_us(80);
+            control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
+        }
+        assert!((70_524..=70_531).contains(&window.cwnd), "{}", window.cwnd);
+        // Beyond W_max a whole segment for a window.
+        let mut window = Window { cwnd: 110_000, ..window };
+        control.epoch = None;
+        for us in 100..210 {
+            let now = Time::from_us(us);
+            let rtt = Time::from_us(80);
+            control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
+        }
+        assert!((110_985..=111_001).contains(&window.cwnd), "{}", window.cwnd);
+    }
+
+    #[test]
+    fn a_mark_cuts_once_a_round() {
+        let mut control = cubic(false);
+        let mut window = segments(100, 10);
+        control.on_ack(&mut window, &Ack { ece: true, ..ack(1, 101, true) });
+        assert_eq!((window.cwnd, window.ssthresh), (70_000, 70_000));
+        control.on_ack(&mut window, &Ack { ece: true, ..ack(2, 102, true) });
+        assert_eq!(window.cwnd, 70_000);
+    }
+}
