@@ -127,6 +127,8 @@ fn switch(draw: &mut Draw) -> String {
         "{ kind = \"credence\", oracle = \"random\", drop_probability = 0.1 }",
         "{ kind = \"credence\", thresholds = \"code\", flip_probability = 0.2 }",
         "{ kind = \"abm\", alpha = [8, 0.5] }",
+        "\"cbm\"",
+        "{ kind = \"cbm\", buffer_of = \"port\", exempt_acks = false }",
         "{ kind = \"abm\", congestion = \"fractional\", drain = \"interval\", \
            update_interval = \"100us\" }",
         "{ kind = \"followlqd\", count_arrival = false, tie = \"lowest-index\" }",
@@ -220,7 +222,10 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
         let own = match draw.below(4) {
             _ if body.contains("persistent") => String::new(),
             0 => datagrams(draw),
-            1 => format!("transport = \"newreno\"\necn = {}\n{}", draw.once_in(2), window(draw)),
+            1 => {
+                let kind = draw.one(&["newreno", "cubic"]);
+                format!("transport = \"{kind}\"\necn = {}\n{}", draw.once_in(2), window(draw))
+            }
             _ => String::new(),
         };
         let priority = if draw.once_in(3) { "priority = 1" } else { "" };
@@ -262,7 +267,7 @@ fn case(seed: u64) -> Case {
         draw.one(&["ecmp", "spray"]),
         draw.one(&["per-switch", "same"]),
         draw.one(&["fifo", "per-flow-rr"]),
-        draw.one(&["newreno", "dctcp"]),
+        draw.one(&["newreno", "dctcp", "cubic"]),
     );
     let (traffic, list) = traffic(draw, hosts, is_split);
     Case { head, traffic, list }

@@ -101,6 +101,7 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
                 "{ kind = \"sp\", share = 1.0 }",
                 "\"harmonic\"",
                 "\"followlqd\"",
+                "{ kind = \"cbm\", alpha = 1e9 }",
             ] {
                 same(&format!("{name}, {sharing}, {queues}"), &cs, &with(sharing));
             }

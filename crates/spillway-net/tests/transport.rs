@@ -55,7 +55,7 @@ fn counts(run: &Run) -> (u64, u32, u32) {
 fn one_loss_is_repaired_as_soon_as_three_packets_behind_it_are_acknowledged() {
     // 20 packets at once. Number 5, sent at 6 us, is lost; the ack of number 8 is the third behind
     // it: 8 * 1.2 us + RTT. The repair goes out at once and takes 22.4 us.
-    for kind in ["newreno", "dctcp"] {
+    for kind in ["newreno", "dctcp", "cubic"] {
         let transport = format!("kind = \"{kind}\"\ninitial_window = \"20pkt\"");
         let expected = 8 * PACKET + RTT + THERE;
         assert_eq!(counts(&flow(20, &transport, &[5 * PACKET])), (expected, 1, 0));
@@ -69,10 +69,13 @@ fn one_loss_is_repaired_as_soon_as_three_packets_behind_it_are_acknowledged() {
 }
 
 #[test]
-fn a_loss_halves_what_is_in_flight() {
+fn a_loss_cuts_what_is_in_flight() {
     // Number 5 of the first 20 is lost. The acks of 0 to 4 make the window 25 packets and release 10,
     // those of 6 and 7 one each: 32 were sent and 5 acknowledged when the ack of 8 tells of the loss.
-    for kind in ["newreno", "dctcp"] {
+    // CUBIC: 0.7 of the window.
+    for (kind, left) in
+        [("newreno", 27 * MSS / 2), ("dctcp", 27 * MSS / 2), ("cubic", 25 * MSS * 7 / 10)]
+    {
         let text = format!(
             "{PAIR}\n{}\n[record]\nwindows = [0]\nwindow_interval = \"100ns\"\n\
              [transport]\nkind = \"{kind}\"\ninitial_window = \"20pkt\"",
@@ -82,7 +85,7 @@ fn a_loss_halves_what_is_in_flight() {
         let mut windows = run.record.windows.cwnd_bytes.clone();
         windows.dedup();
         let growth = (20..=25).map(|packets| packets * MSS);
-        assert_eq!(windows[..7], growth.chain([27 * MSS / 2]).collect::<Vec<u64>>(), "{kind}");
+        assert_eq!(windows[..7], growth.chain([left]).collect::<Vec<u64>>(), "{kind}");
     }
 }
 
@@ -372,14 +375,14 @@ fn newreno_with_ecn_keeps_its_queue_below_the_drop() {
 // Sharing a line ---------------------------------------------------------------------------------
 
 #[test]
-fn newreno_flows_share_a_line() {
-    for n in [2, 8] {
+fn flows_that_fill_queues_share_a_line() {
+    for (kind, n) in [("newreno", 2), ("newreno", 8), ("cubic", 2), ("cubic", 8)] {
         let flows: Vec<String> = (0..n).map(|flow| flow.to_string()).collect();
         let run = run(&format!(
             r#"
             duration = "1s"
             stop = "1s"
-            transport = {{ kind = "newreno", min_rto = "1ms" }}
+            transport = {{ kind = "{kind}", min_rto = "1ms" }}
             switch = {{ queue_limit = "100pkt" }}
             record = {{ windows = [{}], window_interval = "500ms", drops = false }}
             [topology]
@@ -408,9 +411,9 @@ fn newreno_flows_share_a_line() {
         let shares: Vec<f64> = (0..n).map(delivered).collect();
         let payload = 5e9 / 8.0 * 0.5 * MSS as f64 / FULL as f64;
         let throughput = shares.iter().sum::<f64>() / payload;
-        println!("NewReno N {n}: throughput {throughput:.4}, Jain {:.4}", jain(&shares));
-        assert!(jain(&shares) > 0.9, "{n}: {shares:?}");
-        assert!(throughput > 0.98 && throughput < 1.001, "{n}: {throughput}");
+        println!("{kind} N {n}: throughput {throughput:.4}, Jain {:.4}", jain(&shares));
+        assert!(jain(&shares) > 0.9, "{kind}, {n}: {shares:?}");
+        assert!(throughput > 0.98 && throughput < 1.001, "{kind}, {n}: {throughput}");
     }
 }
 

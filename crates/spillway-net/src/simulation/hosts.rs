@@ -271,7 +271,8 @@ impl Simulation {
         let flow = &mut self.flows[slot];
         let transport = &self.scenario.transports[usize::from(flow.transport)];
         let stop = self.scenario.class_stop[usize::from(flow.spec.class)];
-        let (Control::Udp(udp), Some((random, next))) = (&transport.control, &mut flow.clock) else {
+        let (Control::Udp(udp), Some((random, next))) = (&transport.control, &mut flow.clock)
+        else {
             return;
         };
         if flow.spec.size == FlowSpec::ENDLESS && now >= stop {
