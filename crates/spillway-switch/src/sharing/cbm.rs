@@ -35,7 +35,7 @@
 //! # Cost
 //! Some additions when a packet joins a queue and when it leaves it; a byte for every queue.
 
-use super::{Admission, Arrival, Sharing};
+use super::{Admission, Arrival, LARGEST_PACKET, Sharing};
 use crate::aqm::{Departure, Verdict};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
@@ -173,8 +173,13 @@ impl Watch for Cbm {
 }
 
 impl Sharing for Cbm {
+    #[inline(always)]
     fn admit(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Admission {
         Admission::Admit
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        capacity.saturating_sub(LARGEST_PACKET.into())
     }
 }
 

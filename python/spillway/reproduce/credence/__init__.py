@@ -12,6 +12,7 @@ from spillway.reproduce.credence import (
     figure15,
     program,
     table1,
+    theory,
 )
 
 FIGURES = (
@@ -26,6 +27,7 @@ FIGURES = (
     figure15.FIGURE,
     choices.AT_LOAD_40,
     choices.AT_LOAD_80,
+    theory.FIGURE,
     program.ONE_BY_ONE,
     program.ALL_AT_ONCE,
     figure10.ASKED_LESS,
