@@ -223,13 +223,37 @@ mod tests {
             let (Some(policy), Some(limit)) = (generator.against, generator.limit) else {
                 continue;
             };
-            for ports in [4, 16] {
-                let buffer = if policy == "dt" { ports.into() } else { 30 * u64::from(ports) };
+            let more: &[(u32, u64)] = match policy {
+                "dt" => &[(8, 64), (16, 256), (16, 16)],
+                _ => &[],
+            };
+            for &(ports, buffer) in [(4, 120), (16, 480)].iter().chain(more) {
                 let arrivals = made(generator.id, "", ports, buffer);
                 let found = ratio(policy, "", buffer, &arrivals);
                 let expected = limit(ports, buffer);
                 let share = found / expected;
-                assert!((0.95..1.02).contains(&share), "{policy} {ports}: {found} {expected}");
+                let about = format!("{policy} {ports} {buffer}: {found} {expected}");
+                assert!((0.95..1.02).contains(&share), "{about}");
+                assert!(expected > 1.2, "{about}");
+            }
+        }
+    }
+
+    /// So does the one against Dynamic Thresholds for other alphas, and for whole bursts.
+    #[test]
+    fn other_alphas_have_their_limits() {
+        for (ports, buffer) in [(8, 64), (16, 16), (16, 64), (16, 256), (64, 512)] {
+            for alpha in [0.25, 0.5, 1.0, 1.7, 4.0, 8.0] {
+                for (per_slot, name) in [(PerSlot::Ports, "ports"), (PerSlot::Burst, "burst")] {
+                    let policy = format!("alpha = {alpha:?}");
+                    let keys = format!("{policy}\narrivals_per_slot = {name:?}");
+                    let arrivals = made("against-dt", &keys, ports, buffer);
+                    let found = ratio("dt", &policy, buffer, &arrivals);
+                    let expected = against_dt::limit(ports, buffer, alpha, per_slot);
+                    let about = format!("{ports} {buffer} {alpha} {name}: {found} {expected}");
+                    assert!((0.95..1.02).contains(&(found / expected)), "{about}");
+                    assert!(found > 1.1, "{about}");
+                }
             }
         }
     }
