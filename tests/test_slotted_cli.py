@@ -1,7 +1,10 @@
 """`spillway slotted`."""
 
+import json
+import shlex
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from spillway.slotted import Arrivals
@@ -75,6 +78,51 @@ def test_a_search_keeps_the_worst_and_run_replays_it(command):
     assert again["policies"]["dt"]["runs"][0]["ratio"] == kept.json["ratio"]
     on = command("slotted", "search", "dt", "--steps", "9", "--start", "w.parquet", *options)
     assert on.json["ratio"] >= kept.json["ratio"]
+
+
+@pytest.mark.parametrize("out", ["w.parquet", "the worst.csv"])
+@pytest.mark.parametrize(
+    ("policy", "more"),
+    [
+        ("dt", ("--set", "dt.alpha=4", "--set", "dt.count_arrival=false")),
+        # Whose answers are drawn with the seed.
+        ("credence", ("--seed", "7", "--set", 'credence.oracle="random"')),
+    ],
+)
+def test_the_command_that_a_search_prints_shows_the_same_ratio(
+    command, monkeypatch, policy, more, out
+):
+    # As narrow as it may be, the command stands in one line.
+    monkeypatch.setenv("COLUMNS", "40")
+    sizes = ("--ports", "4", "--buffer", "12", "--slots", "24", "--steps", "300")
+    told = command("slotted", "search", policy, *sizes, *more, "--out", out, "--json")
+    (line,) = (line for line in told.err.splitlines() if "spillway slotted run" in line)
+    name, *arguments = shlex.split(line)
+    assert name == "spillway" and arguments[2] == out
+    again = command(*arguments, "--json").json
+    (run,) = again["policies"][policy]["runs"]
+    assert run["ratio"] == told.json["ratio"] > 1
+    assert again["policies"][policy]["keys"] == told.json["keys"]
+
+
+def test_the_worst_of_a_search_carries_what_it_is_the_worst_for(command):
+    options = ("--buffer", "12", "--steps", "50", "--seed", "3", "--set", "dt.alpha=4", "--json")
+    found = command("slotted", "search", "dt", *options, "--out", "w.parquet").json
+    noted = json.loads(pq.read_schema("w.parquet").metadata[b"spillway.notes"])
+    noted.pop("version")
+    assert noted == {
+        "policy": "dt",
+        "keys": {"alpha": 4},
+        "ports": 4,
+        "buffer": 12,
+        "seed": 3,
+        "ratio": found["ratio"],
+    }
+    # They do not come in the way of reading, and there are none where nobody gives any.
+    read = Arrivals.read("w.parquet")
+    assert len(read) == found["packets"]
+    read.write("plain.parquet")
+    assert b"spillway.notes" not in pq.read_schema("plain.parquet").metadata
 
 
 def test_arrivals_are_written(command):

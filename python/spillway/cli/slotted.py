@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -254,14 +255,18 @@ def search(
             )
         except Stopped as stopped:
             found = stopped.found
-    if out is not None:
-        found.arrivals.write(out)
-    document = {
+    about = {
         "policy": policy,
         "keys": keys[policy],
         "ports": ports,
         "buffer": buffer,
+        "seed": seed,
         "ratio": _finite(found.ratio),
+    }
+    if out is not None:
+        found.arrivals.write(out, {**about, "version": _core.__version__})
+    document = {
+        **about,
         "packets": len(found.arrivals),
         "slots": found.arrivals.slots,
         "steps": found.steps,
@@ -275,9 +280,15 @@ def search(
     if found.steps < steps:
         text += f" of {steps:,}: interrupted"
     if out is not None:
-        again = f"spillway slotted run {out} --ports {ports} --buffer {buffer} --policies {policy}"
-        text += f"\nwritten to {out}; see it again: {again}"
+        text += f"\nwritten to {out}; see it again:"
     display(document, Text(text), as_json)
+    if out is not None:
+        again = ["spillway", "slotted", "run", str(out), "--ports", str(ports)]
+        again += ["--buffer", str(buffer), "--policies", policy, "--seeds", str(seed)]
+        again += [word for assignment in set or () for word in ("--set", assignment)]
+        # In one line, however narrow the terminal is: it is there to be copied.
+        shown = console(sys.stderr if as_json else sys.stdout)
+        shown.print(Text(f"    {shlex.join(again)}"), soft_wrap=True)
     if found.steps < steps:
         raise typer.Exit(INTERRUPTED)
 

@@ -218,10 +218,18 @@ class Arrivals:
             ports = ports_of(path, switch) or int(port.max()) + 1
         return cls(ports, np.repeat(slot, packets), np.repeat(port, packets), int(slot[-1]) + 1)
 
-    def write(self, file: str | Path) -> None:
+    def write(self, file: str | Path, notes: Mapping[str, Any] | None = None) -> None:
         """Writes a CSV or Parquet file that `read` reads. It is there whole or not at all.
 
-        Parquet notes how many ports and slots there are; CSV does not.
+        Parquet notes how many ports and slots there are, in its schema's metadata; CSV cannot.
+
+        Parameters
+        ----------
+        file : path
+            Its name ends in .csv or .parquet.
+        notes : mapping, optional
+            What else is to be known of them: in Parquet as JSON under `spillway.notes`, in CSV
+            nowhere.
         """
         import pyarrow as pa
         import pyarrow.csv
@@ -234,6 +242,8 @@ class Arrivals:
         check_file(path)
         table = pa.table({"slot": self.slot, "port": self.port})
         noted = {"spillway.ports": str(self.ports), "spillway.slots": str(self.slots)}
+        if notes is not None:
+            noted["spillway.notes"] = json.dumps(notes, allow_nan=False)
         with whole_file(path) as partial:
             if path.suffix == ".csv":
                 pa.csv.write_csv(table, partial)
