@@ -16,8 +16,11 @@ import figures
 import spillway
 from spillway.reproduce import harness, point, samples, write
 from spillway.reproduce.cache import Cache
+from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Scale, along, product
+from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Outcome, Run
+from spillway.reproduce.results import Results
 from support import TINY, names
 
 
@@ -274,3 +277,74 @@ def test_where_nothing_is_lost_nothing_is_told(tmp_path):
     write.write(found, document, tmp_path, force=False)
     drawn = (tmp_path / "tiny" / "bursts" / "bursts.svg").read_text()
     assert "nothing was lost under any scheme" in drawn
+
+
+def drawn_lines(plot, values, samples=None, seeds=(1, 2)):
+    """The axes of a plot with one scheme, and what stands below."""
+    points = along("x", (0.0, 0.1, 0.8))
+    about = {"points": points, "schemes": (figures.DT,), "plot": plot, "claims": ()}
+    figure = replace(figures.BURSTS, **about)
+    outcomes = {
+        (place, "DT", seed): Outcome({"y": value + 0.001 * seed}, samples)
+        for place, value in enumerate(values)
+        for seed in seeds
+    }
+    drawing = plot(Results(figure, seeds, outcomes))
+    drawing.draw_without_rendering()
+    return drawing.axes[0], drawing.get_supxlabel()
+
+
+Y = Number("y", "y")
+
+
+def test_lines_lie_side_by_side_or_where_their_numbers_are():
+    panels = (Panel(Y, "y"),)
+    axis, _ = drawn_lines(Lines(panels, "x", "x"), (1, 2, 3))
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["0.0", "0.1", "0.8"]
+    assert list(axis.get_lines()[0].get_xdata()) == [0, 1, 2]
+    axis, _ = drawn_lines(Lines(panels, "x", "x", is_linear=True), (1, 2, 3))
+    assert list(axis.get_lines()[0].get_xdata()) == [0.0, 0.1, 0.8]
+    ticks = axis.get_xticks()
+    assert np.allclose(np.diff(ticks), ticks[1] - ticks[0])
+
+
+@pytest.mark.parametrize("values", [(0.999, 0.998, 0.9985), (77.0, 78.0, 60.0), (0.1, 2.0, 5.0)])
+@pytest.mark.parametrize("is_close", [False, True])
+def test_markers_are_within_the_frame(values, is_close):
+    axis, _ = drawn_lines(Lines((Panel(Y, "y", is_close=is_close),), "x", "x"), values)
+    assert is_close or axis.get_ylim()[0] == 0
+    # In points: a marker is 5.5 wide.
+    places = axis.transData.transform(axis.get_lines()[0].get_xydata())[:, 1]
+    box, scale = axis.get_window_extent(), 72 / axis.figure.dpi
+    assert (box.y1 - max(places)) * scale > 3
+    assert not is_close or (min(places) - box.y0) * scale > 3
+
+
+@pytest.mark.parametrize("metric", [Number("none", "none"), Number("y", "all 0", scale=0.0)])
+def test_a_panel_without_a_height_has_an_axis_too(metric):
+    axis, _ = drawn_lines(Lines((Panel(metric, "y"),), "x", "x"), (1, 2, 3))
+    assert axis.get_ylim() == (0, 1)
+
+
+def test_a_plot_says_what_its_bars_are():
+    below = {
+        seeds: drawn_lines(Lines((Panel(Y, "y"),), "x", "x"), (1, 2, 3), seeds=seeds)[1]
+        for seeds in ((1,), (1, 2))
+    }
+    # Nothing here rests on queries and flows.
+    assert below == {(1,): "seeds 1", (1, 2): "seeds 1, 2; bars: the range of seeds"}
+    some = pa.table(
+        {
+            "class": pa.DictionaryArray.from_arrays(
+                pa.array([samples.CLASSES.index("incast")] * 2), pa.array(samples.CLASSES)
+            ),
+            "unit": [0, 1],
+            "slowdown": [1.0, 3.0],
+            "with_timeout": [False, True],
+            "finished": [True, True],
+        }
+    )
+    panels = (Panel(Y, "y"), Panel(figures.INCAST, "incast"))
+    assert drawn_lines(Lines(panels, "x", "x"), (1, 2, 3), some)[1] == (
+        "seeds 1, 2; bars: 95% over queries and flows, or the range of seeds"
+    )

@@ -38,7 +38,6 @@ _STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.4,
     "lines.markersize": 5.5,
 }
-_BARS = "bars: 95% over queries and flows, or the range of seeds"
 _QUIET = "#666666"
 
 
@@ -49,6 +48,8 @@ class Panel:
     metric: Metric
     title: str
     is_log: bool = False
+    is_close: bool = False
+    """Whether its axis begins near the least number, and not at 0."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Lines:
     axis: str
     label: str
     columns: int = 2
+    is_linear: bool = False
+    """Whether points lie where their numbers are, and not one beside the other."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -76,23 +79,24 @@ class Lines:
                 unused.set_axis_off()
             for axis, panel in zip(axes, self.panels, strict=False):
                 self._panel(axis, panel, results)
-            _finish(drawing, results, axes[0], _BARS)
+            _finish(drawing, results, axes[0], self._bars(results))
         return drawing
 
     def _panel(self, axis: Axes, panel: Panel, results: Results) -> None:
-        points = results.figure.points
-        _shade(axis, results)
+        places = self._places(results)
+        least = min(np.diff(sorted(places)), default=1.0)
+        _shade(axis, results, places, 0.4 * least)
         schemes = results.figure.schemes
-        # Beside each other, so that equal numbers are seen.
-        step = min(0.07, 0.24 / len(schemes))
+        # Beside each other, so that equal numbers are seen; on an axis of numbers none is moved.
+        step = 0.0 if self.is_linear else min(0.07, 0.24 / len(schemes))
         for number, scheme in enumerate(schemes):
             xs, ys, low, high = [], [], [], []
-            for place in range(len(points)):
+            for place, x in enumerate(places):
                 found = results.measured(panel.metric, place, scheme.name)
                 if found.value is None:
                     continue
                 ends = results.ends(panel.metric, place, scheme.name)
-                xs.append(place + step * (number - (len(schemes) - 1) / 2))
+                xs.append(x + step * (number - (len(schemes) - 1) / 2))
                 ys.append(found.value)
                 low.append(max(0.0, found.value - ends[0]))
                 high.append(max(0.0, ends[1] - found.value))
@@ -108,13 +112,42 @@ class Lines:
         axis.set_title(panel.title)
         axis.set_ylabel(panel.metric.unit)
         axis.set_xlabel(self.label)
-        axis.set_xticks(range(len(points)), [point.ticks[self.axis] for point in points])
-        axis.set_xlim(-0.4, len(points) - 0.6)
+        if not self.is_linear:
+            ticks = [point.ticks[self.axis] for point in results.figure.points]
+            axis.set_xticks(places, ticks)
+            axis.set_xlim(-0.4, len(places) - 0.6)
         axis.grid(axis="x", visible=False)
         if panel.is_log:
             log_scale(axis)
+        elif panel.is_close:
+            axis.margins(y=0.12)
+            axis.ticklabel_format(axis="y", style="plain", useOffset=False)
         else:
-            axis.set_ylim(0, 1.04 * axis.get_ylim()[1])
+            # No marker touches the frame; there may be none, or all at 0.
+            top = axis.dataLim.y1
+            axis.set_ylim(0, 1.08 * top if top > 0 else 1)
+
+    def _places(self, results: Results) -> Sequence[float]:
+        """Where the points lie on the axis."""
+        points = results.figure.points
+        if self.is_linear:
+            return [float(point.values[self.axis]) for point in points]
+        return range(len(points))
+
+    def _bars(self, results: Results) -> str:
+        """What the bars are: not all metrics rest on flows."""
+        found = [
+            results.measured(metric, place, scheme.name)
+            for metric in self.metrics
+            for place in range(len(results.figure.points))
+            for scheme in results.figure.schemes
+        ]
+        drawn = {each.interval is not None for each in found if each.value is not None}
+        kinds = [
+            *(["95% over queries and flows"] if True in drawn else []),
+            *(["the range of seeds"] if False in drawn and len(results.seeds) > 1 else []),
+        ]
+        return f"bars: {', or '.join(kinds)}" if kinds else ""
 
 
 @dataclass(frozen=True)
@@ -281,8 +314,8 @@ def _finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
     drawing.supxlabel("; ".join(notes), fontsize=7.5, color=_QUIET)
 
 
-def _shade(axis: Axes, results: Results) -> None:
+def _shade(axis: Axes, results: Results, places: Sequence[float], half: float) -> None:
     """Points at which nothing was lost can tell no scheme from another."""
-    for place in range(len(results.figure.points)):
+    for place, x in enumerate(places):
         if not results.is_informative(place):
-            axis.axvspan(place - 0.4, place + 0.4, color="#EEEEEE", zorder=0, linewidth=0)
+            axis.axvspan(x - half, x + half, color="#EEEEEE", zorder=0, linewidth=0)

@@ -114,7 +114,10 @@ FIGURE = Figure(
         "full": Scale(_FULL, parameters={**_SWITCH, "load": 0.05, "slots": 200_000}),
     },
     plot=Lines(
-        (Panel(RATIO, "Throughput against LQD"),), "flip_probability", "probability of a flip"
+        (Panel(RATIO, "Throughput against LQD"),),
+        "flip_probability",
+        "probability of a flip",
+        is_linear=True,
     ),
     claims=CLAIMS,
 )

@@ -138,7 +138,9 @@ FIGURE = Figure(
     },
     plot=Lines(
         tuple(
-            Panel(metric, metric.name) for metric in (ACCURACY, INVERSE_ETA, PRECISION, RECALL, F1)
+            # Accuracy and 1/eta are so near 1 that an axis from 0 shows nothing of them.
+            Panel(metric, metric.name, is_close=metric in (ACCURACY, INVERSE_ETA))
+            for metric in (ACCURACY, INVERSE_ETA, PRECISION, RECALL, F1)
         ),
         "trees",
         "trees",
