@@ -129,6 +129,7 @@ fn switch(draw: &mut Draw) -> String {
         "{ kind = \"abm\", alpha = [8, 0.5] }",
         "\"cbm\"",
         "{ kind = \"cbm\", buffer_of = \"port\", exempt_acks = false }",
+        "{ kind = \"fab\", alpha = [8, 0.5], short_bytes = \"6KB\", idle_timeout = \"50us\" }",
         "{ kind = \"abm\", congestion = \"fractional\", drain = \"interval\", \
            update_interval = \"100us\" }",
         "{ kind = \"followlqd\", count_arrival = false, tie = \"lowest-index\" }",

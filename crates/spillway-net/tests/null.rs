@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use spillway_switch::DropReason;
 
 /// Networks and traffic whose buffers (unlimited unless `switch` says otherwise) never fill.
 const SCENARIOS: [(&str, &str); 4] = [
@@ -102,6 +103,7 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
                 "\"harmonic\"",
                 "\"followlqd\"",
                 "{ kind = \"cbm\", alpha = 1e9 }",
+                "{ kind = \"fab\", alpha = 1e6 }",
             ] {
                 same(&format!("{name}, {sharing}, {queues}"), &cs, &with(sharing));
             }
@@ -116,6 +118,23 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
                 assert!(same, "{name}, {sharing}, {queues}");
             }
         }
+    }
+}
+
+#[test]
+fn flows_that_are_not_short_are_held_to_dynamic_thresholds() {
+    for (name, scenario) in SCENARIOS {
+        let with = |sharing: &str| {
+            let switch = format!("buffer = \"40KB\"\n{TWO_QUEUES}\nsharing = {sharing}");
+            run_with(scenario, &switch)
+        };
+        let dt = with("{ kind = \"dt\", alpha = [8, 0.25] }");
+        assert!(dt.drops(DropReason::OverThreshold) > 0, "{name}");
+        same(name, &dt, &with("{ kind = \"fab\", alpha = [8, 0.25], short_bytes = \"0B\" }"));
+        let one = with("{ kind = \"dt\", alpha = 0.25 }");
+        same(name, &one, &with("{ kind = \"fab\", alpha = 0.25, alpha_short = 0.25 }"));
+        let fab = with("{ kind = \"fab\", alpha = [8, 0.25] }");
+        assert_ne!(dt.flows, fab.flows, "{name}");
     }
 }
 

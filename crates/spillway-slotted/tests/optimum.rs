@@ -142,6 +142,18 @@ fn cbm_drops_what_has_waited_too_long() {
     assert_eq!(outcome.transmitted, 2);
 }
 
+/// All packets for a port are one flow. Two for port 0 are short; the third would have to be within
+/// 0.5 (4 - 2) = 1. Port 1's first is another flow's. In the next slot one waits at port 0: 0.5 (4 - 1)
+/// = 1.5 is less than 2; at port 1, which is empty, the second is short still and the third is not.
+#[test]
+fn fab_takes_all_packets_for_a_port_for_one_flow() {
+    let arrivals = Arrivals::of_slots(2, &[vec![0, 0, 0, 1], vec![0, 1, 1]]);
+    let outcome = outcome("fab", "short_bytes = \"3B\"", 4, &arrivals);
+    assert_eq!(outcome.dropped, [false, false, true, false, true, false, true]);
+    assert_eq!(outcome.drops, BTreeMap::from([(DropReason::OverThreshold, 3)]));
+    assert_eq!(outcome.transmitted, 4);
+}
+
 #[test]
 fn lqd_is_not_always_optimal() {
     let mut runner = proptest::test_runner::TestRunner::new(cases(1));

@@ -233,6 +233,8 @@ impl<'a> Abm<'a> {
     /// Whether a queue has reached `congested_at` of its threshold; `None` if it cannot be told.
     fn is_congested(&self, queue: usize, congested_at: Ratio, queues: &Queues) -> Option<bool> {
         let arrival = Given {
+            now: 0,
+            flow: 0,
             queue,
             class: queue % self.setup.switch.queues_per_port,
             size: 0,

@@ -5,6 +5,7 @@ mod cbm;
 mod complete_sharing;
 mod credence;
 mod dynamic_thresholds;
+mod fab;
 mod follow_lqd;
 mod harmonic;
 mod longest_queue_drop;
@@ -19,6 +20,7 @@ pub use cbm::Cbm;
 pub use complete_sharing::CompleteSharing;
 pub use credence::Credence;
 pub use dynamic_thresholds::DynamicThresholds;
+pub use fab::Fab;
 pub use follow_lqd::FollowLqd;
 pub use harmonic::Harmonic;
 pub use longest_queue_drop::LongestQueueDrop;
@@ -169,7 +171,7 @@ pub trait Sharing: Watch {
 catalogue! {
     /// The sharing policy of a switch.
     SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm
+    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm, Fab
 }
 
 macro_rules! each {
@@ -184,6 +186,7 @@ macro_rules! each {
             SharingPolicy::Credence($policy) => $call,
             SharingPolicy::ActiveBufferManagement($policy) => $call,
             SharingPolicy::Cbm($policy) => $call,
+            SharingPolicy::Fab($policy) => $call,
         }
     };
 }

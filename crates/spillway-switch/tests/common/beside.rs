@@ -33,6 +33,8 @@ pub type Checked = Result<(), TestCaseError>;
 /// An arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
+    pub now: u64,
+    pub flow: u32,
     pub queue: usize,
     pub class: usize,
     pub size: u64,
@@ -100,7 +102,7 @@ pub struct Step {
 #[derive(Clone, Copy, Debug)]
 enum What {
     /// If the port is idle and the packet `passes`, it is sent at once.
-    Arrive { size: Size, kind: Kind, first_rtt: bool, passes: bool },
+    Arrive { size: Size, kind: Kind, first_rtt: bool, passes: bool, flow: u32 },
     /// The port sends a packet, if it has one.
     Depart,
     /// The port's cable is cut.
@@ -121,8 +123,8 @@ enum Kind {
     Priority(u8),
 }
 
-/// Arrivals outnumber departures, so that buffers fill; in half of the cases most sizes are round, so
-/// that lengths and limits meet; port 0 has most to do.
+/// Arrivals outnumber departures, so that buffers fill; in half of the cases times and most sizes are
+/// round, so that lengths and limits meet; port 0 and flow 0 have most to do.
 pub fn steps(number: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
     any::<bool>().prop_flat_map(move |is_round| vec(step(is_round), number.clone()))
 }
@@ -138,15 +140,17 @@ fn step(is_round: bool) -> impl Strategy<Value = Step> {
         3 => Just(Kind::Data),
         2 => (0u8..6).prop_map(Kind::Priority),
     ];
-    let arrive = (size, kind, prop::bool::weighted(0.25), any::<bool>());
+    let flow = prop_oneof![1 => Just(0u32), 3 => 0u32..40];
+    let arrive = (size, kind, prop::bool::weighted(0.25), any::<bool>(), flow);
     let what = prop_oneof![
-        120 => arrive.prop_map(|(size, kind, first_rtt, passes)| {
-            What::Arrive { size, kind, first_rtt, passes }
+        120 => arrive.prop_map(|(size, kind, first_rtt, passes, flow)| {
+            What::Arrive { size, kind, first_rtt, passes, flow }
         }),
         80 => Just(What::Depart),
         1 => Just(What::Purge),
     ];
     let after = prop_oneof![20 => Just(0u64), 60 => 0u64..800_000, 1 => 0u64..30_000_000];
+    let after = after.prop_map(move |ps| if is_round { ps - ps % 100_000 } else { ps });
     let port = prop_oneof![1 => Just(0usize), 3 => 0usize..16];
     (after, port, what).prop_map(|(after, port, what)| Step { after, port, what })
 }
@@ -171,10 +175,10 @@ pub fn run<N: Naive>(
         }
         let port = step.port % settings.ports;
         match step.what {
-            What::Arrive { size, kind, first_rtt, passes } => {
+            What::Arrive { size, kind, first_rtt, passes, flow } => {
                 let queue = settings.queues_per_port * port + class_of(settings, kind);
                 let class = queue % settings.queues_per_port;
-                let mut given = Given { queue, class, size: 0, first_rtt };
+                let mut given = Given { now, flow, queue, class, size: 0, first_rtt };
                 given.size = match size {
                     Size::Bytes(size) => size,
                     Size::Room(more) => {
@@ -263,7 +267,7 @@ impl Beside {
         rule: &mut N,
     ) -> Checked {
         let (now, port) = (Time::from_ps(self.now), given.queue / self.queues.per_port);
-        let id = self.real.insert(number, packet);
+        let id = self.real.insert_of(given.flow, number, packet);
         let Real { switch, packets } = &mut self.real;
         let is_idle = !switch.has_backlog(port as u32) && self.queues.sending[port].is_none();
         let passes = passes && is_idle;

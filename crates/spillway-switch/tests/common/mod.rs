@@ -104,7 +104,12 @@ impl Real {
 
     /// A packet with a number (`seq`), ready to arrive.
     pub fn insert(&mut self, number: usize, packet: Packet) -> PacketId {
-        self.packets.insert(packet, Contents { seq: number as u64, ..Contents::default() })
+        self.insert_of(0, number, packet)
+    }
+
+    /// A packet of a flow.
+    pub fn insert_of(&mut self, flow: u32, number: usize, packet: Packet) -> PacketId {
+        self.packets.insert(packet, Contents { flow, seq: number as u64, ..Contents::default() })
     }
 
     /// The number of a packet.

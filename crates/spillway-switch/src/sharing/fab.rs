@@ -1,0 +1,311 @@
+//! FAB, the Flow-Aware Buffer: the first bytes of a flow may fill far more of the free buffer than
+//! the rest, so that short flows and bursts pass where long ones have to wait.
+//!
+//! # Reference
+//! M. Apostolaki, L. Vanbever, M. Ghobadi, "FAB: Toward Flow-aware Buffer Sharing on Programmable
+//! Switches", Workshop on Buffer Sizing (BS) 2019. <https://doi.org/10.1145/3375235.3375237>
+//!
+//! # Rule
+//! T = a (B - Q),    a = alpha_short if f < `short_bytes`, else alpha_p
+//!
+//! Admit iff q + s <= T, as Dynamic Thresholds do. f: the bytes of the arrival's flow, s among them,
+//! that have come for this queue; they count from 0 again if the flow has been silent for longer than
+//! `idle_timeout`. Packets count whether or not they are admitted. p: the class of the queue;
+//! q: its length, s: `arrival.size`, B: `buffer.capacity()`, Q: `buffer.occupancy()`.
+//!
+//! # What is left open
+//! - The rule and its numbers (1024, 15 packets of 1400 bytes, 5 ms) are those of the FAB that the
+//!   authors of ABM, three of them this paper's, compare themselves with (inet-tub/ns3-datacenter,
+//!   `GenQueueDisc::FlowAwareBuffer`). Those of the paper have not been verified.
+//! - With `alpha_short` = 1024 the first bytes are held to next to nothing but the buffer's end. ABM's
+//!   packets of a first round trip have 64.
+//! - The program counts for every port, and takes all packets without a number for one flow. Here it
+//!   is for every queue: the acks of a flow pass another port than its data, and a handshake may be in
+//!   another class.
+//!
+//! # Scope and limitations
+//! Sizes are as the buffer counts them. What AQM or `queue_limit` refuses, the policy does not see. A
+//! flow that takes several ways counts on each. In the slotted model, where packets are of no flow, all
+//! that is for one port is one flow, and a packet is a byte.
+//!
+//! # Validation
+//! Has the limits, to the byte, and decides like a second, naive implementation, which has no table
+//! but looks back through all arrivals, on thousands of random cases (`tests/naive_fab.rs`). With
+//! `short_bytes` = 0 or equal alphas runs are those of Dynamic Thresholds, with large alphas those of
+//! Complete Sharing, to the bit (`tests/null.rs` of spillway-net).
+//!
+//! # Cost
+//! A look into a balanced tree for every packet; 24 bytes and the tree's own for every flow and queue,
+//! at most twice as many as were active when the silent ones were last removed, or 16. Every packet is
+//! introduced, even to an idle port of an empty buffer: the switch takes the way that it takes when
+//! decisions are recorded.
+
+use super::{Admission, Arrival, DropReason, Sharing};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
+use spillway_engine::Time;
+use spillway_settings::{Range, Section, SettingsError};
+use std::collections::BTreeMap;
+
+/// Dynamic Thresholds that favour the first bytes of a flow.
+#[derive(Clone, Debug)]
+pub struct Fab {
+    /// By class; the last holds for all further ones.
+    alpha: Vec<f64>,
+    alpha_short: f64,
+    short_bytes: u64,
+    idle_timeout: Time,
+    flows: BTreeMap<(QueueId, u32), Flow>,
+    /// As many entries are looked through for silent ones.
+    prune_at: usize,
+    /// The flow of the next arrival, or of the last.
+    flow: u32,
+    /// What the arrival has made of its flow's bytes; `None` before it is decided about.
+    bytes: Option<u64>,
+}
+
+/// What has come of a flow for a queue.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    bytes: u64,
+    last_seen: Time,
+}
+
+impl Flow {
+    const NEW: Flow = Flow { bytes: 0, last_seen: Time::ZERO };
+
+    fn is_silent(&self, now: Time, idle_timeout: Time) -> bool {
+        now.since(self.last_seen) > idle_timeout
+    }
+
+    /// After an arrival.
+    fn and(self, arrival: &Arrival, idle_timeout: Time) -> Flow {
+        let before = if self.is_silent(arrival.now, idle_timeout) { 0 } else { self.bytes };
+        Flow { bytes: before + u64::from(arrival.size), last_seen: arrival.now }
+    }
+}
+
+impl Policy for Fab {
+    const ID: &'static str = "fab";
+    const SUMMARY: &'static str =
+        "FAB: Dynamic Thresholds with a larger alpha for the first bytes of a flow";
+    const CITATION: &'static str =
+        "Apostolaki, Vanbever, Ghobadi: FAB, BS 2019, doi:10.1145/3375235.3375237";
+
+    fn read(section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "bytes a queue may hold for every free byte; by class of queue where a list \
+                       is given, the last holding for all further classes";
+        let alpha = section.numbers("alpha", &[0.5], Range::Positive, meaning)?;
+        let meaning = "alpha for the first bytes of a flow";
+        let alpha_short = section.number("alpha_short", 1024.0, Range::Positive, meaning)?;
+        let meaning = "a flow of fewer bytes, the arriving packet among them, has alpha_short";
+        let short_bytes = section.size("short_bytes", "21000B", meaning)?;
+        let meaning = "a flow that has been silent for longer is a new one";
+        let idle_timeout = section.time("idle_timeout", "5ms", meaning)?;
+        Ok(Fab {
+            alpha,
+            alpha_short,
+            short_bytes,
+            idle_timeout,
+            flows: BTreeMap::new(),
+            prune_at: Fab::SMALLEST_TABLE,
+            flow: 0,
+            bytes: None,
+        })
+    }
+}
+
+impl Fab {
+    const SMALLEST_TABLE: usize = 16;
+
+    /// Counts an arrival: the bytes of its flow.
+    fn count(&mut self, arrival: &Arrival) -> u64 {
+        let flow = self.flows.entry((arrival.queue, self.flow)).or_insert(Flow::NEW);
+        *flow = flow.and(arrival, self.idle_timeout);
+        let bytes = flow.bytes;
+        if self.flows.len() >= self.prune_at {
+            self.prune(arrival.now);
+        }
+        bytes
+    }
+
+    /// Removes flows whose next packet, whenever it comes, will be their first again.
+    fn prune(&mut self, now: Time) {
+        let idle_timeout = self.idle_timeout;
+        self.flows.retain(|_, flow| !flow.is_silent(now, idle_timeout));
+        self.prune_at = (2 * self.flows.len()).max(Fab::SMALLEST_TABLE);
+    }
+
+    /// T = a (B - Q) for a packet of a flow that has so many bytes with it, rounded down to a byte.
+    fn limit(&self, bytes: u64, arrival: &Arrival, buffer: &Buffer) -> u64 {
+        let alpha = match bytes < self.short_bytes {
+            true => self.alpha_short,
+            false => self.alpha[usize::from(arrival.class).min(self.alpha.len() - 1)],
+        };
+        (alpha * buffer.free() as f64) as u64
+    }
+}
+
+impl Watch for Fab {}
+
+impl Sharing for Fab {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        let bytes = self.count(arrival);
+        self.bytes = Some(bytes);
+        let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
+        match length <= self.limit(bytes, arrival, buffer) {
+            true => Admission::Admit,
+            false => Admission::Drop(DropReason::OverThreshold),
+        }
+    }
+
+    fn knows_packets(&self) -> bool {
+        true
+    }
+
+    fn introduce(&mut self, flow: u32, _seq: u64) {
+        self.flow = flow;
+        self.bytes = None;
+    }
+
+    /// Of an arrival that others have refused: what it would have been held to.
+    fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
+        let bytes = self.bytes.unwrap_or_else(|| {
+            let flow = self.flows.get(&(arrival.queue, self.flow)).copied().unwrap_or(Flow::NEW);
+            flow.and(arrival, self.idle_timeout).bytes
+        });
+        Some(self.limit(bytes, arrival, buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arrival, filled};
+    use super::*;
+
+    fn with(text: &str) -> Fab {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        Fab::read(&mut section, &Environment::example(3)).unwrap()
+    }
+
+    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
+    const MS: u64 = 1_000_000_000;
+
+    /// A packet of a flow comes for queue 0, where 300,000 of the 1,000,000 bytes wait: 700,000 are
+    /// free. At what time is in picoseconds.
+    fn one(fab: &mut Fab, flow: u32, now: u64, size: u32) -> Admission {
+        fab.introduce(flow, 0);
+        fab.admit(&Arrival { now: Time::from_ps(now), ..arrival(0, size) }, &filled(&[300_000, 0]))
+    }
+
+    #[test]
+    fn a_short_flow_passes_where_a_long_one_is_refused() {
+        // T = 0.25 * 700,000 = 175,000 for long flows, 1024 * 700,000 for short ones.
+        let mut fab = with("alpha = 0.25");
+        // 14 packets of 1400 bytes are 19,600; the 15th makes 21,000, which is not below 21,000.
+        for _ in 0..14 {
+            assert_eq!(one(&mut fab, 7, 0, 1400), Admission::Admit);
+        }
+        assert_eq!(fab.threshold(&arrival(0, 1400), &filled(&[300_000, 0])), Some(716_800_000));
+        assert_eq!(one(&mut fab, 7, 0, 1400), OVER);
+        assert_eq!(fab.threshold(&arrival(0, 1400), &filled(&[300_000, 0])), Some(175_000));
+        // Other flows, and the acks of this one, which are for another queue, are as short as ever.
+        assert_eq!(one(&mut fab, 8, 0, 20_999), Admission::Admit);
+        assert_eq!(one(&mut fab, 9, 0, 21_000), OVER);
+        fab.introduce(7, 0);
+        let buffer = filled(&[300_000, 300_000]);
+        assert_eq!(fab.admit(&arrival(1, 1400), &buffer), Admission::Admit);
+        assert_eq!(fab.flows.len(), 4);
+    }
+
+    #[test]
+    fn the_test_is_that_of_dynamic_thresholds() {
+        // Long: T = 0.5 * (1,000,000 - 400,000) = 300,000. Short: 2 * 600,000 = 1,200,000 in class 0
+        // as in class 1, whose long flows have 0.125 * 600,000 = 75,000.
+        let mut fab = with("alpha = [0.5, 0.125]\nalpha_short = 2\nshort_bytes = \"1000B\"");
+        let buffer = filled(&[299_000, 74_000, 27_000]);
+        let mut admit = |flow, queue, class, size| {
+            fab.introduce(flow, 0);
+            fab.admit(&Arrival { class, ..arrival(queue, size) }, &buffer)
+        };
+        assert_eq!(admit(1, 0, 0, 1000), Admission::Admit);
+        assert_eq!(admit(2, 0, 0, 1001), OVER);
+        assert_eq!(admit(3, 1, 1, 1000), Admission::Admit);
+        assert_eq!(admit(4, 1, 1, 1001), OVER);
+        assert_eq!(admit(5, 1, 1, 999), Admission::Admit);
+        // With the next byte it is long; the test is then 74,000 + 1 <= 75,000.
+        assert_eq!(admit(5, 1, 1, 1), Admission::Admit);
+        // T = 2 * 1,000 = 2,000 for short ones.
+        let full = filled(&[900_000, 99_000, 0]);
+        fab.introduce(6, 0);
+        assert_eq!(fab.admit(&arrival(2, 999), &full), Admission::Admit);
+        fab.introduce(7, 0);
+        assert_eq!(fab.admit(&arrival(1, 999), &full), OVER);
+    }
+
+    #[test]
+    fn a_flow_that_was_silent_for_longer_than_the_timeout_is_new() {
+        let mut fab = with("");
+        // T = 350,000 for long flows: 60,000 are over it.
+        assert_eq!(one(&mut fab, 1, MS, 60_000), OVER);
+        // After 5 ms to the picosecond it is what it was, and a picosecond later it is new.
+        assert_eq!(one(&mut fab, 1, 6 * MS, 60_000), OVER);
+        assert_eq!(fab.bytes, Some(120_000));
+        assert_eq!(one(&mut fab, 1, 11 * MS + 1, 20_999), Admission::Admit);
+        assert_eq!(fab.bytes, Some(20_999));
+        // Silence is since the last packet, not since the first.
+        assert_eq!(one(&mut fab, 1, 16 * MS + 1, 1), Admission::Admit);
+        assert_eq!(fab.bytes, Some(21_000));
+    }
+
+    #[test]
+    fn what_is_dropped_counts_too() {
+        // T = 1 * 700,000 for short flows: 300,000 + 400,001 are over it.
+        let mut fab = with("alpha_short = 1.0\nshort_bytes = \"500KB\"\nalpha = 1e-3");
+        assert_eq!(one(&mut fab, 1, 0, 400_001), OVER);
+        assert_eq!(one(&mut fab, 1, 1, 99_998), Admission::Admit);
+        assert_eq!(fab.bytes, Some(499_999));
+        assert_eq!(one(&mut fab, 1, 2, 1), OVER);
+        // What was refused before it came here does not: its limit is told all the same.
+        fab.introduce(2, 0);
+        let buffer = filled(&[300_000, 0]);
+        assert_eq!(fab.threshold(&arrival(0, 499_999), &buffer), Some(700_000));
+        assert_eq!(fab.threshold(&arrival(0, 500_000), &buffer), Some(700));
+        assert_eq!(fab.flows.len(), 1);
+    }
+
+    #[test]
+    fn only_flows_that_will_be_new_are_removed() {
+        let mut fab = with("");
+        one(&mut fab, 1, MS, 1000);
+        one(&mut fab, 2, MS + 1, 1000);
+        fab.prune(Time::from_ps(6 * MS + 1));
+        assert_eq!(fab.flows.keys().collect::<Vec<_>>(), [&(0, 2)]);
+    }
+
+    #[test]
+    fn the_table_follows_the_active_flows_and_nobody_notices() {
+        // Every 100 us a new flow has a packet of 7,000 bytes, and so have the 10 flows before it. After
+        // every 60 of them is a pause of 6 ms, for which they are silent.
+        let (mut pruned, mut kept) = (with("alpha = 0.1"), with("alpha = 0.1"));
+        let (mut most, mut refused, mut returned) = (0, 0, 0);
+        for step in 0..2_000u64 {
+            let now = step * MS / 10 + step / 60 * 6 * MS;
+            for back in 0..11 {
+                let flow = step.saturating_sub(back) as u32;
+                kept.prune_at = usize::MAX;
+                let admission = one(&mut pruned, flow, now, 7_000);
+                assert_eq!(admission, one(&mut kept, flow, now, 7_000), "{step} {back}");
+                assert_eq!(pruned.bytes, kept.bytes);
+                refused += usize::from(admission == OVER);
+                returned += usize::from(back > 0 && pruned.bytes == Some(7_000));
+            }
+            most = most.max(pruned.flows.len());
+        }
+        // 70 flows are active at most, and twice as many in the table before it is pruned.
+        assert_eq!(kept.flows.len(), 2_000);
+        assert!(most <= 140, "{most}");
+        assert!(refused > 10_000 && returned > 300, "{refused} {returned}");
+    }
+}
