@@ -220,13 +220,14 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
             }
             _ => "kind = \"permutation\"\nsize = \"1B\"\nstart = \"50us\"".into(),
         };
-        let own = match draw.below(4) {
+        let own = match draw.below(5) {
             _ if body.contains("persistent") => String::new(),
             0 => datagrams(draw),
             1 => {
                 let kind = draw.one(&["newreno", "cubic"]);
                 format!("transport = \"{kind}\"\necn = {}\n{}", draw.once_in(2), window(draw))
             }
+            2 => "transport = \"theta-powertcp\"".into(),
             _ => String::new(),
         };
         let priority = if draw.once_in(3) { "priority = 1" } else { "" };

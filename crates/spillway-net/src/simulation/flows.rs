@@ -38,6 +38,8 @@ pub(super) struct Flow {
     pub spec: FlowSpec,
     /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.
     pub ack_timer: Time,
+    /// When the pending event for its next paced packet is due; [`Time::MAX`] if there is none.
+    pub pace_timer: Time,
     /// When its last byte arrived.
     pub completed_at: Option<Time>,
     /// The least time that it could take.

@@ -170,6 +170,9 @@ impl Simulation {
             self.counters.retransmitted_packets += u64::from(piece.again);
             send_piece(&mut self.network, flow, transport, slot, piece);
         }
+        if let Some(at) = flow.sender.waits_until(now) {
+            set_pace_timer(&mut self.network, flow, at);
+        }
         set_timer(&mut self.network, flow);
     }
 
@@ -258,10 +261,15 @@ impl Simulation {
         }
     }
 
-    /// An open-loop flow's clock strikes.
+    /// A flow's clock strikes: an open-loop flow's, or that of one which paces.
     pub(super) fn on_clock(&mut self, number: u32) {
-        if let Some(slot) = self.flows.slot_of(number) {
-            self.send_by_clock(slot);
+        let Some(slot) = self.flows.slot_of(number) else { return };
+        if self.flows[slot].clock.is_some() {
+            return self.send_by_clock(slot);
+        }
+        self.flows[slot].pace_timer = Time::MAX;
+        if !self.flows[slot].sender.is_done() {
+            self.send_pieces(slot);
         }
     }
 
@@ -332,6 +340,15 @@ fn set_ack_timer(network: &mut Network, flow: &mut Flow) {
     if deadline < Time::MAX && flow.ack_timer == Time::MAX {
         flow.ack_timer = deadline;
         network.events.push(deadline, Kind::AckDue.key(flow.id));
+    }
+}
+
+/// Sees to it that an event is due when a flow that paces may send again; one at a time.
+#[cold]
+fn set_pace_timer(network: &mut Network, flow: &mut Flow, at: Time) {
+    if flow.pace_timer == Time::MAX {
+        flow.pace_timer = at;
+        network.events.push(at, Kind::Clock.key(flow.id));
     }
 }
 

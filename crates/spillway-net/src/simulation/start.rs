@@ -9,7 +9,7 @@ use crate::scenario::{SlowdownBase, Spreading};
 use crate::topology::base_rtt;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
-use crate::transport::{Control, Transport};
+use crate::transport::{Access, Control, Transport};
 use spillway_engine::{Rate, Stream, Time, mix};
 use spillway_switch::packet::flags;
 
@@ -36,14 +36,27 @@ impl Simulation {
         let open_loop = matches!(transport.control, Control::Udp(_));
         let ect = if transport.ecn { flags::ECT } else { 0 };
         let datagram = if open_loop { flags::DATAGRAM } else { 0 };
+        let there = Way {
+            path: spec.path.unwrap_or_else(|| hash(0)),
+            flags: ect | datagram | explicit(spec.path),
+        };
+        let back = Way {
+            path: spec.ack_path.unwrap_or_else(|| hash(1)),
+            flags: flags::CONTROL | explicit(spec.ack_path),
+        };
+        let base_rtt = match transport.measures_its_own_way() {
+            true => self.unloaded_rtt(&spec, transport, there, back),
+            false => self.scenario.base_rtt,
+        };
+        let access = Access { rate: nic_rate, base_rtt };
         let mut flow = Flow {
             spec,
             id,
             transport: place,
-            path: spec.path.unwrap_or_else(|| hash(0)),
-            ack_path: spec.ack_path.unwrap_or_else(|| hash(1)),
-            data_flags: ect | datagram | explicit(spec.path),
-            ack_flags: flags::CONTROL | explicit(spec.ack_path),
+            path: there.path,
+            ack_path: back.path,
+            data_flags: there.flags,
+            ack_flags: back.flags,
             packets: 0,
             completed_at: None,
             first_rtt_bytes: transport.first_rtt_bytes(nic_rate, self.scenario.base_rtt),
@@ -51,7 +64,8 @@ impl Simulation {
             ideal: Time::ZERO,
             timer: Time::MAX,
             ack_timer: Time::MAX,
-            sender: Sender::new(spec.size, transport),
+            pace_timer: Time::MAX,
+            sender: Sender::new(spec.size, transport, &access),
             receiver: Receiver::default(),
             clock: open_loop.then(|| (Stream::new(self.scenario.seed, "clock", id.into()), 0)),
         };
@@ -83,29 +97,38 @@ impl Simulation {
             return propagation + self.nic_rate(spec.src).time_of(spec.size);
         }
         let transport = &self.scenario.transports[usize::from(flow.transport)];
-        let sprayed = self.scenario.routing.spreading == Spreading::Spray;
-        // Where cables fail a flow may have to take any way.
-        let fails = self.scenario.cables_fail();
-        let least = |from: u32, to: u32, (path, its_flags): (u32, u16), packets: Packets| {
-            let is_given = its_flags & flags::EXPLICIT_PATH != 0;
-            match is_given {
-                _ if fails => self.least_time_any_way(from, to, None, packets),
-                false if sprayed => {
-                    self.least_time_any_way(from, to, Some(&self.network.routing), packets)
-                }
-                false => self.least_time(from, to, PathChoice::Hash(path), packets),
-                true => self.least_time(from, to, PathChoice::Path(path), packets),
-            }
-        };
-        let (there, back) = ((flow.path, flow.data_flags), (flow.ack_path, flow.ack_flags));
+        let there = Way { path: flow.path, flags: flow.data_flags };
+        let back = Way { path: flow.ack_path, flags: flow.ack_flags };
         let data = Packets::of(spec.size, transport.mss, transport.header);
-        let mut ideal = least(spec.src, spec.dst, there, data);
+        let mut ideal = self.least(spec.src, spec.dst, there, data);
         if transport.handshake {
             let control = control_packet(transport);
-            ideal += least(spec.src, spec.dst, there, control);
-            ideal += least(spec.dst, spec.src, back, control);
+            ideal += self.least(spec.src, spec.dst, there, control);
+            ideal += self.least(spec.dst, spec.src, back, control);
         }
         ideal
+    }
+
+    /// The round trip of a full packet and its ack where nothing else is on their way.
+    fn unloaded_rtt(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
+        let full = Packets { count: 1, full: 0, last: transport.full_packet().into() };
+        let ack = control_packet(transport);
+        self.least(spec.src, spec.dst, there, full) + self.least(spec.dst, spec.src, back, ack)
+    }
+
+    /// The least time that packets take on a way.
+    fn least(&self, from: u32, to: u32, way: Way, packets: Packets) -> Time {
+        let is_given = way.flags & flags::EXPLICIT_PATH != 0;
+        let sprayed = self.scenario.routing.spreading == Spreading::Spray;
+        // Where cables fail a flow may have to take any way.
+        match is_given {
+            _ if self.scenario.cables_fail() => self.least_time_any_way(from, to, None, packets),
+            false if sprayed => {
+                self.least_time_any_way(from, to, Some(&self.network.routing), packets)
+            }
+            false => self.least_time(from, to, PathChoice::Hash(way.path), packets),
+            true => self.least_time(from, to, PathChoice::Path(way.path), packets),
+        }
     }
 
     fn least_time(&self, from: u32, to: u32, choice: PathChoice, packets: Packets) -> Time {
@@ -141,7 +164,14 @@ impl Simulation {
     }
 }
 
-/// A packet of a handshake.
+/// What chooses a packet's way, and its flags.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    path: u32,
+    flags: u16,
+}
+
+/// An ack, or a packet of a handshake.
 fn control_packet(transport: &Transport) -> Packets {
     Packets { count: 1, full: 0, last: transport.ack_size.into() }
 }

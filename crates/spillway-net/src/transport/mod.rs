@@ -9,12 +9,14 @@ pub mod receiver;
 pub mod reduction;
 pub mod rtt;
 pub mod sender;
+mod theta_powertcp;
 mod udp;
 pub mod window;
 
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use newreno::NewReno;
+pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
 pub use udp::{Pacing, Udp};
 
 use receiver::{AckPolicy, EcnEcho};
@@ -34,6 +36,24 @@ pub enum InitialWindow {
     Bytes(u64),
     /// The whole flow.
     Flow,
+    /// The rate of the sender's line times the base RTT, at that rate.
+    LineRate,
+}
+
+/// How a flow gets into the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// The rate of its host's line.
+    pub rate: Rate,
+    /// The round trip of an empty network: the network's, or that of the flow's own way.
+    pub base_rtt: Time,
+}
+
+impl Access {
+    /// The bytes that the line carries in a base RTT.
+    pub fn bdp(&self) -> f64 {
+        self.rate.bits_per_second() as f64 * self.base_rtt.ps() as f64 / 8e12
+    }
 }
 
 impl InitialWindow {
@@ -52,6 +72,8 @@ impl InitialWindow {
 pub enum Control {
     /// A window, with this controller.
     Window(Congestion),
+    /// Round trips, which set a window and a pace.
+    ThetaPowerTcp(ThetaPowerTcpParams),
     /// A clock.
     Udp(Udp),
 }
@@ -69,9 +91,7 @@ pub struct Transport {
     pub ack_size: u32,
     /// What decides when a flow sends.
     pub control: Control,
-    initial_window: InitialWindow,
-    min_window: u64,
-    slow_start: bool,
+    windows: Windows,
     /// Whether data packets are ECN-capable.
     pub ecn: bool,
     /// How the receiver acknowledges.
@@ -87,8 +107,54 @@ pub struct Transport {
     /// Whether the last packets of a window are probed for.
     pub tail_loss_probe: bool,
     first_rtt: BdpSize,
+}
+
+/// How windows begin, and what bounds them.
+#[derive(Clone, Copy, Debug)]
+struct Windows {
+    initial: InitialWindow,
+    min: u64,
+    slow_start: bool,
     /// What may wait at the sender's own line while windows grow; `None` for any amount.
     host_backlog: Option<BdpSize>,
+}
+
+impl Windows {
+    fn read(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
+        let initial = section.quantity(
+            "initial_window",
+            "10pkt",
+            "a window such as \"10pkt\", \"15KB\" or \"flow\"",
+            "window at the start of a flow",
+            InitialWindow::parse,
+        )?;
+        let meaning = "the least that a cut for congestion leaves";
+        let min = match section.amount("min_window", "2pkt", meaning)? {
+            Amount::Packets(packets) => packets * u64::from(mss),
+            Amount::Bytes(bytes) => bytes,
+            Amount::Unlimited => {
+                return Err(section.error("min_window", "a least window cannot be unlimited"));
+            }
+        };
+        let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
+        let host_backlog = section.quantity(
+            "host_backlog",
+            "1bdp",
+            "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
+            "what may wait at the sender's own line while windows grow",
+            |text| match text {
+                "unlimited" => Some(None),
+                _ => BdpSize::parse(text).map(Some),
+            },
+        )?;
+        Ok(Windows { initial, min, slow_start, host_backlog })
+    }
+
+    /// Of senders that pace: they begin with what their line carries in a round trip.
+    fn of_line(mss: u32) -> Windows {
+        let initial = InitialWindow::LineRate;
+        Windows { initial, min: mss.into(), slow_start: false, host_backlog: None }
+    }
 }
 
 /// Transports as the catalogue lists them: id, what it is, where it was published.
@@ -108,13 +174,19 @@ pub const KINDS: &[(&str, &str, &str)] = &[
         "CUBIC: a window that is a cubic function of the time since the last loss",
         "Ha, Rhee, Xu: ACM SIGOPS OSR 42(5), 2008; RFC 9438",
     ),
+    (
+        "theta-powertcp",
+        "theta-PowerTCP: window and pace by the power of the path, from round trips",
+        "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 2",
+    ),
     ("udp", "open loop: packets at a constant rate or as a Poisson process, never repeated", ""),
 ];
 
 impl Transport {
     /// Reads the section `[transport]`, or a traffic section's own version of it.
     pub fn read(section: &mut Section) -> Result<Transport, SettingsError> {
-        let kinds = ["dctcp", "newreno", "cubic", "udp"].map(|kind| (kind, kind));
+        let kinds = ["dctcp", "newreno", "cubic", "theta-powertcp", "udp"];
+        let kinds = kinds.map(|kind| (kind, kind));
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
         let size =
             |section: &mut Section, key, default, range: std::ops::RangeInclusive<u64>, meaning| {
@@ -139,39 +211,19 @@ impl Transport {
             let control = Control::Udp(Udp::read(section)?);
             return Ok(Transport::open_loop(control, mss, header, ack_size, first_rtt));
         }
-        let initial_window = section.quantity(
-            "initial_window",
-            "10pkt",
-            "a window such as \"10pkt\", \"15KB\" or \"flow\"",
-            "window at the start of a flow",
-            InitialWindow::parse,
-        )?;
-        let meaning = "the least that a cut for congestion leaves";
-        let min_window = match section.amount("min_window", "2pkt", meaning)? {
-            Amount::Packets(packets) => packets * u64::from(mss),
-            Amount::Bytes(bytes) => bytes,
-            Amount::Unlimited => {
-                return Err(section.error("min_window", "a least window cannot be unlimited"));
-            }
-        };
-        let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
-        let host_backlog = section.quantity(
-            "host_backlog",
-            "1bdp",
-            "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
-            "what may wait at the sender's own line while windows grow",
-            |text| match text {
-                "unlimited" => Some(None),
-                _ => BdpSize::parse(text).map(Some),
-            },
-        )?;
+        let is_paced = kind == "theta-powertcp";
+        let windows = if is_paced { Windows::of_line(mss) } else { Windows::read(section, mss)? };
         let control = match kind {
-            "newreno" => Congestion::NewReno(NewReno::default()),
-            "cubic" => Congestion::Cubic(Box::new(Cubic::new(CubicParams::read(section)?))),
-            _ => Congestion::Dctcp(Dctcp::new(DctcpParams {
+            "newreno" => Control::Window(Congestion::NewReno(NewReno::default())),
+            "cubic" => {
+                let cubic = Cubic::new(CubicParams::read(section)?);
+                Control::Window(Congestion::Cubic(Box::new(cubic)))
+            }
+            "theta-powertcp" => Control::ThetaPowerTcp(ThetaPowerTcpParams::read(section)?),
+            _ => Control::Window(Congestion::Dctcp(Dctcp::new(DctcpParams {
                 g: section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?,
                 alpha0: section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?,
-            })),
+            }))),
         };
         let ecn = match kind {
             "dctcp" => true,
@@ -211,10 +263,8 @@ impl Transport {
             mss,
             header,
             ack_size,
-            control: Control::Window(control),
-            initial_window,
-            min_window,
-            slow_start,
+            control,
+            windows,
             ecn,
             acks: AckPolicy { every, delay, echo },
             rto,
@@ -223,7 +273,6 @@ impl Transport {
             handshake,
             tail_loss_probe,
             first_rtt,
-            host_backlog,
         })
     }
 
@@ -241,9 +290,12 @@ impl Transport {
             header,
             ack_size,
             control,
-            initial_window: InitialWindow::Flow,
-            min_window: 0,
-            slow_start: false,
+            windows: Windows {
+                initial: InitialWindow::Flow,
+                min: 0,
+                slow_start: false,
+                host_backlog: None,
+            },
             ecn: false,
             acks: AckPolicy { every: u32::MAX, delay: never, echo: EcnEcho::PerPacket },
             rto: RtoBounds { initial: never, min: never, max: never },
@@ -252,7 +304,6 @@ impl Transport {
             handshake: false,
             tail_loss_probe: false,
             first_rtt,
-            host_backlog: None,
         }
     }
 
@@ -289,36 +340,50 @@ impl Transport {
     /// How long the sender's own line may have work for while windows grow.
     pub fn host_backlog(&self, rate: Rate, base_rtt: Time) -> Time {
         let time = |size: BdpSize| rate.time_of(size.bytes(rate, base_rtt));
-        self.host_backlog.map_or(Time::MAX, time)
+        self.windows.host_backlog.map_or(Time::MAX, time)
     }
 
     /// Whether the window at the start is the whole flow.
     pub fn starts_with_whole_flow(&self) -> bool {
-        matches!(self.control, Control::Window(_)) && self.initial_window == InitialWindow::Flow
+        matches!(self.control, Control::Window(_)) && self.windows.initial == InitialWindow::Flow
     }
 
     /// The window at the start of a flow of `size` bytes.
-    pub fn initial_window(&self, size: u64) -> Window {
+    pub fn initial_window(&self, size: u64, access: &Access) -> Window {
         let mss = u64::from(self.mss);
-        let cwnd = match self.initial_window {
+        let cwnd = match self.windows.initial {
             InitialWindow::Packets(packets) => packets * mss,
             InitialWindow::Bytes(bytes) => bytes,
             InitialWindow::Flow => size.div_ceil(mss).saturating_mul(mss),
+            InitialWindow::LineRate => access.bdp() as u64,
         };
-        Window {
+        let mut window = Window {
             cwnd: cwnd.max(mss),
             ssthresh: u64::MAX,
             mss,
-            min: self.min_window.max(mss),
-            slow_start: self.slow_start,
+            min: self.windows.min.max(mss),
+            slow_start: self.windows.slow_start,
+            pace: 0,
             credit: 0,
+        };
+        if self.windows.initial == InitialWindow::LineRate {
+            window.set_paced(window.cwnd, access.rate.ps_per_byte() as f64);
         }
+        window
+    }
+
+    /// Whether the base RTT of a flow is that of its own way.
+    pub fn measures_its_own_way(&self) -> bool {
+        matches!(&self.control, Control::ThetaPowerTcp(params) if !params.network_rtt)
     }
 
     /// The congestion controller of a new flow.
-    pub fn congestion(&self) -> Congestion {
+    pub fn congestion(&self, access: &Access) -> Congestion {
         match &self.control {
             Control::Window(congestion) => congestion.clone(),
+            Control::ThetaPowerTcp(params) => {
+                Congestion::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(*params, access)))
+            }
             Control::Udp(_) => Congestion::NewReno(NewReno::default()),
         }
     }
@@ -334,6 +399,12 @@ pub(crate) mod tests {
         Transport::read(&mut Section::new("transport", table)).expect("a transport")
     }
 
+    /// A line of so many Gbps, and a base RTT.
+    pub(crate) fn access(gbps: u64, base_rtt_us: u64) -> Access {
+        let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).expect("a rate");
+        Access { rate, base_rtt: Time::from_us(base_rtt_us) }
+    }
+
     #[test]
     fn every_kind_has_defaults_and_its_own_keys() {
         for (kind, ..) in KINDS {
@@ -346,7 +417,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_whole_flow_may_be_the_first_window() {
-        let window = |text: &str| transport(text).initial_window(30_000).cwnd;
+        let window = |text: &str| transport(text).initial_window(30_000, &access(10, 25)).cwnd;
         assert_eq!(window("initial_window = \"flow\"\nmss = \"1000B\""), 30_000);
         assert_eq!(window("initial_window = \"22pkt\"\nmss = \"1400B\""), 30_800);
         assert_eq!(window("initial_window = \"15KB\""), 15_000);

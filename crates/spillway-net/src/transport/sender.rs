@@ -7,12 +7,12 @@
 //! What counts as in flight ("pipe"): sent, not acknowledged cumulatively or selectively, and not
 //! lost unless sent again.
 
-use super::Transport;
 use super::ranges::Ranges;
 use super::receiver::SackBlocks;
 use super::reduction::{Reduction, ReductionRule};
 use super::rtt::RttEstimate;
 use super::window::{Ack, Congestion, CongestionControl, Window};
+use super::{Access, Transport};
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
 
@@ -89,6 +89,8 @@ pub struct Sender {
     probe: Option<u64>,
     /// A cut that is on its way.
     reduction: Option<Reduction>,
+    /// When a sender that paces may send again.
+    paced_until: Time,
     /// Packets sent again.
     pub retransmitted_packets: u32,
     /// Retransmission timeouts.
@@ -97,13 +99,13 @@ pub struct Sender {
 
 impl Sender {
     /// At the start of a flow of `size` bytes.
-    pub fn new(size: u64, transport: &Transport) -> Sender {
+    pub fn new(size: u64, transport: &Transport, access: &Access) -> Sender {
         Sender {
             una: 0,
             nxt: 0,
             size,
-            window: transport.initial_window(size),
-            control: transport.congestion(),
+            window: transport.initial_window(size, access),
+            control: transport.congestion(access),
             phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
             recover: 0,
             duplicate_acks: 0,
@@ -112,6 +114,7 @@ impl Sender {
             repaired_to: 0,
             sends_at_once: false,
             reduction: None,
+            paced_until: Time::ZERO,
             probe: None,
             rtt: RttEstimate::default(),
             deadline: Time::MAX,
@@ -195,6 +198,9 @@ impl Sender {
     /// What to send now, if anything. Ask until there is nothing.
     #[inline]
     pub fn next_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+        if self.window.pace > 0 && now < self.paced_until {
+            return None;
+        }
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
@@ -206,7 +212,20 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
         }
+        if self.window.pace > 0 {
+            let size = u64::from(piece.payload + transport.header);
+            self.paced_until = now + Time::from_ps(size * u64::from(self.window.pace));
+        }
         Some(piece)
+    }
+
+    /// When to ask again, if only its pace keeps the sender from sending.
+    #[inline]
+    pub fn waits_until(&self, now: Time) -> Option<Time> {
+        let paces = self.window.pace > 0 && now < self.paced_until;
+        let has_more = self.nxt < self.size || self.phase != Phase::Open;
+        let may = self.in_flight() < self.window.cwnd || self.sends_at_once;
+        (paces && has_more && may).then_some(self.paced_until)
     }
 
     /// An ack has come.

@@ -3,6 +3,7 @@
 use super::cubic::Cubic;
 use super::dctcp::Dctcp;
 use super::newreno::NewReno;
+use super::theta_powertcp::ThetaPowerTcp;
 use spillway_engine::Time;
 
 /// A sender's congestion window, in bytes of payload.
@@ -19,11 +20,21 @@ pub struct Window {
     pub mss: u64,
     /// Whether there is slow start at all.
     pub slow_start: bool,
+    /// How long after a packet the next one leaves, in picoseconds for every byte on the wire; 0 for as
+    /// soon as the window allows it.
+    pub pace: u32,
     /// A cut for congestion leaves at least this.
     pub min: u64,
 }
 
 impl Window {
+    /// A window that is set, and packets so many picoseconds for every byte apart.
+    pub fn set_paced(&mut self, cwnd: u64, pace: f64) {
+        self.cwnd = cwnd;
+        self.ssthresh = cwnd;
+        self.pace = pace.round().clamp(1.0, f64::from(u32::MAX)) as u32;
+    }
+
     /// Growth by newly acknowledged bytes: slow start up to `ssthresh`, then a segment for every
     /// window (RFC 5681, section 3.1, by bytes acknowledged as in RFC 3465).
     #[inline]
@@ -103,6 +114,8 @@ pub enum Congestion {
     Dctcp(Dctcp),
     /// See [`Cubic`].
     Cubic(Box<Cubic>),
+    /// See [`ThetaPowerTcp`].
+    ThetaPowerTcp(Box<ThetaPowerTcp>),
 }
 
 impl CongestionControl for Congestion {
@@ -112,6 +125,7 @@ impl CongestionControl for Congestion {
             Congestion::NewReno(control) => control.on_ack(window, ack),
             Congestion::Dctcp(control) => control.on_ack(window, ack),
             Congestion::Cubic(control) => control.on_ack(window, ack),
+            Congestion::ThetaPowerTcp(control) => control.on_ack(window, ack),
         }
     }
     fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
@@ -119,6 +133,7 @@ impl CongestionControl for Congestion {
             Congestion::NewReno(control) => control.on_loss(window, in_flight),
             Congestion::Dctcp(control) => control.on_loss(window, in_flight),
             Congestion::Cubic(control) => control.on_loss(window, in_flight),
+            Congestion::ThetaPowerTcp(control) => control.on_loss(window, in_flight),
         }
     }
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
@@ -126,6 +141,7 @@ impl CongestionControl for Congestion {
             Congestion::NewReno(control) => control.on_timeout(window, in_flight),
             Congestion::Dctcp(control) => control.on_timeout(window, in_flight),
             Congestion::Cubic(control) => control.on_timeout(window, in_flight),
+            Congestion::ThetaPowerTcp(control) => control.on_timeout(window, in_flight),
         }
     }
 }
@@ -142,6 +158,7 @@ pub(super) mod tests {
             mss: 1000,
             min: 2000,
             slow_start: true,
+            pace: 0,
             credit: 0,
         }
     }

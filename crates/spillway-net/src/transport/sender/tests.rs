@@ -1,10 +1,10 @@
-use super::super::tests::transport;
+use super::super::tests::{access, transport};
 use super::*;
 
 /// A sender of `segments` segments of 1000 bytes, and its transport.
 fn sender(segments: u64, text: &str) -> (Sender, Transport) {
     let transport = transport(&format!("kind = \"newreno\"\nmss = \"1000B\"\n{text}"));
-    (Sender::new(segments * 1000, &transport), transport)
+    (Sender::new(segments * 1000, &transport, &access(10, 25)), transport)
 }
 
 fn us(us: u64) -> Time {
@@ -177,7 +177,7 @@ fn a_repair_takes_the_place_of_a_probe() {
 fn a_window_does_not_grow_while_its_own_line_has_enough_to_do() {
     for kind in ["newreno", "dctcp"] {
         let transport = transport(&format!("kind = \"{kind}\"\nmss = \"1000B\""));
-        let mut s = Sender::new(1_000_000, &transport);
+        let mut s = Sender::new(1_000_000, &transport, &access(10, 25));
         sends(&mut s, &transport, us(0));
         let mut ack = |seq, may_grow| {
             let ack = AckSegment { seq, ece: false, sent_at: us(0), may_grow, sack: None };
@@ -197,4 +197,22 @@ fn a_connection_opens_first_and_asks_again() {
     s.on_connected(us(10_080), us(10_000));
     assert_eq!(sends(&mut s, &t, us(10_080)), "0 1");
     assert_eq!((s.smoothed_rtt(), s.timeouts), (us(80), 1));
+}
+
+#[test]
+fn a_sender_that_paces_waits_between_packets() {
+    // 1000 ps for each of 1052 bytes.
+    let (mut s, transport) = sender(10, "initial_window = \"4pkt\"");
+    s.window.pace = 1000;
+    assert!(s.next_piece(us(1), &transport).is_some());
+    assert_eq!(s.next_piece(us(1), &transport), None);
+    let next = us(1) + Time::from_ps(1_052_000);
+    assert_eq!(s.waits_until(us(1)), Some(next));
+    assert_eq!(s.next_piece(Time::from_ps(next.ps() - 1), &transport), None);
+    assert!(s.next_piece(next, &transport).is_some());
+    assert!(s.next_piece(us(10), &transport).is_some());
+    assert!(s.next_piece(us(20), &transport).is_some());
+    // The window is full: no time will help.
+    assert_eq!(s.next_piece(us(30), &transport), None);
+    assert_eq!(s.waits_until(us(20)), None);
 }

@@ -1,0 +1,108 @@
+//! Senders that pace: when their packets leave, and how they share a line.
+
+mod common;
+
+use common::*;
+
+/// What n endless flows over one line of 10 Gbps come to in the second half of 40 ms: throughput, Jain's
+/// index of their shares, and the mean of what waits before the line.
+fn shared(transport: &str, n: u32) -> (f64, f64, f64) {
+    let flows: Vec<String> = (0..n).map(|flow| flow.to_string()).collect();
+    let run = run(&format!(
+        r#"
+        warmup = "20ms"
+        duration = "40ms"
+        stop = "40ms"
+        transport = {{ {transport} }}
+        record = {{ windows = [{}], window_interval = "10ms", drops = false }}
+        [switch]
+        buffer = "unlimited"
+        aqm = {{ kind = "ecn", threshold = "65pkt" }}
+        [topology]
+        kind = "dumbbell"
+        senders = {n}
+        receivers = 1
+        host_rate = "10Gbps"
+        bottleneck_rate = "10Gbps"
+        link_delay = "10us"
+        [[traffic]]
+        name = "long"
+        kind = "persistent"
+        senders = "0..{}"
+        receiver = {n}
+        stagger = "500us"
+        "#,
+        flows.join(", "),
+        n - 1
+    ));
+    assert_eq!(run.all_drops(), 0);
+    let table = &run.record.windows;
+    let delivered = |flow: u32| {
+        let rows = (0..table.len()).filter(|&row| table.flow_id[row] == flow);
+        let bytes: Vec<u64> = rows.map(|row| table.delivered_bytes[row]).collect();
+        (bytes[bytes.len() - 1] - bytes[bytes.len() - 3]) as f64
+    };
+    let shares: Vec<f64> = (0..n).map(delivered).collect();
+    let payload = 1.25e9 * 0.02 * MSS as f64 / FULL as f64;
+    let throughput = shares.iter().sum::<f64>() / payload;
+    // Of two switches, of which one has nothing to keep.
+    let queue = 2.0 * run.number("buffer_occupancy.mean");
+    println!("{transport}, {n}: {throughput:.4}, Jain {:.4}, queue {queue:.0} B", jain(&shares));
+    (throughput, jain(&shares), queue)
+}
+
+/// Base RTT: 1500 bytes over three lines of 10 Gbps and 10 us each, and 52 back.
+const TAU_S: f64 = 60e-6 + 3.0 * (1500.0 + 52.0) * 0.8e-9;
+
+/// Where cwnd = gamma (cwnd / Gamma + beta) + (1 - gamma) cwnd for all of n windows, which together
+/// are C tau and the queue, and Gamma = RTT / tau, the queue is n beta.
+#[test]
+fn theta_powertcp_holds_the_queue_at_its_additive_increases() {
+    for n in [2, 8, 16] {
+        let text = "kind = \"theta-powertcp\", expected_flows = 10";
+        let (throughput, fairness, queue) = shared(text, n);
+        let expected = f64::from(n) * 1.25e9 * TAU_S / 10.0;
+        assert!((queue / expected - 1.0).abs() < 0.05, "{n}: {queue}, not {expected}");
+        assert!(throughput > 0.99 && fairness > 0.99, "{n}: {throughput}, {fairness}");
+    }
+}
+
+#[test]
+fn round_trips_keep_queues_short_where_marks_keep_them_at_the_threshold() {
+    for n in [2, 8] {
+        let (throughput, fairness, queue) = shared("kind = \"theta-powertcp\"", n);
+        assert!(throughput > 0.98 && throughput < 1.001, "{n}: {throughput}");
+        assert!(fairness > 0.99, "{n}: {fairness}");
+        let (_, _, marked) = shared("kind = \"dctcp\"", n);
+        assert!(marked > 65.0 * FULL as f64 * 0.9 && queue < marked / 10.0, "{n}: {queue}");
+    }
+}
+
+/// 40 packets are less than a round trip's worth: they leave one after the other at the rate of the
+/// line, as those of any window do that has room for them.
+#[test]
+fn a_flow_begins_with_its_lines_rate() {
+    let fct = |transport: &str| {
+        let text = format!(
+            "duration = \"1s\"\ntopology = {{ kind = \"star\", hosts = 2, host_rate = \"10Gbps\", \
+             link_delay = \"20us\" }}\n[transport]\n{transport}"
+        );
+        run_flows(&text, &[(0, 1, 40 * MSS, 0)]).flows[0].fct_ps
+    };
+    let window = fct("kind = \"newreno\"\ninitial_window = \"40pkt\"");
+    assert_eq!(fct("kind = \"theta-powertcp\""), window);
+    // 40 * 1.2 us, a packet stored on the way, and the cables.
+    assert_eq!(window, Some(41 * 1_200_000 + 40_000_000));
+}
+
+/// Its own way's round trip is shorter than the network's: with that for tau power is below 1 and the
+/// window grows to all that it may.
+#[test]
+fn tau_may_be_the_networks() {
+    let (_, _, own) = shared("kind = \"theta-powertcp\"", 2);
+    let (throughput, ..) = shared("kind = \"theta-powertcp\", tau = \"network\"", 2);
+    // The network's base RTT leaves out what is stored on the way and acks: 61.2 us of 63.72. Alone
+    // at the line power is 1.041, and a window settles at beta / (1 - 1 / 1.041), a quarter of C tau.
+    assert!((0.4..0.6).contains(&throughput), "{throughput}");
+    assert!(own < 5_000.0, "{own}");
+}
