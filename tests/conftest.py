@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,11 @@ import pytest
 import spillway
 from spillway import cli
 from support import TINY, Outcome
+
+
+def pytest_sessionstart() -> None:
+    """Ctrl-C means what it says, also in the background of a shell, which mutes it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
