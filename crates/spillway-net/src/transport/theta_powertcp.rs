@@ -42,7 +42,7 @@
 //! next to nothing by default, at 98% of the line and more (`tests/paced.rs`).
 //!
 //! # Cost
-//! A few multiplications and divisions for every ack; 64 bytes for every flow; an event for every
+//! A few multiplications and divisions for every ack; 96 bytes for every flow; an event for every
 //! packet that has to wait for its time.
 
 use super::Access;
