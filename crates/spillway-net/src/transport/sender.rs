@@ -222,10 +222,12 @@ impl Sender {
     /// When to ask again, if only its pace keeps the sender from sending.
     #[inline]
     pub fn waits_until(&self, now: Time) -> Option<Time> {
-        let paces = self.window.pace > 0 && now < self.paced_until;
+        if self.window.pace == 0 || now >= self.paced_until {
+            return None;
+        }
         let has_more = self.nxt < self.size || self.phase != Phase::Open;
         let may = self.in_flight() < self.window.cwnd || self.sends_at_once;
-        (paces && has_more && may).then_some(self.paced_until)
+        (has_more && may).then_some(self.paced_until)
     }
 
     /// An ack has come.
