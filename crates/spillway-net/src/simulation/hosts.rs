@@ -166,12 +166,31 @@ impl Simulation {
             }
         }
         let transport = &self.scenario.transports[usize::from(flow.transport)];
+        if transport.paces() {
+            return self.send_paced_pieces(slot);
+        }
         while let Some(piece) = flow.sender.next_piece(now, transport) {
             self.counters.retransmitted_packets += u64::from(piece.again);
             send_piece(&mut self.network, flow, transport, slot, piece);
         }
-        if let Some(at) = flow.sender.waits_until(now) {
-            set_pace_timer(&mut self.network, flow, at);
+        set_timer(&mut self.network, flow);
+    }
+
+    /// The same for a sender that paces: what is not due yet has an event.
+    #[inline(never)]
+    fn send_paced_pieces(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot];
+        let now = self.network.now;
+        let transport = &self.scenario.transports[usize::from(flow.transport)];
+        while let Some(piece) = flow.sender.next_paced_piece(now, transport) {
+            self.counters.retransmitted_packets += u64::from(piece.again);
+            send_piece(&mut self.network, flow, transport, slot, piece);
+        }
+        if let Some(at) = flow.sender.waits_until(now)
+            && flow.pace_timer == Time::MAX
+        {
+            flow.pace_timer = at;
+            self.network.events.push(at, Kind::Clock.key(flow.id));
         }
         set_timer(&mut self.network, flow);
     }
@@ -340,15 +359,6 @@ fn set_ack_timer(network: &mut Network, flow: &mut Flow) {
     if deadline < Time::MAX && flow.ack_timer == Time::MAX {
         flow.ack_timer = deadline;
         network.events.push(deadline, Kind::AckDue.key(flow.id));
-    }
-}
-
-/// Sees to it that an event is due when a flow that paces may send again; one at a time.
-#[cold]
-fn set_pace_timer(network: &mut Network, flow: &mut Flow, at: Time) {
-    if flow.pace_timer == Time::MAX {
-        flow.pace_timer = at;
-        network.events.push(at, Kind::Clock.key(flow.id));
     }
 }
 

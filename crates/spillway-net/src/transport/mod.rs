@@ -372,6 +372,12 @@ impl Transport {
         window
     }
 
+    /// Whether packets leave at a pace.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        matches!(self.control, Control::ThetaPowerTcp(_))
+    }
+
     /// Whether the base RTT of a flow is that of its own way.
     pub fn measures_its_own_way(&self) -> bool {
         matches!(&self.control, Control::ThetaPowerTcp(params) if !params.network_rtt)

@@ -198,9 +198,6 @@ impl Sender {
     /// What to send now, if anything. Ask until there is nothing.
     #[inline]
     pub fn next_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
-        if self.window.pace > 0 && now < self.paced_until {
-            return None;
-        }
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
@@ -212,22 +209,25 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
         }
-        if self.window.pace > 0 {
-            let size = u64::from(piece.payload + transport.header);
-            self.paced_until = now + Time::from_ps(size * u64::from(self.window.pace));
+        Some(piece)
+    }
+
+    /// The same for a sender that paces.
+    pub fn next_paced_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+        if now < self.paced_until {
+            return None;
         }
+        let piece = self.next_piece(now, transport)?;
+        let size = u64::from(piece.payload + transport.header);
+        self.paced_until = now + Time::from_ps(size * u64::from(self.window.pace));
         Some(piece)
     }
 
     /// When to ask again, if only its pace keeps the sender from sending.
-    #[inline]
     pub fn waits_until(&self, now: Time) -> Option<Time> {
-        if self.window.pace == 0 || now >= self.paced_until {
-            return None;
-        }
         let has_more = self.nxt < self.size || self.phase != Phase::Open;
         let may = self.in_flight() < self.window.cwnd || self.sends_at_once;
-        (has_more && may).then_some(self.paced_until)
+        (now < self.paced_until && has_more && may).then_some(self.paced_until)
     }
 
     /// An ack has come.

@@ -204,15 +204,15 @@ fn a_sender_that_paces_waits_between_packets() {
     // 1000 ps for each of 1052 bytes.
     let (mut s, transport) = sender(10, "initial_window = \"4pkt\"");
     s.window.pace = 1000;
-    assert!(s.next_piece(us(1), &transport).is_some());
-    assert_eq!(s.next_piece(us(1), &transport), None);
+    assert!(s.next_paced_piece(us(1), &transport).is_some());
+    assert_eq!(s.next_paced_piece(us(1), &transport), None);
     let next = us(1) + Time::from_ps(1_052_000);
     assert_eq!(s.waits_until(us(1)), Some(next));
-    assert_eq!(s.next_piece(Time::from_ps(next.ps() - 1), &transport), None);
-    assert!(s.next_piece(next, &transport).is_some());
-    assert!(s.next_piece(us(10), &transport).is_some());
-    assert!(s.next_piece(us(20), &transport).is_some());
+    assert_eq!(s.next_paced_piece(Time::from_ps(next.ps() - 1), &transport), None);
+    assert!(s.next_paced_piece(next, &transport).is_some());
+    assert!(s.next_paced_piece(us(10), &transport).is_some());
+    assert!(s.next_paced_piece(us(20), &transport).is_some());
     // The window is full: no time will help.
-    assert_eq!(s.next_piece(us(30), &transport), None);
+    assert_eq!(s.next_paced_piece(us(30), &transport), None);
     assert_eq!(s.waits_until(us(20)), None);
 }
