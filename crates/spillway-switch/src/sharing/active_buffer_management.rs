@@ -38,7 +38,7 @@
 //! Some additions for every packet that waits; a look at all queues every interval; 40 bytes for
 //! every queue. With `drain = "interval"` no packet may pass an idle port unseen.
 
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, DropReason, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -152,7 +152,7 @@ impl Policy for ActiveBufferManagement {
 
 impl ActiveBufferManagement {
     fn alpha(&self, class: usize) -> f64 {
-        self.alpha[class.min(self.alpha.len() - 1)]
+        of_class(&self.alpha, class as u8)
     }
 
     /// 1 / n_p * mu / b.

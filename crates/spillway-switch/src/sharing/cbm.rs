@@ -35,7 +35,7 @@
 //! # Cost
 //! Some additions when a packet joins a queue and when it leaves it; a byte for every queue.
 
-use super::{Admission, Arrival, LARGEST_PACKET, Sharing};
+use super::{Admission, Arrival, LARGEST_PACKET, Sharing, of_class};
 use crate::aqm::{Departure, Verdict};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
@@ -104,7 +104,7 @@ impl Policy for Cbm {
 
 impl Cbm {
     fn alpha(&self, class: u8) -> f64 {
-        self.alpha[usize::from(class).min(self.alpha.len() - 1)]
+        of_class(&self.alpha, class)
     }
 
     /// B - Q.

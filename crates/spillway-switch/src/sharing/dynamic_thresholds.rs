@@ -26,7 +26,7 @@
 //! # Cost
 //! A multiplication for every packet; no state.
 
-use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing};
+use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, of_class};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -75,7 +75,7 @@ impl DynamicThresholds {
     fn alpha(&self, arrival: &Arrival) -> f64 {
         match self.alpha_first_rtt {
             Some(alpha) if arrival.first_rtt => alpha,
-            _ => self.alpha[usize::from(arrival.class).min(self.alpha.len() - 1)],
+            _ => of_class(&self.alpha, arrival.class),
         }
     }
 

@@ -40,7 +40,7 @@
 //! introduced, even to an idle port of an empty buffer: the switch takes the way that it takes when
 //! decisions are recorded.
 
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, DropReason, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -141,7 +141,7 @@ impl Fab {
     fn limit(&self, bytes: u64, arrival: &Arrival, buffer: &Buffer) -> u64 {
         let alpha = match bytes < self.short_bytes {
             true => self.alpha_short,
-            false => self.alpha[usize::from(arrival.class).min(self.alpha.len() - 1)],
+            false => of_class(&self.alpha, arrival.class),
         };
         (alpha * buffer.free() as f64) as u64
     }

@@ -218,6 +218,12 @@ impl Sharing for SharingPolicy {
 
 watch_each!(SharingPolicy, each);
 
+/// A parameter by class of queue, of which the last holds for all further classes.
+#[inline(always)]
+fn of_class(values: &[f64], class: u8) -> f64 {
+    values[usize::from(class).min(values.len() - 1)]
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
