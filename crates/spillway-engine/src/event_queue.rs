@@ -1,9 +1,9 @@
 //! The event queue: a calendar of short buckets, of which only the current one is sorted.
 //!
 //! Time is cut into buckets of a power of two of picoseconds. A ring of them covers the near
-//! future; each holds its events in no order, and a bitmap tells which hold any. What lies beyond
-//! the ring (timers, mostly) waits in a heap. Results do not depend on the buckets' width or
-//! number: events come out by time and then by key.
+//! future; each holds its events in no order, in a row of its own as long as there is room, and the
+//! rows' lengths tell which hold any. What lies beyond the ring (timers, mostly) waits in a heap.
+//! Results do not depend on the buckets' width or number: events come out by time and then by key.
 //!
 //! Within its bucket an event is one word, its time within the bucket above and its key below, so
 //! to compare two events is to compare two words, and eight of them share a cache line.
@@ -25,6 +25,15 @@ pub struct Event {
 /// Where an event's key ends and its time within the bucket begins.
 const KEY_BITS: u32 = 32;
 
+/// Events that a bucket has a place for. In a busy network it holds half a dozen.
+const ROW: usize = 16;
+
+/// Those of a row that are sorted together.
+const FIRST: usize = 8;
+
+/// Where those have no event: later than any.
+const NONE: u64 = u64::MAX;
+
 /// Events in order of time and key.
 #[derive(Debug)]
 pub struct EventQueue {
@@ -36,13 +45,15 @@ pub struct EventQueue {
     mask: u64,
     /// The current bucket, counted from time 0.
     bucket: u64,
-    /// The current bucket's events in order; those before `next` have been taken.
+    /// The current bucket's events in order, up to `end`; those before `next` have been taken.
     current: Vec<u64>,
     next: usize,
-    /// The other buckets of the ring. Vectors are swapped, so their memory stays in use.
-    ring: Vec<Vec<u64>>,
-    /// Which buckets of the ring hold anything.
-    occupied: Vec<u64>,
+    end: usize,
+    /// The events of the other buckets of the ring, and how many they are.
+    rows: Vec<[u64; ROW]>,
+    lengths: Vec<u8>,
+    /// Those that a full row has no place for.
+    surplus: Vec<Vec<u64>>,
     /// What is due beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
     /// The bucket of the first event in `far`.
@@ -60,10 +71,12 @@ impl EventQueue {
             within: (1 << width_log2) - 1,
             mask: buckets as u64 - 1,
             bucket: 0,
-            current: Vec::new(),
+            current: vec![NONE; ROW],
             next: 0,
-            ring: vec![Vec::new(); buckets],
-            occupied: vec![0; buckets / 64],
+            end: 0,
+            rows: vec![[NONE; ROW]; buckets],
+            lengths: vec![0; buckets],
+            surplus: vec![Vec::new(); buckets],
             far: BinaryHeap::new(),
             far_bucket: u64::MAX,
         }
@@ -71,13 +84,9 @@ impl EventQueue {
 
     /// How many events are pending.
     pub fn len(&self) -> usize {
-        let mut ring = 0;
-        for (buckets, &bits) in self.ring.chunks(64).zip(&self.occupied) {
-            if bits != 0 {
-                ring += buckets.iter().map(Vec::len).sum::<usize>();
-            }
-        }
-        self.current.len() - self.next + ring + self.far.len()
+        let in_rows: usize = self.lengths.iter().map(|&length| usize::from(length)).sum();
+        let surplus: usize = self.surplus.iter().map(Vec::len).sum();
+        self.end - self.next + in_rows + surplus + self.far.len()
     }
 
     /// Whether nothing is pending.
@@ -90,14 +99,20 @@ impl EventQueue {
     pub fn push(&mut self, time: Time, key: u32) {
         let bucket = time.ps() >> self.width_log2;
         let ahead = bucket - self.bucket;
-        if ahead == 0 {
-            let word = self.word(time, key);
-            self.push_current(word);
-        } else if ahead <= self.mask {
+        // Neither the current bucket nor beyond the ring.
+        if ahead.wrapping_sub(1) < self.mask {
             let place = (bucket & self.mask) as usize;
-            self.occupied[place / 64] |= 1 << (place % 64);
             let word = self.word(time, key);
-            self.ring[place].push(word);
+            let length = &mut self.lengths[place];
+            match self.rows[place].get_mut(usize::from(*length)) {
+                Some(free) => {
+                    *free = word;
+                    *length += 1;
+                }
+                None => self.push_surplus(place, word),
+            }
+        } else if ahead == 0 {
+            self.push_current(self.word(time, key));
         } else {
             self.push_far(time, key, bucket);
         }
@@ -106,7 +121,7 @@ impl EventQueue {
     /// Takes out the first event.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.next == self.current.len() && !self.advance() {
+        if self.next == self.end && !self.advance() {
             return None;
         }
         let word = self.current[self.next];
@@ -115,11 +130,11 @@ impl EventQueue {
         Some(Event { time, key: word as u32 })
     }
 
-    /// The key of the event `ahead` places behind the first, if it is in the current bucket: a
-    /// look ahead that costs nothing, for prefetching.
+    /// The key of the event `ahead` places behind the first, or any if the current bucket has none
+    /// there: a look ahead for prefetching that costs nothing.
     #[inline(always)]
-    pub fn peek(&self, ahead: usize) -> Option<u32> {
-        self.current.get(self.next + ahead).map(|&word| word as u32)
+    pub fn hint(&self, ahead: usize) -> u32 {
+        self.current.get(self.next + ahead).map_or(0, |&word| word as u32)
     }
 
     /// A time within its bucket, and a key.
@@ -130,13 +145,27 @@ impl EventQueue {
 
     /// The current bucket's events are few, and mostly due before the new one: shift from the end.
     fn push_current(&mut self, word: u64) {
-        let mut place = self.current.len();
-        self.current.push(word);
+        self.append(word);
+        let mut place = self.end - 1;
         while place > self.next && self.current[place - 1] > word {
             self.current[place] = self.current[place - 1];
             place -= 1;
         }
         self.current[place] = word;
+    }
+
+    /// Adds an event behind those of the current bucket.
+    fn append(&mut self, word: u64) {
+        match self.current.get_mut(self.end) {
+            Some(free) => *free = word,
+            None => self.current.push(word),
+        }
+        self.end += 1;
+    }
+
+    #[cold]
+    fn push_surplus(&mut self, place: usize, word: u64) {
+        self.surplus[place].push(word);
     }
 
     #[cold]
@@ -148,39 +177,51 @@ impl EventQueue {
     /// Moves to the next bucket that holds anything. False when nothing is left.
     fn advance(&mut self) -> bool {
         let bucket = self.next_occupied().unwrap_or(u64::MAX).min(self.far_bucket);
-        self.current.clear();
-        self.next = 0;
+        (self.next, self.end) = (0, 0);
         if bucket == u64::MAX {
             return false;
         }
         self.bucket = bucket;
         let place = (bucket & self.mask) as usize;
-        std::mem::swap(&mut self.current, &mut self.ring[place]);
-        self.occupied[place / 64] &= !(1 << (place % 64));
+        let row = &mut self.rows[place];
+        self.current[..ROW].copy_from_slice(row);
+        row[..FIRST].fill(NONE);
+        self.end = usize::from(std::mem::take(&mut self.lengths[place]));
+        if self.end == ROW {
+            self.take_surplus(place);
+        }
         if bucket == self.far_bucket {
             self.take_far();
         }
-        sort(&mut self.current);
+        sort(&mut self.current, self.end);
         true
     }
 
-    /// The first bucket of the ring that holds anything.
+    /// The first bucket of the ring that holds anything. Rows are looked at eight at a time.
     fn next_occupied(&self) -> Option<u64> {
         let from = self.bucket + 1;
         let place = (from & self.mask) as usize;
-        let words = self.occupied.len();
-        let mut word = place / 64;
-        let mut bits = self.occupied[word] & (u64::MAX << (place % 64));
-        // The first word twice: its upper bits first, its lower ones after a whole turn.
-        for _ in 0..=words {
-            if bits != 0 {
-                let found = word as u64 * 64 + u64::from(bits.trailing_zeros());
+        let (groups, _) = self.lengths.as_chunks::<8>();
+        let mut group = place / 8;
+        let mut lengths = u64::from_le_bytes(groups[group]) & (u64::MAX << (place % 8 * 8));
+        // The first group twice: its last rows first, its first ones after a whole turn.
+        for _ in 0..=groups.len() {
+            if lengths != 0 {
+                let found = group as u64 * 8 + u64::from(lengths.trailing_zeros() / 8);
                 return Some(from + (found.wrapping_sub(from) & self.mask));
             }
-            word = if word + 1 == words { 0 } else { word + 1 };
-            bits = self.occupied[word];
+            group = if group + 1 == groups.len() { 0 } else { group + 1 };
+            lengths = u64::from_le_bytes(groups[group]);
         }
         None
+    }
+
+    /// Moves what the current bucket's row had no place for behind the others.
+    #[cold]
+    fn take_surplus(&mut self, place: usize) {
+        let mut surplus = std::mem::take(&mut self.surplus[place]);
+        surplus.drain(..).for_each(|word| self.append(word));
+        self.surplus[place] = surplus;
     }
 
     /// Moves what is due in the current bucket from the heap to it.
@@ -193,32 +234,30 @@ impl EventQueue {
                 return;
             }
             self.far.pop();
-            let word = self.word(time, key);
-            self.current.push(word);
+            self.append(self.word(time, key));
         }
         self.far_bucket = u64::MAX;
     }
 }
 
-/// Sorts a bucket. In a busy network it holds half a dozen events: the first eight go through a
-/// network, without a branch that would have to be predicted. Others are inserted, one by one, and
-/// so are the few of a quiet one.
+/// Sorts a bucket's events, which are followed by [`NONE`] up to the eighth. In a busy network they
+/// are half a dozen: four or eight go through a network, without a branch that would have to be
+/// predicted. Others are inserted, one by one.
 #[inline]
-fn sort(words: &mut Vec<u64>) {
-    let len = words.len();
+fn sort(words: &mut [u64], len: usize) {
     if len > 32 {
-        return words.sort_unstable();
+        return words[..len].sort_unstable();
     }
-    let mut sorted = 1;
-    if len > 3 {
-        words.extend_from_slice(&[u64::MAX; 8]);
+    if len <= 4 {
         if let Some(first) = words.first_chunk_mut() {
-            *first = sort_eight(*first);
-            sorted = first.len();
+            *first = sort_four(*first);
         }
-        words.truncate(len);
+        return;
     }
-    for i in sorted..len {
+    if let Some(first) = words.first_chunk_mut() {
+        *first = sort_eight(*first);
+    }
+    for i in FIRST..len {
         let word = words[i];
         let mut place = i;
         while place > 0 && words[place - 1] > word {
@@ -229,11 +268,19 @@ fn sort(words: &mut Vec<u64>) {
     }
 }
 
+/// A sorting network for four: 5 exchanges.
+#[inline(always)]
+fn sort_four([a, b, c, d]: [u64; 4]) -> [u64; 4] {
+    let ((a, c), (b, d)) = (order(a, c), order(b, d));
+    let ((a, b), (c, d)) = (order(a, b), order(c, d));
+    let (b, c) = order(b, c);
+    [a, b, c, d]
+}
+
 /// A sorting network for eight: 19 exchanges (Knuth, The Art of Computer Programming, vol. 3,
 /// section 5.3.4).
 #[inline(always)]
-fn sort_eight([a, b, c, d, e, f, g, h]: [u64; 8]) -> [u64; 8] {
-    let order = |x: u64, y: u64| (x.min(y), x.max(y));
+fn sort_eight([a, b, c, d, e, f, g, h]: [u64; FIRST]) -> [u64; FIRST] {
     let ((a, c), (b, d), (e, g), (f, h)) = (order(a, c), order(b, d), order(e, g), order(f, h));
     let ((a, e), (b, f), (c, g), (d, h)) = (order(a, e), order(b, f), order(c, g), order(d, h));
     let ((a, b), (c, d), (e, f), (g, h)) = (order(a, b), order(c, d), order(e, f), order(g, h));
@@ -241,6 +288,11 @@ fn sort_eight([a, b, c, d, e, f, g, h]: [u64; 8]) -> [u64; 8] {
     let ((b, e), (d, g)) = (order(b, e), order(d, g));
     let ((b, c), (d, e), (f, g)) = (order(b, c), order(d, e), order(f, g));
     [a, b, c, d, e, f, g, h]
+}
+
+#[inline(always)]
+fn order(x: u64, y: u64) -> (u64, u64) {
+    (x.min(y), x.max(y))
 }
 
 #[cfg(test)]
@@ -256,6 +308,33 @@ mod tests {
         }
         let order: Vec<u32> = std::iter::from_fn(|| queue.pop()).map(|e| e.key).collect();
         assert_eq!(order, [5, 3, 9, 2, 1]);
+    }
+
+    #[test]
+    fn a_bucket_may_hold_any_number_of_events() {
+        for count in [1, 3, 4, 5, 8, 9, 16, 17, 32, 33, 100] {
+            let mut queue = EventQueue::new(10, 6);
+            // The last two thirds of a bucket, pushed from afar, from nearby, and in the bucket.
+            let (far, near) = (70 << 10, 69 << 10);
+            let times = |part: u64| (0..count).map(move |i| far + 300 * part + (i * 37) % 300);
+            times(1).for_each(|time| queue.push(Time::from_ps(time), 0));
+            queue.push(Time::from_ps(near), 0);
+            assert_eq!(queue.pop().map(|event| event.time.ps()), Some(near));
+            times(2).for_each(|time| queue.push(Time::from_ps(time), 1));
+            queue.push(Time::from_ps(far), 0);
+            assert_eq!(
+                (queue.pop().map(|event| event.time.ps()), queue.len()),
+                (Some(far), 2 * count as usize)
+            );
+            times(1).for_each(|time| queue.push(Time::from_ps(time), 2));
+            let mut expected: Vec<_> = times(1).map(|time| (time, 0)).collect();
+            expected.extend(times(1).map(|time| (time, 2)));
+            expected.extend(times(2).map(|time| (time, 1)));
+            expected.sort_unstable();
+            let order =
+                std::iter::from_fn(|| queue.pop()).map(|event| (event.time.ps(), event.key));
+            assert!(order.eq(expected), "{count}");
+        }
     }
 
     proptest! {

@@ -19,8 +19,8 @@ pub struct Length {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Buffer {
-    capacity: u64,
     occupancy: u64,
+    capacity: u64,
     queues: Vec<Length>,
     queues_per_port: u32,
     port_rates: Vec<Rate>,

@@ -91,20 +91,16 @@ struct Seen {
 /// A class that no queue has.
 const NO_CLASS: u8 = u8::MAX;
 
-/// One shared-memory switch. What every packet needs comes first, in as few cache lines as can be.
+/// One shared-memory switch. What every packet needs comes first, in as few cache lines as can be:
+/// one for a packet that passes an idle port, and another two for one that is queued.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
-    buffer: Buffer,
-    lists: Lists,
+    /// The occupancy below which nobody need be asked about a packet that passes an idle port.
+    open_below: u64,
     lost: Vec<Lost>,
     /// With `release_at_end`, for every port the queue and bytes in transmission.
-    in_transmission: Option<Vec<(QueueId, u32)>>,
-    decisions: Option<Vec<Decision>>,
-    fates: Option<Box<Fates>>,
-    /// The most that a queue may hold, in packets and in bytes.
-    queue_limit: Length,
-    uncounted_bytes: u32,
+    in_transmission: Option<Box<[(QueueId, u32)]>>,
     /// The classes of data without a priority and of control packets: they come mixed, and a table
     /// is faster than a question.
     plain_classes: [u8; 2],
@@ -113,21 +109,26 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     last_class: u8,
     /// Whether a packet may pass an idle port without being queued: nobody would see it.
     may_bypass: bool,
-    /// The occupancy below which no policy need be asked about a packet that passes.
-    open_below: u64,
     /// Whether a policy, or a trace, wants to see packets on their way out.
     watches_departures: bool,
     /// Whether arrivals are traced, or introduced.
     is_traced: bool,
     /// Whether the sharing policy must know which packet arrives.
     introduces: bool,
-    sharing: S,
+    buffer: Buffer,
+    lists: Lists,
+    /// The most that a queue may hold, in packets and in bytes.
+    queue_limit: Length,
+    uncounted_bytes: u32,
     aqm: A,
+    sharing: S,
     scheduling: SchedulingPolicy,
-    meter: Meter,
     marks: u64,
     /// Victims of a push-out that is not decided yet.
     evicted: Vec<(QueueId, PacketId)>,
+    decisions: Option<Vec<Decision>>,
+    fates: Option<Box<Fates>>,
+    meter: Meter,
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
@@ -158,7 +159,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             uncounted_bytes: parts.uncounted_bytes,
             watches_departures,
             may_bypass: stateless_order && !parts.release_at_end && !watches_queues,
-            in_transmission: parts.release_at_end.then(|| vec![(0, 0); ports]),
+            in_transmission: parts.release_at_end.then(|| vec![(0, 0); ports].into()),
             meter: parts.meter,
             marks: 0,
             evicted: Vec::new(),
@@ -261,7 +262,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// A trace has a row for every arrival: all are decided about, one by one.
     fn trace_if_asked(&mut self) {
         self.is_traced = self.decisions.is_some() || self.fates.is_some() || self.introduces;
-        self.open_below = if self.is_traced { 0 } else { self.opens_below() };
+        self.open_below = self.opens_below();
     }
 
     /// Takes the decisions kept since the last call.
@@ -286,12 +287,32 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet: &Packet,
         packets: &mut Arena,
     ) -> Option<PacketId> {
-        if !self.may_bypass {
-            return self.pass_through_queue(now, port, id, packet, packets);
+        if self.buffer.occupancy() >= self.open_below || packet.size > LARGEST_PACKET {
+            return self.pass_asking(now, port, id, packets);
         }
-        let arrival = self.arrival(now, port, packet);
-        let is_open = self.buffer.occupancy() < self.open_below && arrival.size <= LARGEST_PACKET;
-        if !is_open && !self.admit(&arrival, id, packet.flags, packets) {
+        if self.last_class > 0 {
+            self.scheduling.on_send(port, self.class_of(packet), packet.size);
+        }
+        Some(id)
+    }
+
+    /// The same where somebody wants to see it. The packet is looked up anew, so that `pass` can do
+    /// without a copy in memory.
+    #[inline(never)]
+    fn pass_asking(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        let packet = packets[id];
+        if !self.may_bypass {
+            self.enqueue(now, port, id, &packet, packets);
+            return self.dequeue(now, port, packets);
+        }
+        let arrival = self.arrival(now, port, &packet);
+        if !self.admit(&arrival, id, packet.flags, packets) {
             return None;
         }
         if self.watches_departures {
@@ -304,20 +325,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             self.scheduling.on_send(port, arrival.class, packet.size);
         }
         Some(id)
-    }
-
-    /// The same where the queue must have seen it.
-    #[inline(never)]
-    fn pass_through_queue(
-        &mut self,
-        now: Time,
-        port: u32,
-        id: PacketId,
-        packet: &Packet,
-        packets: &mut Arena,
-    ) -> Option<PacketId> {
-        self.enqueue(now, port, id, packet, packets);
-        self.dequeue(now, port, packets)
     }
 
     /// A packet for a port that is sending, or has a backlog. It may be lost, or push out others.
@@ -452,10 +459,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     #[inline]
     fn arrival(&self, now: Time, port: u32, packet: &Packet) -> Arrival {
-        let class = match packet.priority {
-            NO_PRIORITY => self.plain_classes[usize::from(packet.flags & flags::CONTROL != 0)],
-            priority => priority.min(self.last_class),
-        };
+        let class = self.class_of(packet);
         Arrival {
             now,
             queue: self.buffer.queue_of(port, class),
@@ -465,10 +469,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// The occupancy below which no policy need be asked about a packet that passes.
+    #[inline]
+    fn class_of(&self, packet: &Packet) -> u8 {
+        match packet.priority {
+            NO_PRIORITY => self.plain_classes[usize::from(packet.flags & flags::CONTROL != 0)],
+            priority => priority.min(self.last_class),
+        }
+    }
+
+    /// The occupancy below which nobody need be asked about a packet that passes.
     fn opens_below(&self) -> u64 {
         let fits = self.queue_limit.packets > 0 && self.queue_limit.bytes >= LARGEST_PACKET;
-        match fits && self.aqm.passes_idle_ports() {
+        let is_seen = !self.may_bypass || self.watches_departures || self.is_traced;
+        match fits && !is_seen && self.aqm.passes_idle_ports() {
             true => self.sharing.open_below(self.buffer.capacity()),
             false => 0,
         }

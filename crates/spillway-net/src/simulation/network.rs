@@ -10,7 +10,7 @@ use crate::nic::Nic;
 use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
 use crate::topology::{LinkId, Node, Topology};
-use spillway_engine::{EventQueue, Stream, Time, mix, prefetch};
+use spillway_engine::{EventQueue, Stream, Time, at_or_last, mix, prefetch};
 use spillway_switch::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, Switch};
 
@@ -186,14 +186,12 @@ impl Network {
     #[inline(always)]
     pub fn look_ahead(&self) {
         const EARLIER: usize = 3;
-        if self.is_large
-            && let Some(key) = self.events.peek(EARLIER)
-        {
-            prefetch(&self.lines, key::id(key) as usize);
+        if self.is_large {
+            prefetch(&self.lines, key::id(self.events.hint(EARLIER)) as usize);
         }
         // If the event is for something else than a line, any line will do.
-        let next = self.events.peek(0).and_then(|key| self.lines.get(key::id(key) as usize));
-        if let Some(line) = next {
+        let next = key::id(self.events.hint(0)) as usize;
+        if let Some(line) = at_or_last(&self.lines, next) {
             self.packets.prefetch(line.head);
         }
     }

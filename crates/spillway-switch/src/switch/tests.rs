@@ -156,7 +156,7 @@ fn nobody_is_pushed_out_for_a_packet_that_is_refused() {
 #[test]
 fn bytes_can_be_held_until_the_end_of_a_transmission() {
     let (mut switch, mut packets) = (switch(1, 2000, "cs", "rr"), Arena::new());
-    switch.in_transmission = Some(vec![(0, 0)]);
+    switch.in_transmission = Some(Box::new([(0, 0)]));
     switch.may_bypass = false;
     let id = insert(&mut packets, data(1500, 0));
     assert_eq!(pass(&mut switch, at(0), 0, id, &mut packets), Some(id));
