@@ -12,7 +12,6 @@ mod longest_queue_drop;
 mod oracle;
 mod shadow;
 mod static_partitioning;
-mod tournament;
 pub mod victim;
 
 pub use active_buffer_management::ActiveBufferManagement;

@@ -1,0 +1,278 @@
+//! An imagined Longest Queue Drop beside the real buffer: which packets LQD would hold by now, had
+//! it seen the same arrivals.
+//!
+//! Its ports send as the real ones do: the same scheduling, at the same rate, without a pause while
+//! anything waits. Nobody tells it when; it catches up with a port when it must know its queues.
+//! Until then a queue can only be shorter than remembered, so a length is a bound from above: while
+//! even the bounds leave room for an arrival only its own port is looked at. When they do not, the
+//! ports that have something to send by now catch up, and no others; who they are, and then which
+//! queue is the longest, comes out of a tournament of remembered times and lengths.
+
+use super::super::Arrival;
+use super::super::victim::VictimRule;
+use super::tournament::Tournament;
+use super::{Prediction, Truth};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Service};
+use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
+use spillway_engine::Time;
+use std::collections::VecDeque;
+
+/// A packet that waits, or would.
+#[derive(Clone, Copy, Debug)]
+struct Imagined {
+    size: u32,
+    prediction: Prediction,
+    came: Time,
+}
+
+/// A switch that LQD shares, without packets: their sizes are enough.
+#[derive(Clone, Debug)]
+pub struct ShadowSwitch {
+    rule: VictimRule,
+    exempt: Option<u8>,
+    service: Service,
+    /// Whether the scheduler may be left unasked about a port's only packet.
+    is_stateless: bool,
+    /// The lengths that LQD's queues had when their ports were last looked at.
+    buffer: Buffer,
+    /// What waits in every queue.
+    waiting: Vec<VecDeque<Imagined>>,
+    /// The port of every queue: asked for with every packet, and a division takes longer.
+    ports: Vec<u32>,
+    /// When every port can send again.
+    idle_at: Vec<Time>,
+    /// Packets that wait at every port.
+    backlog: Vec<u32>,
+    /// With `release_at_end`, for every port the queue and bytes in transmission.
+    in_transmission: Vec<(QueueId, u32)>,
+    /// Packets set aside for an arrival that is not decided yet.
+    evicted: Vec<(QueueId, Imagined)>,
+    /// The queue of the arrival before, if it was accepted.
+    last: Option<QueueId>,
+    truth: Truth,
+    /// When all ports were last caught up with.
+    caught_up_at: Time,
+    /// Whether the buffer has been full of late: only then are the tournaments kept.
+    is_contended: bool,
+    /// Of the ports that hold anything, by the time when they can send again.
+    due: Tournament,
+    /// Of the queues that may lose packets, by their lengths, the longest being least.
+    longest: Tournament,
+}
+
+impl ShadowSwitch {
+    /// An empty one, beside an empty switch.
+    pub fn new(rule: VictimRule, exempt: Option<u8>, environment: &Environment) -> ShadowSwitch {
+        let ports = environment.port_rates.len();
+        let queues = ports * environment.queues_per_port as usize;
+        let buffer = Buffer::new(
+            environment.capacity,
+            environment.port_rates.clone(),
+            environment.queues_per_port,
+        );
+        ShadowSwitch {
+            rule,
+            exempt,
+            service: environment.service.clone(),
+            is_stateless: !matches!(
+                environment.service.scheduling,
+                SchedulingPolicy::DeficitRoundRobin(_)
+            ),
+            waiting: vec![VecDeque::new(); queues],
+            ports: (0..queues as u32).map(|queue| buffer.port_of(queue)).collect(),
+            buffer,
+            idle_at: vec![Time::ZERO; ports],
+            backlog: vec![0; ports],
+            in_transmission: vec![(0, 0); ports],
+            evicted: Vec::new(),
+            last: None,
+            truth: Truth::default(),
+            caught_up_at: Time::ZERO,
+            is_contended: false,
+            due: Tournament::new(ports),
+            longest: Tournament::new(queues),
+        }
+    }
+
+    /// The bytes of LQD's queue, as of the last look at its port.
+    pub fn bytes(&self, queue: QueueId) -> u32 {
+        self.buffer.bytes(queue)
+    }
+
+    /// An arrival, as LQD would treat it. Its own port has been caught up with afterwards.
+    #[inline]
+    pub fn on_arrival(&mut self, arrival: &Arrival) {
+        let port = self.ports[arrival.queue as usize];
+        if self.idle_at[port as usize] <= arrival.now {
+            self.catch_up(port, arrival.now);
+        }
+        self.last = None;
+        if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
+            return;
+        }
+        let place = port as usize;
+        if self.backlog[place] == 0 {
+            self.idle_at[place] = self.idle_at[place].max(arrival.now + self.service.delay);
+        }
+        let (size, came) = (arrival.size, arrival.now);
+        self.enter(port, arrival.queue, Imagined { size, prediction: Prediction::None, came });
+        self.last = Some(arrival.queue);
+        // Half a buffer of arrivals pays for setting the tournaments up again.
+        self.is_contended &= self.buffer.occupancy() > self.buffer.capacity() / 2;
+    }
+
+    #[inline]
+    fn enter(&mut self, port: u32, queue: QueueId, packet: Imagined) {
+        let backlog = &mut self.backlog[port as usize];
+        if self.is_contended {
+            if *backlog == 0 {
+                self.due.fell(port);
+            }
+            self.longest.fell(queue);
+        }
+        *backlog += 1;
+        self.waiting[queue as usize].push_back(packet);
+        self.buffer.add(queue, packet.size);
+    }
+
+    /// Somebody says of the packet that has just arrived whether it will be dropped.
+    pub fn note(&mut self, prediction: Prediction) {
+        let packet = self.last.and_then(|queue| self.waiting[queue as usize].back_mut());
+        match packet {
+            Some(packet) => packet.prediction = prediction,
+            None => self.truth.learn(prediction, true),
+        }
+    }
+
+    /// How often what was said has come true so far.
+    pub fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// Pushes out what must go for an arrival; false if it is refused.
+    fn make_room(&mut self, arrival: &Arrival) -> bool {
+        let size = u64::from(arrival.size);
+        if !self.is_contended {
+            self.is_contended = true;
+            (0..self.backlog.len() as u32).for_each(|port| self.due.fell(port));
+            (0..self.waiting.len() as QueueId).for_each(|queue| self.longest.fell(queue));
+        }
+        self.catch_up_with_all(arrival.now);
+        while size > self.buffer.free() {
+            let (longest, queue) = self.longest_queue();
+            let held = (!self.is_exempt(arrival.queue)).then(|| self.bytes(arrival.queue));
+            let victim = self.rule.settle((longest, queue), arrival.queue, held, arrival.size);
+            // The longest is the arrival's own, or has nothing left that could go.
+            let is_own = victim == Some(arrival.queue) && self.rule.count_arrival;
+            let tail = victim.filter(|_| !is_own).and_then(|queue| {
+                self.waiting[queue as usize].pop_back().map(|packet| (queue, packet))
+            });
+            let Some((queue, packet)) = tail else {
+                self.restore();
+                return false;
+            };
+            self.evicted.push((queue, packet));
+            self.buffer.subtract(queue, packet.size);
+            self.backlog[self.ports[queue as usize] as usize] -= 1;
+        }
+        let truth = &mut self.truth;
+        self.evicted.drain(..).for_each(|(_, packet)| truth.learn(packet.prediction, true));
+        true
+    }
+
+    /// Nobody is pushed out for an arrival that is refused.
+    fn restore(&mut self) {
+        while let Some((queue, packet)) = self.evicted.pop() {
+            self.enter(self.ports[queue as usize], queue, packet);
+        }
+    }
+
+    fn is_exempt(&self, queue: QueueId) -> bool {
+        self.exempt.is_some_and(|class| self.buffer.class_of(queue) == class)
+    }
+
+    /// The greatest length, and the first queue that has it. All ports have been caught up with.
+    fn longest_queue(&mut self) -> (u32, QueueId) {
+        let ShadowSwitch { longest, buffer, exempt, .. } = self;
+        let found = longest.least(Tournament::NONE - 1, |queue| {
+            let queue = queue as QueueId;
+            match exempt.is_some_and(|class| buffer.class_of(queue) == class) {
+                true => Tournament::NONE,
+                false => Tournament::NONE - u64::from(buffer.bytes(queue)),
+            }
+        });
+        found.map_or((0, 0), |(key, queue)| ((Tournament::NONE - key) as u32, queue))
+    }
+
+    /// Removes what any port has begun to send by now.
+    fn catch_up_with_all(&mut self, now: Time) {
+        // What has come since waits for its delay, if there is any.
+        if self.caught_up_at == now && self.service.delay > Time::ZERO {
+            return;
+        }
+        self.caught_up_at = now;
+        loop {
+            let ShadowSwitch { due, idle_at, backlog, in_transmission, .. } = self;
+            let due = due.least(now.ps(), |port| {
+                match backlog[port] > 0 || in_transmission[port].1 > 0 {
+                    true => idle_at[port].ps(),
+                    false => Tournament::NONE,
+                }
+            });
+            let Some((_, port)) = due else { return };
+            self.catch_up(port, now);
+        }
+    }
+
+    /// Removes what a port has begun to send by now.
+    fn catch_up(&mut self, port: u32, now: Time) {
+        let place = port as usize;
+        while self.idle_at[place] <= now {
+            if self.service.release_at_end {
+                self.end_transmission(port);
+            }
+            if self.backlog[place] == 0 {
+                return;
+            }
+            let first = self.buffer.queue_of(port, 0);
+            let (waiting, uncounted_bytes) = (&self.waiting, self.service.uncounted_bytes);
+            let head = |class: u8| {
+                let head = waiting[(first + u32::from(class)) as usize].front();
+                head.map(|packet| Head {
+                    size: packet.size + uncounted_bytes,
+                    queued_at: packet.came,
+                })
+            };
+            let classes = self.buffer.queues_per_port() as u8;
+            let class = match classes {
+                1 => 0,
+                // Of one packet there is nothing to choose.
+                _ if self.backlog[place] == 1 && self.is_stateless => {
+                    (0..classes).find(|&class| head(class).is_some()).unwrap_or(0)
+                }
+                _ => self.service.scheduling.select(port, classes, head),
+            };
+            let queue = first + u32::from(class);
+            let head = self.waiting[queue as usize].pop_front();
+            let Imagined { size, prediction, .. } = head.expect("what is selected has a head");
+            self.truth.learn(prediction, false);
+            self.backlog[place] -= 1;
+            let on_the_wire = size + uncounted_bytes;
+            self.service.scheduling.on_send(port, class, on_the_wire);
+            self.buffer.subtract_packet(queue);
+            if self.service.release_at_end {
+                self.in_transmission[place] = (queue, size);
+            } else {
+                self.buffer.subtract_bytes(queue, size);
+            }
+            self.idle_at[place] += self.buffer.rate(port).time_of(on_the_wire.into());
+        }
+    }
+
+    /// Gives back the bytes of a packet that has been sent, if they were held until now.
+    fn end_transmission(&mut self, port: u32) {
+        let (queue, size) = std::mem::take(&mut self.in_transmission[port as usize]);
+        self.buffer.subtract_bytes(queue, size);
+    }
+}
