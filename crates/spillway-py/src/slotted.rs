@@ -123,7 +123,7 @@ pub fn slotted_run(
     let read = policy(id, &mut section, arrivals.ports(), buffer, seed, predictions);
     let policy = read.and_then(|policy| section.finish().map(|_| policy));
     let mut policy = policy.map_err(|error| errors::wrong_setting(py, error))?;
-    let outcome = py.detach(|| model::run(&mut policy, buffer, arrivals));
+    let outcome = py.detach(|| model::run_policy(&mut policy, buffer, arrivals));
     let drops = outcome.drops.iter().map(|(reason, &n)| (reason.name(), n)).collect();
     let dropped: Vec<u8> = outcome.dropped.iter().map(|&dropped| dropped.into()).collect();
     Ok((outcome.transmitted, drops, Column::of(dropped), policy.counters()))

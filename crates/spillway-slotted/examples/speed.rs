@@ -8,7 +8,7 @@
 
 use spillway_settings::Section;
 use spillway_slotted::generators::{Generator, Setting};
-use spillway_slotted::{environment, optimum, run};
+use spillway_slotted::{environment, optimum, run_policy};
 use spillway_switch::sharing::SharingPolicy;
 
 const ROUNDS: usize = 7;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     let keys = keys.parse().expect("a table of keys");
                     let mut section = Section::new("sharing", keys);
                     let policy = SharingPolicy::read(id, &mut section, &environment);
-                    run(&mut policy.expect("its keys"), buffer, &arrivals).transmitted
+                    run_policy(&mut policy.expect("its keys"), buffer, &arrivals).transmitted
                 });
             }
         }

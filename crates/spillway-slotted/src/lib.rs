@@ -14,5 +14,5 @@ mod optimum;
 
 pub use arrivals::{Arrivals, ArrivalsError};
 pub use error::{Confusion, PredictionError, flipped, prediction_error};
-pub use model::{Outcome, environment, run, run_observed};
+pub use model::{Outcome, environment, run, run_observed, run_policy};
 pub use optimum::optimum;

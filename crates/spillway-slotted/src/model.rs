@@ -4,7 +4,7 @@ use crate::Arrivals;
 use spillway_engine::{Rate, Time};
 use spillway_switch::aqm::{Departure, Verdict};
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
-use spillway_switch::sharing::{Admission, Arrival, Sharing, Victim};
+use spillway_switch::sharing::{Admission, Arrival, Sharing, SharingPolicy, Victim, WithPolicy};
 use spillway_switch::{Buffer, DropReason, Environment, Service};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -47,12 +47,25 @@ pub fn environment(ports: u32, buffer: u64, seed: u64) -> Environment {
 }
 
 /// Runs a policy, made for [`environment`], over arrivals.
-pub fn run(policy: &mut impl Sharing, buffer: u64, arrivals: &Arrivals) -> Outcome {
+pub fn run<S: Sharing + ?Sized>(policy: &mut S, buffer: u64, arrivals: &Arrivals) -> Outcome {
     run_observed(policy, buffer, arrivals, |_, _, _| {})
 }
 
+/// The same for a policy whose type is not known beforehand.
+pub fn run_policy(policy: &mut SharingPolicy, buffer: u64, arrivals: &Arrivals) -> Outcome {
+    struct Run<'a>(u64, &'a Arrivals);
+    impl WithPolicy for Run<'_> {
+        type Output = Outcome;
+
+        fn run<S: Sharing + ?Sized>(self, policy: &mut S) -> Outcome {
+            run(policy, self.0, self.1)
+        }
+    }
+    policy.with(Run(buffer, arrivals))
+}
+
 /// The same; after every arrival `observe` gets its number, the policy and the buffer.
-pub fn run_observed<S: Sharing>(
+pub fn run_observed<S: Sharing + ?Sized>(
     policy: &mut S,
     buffer: u64,
     arrivals: &Arrivals,
@@ -100,7 +113,7 @@ pub fn run_observed<S: Sharing>(
     }
 }
 
-struct Model<'a, S> {
+struct Model<'a, S: ?Sized> {
     policy: &'a mut S,
     buffer: Buffer,
     /// The numbers of the packets in every queue.
@@ -115,7 +128,7 @@ struct Model<'a, S> {
     drops: [u64; DropReason::ALL.len()],
 }
 
-impl<S: Sharing> Model<'_, S> {
+impl<S: Sharing + ?Sized> Model<'_, S> {
     #[inline]
     fn arrive(&mut self, now: Time, number: u32, port: u32) {
         let arrival = Arrival { now, queue: port, class: 0, size: 1, first_rtt: false };

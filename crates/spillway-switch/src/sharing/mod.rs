@@ -217,6 +217,32 @@ impl Sharing for SharingPolicy {
 
 watch_each!(SharingPolicy, each);
 
+/// What is done with a policy of whatever type. It is compiled for each of them, so that nothing in
+/// it has to ask which it is.
+pub trait WithPolicy {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run<S: Sharing + ?Sized>(self, policy: &mut S) -> Self::Output;
+}
+
+impl SharingPolicy {
+    /// Does something with the policy that this is.
+    pub fn with<W: WithPolicy>(&mut self, what: W) -> W::Output {
+        each!(self, policy => policy.take(what))
+    }
+}
+
+/// A policy, or one behind a pointer.
+trait Take: Sharing {
+    fn take<W: WithPolicy>(&mut self, what: W) -> W::Output {
+        what.run(self)
+    }
+}
+
+impl<S: Sharing + ?Sized> Take for S {}
+
 /// A parameter by class of queue, of which the last holds for all further classes.
 #[inline(always)]
 fn of_class(values: &[f64], class: u8) -> f64 {
