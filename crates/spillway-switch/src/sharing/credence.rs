@@ -47,7 +47,8 @@
 //! cable that fails takes packets but leaves the thresholds as they are: it is no departure.
 //!
 //! # Cost
-//! What FollowLQD costs, and a look at all queues while more than B / N is held.
+//! What FollowLQD costs, and while more than B / N is held a look at a queue that was long when the
+//! last packet came, or else at all.
 
 use super::oracle::Oracle;
 use super::shadow::{Prediction, ShadowLqd};
@@ -69,6 +70,10 @@ pub struct Credence {
     flip: f64,
     random: Stream,
     has_safeguard: bool,
+    /// Bytes from which on a queue is too long for the safeguard.
+    share: u64,
+    /// A queue that was as long, if there was any when last one was sought.
+    long: Option<QueueId>,
     exempt: Option<u8>,
     counts: Counts,
 }
@@ -116,12 +121,19 @@ impl Policy for Credence {
                 }
                 false => Thresholds::Code(CodeThresholds::new(exempt, environment)),
             };
+        let (capacity, ports) = (environment.capacity, environment.port_rates.len().max(1) as u64);
+        let share = match thresholds {
+            Thresholds::Lqd(_) => capacity.div_ceil(ports),
+            Thresholds::Code(_) => (capacity / ports).saturating_add(1),
+        };
         Ok(Credence {
             thresholds,
             oracle,
             flip,
             random: Stream::new(environment.seed, "credence", environment.switch.into()),
             has_safeguard,
+            share,
+            long: None,
             exempt,
             counts: Counts::default(),
         })
@@ -137,17 +149,18 @@ impl Credence {
 
     /// Whether all queues that are tested are shorter than B / N (with the program's thresholds:
     /// not longer).
-    fn is_safe(&self, buffer: &Buffer) -> bool {
-        let ports = u64::from(buffer.ports());
-        let capacity = buffer.capacity();
-        let is_short = |bytes: u64| match &self.thresholds {
-            Thresholds::Lqd(_) => bytes.saturating_mul(ports) < capacity,
-            Thresholds::Code(_) => bytes.saturating_mul(ports) <= capacity,
-        };
-        if is_short(buffer.occupancy()) {
+    fn is_safe(&mut self, buffer: &Buffer) -> bool {
+        let is_long = |bytes: u64| bytes >= self.share;
+        if !is_long(buffer.occupancy()) {
             return true;
         }
-        buffer.queues_but(self.exempt).all(|(_, length)| is_short(length.bytes.into()))
+        // A queue that was long when the last packet came mostly still is.
+        if self.long.is_some_and(|queue| is_long(buffer.bytes(queue).into())) {
+            return false;
+        }
+        let mut tested = buffer.queues_but(self.exempt);
+        self.long = tested.find(|(_, length)| is_long(length.bytes.into())).map(|(queue, _)| queue);
+        self.long.is_none()
     }
 
     fn threshold_of(&self, queue: QueueId) -> u64 {
