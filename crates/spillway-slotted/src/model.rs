@@ -40,7 +40,7 @@ pub fn environment(ports: u32, buffer: u64, seed: u64) -> Environment {
             scheduling: SchedulingPolicy::Fifo(Fifo),
             uncounted_bytes: 0,
             release_at_end: false,
-            delay: Time::from_ps(SLOT / 2),
+            slot: Some(Time::from_ps(SLOT)),
         },
         ..Environment::example(ports as usize)
     }

@@ -13,9 +13,17 @@ pub struct Service {
     pub uncounted_bytes: u32,
     /// Whether a packet's bytes are held until its transmission ends, rather than starts.
     pub release_at_end: bool,
-    /// How long a packet that finds its port idle waits before it is sent: not at all, but where
-    /// time has slots.
-    pub delay: Time,
+    /// How long a slot is, where time has slots. Then a packet is a byte, every port has one queue
+    /// and sends a packet in a slot; packets come when a slot begins, and are sent when half of it
+    /// is over.
+    pub slot: Option<Time>,
+}
+
+impl Service {
+    /// How long a packet that finds its port idle waits before it is sent.
+    pub fn delay(&self) -> Time {
+        self.slot.map_or(Time::ZERO, |slot| Time::from_ps(slot.ps() / 2))
+    }
 }
 
 /// Where a policy finds itself: what of the switch and the network its parameters may depend on.
@@ -64,7 +72,7 @@ impl Environment {
                 scheduling: SchedulingPolicy::Fifo(Fifo),
                 uncounted_bytes: 0,
                 release_at_end: false,
-                delay: Time::ZERO,
+                slot: None,
             },
             files: Files::default(),
         }

@@ -204,7 +204,7 @@ impl SwitchSettings {
             scheduling: SchedulingPolicy::Fifo(Fifo),
             uncounted_bytes: self.uncounted_bytes,
             release_at_end: self.release_at_end,
-            delay: Time::ZERO,
+            slot: None,
         };
         let mut environment = Environment {
             seed: place.seed,

@@ -80,7 +80,7 @@ pub struct Credence {
 
 #[derive(Clone, Debug)]
 enum Thresholds {
-    Lqd(Box<ShadowLqd>),
+    Lqd(ShadowLqd),
     Code(CodeThresholds),
 }
 
@@ -117,7 +117,7 @@ impl Policy for Credence {
             match section.choice("thresholds", &[("lqd", true), ("code", false)], meaning)? {
                 true => {
                     let rule = VictimRule::read(section)?;
-                    Thresholds::Lqd(Box::new(ShadowLqd::new(rule, exempt, environment)))
+                    Thresholds::Lqd(ShadowLqd::new(rule, exempt, environment))
                 }
                 false => Thresholds::Code(CodeThresholds::new(exempt, environment)),
             };
@@ -203,10 +203,10 @@ impl Watch for Credence {
 
 impl Sharing for Credence {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        match &mut self.thresholds {
-            Thresholds::Lqd(shadow) => shadow.on_arrival(arrival),
+        let threshold = match &mut self.thresholds {
+            Thresholds::Lqd(shadow) => shadow.on_arrival(arrival).into(),
             Thresholds::Code(code) => code.on_arrival(arrival),
-        }
+        };
         self.oracle.on_arrival(arrival, buffer);
         let counts = &mut self.counts;
         if u64::from(arrival.size) > buffer.free() {
@@ -222,7 +222,7 @@ impl Sharing for Credence {
             return Admission::Admit;
         }
         let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
-        if length > self.threshold_of(arrival.queue) {
+        if length > threshold {
             self.counts.threshold += 1;
             return Admission::Drop(DropReason::OverThreshold);
         }
@@ -325,15 +325,17 @@ impl CodeThresholds {
         self.total -= bytes;
     }
 
-    fn on_arrival(&mut self, arrival: &Arrival) {
+    /// The threshold of its queue afterwards.
+    fn on_arrival(&mut self, arrival: &Arrival) -> u64 {
         let size = u64::from(arrival.size);
         while self.total + size > self.capacity {
             let Some(largest) = self.largest() else { break };
             self.lower(largest, Self::STEP);
         }
         let room = self.capacity.saturating_sub(self.total);
-        self.thresholds[arrival.queue as usize] += size.min(room);
         self.total += size.min(room);
+        self.thresholds[arrival.queue as usize] += size.min(room);
+        self.thresholds[arrival.queue as usize]
     }
 
     fn on_dequeue(&mut self, queue: QueueId, size: u32, buffer: &Buffer) {
@@ -438,7 +440,7 @@ mod tests {
     fn the_program_cuts_the_largest_in_steps_and_follows_real_departures() {
         let (mut credence, mut buffer) = with("oracle = \"always-accept\"\nthresholds = \"code\"");
         let Thresholds::Code(code) = &mut credence.thresholds else { panic!("as was asked for") };
-        (0..8).for_each(|_| code.on_arrival(&arrival(2, 1_000)));
+        (0..8).for_each(|_| _ = code.on_arrival(&arrival(2, 1_000)));
         assert_eq!((code.thresholds.as_slice(), code.total), (&[0, 0, 8_000, 0][..], 8_000));
         // 500 more for queue 0: one step of 1500 off queue 2, though 500 would do.
         code.on_arrival(&arrival(0, 500));

@@ -28,7 +28,8 @@
 //! # Cost
 //! The sizes of the packets that LQD would hold, 16 bytes each; while it would be full some steps of a
 //! tournament for every packet, whose number grows with the logarithm of that of queues
-//! (docs/performance.md has its cost at 16, 64 and 512).
+//! (docs/performance.md has its cost at 16, 64 and 512). Where time has slots, three bits for each
+//! port and packet of room, and for a full buffer a look at as many words as there are 64 ports.
 
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
@@ -41,7 +42,7 @@ use spillway_settings::{Section, SettingsError};
 /// Follows LQD's queue lengths without pushing out.
 #[derive(Clone, Debug)]
 pub struct FollowLqd {
-    shadow: Box<ShadowLqd>,
+    shadow: ShadowLqd,
     exempt: Option<u8>,
 }
 
@@ -55,7 +56,7 @@ impl Policy for FollowLqd {
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let rule = VictimRule::read(section)?;
         let exempt = environment.exempt_acks(section)?;
-        Ok(FollowLqd { shadow: Box::new(ShadowLqd::new(rule, exempt, environment)), exempt })
+        Ok(FollowLqd { shadow: ShadowLqd::new(rule, exempt, environment), exempt })
     }
 }
 
@@ -63,9 +64,8 @@ impl Watch for FollowLqd {}
 
 impl Sharing for FollowLqd {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        self.shadow.on_arrival(arrival);
+        let threshold = u64::from(self.shadow.on_arrival(arrival));
         let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
-        let threshold = u64::from(self.shadow.bytes(arrival.queue));
         if self.exempt == Some(arrival.class) || length <= threshold {
             Admission::Admit
         } else {

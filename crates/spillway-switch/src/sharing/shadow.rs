@@ -2,9 +2,15 @@
 //! it seen the same arrivals.
 
 mod switch;
+mod timetable;
 mod tournament;
 
-pub(super) use switch::ShadowSwitch as ShadowLqd;
+use super::Arrival;
+use super::victim::VictimRule;
+use crate::buffer::QueueId;
+use crate::catalogue::Environment;
+use switch::ShadowSwitch;
+use timetable::Timetable;
 
 /// What somebody has said about a packet's fate, if anybody has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,5 +38,130 @@ impl Truth {
     #[inline]
     fn learn(&mut self, prediction: Prediction, is_dropped: bool) {
         self.counts[prediction as usize][usize::from(is_dropped)] += 1;
+    }
+
+    /// A packet whose fate was taken for known is still there.
+    #[inline]
+    fn forget(&mut self, prediction: Prediction, is_dropped: bool) {
+        self.counts[prediction as usize][usize::from(is_dropped)] -= 1;
+    }
+}
+
+/// The imagined LQD. Where both forms are possible they are the same, packet by packet.
+#[derive(Clone, Debug)]
+pub(super) enum ShadowLqd {
+    /// At any time, of any sizes, rates and scheduling.
+    Switch(Box<ShadowSwitch>),
+    /// Where time has slots.
+    Timetable(Box<Timetable>),
+}
+
+macro_rules! either {
+    ($self:ident, $shadow:ident => $call:expr) => {
+        match $self {
+            ShadowLqd::Switch($shadow) => $call,
+            ShadowLqd::Timetable($shadow) => $call,
+        }
+    };
+}
+
+impl ShadowLqd {
+    /// An empty one, beside an empty switch.
+    pub fn new(rule: VictimRule, exempt: Option<u8>, environment: &Environment) -> ShadowLqd {
+        match Timetable::new(rule, environment) {
+            Some(timetable) => ShadowLqd::Timetable(Box::new(timetable)),
+            None => ShadowLqd::Switch(Box::new(ShadowSwitch::new(rule, exempt, environment))),
+        }
+    }
+
+    /// The bytes of LQD's queue, as of the last look at its port.
+    pub fn bytes(&self, queue: QueueId) -> u32 {
+        either!(self, shadow => shadow.bytes(queue))
+    }
+
+    /// An arrival, as LQD would treat it, and the bytes of its queue afterwards.
+    #[inline]
+    pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
+        either!(self, shadow => shadow.on_arrival(arrival))
+    }
+
+    /// Somebody says of the packet that has just arrived whether it will be dropped.
+    #[inline]
+    pub fn note(&mut self, prediction: Prediction) {
+        either!(self, shadow => shadow.note(prediction));
+    }
+
+    /// How often what was said has come true so far.
+    pub fn truth(&self) -> Truth {
+        either!(self, shadow => shadow.truth())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::victim::Tie;
+    use super::*;
+    use crate::catalogue::Service;
+    use spillway_engine::{Rate, Stream, Time};
+
+    /// Picoseconds: a port sends a byte.
+    const SLOT: u64 = 2;
+
+    fn environment(ports: usize, capacity: u64) -> Environment {
+        let rate = Rate::from_bits_per_second(8_000_000_000_000 / SLOT).unwrap();
+        let example = Environment::example(ports);
+        let service = Service { slot: Some(Time::from_ps(SLOT)), ..example.service.clone() };
+        Environment { capacity, port_rates: vec![rate; ports], service, ..example }
+    }
+
+    /// Where time has slots a table that fits takes the imagined switch's place.
+    #[test]
+    fn a_timetable_is_used_where_it_can_be() {
+        let rule = VictimRule { count_arrival: true, tie: Tie::ArrivingQueue };
+        let of = |environment: &Environment| ShadowLqd::new(rule, None, environment);
+        assert!(matches!(of(&environment(64, 2_048)), ShadowLqd::Timetable(_)));
+        assert!(matches!(of(&environment(64, 1 << 21)), ShadowLqd::Switch(_)));
+        assert!(matches!(of(&environment(64, crate::Buffer::UNLIMITED)), ShadowLqd::Switch(_)));
+        assert!(matches!(of(&Environment::example(64)), ShadowLqd::Switch(_)));
+    }
+
+    /// Both forms beside each other: the same queues, and the same fates, after every arrival.
+    #[test]
+    fn a_timetable_is_the_imagined_switch() {
+        let mut random = Stream::new(1, "timetable", 0);
+        let mut pushed_out = 0;
+        for case in 0..600 {
+            let ports = [1, 2, 3, 5, 64, 65, 130][case % 7];
+            let capacity = 1 + random.below(3 * ports as u64 + 20);
+            let tie = [Tie::ArrivingQueue, Tie::LowestIndex][case / 7 % 2];
+            let rule = VictimRule { count_arrival: case / 14 % 2 == 0, tie };
+            let environment = environment(ports, capacity);
+            let mut switch = ShadowSwitch::new(rule, None, &environment);
+            let mut timetable = Timetable::new(rule, &environment).unwrap();
+            let (mut now, busy) = (0, 1 + random.below(ports as u64));
+            for _ in 0..1_000 {
+                // Many in a slot, and gaps in which all that waits is sent, or some of it.
+                now += match random.below(4 * ports as u64) {
+                    0 => SLOT * random.below(2 * capacity + 2),
+                    1..6 => SLOT,
+                    _ => 0,
+                };
+                let among = if random.below(3) == 0 { ports as u64 } else { busy };
+                let queue = random.below(among) as QueueId;
+                let now = Time::from_ps(now);
+                let arrival = Arrival { now, queue, class: 0, size: 1, first_rtt: false };
+                assert_eq!(timetable.on_arrival(&arrival), switch.on_arrival(&arrival));
+                assert_eq!(timetable.bytes(queue), switch.bytes(queue));
+                let said = [Prediction::None, Prediction::Accept, Prediction::Drop];
+                let said = said[random.below(3) as usize];
+                if said != Prediction::None {
+                    timetable.note(said);
+                    switch.note(said);
+                }
+                assert_eq!(timetable.truth(), switch.truth());
+            }
+            pushed_out += switch.truth().of(Prediction::Drop, true);
+        }
+        assert!(pushed_out > 10_000, "{pushed_out}");
     }
 }

@@ -62,30 +62,30 @@ impl VictimRule {
             (longest, queue) = longest_but_class(queues, queues_per_port as usize, class.into());
         }
         let held = (!is_exempt(arriving)).then(|| queues[arriving as usize].bytes);
-        self.settle((longest, queue), arriving, held, size)
+        self.settle((longest, || queue), arriving, held, size)
     }
 
-    /// The same for whoever knows the greatest length and the first queue that has it. `held` is what
-    /// the arrival's queue holds, if that may lose packets.
+    /// The same for whoever knows the greatest length and can tell the first queue that has it.
+    /// `held` is what the arrival's queue holds, if that may lose packets.
     #[inline]
     pub fn settle(
         self,
-        (mut longest, mut queue): (u32, QueueId),
+        (longest, first): (u32, impl Fn() -> QueueId),
         arriving: QueueId,
         held: Option<u32>,
         size: u32,
     ) -> Option<QueueId> {
         if let Some(held) = held {
             let own = held + if self.count_arrival { size } else { 0 };
-            let wins_tie = match self.tie {
+            let wins_tie = || match self.tie {
                 Tie::ArrivingQueue => true,
-                Tie::LowestIndex => arriving < queue,
+                Tie::LowestIndex => arriving < first(),
             };
-            if own > longest || (own == longest && wins_tie) {
-                (longest, queue) = (own, arriving);
+            if own > longest || (own == longest && wins_tie()) {
+                return (own > 0).then_some(arriving);
             }
         }
-        (longest > 0).then_some(queue)
+        (longest > 0).then(first)
     }
 }
 

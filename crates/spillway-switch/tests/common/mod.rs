@@ -80,7 +80,7 @@ impl Real {
                 .unwrap(),
             uncounted_bytes: settings.uncounted as u32,
             release_at_end: settings.release_at_end,
-            delay: Time::ZERO,
+            slot: None,
         };
         let parts = SwitchParts {
             capacity: settings.capacity,

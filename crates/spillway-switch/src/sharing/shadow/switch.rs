@@ -32,6 +32,8 @@ pub struct ShadowSwitch {
     rule: VictimRule,
     exempt: Option<u8>,
     service: Service,
+    /// How long a packet that finds its port idle waits before it is sent.
+    delay: Time,
     /// Whether the scheduler may be left unasked about a port's only packet.
     is_stateless: bool,
     /// The lengths that LQD's queues had when their ports were last looked at.
@@ -75,6 +77,7 @@ impl ShadowSwitch {
             rule,
             exempt,
             service: environment.service.clone(),
+            delay: environment.service.delay(),
             is_stateless: !matches!(
                 environment.service.scheduling,
                 SchedulingPolicy::DeficitRoundRobin(_)
@@ -100,26 +103,28 @@ impl ShadowSwitch {
         self.buffer.bytes(queue)
     }
 
-    /// An arrival, as LQD would treat it. Its own port has been caught up with afterwards.
+    /// An arrival, as LQD would treat it, and the bytes of its queue afterwards: its port has been
+    /// caught up with.
     #[inline]
-    pub fn on_arrival(&mut self, arrival: &Arrival) {
+    pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
         let port = self.ports[arrival.queue as usize];
         if self.idle_at[port as usize] <= arrival.now {
             self.catch_up(port, arrival.now);
         }
         self.last = None;
         if u64::from(arrival.size) > self.buffer.free() && !self.make_room(arrival) {
-            return;
+            return self.bytes(arrival.queue);
         }
         let place = port as usize;
         if self.backlog[place] == 0 {
-            self.idle_at[place] = self.idle_at[place].max(arrival.now + self.service.delay);
+            self.idle_at[place] = self.idle_at[place].max(arrival.now + self.delay);
         }
         let (size, came) = (arrival.size, arrival.now);
         self.enter(port, arrival.queue, Imagined { size, prediction: Prediction::None, came });
         self.last = Some(arrival.queue);
         // Half a buffer of arrivals pays for setting the tournaments up again.
         self.is_contended &= self.buffer.occupancy() > self.buffer.capacity() / 2;
+        self.bytes(arrival.queue)
     }
 
     #[inline]
@@ -146,8 +151,8 @@ impl ShadowSwitch {
     }
 
     /// How often what was said has come true so far.
-    pub fn truth(&self) -> &Truth {
-        &self.truth
+    pub fn truth(&self) -> Truth {
+        self.truth
     }
 
     /// Pushes out what must go for an arrival; false if it is refused.
@@ -162,7 +167,7 @@ impl ShadowSwitch {
         while size > self.buffer.free() {
             let (longest, queue) = self.longest_queue();
             let held = (!self.is_exempt(arrival.queue)).then(|| self.bytes(arrival.queue));
-            let victim = self.rule.settle((longest, queue), arrival.queue, held, arrival.size);
+            let victim = self.rule.settle((longest, || queue), arrival.queue, held, arrival.size);
             // The longest is the arrival's own, or has nothing left that could go.
             let is_own = victim == Some(arrival.queue) && self.rule.count_arrival;
             let tail = victim.filter(|_| !is_own).and_then(|queue| {
@@ -208,7 +213,7 @@ impl ShadowSwitch {
     /// Removes what any port has begun to send by now.
     fn catch_up_with_all(&mut self, now: Time) {
         // What has come since waits for its delay, if there is any.
-        if self.caught_up_at == now && self.service.delay > Time::ZERO {
+        if self.caught_up_at == now && self.delay > Time::ZERO {
             return;
         }
         self.caught_up_at = now;
