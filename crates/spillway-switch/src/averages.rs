@@ -23,9 +23,35 @@ pub enum Averaging {
 #[derive(Clone, Debug)]
 pub struct Averages {
     averaging: Averaging,
-    span: Time,
+    decay: Decay,
     queues: Vec<Average>,
     whole: Average,
+}
+
+/// How much of a difference is left after some time.
+#[derive(Clone, Debug)]
+struct Decay {
+    span: Time,
+    /// After so many picoseconds, worked out beforehand: where time has slots it has few of them.
+    short: [f64; 64],
+}
+
+impl Decay {
+    fn new(span: Time) -> Decay {
+        let short = std::array::from_fn(|ps| exponential(Time::from_ps(ps as u64), span));
+        Decay { span, short }
+    }
+
+    #[inline]
+    fn after(&self, elapsed: Time) -> f64 {
+        let known = self.short.get(elapsed.ps() as usize).copied();
+        known.unwrap_or_else(|| exponential(elapsed, self.span))
+    }
+}
+
+/// exp(-elapsed / span)
+fn exponential(elapsed: Time, span: Time) -> f64 {
+    libm::exp(-(elapsed.ps() as f64) / span.ps() as f64)
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,13 +61,13 @@ struct Average {
 }
 
 impl Average {
-    /// The average at `now`, if so much was held since it last moved.
-    fn after(self, now: Time, span: Time, held: f64) -> Average {
-        if now == self.at {
-            return self;
+    /// Moves on to `now`, if so much was held since it last moved.
+    #[inline]
+    fn hold(&mut self, now: Time, decay: &Decay, held: f64) {
+        if now != self.at {
+            let kept = decay.after(now.since(self.at));
+            *self = Average { value: held + (self.value - held) * kept, at: now };
         }
-        let kept = libm::exp(-(now.since(self.at).ps() as f64) / span.ps() as f64);
-        Average { value: held + (self.value - held) * kept, at: now }
     }
 
     /// The average after a departure that leaves so much.
@@ -55,7 +81,7 @@ impl Averages {
     /// Of empty queues. `span` is above 0.
     pub fn new(averaging: Averaging, span: Time, queues: usize) -> Averages {
         let queues = vec![Average::default(); queues];
-        Averages { averaging, span, queues, whole: Average::default() }
+        Averages { averaging, decay: Decay::new(span), queues, whole: Average::default() }
     }
 
     /// Called at every arrival, and before a queue's length changes: so many bytes were in the
@@ -63,9 +89,8 @@ impl Averages {
     #[inline]
     pub fn held(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
         if self.averaging == Averaging::Continuous {
-            let average = &mut self.queues[queue as usize];
-            *average = average.after(now, self.span, bytes.into());
-            self.whole = self.whole.after(now, self.span, occupancy as f64);
+            self.queues[queue as usize].hold(now, &self.decay, bytes.into());
+            self.whole.hold(now, &self.decay, occupancy as f64);
         }
     }
 
@@ -74,8 +99,8 @@ impl Averages {
     pub fn departed(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
         if self.averaging == Averaging::AtDepartures {
             let average = &mut self.queues[queue as usize];
-            *average = average.departed(now, self.span, bytes.into());
-            self.whole = self.whole.departed(now, self.span, occupancy as f64);
+            *average = average.departed(now, self.decay.span, bytes.into());
+            self.whole = self.whole.departed(now, self.decay.span, occupancy as f64);
         }
     }
 
