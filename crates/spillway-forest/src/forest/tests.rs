@@ -89,6 +89,26 @@ fn shares_are_summed_over_the_trees() {
     assert!(forest.is_positive(&[2.5, 0.3]));
 }
 
+/// Up to nine stumps, each over the same feature: what is above k thresholds has k shares of 1.
+#[test]
+fn any_number_of_trees_is_walked() {
+    for trees in 1..10 {
+        let all = || 0..trees;
+        let layout = Layout {
+            root: all().map(|tree| 3 * tree).collect(),
+            feature: all().flat_map(|_| [0, -1, -1]).collect(),
+            threshold: all().flat_map(|tree| [f64::from(tree), 0.0, 0.0]).collect(),
+            left: all().flat_map(|tree| [3 * tree + 1, 0, 0]).collect(),
+            right: all().flat_map(|tree| [3 * tree + 2, 0, 0]).collect(),
+            value: all().flat_map(|_| [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).collect(),
+        };
+        let forest = Forest::read(&file(&layout, |_| {})).unwrap();
+        for above in 0..=trees {
+            assert_eq!(forest.is_positive(&[above as f32 - 0.5, 0.0]), 2 * above > trees);
+        }
+    }
+}
+
 #[test]
 fn equal_shares_are_not_positive() {
     let mut layout = layout();
