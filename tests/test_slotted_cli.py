@@ -42,7 +42,7 @@ def test_keys_reach_generator_and_policies_and_seeds_differ(command):
     assert [row["slots"] for row in found["arrivals"]] == [500, 500]
     assert found["arrivals"][0]["optimum"] != found["arrivals"][1]["optimum"]
     (first, _) = found["policies"]["credence"]["runs"]
-    assert "predictions" not in first and first["counters"]["oracle_accepts"] == 0
+    assert first["counters"]["oracle_accepts"] == 0
     assert "worst" in outcome.err
 
 
@@ -53,6 +53,26 @@ def test_flipped_labels_make_predictions_wrong(command):
     assert predictions["true_positives"] == predictions["true_negatives"] == 0
     # The bound says nothing here: JSON has no infinity.
     assert predictions["eta_bound"] is None
+
+
+def test_one_answer_to_all_is_a_prediction_for_every_packet(command):
+    keys = ("--policies", "credence,lqd", "--set", "arrivals.slots=500", "--json")
+
+    def told(oracle):
+        found = command("slotted", "run", "bursts", "--set", f"credence.oracle={oracle}", *keys)
+        policies = found.json["policies"]
+        (lqd,), (credence,) = policies["lqd"]["runs"], policies["credence"]["runs"]
+        return lqd["transmitted"], sum(lqd["drops"].values()), credence.get("predictions")
+
+    # FollowLQD gets all packets, and nothing of them.
+    sent, lost, predictions = told("always-accept")
+    assert predictions["eta"] == sent / predictions["follow_lqd"]
+    counts = ("true_positives", "true_negatives", "false_positives", "false_negatives")
+    assert [predictions[name] for name in counts] == [0, sent, 0, lost]
+    sent, lost, predictions = told("always-drop")
+    assert predictions["follow_lqd"] == 0 and predictions["eta"] is None
+    assert [predictions[name] for name in counts] == [lost, 0, sent, 0]
+    assert told("random")[2] is None
 
 
 @pytest.mark.parametrize("oracle", [(), ("--set", "credence.oracle=always-drop")])

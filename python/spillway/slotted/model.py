@@ -169,6 +169,10 @@ def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[
     return np.frombuffer(memoryview(column), dtype=np.uint8).view(np.bool_)
 
 
+_ANSWERS = {"always-accept": False, "always-drop": True}
+"""What oracles with one answer to all predict of every packet."""
+
+
 def _labels(given: ArrayLike, packets: int) -> NDArray[np.uint8]:
     labels = np.asarray(given)
     if labels.shape != (packets,):
@@ -211,24 +215,29 @@ def measure(
 
     Credence gets what LQD really drops for predictions, each turned round with `flip_probability`,
     unless `oracle` among its `keys` says who predicts. LQD then chooses its victims by Credence's
-    `count_arrival` and `tie`. Where Credence turns round answers itself, with a `flip_probability`
-    among its `keys`, how wrong they were is not known. `best` is the optimum, where it is known.
+    `count_arrival` and `tie`. How wrong predictions were is not known of an oracle with more than
+    one answer, which is asked about some packets only, nor where Credence turns round answers
+    itself, with a `flip_probability` among its `keys`. `best` is the optimum, where it is known.
     """
     keys = keys or {}
     best = optimum(arrivals, buffer=buffer) if best is None else best
-    if policy != "credence" or "oracle" in keys:
-        if flip_probability and policy == "credence":
-            raise ScenarioError(
-                "there are no labels to flip where credence.oracle predicts",
-                "credence.flip_probability turns round what an oracle says",
-            )
+    if policy != "credence":
         outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed)
         return Measured(policy, outcome, best, None)
+    if flip_probability and "oracle" in keys:
+        raise ScenarioError(
+            "there are no labels to flip where credence.oracle predicts",
+            "credence.flip_probability turns round what an oracle says",
+        )
     rule = {key: keys[key] for key in ("count_arrival", "tie") if key in keys}
-    truth = run("lqd", arrivals, buffer=buffer, **rule).dropped
-    labels = flipped(truth, flip_probability, seed=seed)
-    outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=labels)
-    if keys.get("flip_probability"):
+    given, said = None, None
+    if "oracle" not in keys:
+        truth = run("lqd", arrivals, buffer=buffer, **rule).dropped
+        given = said = flipped(truth, flip_probability, seed=seed)
+    elif keys["oracle"] in _ANSWERS:
+        said = np.full(len(arrivals), _ANSWERS[keys["oracle"]])
+    outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=given)
+    if said is None or keys.get("flip_probability"):
         return Measured(policy, outcome, best, None)
-    error = prediction_error(arrivals, labels, buffer=buffer, **rule)
+    error = prediction_error(arrivals, said, buffer=buffer, **rule)
     return Measured(policy, outcome, best, error)
