@@ -167,8 +167,8 @@ fn sharing_counts(simulation: &Simulation) -> Value {
         for (name, count) in switch.sharing_counters() {
             let tier = simulation.scenario().tiers[tier].tier;
             let counts = by_tier.entry(tier).or_insert_with(|| json!({}));
-            let before = counts.get(name).and_then(Value::as_u64).unwrap_or(0);
-            counts[name] = json!(before + count);
+            let before = counts.get(&*name).and_then(Value::as_u64).unwrap_or(0);
+            counts[&*name] = json!(before + count);
         }
     }
     Value::Object(by_tier)

@@ -245,7 +245,7 @@ impl Section {
     pub fn choice<T: Clone>(
         &mut self,
         key: &'static str,
-        options: &[(&'static str, T)],
+        options: &[(&str, T)],
         meaning: &'static str,
     ) -> Result<T> {
         let names: Vec<String> = options.iter().map(|(name, _)| format!("\"{name}\"")).collect();

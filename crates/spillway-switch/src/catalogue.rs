@@ -140,19 +140,25 @@ pub trait Policy: Sized {
     }
 }
 
-/// Makes a room's enum from its rows: static dispatch, reading by id, and the listing.
+/// Makes a room's enum from its rows: static dispatch, reading by id, and the listing. A room that
+/// is open to policies from outside the program names their trait.
 macro_rules! catalogue {
     (
         $(#[$meta:meta])*
         $name:ident: $($variant:ident),+ $(,)?
+        $(; open to $extension:path)?
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         pub enum $name {
             $(
                 #[doc = concat!("See [`", stringify!($variant), "`].")]
                 $variant($variant),
             )+
+            $(
+                /// What is not compiled in.
+                Extension(Box<dyn $extension>),
+            )?
         }
 
         impl $name {

@@ -11,7 +11,7 @@ use crate::meter::Meter;
 use crate::packet::{Arena, Contents, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
 use crate::sharing::{
-    Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, SharingPolicy, Victim,
+    Admission, Arrival, Count, DropReason, LARGEST_PACKET, Sharing, SharingPolicy, Victim,
 };
 use spillway_engine::{Rate, Stream, Time};
 use spillway_settings::quantity::Amount;
@@ -199,7 +199,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     /// What the sharing policy has counted, by name.
-    pub fn sharing_counters(&self) -> Vec<(&'static str, u64)> {
+    pub fn sharing_counters(&self) -> Vec<Count> {
         self.sharing.counters()
     }
 

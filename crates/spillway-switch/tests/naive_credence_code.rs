@@ -172,7 +172,7 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<BTreeMap<&'static str, u64>,
     // Every packet that is sent must be seen to leave.
     let real = run(&switch, false, &mut program, steps)?;
     for (name, told) in real.switch.sharing_counters() {
-        prop_assert_eq!(told, program.counts.get(name).copied().unwrap_or(0), "{}", name);
+        prop_assert_eq!(told, program.counts.get(&*name).copied().unwrap_or(0), "{}", name);
     }
     Ok(program.counts)
 }

@@ -246,7 +246,7 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
     }
     if let Follower::Credence { .. } = setup.follower {
         let told = follower.real.switch.sharing_counters();
-        let told = CELLS.map(|cell| told.iter().find(|(name, _)| *name == cell).map(|&(_, n)| n));
+        let told = CELLS.map(|cell| told.iter().find(|(name, _)| *name == cell).map(|(_, n)| *n));
         let among = |fates: &BTreeSet<usize>, says: bool| {
             let numbers =
                 asked.iter().filter(|(number, said)| *said == says && fates.contains(number));

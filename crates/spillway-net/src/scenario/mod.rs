@@ -8,6 +8,7 @@ pub use events::{LinkChange, LinkEvent};
 pub use recording::{DecisionFilter, Recording};
 pub use switches::{SwitchSettings, TierSettings};
 
+use crate::extensions::Extensions;
 use crate::nic::{NicScheduling, NicSettings};
 use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
@@ -51,7 +52,7 @@ pub enum SlowdownBase {
 /// Gives the fates in a file, as bytes, by key, name, and the names of the switches.
 pub type FateReader<'a> = dyn Fn(&str, &str, &[String]) -> Option<Vec<u8>> + 'a;
 
-/// Where the files that a scenario names come from.
+/// Where the files and the algorithms that a scenario names come from.
 pub struct Sources<'a> {
     /// They are relative to this folder.
     pub folder: &'a Path,
@@ -60,12 +61,15 @@ pub struct Sources<'a> {
     /// The fates of a file that somebody else has read, by key and name; it gets the names of the
     /// switches by their numbers, too.
     pub fates: &'a FateReader<'a>,
+    /// Algorithms beside those of the catalogues.
+    pub extensions: Extensions,
 }
 
 impl Sources<'_> {
     /// All are read here.
     pub fn of(folder: &Path) -> Sources<'_> {
-        Sources { folder, flows: &|_, _| None, fates: &|_, _, _| None }
+        let extensions = Extensions::default();
+        Sources { folder, flows: &|_, _| None, fates: &|_, _, _| None, extensions }
     }
 }
 
@@ -110,6 +114,8 @@ pub struct Scenario {
     pub slowdown_base: SlowdownBase,
     /// The files that policies' parameters name.
     files: Files,
+    /// The algorithms that it may name beside those of the catalogues.
+    extensions: Extensions,
     /// The scenario with every value written out: reading it gives this scenario again.
     pub resolved: Table,
     /// What deserves a second look.
@@ -119,7 +125,7 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario from TOML.
     pub fn read(given: Table, sources: &Sources) -> Result<Scenario> {
-        let folder = sources.folder;
+        let (folder, extensions) = (sources.folder, &sources.extensions);
         let files = Files::of(folder);
         let mut root = Section::new("", given);
         let name = root.text("name", "unnamed", "a name", "name of the run")?;
@@ -140,7 +146,7 @@ impl Scenario {
         let mut transport_section = root.section("transport")?;
         let transport_given = transport_section.rest();
         let mut transport_section = Section::new("transport", transport_given.clone());
-        let transport = Transport::read(&mut transport_section)?;
+        let transport = Transport::read(&mut transport_section, extensions)?;
         let transport_keys = transport_section.valid_names();
         let transport_table = transport_section.finish()?;
         let default_rtt = base_rtt(&network, transport.full_packet().into()).to_string();
@@ -159,6 +165,7 @@ impl Scenario {
             base_rtt,
             transport: &transport,
             files: &files,
+            extensions,
             fates: sources.fates,
         };
         let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
@@ -180,7 +187,12 @@ impl Scenario {
         };
         let mut sections = root.sections("traffic")?;
         let traffic = Traffic::read(&mut sections, &context)?;
-        let own = Overrides { given: &transport_given, keys: &transport_keys, default: &transport };
+        let own = Overrides {
+            given: &transport_given,
+            keys: &transport_keys,
+            default: &transport,
+            extensions,
+        };
         let class_count = traffic.classes.len();
         let (mut transports, mut tables) = (vec![transport.clone()], Vec::new());
         let mut class_transport = vec![0; class_count];
@@ -246,6 +258,7 @@ impl Scenario {
             recording,
             slowdown_base,
             files,
+            extensions: extensions.clone(),
             resolved: root.finish()?,
             warnings,
         })
@@ -348,6 +361,7 @@ struct Overrides<'a> {
     given: &'a Table,
     keys: &'a [String],
     default: &'a Transport,
+    extensions: &'a Extensions,
 }
 
 impl Overrides<'_> {
@@ -366,7 +380,7 @@ impl Overrides<'_> {
             match &kind {
                 Value::String(text) if *text != self.default.kind => {
                     // Another kind has other keys: only those that both have carry over.
-                    let keys: Vec<_> = Transport::keys_of(text, &path)?;
+                    let keys: Vec<_> = Transport::keys_of(text, &path, self.extensions)?;
                     merged.retain(|key, _| keys.iter().any(|known| known == key));
                 }
                 _ => {}
@@ -377,7 +391,7 @@ impl Overrides<'_> {
         let mut section = Section::new(path, merged);
         names.extend(self.keys.iter().cloned());
         names.push("transport".into());
-        let transport = Transport::read(&mut section)?;
+        let transport = Transport::read(&mut section, self.extensions)?;
         section.also(names);
         for (key, value) in section.finish()? {
             let key = if key == "kind" { "transport".into() } else { key };

@@ -1,14 +1,14 @@
 //! `[switch]` and its tiers.
 
 use super::{FateReader, Result};
+use crate::extensions::Extensions;
 use crate::topology::{Node, Topology};
 use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
-use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
-use spillway_switch::sharing::{LongestQueueDrop, SharingPolicy};
+use spillway_switch::sharing::LongestQueueDrop;
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 
 /// A policy as it was chosen: read anew for every switch.
@@ -58,6 +58,7 @@ pub(super) struct Place<'a> {
     pub base_rtt: Time,
     pub transport: &'a Transport,
     pub files: &'a Files,
+    pub extensions: &'a Extensions,
     pub fates: &'a FateReader<'a>,
 }
 
@@ -88,7 +89,7 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
     }
     let mut section = Section::new("switch", given.clone());
     section.also(tiers.iter().map(ToString::to_string));
-    let base = SwitchSettings::read(&mut section)?;
+    let base = SwitchSettings::read(&mut section, place.extensions)?;
     let mut resolved = section.finish()?;
     base.policies_of(place, "leaf", &mut resolved)?;
     let mut read = Vec::new();
@@ -102,7 +103,7 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
                 let mut merged = given.clone();
                 merged.extend(own);
                 let mut section = Section::new(format!("switch.{tier}"), merged);
-                let settings = SwitchSettings::read(&mut section)?;
+                let settings = SwitchSettings::read(&mut section, place.extensions)?;
                 let mut table = section.finish()?;
                 settings.policies_of(place, tier, &mut table)?;
                 resolved.insert(tier.into(), Value::Table(table));
@@ -131,7 +132,7 @@ fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
 }
 
 impl SwitchSettings {
-    fn read(section: &mut Section) -> Result<SwitchSettings> {
+    fn read(section: &mut Section, extensions: &Extensions) -> Result<SwitchSettings> {
         let buffer = section.buffer("buffer", "unlimited", "the buffer that all ports share")?;
         let meaning =
             "the most that one queue may hold, below the shared buffer; never more than 4 GiB";
@@ -148,18 +149,15 @@ impl SwitchSettings {
             &[("start", false), ("end", true)],
             "whether a packet's bytes are given back when its transmission starts or ends",
         )?;
-        let mut choice = |key, default: &str, ids: &'static [&'static str], meaning| {
-            let (id, mut own) = section.policy(key, default, ids.iter().copied(), meaning)?;
-            let (path, parameters) = (own.path().to_string(), own.rest());
-            Ok::<_, SettingsError>(Choice { id, path, parameters })
-        };
         let meaning = "how ports share the buffer";
-        let sharing = choice("sharing", "cs", SharingPolicy::IDS, meaning)?;
+        let ids = extensions.sharing_ids();
+        let sharing = Choice::of(section.policy("sharing", "cs", ids, meaning)?);
         let meaning = "how data queues are managed";
-        let aqm = choice("aqm", "none", AqmPolicy::IDS, meaning)?;
+        let aqm = Choice::of(section.policy("aqm", "none", extensions.aqm_ids(), meaning)?);
         let default = if queues == 1 { "fifo" } else { "rr" };
         let meaning = "which queue of a port sends next";
-        let scheduling = choice("scheduling", default, SchedulingPolicy::IDS, meaning)?;
+        let ids = SchedulingPolicy::IDS.iter().copied();
+        let scheduling = Choice::of(section.policy("scheduling", default, ids, meaning)?);
         Ok(SwitchSettings {
             buffer,
             queue_limit,
@@ -188,9 +186,11 @@ impl SwitchSettings {
             Ok::<_, SettingsError>(())
         };
         read("sharing", &self.sharing, &|s| {
-            SharingPolicy::read(&self.sharing.id, s, &environment).map(drop)
+            place.extensions.read_sharing(&self.sharing.id, s, &environment).map(drop)
         })?;
-        read("aqm", &self.aqm, &|s| AqmPolicy::read(&self.aqm.id, s, &environment).map(drop))?;
+        read("aqm", &self.aqm, &|s| {
+            place.extensions.read_aqm(&self.aqm.id, s, &environment).map(drop)
+        })?;
         read("scheduling", &self.scheduling, &|s| {
             SchedulingPolicy::read(&self.scheduling.id, s, &environment).map(drop)
         })
@@ -227,6 +227,11 @@ impl SwitchSettings {
 }
 
 impl Choice {
+    /// What a section has found under a policy's key.
+    fn of((id, mut own): (String, Section)) -> Choice {
+        Choice { id, path: own.path().to_string(), parameters: own.rest() }
+    }
+
     fn section(&self) -> Section {
         Section::new(self.path.clone(), self.parameters.clone())
     }
@@ -267,6 +272,7 @@ impl super::Scenario {
             base_rtt: self.base_rtt,
             transport: &self.transports[0],
             files: &self.files,
+            extensions: &self.extensions,
             fates: &|_, _, _| None,
         };
         let read = "a policy that was read once reads again";
@@ -281,9 +287,11 @@ impl super::Scenario {
             queue_limit: settings.queue_limit,
             uncounted_bytes: settings.uncounted_bytes,
             release_at_end: settings.release_at_end,
-            sharing: SharingPolicy::read(&sharing.id, &mut sharing.section(), &environment)
+            sharing: self
+                .extensions
+                .read_sharing(&sharing.id, &mut sharing.section(), &environment)
                 .expect(read),
-            aqm: AqmPolicy::read(&aqm.id, &mut aqm.section(), &environment).expect(read),
+            aqm: self.extensions.read_aqm(&aqm.id, &mut aqm.section(), &environment).expect(read),
             scheduling: environment.service.scheduling,
             meter: Meter::new(environment.capacity, self.warmup, self.duration),
         })

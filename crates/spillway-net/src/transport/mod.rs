@@ -3,6 +3,7 @@
 
 mod cubic;
 mod dctcp;
+mod extension;
 mod newreno;
 pub mod ranges;
 pub mod receiver;
@@ -15,16 +16,19 @@ pub mod window;
 
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
+pub use extension::{ControlExtension, ControlMaker, FlowControl};
 pub use newreno::NewReno;
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
 pub use udp::{Pacing, Udp};
 
+use crate::extensions::Extensions;
 use receiver::{AckPolicy, EcnEcho};
 use reduction::ReductionRule;
 use rtt::RtoBounds;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
 use spillway_settings::{Key, Range, Section, SettingsError, nearest_name};
+use std::sync::Arc;
 use window::{Congestion, Window};
 
 /// The window at the start of a flow.
@@ -70,8 +74,14 @@ impl InitialWindow {
 /// What decides when a flow sends.
 #[derive(Clone, Debug)]
 pub enum Control {
-    /// A window, with this controller.
-    Window(Congestion),
+    /// A window that losses halve.
+    NewReno,
+    /// A window that marks cut in proportion.
+    Dctcp(DctcpParams),
+    /// A window that is a cubic function of time.
+    Cubic(CubicParams),
+    /// What is not compiled in, which sets a window and, if it likes, a pace.
+    Extension(Arc<dyn ControlMaker>),
     /// Round trips, which set a window and a pace.
     ThetaPowerTcp(ThetaPowerTcpParams),
     /// A clock.
@@ -184,9 +194,13 @@ pub const KINDS: &[(&str, &str, &str)] = &[
 
 impl Transport {
     /// Reads the section `[transport]`, or a traffic section's own version of it.
-    pub fn read(section: &mut Section) -> Result<Transport, SettingsError> {
+    pub fn read(
+        section: &mut Section,
+        extensions: &Extensions,
+    ) -> Result<Transport, SettingsError> {
         let kinds = ["dctcp", "newreno", "cubic", "theta-powertcp", "udp"];
-        let kinds = kinds.map(|kind| (kind, kind));
+        let outside = extensions.transport.iter().map(|outside| outside.id());
+        let kinds: Vec<_> = kinds.into_iter().chain(outside).map(|kind| (kind, kind)).collect();
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
         let size =
             |section: &mut Section, key, default, range: std::ops::RangeInclusive<u64>, meaning| {
@@ -213,26 +227,33 @@ impl Transport {
         }
         let is_paced = kind == "theta-powertcp";
         let windows = if is_paced { Windows::of_line(mss) } else { Windows::read(section, mss)? };
-        let control = match kind {
-            "newreno" => Control::Window(Congestion::NewReno(NewReno::default())),
-            "cubic" => {
-                let cubic = Cubic::new(CubicParams::read(section)?);
-                Control::Window(Congestion::Cubic(Box::new(cubic)))
-            }
-            "theta-powertcp" => Control::ThetaPowerTcp(ThetaPowerTcpParams::read(section)?),
-            _ => Control::Window(Congestion::Dctcp(Dctcp::new(DctcpParams {
+        let outside = extensions.transport.iter().find(|outside| outside.id() == kind);
+        let control = match (kind, outside) {
+            (_, Some(outside)) => Control::Extension(outside.read(section)?),
+            ("newreno", _) => Control::NewReno,
+            ("cubic", _) => Control::Cubic(CubicParams::read(section)?),
+            ("theta-powertcp", _) => Control::ThetaPowerTcp(ThetaPowerTcpParams::read(section)?),
+            _ => Control::Dctcp(DctcpParams {
                 g: section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?,
                 alpha0: section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?,
-            }))),
+            }),
         };
         let ecn = match kind {
             "dctcp" => true,
-            _ => section.flag("ecn", false, "whether packets are ECN-capable (RFC 3168)")?,
+            _ => section.flag(
+                "ecn",
+                outside.is_some_and(|outside| outside.ecn()),
+                "whether packets are ECN-capable (RFC 3168)",
+            )?,
         };
         let every = section.integer("ack_every", 1, 1..=64, "packets for every ack")? as u32;
         let meaning = "the longest that an ack is held back (with ack_every above 1)";
         let delay = section.time("ack_delay", "500us", meaning)?;
-        let echo = if kind == "dctcp" { EcnEcho::PerPacket } else { EcnEcho::Latched };
+        let echo = match outside {
+            Some(outside) => outside.echo(),
+            None if kind == "dctcp" => EcnEcho::PerPacket,
+            None => EcnEcho::Latched,
+        };
         let rto = RtoBounds {
             initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
             min: section.time("min_rto", "10ms", "the least retransmission timeout")?,
@@ -309,22 +330,32 @@ impl Transport {
 
     /// The keys of a kind of transport.
     pub fn keys(kind: &str) -> Vec<Key> {
+        Transport::defaults(kind, &Extensions::default()).keys().to_vec()
+    }
+
+    /// The section of a kind of transport without settings.
+    fn defaults(kind: &str, extensions: &Extensions) -> Section {
         let mut section =
             Section::new("", [("kind".to_string(), kind.into())].into_iter().collect());
-        let read = Transport::read(&mut section);
+        let read = Transport::read(&mut section, extensions);
         debug_assert!(read.is_ok(), "{kind} has no defaults: {:?}", read.err());
-        section.keys().to_vec()
+        section
     }
 
     /// The names of the keys of a kind of transport, asked for by the traffic section at `path`.
-    pub fn keys_of(kind: &str, path: &str) -> Result<Vec<String>, SettingsError> {
-        let ids = KINDS.iter().map(|(id, ..)| *id);
+    pub fn keys_of(
+        kind: &str,
+        path: &str,
+        extensions: &Extensions,
+    ) -> Result<Vec<String>, SettingsError> {
+        let outside = extensions.transport.iter().map(|outside| outside.id());
+        let ids = KINDS.iter().map(|(id, ..)| *id).chain(outside);
         if !ids.clone().any(|id| id == kind) {
             let problem = format!("{kind:?} is not known");
             let error = SettingsError::new(format!("{path}.transport"), problem);
             return Err(error.hint(nearest_name(kind, ids)));
         }
-        Ok(Transport::keys(kind).iter().map(|key| key.name.to_string()).collect())
+        Ok(Transport::defaults(kind, extensions).valid_names())
     }
 
     /// Bytes of a full packet on the wire.
@@ -345,7 +376,7 @@ impl Transport {
 
     /// Whether the window at the start is the whole flow.
     pub fn starts_with_whole_flow(&self) -> bool {
-        matches!(self.control, Control::Window(_)) && self.windows.initial == InitialWindow::Flow
+        !matches!(self.control, Control::Udp(_)) && self.windows.initial == InitialWindow::Flow
     }
 
     /// The window at the start of a flow of `size` bytes.
@@ -375,7 +406,7 @@ impl Transport {
     /// Whether packets leave at a pace.
     #[inline]
     pub fn paces(&self) -> bool {
-        matches!(self.control, Control::ThetaPowerTcp(_))
+        matches!(self.control, Control::ThetaPowerTcp(_) | Control::Extension(_))
     }
 
     /// Whether the base RTT of a flow is that of its own way.
@@ -383,10 +414,13 @@ impl Transport {
         matches!(&self.control, Control::ThetaPowerTcp(params) if !params.network_rtt)
     }
 
-    /// The congestion controller of a new flow.
-    pub fn congestion(&self, access: &Access) -> Congestion {
+    /// The congestion controller of a new flow, with its window.
+    pub fn congestion(&self, access: &Access, window: &mut Window) -> Congestion {
         match &self.control {
-            Control::Window(congestion) => congestion.clone(),
+            Control::NewReno => Congestion::NewReno(NewReno::default()),
+            Control::Dctcp(params) => Congestion::Dctcp(Dctcp::new(*params)),
+            Control::Cubic(params) => Congestion::Cubic(Box::new(Cubic::new(*params))),
+            Control::Extension(maker) => Congestion::Extension(maker.start(window, access)),
             Control::ThetaPowerTcp(params) => {
                 Congestion::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(*params, access)))
             }
@@ -402,7 +436,8 @@ pub(crate) mod tests {
     /// A transport from the text of its section.
     pub(crate) fn transport(text: &str) -> Transport {
         let table = text.parse().expect("a table");
-        Transport::read(&mut Section::new("transport", table)).expect("a transport")
+        let mut section = Section::new("transport", table);
+        Transport::read(&mut section, &Extensions::default()).expect("a transport")
     }
 
     /// A line of so many Gbps, and a base RTT.
@@ -432,7 +467,8 @@ pub(crate) mod tests {
     #[test]
     fn wrong_sizes_are_refused_with_their_bounds() {
         let table = "mss = \"0B\"".parse().unwrap();
-        let error = Transport::read(&mut Section::new("transport", table)).unwrap_err();
+        let mut section = Section::new("transport", table);
+        let error = Transport::read(&mut section, &Extensions::default()).unwrap_err();
         assert_eq!(error.to_string(), "transport.mss: 0B is not from 1B to 65000B");
     }
 }

@@ -57,7 +57,7 @@ pub struct Piece {
 
 /// The sending half of a flow. What every ack needs takes three cache lines; what only repairs need
 /// comes behind.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Sender {
     /// The first byte not acknowledged.
@@ -100,12 +100,14 @@ pub struct Sender {
 impl Sender {
     /// At the start of a flow of `size` bytes.
     pub fn new(size: u64, transport: &Transport, access: &Access) -> Sender {
+        let mut window = transport.initial_window(size, access);
+        let control = transport.congestion(access, &mut window);
         Sender {
             una: 0,
             nxt: 0,
             size,
-            window: transport.initial_window(size, access),
-            control: transport.congestion(access),
+            window,
+            control,
             phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
             recover: 0,
             duplicate_acks: 0,

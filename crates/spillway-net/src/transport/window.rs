@@ -2,6 +2,7 @@
 
 use super::cubic::Cubic;
 use super::dctcp::Dctcp;
+use super::extension::FlowControl;
 use super::newreno::NewReno;
 use super::theta_powertcp::ThetaPowerTcp;
 use spillway_engine::Time;
@@ -106,7 +107,7 @@ pub trait CongestionControl {
 }
 
 /// The congestion controller of a flow. What is large is kept apart: most flows have something small.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Congestion {
     /// See [`NewReno`].
     NewReno(NewReno),
@@ -116,6 +117,8 @@ pub enum Congestion {
     Cubic(Box<Cubic>),
     /// See [`ThetaPowerTcp`].
     ThetaPowerTcp(Box<ThetaPowerTcp>),
+    /// What is not compiled in.
+    Extension(Box<dyn FlowControl>),
 }
 
 impl CongestionControl for Congestion {
@@ -126,6 +129,8 @@ impl CongestionControl for Congestion {
             Congestion::Dctcp(control) => control.on_ack(window, ack),
             Congestion::Cubic(control) => control.on_ack(window, ack),
             Congestion::ThetaPowerTcp(control) => control.on_ack(window, ack),
+            // A copy, so that the others' need not be in memory.
+            Congestion::Extension(control) => control.on_ack(window, &{ *ack }),
         }
     }
     fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
@@ -134,6 +139,7 @@ impl CongestionControl for Congestion {
             Congestion::Dctcp(control) => control.on_loss(window, in_flight),
             Congestion::Cubic(control) => control.on_loss(window, in_flight),
             Congestion::ThetaPowerTcp(control) => control.on_loss(window, in_flight),
+            Congestion::Extension(control) => control.on_loss(window, in_flight),
         }
     }
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
@@ -142,6 +148,7 @@ impl CongestionControl for Congestion {
             Congestion::Dctcp(control) => control.on_timeout(window, in_flight),
             Congestion::Cubic(control) => control.on_timeout(window, in_flight),
             Congestion::ThetaPowerTcp(control) => control.on_timeout(window, in_flight),
+            Congestion::Extension(control) => control.on_timeout(window, in_flight),
         }
     }
 }

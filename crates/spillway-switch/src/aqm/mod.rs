@@ -10,6 +10,7 @@ pub use red::Red;
 
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
+use crate::extension::AqmExtension;
 use crate::sharing::Arrival;
 use crate::watch::{Watch, watch_each};
 use spillway_engine::Time;
@@ -60,7 +61,7 @@ pub trait Aqm: Watch {
 
 catalogue! {
     /// The active queue management of a switch.
-    AqmPolicy: NoAqm, EcnThreshold, Red
+    AqmPolicy: NoAqm, EcnThreshold, Red; open to AqmExtension
 }
 
 macro_rules! each {
@@ -69,6 +70,7 @@ macro_rules! each {
             AqmPolicy::NoAqm($policy) => $call,
             AqmPolicy::EcnThreshold($policy) => $call,
             AqmPolicy::Red($policy) => $call,
+            AqmPolicy::Extension($policy) => $call,
         }
     };
 }
@@ -76,6 +78,10 @@ macro_rules! each {
 impl Aqm for AqmPolicy {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if let AqmPolicy::Extension(policy) = self {
+            // A copy, so that the others' need not be in memory.
+            return policy.on_arrival(&{ *arrival }, buffer);
+        }
         each!(self, policy => policy.on_arrival(arrival, buffer))
     }
     fn passes_idle_ports(&self) -> bool {

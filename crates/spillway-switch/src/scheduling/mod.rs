@@ -36,6 +36,7 @@ pub trait Scheduling {
 
 catalogue! {
     /// The scheduling of a switch's ports.
+    #[derive(Clone)]
     SchedulingPolicy: Fifo, StrictPriority, RoundRobin, DeficitRoundRobin
 }
 

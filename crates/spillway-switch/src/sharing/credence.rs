@@ -53,7 +53,7 @@
 use super::oracle::Oracle;
 use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, Count, DropReason, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -250,7 +250,7 @@ impl Sharing for Credence {
         Some(self.threshold_of(arrival.queue))
     }
 
-    fn counters(&self) -> Vec<(&'static str, u64)> {
+    fn counters(&self) -> Vec<Count> {
         let Counts {
             exempt,
             safeguard,
@@ -279,7 +279,7 @@ impl Sharing for Credence {
             ]);
         }
         counters.extend(self.oracle.counters());
-        counters
+        counters.into_iter().map(|(name, n)| (name.into(), n)).collect()
     }
 }
 
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(credence.threshold_of(0), 6_000);
         assert_eq!(one(&mut credence, &buffer, 0), OVER);
         // Safe were three, at 0, 0 and 1,000; the oracle took six at 2,000 to 7,000, and the last three.
-        let counted: Vec<u64> = credence.counters().iter().map(|&(_, n)| n).collect();
+        let counted: Vec<u64> = credence.counters().iter().map(|(_, n)| *n).collect();
         assert_eq!(counted[..7], [0, 1, 3, 1, 9, 0, 0]);
     }
 
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
         let (mut credence, buffer) = with(&format!("{text}\"always-accept\""));
         assert_eq!(one(&mut credence, &buffer, 0), PREDICTED);
-        assert_eq!(credence.counters()[6], ("oracle_flips", 1));
+        assert_eq!(credence.counters()[6], ("oracle_flips".into(), 1));
         let draws = "oracle = \"random\"\ndrop_probability = 0.25\nsafeguard = false\nthresholds = \"code\"";
         let (mut credence, buffer) = with(draws);
         let drops = (0..4_000).filter(|_| credence.admit(&arrival(0, 1), &buffer) == PREDICTED);

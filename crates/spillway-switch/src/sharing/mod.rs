@@ -28,8 +28,10 @@ pub use static_partitioning::StaticPartitioning;
 
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
+use crate::extension::SharingExtension;
 use crate::watch::{Watch, watch_each};
 use spillway_engine::Time;
+use std::borrow::Cow;
 
 /// A packet at the moment when it is decided about.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +128,9 @@ impl DropReason {
     }
 }
 
+/// Something that a policy has counted: its name and how often.
+pub type Count = (Cow<'static, str>, u64);
+
 /// Larger than any packet of an Ethernet, jumbo frames included.
 pub const LARGEST_PACKET: u32 = 16 << 10;
 
@@ -156,7 +161,7 @@ pub trait Sharing: Watch {
     }
 
     /// What it has counted, by name, for the summary.
-    fn counters(&self) -> Vec<(&'static str, u64)> {
+    fn counters(&self) -> Vec<Count> {
         Vec::new()
     }
 
@@ -170,7 +175,8 @@ pub trait Sharing: Watch {
 catalogue! {
     /// The sharing policy of a switch.
     SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm, Fab
+    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm, Fab;
+    open to SharingExtension
 }
 
 macro_rules! each {
@@ -186,6 +192,7 @@ macro_rules! each {
             SharingPolicy::ActiveBufferManagement($policy) => $call,
             SharingPolicy::Cbm($policy) => $call,
             SharingPolicy::Fab($policy) => $call,
+            SharingPolicy::Extension($policy) => $call,
         }
     };
 }
@@ -193,6 +200,10 @@ macro_rules! each {
 impl Sharing for SharingPolicy {
     #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        if let SharingPolicy::Extension(policy) = self {
+            // A copy, so that the others' need not be in memory.
+            return policy.admit(&{ *arrival }, buffer);
+        }
         each!(self, policy => policy.admit(arrival, buffer))
     }
     fn open_below(&self, capacity: u64) -> u64 {
@@ -207,7 +218,7 @@ impl Sharing for SharingPolicy {
     fn tests(&self, class: u8) -> bool {
         each!(self, policy => policy.tests(class))
     }
-    fn counters(&self) -> Vec<(&'static str, u64)> {
+    fn counters(&self) -> Vec<Count> {
         each!(self, policy => policy.counters())
     }
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {

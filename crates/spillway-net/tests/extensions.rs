@@ -1,0 +1,149 @@
+//! Algorithms from outside the program decide as those within, through a pointer.
+
+mod common;
+
+use common::{Run, finish};
+use spillway_net::extensions::Extensions;
+use spillway_net::scenario::{Scenario, Sources};
+use spillway_net::simulation::Simulation;
+use spillway_net::transport::receiver::EcnEcho;
+use spillway_net::transport::window::Window;
+use spillway_net::transport::{
+    Access, ControlExtension, ControlMaker, Dctcp, DctcpParams, FlowControl,
+};
+use spillway_settings::{Range, Section, SettingsError};
+use spillway_switch::aqm::EcnThreshold;
+use spillway_switch::sharing::DynamicThresholds;
+use spillway_switch::{AqmExtension, Environment, Extension, Policy, SharingExtension};
+use std::path::Path;
+use std::sync::Arc;
+
+const STAR: &str = r#"
+    duration = "2ms"
+    topology = { kind = "leaf-spine", leaves = 2, spines = 1, hosts_per_leaf = 8 }
+    [[traffic]]
+    name = "load"
+    kind = "poisson"
+    sizes = "hadoop-hpcc"
+    load = 0.5
+    destinations = "uniform"
+    [[traffic]]
+    name = "queries"
+    kind = "incast"
+    queries_per_host_per_s = 400
+    burst = "60KB"
+    fan_in = 8
+    senders = "next-rack"
+    [record]
+    queue_interval = "20us"
+"#;
+
+/// Dynamic Thresholds, ECN and DCTCP by another name.
+#[derive(Debug)]
+struct Outside;
+
+impl Extension<dyn SharingExtension> for Outside {
+    fn id(&self) -> &str {
+        "outside"
+    }
+
+    fn read(
+        &self,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Box<dyn SharingExtension>, SettingsError> {
+        Ok(Box::new(DynamicThresholds::read(section, environment)?))
+    }
+}
+
+impl Extension<dyn AqmExtension> for Outside {
+    fn id(&self) -> &str {
+        "outside"
+    }
+
+    fn read(
+        &self,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Box<dyn AqmExtension>, SettingsError> {
+        Ok(Box::new(EcnThreshold::read(section, environment)?))
+    }
+}
+
+impl ControlExtension for Outside {
+    fn id(&self) -> &str {
+        "outside"
+    }
+
+    fn ecn(&self) -> bool {
+        true
+    }
+
+    fn echo(&self) -> EcnEcho {
+        EcnEcho::PerPacket
+    }
+
+    fn read(&self, section: &mut Section) -> Result<Arc<dyn ControlMaker>, SettingsError> {
+        let g = section.number("gain", 0.0625, Range::Unit, "weight of a new sample")?;
+        Ok(Arc::new(Maker(DctcpParams { g, alpha0: 1.0 })))
+    }
+}
+
+#[derive(Debug)]
+struct Maker(DctcpParams);
+
+impl ControlMaker for Maker {
+    fn start(&self, _window: &mut Window, _access: &Access) -> Box<dyn FlowControl> {
+        Box::new(Dctcp::new(self.0))
+    }
+}
+
+fn read(settings: &str) -> Result<Scenario, SettingsError> {
+    let given = format!("{settings}\n{STAR}").parse().expect("TOML");
+    let extensions = Extensions {
+        sharing: vec![Arc::new(Outside)],
+        aqm: vec![Arc::new(Outside)],
+        transport: vec![Arc::new(Outside)],
+    };
+    Scenario::read(given, &Sources { extensions, ..Sources::of(Path::new("")) })
+}
+
+fn run(settings: &str) -> Run {
+    finish(Simulation::new(read(settings).expect("a scenario")))
+}
+
+fn assert_same(outside: &str, within: &str) {
+    let (outside, within) = (run(outside), run(within));
+    assert!(within.all_drops() > 0 && within.number("marks") > 0.0);
+    assert_eq!(outside.summary, within.summary);
+    assert_eq!(outside.flows, within.flows);
+}
+
+const DT: &str = "switch.buffer = \"40KB\"\nswitch.sharing = { kind = \"dt\", alpha = 0.2 }";
+const ECN: &str = "switch.aqm = { kind = \"ecn\", threshold = \"2pkt\" }";
+
+#[test]
+fn policies_from_outside_decide_as_those_within() {
+    let within = format!("{DT}\n{ECN}");
+    assert_same(&within.replace("\"dt\"", "\"outside\""), &within);
+    assert_same(&within.replace("\"ecn\"", "\"outside\""), &within);
+}
+
+#[test]
+fn controllers_from_outside_decide_as_those_within() {
+    let with = |kind: &str| format!("{DT}\n{ECN}\ntransport = {{ kind = {kind} }}");
+    assert_same(&with("\"outside\", gain = 0.25"), &with("\"dctcp\", g = 0.25"));
+}
+
+#[test]
+fn what_is_wrong_with_them_is_told_as_with_any() {
+    let error = |settings: &str| read(settings).expect_err("an error").to_string();
+    let text = error("switch.sharing = { kind = \"outside\", alfa = 1 }");
+    assert!(text.ends_with("unknown key\nhint: did you mean `alpha`?"), "{text}");
+    let text = error("switch.aqm = \"outsid\"");
+    assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
+    let text = error("transport = { kind = \"outsid\" }");
+    assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
+    let text = error("transport = { kind = \"outside\", gan = 1 }");
+    assert!(text.ends_with("unknown key\nhint: did you mean `gain`?"), "{text}");
+}

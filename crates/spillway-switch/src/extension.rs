@@ -1,0 +1,31 @@
+//! Policies from outside the program: what is not compiled in is reached through a pointer.
+
+use crate::aqm::Aqm;
+use crate::catalogue::Environment;
+use crate::sharing::Sharing;
+use spillway_settings::{Section, SettingsError};
+use std::fmt::Debug;
+
+/// A sharing policy from outside.
+pub trait SharingExtension: Sharing + Debug + Send {}
+
+impl<T: Sharing + Debug + Send> SharingExtension for T {}
+
+/// An AQM from outside.
+pub trait AqmExtension: Aqm + Debug + Send {}
+
+impl<T: Aqm + Debug + Send> AqmExtension for T {}
+
+/// A kind of policy from outside, as the catalogue's rows are kinds of those within. `P` is
+/// [`SharingExtension`] or [`AqmExtension`].
+pub trait Extension<P: ?Sized>: Debug + Send + Sync {
+    /// The name by which scenarios choose it; no policy of the catalogue has it.
+    fn id(&self) -> &str;
+
+    /// Reads the parameters and prepares the state for one switch. What was read once reads again.
+    fn read(
+        &self,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Box<P>, SettingsError>;
+}
