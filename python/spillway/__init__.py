@@ -6,11 +6,12 @@
     'complete'
 
 `run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
-path, the name of one that comes with the program, a dict, or a `Scenario`.
+path, the name of one that comes with the program, a dict, or a `Scenario`. `spillway.plugins` has
+the classes that algorithms of one's own derive from.
 """
 
 from spillway._core import __version__
-from spillway.errors import Interrupted, ScenarioError, ScenarioWarning, SpillwayError
+from spillway.errors import Interrupted, PluginError, ScenarioError, ScenarioWarning, SpillwayError
 from spillway.result import Result
 from spillway.run import run
 from spillway.scenario import Scenario
@@ -18,6 +19,7 @@ from spillway.sweep import Sweep, sweep
 
 __all__ = [
     "Interrupted",
+    "PluginError",
     "Result",
     "Scenario",
     "ScenarioError",

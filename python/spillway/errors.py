@@ -33,6 +33,20 @@ class ScenarioWarning(UserWarning):
     """Something in a scenario that deserves a second look."""
 
 
+class PluginError(SpillwayError):
+    """A plug-in has raised an exception, which is the cause of this one (`__cause__`).
+
+    `plugin` is its id, `hook` what was called, and `time_ps` the simulated time in picoseconds,
+    `None` before the run.
+    """
+
+    def __init__(self, text: str, plugin: str, hook: str, time_ps: int | None = None) -> None:
+        super().__init__(text)
+        self.plugin = plugin
+        self.hook = hook
+        self.time_ps = time_ps
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run. `result` is what there is of it, its status "interrupted"."""
 

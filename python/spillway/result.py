@@ -35,12 +35,14 @@ class Result:
         tables: Mapping[str, pa.Table] | None = None,
         folder: Path | None = None,
         inputs: Path = Path(),
+        sources: Mapping[str, str] | None = None,
     ) -> None:
         self.summary = summary
         self.scenario = scenario
         self.folder = folder
         self._tables = dict(tables or {})
         self._inputs = inputs
+        self._sources = dict(sources or {})
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -112,8 +114,15 @@ class Result:
         with OutputFolder(folder, force) as output:
             for name in self._names():
                 pq.write_table(self.table(name), output.partial / f"{name}.parquet")
-            write_documents(output.partial, self.summary, self.scenario, self._inputs)
+            self.write_documents(output.partial)
         return output.place
+
+    def write_documents(self, folder: Path) -> None:
+        """Writes what is no table, the sources of plug-ins among it."""
+        write_documents(folder, self.summary, self.scenario, self._inputs)
+        for name, text in self._sources.items():
+            (folder / _INPUTS).mkdir(exist_ok=True)
+            (folder / _INPUTS / name).write_text(text, encoding="utf-8")
 
     def _names(self) -> list[str]:
         recorded = recorded_tables(self.scenario)

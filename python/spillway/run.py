@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from spillway import _core
 from spillway.errors import Interrupted
 from spillway.folder import OutputFolder
+from spillway.plugins.base import Plugin
+from spillway.plugins.files import sources
 from spillway.progress import Progress, Report
-from spillway.result import Result, recorded_tables, write_documents
+from spillway.result import Result, recorded_tables
 from spillway.scenario import Scenario, Source
 
 if TYPE_CHECKING:
@@ -32,18 +34,20 @@ def run(
     *,
     seed: int | None = None,
     set: Iterable[str] = (),
+    plugins: Iterable[type[Plugin]] = (),
     out: str | Path | None = None,
     force: bool = False,
     progress: Report | None = None,
 ) -> Result:
     """Runs a scenario to its end.
 
-    `set` are `key=value` assignments. With `out` the tables go to that folder while the run goes
-    on, otherwise they are kept in memory. `progress` is called about ten times a second.
+    `set` are `key=value` assignments, `plugins` classes that the scenario names by their ids. With
+    `out` the tables go to that folder while the run goes on, otherwise they are kept in memory.
+    `progress` is called about ten times a second.
 
     Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
     """
-    scenario = Scenario.of(source).set(*set)
+    scenario = Scenario.of(source).plug(*plugins).set(*set)
     if seed is not None:
         scenario = scenario.set(f"seed={seed}")
     result = run_to(out, scenario, force=force, progress=progress)
@@ -70,7 +74,7 @@ def run_to(
         read = scenario.read()
         with Streamed(output.partial, recorded_tables(read.resolved)) as sink:
             result = _simulate(scenario, read, sink, progress)
-        write_documents(output.partial, result.summary, result.scenario, scenario.folder)
+        result.write_documents(output.partial)
     result.folder = output.place
     return result
 
@@ -185,7 +189,13 @@ def _simulate(
         "wall_s": round(time.perf_counter() - wall, 6),
         "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
     }
-    return Result(summary, read.resolved, tables=sink.tables(), inputs=scenario.folder)
+    return Result(
+        summary,
+        read.resolved,
+        tables=sink.tables(),
+        inputs=scenario.folder,
+        sources=sources(scenario.plugins),
+    )
 
 
 def peak_rss_bytes() -> int:

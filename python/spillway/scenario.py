@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 from spillway import _core, flow_list
 from spillway.errors import ScenarioError, ScenarioWarning
+from spillway.plugins.base import Plugin
+from spillway.plugins.description import Description, check_named, describe_all
 
 Source: TypeAlias = "str | Path | Mapping[str, Any] | Scenario"
 
@@ -23,7 +25,7 @@ class Scenario:
     """A description of a run, as it was given: nothing is checked until it is read.
 
     `given` is TOML text or a dict; files that it names are looked for in `folder`; `assignments`
-    are `key=value` texts, applied in order.
+    are `key=value` texts, applied in order; `plugins` are classes that it names by their ids.
     """
 
     def __init__(
@@ -31,10 +33,12 @@ class Scenario:
         given: str | Mapping[str, Any],
         folder: str | Path = ".",
         assignments: Iterable[str] = (),
+        plugins: Iterable[type[Plugin]] = (),
     ) -> None:
         self.given = given
         self.folder = Path(folder)
         self.assignments = tuple(assignments)
+        self.plugins = tuple(plugins)
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:
@@ -63,10 +67,32 @@ class Scenario:
 
     def set(self, *assignments: str) -> Scenario:
         """This scenario with more `key=value` assignments."""
-        return Scenario(self.given, self.folder, (*self.assignments, *assignments))
+        assignments = (*self.assignments, *assignments)
+        return Scenario(self.given, self.folder, assignments, self.plugins)
+
+    def plug(self, *plugins: type[Plugin]) -> Scenario:
+        """This scenario with more plug-ins."""
+        plugins = (*self.plugins, *plugins)
+        return Scenario(self.given, self.folder, self.assignments, plugins)
+
+    def with_named_plugins(self) -> Scenario:
+        """This scenario with only those of its plug-ins that it names."""
+        if not self.plugins:
+            return self
+        plugins = [description.plugin for description in self._read()[1]]
+        return Scenario(self.given, self.folder, self.assignments, plugins)
 
     def read(self) -> _core.Scenario:
         """Checks it, and fills in every default. What deserves a second look becomes a warning."""
+        read, named = self._read()
+        check_named(describe_all(self.plugins), named)
+        for text in read.warnings:
+            warnings.warn(text, ScenarioWarning, stacklevel=2)
+        return read
+
+    def _read(self) -> tuple[_core.Scenario, list[Description]]:
+        """What was read, and the plug-ins that it names."""
+        plugins = describe_all(self.plugins)
 
         def load(key: str, name: str) -> dict[str, Any] | None:
             try:
@@ -83,14 +109,12 @@ class Scenario:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
         try:
-            read = _core.Scenario(self.given, self.folder, self.assignments, load, fates)
+            read = _core.Scenario(self.given, self.folder, self.assignments, load, fates, plugins)
         except ScenarioError as error:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE
             raise
-        for text in read.warnings:
-            warnings.warn(text, ScenarioWarning, stacklevel=2)
-        return read
+        return read, [plugins[place] for place in read.named_plugins]
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import Any
 
 from spillway.errors import Interrupted, ScenarioError
 from spillway.folder import SUMMARY, OutputFolder
+from spillway.plugins.base import Plugin
+from spillway.plugins.description import check_named, describe_all
 from spillway.progress import Progress, Report
 from spillway.result import Result, write_json
 from spillway.run import run_to
@@ -82,6 +84,7 @@ def sweep(
     vary: Iterable[str] = (),
     seeds: Iterable[int] | None = None,
     set: Iterable[str] = (),
+    plugins: Iterable[type[Plugin]] = (),
     jobs: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -92,17 +95,20 @@ def sweep(
 
     `vary` are texts such as `switch.sharing=dt,lqd`; several multiply. Without `seeds` the
     scenario's own is taken; without `jobs` there are as many as processors. With `out` every run
-    has a folder in that one; without, tables are kept in memory if `keep` is true.
+    has a folder in that one; without, tables are kept in memory if `keep` is true. A variant
+    must name each of `plugins`.
 
     Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
     """
-    scenario = Scenario.of(source).set(*set)
+    scenario = Scenario.of(source).plug(*plugins).set(*set)
     plan = []
     for variant in variants(vary):
-        varied = scenario.set(*variant.assignments)
+        varied = scenario.set(*variant.assignments).with_named_plugins()
         own = varied.read().seed
         chosen = [own] if seeds is None else list(seeds)
         plan += [_Run(variant, seed, varied.set(f"seed={seed}")) for seed in chosen]
+    named = [plugin for run in plan for plugin in run.scenario.plugins]
+    check_named(describe_all(scenario.plugins), describe_all(named))
     plan = _with_folders(plan)
     if jobs is None:
         jobs = processors()

@@ -38,6 +38,23 @@ pub fn spent(py: Python<'_>, what: &str) -> PyErr {
     raise(py, "SpillwayError", (format!("this {what} has been used up"),))
 }
 
+/// A plug-in that has raised an exception: the text, its id, what was called, and the simulated time
+/// in picoseconds if there is one.
+pub fn plugin_failed(
+    py: Python<'_>,
+    cause: PyErr,
+    arguments: (String, String, &'static str, Option<u64>),
+) -> PyErr {
+    let error = raise(py, "PluginError", arguments);
+    error.set_cause(py, Some(cause));
+    error
+}
+
+/// Whether an exception is a `ScenarioError`.
+pub fn is_wrong_setting(py: Python<'_>, error: &PyErr) -> bool {
+    class(py, "ScenarioError").is_ok_and(|class| error.is_instance(py, class.as_any()))
+}
+
 fn scenario_error(py: Python<'_>, text: String, hint: Option<String>, path: String) -> PyErr {
     raise(py, "ScenarioError", (text, hint, path))
 }
@@ -46,12 +63,15 @@ fn raise<A>(py: Python<'_>, class: &str, arguments: A) -> PyErr
 where
     A: pyo3::PyErrArguments + Send + Sync + 'static,
 {
-    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let module = ERRORS
-        .get_or_try_init(py, || py.import("spillway.errors").map(Bound::unbind))
-        .and_then(|module| Ok(module.bind(py).getattr(class)?.cast_into::<PyType>()?));
-    match module {
+    match self::class(py, class) {
         Ok(class) => PyErr::from_type(class, arguments),
         Err(error) => error,
     }
+}
+
+/// A class of `spillway.errors`.
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = ERRORS.get_or_try_init(py, || py.import("spillway.errors").map(Bound::unbind))?;
+    Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
 }

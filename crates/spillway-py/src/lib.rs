@@ -8,6 +8,7 @@ mod errors;
 mod facts;
 mod flows;
 mod forest;
+mod plugins;
 mod scenario;
 mod simulation;
 mod slotted;
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<slotted::Arrivals>()?;
+    plugins::add_classes(module)?;
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(default_model, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;

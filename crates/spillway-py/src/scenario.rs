@@ -3,16 +3,18 @@
 use crate::errors;
 use crate::facts::facts;
 use crate::flows::{Flows, columns_of};
+use crate::plugins::{Failure, Plugins};
 use crate::tables::switch_names;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use spillway_net::extensions::Extensions;
 use spillway_net::scenario::Sources;
 use spillway_net::topology;
 use spillway_net::transport::Transport;
 use spillway_settings::{Table, Value, apply};
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A scenario that has been read: valid, and with every default filled in.
 #[pyclass(frozen, module = "spillway._core")]
@@ -39,7 +41,12 @@ pub struct Scenario {
     stop_ps: u64,
     /// The names of the switches, by number.
     #[pyo3(get)]
-    switches: Vec<String>,
+    pub switches: Vec<String>,
+    /// The places of the plug-ins that it names.
+    #[pyo3(get)]
+    named_plugins: Vec<usize>,
+    /// What plug-ins have raised, if there are any.
+    failure: Option<Arc<Failure>>,
 }
 
 #[pymethods]
@@ -49,8 +56,9 @@ impl Scenario {
     /// Files that it names are relative to `folder`. `load` gets the key and the name of a list of
     /// flows as it is written and returns its columns, or None where the list is to be read as CSV.
     /// `fates` gets those of a trace of fates and the names of the switches, and returns bytes.
+    /// `plugins` are descriptions of those that it may name.
     #[new]
-    #[pyo3(signature = (given, folder, assignments, load, fates))]
+    #[pyo3(signature = (given, folder, assignments, load, fates, plugins))]
     fn new(
         py: Python<'_>,
         given: &Bound<'_, PyAny>,
@@ -58,12 +66,17 @@ impl Scenario {
         assignments: Vec<String>,
         load: &Bound<'_, PyAny>,
         fates: &Bound<'_, PyAny>,
+        plugins: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Scenario> {
+        let plugins = Plugins::of(&plugins)?;
+        let extensions = plugins.extensions();
         let mut table = match given.cast::<PyString>() {
             Ok(text) => parse(py, &text.to_cow()?)?,
             Err(_) => table_of("", given)?,
         };
-        apply_all(py, &mut table, &assignments)?;
+        apply_all(py, &mut table, &assignments, &extensions)?;
+        // What an assignment names, a later one may have replaced.
+        plugins.forget_named();
         let overruled = overruled(&table, &assignments);
         let failure = RefCell::new(None);
         let columns = |key: &str, file: &str| {
@@ -87,9 +100,12 @@ impl Scenario {
                 }
             }
         };
-        let sources = Sources { folder: &folder, flows: &columns, fates: &fates };
+        let sources = Sources { folder: &folder, flows: &columns, fates: &fates, extensions };
         let read = spillway_net::scenario::Scenario::read(table, &sources);
         if let Some(error) = failure.take() {
+            return Err(error);
+        }
+        if let Some(error) = plugins.failure.take(py, None, &[]) {
             return Err(error);
         }
         let read = read.map_err(|error| errors::wrong_setting(py, error))?;
@@ -101,6 +117,8 @@ impl Scenario {
             duration_ps: read.duration.ps(),
             stop_ps: read.stop.ps(),
             switches: switch_names(&read.topology),
+            named_plugins: plugins.named(),
+            failure: (!plugins.is_empty()).then(|| plugins.failure.clone()),
             read: Mutex::new(Some(read)),
         })
     }
@@ -124,6 +142,11 @@ impl Scenario {
         self.lock().take()
     }
 
+    /// Where its plug-ins leave what they raise; `None` without any.
+    pub fn failure(&self) -> Option<Arc<Failure>> {
+        self.failure.clone()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<spillway_net::scenario::Scenario>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,7 +156,7 @@ impl Scenario {
 #[pyfunction]
 pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<String> {
     let mut table = parse(py, text)?;
-    apply_all(py, &mut table, &assignments)?;
+    apply_all(py, &mut table, &assignments, &Extensions::default())?;
     Ok(table.to_string())
 }
 
@@ -141,22 +164,27 @@ fn parse(py: Python<'_>, text: &str) -> PyResult<Table> {
     text.parse().map_err(|error| errors::not_toml(py, error))
 }
 
-fn apply_all(py: Python<'_>, table: &mut Table, assignments: &[String]) -> PyResult<()> {
+fn apply_all(
+    py: Python<'_>,
+    table: &mut Table,
+    assignments: &[String],
+    extensions: &Extensions,
+) -> PyResult<()> {
     for assignment in assignments {
         apply(table, assignment).map_err(|error| errors::wrong_setting(py, error))?;
-        forget_other_kinds(table, assignment);
+        forget_other_kinds(table, assignment, extensions);
     }
     Ok(())
 }
 
 /// Another kind of transport or topology has other keys: what only the one before had goes.
-fn forget_other_kinds(table: &mut Table, assignment: &str) {
+fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) {
     let (path, _) = assignment.split_once('=').unwrap_or_default();
     let Some(section) = path.trim().strip_suffix(".kind") else { return };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return };
     let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
     let keys = match section {
-        "transport" => Transport::keys_of(kind, section).ok(),
+        "transport" => Transport::keys_of(kind, section, extensions).ok(),
         "topology" => {
             let found = topology::KINDS.iter().find(|known| known.id == kind);
             found.map(|known| known.keys().iter().map(|key| key.name.to_string()).collect())
@@ -202,7 +230,7 @@ pub fn table_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Table> {
     Ok(table)
 }
 
-fn value_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub fn value_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(flag) = given.cast::<PyBool>() {
         return Ok(Value::Boolean(flag.is_true()));
     }
@@ -224,4 +252,26 @@ fn value_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         return items.map(item).collect::<PyResult<_>>().map(Value::Array);
     }
     table_of(path, given).map(Value::Table)
+}
+
+/// What Python makes of a value of TOML; a date becomes text.
+pub fn object_of<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::String(text) => text.into_pyobject(py)?.into_any(),
+        Value::Integer(number) => number.into_pyobject(py)?.into_any(),
+        Value::Float(number) => number.into_pyobject(py)?.into_any(),
+        Value::Boolean(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Value::Datetime(date) => date.to_string().into_pyobject(py)?.into_any(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| object_of(py, item));
+            PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
+        }
+        Value::Table(table) => {
+            let dict = PyDict::new(py);
+            for (key, value) in table {
+                dict.set_item(key, object_of(py, value)?)?;
+            }
+            dict.into_any()
+        }
+    })
 }

@@ -1,6 +1,7 @@
 //! A run: long stretches without the interpreter, and now and then a word with it.
 
 use crate::errors;
+use crate::plugins::Failure;
 use crate::scenario::Scenario;
 use crate::tables::{self, Vocabulary};
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_net::simulation::Progress;
 use spillway_net::summary::summarize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Events between two looks at the tables: the places where tables are emptied must not depend on
@@ -20,6 +21,10 @@ const STINT: u64 = 1 << 14;
 pub struct Simulation {
     state: Mutex<State>,
     vocabulary: Vocabulary,
+    /// The names of the switches, by number.
+    switches: Vec<String>,
+    /// What plug-ins have raised, if there are any.
+    failure: Option<Arc<Failure>>,
 }
 
 struct State {
@@ -32,11 +37,14 @@ impl Simulation {
     /// A run at its beginning.
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Simulation> {
+        let (failure, switches) = (scenario.failure(), scenario.switches.clone());
         let Some(scenario) = scenario.take() else { return Err(errors::spent(py, "scenario")) };
         let vocabulary = Vocabulary::of(&scenario);
         let simulation = py.detach(|| spillway_net::simulation::Simulation::new(scenario));
         let state = Mutex::new(State { simulation, progress: Progress::Running });
-        Ok(Simulation { state, vocabulary })
+        let made = Simulation { state, vocabulary, switches, failure };
+        made.check_plugins(py)?;
+        Ok(made)
     }
 
     /// Runs to the end and returns the status: complete, stopped or interrupted.
@@ -73,11 +81,15 @@ impl Simulation {
         };
         let mut is_interrupted = false;
         while !is_interrupted {
-            let (progress, is_full) = py.detach(|| self.advance(interval, rows));
-            let said = match (is_full, &drain) {
+            let (progress, is_full) = match self.failure {
+                None => py.detach(|| self.advance(interval, rows)),
+                // Hooks need the interpreter all the time: to let go of it between them costs more.
+                Some(_) => self.advance(interval, rows),
+            };
+            let said = self.check_plugins(py).and_then(|()| match (is_full, &drain) {
                 (true, Some(drain)) => drain.call0().and_then(|_| talk()),
                 _ => talk(),
-            };
+            });
             match said {
                 Ok(()) => {}
                 Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
@@ -112,12 +124,14 @@ impl Simulation {
     }
 
     /// The numbers of a run that has ended, as JSON.
-    fn summary(&self, py: Python<'_>) -> String {
-        py.detach(|| {
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = py.detach(|| {
             let mut state = self.state();
             let progress = state.progress;
             summarize(&mut state.simulation, progress).to_string()
-        })
+        });
+        self.check_plugins(py)?;
+        Ok(summary)
     }
 }
 
@@ -126,17 +140,42 @@ impl Simulation {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Raises what a plug-in has raised.
+    fn check_plugins(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(failure) = self.failure.as_ref().filter(|failure| failure.has_failed()) else {
+            return Ok(());
+        };
+        let now = self.state().simulation.now();
+        failure.take(py, Some(now), &self.switches).map_or(Ok(()), Err)
+    }
+
     /// Runs until it is over, `interval` has passed, or a table has `rows` rows.
     fn advance(&self, interval: Duration, rows: usize) -> (Progress, bool) {
         let begin = Instant::now();
         let mut state = self.state();
         loop {
-            state.progress = state.simulation.run(STINT);
+            state.progress = match &self.failure {
+                None => state.simulation.run(STINT),
+                Some(failure) => run_until(failure, &mut state.simulation),
+            };
             state.simulation.collect_traces();
             let is_full = tables::longest(state.simulation.record_mut()) >= rows;
-            if state.progress != Progress::Running || is_full || begin.elapsed() >= interval {
+            let has_failed = self.failure.as_ref().is_some_and(|failure| failure.has_failed());
+            let is_due = is_full || has_failed || begin.elapsed() >= interval;
+            if state.progress != Progress::Running || is_due {
                 return (state.progress, is_full);
             }
         }
     }
+}
+
+/// A stint that ends with the event in which a plug-in fails.
+fn run_until(failure: &Failure, simulation: &mut spillway_net::simulation::Simulation) -> Progress {
+    for _ in 0..STINT {
+        let progress = simulation.run(1);
+        if progress != Progress::Running || failure.has_failed() {
+            return progress;
+        }
+    }
+    Progress::Running
 }

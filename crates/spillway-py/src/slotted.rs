@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use spillway_settings::{Section, SettingsError, nearest_name};
 use spillway_slotted::generators::{GENERATORS, Generator, Setting};
 use spillway_slotted::{self as model, environment};
-use spillway_switch::sharing::{Sharing, SharingPolicy};
+use spillway_switch::sharing::{Count, Sharing, SharingPolicy};
 use std::collections::BTreeMap;
 
 /// A sequence of arrivals.
@@ -104,7 +104,7 @@ pub fn limit(py: Python<'_>, id: &str, ports: u32, buffer: u64) -> PyResult<Opti
 }
 
 /// Packets sent, packets lost by reason, whether each was lost, and what the policy has counted.
-type Outcome = (u64, BTreeMap<&'static str, u64>, Column, Vec<(&'static str, u64)>);
+type Outcome = (u64, BTreeMap<&'static str, u64>, Column, Vec<Count>);
 
 /// Runs a policy with these keys. Credence takes a prediction for every packet instead of an oracle.
 #[pyfunction]

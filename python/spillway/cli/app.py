@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+import traceback
 import warnings
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from spillway import _core
 from spillway.cli.output import FAILED, INTERRUPTED, WRONG
-from spillway.errors import ScenarioError, ScenarioWarning, SpillwayError
+from spillway.errors import PluginError, ScenarioError, ScenarioWarning, SpillwayError
 
 app = typer.Typer(
     add_completion=False,
@@ -51,6 +53,9 @@ def invoke(arguments: list[str]) -> int:
         return _complain(WRONG, error.format_message(), f"`{command} --help` says how it is used")
     except ScenarioError as error:
         return _complain(WRONG, str(error), error.hint or _where_to_look(error.path))
+    except PluginError as error:
+        _show_cause(error)
+        return _complain(FAILED, str(error), None)
     except SpillwayError as error:
         return _complain(FAILED, str(error), error.hint)
     except OSError as error:
@@ -70,6 +75,19 @@ def _complain(status: int, text: str, hint: str | None) -> int:
     if hint:
         print(f"\nhint: {hint}", file=sys.stderr)
     return status
+
+
+def _show_cause(error: PluginError) -> None:
+    """Prints the traceback of a plug-in's exception, from the plug-in's own code on."""
+    cause = error.__cause__
+    if cause is None:
+        return
+    ours = str(Path(__file__).parent.parent)
+    trace = cause.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((ours, "<frozen")):
+        trace = trace.tb_next
+    traceback.print_exception(type(cause), cause, trace)
+    print(file=sys.stderr)
 
 
 def _where_to_look(path: str) -> str | None:

@@ -24,6 +24,15 @@ SetOption = Annotated[
         "[bold]switch.sharing=lqd[/bold], [bold]traffic.incast.burst=75%[/bold]. Repeatable.",
     ),
 ]
+PluginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE.py:CLASS",
+        help="A sharing policy, AQM or congestion controller in Python, which the scenario names "
+        "by its id: [bold]--set switch.sharing=my-dt[/bold]. Repeatable.",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Write tables, scenario and summary to this folder."),

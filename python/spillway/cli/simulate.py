@@ -17,6 +17,7 @@ from spillway.cli.options import (
     JobsOption,
     JsonOption,
     OutOption,
+    PluginOption,
     ScenarioArgument,
     SeedOption,
     SeedsOption,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 def run(
     scenario: ScenarioArgument,
     set: SetOption = None,
+    plugin: PluginOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     seed: SeedOption = None,
@@ -63,7 +65,7 @@ def run(
     """Run a scenario and print what came of it."""
     from spillway import tables
 
-    chosen = _scenario(scenario, set)
+    chosen = _scenario(scenario, set, plugin)
     record = {
         "decisions": decisions,
         "decisions_flow": decisions_flow,
@@ -111,6 +113,7 @@ def compare(
         ),
     ],
     set: SetOption = None,
+    plugin: PluginOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     seed: SeedOption = None,
@@ -126,7 +129,7 @@ def compare(
         from spillway.plots import check
 
         check(plot)
-    chosen = _scenario(scenario, set)
+    chosen = _scenario(scenario, set, plugin)
     _sweep(chosen, vary, _seeds(seed, seeds), jobs, out, force, as_json, plot)
 
 
@@ -134,6 +137,7 @@ def compare(
 def show(
     scenario: ScenarioArgument,
     set: SetOption = None,
+    plugin: PluginOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print a scenario with every value written out, and what follows from it."""
@@ -146,7 +150,7 @@ def show(
     from spillway import tables
     from spillway.scenario import facts
 
-    read = _scenario(scenario, set).read()
+    read = _scenario(scenario, set, plugin).read()
     found = facts(read)
     document = {
         "scenario": tomllib.loads(read.resolved),
@@ -167,6 +171,7 @@ def list_(
             "all of them without it.",
         ),
     ] = None,
+    plugin: PluginOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List every plug-in with its parameters and its source, and the scenarios that come along."""
@@ -176,8 +181,11 @@ def list_(
     from rich.text import Text
 
     from spillway import tables
+    from spillway.plugins import describe_all, load
 
     entries: dict[str, Any] = json.loads(_core.catalogue())
+    for description in describe_all(map(load, plugin or ())):
+        entries[description.room].append(description.row())
     shipped = dict(_core.shipped())
     names = [*tables.ROOMS, "scenarios"]
     if room is not None and room not in names:
@@ -205,6 +213,7 @@ def flows(
         typer.Option(metavar="FILE", help="Write them to this file: .parquet or .csv."),
     ],
     set: SetOption = None,
+    plugin: PluginOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -212,17 +221,20 @@ def flows(
     """Write the flows that a scenario would send; traffic of kind `flows` reads them again."""
     from spillway import flow_export, tables
 
-    chosen = _scenario(scenario, set)
+    chosen = _scenario(scenario, set, plugin)
     if seed is not None:
         chosen = chosen.set(f"seed={seed}")
     written = flow_export.write(chosen.read(), out, force=force)
     display(written, tables.flows(written), as_json)
 
 
-def _scenario(source: str, assignments: Iterable[str] | None) -> Scenario:
+def _scenario(
+    source: str, assignments: Iterable[str] | None, plugins: Iterable[str] | None
+) -> Scenario:
+    from spillway.plugins import load
     from spillway.scenario import Scenario
 
-    return Scenario.load(source).set(*(assignments or ()))
+    return Scenario.load(source).plug(*map(load, plugins or ())).set(*(assignments or ()))
 
 
 def _switch_number(scenario: Scenario, name: str | None) -> int | None:

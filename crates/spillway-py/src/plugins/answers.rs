@@ -1,0 +1,142 @@
+//! What hooks answer, and what it means.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+use spillway_settings::nearest_name;
+use spillway_switch::aqm;
+use spillway_switch::sharing::{Admission, Victim};
+use spillway_switch::{Buffer, DropReason, QueueId};
+
+/// The reasons for which a sharing policy may drop.
+const REASONS: [DropReason; 5] = [
+    DropReason::OverThreshold,
+    DropReason::BufferFull,
+    DropReason::PushedOut,
+    DropReason::Predicted,
+    DropReason::OverDelay,
+];
+
+/// Refuses an arrival, for a reason as results name it.
+#[pyclass(frozen, module = "spillway.plugins")]
+pub struct Drop {
+    reason: DropReason,
+}
+
+#[pymethods]
+impl Drop {
+    #[new]
+    #[pyo3(signature = (reason="over_threshold"))]
+    fn new(reason: &str) -> PyResult<Drop> {
+        let known = REASONS.into_iter().find(|known| known.name() == reason);
+        let names = REASONS.iter().map(|known| known.name());
+        let wrong = || {
+            let hint = nearest_name(reason, names);
+            PyValueError::new_err(format!("{reason:?} is no reason for a drop; {hint}"))
+        };
+        known.map(|reason| Drop { reason }).ok_or_else(wrong)
+    }
+
+    /// The reason.
+    #[getter]
+    fn reason(&self) -> &'static str {
+        self.reason.name()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Drop({:?})", self.reason.name())
+    }
+}
+
+/// Lets a packet of a queue make room for an arrival: its last or, if `worst`, the one whose flow
+/// had most bytes left when it was sent.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+pub struct PushOut {
+    /// The queue.
+    queue: QueueId,
+    /// Whether it is the worst packet, rather than the last.
+    worst: bool,
+}
+
+#[pymethods]
+impl PushOut {
+    #[new]
+    #[pyo3(signature = (queue, *, worst=false))]
+    fn new(queue: QueueId, worst: bool) -> PushOut {
+        PushOut { queue, worst }
+    }
+
+    fn __repr__(&self) -> String {
+        let worst = if self.worst { ", worst=True" } else { "" };
+        format!("PushOut({}{worst})", self.queue)
+    }
+}
+
+/// What becomes of a packet that is marked, or dropped early.
+#[pyclass(eq, frozen, rename_all = "SCREAMING_SNAKE_CASE", module = "spillway.plugins")]
+#[derive(Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// Nothing.
+    Pass,
+    /// It is marked if it is ECN-capable, else it passes.
+    Mark,
+    /// It is marked if it is ECN-capable, else it is lost.
+    MarkOrDrop,
+    /// It is lost.
+    Drop,
+}
+
+/// What the answer of `admit` means.
+pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admission> {
+    if let Ok(admits) = answer.cast::<PyBool>() {
+        return Ok(match admits.is_true() {
+            true => Admission::Admit,
+            false => Admission::Drop(DropReason::OverThreshold),
+        });
+    }
+    if let Ok(drop) = answer.cast::<Drop>() {
+        return Ok(Admission::Drop(drop.get().reason));
+    }
+    let Ok(push_out) = answer.cast::<PushOut>() else {
+        return Err(wrong(answer, "True, False, Drop or PushOut"));
+    };
+    let &PushOut { queue, worst } = push_out.get();
+    let queues = buffer.queues().len();
+    if queue as usize >= queues {
+        let text = format!("there is no queue {queue} to push a packet out of: there are {queues}");
+        return Err(PyValueError::new_err(text));
+    }
+    if buffer.packets(queue) == 0 {
+        let text = format!("queue {queue} is empty: no packet can be pushed out of it");
+        return Err(PyValueError::new_err(text));
+    }
+    Ok(Admission::PushOut(if worst { Victim::Worst(queue) } else { Victim::Tail(queue) }))
+}
+
+/// What the answer of `on_arrival` or `on_departure` means.
+pub fn verdict(answer: &Bound<'_, PyAny>) -> PyResult<aqm::Verdict> {
+    let verdict = answer.cast::<Verdict>().map_err(|_| wrong(answer, "a Verdict"))?;
+    Ok(match verdict.get() {
+        Verdict::Pass => aqm::Verdict::Pass,
+        Verdict::Mark => aqm::Verdict::Mark,
+        Verdict::MarkOrDrop => aqm::Verdict::MarkOrDrop,
+        Verdict::Drop => aqm::Verdict::Drop,
+    })
+}
+
+/// A hook that only looks, or sets something, answers nothing.
+pub fn nothing(answer: &Bound<'_, PyAny>) -> PyResult<()> {
+    if answer.is_none() { Ok(()) } else { Err(wrong(answer, "nothing")) }
+}
+
+/// A whole number, not negative.
+pub fn number(answer: &Bound<'_, PyAny>) -> PyResult<u64> {
+    answer.extract().map_err(|_| wrong(answer, "a whole number, not negative"))
+}
+
+fn wrong(answer: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    match answer.repr() {
+        Ok(text) => PyTypeError::new_err(format!("it has returned {text}; expected {expected}")),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,244 @@
+//! A congestion controller in Python.
+
+use super::answers::nothing;
+use super::instance::{Arguments, Hook, Instance};
+use super::kind::Kind;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spillway_net::transport::receiver::EcnEcho;
+use spillway_net::transport::window::{self, CongestionControl};
+use spillway_net::transport::{self, ControlExtension, ControlMaker, FlowControl};
+use spillway_settings::{Section, SettingsError};
+use std::sync::Arc;
+
+/// A flow's congestion window, which hooks may change.
+#[pyclass(module = "spillway.plugins")]
+pub struct Window(window::Window);
+
+#[pymethods]
+impl Window {
+    /// Bytes that may be in flight.
+    #[getter]
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd
+    }
+
+    #[setter]
+    fn set_cwnd(&mut self, bytes: u64) -> PyResult<()> {
+        self.0.cwnd = self.a_segment_at_least("cwnd", bytes)?;
+        Ok(())
+    }
+
+    /// Below it the window grows by what is acknowledged, from it on by a segment each round.
+    #[getter]
+    fn ssthresh(&self) -> u64 {
+        self.0.ssthresh
+    }
+
+    #[setter]
+    fn set_ssthresh(&mut self, bytes: u64) -> PyResult<()> {
+        self.0.ssthresh = self.a_segment_at_least("ssthresh", bytes)?;
+        Ok(())
+    }
+
+    /// How long after a packet the next one leaves, in picoseconds for every byte on the wire; 0
+    /// for as soon as the window allows it.
+    #[getter]
+    fn pace_ps_per_byte(&self) -> u32 {
+        self.0.pace
+    }
+
+    #[setter]
+    fn set_pace_ps_per_byte(&mut self, pace: u32) {
+        self.0.pace = pace;
+    }
+
+    /// Payload of a full segment.
+    #[getter]
+    fn mss(&self) -> u64 {
+        self.0.mss
+    }
+
+    /// The least that a cut for congestion leaves, in bytes.
+    #[getter]
+    fn min(&self) -> u64 {
+        self.0.min
+    }
+
+    /// Whether there is slow start at all.
+    #[getter]
+    fn slow_start(&self) -> bool {
+        self.0.slow_start
+    }
+
+    /// Grows by newly acknowledged bytes.
+    fn grow(&mut self, acked: u64) {
+        self.0.grow(acked);
+    }
+
+    /// Cuts to so many bytes, from which it grows again linearly.
+    fn cut_to(&mut self, bytes: u64) {
+        self.0.cut_to(bytes);
+    }
+
+    /// Sets `ssthresh` to half of what is in flight, and two segments at least.
+    fn halve(&mut self, in_flight: u64) {
+        self.0.halve(in_flight);
+    }
+}
+
+impl Window {
+    fn a_segment_at_least(&self, name: &str, bytes: u64) -> PyResult<u64> {
+        let mss = self.0.mss;
+        let problem = || format!("{name} = {bytes} is less than a segment, {mss} bytes");
+        if bytes >= mss { Ok(bytes) } else { Err(PyValueError::new_err(problem())) }
+    }
+}
+
+/// What an ack tells.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+pub struct Ack {
+    now_ps: u64,
+    acked: u64,
+    rtt_ps: u64,
+    ece: bool,
+    una: u64,
+    nxt: u64,
+    may_grow: bool,
+    in_recovery: bool,
+}
+
+impl Ack {
+    fn of(ack: &window::Ack) -> Ack {
+        Ack {
+            now_ps: ack.now.ps(),
+            acked: ack.acked,
+            rtt_ps: ack.rtt.ps(),
+            ece: ack.ece,
+            una: ack.una,
+            nxt: ack.nxt,
+            may_grow: ack.may_grow,
+            in_recovery: ack.in_recovery,
+        }
+    }
+}
+
+/// How a flow gets into the network.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+pub struct Access {
+    rate_bps: u64,
+    base_rtt_ps: u64,
+}
+
+/// The controller of one flow. Where it fails the window stays: the run ends with the event.
+#[derive(Debug)]
+struct Control {
+    instance: Instance,
+    /// What hooks see of the window, and change.
+    view: Py<Window>,
+}
+
+impl Control {
+    /// Calls a hook with the window and something else. False if there is no such hook.
+    fn ask<'a, A: Arguments>(
+        &'a self,
+        hook: Hook,
+        window: &mut window::Window,
+        arguments: impl FnOnce(&'a Py<Window>) -> A,
+    ) -> bool {
+        let show = |py: Python<'_>| {
+            self.view.bind(py).try_borrow_mut()?.0 = *window;
+            Ok(())
+        };
+        let after = self.instance.call(hook, show, arguments(&self.view), |answer| {
+            nothing(answer)?;
+            Ok(self.view.bind(answer.py()).try_borrow()?.0)
+        });
+        if let Some(after) = after {
+            *window = after;
+        }
+        self.instance.has(hook)
+    }
+
+    fn ask_about_loss(&self, hook: Hook, window: &mut window::Window, in_flight: u64) {
+        if !self.ask(hook, window, |view| (view, in_flight)) {
+            window.halve(in_flight);
+        }
+    }
+}
+
+impl CongestionControl for Control {
+    fn on_ack(&mut self, window: &mut window::Window, ack: &window::Ack) {
+        self.ask(Hook::OnAck, window, |view| (view, Ack::of(ack)));
+    }
+
+    fn on_loss(&mut self, window: &mut window::Window, in_flight: u64) {
+        self.ask_about_loss(Hook::OnLoss, window, in_flight);
+    }
+
+    fn on_timeout(&mut self, window: &mut window::Window, in_flight: u64) {
+        self.ask_about_loss(Hook::OnTimeout, window, in_flight);
+    }
+}
+
+/// A plug-in's class as a kind of congestion controller.
+#[derive(Debug)]
+pub struct Controller(pub Arc<Kind>);
+
+impl ControlExtension for Controller {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn ecn(&self) -> bool {
+        self.0.ecn
+    }
+
+    fn echo(&self) -> EcnEcho {
+        self.0.echo
+    }
+
+    fn read(&self, section: &mut Section) -> Result<Arc<dyn ControlMaker>, SettingsError> {
+        Python::attach(|py| {
+            let values = self.0.values(py, section)?.unbind();
+            Ok(Arc::new(Maker { kind: self.0.clone(), values }) as Arc<dyn ControlMaker>)
+        })
+    }
+}
+
+/// A plug-in with its parameters: makes a controller for every flow.
+#[derive(Debug)]
+struct Maker {
+    kind: Arc<Kind>,
+    values: Py<PyDict>,
+}
+
+impl ControlMaker for Maker {
+    fn start(
+        &self,
+        window: &mut window::Window,
+        access: &transport::Access,
+    ) -> Box<dyn FlowControl> {
+        let mut instance = self.kind.unbound(None);
+        Python::attach(|py| {
+            let made = Py::new(py, Window(*window)).and_then(|view| {
+                let access = Access {
+                    rate_bps: access.rate.bits_per_second(),
+                    base_rtt_ps: access.base_rtt.ps(),
+                };
+                let start = (view.clone_ref(py), access).into_pyobject(py)?;
+                self.kind.make(py, &mut instance, "", self.values.bind(py), start)?;
+                *window = view.bind(py).try_borrow()?.0;
+                Ok(view)
+            });
+            let view = made.or_else(|error| {
+                instance.fail(error, "its start");
+                Py::new(py, Window(*window))
+            });
+            // Without memory for a window there is none for anything else.
+            let view = view.expect("a Python object can be made");
+            Box::new(Control { instance, view }) as Box<dyn FlowControl>
+        })
+    }
+}

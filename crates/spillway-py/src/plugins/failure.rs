@@ -1,0 +1,60 @@
+//! The first exception that a plug-in raises in a run.
+
+use crate::errors;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use spillway_engine::Time;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Where an exception was raised.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The plug-in's id.
+    pub plugin: String,
+    /// What of it was called.
+    pub hook: &'static str,
+    /// The switch that it was called for; `None` for a flow.
+    pub switch: Option<u32>,
+}
+
+/// The first exception of all plug-ins of a run. Once there is one, no hook is called.
+#[derive(Debug, Default)]
+pub struct Failure {
+    has_failed: AtomicBool,
+    first: Mutex<Option<(PyErr, Origin)>>,
+}
+
+impl Failure {
+    /// Whether there is one.
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Keeps an exception, if it is the first.
+    pub fn set(&self, error: PyErr, origin: Origin) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.has_failed.swap(true, Ordering::Relaxed) {
+            *first = Some((error, origin));
+        }
+    }
+
+    /// The exception as users see it: a wrong setting and Ctrl-C as they are, anything else as
+    /// what has caused a `PluginError`. `time` is when it was raised, `None` before the run.
+    pub fn take(&self, py: Python<'_>, time: Option<Time>, switches: &[String]) -> Option<PyErr> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (error, Origin { plugin, hook, switch }) = first?;
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) || errors::is_wrong_setting(py, &error) {
+            return Some(error);
+        }
+        let place = switch.and_then(|switch| switches.get(switch as usize));
+        let place = place.map(|name| format!(" at {name}")).unwrap_or_default();
+        let when = match time {
+            Some(time) => format!("at simulated time {time}"),
+            None => "before the run".into(),
+        };
+        let text = format!("the plug-in {plugin} has failed {when}, in {hook}{place}");
+        Some(errors::plugin_failed(py, error, (text, plugin, hook, time.map(Time::ps))))
+    }
+}

@@ -1,0 +1,118 @@
+//! A plug-in's instance, its hooks found once and then called.
+
+use super::failure::{Failure, Origin};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+macro_rules! hooks {
+    ($($hook:ident $name:literal),+ $(,)?) => {
+        /// What a plug-in may do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Hook {
+            $(
+                #[doc = concat!("`", $name, "`.")]
+                $hook,
+            )+
+        }
+
+        impl Hook {
+            const ALL: &[(Hook, &str)] = &[$((Hook::$hook, $name)),+];
+        }
+    };
+}
+
+hooks! {
+    Admit "admit",
+    OnArrival "on_arrival",
+    OnEnqueue "on_enqueue",
+    OnDequeue "on_dequeue",
+    OnRelease "on_release",
+    OnDrop "on_drop",
+    OnDeparture "on_departure",
+    OnTimer "on_timer",
+    OpenBelow "open_below",
+    Threshold "threshold",
+    Counters "counters",
+    OnAck "on_ack",
+    OnLoss "on_loss",
+    OnTimeout "on_timeout",
+}
+
+impl Hook {
+    fn name(self) -> &'static str {
+        Hook::ALL[self as usize].1
+    }
+}
+
+/// What a hook is called with: a tuple.
+pub trait Arguments: for<'py> PyCallArgs<'py> {}
+
+impl<T: for<'py> PyCallArgs<'py>> Arguments for T {}
+
+/// An instance with its hooks. Hooks that its class has not, and all after a failure, are not called.
+#[derive(Debug)]
+pub struct Instance {
+    plugin: Arc<str>,
+    switch: Option<u32>,
+    failure: Arc<Failure>,
+    /// By the number of the hook.
+    bound: Vec<Option<Py<PyAny>>>,
+}
+
+impl Instance {
+    /// Nothing that could be called, for a plug-in that has failed to make an instance.
+    pub fn none(plugin: &Arc<str>, switch: Option<u32>, failure: &Arc<Failure>) -> Instance {
+        let bound = Hook::ALL.iter().map(|_| None).collect();
+        Instance { plugin: plugin.clone(), switch, failure: failure.clone(), bound }
+    }
+
+    /// Finds the hooks of these names.
+    pub fn bind(&mut self, object: &Bound<'_, PyAny>, hooks: &[String]) -> PyResult<()> {
+        for &(hook, name) in Hook::ALL {
+            if hooks.iter().any(|has| has == name) {
+                self.bound[hook as usize] = Some(object.getattr(name)?.unbind());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether its class has this hook.
+    #[inline]
+    pub fn has(&self, hook: Hook) -> bool {
+        self.bound[hook as usize].is_some()
+    }
+
+    /// Calls a hook, when `show` has brought up to date what it looks at, and reads its answer.
+    /// `None` where there is no hook to call, or it has failed.
+    pub fn call<T>(
+        &self,
+        hook: Hook,
+        show: impl FnOnce(Python<'_>) -> PyResult<()>,
+        arguments: impl Arguments,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let bound = self.bound[hook as usize].as_ref()?;
+        if self.failure.has_failed() {
+            return None;
+        }
+        Python::attach(|py| {
+            let answered = show(py)
+                .and_then(|()| bound.bind(py).call1(arguments))
+                .and_then(|answer| read(&answer));
+            match answered {
+                Ok(answer) => Some(answer),
+                Err(error) => {
+                    self.fail(error, hook.name());
+                    None
+                }
+            }
+        })
+    }
+
+    /// Keeps an exception that this instance has raised.
+    pub fn fail(&self, error: PyErr, hook: &'static str) {
+        let origin = Origin { plugin: self.plugin.to_string(), hook, switch: self.switch };
+        self.failure.set(error, origin);
+    }
+}

@@ -1,0 +1,175 @@
+//! A plug-in class as the simulator knows a kind of algorithm.
+
+use super::failure::{Failure, Origin};
+use super::instance::Instance;
+use super::policy::Policy;
+use super::views::Switch;
+use crate::scenario::{object_of, value_of};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use spillway_net::transport::receiver::EcnEcho;
+use spillway_settings::{Section, SettingsError};
+use spillway_switch::{AqmExtension, Environment, Extension, SharingExtension};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A plug-in's class, by its description.
+#[derive(Debug)]
+pub struct Kind {
+    id: Arc<str>,
+    room: String,
+    /// A `spillway.plugins.Description`.
+    description: Py<PyAny>,
+    /// The names of its parameters, and of the hooks that it has.
+    parameters: Vec<String>,
+    hooks: Vec<String>,
+    failure: Arc<Failure>,
+    is_named: AtomicBool,
+    /// Of a congestion controller: the default of `ecn`.
+    pub ecn: bool,
+    /// Of a congestion controller: how marks are echoed.
+    pub echo: EcnEcho,
+}
+
+impl Kind {
+    pub fn of(description: &Bound<'_, PyAny>, failure: &Arc<Failure>) -> PyResult<Kind> {
+        let flag = |name| description.getattr(name)?.extract::<bool>();
+        let echo = match flag("echoes_each_mark")? {
+            true => EcnEcho::PerPacket,
+            false => EcnEcho::Latched,
+        };
+        Ok(Kind {
+            id: description.getattr("id")?.extract::<String>()?.into(),
+            room: description.getattr("room")?.extract()?,
+            parameters: description.getattr("names")?.extract()?,
+            hooks: description.getattr("hooks")?.extract()?,
+            description: description.clone().unbind(),
+            failure: failure.clone(),
+            is_named: AtomicBool::new(false),
+            ecn: flag("ecn_capable")?,
+            echo,
+        })
+    }
+
+    /// The name by which scenarios choose it.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where algorithms like it are listed.
+    pub fn room(&self) -> &str {
+        &self.room
+    }
+
+    /// Whether the scenario has named it.
+    pub fn is_named(&self) -> bool {
+        self.is_named.load(Ordering::Relaxed)
+    }
+
+    /// As if it had not been named.
+    pub fn forget_named(&self) {
+        self.is_named.store(false, Ordering::Relaxed);
+    }
+
+    /// Nothing yet: hooks are still to be bound.
+    pub fn unbound(&self, switch: Option<u32>) -> Instance {
+        Instance::none(&self.id, switch, &self.failure)
+    }
+
+    /// A new object of the class, started, and its hooks.
+    pub fn make<'py>(
+        &self,
+        py: Python<'py>,
+        instance: &mut Instance,
+        path: &str,
+        values: &Bound<'py, PyDict>,
+        start: Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let object = self.description.bind(py).call_method1("make", (path, values, start))?;
+        instance.bind(&object, &self.hooks)?;
+        Ok(object)
+    }
+
+    /// Reads the parameters that a section has. What is wrong with them is kept as the failure.
+    pub fn values<'py>(
+        &self,
+        py: Python<'py>,
+        section: &mut Section,
+    ) -> Result<Bound<'py, PyDict>, SettingsError> {
+        self.is_named.store(true, Ordering::Relaxed);
+        self.read(py, section).map_err(|error| {
+            self.fail(error);
+            SettingsError::new(section.path(), format!("{} refuses its parameters", self.id))
+        })
+    }
+
+    fn read<'py>(&self, py: Python<'py>, section: &mut Section) -> PyResult<Bound<'py, PyDict>> {
+        let given = PyDict::new(py);
+        // All names become known before any value is refused.
+        for name in &self.parameters {
+            if let Some(value) = section.raw(name) {
+                given.set_item(name, object_of(py, &value)?)?;
+            }
+        }
+        let values = self.description.bind(py).call_method1("read", (section.path(), given))?;
+        let values = values.cast_into::<PyDict>()?;
+        for name in &self.parameters {
+            if let Some(value) = values.get_item(name)? {
+                section.put(name, value_of(&section.path_of(name), &value)?);
+            }
+        }
+        Ok(values)
+    }
+
+    fn fail(&self, error: PyErr) {
+        let origin = Origin { plugin: self.id.to_string(), hook: "its start", switch: None };
+        self.failure.set(error, origin);
+    }
+
+    fn policy(
+        &self,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Policy, SettingsError> {
+        Python::attach(|py| {
+            let values = self.values(py, section)?;
+            let mut instance = self.unbound(Some(environment.switch));
+            let start = (Switch::of(environment),).into_pyobject(py);
+            let object = start
+                .and_then(|start| self.make(py, &mut instance, section.path(), &values, start));
+            let policy = object.and_then(|object| Policy::of(&object, instance, environment));
+            policy.or_else(|error| {
+                self.fail(error);
+                Ok(Policy::failed(self.unbound(Some(environment.switch))))
+            })
+        })
+    }
+}
+
+impl Extension<dyn SharingExtension> for Kind {
+    fn id(&self) -> &str {
+        self.id()
+    }
+
+    fn read(
+        &self,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Box<dyn SharingExtension>, SettingsError> {
+        Ok(Box::new(self.policy(section, environment)?))
+    }
+}
+
+impl Extension<dyn AqmExtension> for Kind {
+    fn id(&self) -> &str {
+        self.id()
+    }
+
+    fn read(
+        &self,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Box<dyn AqmExtension>, SettingsError> {
+        Ok(Box::new(self.policy(section, environment)?))
+    }
+}

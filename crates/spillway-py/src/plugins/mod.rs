@@ -1,0 +1,80 @@
+//! Plug-ins: algorithms written in Python, behind the traits of those that are compiled in.
+//!
+//! Hooks get copies of what they look at, so nothing that Python keeps can outlive what it shows.
+//! The first exception ends the run: no hook is called after it.
+
+mod answers;
+mod control;
+mod failure;
+mod instance;
+mod kind;
+mod policy;
+mod views;
+
+pub use failure::Failure;
+
+use control::Controller;
+use kind::Kind;
+use pyo3::prelude::*;
+use spillway_net::extensions::Extensions;
+use std::sync::Arc;
+
+/// The plug-ins that one scenario may name.
+pub struct Plugins {
+    kinds: Vec<Arc<Kind>>,
+    /// The first exception that one of them raises.
+    pub failure: Arc<Failure>,
+}
+
+impl Plugins {
+    /// From their descriptions, `spillway.plugins.Description`.
+    pub fn of(descriptions: &[Bound<'_, PyAny>]) -> PyResult<Plugins> {
+        let failure = Arc::new(Failure::default());
+        let kind = |each: &Bound<'_, PyAny>| Ok(Arc::new(Kind::of(each, &failure)?));
+        let kinds = descriptions.iter().map(kind).collect::<PyResult<_>>()?;
+        Ok(Plugins { kinds, failure })
+    }
+
+    /// The same as the simulator knows them.
+    pub fn extensions(&self) -> Extensions {
+        let mut extensions = Extensions::default();
+        for kind in &self.kinds {
+            match kind.room() {
+                "sharing" => extensions.sharing.push(kind.clone()),
+                "aqm" => extensions.aqm.push(kind.clone()),
+                _ => extensions.transport.push(Arc::new(Controller(kind.clone()))),
+            }
+        }
+        extensions
+    }
+
+    /// The places of those that the scenario has named.
+    pub fn named(&self) -> Vec<usize> {
+        let named = self.kinds.iter().enumerate().filter(|(_, kind)| kind.is_named());
+        named.map(|(place, _)| place).collect()
+    }
+
+    /// Starts to note anew which of them are named.
+    pub fn forget_named(&self) {
+        self.kinds.iter().for_each(|kind| kind.forget_named());
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+}
+
+/// Adds what hooks are given and what they answer.
+pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<answers::Drop>()?;
+    module.add_class::<answers::PushOut>()?;
+    module.add_class::<answers::Verdict>()?;
+    module.add_class::<control::Access>()?;
+    module.add_class::<control::Ack>()?;
+    module.add_class::<control::Window>()?;
+    module.add_class::<views::Arrival>()?;
+    module.add_class::<views::Buffer>()?;
+    module.add_class::<views::Departure>()?;
+    module.add_class::<views::Switch>()
+}

@@ -1,0 +1,201 @@
+//! A sharing policy or an AQM in Python.
+
+use super::answers::{admission, nothing, number, verdict};
+use super::instance::{Arguments, Hook, Instance};
+use super::views::{Arrival, Buffer, Departure};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spillway_engine::Time;
+use spillway_switch::aqm::{self, Aqm, Verdict};
+use spillway_switch::sharing::{self, Admission, Count, Sharing};
+use spillway_switch::watch::Watch;
+use spillway_switch::{Environment, QueueId};
+
+/// A plug-in for one switch. Where it fails it admits, passes and counts nothing: the run ends
+/// with the event.
+#[derive(Debug)]
+pub struct Policy {
+    instance: Instance,
+    /// What hooks see of the buffer; `None` if there is no instance.
+    view: Option<Py<Buffer>>,
+    period: Option<Time>,
+    knows_packets: bool,
+    passes_idle_ports: bool,
+    /// The flow and the first byte of the packet that arrives, where it knows packets.
+    introduced: Option<(u32, u64)>,
+}
+
+impl Policy {
+    /// An object of the plug-in's class with its hooks.
+    pub fn of(
+        object: &Bound<'_, PyAny>,
+        instance: Instance,
+        environment: &Environment,
+    ) -> PyResult<Policy> {
+        let py = object.py();
+        let flag = |name| match object.getattr_opt(name)? {
+            Some(flag) => flag.extract::<bool>(),
+            None => Ok(false),
+        };
+        let period: Option<u64> = object.getattr("period_ps")?.extract()?;
+        Ok(Policy {
+            instance,
+            view: Some(Py::new(py, Buffer::of(environment))?),
+            period: period.filter(|&ps| ps > 0).map(Time::from_ps),
+            knows_packets: flag("knows_packets")?,
+            passes_idle_ports: flag("passes_idle_ports")?,
+            introduced: None,
+        })
+    }
+
+    /// What there is when no instance could be made.
+    pub fn failed(instance: Instance) -> Policy {
+        Policy {
+            instance,
+            view: None,
+            period: None,
+            knows_packets: false,
+            passes_idle_ports: true,
+            introduced: None,
+        }
+    }
+
+    /// Calls a hook; among its arguments is the view of the buffer.
+    fn ask<'a, T, A: Arguments>(
+        &'a self,
+        hook: Hook,
+        buffer: &spillway_switch::Buffer,
+        arguments: impl FnOnce(&'a Py<Buffer>) -> A,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let view = self.view.as_ref().filter(|_| self.instance.has(hook))?;
+        let show = |py: Python<'_>| {
+            view.bind(py).try_borrow_mut()?.show(buffer);
+            Ok(())
+        };
+        self.instance.call(hook, show, arguments(view), read)
+    }
+
+    /// Calls a hook that looks at an arrival and the buffer.
+    fn ask_about<T>(
+        &self,
+        hook: Hook,
+        arrival: &sharing::Arrival,
+        buffer: &spillway_switch::Buffer,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let arrival = |view| (Arrival::of(arrival, self.introduced), view);
+        self.ask(hook, buffer, arrival, read)
+    }
+}
+
+impl Sharing for Policy {
+    fn admit(&mut self, arrival: &sharing::Arrival, buffer: &spillway_switch::Buffer) -> Admission {
+        let admitted =
+            self.ask_about(Hook::Admit, arrival, buffer, |answer| admission(answer, buffer));
+        admitted.unwrap_or(Admission::Admit)
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        self.instance.call(Hook::OpenBelow, |_| Ok(()), (capacity,), number).unwrap_or(0)
+    }
+
+    fn knows_packets(&self) -> bool {
+        self.knows_packets
+    }
+
+    fn introduce(&mut self, flow: u32, seq: u64) {
+        self.introduced = Some((flow, seq));
+    }
+
+    fn counters(&self) -> Vec<Count> {
+        let read = |answer: &Bound<'_, PyAny>| {
+            let counts = answer.cast::<PyDict>()?.iter();
+            let count = |(name, n): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+                Ok((name.extract::<String>()?.into(), number(&n)?))
+            };
+            counts.map(count).collect()
+        };
+        self.instance.call(Hook::Counters, |_| Ok(()), (), read).unwrap_or_default()
+    }
+
+    fn threshold(
+        &self,
+        arrival: &sharing::Arrival,
+        buffer: &spillway_switch::Buffer,
+    ) -> Option<u64> {
+        let read = |answer: &Bound<'_, PyAny>| match answer.is_none() {
+            true => Ok(None),
+            false => number(answer).map(Some),
+        };
+        self.ask_about(Hook::Threshold, arrival, buffer, read).flatten()
+    }
+}
+
+impl Aqm for Policy {
+    fn on_arrival(
+        &mut self,
+        arrival: &sharing::Arrival,
+        buffer: &spillway_switch::Buffer,
+    ) -> Verdict {
+        self.ask_about(Hook::OnArrival, arrival, buffer, verdict).unwrap_or(Verdict::Pass)
+    }
+
+    fn passes_idle_ports(&self) -> bool {
+        self.passes_idle_ports
+    }
+}
+
+impl Watch for Policy {
+    fn watches_queues(&self) -> bool {
+        self.instance.has(Hook::OnEnqueue) || self.instance.has(Hook::OnDequeue)
+    }
+
+    fn on_enqueue(&mut self, arrival: &sharing::Arrival, buffer: &spillway_switch::Buffer) {
+        self.ask_about(Hook::OnEnqueue, arrival, buffer, nothing);
+    }
+
+    fn on_dequeue(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        size: u32,
+        buffer: &spillway_switch::Buffer,
+    ) {
+        let arguments = |view| (now.ps(), queue, size, view);
+        self.ask(Hook::OnDequeue, buffer, arguments, nothing);
+    }
+
+    fn on_release(&mut self, now: Time, queue: QueueId, buffer: &spillway_switch::Buffer) {
+        let arguments = |view| (now.ps(), queue, view);
+        self.ask(Hook::OnRelease, buffer, arguments, nothing);
+    }
+
+    fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &spillway_switch::Buffer) {
+        let arguments = |view| (now.ps(), queue, size, view);
+        self.ask(Hook::OnDrop, buffer, arguments, nothing);
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.instance.has(Hook::OnDeparture)
+    }
+
+    fn on_departure(
+        &mut self,
+        departure: &aqm::Departure,
+        buffer: &spillway_switch::Buffer,
+    ) -> Verdict {
+        let departure = Departure::of(departure);
+        let arguments = |view| (departure, view);
+        self.ask(Hook::OnDeparture, buffer, arguments, verdict).unwrap_or(Verdict::Pass)
+    }
+
+    fn period(&self) -> Option<Time> {
+        self.period
+    }
+
+    fn on_timer(&mut self, now: Time, buffer: &spillway_switch::Buffer) {
+        let arguments = |view| (now.ps(), view);
+        self.ask(Hook::OnTimer, buffer, arguments, nothing);
+    }
+}

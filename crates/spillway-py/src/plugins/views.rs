@@ -1,0 +1,181 @@
+//! What policies in Python see: copies, with the names of the core.
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use spillway_switch::buffer::Length;
+use spillway_switch::{Environment, QueueId, aqm, sharing};
+
+/// A packet at the moment when it is decided about.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+pub struct Arrival {
+    now_ps: u64,
+    queue: QueueId,
+    queue_class: u8,
+    size: u32,
+    first_rtt: bool,
+    flow: Option<u32>,
+    seq: Option<u64>,
+}
+
+impl Arrival {
+    /// `packet` is its flow and its first byte, where they are known.
+    pub fn of(arrival: &sharing::Arrival, packet: Option<(u32, u64)>) -> Arrival {
+        Arrival {
+            now_ps: arrival.now.ps(),
+            queue: arrival.queue,
+            queue_class: arrival.class,
+            size: arrival.size,
+            first_rtt: arrival.first_rtt,
+            flow: packet.map(|(flow, _)| flow),
+            seq: packet.map(|(_, seq)| seq),
+        }
+    }
+}
+
+/// A packet that has waited and would be sent now.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+pub struct Departure {
+    now_ps: u64,
+    queue: QueueId,
+    queue_class: u8,
+    size: u32,
+    first_rtt: bool,
+    queued_at_ps: u64,
+}
+
+impl Departure {
+    pub fn of(departure: &aqm::Departure) -> Departure {
+        Departure {
+            now_ps: departure.now.ps(),
+            queue: departure.queue,
+            queue_class: departure.class,
+            size: departure.size,
+            first_rtt: departure.first_rtt,
+            queued_at_ps: departure.queued_at.ps(),
+        }
+    }
+}
+
+/// Where a policy finds itself, told at its start.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+pub struct Switch {
+    number: u32,
+    seed: u64,
+    capacity: u64,
+    ports: usize,
+    queues_per_port: u32,
+    port_rates_bps: Vec<u64>,
+    ack_class: Option<u8>,
+    data_class: u8,
+    base_rtt_ps: u64,
+    full_packet: u32,
+}
+
+impl Switch {
+    pub fn of(environment: &Environment) -> Switch {
+        let rates = &environment.port_rates;
+        Switch {
+            number: environment.switch,
+            seed: environment.seed,
+            capacity: environment.capacity,
+            ports: rates.len(),
+            queues_per_port: environment.queues_per_port,
+            port_rates_bps: rates.iter().map(|rate| rate.bits_per_second()).collect(),
+            ack_class: environment.has_ack_queues().then_some(environment.ack_class),
+            data_class: environment.data_class,
+            base_rtt_ps: environment.base_rtt.ps(),
+            full_packet: environment.full_packet,
+        }
+    }
+}
+
+/// A switch's buffer as it was when a hook was last called.
+#[pyclass(module = "spillway.plugins")]
+pub struct Buffer {
+    #[pyo3(get)]
+    capacity: u64,
+    #[pyo3(get)]
+    occupancy: u64,
+    #[pyo3(get)]
+    queues_per_port: u32,
+    lengths: Vec<Length>,
+}
+
+impl Buffer {
+    /// An empty one.
+    pub fn of(environment: &Environment) -> Buffer {
+        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        Buffer {
+            capacity: environment.capacity,
+            occupancy: 0,
+            queues_per_port: environment.queues_per_port,
+            lengths: vec![Length::default(); queues],
+        }
+    }
+
+    /// The switch's buffer now.
+    pub fn show(&mut self, buffer: &spillway_switch::Buffer) {
+        self.occupancy = buffer.occupancy();
+        self.lengths.copy_from_slice(buffer.queues());
+    }
+
+    fn length(&self, queue: QueueId) -> PyResult<Length> {
+        let queues = self.lengths.len();
+        let none =
+            || PyIndexError::new_err(format!("there is no queue {queue}: there are {queues}"));
+        self.lengths.get(queue as usize).copied().ok_or_else(none)
+    }
+}
+
+#[pymethods]
+impl Buffer {
+    /// Bytes that are free.
+    #[getter]
+    fn free(&self) -> u64 {
+        self.capacity - self.occupancy
+    }
+
+    /// How many ports there are.
+    #[getter]
+    fn ports(&self) -> u32 {
+        self.lengths.len() as u32 / self.queues_per_port
+    }
+
+    /// How many queues there are.
+    #[getter]
+    fn queues(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Bytes in a queue.
+    fn bytes(&self, queue: QueueId) -> PyResult<u32> {
+        Ok(self.length(queue)?.bytes)
+    }
+
+    /// Packets in a queue, the one in transmission not among them.
+    fn packets(&self, queue: QueueId) -> PyResult<u32> {
+        Ok(self.length(queue)?.packets)
+    }
+
+    /// Bytes in every queue, by its number.
+    fn lengths(&self) -> Vec<u32> {
+        self.lengths.iter().map(|length| length.bytes).collect()
+    }
+
+    /// Bytes in all queues of a port.
+    fn port_bytes(&self, port: u32) -> PyResult<u64> {
+        let first = port.saturating_mul(self.queues_per_port);
+        let queues = first..first.saturating_add(self.queues_per_port);
+        queues.map(|queue| Ok(u64::from(self.length(queue)?.bytes))).sum()
+    }
+
+    /// The port that a queue belongs to.
+    fn port_of(&self, queue: QueueId) -> u32 {
+        queue / self.queues_per_port
+    }
+
+    /// The class of a queue.
+    fn class_of(&self, queue: QueueId) -> u32 {
+        queue % self.queues_per_port
+    }
+}

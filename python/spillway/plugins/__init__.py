@@ -1,0 +1,52 @@
+"""Plug-ins: a sharing policy, an AQM or a congestion controller as a Python class.
+
+    from spillway.plugins import Sharing
+
+    class Half(Sharing):
+        id = "half"
+
+        def admit(self, arrival, buffer):
+            return buffer.bytes(arrival.queue) + arrival.size <= buffer.free / 2
+
+    spillway.run("credence", plugins=[Half], set=["switch.sharing=half"])
+
+A class derives from `Sharing`, `Aqm` or `CongestionControl` and has an `id`, by which scenarios
+name it. Its annotated attributes are its parameters: keys of the scenario, with defaults.
+"""
+
+from spillway._core import (
+    Access,
+    Ack,
+    Arrival,
+    Buffer,
+    Departure,
+    Drop,
+    PushOut,
+    Switch,
+    Verdict,
+    Window,
+)
+from spillway.plugins.base import Aqm, CongestionControl, Plugin, Sharing
+from spillway.plugins.description import Description, describe, describe_all
+from spillway.plugins.files import load
+
+__all__ = [
+    "Access",
+    "Ack",
+    "Aqm",
+    "Arrival",
+    "Buffer",
+    "CongestionControl",
+    "Departure",
+    "Description",
+    "Drop",
+    "Plugin",
+    "PushOut",
+    "Sharing",
+    "Switch",
+    "Verdict",
+    "Window",
+    "describe",
+    "describe_all",
+    "load",
+]

@@ -1,0 +1,163 @@
+"""What the simulator needs to know of a plug-in's class."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from spillway import _core
+from spillway.errors import ScenarioError
+from spillway.plugins.base import ROOMS, Plugin
+from spillway.plugins.parameters import Parameter, parameters_of
+
+_BASES = "Sharing, Aqm and CongestionControl"
+_KEYS = {"sharing": "switch.sharing", "aqm": "switch.aqm", "transport": "transport.kind"}
+
+
+@dataclass(frozen=True)
+class Description:
+    """A plug-in's class: what it is, its parameters and the hooks that it has."""
+
+    plugin: type[Plugin]
+    room: str
+    id: str
+    hooks: list[str]
+    parameters: list[Parameter]
+
+    @property
+    def key(self) -> str:
+        """The key of a scenario that may name it."""
+        return _KEYS[self.room]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of its parameters."""
+        return [parameter.name for parameter in self.parameters]
+
+    @property
+    def ecn_capable(self) -> bool:
+        """Of a congestion controller: whether packets may be marked by default."""
+        return bool(getattr(self.plugin, "ecn_capable", False))
+
+    @property
+    def echoes_each_mark(self) -> bool:
+        """Of a congestion controller: whether acks echo each mark."""
+        return bool(getattr(self.plugin, "echoes_each_mark", False))
+
+    def read(self, path: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters, of which some are given in the section at `path`."""
+        return {
+            parameter.name: parameter.value(path, given[parameter.name])
+            if parameter.name in given
+            else parameter.default
+            for parameter in self.parameters
+        }
+
+    def make(self, path: str, values: Mapping[str, Any], start: tuple[Any, ...]) -> Plugin:
+        """An object with these parameters, started. It may refuse them with a `ValueError`."""
+        try:
+            made = self.plugin(**values)
+            made.start(*start)  # type: ignore[attr-defined]
+        except ValueError as error:
+            if not path:
+                raise
+            raise ScenarioError(f"{path}: {error}", path=path) from error
+        return made
+
+    def row(self) -> dict[str, Any]:
+        """Its entry in the catalogue, as `spillway list` shows it."""
+        summary = (inspect.getdoc(self.plugin) or "").partition("\n")[0].rstrip(".")
+        keys = [
+            {
+                "name": parameter.name,
+                "takes": parameter.takes,
+                "default": json.dumps(parameter.default),
+                "meaning": parameter.meaning,
+            }
+            for parameter in self.parameters
+        ]
+        citation = self.plugin.citation
+        return {"id": self.id, "summary": summary, "citation": citation, "keys": keys}
+
+
+def describe(plugin: type[Plugin]) -> Description:
+    """Looks at a plug-in's class, and refuses what is none."""
+    name = getattr(plugin, "__name__", repr(plugin))
+    rooms = [
+        room
+        for room, (base, _) in ROOMS.items()
+        if isinstance(plugin, type) and issubclass(plugin, base)
+    ]
+    if len(rooms) != 1 or plugin in [base for base, _ in ROOMS.values()]:
+        raise ScenarioError(
+            f"{name} is no plug-in", f"a plug-in is a class that derives from one of {_BASES}"
+        )
+    room = rooms[0]
+    base, needed = ROOMS[room]
+    if not isinstance(plugin.id, str) or not re.fullmatch(r"[A-Za-z0-9][\w-]*", plugin.id):
+        problem = f"the id of {name} is {plugin.id!r}" if plugin.id else f"{name} has no id"
+        raise ScenarioError(problem, f'give the class one: id = "my-{room}"')
+    if plugin.id in _built_in(room):
+        hint = f'call it something else: id = "my-{plugin.id}"'
+        raise ScenarioError(f"the id of {name}, {plugin.id!r}, is taken in {room}", hint)
+    hooks = [
+        hook
+        for hook, theirs in inspect.getmembers(base, inspect.isfunction)
+        if not hook.startswith("_") and getattr(plugin, hook) is not theirs
+    ]
+    if needed not in hooks:
+        raise ScenarioError(
+            f"{name} has no {needed}", f"every plug-in of {room} must have this hook"
+        )
+    parameters = parameters_of(plugin, base)
+    taken = _taken(room)
+    for parameter in parameters:
+        if parameter.name in taken:
+            hint = "call it something else"
+            raise ScenarioError(
+                f"the parameter {parameter.name} of {name} is a key of every {room} already", hint
+            )
+    return Description(plugin, room, plugin.id, hooks, parameters)
+
+
+def describe_all(plugins: Iterable[type[Plugin]]) -> list[Description]:
+    """Looks at some plug-ins' classes, no two of which may have the same id."""
+    found: dict[tuple[str, str], Description] = {}
+    for plugin in dict.fromkeys(plugins):
+        description = describe(plugin)
+        before = found.setdefault((description.room, description.id), description)
+        if before is not description:
+            names = f"{before.plugin.__name__} and {plugin.__name__}"
+            raise ScenarioError(
+                f"two plug-ins of {description.room} have the id {description.id!r}: {names}",
+                "give each an id of its own",
+            )
+    return list(found.values())
+
+
+def check_named(descriptions: Iterable[Description], named: Iterable[Description]) -> None:
+    """Refuses plug-ins that no scenario has named."""
+    classes = [description.plugin for description in named]
+    for description in descriptions:
+        if description.plugin not in classes:
+            raise ScenarioError(
+                f"the plug-in {description.id} is there, but the scenario does not name it",
+                f"name it: --set {description.key}={description.id}",
+            )
+
+
+def _built_in(room: str) -> list[str]:
+    return [entry["id"] for entry in json.loads(_core.catalogue())[room]]
+
+
+def _taken(room: str) -> set[str]:
+    """The names of keys that a plug-in's parameters would stand beside."""
+    if room != "transport":
+        return {"kind"}
+    entries = {entry["id"]: entry for entry in json.loads(_core.catalogue())[room]}
+    return {"kind", "name", "base_rtt", *(key["name"] for key in entries["newreno"]["keys"])}

@@ -1,0 +1,68 @@
+"""Plug-ins out of files."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from spillway.errors import PluginError, ScenarioError
+from spillway.plugins.base import Plugin
+
+
+def load(text: str) -> type[Plugin]:
+    """The class that a text such as `my_dt.py:MyDt` names. A file is executed once."""
+    file, _, name = text.rpartition(":")
+    if not file or not name.isidentifier():
+        hint = "for one: --plugin my_dt.py:MyDt"
+        raise ScenarioError(f"{text!r} is not of the form FILE.py:CLASS", hint)
+    path = Path(file)
+    if not path.is_file():
+        raise ScenarioError(f"there is no file {file}", "--plugin takes FILE.py:CLASS")
+    if path.suffix != ".py":
+        raise ScenarioError(f"{file} is no file of Python", "--plugin takes FILE.py:CLASS")
+    module = _module(path)
+    found: Any = getattr(module, name, None)
+    if found is None:
+        classes = [each for each, value in vars(module).items() if isinstance(value, type)]
+        near = difflib.get_close_matches(name, classes, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else "the class is named behind the colon"
+        raise ScenarioError(f"there is no class {name} in {file}", hint)
+    return found  # type: ignore[no-any-return]
+
+
+def sources(plugins: Iterable[type[Plugin]]) -> dict[str, str]:
+    """The texts of the files that plug-ins come from, by the names of copies."""
+    found = {}
+    for plugin in plugins:
+        try:
+            file = inspect.getsourcefile(plugin)
+        except TypeError:
+            continue
+        if file is not None and Path(file).is_file():
+            found[f"{plugin.id}.py"] = Path(file).read_text(encoding="utf-8")
+    return found
+
+
+def _module(path: Path) -> ModuleType:
+    name = f"spillway.plugins.of_file.{path.resolve()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if not isinstance(error, Exception):
+            raise
+        raise PluginError(f"{path} cannot be imported", str(path), "the file") from error
+    return module

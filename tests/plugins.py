@@ -1,0 +1,234 @@
+"""Plug-ins that the tests use beside those of examples/."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from spillway.plugins import (
+    Ack,
+    Aqm,
+    Arrival,
+    Buffer,
+    CongestionControl,
+    Departure,
+    Drop,
+    PushOut,
+    Sharing,
+    Verdict,
+    Window,
+    load,
+)
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+HERE = Path(__file__)
+
+MyDt = load(f"{EXAMPLES}/my_dt.py:MyDt")
+MyLqd = load(f"{EXAMPLES}/my_lqd.py:MyLqd")
+MyEcn = load(f"{EXAMPLES}/my_ecn.py:MyEcn")
+MyDctcp = load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")
+
+
+class Everyone(Sharing):
+    """Complete Sharing, which watches everything and counts it."""
+
+    id = "everyone"
+    knows_packets = True
+    period_ps = 100_000_000
+    style: Literal["loud", "quiet"] = "loud"
+    weights: tuple[float, ...] = (1.0, 2.0)
+
+    def start(self, switch):
+        self.counts = dict.fromkeys(
+            ("asked", "enqueued", "dequeued", "dropped", "departed", "woken"), 0
+        )
+        self.waiting = [0] * (switch.ports * switch.queues_per_port)
+
+    def admit(self, arrival: Arrival, buffer: Buffer):
+        assert arrival.flow is not None and arrival.seq is not None
+        assert buffer.free == buffer.capacity - buffer.occupancy
+        assert sum(buffer.lengths()) == buffer.occupancy
+        self.counts["asked"] += 1
+        return True
+
+    def on_enqueue(self, arrival: Arrival, buffer: Buffer):
+        self.counts["enqueued"] += 1
+        self.waiting[arrival.queue] += arrival.size
+        assert self.waiting[arrival.queue] == buffer.bytes(arrival.queue)
+
+    def on_dequeue(self, now_ps: int, queue: int, size: int, buffer: Buffer):
+        self.counts["dequeued"] += 1
+        self.waiting[queue] -= size
+        assert self.waiting == buffer.lengths()
+
+    def on_drop(self, now_ps: int, queue: int, size: int, buffer: Buffer):
+        self.counts["dropped"] += 1
+
+    def on_departure(self, departure: Departure, buffer: Buffer):
+        assert departure.queued_at_ps <= departure.now_ps
+        self.counts["departed"] += 1
+        return Verdict.PASS
+
+    def on_timer(self, now_ps: int, buffer: Buffer):
+        assert now_ps % self.period_ps == 0
+        self.counts["woken"] += 1
+
+    def counters(self):
+        return self.counts
+
+
+class MyNewReno(CongestionControl):
+    """NewReno, with hooks for losses of its own."""
+
+    id = "my-newreno"
+
+    def start(self, window, access):
+        assert access.rate_bps > 0 and access.base_rtt_ps > 0
+        self.cut_until = 0
+
+    def on_ack(self, window: Window, ack: Ack):
+        if ack.in_recovery:
+            return
+        recently_cut = ack.una <= self.cut_until
+        if ack.ece and not recently_cut:
+            self.cut_until = ack.nxt
+            window.cut_to(window.cwnd // 2)
+        elif not recently_cut and ack.may_grow:
+            window.grow(ack.acked)
+
+    def on_loss(self, window: Window, in_flight: int):
+        window.ssthresh = max(in_flight // 2, 2 * window.mss)
+
+    def on_timeout(self, window: Window, in_flight: int):
+        window.ssthresh = max(in_flight // 2, 2 * window.mss)
+
+
+class Fails(Sharing):
+    """Fails as it is told, from 1 ms on."""
+
+    id = "fails"
+    how: str = ""
+
+    def admit(self, arrival, buffer):
+        if arrival.now_ps < 1_000_000_000:
+            return True
+        return getattr(self, self.how)(arrival, buffer)
+
+    def raises(self, arrival, buffer):
+        return 1 // (buffer.capacity - buffer.capacity)
+
+    def says_nothing(self, arrival, buffer):
+        return None
+
+    def says_a_number(self, arrival, buffer):
+        return 1
+
+    def pushes_out_of_nowhere(self, arrival, buffer):
+        return PushOut(10_000)
+
+    def pushes_out_of_nothing(self, arrival, buffer):
+        return PushOut(buffer.lengths().index(0))
+
+    def pushes_out_of_a_negative(self, arrival, buffer):
+        return PushOut(-1)
+
+    def asks_for_a_queue_too_many(self, arrival, buffer):
+        return buffer.bytes(buffer.queues)
+
+    def drops_for_no_reason(self, arrival, buffer):
+        return Drop("over_treshold")
+
+    def exits(self, arrival, buffer):
+        sys.exit("enough")
+
+
+class FailsAtTheEnd(Sharing):
+    """Fails when the run is over."""
+
+    id = "fails-at-the-end"
+
+    def admit(self, arrival, buffer):
+        return True
+
+    def counters(self):
+        return {"negative": -1}
+
+
+class FailsAtTheStart(Aqm):
+    """Refuses a parameter, or fails."""
+
+    id = "fails-at-the-start"
+    depth: int = 1
+
+    def start(self, switch):
+        if self.depth < 0:
+            raise ValueError("depth must not be negative")
+        self.depth = 10 // self.depth
+
+    def on_arrival(self, arrival, buffer):
+        return Verdict.PASS
+
+
+class WrongWindow(CongestionControl):
+    """Sets the window as it is told."""
+
+    id = "wrong-window"
+    cwnd: int = 0
+    returns: bool = False
+
+    def on_ack(self, window, ack):
+        if self.returns:
+            return window.cwnd
+        window.cwnd = self.cwnd
+        return None
+
+
+class NoHooks(Sharing):
+    """Has an id and nothing else."""
+
+    id = "no-hooks"
+
+
+class Taken(MyDt):
+    """Has the id of a built-in policy."""
+
+    id = "dt"
+
+
+class Twin(MyLqd):
+    """Has the id of another plug-in."""
+
+    id = "my-dt"
+
+
+class Nobody(Sharing):
+    """Has no id."""
+
+    def admit(self, arrival, buffer):
+        return True
+
+
+class NoDefault(Nobody):
+    """Has a parameter without a default."""
+
+    id = "no-default"
+    alpha: float
+
+
+class Complex(Nobody):
+    """Has a parameter that no key can be."""
+
+    id = "complex"
+    alpha: complex = 1j
+
+
+class Mss(MyNewReno):
+    """Has a parameter that every transport has."""
+
+    id = "mss"
+    mss: int = 1000
+
+
+class Plain:
+    """Is no plug-in."""

@@ -1,0 +1,202 @@
+"""What goes wrong in plug-ins, or in naming them."""
+
+import os
+import signal
+import time
+
+import pytest
+
+import plugins
+import spillway
+from support import TINY, names
+from test_cli_errors import refused
+
+FAILS = ["switch.sharing=fails", "switch.sharing.how=raises"]
+EXAMPLE = f"{plugins.EXAMPLES}/my_dt.py:MyDt"
+
+
+def test_an_exception_stops_the_run_and_is_the_cause():
+    with pytest.raises(spillway.PluginError) as raised:
+        spillway.run(TINY, set=FAILS, plugins=[plugins.Fails])
+    error = raised.value
+    assert isinstance(error.__cause__, ZeroDivisionError)
+    assert (error.plugin, error.hook) == ("fails", "admit")
+    # The first arrival from 1 ms on; the time is exact.
+    assert 1_000_000_000 <= error.time_ps < 1_100_000_000
+    assert error.time_ps % 1_000_000 != 0
+    microseconds = f"{error.time_ps / 1e9:.9f}".rstrip("0")
+    assert str(error).startswith(
+        f"the plug-in fails has failed at simulated time {microseconds}ms, in admit at "
+    )
+    trace = error.__cause__.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    assert trace.tb_frame.f_code.co_name == "raises"
+
+
+def test_the_command_line_shows_the_traceback_and_leaves_nothing(command, tmp_path):
+    options = [option for each in FAILS for option in ("--set", each)]
+    plugin = f"{plugins.HERE}:Fails"
+    outcome = command("run", TINY, "--plugin", plugin, *options, "--out", "there", "--json")
+    assert outcome.status == 1 and outcome.out == ""
+    trace, _, text = outcome.err.partition("\n\nerror: ")
+    assert trace.startswith("Traceback (most recent call last):\n")
+    assert "plugins.py" in trace and "return 1 // (buffer.capacity" in trace
+    assert trace.splitlines()[-1].startswith("ZeroDivisionError: ")
+    assert "/python/spillway/" not in trace
+    assert text.startswith("the plug-in fails has failed at simulated time 1.0")
+    assert names(tmp_path) == []
+
+
+def test_a_sweep_ends_with_the_exception_too(command, tmp_path):
+    outcome = command(
+        *["compare", TINY, "--vary", "switch.sharing=dt,fails", "--seeds", "1,2", "-j", "2"],
+        *["--plugin", f"{plugins.HERE}:Fails", "--out", "there"],
+    )
+    assert outcome.status == 1
+    assert "AttributeError" in outcome.err and "has failed at simulated time" in outcome.err
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("says_nothing", "it has returned None; expected True, False, Drop or PushOut"),
+        ("says_a_number", "it has returned 1; expected True, False, Drop or PushOut"),
+        ("pushes_out_of_nowhere", "there is no queue 10000 to push a packet out of: there are "),
+        ("pushes_out_of_nothing", " is empty: no packet can be pushed out of it"),
+        ("pushes_out_of_a_negative", "out of range"),
+        ("asks_for_a_queue_too_many", "there is no queue "),
+        ("drops_for_no_reason", "did you mean `over_threshold`?"),
+        ("exits", "enough"),
+    ],
+)
+def test_what_makes_no_sense(how, text):
+    assignments = ["switch.sharing=fails", f"switch.sharing.how={how}"]
+    with pytest.raises(spillway.PluginError, match=r"in admit at (leaf|spine)\d$") as raised:
+        spillway.run(TINY, set=assignments, plugins=[plugins.Fails])
+    assert text in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "text"),
+    [
+        ("transport.cwnd=0", "cwnd = 0 is less than a segment, 1448 bytes"),
+        ("transport.cwnd=-1", "negative"),
+        ("transport.returns=true", "it has returned 14480; expected nothing"),
+    ],
+)
+def test_windows_that_make_no_sense(assignment, text):
+    assignments = ["transport.kind=wrong-window", assignment]
+    with pytest.raises(spillway.PluginError, match=r"in on_ack$") as raised:
+        spillway.run(TINY, set=assignments, plugins=[plugins.WrongWindow])
+    assert text in str(raised.value.__cause__)
+
+
+def test_what_fails_when_the_run_is_over_leaves_nothing(tmp_path):
+    with pytest.raises(spillway.PluginError, match="in counters at leaf0") as raised:
+        spillway.run(
+            TINY,
+            set=["switch.sharing=fails-at-the-end"],
+            plugins=[plugins.FailsAtTheEnd],
+            out=tmp_path / "there",
+        )
+    assert "-1; expected a whole number" in str(raised.value.__cause__)
+    assert names(tmp_path) == []
+
+
+def test_parameters_may_be_refused_at_the_start():
+    scenario = spillway.Scenario.load(TINY).plug(plugins.FailsAtTheStart)
+    scenario = scenario.set("switch.aqm=fails-at-the-start")
+    with pytest.raises(spillway.ScenarioError, match=r"^switch.aqm: depth must not be negative$"):
+        scenario.set("switch.aqm.depth=-1").read()
+    with pytest.raises(spillway.PluginError, match="has failed before the run, in its start"):
+        scenario.set("switch.aqm.depth=0").read()
+    scenario.read()
+
+
+@pytest.mark.parametrize(
+    ("assignment", "error", "hint"),
+    [
+        ("switch.sharing.alfa=1", "switch.sharing.alfa: unknown key", "did you mean `alpha`?"),
+        ("switch.sharing.alpha=x", '"x" is not valid; expected a number', "list sharing"),
+        ("switch.sharing=my-td", '"my-td" is not known; expected', "did you mean `my-dt`?"),
+        ("switch.sharing=dt", "the plug-in my-dt is there, but", "--set switch.sharing=my-dt"),
+    ],
+)
+def test_a_wrong_key_or_name(command, assignment, error, hint):
+    options = ["--plugin", EXAMPLE, "--set", "switch.sharing=my-dt", "--set", assignment]
+    refused(command("run", TINY, *options), error, hint)
+
+
+def test_a_wrong_transport_gets_the_nearest_name_too(command):
+    options = ["--plugin", f"{plugins.EXAMPLES}/my_dctcp.py:MyDctcp"]
+    outcome = command("run", TINY, *options, "--set", "transport.kind=my-dtcp")
+    refused(outcome, '"my-dtcp" is not valid; expected "dctcp"', "did you mean `my-dctcp`?")
+    options += ["--set", "transport.kind=my-dctcp", "--set", "transport.gg=1"]
+    refused(command("run", TINY, *options), "transport.gg: unknown key", "did you mean `g`?")
+    options = [*options[:4], "--set", "transport.kind=dctcp"]
+    refused(command("run", TINY, *options), "the plug-in my-dctcp is there, but", "--set transport")
+
+
+def test_a_plug_in_that_no_variant_names(command):
+    outcome = command("compare", TINY, "--vary", "switch.sharing=dt,cs", "--plugin", EXAMPLE)
+    refused(outcome, "the plug-in my-dt is there, but", "--set switch.sharing=my-dt")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "error", "hint"),
+    [
+        ("nowhere.py:MyDt", "there is no file nowhere.py", "FILE.py:CLASS"),
+        (f"{plugins.HERE}", "is not of the form FILE.py:CLASS", "for one: --plugin"),
+        (f"{TINY}:Tiny", "is no file of Python", "FILE.py:CLASS"),
+        (f"{plugins.HERE}:Failz", "there is no class Failz in", "did you mean `Fails`?"),
+        (f"{plugins.HERE}:Plain", "Plain is no plug-in", "Sharing, Aqm and CongestionControl"),
+        (f"{plugins.HERE}:NoHooks", "NoHooks has no admit", "must have this hook"),
+        (f"{plugins.HERE}:Nobody", "Nobody has no id", 'id = "my-sharing"'),
+        (f"{plugins.HERE}:Taken", "the id of Taken, 'dt', is taken in sharing", 'id = "my-dt"'),
+        (f"{plugins.HERE}:NoDefault", "alpha of NoDefault has no default", "give it one"),
+        (f"{plugins.HERE}:Complex", "alpha of Complex is annotated", "bool, int, float"),
+        (f"{plugins.HERE}:Mss", "mss of Mss is a key of every transport", "something else"),
+    ],
+)
+@pytest.mark.parametrize("name", ["run", "list"])
+def test_a_plug_in_that_is_none(command, plugin, error, hint, name):
+    arguments = ["run", TINY] if name == "run" else ["list"]
+    refused(command(*arguments, "--plugin", plugin), error, hint)
+
+
+def test_two_plug_ins_with_one_id(command):
+    options = ["--plugin", EXAMPLE, "--plugin", f"{plugins.HERE}:Twin"]
+    refused(command("run", TINY, *options), "have the id 'my-dt': MyDt and Twin", "of its own")
+
+
+def test_a_file_that_cannot_be_imported(command, tmp_path):
+    (tmp_path / "bad.py").write_text("import nowhere_at_all\n")
+    outcome = command("run", TINY, "--plugin", "bad.py:Bad")
+    assert outcome.status == 1
+    assert "ModuleNotFoundError: No module named 'nowhere_at_all'" in outcome.err
+    assert outcome.err.endswith("error: bad.py cannot be imported\n")
+
+
+def test_ctrl_c_ends_a_run_in_a_hook(start, tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "from spillway.plugins import Sharing\n"
+        "class Slow(Sharing):\n"
+        "    id = 'slow'\n"
+        "    def admit(self, arrival, buffer):\n"
+        "        return sum(range(1000)) > 0\n"
+    )
+    running = start(
+        *["run", TINY, "--plugin", "slow.py:Slow", "--set", "switch.sharing=slow"],
+        *["--set", "duration=10s", "--set", "stop=20s", "--out", "there"],
+    )
+    while not (tmp_path / "there.partial").exists():
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    time.sleep(1)
+    os.kill(running.pid, signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130, err
+    assert "Traceback" not in err and err.endswith("interrupted\n")
+    assert spillway.Result.load(tmp_path / "there").status == "interrupted"

@@ -1,0 +1,171 @@
+"""Plug-ins decide like the built-in algorithms that they repeat, and see what they are told."""
+
+import json
+
+import pytest
+
+import plugins
+import spillway
+from support import DATA, TINY, without_cost
+
+SMALL = {
+    "tiny": (TINY, ["switch.queues_per_port=2", "switch.scheduling=strict"]),
+    "credence": ("credence", ["duration=1ms", "switch.buffer=20KB"]),
+    "leaf-spine-128": ("leaf-spine-128", ["duration=500us", "switch.buffer=20KB"]),
+}
+
+
+def same(source, assignments, built_in, own, *classes):
+    """Runs both and compares all that they leave."""
+    runs = [
+        spillway.run(source, set=[*assignments, "record.queue_interval=20us", *built_in]),
+        spillway.run(
+            source, set=[*assignments, "record.queue_interval=20us", *own], plugins=classes
+        ),
+    ]
+    for table in ("flows", "queues", "drops"):
+        first, second = (run.table(table) for run in runs)
+        assert first.equals(second), table
+    assert runs[0].flows.num_rows > 0 and runs[0].queues.num_rows > 0
+    first, second = (without_cost(run.summary) for run in runs)
+    assert first == second
+    return first
+
+
+@pytest.mark.parametrize("scenario", SMALL)
+def test_a_dt_of_ones_own_is_dt(scenario):
+    source, assignments = SMALL[scenario]
+    alpha = "switch.sharing.alpha=0.25"
+    dt = same(
+        source,
+        assignments,
+        ["switch.sharing=dt", alpha],
+        ["switch.sharing=my-dt", alpha],
+        plugins.MyDt,
+    )
+    assert dt["drops"]["over_threshold"] > 0
+
+
+@pytest.mark.parametrize("scenario", SMALL)
+def test_a_policy_may_push_out(scenario):
+    source, assignments = SMALL[scenario]
+    lqd = same(
+        source,
+        assignments,
+        ["switch.sharing=lqd"],
+        ["switch.sharing=my-lqd"],
+        plugins.MyLqd,
+    )
+    assert lqd["drops"]["pushed_out"] > 0
+
+
+@pytest.mark.parametrize("scenario", SMALL)
+def test_an_aqm_of_ones_own_is_ecn(scenario):
+    source, assignments = SMALL[scenario]
+    ecn = same(
+        source,
+        assignments,
+        ["switch.aqm=ecn", "switch.aqm.threshold=5pkt"],
+        ["switch.aqm=my-ecn", "switch.aqm.threshold_packets=5"],
+        plugins.MyEcn,
+    )
+    assert ecn["marks"] > 0
+
+
+@pytest.mark.parametrize("scenario", SMALL)
+@pytest.mark.parametrize("kind", ["dctcp", "newreno"])
+def test_a_controller_of_ones_own_is_the_built_in_one(scenario, kind):
+    source, assignments = SMALL[scenario]
+    own = {"dctcp": plugins.MyDctcp, "newreno": plugins.MyNewReno}[kind]
+    summary = same(
+        source,
+        [*assignments, "switch.aqm=ecn", "switch.aqm.threshold=5pkt"],
+        [f"transport.kind={kind}"],
+        [f"transport.kind=my-{kind}"],
+        own,
+    )
+    assert summary["retransmitted_packets"] > 0
+
+
+def test_three_plug_ins_at_a_time_and_one_in_a_traffic_section():
+    built_in = ["switch.sharing=lqd", "switch.aqm=ecn", "traffic.queries.transport=newreno"]
+    own = ["switch.sharing=my-lqd", "switch.aqm=my-ecn", "traffic.queries.transport=my-newreno"]
+    same(TINY, [], built_in, own, plugins.MyLqd, plugins.MyEcn, plugins.MyNewReno)
+
+
+def test_hooks_see_what_happens():
+    cs = spillway.run(TINY, set=["switch.buffer=30KB", "switch.sharing=cs"])
+    own = ["switch.buffer=30KB", "switch.sharing=everyone"]
+    result = spillway.run(TINY, set=own, plugins=[plugins.Everyone])
+    assert result.flows.equals(cs.flows) and result.queues.equals(cs.queues)
+    counts = {
+        key: sum(tier[key] for tier in result.summary["sharing_counts"].values())
+        for key in result.summary["sharing_counts"]["leaf"]
+    }
+    drops = sum(result.summary["drops"].values())
+    assert counts["asked"] == counts["enqueued"] + drops and counts["dropped"] == drops
+    assert counts["enqueued"] == counts["dequeued"] == counts["departed"]
+    assert counts["woken"] > 3
+    assert drops > 0
+
+
+def test_the_same_seed_gives_the_same_results():
+    runs = [
+        spillway.run(TINY, set=["switch.sharing=my-dt"], plugins=[plugins.MyDt]) for _ in range(2)
+    ]
+    assert runs[0].flows.equals(runs[1].flows)
+    assert without_cost(runs[0].summary) == without_cost(runs[1].summary)
+
+
+def test_parameters_are_keys_of_the_scenario():
+    given = {"kind": "everyone", "style": "quiet", "weights": [0.5, 3]}
+    text = json.loads(json.dumps(spillway.Scenario.load(TINY).resolved))
+    text["switch"]["sharing"] = given
+    scenario = spillway.Scenario(text, plugins=[plugins.Everyone])
+    assert scenario.resolved["switch"]["sharing"] == {**given, "weights": [0.5, 3.0]}
+    own = spillway.Scenario.load(TINY).plug(plugins.MyDt).set("switch.sharing=my-dt")
+    assert own.resolved["switch"]["sharing"] == {"kind": "my-dt", "alpha": 0.5}
+    again = spillway.Scenario(own.read().resolved, DATA, plugins=[plugins.MyDt])
+    assert again.resolved == own.resolved
+
+
+def test_keys_of_another_transport_go_and_common_ones_stay():
+    scenario = spillway.Scenario.load(TINY).plug(plugins.MyDctcp)
+    resolved = scenario.set("transport.alpha0=0.5", "transport.kind=my-dctcp").resolved
+    assert resolved["transport"]["min_rto"] == "1ms"
+    assert resolved["transport"]["ecn"] is True
+    assert resolved["transport"]["g"] == 0.0625
+    assert "alpha0" not in resolved["transport"]
+
+
+def test_decisions_show_the_threshold():
+    assignments = ["switch.sharing=my-dt", "record.decisions=100"]
+    own = spillway.run(TINY, set=assignments, plugins=[plugins.MyDt])
+    dt = spillway.run(TINY, set=["switch.sharing=dt", "record.decisions=100"])
+    assert own.decisions.equals(dt.decisions)
+
+
+def test_a_sweep_runs_plug_ins_beside_built_in_policies():
+    vary = ["switch.sharing=dt,my-dt"]
+    sweep = spillway.sweep(TINY, vary=vary, seeds=[1, 2], jobs=2, plugins=[plugins.MyDt])
+    (_, dt), (_, own) = sweep.results
+    for first, second in zip(dt, own, strict=True):
+        assert first.flows.equals(second.flows)
+
+
+def test_what_a_hook_keeps_shows_no_later_than_its_last_call():
+    kept = []
+
+    class Keeps(plugins.MyDt):
+        """Keeps what it is given."""
+
+        id = "keeps"
+
+        def admit(self, arrival, buffer):
+            kept.append((arrival, buffer, arrival.now_ps, buffer.occupancy))
+            return super().admit(arrival, buffer)
+
+    spillway.run(TINY, set=["switch.sharing=keeps"], plugins=[Keeps])
+    assert all(arrival.now_ps == now for arrival, _, now, _ in kept)
+    last = {id(buffer): (buffer, occupancy) for _, buffer, _, occupancy in kept}
+    assert all(buffer.occupancy == occupancy for buffer, occupancy in last.values())
