@@ -1,6 +1,7 @@
 """Plug-ins decide like the built-in algorithms that they repeat, and see what they are told."""
 
 import json
+import re
 
 import pytest
 
@@ -169,3 +170,40 @@ def test_what_a_hook_keeps_shows_no_later_than_its_last_call():
     assert all(arrival.now_ps == now for arrival, _, now, _ in kept)
     last = {id(buffer): (buffer, occupancy) for _, buffer, _, occupancy in kept}
     assert all(buffer.occupancy == occupancy for buffer, occupancy in last.values())
+
+
+def test_the_tutorial_shows_the_example():
+    text = (plugins.EXAMPLES.parent / "docs/plugins.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert blocks[0] == (plugins.EXAMPLES / "my_dt.py").read_text(encoding="utf-8")
+    assert blocks[0].count("\n") < 25
+
+
+def test_the_tutorials_commands(command, monkeypatch):
+    text = (plugins.EXAMPLES.parent / "docs/plugins.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^    spillway ((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    commands = [line.replace("\\\n", " ").split() for line in lines]
+    for arguments in [each for each in commands if "DIR" not in each]:
+        arguments = [
+            each.replace("examples/", f"{plugins.EXAMPLES}/").replace(
+                "duration=2ms", "duration=200us"
+            )
+            for each in arguments
+        ]
+        assert command(*arguments).status == 0, arguments
+    assert ["list", "sharing"] in [each[:2] for each in commands]
+    monkeypatch.syspath_prepend(plugins.EXAMPLES)
+    snippet = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    exec(snippet.replace("duration=2ms", "duration=200us"), {})
+
+
+def test_a_result_has_the_plug_in_with_it(command, tmp_path):
+    options = ["--set", "switch.sharing=my-dt", "--out", "first"]
+    first = command("run", TINY, "--plugin", f"{plugins.EXAMPLES}/my_dt.py:MyDt", *options)
+    assert first.status == 0
+    plugin = "first/inputs/my-dt.py:MyDt"
+    again = command("run", "first", "--plugin", plugin, "--out", "second")
+    assert again.status == 0
+    results = [spillway.Result.load(tmp_path / name) for name in ("first", "second")]
+    assert results[0].flows.equals(results[1].flows)
+    assert results[0].scenario == results[1].scenario
