@@ -101,7 +101,7 @@ impl IncastParams {
         label: Label,
         context: &Context,
     ) -> Result<IncastParams, SettingsError> {
-        let racks = Racks::of(context.topology);
+        let racks = Racks::read(section, context.topology)?;
         let arrivals = read_arrivals(section)?;
         let takes = "a size such as \"500KB\", or a share of the buffer such as \"50%\"";
         let meaning = "Bytes of payload per query, or a share of the buffer of the receiver's \
@@ -115,7 +115,7 @@ impl IncastParams {
         let meaning = "Each sender starts so much after the query at most, uniformly.";
         let jitter = section.time("jitter", "0us", meaning)?;
         let meaning = "The hosts that ask; without it all.";
-        let receivers = keys::hosts(section, "receivers", meaning, racks.hosts())?;
+        let receivers = keys::hosts(section, "receivers", meaning, context.topology.hosts())?;
         let window = Window::read(section, context.duration)?;
         let meaning = "The most queries, counted over all receivers in order of their time.";
         let queries = section.optional("queries", "a whole number, at least 1", meaning, |s| {
@@ -126,7 +126,8 @@ impl IncastParams {
             let problem = "there is one rack only; expected \"any\"";
             return Err(section.error("senders", problem));
         }
-        let receivers = receivers.unwrap_or_else(|| (0..racks.hosts()).collect());
+        let receivers = receivers.unwrap_or_else(|| racks.hosts().to_vec());
+        racks.check(section, "receivers", &receivers)?;
         let receivers = receivers.into_iter().map(|receiver| {
             let possible = senders.fewest(receiver, &racks);
             if fan_in > possible {

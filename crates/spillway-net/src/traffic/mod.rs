@@ -348,9 +348,9 @@ mod tests {
     #[test]
     fn every_kind_tells_its_keys() {
         for (kind, keys) in KINDS.iter().zip([
-            "sizes load load_of destinations senders start stop flows",
-            "queries_per_host_per_s interval burst fan_in senders jitter receivers start stop \
-             queries",
+            "places sizes load load_of destinations senders start stop flows",
+            "places queries_per_host_per_s interval burst fan_in senders jitter receivers start \
+             stop queries",
             "size start shift",
             "size start jitter",
             "flows_per_pair start stop stagger pairs senders receiver",

@@ -8,7 +8,7 @@
 //! # Rule
 //! With a mean flow size of s bytes, a host starts flows at the rate
 //! - `load_of = "uplink"`: load * C / n / (8 s), C the uplinks of its leaf together, n the hosts on
-//!   the leaf, whether they send or not;
+//!   the leaf that take part (`places`), whether they send or not;
 //! - `load_of = "host"`: load * c / (8 s), c its own line;
 //! - `load_of = "receiver"`: load * R / (8 s) / m, R the lines together of all hosts that may
 //!   receive, m the number of senders: so much payload reaches a receiver's line, on average over
@@ -98,7 +98,7 @@ impl PoissonParams {
         context: &Context,
     ) -> Result<PoissonParams, SettingsError> {
         let (topology, hosts) = (context.topology, context.topology.hosts());
-        let racks = Racks::of(topology);
+        let racks = Racks::read(section, topology)?;
         let sizes = Sizes::read(section, context.folder)?;
         let load = read_load(section)?;
         let load_of = section.choice("load_of", &LOAD_OF, "What the load is a share of.")?;
@@ -117,9 +117,12 @@ impl PoissonParams {
                 return Err(section.error("senders", problem));
             }
             (Some(senders), _) => senders,
-            (None, Destinations::Host(receiver)) => (0..hosts).filter(|h| *h != receiver).collect(),
-            (None, _) => (0..hosts).collect(),
+            (None, Destinations::Host(receiver)) => {
+                racks.hosts().iter().copied().filter(|host| *host != receiver).collect()
+            }
+            (None, _) => racks.hosts().to_vec(),
         };
+        racks.check(section, "senders", &senders)?;
         match destinations {
             Destinations::Host(receiver) => keys::exists(section, "destinations", receiver, hosts)?,
             Destinations::Uniform => {}

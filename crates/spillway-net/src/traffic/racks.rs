@@ -1,14 +1,19 @@
 //! Who is in which rack, for traffic that chooses its hosts by rack.
 
+use super::keys;
 use crate::topology::Topology;
+use spillway_settings::{Section, SettingsError};
 use std::ops::Range;
 
-/// The hosts of a topology by rack. Racks are numbered from 0 in the order of their switches.
+/// The hosts of a topology that take part, by rack. Racks are numbered from 0 in the order of their
+/// switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
-    /// Every host's rack.
+    /// Every host's rack, whether it takes part or not.
     rack_of: Vec<usize>,
-    /// Hosts, those of one rack side by side.
+    /// Who takes part, in order.
+    hosts: Vec<u32>,
+    /// The same, those of one rack side by side.
     by_rack: Vec<u32>,
     /// Every rack's part of `by_rack`.
     ranges: Vec<Range<usize>>,
@@ -21,32 +26,62 @@ pub enum Group {
     Rack(usize),
     /// The hosts of all other racks.
     OutsideRack(usize),
-    /// All hosts but this one.
+    /// All hosts but this one, which is one of them.
     AllBut(u32),
     /// One host.
     One(u32),
 }
 
 impl Racks {
-    /// The racks of a topology: its switches that have hosts.
-    pub fn of(topology: &Topology) -> Racks {
-        let mut by_rack: Vec<u32> = (0..topology.hosts()).collect();
-        by_rack.sort_by_key(|&host| (topology.rack_of(host), host));
-        let mut racks = Racks { rack_of: vec![0; by_rack.len()], by_rack, ranges: Vec::new() };
+    /// The racks of a topology, its switches that have hosts, and of each rack the hosts at the places
+    /// that a section gives, if it does.
+    pub fn read(section: &mut Section, topology: &Topology) -> Result<Racks, SettingsError> {
+        let racks = Racks::of(topology, None);
+        let smallest = racks.ranges.iter().map(Range::len).min().unwrap_or(0) as u32;
+        let meaning =
+            "The hosts of each rack that take part, by their places in it; without it all.";
+        let places = keys::hosts(section, "places", meaning, smallest)?;
+        Ok(places.map_or(racks, |places| Racks::of(topology, Some(&places))))
+    }
+
+    fn of(topology: &Topology, places: Option<&[u32]>) -> Racks {
+        let mut all: Vec<u32> = (0..topology.hosts()).collect();
+        all.sort_by_key(|&host| (topology.rack_of(host), host));
+        let mut racks = Racks {
+            rack_of: vec![0; all.len()],
+            hosts: Vec::new(),
+            by_rack: Vec::new(),
+            ranges: Vec::new(),
+        };
         let same_rack = |a: &u32, b: &u32| topology.rack_of(*a) == topology.rack_of(*b);
-        for hosts in racks.by_rack.chunk_by(same_rack) {
-            let start = racks.ranges.last().map_or(0, |range| range.end);
-            for &host in hosts {
+        for hosts in all.chunk_by(same_rack) {
+            let start = racks.by_rack.len();
+            for (place, &host) in (0..).zip(hosts) {
                 racks.rack_of[host as usize] = racks.ranges.len();
+                if places.is_none_or(|places| places.contains(&place)) {
+                    racks.by_rack.push(host);
+                }
             }
-            racks.ranges.push(start..start + hosts.len());
+            racks.ranges.push(start..racks.by_rack.len());
         }
+        racks.hosts.extend(&racks.by_rack);
+        racks.hosts.sort_unstable();
         racks
     }
 
-    /// How many hosts there are.
-    pub fn hosts(&self) -> u32 {
-        self.rack_of.len() as u32
+    /// Who takes part, in order.
+    pub fn hosts(&self) -> &[u32] {
+        &self.hosts
+    }
+
+    /// Refuses hosts that take no part.
+    pub fn check(&self, section: &Section, key: &str, hosts: &[u32]) -> Result<(), SettingsError> {
+        match hosts.iter().find(|host| self.hosts.binary_search(host).is_err()) {
+            Some(host) => {
+                Err(section.error(key, format!("host {host} is at none of the `places`")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// How many racks there are.
@@ -82,14 +117,17 @@ impl Racks {
                 let range = &self.ranges[rack];
                 self.by_rack[if place < range.start { place } else { place + range.len() }]
             }
-            Group::AllBut(host) => place as u32 + u32::from(place as u32 >= host),
+            Group::AllBut(host) => {
+                let own = self.hosts.partition_point(|&other| other < host);
+                self.hosts[place + usize::from(place >= own)]
+            }
             Group::One(host) => host,
         }
     }
 
     /// The hosts that are in any of some groups, sorted.
     pub fn union(&self, groups: &[Group]) -> Vec<u32> {
-        let mut is_in = vec![false; self.by_rack.len()];
+        let mut is_in = vec![false; self.rack_of.len()];
         let mut missing = is_in.len();
         for &group in groups {
             for place in 0..self.size(group) {
@@ -101,7 +139,7 @@ impl Racks {
                 break;
             }
         }
-        (0..self.hosts()).filter(|&host| is_in[host as usize]).collect()
+        (0..).zip(is_in).filter_map(|(host, is_in)| is_in.then_some(host)).collect()
     }
 }
 
@@ -114,7 +152,7 @@ mod tests {
     #[test]
     fn groups_hold_the_hosts_that_they_name() {
         // Hosts 0, 1 | 2, 3 | 4, 5.
-        let racks = Racks::of(&fixture::leaf_spine(3, 2, 1));
+        let racks = Racks::of(&fixture::leaf_spine(3, 2, 1), None);
         let members = |group| -> Vec<u32> {
             (0..racks.size(group)).map(|place| racks.member(group, place)).collect()
         };
@@ -132,6 +170,21 @@ mod tests {
     }
 
     #[test]
+    fn some_hosts_of_each_rack_may_take_part() {
+        // Hosts 0, 1, 2 | 3, 4, 5 | 6, 7, 8, without the first of each.
+        let racks = Racks::of(&fixture::leaf_spine(3, 3, 1), Some(&[1, 2]));
+        assert_eq!(racks.hosts(), [1, 2, 4, 5, 7, 8]);
+        for (group, hosts) in [
+            (Group::Rack(1), vec![4, 5]),
+            (Group::OutsideRack(1), vec![1, 2, 7, 8]),
+            (Group::AllBut(4), vec![1, 2, 5, 7, 8]),
+        ] {
+            assert_eq!(racks.union(&[group]), hosts);
+        }
+        assert_eq!((racks.count(), racks.rack_of(3)), (3, 1));
+    }
+
+    #[test]
     fn hosts_of_a_rack_need_not_be_neighbours() {
         let mut topology = Topology::default();
         let (a, b) = (topology.add_switch("leaf"), topology.add_switch("leaf"));
@@ -139,7 +192,7 @@ mod tests {
         for switch in [b, a, b, a] {
             topology.add_host(switch, rate, Time::ZERO);
         }
-        let racks = Racks::of(&topology);
+        let racks = Racks::of(&topology, None);
         assert_eq!((racks.rack_of(0), racks.rack_of(1)), (1, 0));
         let outside = [0, 1].map(|place| racks.member(Group::OutsideRack(0), place));
         assert_eq!(outside, [0, 2]);
