@@ -236,22 +236,29 @@ def policies(room: str) -> str:
 def transports() -> str:
     """One table for the keys of all transports."""
     entries = CATALOGUE["transport"]
-    keys: dict[str, tuple[Json, list[str]]] = {}
+    keys: dict[str, tuple[Json, dict[str, str]]] = {}
     for entry in entries:
         for key in entry["keys"]:
-            known, kinds = keys.setdefault(key["name"], (key, []))
-            if known != key:
+            known, defaults = keys.setdefault(key["name"], (key, {}))
+            if {**known, "default": None} != {**key, "default": None}:
                 raise SystemExit(f"transports differ about {key['name']}")
-            kinds.append(entry["id"])
+            defaults[entry["id"]] = default_of(key)
+
+    def default(defaults: dict[str, str]) -> str:
+        """One for all, or each with its transport."""
+        if len(set(defaults.values())) == 1:
+            return next(iter(defaults.values()))
+        return ", ".join(f"{value} ({kind})" for kind, value in defaults.items())
+
     rows = [
         [
             code(name),
             takes({**key, **IN_GENERAL.get(("transport", name), {})}["takes"]),
-            default_of(key),
-            "all" if len(kinds) == len(entries) else ", ".join(kinds),
+            default(defaults),
+            "all" if len(defaults) == len(entries) else ", ".join(defaults),
             sentence(key["meaning"]),
         ]
-        for name, (key, kinds) in keys.items()
+        for name, (key, defaults) in keys.items()
     ]
     return table(["key", "takes", "default", "of", "meaning"], rows)
 

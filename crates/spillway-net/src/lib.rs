@@ -9,6 +9,7 @@ pub mod routing;
 pub mod scenario;
 pub mod simulation;
 pub mod summary;
+pub mod telemetry;
 pub mod topology;
 pub mod traffic;
 pub mod transport;

@@ -198,8 +198,12 @@ table! {
         time_ps: u64,
         /// The flow.
         flow_id: u32,
-        /// The congestion window.
+        /// The congestion window; [`Window::UNLIMITED`] for a sender without one.
+        ///
+        /// [`Window::UNLIMITED`]: crate::transport::window::Window::UNLIMITED
         cwnd_bytes: u64,
+        /// The rate at which packets leave, as they are on the wire; 0 for a sender that does not pace.
+        pace_bps: f64,
         /// Bytes in flight.
         in_flight_bytes: u64,
         /// Payload that has arrived, each byte counted once.

@@ -227,7 +227,10 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
                 let kind = draw.one(&["newreno", "cubic"]);
                 format!("transport = \"{kind}\"\necn = {}\n{}", draw.once_in(2), window(draw))
             }
-            2 => "transport = \"theta-powertcp\"".into(),
+            2 => {
+                let kind = draw.one(&["theta-powertcp", "powertcp", "hpcc", "timely"]);
+                format!("transport = \"{kind}\"")
+            }
             _ => String::new(),
         };
         let priority = if draw.once_in(3) { "priority = 1" } else { "" };

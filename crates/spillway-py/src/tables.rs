@@ -9,6 +9,7 @@ use spillway_net::record::{
 };
 use spillway_net::scenario::Scenario;
 use spillway_net::topology::{Node, Topology};
+use spillway_net::transport::window::Window;
 use spillway_switch::{Buffer, DropReason};
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -205,7 +206,9 @@ fn windows(py: Python<'_>, table: WindowTable) -> Table<'_> {
     let columns = Columns::new(py);
     columns.put("time_ps", Column::of(table.time_ps))?;
     columns.put("flow_id", Column::of(table.flow_id))?;
-    columns.put("cwnd_bytes", Column::of(table.cwnd_bytes))?;
+    let is_unlimited = |bytes| bytes == Window::UNLIMITED;
+    columns.put("cwnd_bytes", Column::optional(py, table.cwnd_bytes, is_unlimited)?)?;
+    columns.put("pace_bps", Column::optional(py, table.pace_bps, |pace| pace == 0.0)?)?;
     columns.put("in_flight_bytes", Column::of(table.in_flight_bytes))?;
     columns.put("delivered_bytes", Column::of(table.delivered_bytes))?;
     columns.put("rate_bps", Column::of(table.rate_bps))?;

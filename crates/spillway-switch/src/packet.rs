@@ -32,6 +32,8 @@ pub mod flags {
     pub const DATAGRAM: u16 = 1 << 9;
     /// Tells that the sender has cut its window for a mark (RFC 3168).
     pub const CWR: u16 = 1 << 10;
+    /// Switches write telemetry on it; on an ack: carries what they wrote.
+    pub const TELEMETRY: u16 = 1 << 11;
 }
 
 /// A packet without a priority of its own.

@@ -191,6 +191,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lists.as_slice()[first..=first + last].iter().any(|list| list.head != NO_PACKET)
     }
 
+    /// Bytes that wait in the queue of a packet that the port begins to send now.
+    pub fn waiting_bytes(&self, port: u32, packet: &Packet) -> u64 {
+        let queue = self.buffer.queue_of(port, self.class_of(packet));
+        let sending = self.in_transmission.as_ref().map_or((queue, 0), |sent| sent[port as usize]);
+        let held = if sending.0 == queue { sending.1 } else { 0 };
+        u64::from(self.buffer.bytes(queue) - held)
+    }
+
     /// Whether bytes are held until the end of a transmission, so that [`Switch::on_sent`] must be
     /// called then.
     #[inline]

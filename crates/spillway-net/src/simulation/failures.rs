@@ -69,8 +69,8 @@ impl Network {
                 }
                 LinkChange::Down { .. } => self.failures.down[place] -= 1,
             }
-            self.lines[place].impaired =
-                self.failures.down[place] > 0 || self.failures.loss[place] > 0.0;
+            let is_impaired = self.failures.down[place] > 0 || self.failures.loss[place] > 0.0;
+            self.lines[place].attended = is_impaired || self.writes_telemetry;
         }
         if let LinkChange::Down { reroute_after } = event.change {
             self.events.push(self.now + reroute_after, Kind::RouteChange.key(change));
@@ -121,16 +121,21 @@ impl Network {
         }
     }
 
-    /// Whether an impaired line loses the packet that is put on it, and if so does.
+    /// Whether a line loses the packet that is put on it, and if so does.
     #[cold]
     pub fn is_lost_on_line(&mut self, line_id: u32, id: PacketId) -> bool {
         let place = line_id as usize;
+        if self.failures.down.is_empty() {
+            return false;
+        }
         let line = &mut self.lines[place];
         let reason = if self.failures.down[place] > 0 {
             line.accepted_bytes = line.sent_bytes(self.now);
             line.busy_until = self.now;
             DropReason::LinkDown
-        } else if self.failures.random[place].uniform() < self.failures.loss[place] {
+        } else if self.failures.loss[place] > 0.0
+            && self.failures.random[place].uniform() < self.failures.loss[place]
+        {
             DropReason::LinkLoss
         } else {
             return false;

@@ -89,6 +89,9 @@ impl Simulation {
             [Some(before), None] if !is_datagram => self.reply(host, id, &before),
             [Some(first), Some(second)] if !is_datagram => {
                 let extra = self.network.packets.insert(packet, contents);
+                if packet.flags & flags::TELEMETRY != 0 {
+                    self.network.reports.copy(id, extra);
+                }
                 flow.packets += 1;
                 self.reply(host, extra, &first);
                 self.reply(host, id, &second);
@@ -136,14 +139,19 @@ impl Simulation {
             _ => Some(&self.sacks[id as usize]),
         };
         let flow = &mut self.flows[slot];
+        let transport = &self.scenario.transports[usize::from(flow.transport)];
+        let may_grow = self.network.host_backlog(flow.spec.src) <= flow.host_backlog;
         let ack = AckSegment {
             seq: contents.seq,
             ece: packet_flags & flags::ECE != 0,
             sent_at: contents.sent_at,
-            may_grow: self.network.host_backlog(flow.spec.src) <= flow.host_backlog,
+            may_grow,
             sack,
+            telemetry: match packet_flags & flags::TELEMETRY {
+                0 => None,
+                _ => self.network.reports.get(id),
+            },
         };
-        let transport = &self.scenario.transports[usize::from(flow.transport)];
         flow.packets -= 1;
         flow.sender.on_ack(self.network.now, &ack, transport);
         self.network.packets.remove(id);
@@ -234,6 +242,7 @@ impl Simulation {
             let (host, flow) = (flow.spec.dst, flow.id);
             let contents = Contents { slot, flow, ..Contents::default() };
             let id = self.network.packets.insert(Packet::default(), contents);
+            self.network.reports.clear(id);
             self.reply(host, id, &ack);
         }
     }

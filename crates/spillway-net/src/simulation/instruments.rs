@@ -127,7 +127,10 @@ impl Simulation {
                 table.rate_bps.push(if bits > 0.0 { bits / seconds } else { 0.0 });
                 table.time_ps.push(now.ps());
                 table.flow_id.push(flow.id);
-                table.cwnd_bytes.push(flow.sender.window().cwnd);
+                let window = flow.sender.window();
+                table.cwnd_bytes.push(window.cwnd);
+                let is_paced = window.pace > 0;
+                table.pace_bps.push(if is_paced { 8e12 / f64::from(window.pace) } else { 0.0 });
                 table.in_flight_bytes.push(flow.sender.in_flight());
                 table.delivered_bytes.push(delivered);
                 table.srtt_ps.push(flow.sender.smoothed_rtt().ps());

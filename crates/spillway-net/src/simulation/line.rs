@@ -34,8 +34,9 @@ pub(super) struct Line {
     pub to_host: bool,
     /// Whether an event will wake the port when it can send again.
     pub wakes: bool,
-    /// Whether it is down or loses packets.
-    pub impaired: bool,
+    /// Whether what is put on it is looked at first: it is down, or loses packets, or its port writes
+    /// telemetry.
+    pub attended: bool,
     /// Bytes put on it so far, with those that wait for their turn.
     pub accepted_bytes: u64,
 }
@@ -59,7 +60,7 @@ impl Line {
             port,
             to_host,
             wakes: false,
-            impaired: false,
+            attended: false,
             accepted_bytes: 0,
         }
     }

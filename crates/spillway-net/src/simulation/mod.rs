@@ -295,4 +295,41 @@ mod tests {
         assert!(end <= later && later < end + Time::from_us(30), "{end} {later}");
         assert!(with_timers > events && with_timers < 2 * events, "{events} {with_timers}");
     }
+
+    /// Two senders to one receiver. A packet of 1,542 bytes, telemetry among them, takes 1.2336 us on a
+    /// line; of those that arrive together the first sender's comes first.
+    #[test]
+    fn switches_write_what_they_hold_and_have_sent() {
+        let text = r#"
+            duration = "1ms"
+            transport = { kind = "hpcc" }
+            topology = { kind = "star", hosts = 3, host_rate = "10Gbps", link_delay = "10us" }
+            [[traffic]]
+            name = "two"
+            kind = "persistent"
+            senders = "0..1"
+            receiver = 2
+        "#;
+        let scenario = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new("")));
+        let mut simulation = Simulation::new(scenario.unwrap());
+        while simulation.now() < Time::from_us(15) {
+            simulation.run(1);
+        }
+        let network = &simulation.network;
+        let ids = |flow: u32| {
+            let of_flow = move |id: &u32| network.packets.contents(*id).flow == flow;
+            (0..network.packets.live() as u32).filter(of_flow)
+        };
+        let written = |flow: u32, packet: usize| {
+            let id = ids(flow).nth(packet).expect("a packet");
+            let hops = network.reports.get(id).expect("telemetry").hops();
+            hops.iter().map(|hop| (hop.time.ps(), hop.queue_bytes, hop.sent_bytes)).next()
+        };
+        assert_eq!(written(0, 0), Some((11_233_600, 0, 0)));
+        assert_eq!(written(1, 0), Some((12_467_200, 0, 1_542)));
+        // What arrives now comes after the port has taken what it sends.
+        assert_eq!(written(0, 1), Some((13_700_800, 1_542, 2 * 1_542)));
+        assert_eq!(written(1, 1), Some((14_934_400, 2 * 1_542, 3 * 1_542)));
+        assert_eq!(written(0, 2), None);
+    }
 }

@@ -9,7 +9,9 @@ use super::line::Line;
 use crate::nic::Nic;
 use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
+use crate::telemetry::{Hop, Reports};
 use crate::topology::{LinkId, Node, Topology};
+use crate::transport::Transport;
 use spillway_engine::{EventQueue, Stream, Time, at_or_last, mix, prefetch};
 use spillway_switch::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, Switch};
@@ -76,6 +78,10 @@ pub(super) struct Network {
     /// Whether cards are one FIFO queue each: then the line itself is the queue.
     nics_are_plain: bool,
     pub routing: Routing,
+    /// Whether any packet asks switches for telemetry.
+    pub writes_telemetry: bool,
+    /// What they have written.
+    pub reports: Reports,
     /// With spraying, every switch's random stream.
     spray: Option<Vec<Stream>>,
     /// Whether the network is so large that its lines are not in the cache.
@@ -92,7 +98,9 @@ impl Network {
     /// An empty network.
     pub fn new(scenario: &Scenario) -> Network {
         let topology = &scenario.topology;
-        let (lines, first_line, line_of_link) = lay_lines(topology);
+        let (mut lines, first_line, line_of_link) = lay_lines(topology);
+        let writes_telemetry = scenario.transports.iter().any(Transport::asks_telemetry);
+        lines.iter_mut().for_each(|line| line.attended = writes_telemetry);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
         let place = |(switch, first_line): (u64, u32)| {
@@ -114,6 +122,8 @@ impl Network {
             nics_are_plain: scenario.nic.is_plain() && scenario.events.is_empty(),
             nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
+            writes_telemetry,
+            reports: Reports::default(),
             spray,
             is_large: topology.hosts() >= LARGE,
             failures: Failures::new(scenario, line_of_link),
@@ -148,6 +158,9 @@ impl Network {
     #[inline]
     pub fn launch(&mut self, host: u32, packet: Packet, contents: Contents) {
         let id = self.packets.insert(packet, contents);
+        if packet.flags & flags::TELEMETRY != 0 {
+            self.reports.clear(id);
+        }
         self.relaunch(host, id);
     }
 
@@ -295,15 +308,18 @@ impl Network {
     fn transmit(&mut self, line_id: u32, id: PacketId, wakes: bool) {
         self.packet_hops += 1;
         let line = &mut self.lines[line_id as usize];
-        match line.impaired {
+        match line.attended {
             false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
-            true => self.send_impaired(line_id, id, wakes),
+            true => self.send_attended(line_id, id, wakes),
         }
     }
 
-    /// Puts a packet on a line that may lose it.
+    /// Puts a packet on a line that may lose it, or whose port writes telemetry.
     #[cold]
-    fn send_impaired(&mut self, line_id: u32, id: PacketId, wakes: bool) {
+    fn send_attended(&mut self, line_id: u32, id: PacketId, wakes: bool) {
+        if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
+            self.write_telemetry(line_id, id);
+        }
         let arrival = self.lines[line_id as usize].occupy(self.now, &mut self.packets[id]);
         let lost = self.is_lost_on_line(line_id, id);
         let line = &mut self.lines[line_id as usize];
@@ -313,6 +329,21 @@ impl Network {
         if wakes {
             line.wake_when_idle(&mut self.events);
         }
+    }
+
+    /// A switch's port writes on a packet how it is as it begins to send it.
+    fn write_telemetry(&mut self, line_id: u32, id: PacketId) {
+        let line = &self.lines[line_id as usize];
+        if line_id < self.nics.len() as u32 {
+            return;
+        }
+        let switch = &self.switches[line.from as usize];
+        self.reports.of(id).push(Hop {
+            time: self.now,
+            queue_bytes: switch.waiting_bytes(line.port, &self.packets[id]),
+            sent_bytes: line.accepted_bytes,
+            ps_per_byte: line.ps_per_byte,
+        });
     }
 
     /// A packet is lost outside a switch's queues.

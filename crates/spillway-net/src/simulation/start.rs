@@ -36,13 +36,14 @@ impl Simulation {
         let open_loop = matches!(transport.control, Control::Udp(_));
         let ect = if transport.ecn { flags::ECT } else { 0 };
         let datagram = if open_loop { flags::DATAGRAM } else { 0 };
+        let telemetry = if transport.asks_telemetry() { flags::TELEMETRY } else { 0 };
         let there = Way {
             path: spec.path.unwrap_or_else(|| hash(0)),
-            flags: ect | datagram | explicit(spec.path),
+            flags: ect | datagram | telemetry | explicit(spec.path),
         };
         let back = Way {
             path: spec.ack_path.unwrap_or_else(|| hash(1)),
-            flags: flags::CONTROL | explicit(spec.ack_path),
+            flags: flags::CONTROL | telemetry | explicit(spec.ack_path),
         };
         let base_rtt = match transport.measures_its_own_way() {
             true => self.unloaded_rtt(&spec, transport, there, back),

@@ -177,7 +177,7 @@ mod tests {
     }
 
     /// An ack of one segment at a time, with a round trip of 100 ms.
-    fn at(seconds: f64) -> Ack {
+    fn at(seconds: f64) -> Ack<'static> {
         let rtt = Time::from_ms(100);
         Ack { now: Time::from_secs_f64(seconds), rtt, ..ack(1, 200, false) }
     }

@@ -27,6 +27,7 @@
 //! A few additions for every ack; 48 bytes for every flow.
 
 use super::window::{Ack, CongestionControl, Window};
+use spillway_settings::{Range, Section, SettingsError};
 
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +36,15 @@ pub struct DctcpParams {
     pub g: f64,
     /// alpha before the first window.
     pub alpha0: f64,
+}
+
+impl DctcpParams {
+    /// Reads them.
+    pub fn read(section: &mut Section) -> Result<DctcpParams, SettingsError> {
+        let g = section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?;
+        let alpha0 = section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?;
+        Ok(DctcpParams { g, alpha0 })
+    }
 }
 
 /// DCTCP's state.

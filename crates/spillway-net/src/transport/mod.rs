@@ -1,92 +1,46 @@
 //! How a flow becomes packets: windows, acks, loss recovery, one file for each congestion
 //! controller.
 
+mod control;
 mod cubic;
 mod dctcp;
 mod extension;
+mod hpcc;
+mod initial;
 mod newreno;
+mod powertcp;
 pub mod ranges;
 pub mod receiver;
 pub mod reduction;
 pub mod rtt;
 pub mod sender;
 mod theta_powertcp;
+mod timely;
 mod udp;
 pub mod window;
 
+pub use control::{Control, KINDS};
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use extension::{ControlExtension, ControlMaker, FlowControl};
+pub use hpcc::{Hpcc, HpccParams};
+pub use initial::{Access, InitialWindow};
 pub use newreno::NewReno;
+pub use powertcp::{PowerTcp, PowerTcpParams};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
+pub use timely::{Timely, TimelyParams};
 pub use udp::{Pacing, Udp};
 
 use crate::extensions::Extensions;
+use control::{expected_flows, min_rate};
+use initial::Windows;
 use receiver::{AckPolicy, EcnEcho};
 use reduction::ReductionRule;
 use rtt::RtoBounds;
 use spillway_engine::{Rate, Time};
-use spillway_settings::quantity::{Amount, BdpSize};
-use spillway_settings::{Key, Range, Section, SettingsError, nearest_name};
-use std::sync::Arc;
+use spillway_settings::quantity::BdpSize;
+use spillway_settings::{Key, Section, SettingsError, nearest_name};
 use window::{Congestion, Window};
-
-/// The window at the start of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InitialWindow {
-    /// Full packets.
-    Packets(u64),
-    /// Bytes of payload.
-    Bytes(u64),
-    /// The whole flow.
-    Flow,
-    /// The rate of the sender's line times the base RTT, at that rate.
-    LineRate,
-}
-
-/// How a flow gets into the network.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// The rate of its host's line.
-    pub rate: Rate,
-    /// The round trip of an empty network: the network's, or that of the flow's own way.
-    pub base_rtt: Time,
-}
-
-impl Access {
-    /// The bytes that the line carries in a base RTT.
-    pub fn bdp(&self) -> f64 {
-        self.rate.bits_per_second() as f64 * self.base_rtt.ps() as f64 / 8e12
-    }
-}
-
-impl InitialWindow {
-    fn parse(text: &str) -> Option<InitialWindow> {
-        match Amount::parse(text) {
-            _ if text == "flow" => Some(InitialWindow::Flow),
-            Some(Amount::Packets(packets @ 1..)) => Some(InitialWindow::Packets(packets)),
-            Some(Amount::Bytes(bytes @ 1..)) => Some(InitialWindow::Bytes(bytes)),
-            _ => None,
-        }
-    }
-}
-
-/// What decides when a flow sends.
-#[derive(Clone, Debug)]
-pub enum Control {
-    /// A window that losses halve.
-    NewReno,
-    /// A window that marks cut in proportion.
-    Dctcp(DctcpParams),
-    /// A window that is a cubic function of time.
-    Cubic(CubicParams),
-    /// What is not compiled in, which sets a window and, if it likes, a pace.
-    Extension(Arc<dyn ControlMaker>),
-    /// Round trips, which set a window and a pace.
-    ThetaPowerTcp(ThetaPowerTcpParams),
-    /// A clock.
-    Udp(Udp),
-}
 
 /// The transport settings of a class of flows.
 #[derive(Clone, Debug)]
@@ -95,13 +49,15 @@ pub struct Transport {
     pub kind: String,
     /// Payload of a full packet.
     pub mss: u32,
-    /// Header bytes of a data packet.
+    /// Bytes of a data packet that are not payload, telemetry among them.
     pub header: u32,
     /// Bytes of an ack on the wire, and of the packets of a handshake.
     pub ack_size: u32,
     /// What decides when a flow sends.
     pub control: Control,
     windows: Windows,
+    /// Whether the base RTT of a flow is that of its own way.
+    own_base_rtt: bool,
     /// Whether data packets are ECN-capable.
     pub ecn: bool,
     /// How the receiver acknowledges.
@@ -119,88 +75,15 @@ pub struct Transport {
     first_rtt: BdpSize,
 }
 
-/// How windows begin, and what bounds them.
-#[derive(Clone, Copy, Debug)]
-struct Windows {
-    initial: InitialWindow,
-    min: u64,
-    slow_start: bool,
-    /// What may wait at the sender's own line while windows grow; `None` for any amount.
-    host_backlog: Option<BdpSize>,
-}
-
-impl Windows {
-    fn read(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
-        let initial = section.quantity(
-            "initial_window",
-            "10pkt",
-            "a window such as \"10pkt\", \"15KB\" or \"flow\"",
-            "window at the start of a flow",
-            InitialWindow::parse,
-        )?;
-        let meaning = "the least that a cut for congestion leaves";
-        let min = match section.amount("min_window", "2pkt", meaning)? {
-            Amount::Packets(packets) => packets * u64::from(mss),
-            Amount::Bytes(bytes) => bytes,
-            Amount::Unlimited => {
-                return Err(section.error("min_window", "a least window cannot be unlimited"));
-            }
-        };
-        let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
-        let host_backlog = section.quantity(
-            "host_backlog",
-            "1bdp",
-            "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
-            "what may wait at the sender's own line while windows grow",
-            |text| match text {
-                "unlimited" => Some(None),
-                _ => BdpSize::parse(text).map(Some),
-            },
-        )?;
-        Ok(Windows { initial, min, slow_start, host_backlog })
-    }
-
-    /// Of senders that pace: they begin with what their line carries in a round trip.
-    fn of_line(mss: u32) -> Windows {
-        let initial = InitialWindow::LineRate;
-        Windows { initial, min: mss.into(), slow_start: false, host_backlog: None }
-    }
-}
-
-/// Transports as the catalogue lists them: id, what it is, where it was published.
-pub const KINDS: &[(&str, &str, &str)] = &[
-    (
-        "newreno",
-        "TCP NewReno with SACK: half the window for a loss",
-        "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
-    ),
-    (
-        "dctcp",
-        "DCTCP: cut in proportion to the share of marked packets",
-        "Alizadeh et al.: SIGCOMM 2010, doi:10.1145/1851182.1851192; RFC 8257",
-    ),
-    (
-        "cubic",
-        "CUBIC: a window that is a cubic function of the time since the last loss",
-        "Ha, Rhee, Xu: ACM SIGOPS OSR 42(5), 2008; RFC 9438",
-    ),
-    (
-        "theta-powertcp",
-        "theta-PowerTCP: window and pace by the power of the path, from round trips",
-        "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 2",
-    ),
-    ("udp", "open loop: packets at a constant rate or as a Poisson process, never repeated", ""),
-];
-
 impl Transport {
     /// Reads the section `[transport]`, or a traffic section's own version of it.
     pub fn read(
         section: &mut Section,
         extensions: &Extensions,
     ) -> Result<Transport, SettingsError> {
-        let kinds = ["dctcp", "newreno", "cubic", "theta-powertcp", "udp"];
         let outside = extensions.transport.iter().map(|outside| outside.id());
-        let kinds: Vec<_> = kinds.into_iter().chain(outside).map(|kind| (kind, kind)).collect();
+        let ids = KINDS.iter().map(|(id, ..)| *id).chain(outside);
+        let kinds: Vec<_> = ids.map(|kind| (kind, kind)).collect();
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
         let size =
             |section: &mut Section, key, default, range: std::ops::RangeInclusive<u64>, meaning| {
@@ -221,22 +104,29 @@ impl Transport {
         let meaning =
             "payload that counts as sent in the first round trip; those packets are tagged";
         let first_rtt = section.bdp_size("first_rtt_bytes", "1bdp", meaning)?;
-        if kind == "udp" {
-            let control = Control::Udp(Udp::read(section)?);
+        let outside = extensions.transport.iter().find(|outside| outside.id() == kind);
+        let control = Control::read(kind, outside.map(|outside| &**outside), section)?;
+        if let Control::Udp(_) = control {
             return Ok(Transport::open_loop(control, mss, header, ack_size, first_rtt));
         }
-        let is_paced = kind == "theta-powertcp";
-        let windows = if is_paced { Windows::of_line(mss) } else { Windows::read(section, mss)? };
-        let outside = extensions.transport.iter().find(|outside| outside.id() == kind);
-        let control = match (kind, outside) {
-            (_, Some(outside)) => Control::Extension(outside.read(section)?),
-            ("newreno", _) => Control::NewReno,
-            ("cubic", _) => Control::Cubic(CubicParams::read(section)?),
-            ("theta-powertcp", _) => Control::ThetaPowerTcp(ThetaPowerTcpParams::read(section)?),
-            _ => Control::Dctcp(DctcpParams {
-                g: section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?,
-                alpha0: section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?,
-            }),
+        let own_base_rtt = match control.knows_base_rtt() {
+            true => {
+                let meaning =
+                    "whose base RTT it compares with: the flow's own way's, or the network's";
+                section.choice("base_rtt", &[("flow", true), ("network", false)], meaning)?
+            }
+            false => false,
+        };
+        let telemetry = match control.asks_telemetry() {
+            true => {
+                let meaning = "bytes of telemetry on data packets and on acks";
+                size(section, "telemetry_bytes", "42B", 0..=500, meaning)?
+            }
+            false => 0,
+        };
+        let windows = match control.is_paced() {
+            true => Windows::of_line(mss),
+            false => Windows::read(section, mss)?,
         };
         let ecn = match kind {
             "dctcp" => true,
@@ -282,10 +172,11 @@ impl Transport {
         Ok(Transport {
             kind: kind.into(),
             mss,
-            header,
-            ack_size,
+            header: header + telemetry,
+            ack_size: ack_size + telemetry,
             control,
             windows,
+            own_base_rtt,
             ecn,
             acks: AckPolicy { every, delay, echo },
             rto,
@@ -317,6 +208,7 @@ impl Transport {
                 slow_start: false,
                 host_backlog: None,
             },
+            own_base_rtt: false,
             ecn: false,
             acks: AckPolicy { every: u32::MAX, delay: never, echo: EcnEcho::PerPacket },
             rto: RtoBounds { initial: never, min: never, max: never },
@@ -403,29 +295,26 @@ impl Transport {
         window
     }
 
-    /// Whether packets leave at a pace.
+    /// Whether packets leave at a pace, or may.
     #[inline]
     pub fn paces(&self) -> bool {
-        matches!(self.control, Control::ThetaPowerTcp(_) | Control::Extension(_))
+        self.control.is_paced() || matches!(self.control, Control::Extension(_))
+    }
+
+    /// Whether switches are to write telemetry on its packets.
+    #[inline]
+    pub fn asks_telemetry(&self) -> bool {
+        self.control.asks_telemetry()
     }
 
     /// Whether the base RTT of a flow is that of its own way.
     pub fn measures_its_own_way(&self) -> bool {
-        matches!(&self.control, Control::ThetaPowerTcp(params) if !params.network_rtt)
+        self.own_base_rtt
     }
 
     /// The congestion controller of a new flow, with its window.
     pub fn congestion(&self, access: &Access, window: &mut Window) -> Congestion {
-        match &self.control {
-            Control::NewReno => Congestion::NewReno(NewReno::default()),
-            Control::Dctcp(params) => Congestion::Dctcp(Dctcp::new(*params)),
-            Control::Cubic(params) => Congestion::Cubic(Box::new(Cubic::new(*params))),
-            Control::Extension(maker) => Congestion::Extension(maker.start(window, access)),
-            Control::ThetaPowerTcp(params) => {
-                Congestion::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(*params, access)))
-            }
-            Control::Udp(_) => Congestion::NewReno(NewReno::default()),
-        }
+        self.control.start(window, access)
     }
 }
 

@@ -14,6 +14,7 @@ use super::rtt::RttEstimate;
 use super::window::{Ack, Congestion, CongestionControl, Window};
 use super::{Access, Transport};
 use crate::flow::FlowSpec;
+use crate::telemetry::Telemetry;
 use spillway_engine::Time;
 
 /// What a sender is doing about losses.
@@ -42,6 +43,8 @@ pub struct AckSegment<'a> {
     pub may_grow: bool,
     /// Ranges that have arrived behind a gap.
     pub sack: Option<&'a SackBlocks>,
+    /// What switches wrote on the packet that it acknowledges.
+    pub telemetry: Option<&'a Telemetry>,
 }
 
 /// A piece of data to be sent.
@@ -262,6 +265,7 @@ impl Sender {
             nxt: self.nxt,
             may_grow: ack.may_grow,
             in_recovery: self.phase == Phase::Recovery,
+            telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
         if ack.ece && self.window.ssthresh != ssthresh_before {

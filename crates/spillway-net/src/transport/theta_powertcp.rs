@@ -19,7 +19,7 @@
 //! - Whose round trip tau is. Where all that is sent has to be stored and forwarded at every hop, round
 //!   trips are longer than one base RTT for all, power is above 1 though nothing waits, and windows
 //!   settle at beta / (1 - tau / RTT), far below the line's rate. So tau is the round trip of a
-//!   full packet and its ack on the flow's own way (`tau = "network"`: the network's base RTT).
+//!   full packet and its ack on the flow's own way (`base_rtt = "network"`: the network's base RTT).
 //! - The window that the paper divides by Gamma is that of a round trip ago: with
 //!   one update each round trip, by the first ack of what was sent since the last, it is the window
 //!   as it is.
@@ -57,8 +57,6 @@ pub struct ThetaPowerTcpParams {
     expected_flows: f64,
     /// In bits per second.
     min_rate: f64,
-    /// Whether tau is the network's base RTT, and not that of the flow's own way.
-    pub(super) network_rtt: bool,
     /// Whether power is measured with every ack, and not once each round trip.
     every_ack: bool,
     least_current: f64,
@@ -69,25 +67,14 @@ impl ThetaPowerTcpParams {
     pub fn read(section: &mut Section) -> Result<ThetaPowerTcpParams, SettingsError> {
         let meaning = "weight of the window that power asks for";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
-        let meaning = "flows that share a host's line, for the additive increase";
-        let expected_flows = section.number("expected_flows", 100.0, Range::Positive, meaning)?;
-        let min_rate = section.rate("min_rate", "100Mbps", "the least rate of a sender")?;
-        let meaning = "whose base RTT tau is: that of a flow's own way, or of the network";
-        let network_rtt = section.choice("tau", &[("flow", false), ("network", true)], meaning)?;
-        let min_rate = min_rate.bits_per_second() as f64;
+        let expected_flows = super::expected_flows(section)?;
+        let min_rate = super::min_rate(section)?;
         let meaning = "when power is measured: with every ack, or once each round trip";
         let ways = [("every-ack", true), ("round-trip", false)];
         let every_ack = section.choice("measure", &ways, meaning)?;
-        let meaning = "the least that (RTT - RTT_before) / dt + 1 is taken for";
+        let meaning = "the least current to reckon with, as a share of the port's rate";
         let least_current = section.number("least_current", 0.5, Range::Unit, meaning)?;
-        Ok(ThetaPowerTcpParams {
-            gamma,
-            expected_flows,
-            min_rate,
-            network_rtt,
-            every_ack,
-            least_current,
-        })
+        Ok(ThetaPowerTcpParams { gamma, expected_flows, min_rate, every_ack, least_current })
     }
 }
 
@@ -120,7 +107,7 @@ impl ThetaPowerTcp {
             every_ack: params.every_ack,
             least_current: params.least_current,
             beta: most / params.expected_flows,
-            least: params.min_rate * tau / 8e12,
+            least: (params.min_rate * tau / 8e12).min(most),
             most,
             tau,
             power: 1.0,
@@ -185,14 +172,13 @@ mod tests {
             gamma: 0.9,
             expected_flows: 10.0,
             min_rate: 1e8,
-            network_rtt: false,
             every_ack: true,
             least_current: 0.5,
         };
         ThetaPowerTcp::new(params, &access(10, 80))
     }
 
-    fn at(us: u64, rtt_us: u64, una: u64, nxt: u64) -> Ack {
+    fn at(us: u64, rtt_us: u64, una: u64, nxt: u64) -> Ack<'static> {
         Ack { now: Time::from_us(us), rtt: Time::from_us(rtt_us), ..ack(una, nxt, false) }
     }
 

@@ -3,8 +3,12 @@
 use super::cubic::Cubic;
 use super::dctcp::Dctcp;
 use super::extension::FlowControl;
+use super::hpcc::Hpcc;
 use super::newreno::NewReno;
+use super::powertcp::PowerTcp;
 use super::theta_powertcp::ThetaPowerTcp;
+use super::timely::Timely;
+use crate::telemetry::Telemetry;
 use spillway_engine::Time;
 
 /// A sender's congestion window, in bytes of payload.
@@ -29,6 +33,9 @@ pub struct Window {
 }
 
 impl Window {
+    /// More than any flow has bytes.
+    pub const UNLIMITED: u64 = 1 << 62;
+
     /// A window that is set, and packets so many picoseconds for every byte apart.
     pub fn set_paced(&mut self, cwnd: u64, pace: f64) {
         self.cwnd = cwnd;
@@ -71,7 +78,7 @@ impl Window {
 
 /// What an ack tells a congestion controller.
 #[derive(Clone, Copy, Debug)]
-pub struct Ack {
+pub struct Ack<'a> {
     /// Now.
     pub now: Time,
     /// Bytes newly acknowledged by the cumulative ack.
@@ -88,6 +95,8 @@ pub struct Ack {
     pub may_grow: bool,
     /// Whether lost data is being repaired after a fast retransmit: the window was cut and waits.
     pub in_recovery: bool,
+    /// What switches wrote on the packet that it acknowledges, if the transport asks for it.
+    pub telemetry: Option<&'a Telemetry>,
 }
 
 /// A way of setting the window.
@@ -117,6 +126,12 @@ pub enum Congestion {
     Cubic(Box<Cubic>),
     /// See [`ThetaPowerTcp`].
     ThetaPowerTcp(Box<ThetaPowerTcp>),
+    /// See [`PowerTcp`].
+    PowerTcp(Box<PowerTcp>),
+    /// See [`Hpcc`].
+    Hpcc(Box<Hpcc>),
+    /// See [`Timely`].
+    Timely(Box<Timely>),
     /// What is not compiled in.
     Extension(Box<dyn FlowControl>),
 }
@@ -129,6 +144,9 @@ impl CongestionControl for Congestion {
             Congestion::Dctcp(control) => control.on_ack(window, ack),
             Congestion::Cubic(control) => control.on_ack(window, ack),
             Congestion::ThetaPowerTcp(control) => control.on_ack(window, ack),
+            Congestion::PowerTcp(control) => control.on_ack(window, ack),
+            Congestion::Hpcc(control) => control.on_ack(window, ack),
+            Congestion::Timely(control) => control.on_ack(window, ack),
             // A copy, so that the others' need not be in memory.
             Congestion::Extension(control) => control.on_ack(window, &{ *ack }),
         }
@@ -139,6 +157,9 @@ impl CongestionControl for Congestion {
             Congestion::Dctcp(control) => control.on_loss(window, in_flight),
             Congestion::Cubic(control) => control.on_loss(window, in_flight),
             Congestion::ThetaPowerTcp(control) => control.on_loss(window, in_flight),
+            Congestion::PowerTcp(control) => control.on_loss(window, in_flight),
+            Congestion::Hpcc(control) => control.on_loss(window, in_flight),
+            Congestion::Timely(control) => control.on_loss(window, in_flight),
             Congestion::Extension(control) => control.on_loss(window, in_flight),
         }
     }
@@ -148,6 +169,9 @@ impl CongestionControl for Congestion {
             Congestion::Dctcp(control) => control.on_timeout(window, in_flight),
             Congestion::Cubic(control) => control.on_timeout(window, in_flight),
             Congestion::ThetaPowerTcp(control) => control.on_timeout(window, in_flight),
+            Congestion::PowerTcp(control) => control.on_timeout(window, in_flight),
+            Congestion::Hpcc(control) => control.on_timeout(window, in_flight),
+            Congestion::Timely(control) => control.on_timeout(window, in_flight),
             Congestion::Extension(control) => control.on_timeout(window, in_flight),
         }
     }
@@ -171,7 +195,7 @@ pub(super) mod tests {
     }
 
     /// An ack of one segment that ends at `una` (in segments), with `nxt` segments sent.
-    pub(crate) fn ack(una: u64, nxt: u64, ece: bool) -> Ack {
+    pub(crate) fn ack(una: u64, nxt: u64, ece: bool) -> Ack<'static> {
         Ack {
             now: Time::ZERO,
             acked: 1000,
@@ -181,6 +205,7 @@ pub(super) mod tests {
             nxt: nxt * 1000,
             may_grow: true,
             in_recovery: false,
+            telemetry: None,
         }
     }
 

@@ -31,7 +31,7 @@ fn acked(sender: &mut Sender, transport: &Transport, now: Time, una: u64, sack: 
     let sent_at = now.since(us(80));
     sender.on_ack(
         now,
-        &AckSegment { seq: una * 1000, ece: false, sent_at, may_grow: true, sack },
+        &AckSegment { seq: una * 1000, ece: false, sent_at, may_grow: true, sack, telemetry: None },
         transport,
     );
 }
@@ -55,7 +55,14 @@ fn the_last_piece_is_what_is_left() {
     assert_eq!(s.next_piece(us(0), &t), None);
     s.on_ack(
         us(80),
-        &AckSegment { seq: 1500, ece: false, sent_at: us(0), may_grow: true, sack: None },
+        &AckSegment {
+            seq: 1500,
+            ece: false,
+            sent_at: us(0),
+            may_grow: true,
+            sack: None,
+            telemetry: None,
+        },
         &t,
     );
     assert!(s.is_done() && s.deadline() == Time::MAX);
@@ -180,7 +187,14 @@ fn a_window_does_not_grow_while_its_own_line_has_enough_to_do() {
         let mut s = Sender::new(1_000_000, &transport, &access(10, 25));
         sends(&mut s, &transport, us(0));
         let mut ack = |seq, may_grow| {
-            let ack = AckSegment { seq, ece: false, sent_at: us(0), may_grow, sack: None };
+            let ack = AckSegment {
+                seq,
+                ece: false,
+                sent_at: us(0),
+                may_grow,
+                sack: None,
+                telemetry: None,
+            };
             s.on_ack(us(80), &ack, &transport);
             s.window().cwnd
         };

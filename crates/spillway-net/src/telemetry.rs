@@ -1,0 +1,120 @@
+//! In-band telemetry: what switches write into the packets of transports that ask for it.
+//!
+//! It is kept beside the packets, by their places, so that nobody else pays for it.
+
+use spillway_engine::Time;
+use spillway_switch::packet::PacketId;
+
+/// Switches that a packet has room for (HPCC, section 4.1); those behind them write nothing.
+pub const HOPS: usize = 5;
+
+/// What one port has written: how it was when it began to send the packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hop {
+    /// When.
+    pub time: Time,
+    /// Bytes that its queue held still.
+    pub queue_bytes: u64,
+    /// Bytes that it had sent before.
+    pub sent_bytes: u64,
+    /// How long a byte takes on its line.
+    pub ps_per_byte: u64,
+}
+
+/// What the ports on a packet's way have written, in their order. An ack carries it back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    count: u8,
+    hops: [Hop; HOPS],
+}
+
+impl Telemetry {
+    /// What has been written.
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops[..usize::from(self.count)]
+    }
+
+    /// Writes, if there is room.
+    pub fn push(&mut self, hop: Hop) {
+        if let Some(place) = self.hops.get_mut(usize::from(self.count)) {
+            *place = hop;
+            self.count += 1;
+        }
+    }
+
+    /// What each port has written now and in `before`; nothing if those are other ports.
+    pub fn since<'a>(&'a self, before: &'a Telemetry) -> impl Iterator<Item = (&'a Hop, &'a Hop)> {
+        let same = self.count == before.count;
+        self.hops().iter().zip(before.hops()).filter(move |(now, before)| {
+            same && now.time > before.time && now.sent_bytes >= before.sent_bytes
+        })
+    }
+}
+
+/// The telemetry of all packets that carry any, by their places.
+#[derive(Clone, Debug, Default)]
+pub struct Reports(Vec<Telemetry>);
+
+impl Reports {
+    /// What is written on a packet; `None` if nothing ever was, nor on those in its place before.
+    #[inline]
+    pub fn get(&self, id: PacketId) -> Option<&Telemetry> {
+        self.0.get(id as usize)
+    }
+
+    /// The same, to be written.
+    pub fn of(&mut self, id: PacketId) -> &mut Telemetry {
+        let place = id as usize;
+        if self.0.len() <= place {
+            self.0.resize(place + 1, Telemetry::default());
+        }
+        &mut self.0[place]
+    }
+
+    /// A packet takes a place: nothing is written on it yet.
+    #[cold]
+    pub fn clear(&mut self, id: PacketId) {
+        self.of(id).count = 0;
+    }
+
+    /// Writes on a packet what is on another.
+    #[cold]
+    pub fn copy(&mut self, from: PacketId, to: PacketId) {
+        *self.of(to) = *self.of(from);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// What ports of 10 Gbps have written: when, in microseconds, and the bytes queued and sent.
+    pub(crate) fn telemetry(hops: &[(u64, u64, u64)]) -> Telemetry {
+        let mut telemetry = Telemetry::default();
+        for &(us, queue_bytes, sent_bytes) in hops {
+            telemetry.push(Hop {
+                time: Time::from_us(us),
+                queue_bytes,
+                sent_bytes,
+                ps_per_byte: 800,
+            });
+        }
+        telemetry
+    }
+
+    #[test]
+    fn there_is_room_for_five_switches() {
+        let seven = telemetry(&[(1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 5, 5), (6, 6, 6)]);
+        assert_eq!(seven.hops().len(), 5);
+        assert_eq!(seven.hops()[4].queue_bytes, 5);
+    }
+
+    #[test]
+    fn ports_are_compared_with_themselves_only() {
+        let before = telemetry(&[(10, 0, 100), (20, 0, 50)]);
+        let now = telemetry(&[(11, 0, 200), (21, 0, 40)]);
+        // The second has sent less than before: it is another port.
+        assert_eq!(now.since(&before).count(), 1);
+        assert_eq!(telemetry(&[(11, 0, 200)]).since(&before).count(), 0);
+    }
+}

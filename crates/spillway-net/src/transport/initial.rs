@@ -1,0 +1,94 @@
+//! Where windows begin, and what bounds them.
+
+use spillway_engine::{Rate, Time};
+use spillway_settings::quantity::{Amount, BdpSize};
+use spillway_settings::{Section, SettingsError};
+
+/// The window at the start of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// Full packets.
+    Packets(u64),
+    /// Bytes of payload.
+    Bytes(u64),
+    /// The whole flow.
+    Flow,
+    /// The rate of the sender's line times the base RTT, at that rate.
+    LineRate,
+}
+
+/// How a flow gets into the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// The rate of its host's line.
+    pub rate: Rate,
+    /// The round trip of an empty network: the network's, or that of the flow's own way.
+    pub base_rtt: Time,
+}
+
+impl Access {
+    /// The bytes that the line carries in a base RTT.
+    pub fn bdp(&self) -> f64 {
+        self.rate.bits_per_second() as f64 * self.base_rtt.ps() as f64 / 8e12
+    }
+}
+
+impl InitialWindow {
+    fn parse(text: &str) -> Option<InitialWindow> {
+        match Amount::parse(text) {
+            _ if text == "flow" => Some(InitialWindow::Flow),
+            Some(Amount::Packets(packets @ 1..)) => Some(InitialWindow::Packets(packets)),
+            Some(Amount::Bytes(bytes @ 1..)) => Some(InitialWindow::Bytes(bytes)),
+            _ => None,
+        }
+    }
+}
+
+/// How windows begin, and what bounds them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    pub initial: InitialWindow,
+    pub min: u64,
+    pub slow_start: bool,
+    /// What may wait at the sender's own line while windows grow; `None` for any amount.
+    pub host_backlog: Option<BdpSize>,
+}
+
+impl Windows {
+    /// Reads them.
+    pub fn read(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
+        let initial = section.quantity(
+            "initial_window",
+            "10pkt",
+            "a window such as \"10pkt\", \"15KB\" or \"flow\"",
+            "window at the start of a flow",
+            InitialWindow::parse,
+        )?;
+        let meaning = "the least that a cut for congestion leaves";
+        let min = match section.amount("min_window", "2pkt", meaning)? {
+            Amount::Packets(packets) => packets * u64::from(mss),
+            Amount::Bytes(bytes) => bytes,
+            Amount::Unlimited => {
+                return Err(section.error("min_window", "a least window cannot be unlimited"));
+            }
+        };
+        let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
+        let host_backlog = section.quantity(
+            "host_backlog",
+            "1bdp",
+            "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
+            "what may wait at the sender's own line while windows grow",
+            |text| match text {
+                "unlimited" => Some(None),
+                _ => BdpSize::parse(text).map(Some),
+            },
+        )?;
+        Ok(Windows { initial, min, slow_start, host_backlog })
+    }
+
+    /// Of senders that pace: they begin with what their line carries in a round trip.
+    pub fn of_line(mss: u32) -> Windows {
+        let initial = InitialWindow::LineRate;
+        Windows { initial, min: mss.into(), slow_start: false, host_backlog: None }
+    }
+}

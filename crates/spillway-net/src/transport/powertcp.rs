@@ -1,0 +1,224 @@
+//! PowerTCP: the window follows the power of the path's busiest port, from in-band telemetry.
+//!
+//! # Reference
+//! V. Addanki, O. Michel, S. Schmid, "PowerTCP: Pushing the Performance Limits of Datacenter Networks",
+//! USENIX NSDI 2022, section 3.3 (Algorithm 1).
+//! <https://www.usenix.org/conference/nsdi22/presentation/addanki>
+//!
+//! # Rule
+//! With every ack, for every port on the way, with what the ack before told of it, dt earlier: current
+//! lambda = dq / dt + bytes sent / dt, voltage nu = q + b tau, Gamma_norm = lambda nu / (b^2 tau), b
+//! being the port's rate and tau the base RTT. Of the port where it is greatest:
+//!
+//! Gamma = (Gamma (tau - dt) + Gamma_norm dt) / tau, dt at most tau,
+//! cwnd = gamma (cwnd_before / (Gamma / eta) + beta) + (1 - gamma) cwnd, beta = C tau / N,
+//!
+//! cwnd_before being the window a round trip ago, C the rate of the host's line and N the flows that
+//! are expected there. Packets leave at cwnd / tau.
+//!
+//! # What the paper leaves open
+//! - N (`expected_flows`): 100, which adds 100 Mbps at 10 Gbps, as the authors' program does.
+//! - tau: the round trip of a full packet and its ack on the flow's own way (`base_rtt = "network"`:
+//!   the network's base RTT), as for theta-PowerTCP.
+//! - Bounds: from `min_rate` to the line's rate, each times tau, as in the authors' program.
+//!
+//! # Departures from the paper
+//! None by default. The authors' program (inet-tub/ns3-datacenter) aims at 95% of a port's rate (`eta =
+//! 0.95`) and takes lambda for at least half of it (`least_current = 0.5`).
+//!
+//! # Scope and limitations
+//! Telemetry takes `telemetry_bytes` on the wire, of data packets and acks alike, and is exact. Five
+//! switches write; those behind them do not count. A flow begins with the line's rate and a window of C
+//! tau. A loss that is found is repaired and does not change the window; after a timeout it is one
+//! segment until the next ack. Marks are ignored. Bytes on the wire are paced.
+//!
+//! # Validation
+//! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law has it, next to
+//! nothing by default, at over 95% of the line (`tests/paced.rs`).
+//!
+//! # Cost
+//! A few divisions for every port on the way and ack, 300 bytes for every flow, 168 for every packet's
+//! place.
+
+use super::Access;
+use super::window::{Ack, CongestionControl, Window};
+use crate::telemetry::Telemetry;
+use spillway_settings::{Range, Section, SettingsError};
+
+/// PowerTCP's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerTcpParams {
+    gamma: f64,
+    expected_flows: f64,
+    /// In bits per second.
+    min_rate: f64,
+    eta: f64,
+    least_current: f64,
+}
+
+impl PowerTcpParams {
+    /// Reads them.
+    pub fn read(section: &mut Section) -> Result<PowerTcpParams, SettingsError> {
+        let meaning = "weight of the window that power asks for";
+        let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
+        let expected_flows = super::expected_flows(section)?;
+        let min_rate = super::min_rate(section)?;
+        let meaning = "the share of the busiest port that is aimed at";
+        let eta = section.number("eta", 1.0, Range::Positive, meaning)?;
+        let meaning = "the least current to reckon with, as a share of the port's rate";
+        let least_current = section.number("least_current", 0.0, Range::Unit, meaning)?;
+        Ok(PowerTcpParams { gamma, expected_flows, min_rate, eta, least_current })
+    }
+}
+
+/// PowerTCP's state.
+#[derive(Clone, Copy, Debug)]
+pub struct PowerTcp {
+    params: PowerTcpParams,
+    /// The additive increase, and the bounds of the window, in bytes.
+    beta: f64,
+    least: f64,
+    most: f64,
+    /// The base RTT in picoseconds.
+    tau: f64,
+    /// Smoothed normalised power.
+    power: f64,
+    before: Telemetry,
+    /// The window a round trip ago, and what had been sent when it was noted.
+    window_before: f64,
+    noted_at: u64,
+}
+
+impl PowerTcp {
+    /// At the start of a flow.
+    pub fn new(params: PowerTcpParams, access: &Access) -> PowerTcp {
+        let tau = access.base_rtt.ps() as f64;
+        let most = access.bdp();
+        PowerTcp {
+            params,
+            beta: most / params.expected_flows,
+            least: (params.min_rate * tau / 8e12).min(most),
+            most,
+            tau,
+            power: 1.0,
+            before: Telemetry::default(),
+            window_before: most,
+            noted_at: 0,
+        }
+    }
+
+    /// False before there is anything to compare with.
+    fn measure(&mut self, telemetry: &Telemetry) -> bool {
+        let (mut norm, mut span) = (f64::NEG_INFINITY, 0.0);
+        for (now, before) in telemetry.since(&self.before) {
+            let dt = (now.time - before.time).ps() as f64;
+            // In shares of the port's rate, and of what it sends in a base RTT.
+            let bytes = dt / now.ps_per_byte as f64;
+            let growth = now.queue_bytes as f64 - before.queue_bytes as f64;
+            let current = (growth + (now.sent_bytes - before.sent_bytes) as f64) / bytes;
+            let voltage = 1.0 + now.queue_bytes as f64 * now.ps_per_byte as f64 / self.tau;
+            let power = current.max(self.params.least_current) * voltage;
+            if power > norm {
+                (norm, span) = (power, dt.min(self.tau));
+            }
+        }
+        self.before = *telemetry;
+        if span > 0.0 {
+            self.power = (self.power * (self.tau - span) + norm * span) / self.tau;
+        }
+        span > 0.0
+    }
+}
+
+impl CongestionControl for PowerTcp {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let Some(telemetry) = ack.telemetry else { return };
+        if !self.measure(telemetry) {
+            return;
+        }
+        let cwnd = window.cwnd as f64;
+        let PowerTcpParams { gamma, eta, .. } = self.params;
+        // However fast queues fall, power is that of something.
+        let power = (self.power / eta).max(1e-3);
+        let next = gamma * (self.window_before / power + self.beta) + (1.0 - gamma) * cwnd;
+        let next = next.clamp(self.least, self.most);
+        window.set_paced(next.max(window.mss as f64) as u64, self.tau / next);
+        if ack.una > self.noted_at {
+            (self.window_before, self.noted_at) = (next, ack.nxt);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
+        window.ssthresh = window.cwnd;
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, _in_flight: u64) {
+        window.ssthresh = window.cwnd;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::access;
+    use super::super::window::tests::{ack, segments};
+    use super::*;
+    use crate::telemetry::tests::telemetry;
+
+    /// 10 Gbps and 80 us: 100,000 bytes.
+    fn powertcp() -> PowerTcp {
+        let mut section = Section::new("transport", Default::default());
+        let params = PowerTcpParams::read(&mut section).expect("its defaults");
+        PowerTcp::new(PowerTcpParams { expected_flows: 10.0, ..params }, &access(10, 80))
+    }
+
+    #[test]
+    fn power_is_current_times_voltage_where_it_is_greatest() {
+        let mut control = powertcp();
+        assert!(!control.measure(&telemetry(&[(100, 0, 0), (110, 10_000, 0)])));
+        assert_eq!(control.power, 1.0);
+        // The first port has sent 4,000 bytes in 8 us, which is 0.4 of its rate. The second 10,000, all
+        // that it could, while its queue grew by 2,000: 1.2 (1 + 12,000 / 100,000) = 1.344. A tenth of
+        // tau has gone by.
+        assert!(control.measure(&telemetry(&[(108, 0, 4_000), (118, 12_000, 10_000)])));
+        assert!((control.power - (0.9 + 0.1344)).abs() < 1e-12, "{}", control.power);
+        // After more than a round trip nothing is left of what was: an idle port, a tenth in use.
+        control.measure(&telemetry(&[(308, 0, 4_000), (318, 0, 35_000)]));
+        let expected = (25_000.0 - 12_000.0) / 250_000.0;
+        assert!((control.power - expected).abs() < 1e-12, "{}", control.power);
+    }
+
+    #[test]
+    fn the_window_of_a_round_trip_ago_is_divided_with_every_ack() {
+        let mut control = powertcp();
+        let mut window = segments(100, 1_000);
+        let mut on_ack = |us, queue, sent, una, nxt| {
+            let telemetry = telemetry(&[(us, queue, sent)]);
+            let ack = Ack { telemetry: Some(&telemetry), ..ack(una, nxt, false) };
+            control.on_ack(&mut window, &ack);
+            window.cwnd
+        };
+        assert_eq!(on_ack(100, 50_000, 0, 1, 101), 100_000);
+        // All of the rate, and half of what it sends in tau in the queue: 1.5, for a fifth of tau.
+        // Gamma = 0.8 + 0.3 = 1.1: 0.9 (100,000 / 1.1 + 10,000) + 0.1 * 100,000.
+        assert_eq!(on_ack(116, 50_000, 20_000, 2, 102), 100_000);
+        // The same again: 0.8 * 1.1 + 0.3 = 1.18: 0.9 (100,000 / 1.18 + 10,000) + 10,000.
+        assert_eq!(on_ack(132, 50_000, 40_000, 3, 103), 95_271);
+        // 1.244, still of the window of a round trip ago: 81,347 + 9,527.1.
+        assert_eq!(on_ack(148, 50_000, 60_000, 4, 104), 90_874);
+    }
+
+    #[test]
+    fn the_window_stays_within_the_lines_and_the_least_rate() {
+        let mut control = powertcp();
+        control.beta = 0.0;
+        control.measure(&telemetry(&[(100, 9_000_000, 0)]));
+        let mut window = segments(100, 1_000);
+        let told = telemetry(&[(200, 9_000_000, 125_000)]);
+        let ack = Ack { telemetry: Some(&told), ..ack(2, 101, false) };
+        control.window_before = 2_000.0;
+        window.cwnd = 2_000;
+        control.on_ack(&mut window, &ack);
+        // 100 Mbps in 80 us are 1000 bytes.
+        assert_eq!((window.cwnd, window.pace), (1_000, 80_000));
+    }
+}

@@ -1,0 +1,214 @@
+//! TIMELY: the sending rate follows the gradient of round trips.
+//!
+//! # Reference
+//! R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", ACM SIGCOMM 2015,
+//! section 4.3 (Algorithm 1). <https://doi.org/10.1145/2785956.2787510>
+//!
+//! # Rule
+//! Whenever a segment has been acknowledged:
+//! D = (1 - alpha) D + alpha (RTT - RTT_before), gradient = D / min RTT.
+//!
+//! - RTT below T_low: R = R + delta.
+//! - RTT above T_high: R = R (1 - beta (1 - T_high / RTT)).
+//! - gradient at most 0: R = R + N delta, N = 5 from the fifth such step in a row on, else 1.
+//! - else R = R (1 - beta gradient).
+//!
+//! # What the paper leaves open
+//! - How large a segment is: 16 to 64 KB; here `segment`, 16 KB. With `segment = "round-trip"` it is what
+//!   was in flight, as in the programs of HPCC and PowerTCP. Then rates follow too late where many flows
+//!   begin at once: behind a long queue the next update is a long round trip away.
+//! - Bounds of the rate: `min_rate`, and the line's.
+//! - What ends a row of steps: any step of another kind.
+//!
+//! # Departures from the paper
+//! A flow begins with its line's rate; the paper divides that by the flows that its host has already.
+//!
+//! # Scope and limitations
+//! There is no window: what is lost is repaired without a change of the rate, and after a timeout one
+//! segment is in flight until the next update. Round trips are those of packets, by their acks. Marks are
+//! ignored. Bytes on the wire are paced.
+//!
+//! # Validation
+//! Hand arithmetic below. Two, eight and sixteen flows fill a line and keep round trips between the
+//! thresholds (`tests/paced.rs`). What they share equally is not known: TIMELY has no one point of rest
+//! (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593).
+//!
+//! # Cost
+//! A comparison for every ack; 120 bytes for every flow; an event for every packet that has to wait for
+//! its time.
+
+use super::Access;
+use super::window::{Ack, CongestionControl, Window};
+use spillway_engine::{Rate, Time};
+use spillway_settings::quantity::Amount;
+use spillway_settings::{Range, Section, SettingsError};
+
+/// TIMELY's parameters; times in picoseconds, rates in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimelyParams {
+    alpha: f64,
+    beta: f64,
+    low: f64,
+    high: f64,
+    min_rtt: f64,
+    delta: f64,
+    min_rate: f64,
+    /// In bytes; `None` for what was in flight.
+    segment: Option<u64>,
+}
+
+impl TimelyParams {
+    /// Reads them.
+    pub fn read(section: &mut Section) -> Result<TimelyParams, SettingsError> {
+        let meaning = "weight of a new difference of round trips";
+        let alpha = section.number("ewma_weight", 0.875, Range::Unit, meaning)?;
+        let meaning = "how much of the rate a gradient of 1 takes away";
+        let beta = section.number("decrease", 0.8, Range::Unit, meaning)?;
+        let ps = |time: Time| time.ps() as f64;
+        let low = section.time("t_low", "50us", "round trips below it let the rate rise")?;
+        let high = section.time("t_high", "500us", "round trips above it cut the rate")?;
+        let meaning = "what differences of round trips are divided by";
+        let min_rtt = section.time("min_rtt", "20us", meaning)?;
+        if low > high || min_rtt == Time::ZERO {
+            let problem = format!("{low} is not valid; it must not be above t_high, nor min_rtt 0");
+            return Err(section.error("t_low", problem));
+        }
+        let bits = |rate: Rate| rate.bits_per_second() as f64;
+        let delta = section.rate("rate_step", "10Mbps", "the additive increase")?;
+        let min_rate = super::min_rate(section)?;
+        let segment = section.quantity(
+            "segment",
+            "16KB",
+            "a size such as \"16KB\", or \"round-trip\"",
+            "after how much the rate is set anew",
+            |text| match Amount::parse(text) {
+                _ if text == "round-trip" => Some(None),
+                Some(Amount::Bytes(bytes @ 1..)) => Some(Some(bytes)),
+                _ => None,
+            },
+        )?;
+        Ok(TimelyParams {
+            alpha,
+            beta,
+            low: ps(low),
+            high: ps(high),
+            min_rtt: ps(min_rtt),
+            delta: bits(delta),
+            min_rate,
+            segment,
+        })
+    }
+}
+
+/// TIMELY's state.
+#[derive(Clone, Copy, Debug)]
+pub struct Timely {
+    params: TimelyParams,
+    /// The rate of the host's line.
+    most: f64,
+    rate: f64,
+    rtt_before: Option<f64>,
+    difference: f64,
+    /// Steps of the third kind in a row.
+    row: u32,
+    /// The byte behind which the next update comes.
+    due_at: u64,
+}
+
+impl Timely {
+    /// At the start of a flow.
+    pub fn new(params: TimelyParams, access: &Access) -> Timely {
+        let most = access.rate.bits_per_second() as f64;
+        Timely { params, most, rate: most, rtt_before: None, difference: 0.0, row: 0, due_at: 0 }
+    }
+
+    fn update(&mut self, rtt: f64) {
+        let TimelyParams { alpha, beta, low, high, min_rtt, delta, min_rate, .. } = self.params;
+        let Some(before) = self.rtt_before.replace(rtt) else { return };
+        self.difference = (1.0 - alpha) * self.difference + alpha * (rtt - before);
+        let gradient = self.difference / min_rtt;
+        let row = std::mem::take(&mut self.row);
+        let rate = if rtt < low {
+            self.rate + delta
+        } else if rtt > high {
+            self.rate * (1.0 - beta * (1.0 - high / rtt))
+        } else if gradient <= 0.0 {
+            self.row = row + 1;
+            self.rate + if self.row >= 5 { 5.0 } else { 1.0 } * delta
+        } else {
+            self.rate * (1.0 - beta * gradient)
+        };
+        self.rate = rate.clamp(min_rate.min(self.most), self.most);
+    }
+}
+
+impl CongestionControl for Timely {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.una <= self.due_at || ack.acked == 0 {
+            return;
+        }
+        self.due_at = self.params.segment.map_or(ack.nxt, |segment| ack.una + segment - 1);
+        self.update(ack.rtt.ps() as f64);
+        window.set_paced(Window::UNLIMITED, 8e12 / self.rate);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
+        window.ssthresh = window.cwnd;
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, _in_flight: u64) {
+        window.ssthresh = window.cwnd;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::access;
+    use super::*;
+
+    const US: f64 = 1e6;
+
+    fn timely() -> Timely {
+        let mut section = Section::new("transport", Default::default());
+        let params = TimelyParams::read(&mut section).expect("its defaults");
+        Timely { rate: 5e9, ..Timely::new(params, &access(10, 80)) }
+    }
+
+    fn after(control: &mut Timely, rtts: &[f64]) -> f64 {
+        rtts.iter().for_each(|rtt| control.update(rtt * US));
+        control.rate / 1e6
+    }
+
+    #[test]
+    fn below_the_low_threshold_the_rate_rises_whatever_the_gradient() {
+        assert_eq!(after(&mut timely(), &[30.0, 49.0, 20.0]), 5_020.0);
+    }
+
+    #[test]
+    fn above_the_high_threshold_it_falls_by_the_excess() {
+        // 1 - 0.8 (1 - 500 / 1000) = 0.6.
+        assert_eq!(after(&mut timely(), &[1000.0, 1000.0]), 3_000.0);
+    }
+
+    #[test]
+    fn between_them_the_gradient_decides() {
+        // 100 to 102 us: D = 0.875 * 2 = 1.75 us, gradient 0.0875: 5000 (1 - 0.07) = 4650.
+        let mut control = timely();
+        assert!((after(&mut control, &[100.0, 102.0]) - 4_650.0).abs() < 1e-6);
+        // Back to 100: D = 0.125 * 1.75 - 1.75 < 0: 10 more, and 50 more from the fifth on.
+        assert!((after(&mut control, &[100.0, 100.0, 100.0, 100.0]) - 4_690.0).abs() < 1e-6);
+        assert!((after(&mut control, &[100.0, 100.0]) - 4_790.0).abs() < 1e-6);
+        // A rise ends the row.
+        after(&mut control, &[140.0]);
+        assert_eq!(control.row, 0);
+    }
+
+    #[test]
+    fn the_rate_stays_within_its_bounds() {
+        let mut control = timely();
+        after(&mut control, &[100.0, 400.0, 400.0]);
+        assert_eq!(control.rate, 1e8);
+        control.rate = 9.995e9;
+        assert_eq!(after(&mut control, &[30.0]), 10_000.0);
+    }
+}
