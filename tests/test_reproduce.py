@@ -105,6 +105,14 @@ def test_samples_have_the_summary_s_percentiles(more):
         unfinished += row["unfinished"]
         for label, p in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)):
             assert samples.percentile(values, p) == pytest.approx(row[label], rel=1e-12)
+    for section, row in result.summary["fct_slowdown"].items():
+        if section in (*samples.CLASSES, "all"):
+            continue
+        values = samples.select(kept, samples.SECTION + section)
+        assert samples.percentile(values, 0.95) == pytest.approx(row["p95"], rel=1e-12)
+        units = samples.select(kept, samples.SECTION + section, "unit")
+        assert set(units) == set(range(units.max() + 1))
+    assert not len(samples.select(kept, samples.SECTION + "no such section"))
     assert bool(unfinished) == (more == ["stop=4.5ms"])
     queries = result.summary["query_us"]["count"]
     assert len(np.unique(samples.select(kept, "incast", "unit"))) == queries

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 
 from spillway.errors import ScenarioError
-from spillway.reproduce import credence
+from spillway.reproduce import cbm, credence
 from spillway.reproduce.figure import Figure
 
-PAPERS: dict[str, tuple[Figure, ...]] = {"credence": credence.FIGURES}
+PAPERS: dict[str, tuple[Figure, ...]] = {"credence": credence.FIGURES, "cbm": cbm.FIGURES}
 
 
 def every() -> list[Figure]:

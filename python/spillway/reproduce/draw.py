@@ -203,13 +203,15 @@ class Distributions:
 class Variants:
     """Metrics of every scheme under a list of variants, and how one scheme's decisions divide.
 
+    The latter may be left out.
+
     Points of further axes become further rows of panels.
     """
 
     slowdowns: tuple[Metric, ...]
     axis: str
-    scheme: str
-    shares: tuple[Metric, ...]
+    scheme: str = ""
+    shares: tuple[Metric, ...] = ()
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -224,7 +226,7 @@ class Variants:
         for place, point in enumerate(points):
             rest = ", ".join(text for axis, text in point.labels.items() if axis != self.axis)
             rows.setdefault(rest, []).append(place)
-        columns = len(self.slowdowns) + 1
+        columns = len(self.slowdowns) + bool(self.shares)
         with _drawing(2.6 * columns + 2, (0.27 * len(names) + 0.9) * len(rows) + 0.6) as drawing:
             axes = drawing.subplots(len(rows), columns, squeeze=False, sharey=True)
             for row, (rest, places) in enumerate(rows.items()):
@@ -232,13 +234,15 @@ class Variants:
                     self._dots(axes[row, column], metric, results, places)
                     axes[row, column].set_title(metric.name.replace(" slowdown", ""))
                     axes[row, column].set_xlabel("slowdown")
-                self._bars(axes[row, -1], results, places)
-                axes[row, -1].set_title(f"{self.scheme}'s decisions")
+                if self.shares:
+                    self._bars(axes[row, -1], results, places)
+                    axes[row, -1].set_title(f"{self.scheme}'s decisions")
                 axes[row, 0].set_yticks(range(len(names)), names)
                 axes[row, 0].set_ylim(len(names) - 0.4, -0.6)
                 axes[row, 0].set_ylabel(rest, fontweight="bold")
-            handles, labels = axes[0, -1].get_legend_handles_labels()
-            drawing.legend(handles, labels, loc="outside lower right", ncols=len(labels))
+            if self.shares:
+                handles, labels = axes[0, -1].get_legend_handles_labels()
+                drawing.legend(handles, labels, loc="outside lower right", ncols=len(labels))
             _finish(drawing, results, axes[0, 0], "")
         return drawing
 

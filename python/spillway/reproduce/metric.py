@@ -62,7 +62,7 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class Tail:
-    """A percentile of the slowdowns of a class: the ceil(n p)-th of n in order."""
+    """A percentile of the slowdowns of a class, or section: the ceil(n p)-th of n in order."""
 
     of: str
     p: float
@@ -71,7 +71,7 @@ class Tail:
     @property
     def name(self) -> str:
         """The class and the percentile."""
-        return f"{self.of} flows' p{100 * self.p:g} slowdown"
+        return f"{self.of.removeprefix(samples.SECTION)} flows' p{100 * self.p:g} slowdown"
 
     def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
         """The percentile of all seeds' flows together.

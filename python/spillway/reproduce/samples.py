@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 CLASSES = ("short", "medium", "long", "incast")
 _SHORT, _MEDIUM, _LONG, _INCAST = range(4)
 
+SECTION = "section "
+"""What stands before the name of a traffic section, where its flows are asked for."""
+
 
 def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any]) -> pa.Table:
     """A row for every flow that a summary's slowdowns are about.
 
-    `class` is short, medium, long or incast, `slowdown` as the summary has it (an unfinished flow
-    counts with the time waited), `with_timeout` whether the flow saw one. `unit` numbers what is
-    drawn as one when samples are drawn again: the flows of one query, or a flow without a query.
+    `class` is short, medium, long or incast, `section` the traffic section, `slowdown` as the
+    summary has it (an unfinished flow counts with the time waited), `with_timeout` whether the flow
+    saw one. `unit` numbers, within its class, what is drawn as one when samples are drawn again:
+    the flows of one query, or a flow without a query; `unit_of_section` does so within the section.
     The same flows have the same units under every scheme.
     """
     import pyarrow as pa
@@ -50,20 +54,28 @@ def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any])
     end = max(round(summary["simulated_s"] * 1e12), quantity(scenario["stop"]))
     waited = np.where(fct < 0, end - start, fct)
 
-    _, section = np.unique(names, return_inverse=True)
+    section_names, section = np.unique(names, return_inverse=True)
     own = np.where(query >= 0, (section << 40) + query, -1 - column("flow_id"))
     counted = (start >= quantity(scenario["warmup"])) & (ideal > 0)
-    unit = np.zeros(len(own), dtype=np.int64)
-    for number in range(len(CLASSES)):
-        chosen = counted & (classes == number)
-        _, unit[chosen] = np.unique(own[chosen], return_inverse=True)
-    labels = pa.DictionaryArray.from_arrays(
-        pa.array(classes[counted], pa.int8()), pa.array(CLASSES, pa.string())
-    )
+
+    def units(of: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+        unit = np.zeros(len(own), dtype=np.int64)
+        for each in range(number):
+            chosen = counted & (of == each)
+            _, unit[chosen] = np.unique(own[chosen], return_inverse=True)
+        return unit[counted]
+
+    def labels(codes: NDArray[np.int64], names: Sequence[str]) -> pa.DictionaryArray:
+        return pa.DictionaryArray.from_arrays(
+            pa.array(codes[counted], pa.int8()), pa.array(names, pa.string())
+        )
+
     return pa.table(
         {
-            "class": labels,
-            "unit": pa.array(unit[counted], pa.int32()),
+            "class": labels(classes, CLASSES),
+            "section": labels(section, section_names.tolist()),
+            "unit": pa.array(units(classes, len(CLASSES)), pa.int32()),
+            "unit_of_section": pa.array(units(section, len(section_names)), pa.int32()),
             "slowdown": pa.array(waited[counted] / ideal[counted], pa.float64()),
             "with_timeout": pa.array(column("timeouts")[counted] > 0, pa.bool_()),
             "finished": pa.array(fct[counted] >= 0, pa.bool_()),
@@ -88,12 +100,17 @@ def percentile(values: NDArray[np.float64], p: float) -> float | None:
 
 
 def select(table: pa.Table, name: str, column: str = "slowdown") -> NDArray[Any]:
-    """A column of one class, or of `all`."""
+    """A column of one class, of a traffic section ("section web"), or of `all`."""
+    kind, names = "class", CLASSES
+    if name.startswith(SECTION):
+        kind, name = "section", name.removeprefix(SECTION)
+        names = tuple(table["section"].combine_chunks().dictionary.to_pylist())
+        column = "unit_of_section" if column == "unit" else column
     values: NDArray[Any] = table[column].combine_chunks().to_numpy(zero_copy_only=False)
     if name == "all":
         return values
-    codes = table["class"].combine_chunks().indices.to_numpy()
-    chosen: NDArray[Any] = values[codes == CLASSES.index(name)]
+    codes = table[kind].combine_chunks().indices.to_numpy()
+    chosen: NDArray[Any] = values[codes == (names.index(name) if name in names else -1)]
     return chosen
 
 

@@ -8,6 +8,9 @@ from spillway.reproduce.point import Run
 RUN = Run("credence")
 """The network and the traffic of section 4.1; its file says what is not in the text."""
 
+POWERTCP = Run("credence-powertcp")
+"""The same with the other transport of section 4.1."""
+
 LOADS = along(
     "load",
     (0.2, 0.4, 0.6, 0.8),

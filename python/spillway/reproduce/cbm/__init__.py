@@ -1,0 +1,5 @@
+"""CBM (Agarwal, Addanki, Mostafaei, CoNEXT Student Workshop 2024): the figure of its evaluation."""
+
+from spillway.reproduce.cbm import choices, figure1
+
+FIGURES = (figure1.FIGURE, figure1.WITHOUT_CONTROL, choices.FIGURE)

@@ -1,0 +1,74 @@
+"""Figure 1: Cubic, DCTCP and theta-PowerTCP in priorities of their own, over the load of Cubic."""
+
+from dataclasses import replace
+
+from spillway.reproduce.cbm import setup
+from spillway.reproduce.cbm.setup import ABM, ABOUT, ALL, CBM, DT, PER_PORT
+from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.draw import Lines
+from spillway.reproduce.figure import Figure, Scheme, along
+from spillway.reproduce.metric import Tail
+from spillway.reproduce.verdict import Near
+
+LOADS = along(
+    "load",
+    (0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
+    "traffic.cubic.load={}",
+    label="Cubic at {:.0%}",
+    tick="{:.0%}",
+)
+_SECTION_3 = "section 3, Figure 1"
+
+
+def _claim(
+    what: str, metric: Tail, scheme: Scheme, old: Scheme, number: float, over: Over
+) -> Claim:
+    reduction = Reduction(metric, new=scheme.name, old=old.name)
+    says = f"{what} finish sooner than under {old.name}"
+    return Claim(says, _SECTION_3, reduction, Near(number), over)
+
+
+def _claims(scheme: Scheme) -> tuple[Claim, ...]:
+    """What the paper says of CBM, said of this form of it."""
+    at_10, at_30, at_50 = (Over({"load": load}) for load in (0.1, 0.3, 0.5))
+    best = Over(take="largest")
+    claims = (
+        _claim("With Cubic at 50%, its flows", setup.CUBIC, scheme, ABM, 0.118, at_50),
+        _claim("With Cubic at 50%, its flows", setup.CUBIC, scheme, DT, 0.6372, at_50),
+        _claim("With Cubic at 10%, theta-PowerTCP's", setup.INCAST, scheme, ABM, 0.4507, at_10),
+        _claim("With Cubic at 30%, theta-PowerTCP's", setup.INCAST, scheme, ABM, 0.2889, at_30),
+        _claim("With Cubic at 30%, theta-PowerTCP's", setup.INCAST, scheme, DT, 0.9344, at_30),
+        _claim("At best, DCTCP's flows", setup.DCTCP, scheme, ABM, 0.3473, best),
+        _claim("At best, DCTCP's flows", setup.DCTCP, scheme, DT, 0.5279, best),
+    )
+    return tuple(replace(claim, variant=scheme.name) for claim in claims)
+
+
+FIGURE = Figure(
+    name="cbm/figure1",
+    title="Cubic, DCTCP and theta-PowerTCP in priorities of their own",
+    source="CBM (CoNEXT-SW 2024), Figure 1, section 3",
+    about='"B represents the available buffer per port" is read both ways. ' + ABOUT,
+    measure=setup.RUN,
+    points=LOADS,
+    schemes=ALL,
+    scales=setup.SCALES,
+    plot=Lines(setup.PANELS, "load", "load of Cubic, of the uplinks"),
+    claims=(*_claims(CBM), *_claims(PER_PORT)),
+)
+
+WITHOUT_CONTROL = Figure(
+    name="cbm/figure1-uncontrolled",
+    title="The same, with incast senders that know no congestion control",
+    source="CBM (CoNEXT-SW 2024), Figure 1, as the program that it rests on runs it",
+    about="In ABM's public program the parameters of theta-PowerTCP are set where nothing reads "
+    "them: its senders send whole answers at their line's rate. Here NewReno does, with the whole "
+    "flow for its first window; what is lost it repairs. " + ABOUT,
+    measure=replace(setup.RUN, assignments=(setup.UNCONTROLLED,)),
+    points=LOADS,
+    schemes=ALL,
+    scales=setup.SCALES,
+    plot=Lines(setup.PANELS, "load", "load of Cubic, of the uplinks"),
+    claims=(*_claims(CBM), *_claims(PER_PORT)),
+    is_of_paper=False,
+)

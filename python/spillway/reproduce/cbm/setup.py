@@ -1,0 +1,60 @@
+"""What the figures have in common: the network, the schemes, the percentiles."""
+
+from spillway.reproduce.draw import Panel
+from spillway.reproduce.figure import Scale, Scheme
+from spillway.reproduce.metric import Number, Tail
+from spillway.reproduce.point import Run
+from spillway.reproduce.samples import SECTION
+
+RUN = Run("cbm")
+"""The network and the traffic of section 3; its file says what is not in the text."""
+
+UNCONTROLLED = (
+    'traffic.incast={name="incast", kind="incast", places="24..31", priority=3, '
+    'queries_per_host_per_s=8, burst="30%", fan_in=8, senders="next-rack", '
+    'transport="newreno", initial_window="flow"}'
+)
+"""Incast by senders that send whole answers at once."""
+
+# The text gives no alpha. Half for data and 64 for first round trips are ABM's, and its program has
+# 1 for the queue of acks.
+DT = Scheme("DT", ("switch.sharing=dt", "switch.sharing.alpha=[1, 0.5]"), style=0)
+ABM = Scheme(
+    "ABM",
+    (
+        "switch.sharing=abm",
+        "switch.sharing.alpha=[1, 0.5]",
+        "switch.sharing.alpha_first_rtt=64",
+    ),
+    style=1,
+)
+CBM = Scheme("CBM", ("switch.sharing=cbm", "switch.sharing.alpha=0.5"), style=3)
+PER_PORT = Scheme(
+    "CBM, B of a port",
+    ("switch.sharing=cbm", "switch.sharing.alpha=0.5", "switch.sharing.buffer_of=port"),
+    style=4,
+)
+ALL = (DT, ABM, CBM, PER_PORT)
+
+CUBIC = Tail(SECTION + "cubic", 0.99)
+DCTCP = Tail(SECTION + "dctcp", 0.99)
+INCAST = Tail(SECTION + "incast", 0.99)
+OCCUPANCY = Number("buffer_occupancy.p99", "buffer occupancy p99", "% of the buffer", 100)
+
+PANELS = (
+    Panel(CUBIC, "(a) Cubic, p99", is_log=True),
+    Panel(DCTCP, "(b) DCTCP, p99", is_log=True),
+    Panel(INCAST, "(c) theta-PowerTCP, p99", is_log=True),
+    Panel(OCCUPANCY, "(d) leaf buffers, p99"),
+)
+
+# 512 queries a second are expected: 230 in 0.45 s.
+SCALES = {
+    "quick": Scale((1, 2), ("duration=450ms",)),
+    "full": Scale((1, 2, 3), ("duration=3s",)),
+}
+
+ABOUT = (
+    "The text names no percentile: the 99th is that of the like figure of ABM, by the same "
+    "authors. Nor alpha, nor the incast: choices, in the scenario's file."
+)

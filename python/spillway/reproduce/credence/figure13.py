@@ -1,0 +1,18 @@
+"""Figure 13: distributions of slowdowns under PowerTCP, out of the runs of Figure 8."""
+
+from spillway.reproduce.credence import setup
+from spillway.reproduce.credence.schemes import ABOUT, ALL
+from spillway.reproduce.draw import Distributions
+from spillway.reproduce.figure import Figure
+
+FIGURE = Figure(
+    name="credence/figure13",
+    title="Distributions of slowdowns under PowerTCP, by burst",
+    source="Credence (NSDI 2024), Figure 13, appendix D",
+    about="Websearch at 40%, PowerTCP. The paper says nothing in numbers about it. " + ABOUT,
+    measure=setup.POWERTCP,
+    points=setup.BURSTS,
+    schemes=ALL,
+    scales=setup.SCALES,
+    plot=Distributions(),
+)
