@@ -24,7 +24,8 @@ def find(name: str) -> list[Figure]:
     if found:
         return found
     names = [*PAPERS, *(figure.name for figure in every())]
-    near = difflib.get_close_matches(name, names, n=1)
+    near = [each for each in names if each.endswith(f"/{name}")]
+    near = near or difflib.get_close_matches(name, names, n=1)
     hint = "`spillway reproduce --list` names them"
     if near:
         hint = f"did you mean `{near[0]}`? {hint}"
