@@ -21,3 +21,15 @@ pub fn prefetch<T>(items: &[T], index: usize) {
 pub fn at_or_last<T>(items: &[T], index: usize) -> Option<&T> {
     items.get(index.min(items.len().wrapping_sub(1)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_the_last_is_the_last() {
+        let at = |items: &[u8], index| at_or_last(items, index).copied();
+        assert_eq!([0, 1, 2, usize::MAX].map(|index| at(&[7, 8], index)), [7, 8, 8, 8].map(Some));
+        assert_eq!((at(&[], 0), at(&[], usize::MAX)), (None, None));
+    }
+}
