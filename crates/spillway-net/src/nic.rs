@@ -23,12 +23,14 @@ pub struct NicSettings {
     pub ack_queue: u8,
     /// The queue of data without a priority.
     pub data_queue: u8,
+    /// Packets that it takes out of its queues ahead of time.
+    pub fifo_packets: u32,
 }
 
 impl NicSettings {
     /// Whether packets leave in the order in which they come.
     pub fn is_plain(&self) -> bool {
-        self.queues == 1 && self.scheduling == NicScheduling::Fifo
+        self.queues == 1 && self.scheduling == NicScheduling::Fifo && self.fifo_packets == 0
     }
 }
 
@@ -147,7 +149,8 @@ mod tests {
 
     /// The order in which packets leave, given as (slot, priority), by their places.
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
-        let settings = NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2 };
+        let settings =
+            NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2, fifo_packets: 0 };
         let (mut nic, mut packets) = (Nic::new(settings), Arena::new());
         for (seq, &(slot, priority)) in (0..).zip(given) {
             let id = {

@@ -113,7 +113,7 @@ fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
 }
 
 /// Any switch that takes a packet of 1500 bytes when it is empty.
-fn switch(draw: &mut Draw) -> String {
+fn switch(draw: &mut Draw, cables_change: bool) -> String {
     let sharing = draw.one(&[
         "\"cs\"",
         "\"sp\"",
@@ -144,14 +144,19 @@ fn switch(draw: &mut Draw) -> String {
     ]);
     let scheduling =
         draw.one(&["\"fifo\"", "\"strict\"", "\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }"]);
+    let release = draw.one(&["start", "start", "end"]);
+    let fifo = match release {
+        "start" if !cables_change => draw.one(&["0", "0", "1", "3"]),
+        _ => "0",
+    };
     format!(
         "buffer = \"{}\"\nqueue_limit = \"{}\"\nqueues_per_port = {}\nuncounted_bytes = \"{}\"\n\
-         release = \"{}\"\nsharing = {sharing}\naqm = {aqm}\nscheduling = {scheduling}",
+         release = \"{release}\"\nport_fifo_packets = {fifo}\n\
+         sharing = {sharing}\naqm = {aqm}\nscheduling = {scheduling}",
         draw.one(&["16KB", "16KB", "20KB", "35KB", "100KB", "unlimited"]),
         draw.one(&["unlimited", "unlimited", "unlimited", "2pkt", "12pkt", "10KB"]),
         1 + draw.below(3),
         draw.one(&["0B", "0B", "24B"]),
-        draw.one(&["start", "start", "end"]),
     )
 }
 
@@ -159,7 +164,8 @@ fn switch(draw: &mut Draw) -> String {
 fn window(draw: &mut Draw) -> String {
     format!(
         "initial_window = \"{}\"\nhandshake = {}\nack_every = {}\nack_delay = \"{}\"\n\
-         tail_loss_probe = {}\ndupthresh = {}\nreduction = \"{}\"",
+         tail_loss_probe = {}\ndupthresh = {}\nreduction = \"{}\"\n\
+         partial_acks_tell = {}\nsyn_window = \"{}\"",
         draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
         draw.once_in(3),
         draw.one(&["1", "1", "2", "4"]),
@@ -167,6 +173,8 @@ fn window(draw: &mut Draw) -> String {
         draw.once_in(3),
         draw.one(&["3", "3", "30"]),
         draw.one(&["at-once", "proportional", "proportional-ns3"]),
+        draw.once_in(2),
+        draw.one(&["unlimited", "4pkt"]),
     )
 }
 
@@ -259,20 +267,25 @@ fn case(seed: u64) -> Case {
     let (topology, hosts, is_split, cables) = topology(draw);
     let events = draw.below(4).saturating_sub(1);
     let events: String = (0..events).map(|_| event(draw, &cables)).collect();
-    let (switch, window) = (switch(draw), window(draw));
+    let (switch, window) = (switch(draw, !events.is_empty()), window(draw));
+    let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
+    let hystart = draw.one(&["none", "exact", "ns3"]);
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n\
          [topology]\n{topology}\n\
          [routing]\nkind = \"{}\"\nhash_seeds = \"{}\"\n\
          [switch]\n{switch}\n\
-         [nic]\nscheduling = \"{}\"\n\
-         [transport]\nkind = \"{}\"\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n\
+         [nic]\nscheduling = \"{}\"\nfifo_packets = {fifo}\n\
+         [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         draw.one(&["ecmp", "spray"]),
         draw.one(&["per-switch", "same"]),
         draw.one(&["fifo", "per-flow-rr"]),
-        draw.one(&["newreno", "dctcp", "cubic"]),
+        match draw.one(&["newreno", "dctcp", "cubic"]) {
+            "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
+            kind => format!("\"{kind}\""),
+        },
     );
     let (traffic, list) = traffic(draw, hosts, is_split);
     Case { head, traffic, list }

@@ -231,6 +231,11 @@ impl Scenario {
             tables.push(Value::Table(section.finish()?));
         }
         if !tables.is_empty() {
+            if has_port_fifos(&tiers, &nic) {
+                let problem = "not with switch.port_fifo_packets or nic.fifo_packets: what has \
+                               left a port's queues cannot be lost any more";
+                return Err(SettingsError::new("event", problem));
+            }
             root.put("event", Value::Array(tables));
         }
         let mut section = root.section("record")?;
@@ -275,6 +280,11 @@ impl Scenario {
         self.events.iter().any(|event| matches!(event.change, LinkChange::Down { .. }))
     }
 
+    /// Whether any port takes packets out of its queues ahead of time.
+    pub fn has_port_fifos(&self) -> bool {
+        has_port_fifos(&self.tiers, &self.nic)
+    }
+
     /// A switch's name: its tier and its place in it.
     pub fn switch_name(&self, switch: u32) -> String {
         self.topology.switch_name(switch)
@@ -307,6 +317,10 @@ fn check_sizes(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn has_port_fifos(tiers: &[TierSettings], nic: &NicSettings) -> bool {
+    nic.fifo_packets > 0 || tiers.iter().any(|tier| tier.settings.port_fifo_packets > 0)
 }
 
 fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
@@ -352,8 +366,10 @@ fn read_nic(section: &mut Section, leaf: &SwitchSettings) -> Result<NicSettings>
     let default = last.min(leaf.data_queue.into());
     let meaning = "queue of data without a priority";
     let data_queue = section.integer("data_queue", default, 0..=last, meaning)?;
+    let meaning = "packets that it takes out of its queues ahead of time";
+    let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;
     let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
-    Ok(NicSettings { scheduling, queues, ack_queue, data_queue })
+    Ok(NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets })
 }
 
 /// A traffic section's own version of `[transport]`.

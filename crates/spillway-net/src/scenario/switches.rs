@@ -34,6 +34,8 @@ pub struct SwitchSettings {
     pub data_queue: u8,
     /// Bytes of each packet that the buffer does not count.
     pub uncounted_bytes: u32,
+    /// Packets that each port takes out of its queues ahead of time.
+    pub port_fifo_packets: u32,
     release_at_end: bool,
     sharing: Choice,
     aqm: Choice,
@@ -149,6 +151,12 @@ impl SwitchSettings {
             &[("start", false), ("end", true)],
             "whether a packet's bytes are given back when its transmission starts or ends",
         )?;
+        let meaning = "packets that each port takes out of its queues ahead of time";
+        let port_fifo_packets = section.integer("port_fifo_packets", 0, 0..=10_000, meaning)?;
+        if port_fifo_packets > 0 && release_at_end {
+            let problem = "needs release = \"start\": what waits there is not counted";
+            return Err(section.error("port_fifo_packets", problem));
+        }
         let meaning = "how ports share the buffer";
         let ids = extensions.sharing_ids();
         let sharing = Choice::of(section.policy("sharing", "cs", ids, meaning)?);
@@ -165,6 +173,7 @@ impl SwitchSettings {
             ack_queue: ack as u8,
             data_queue: data as u8,
             uncounted_bytes: uncounted_bytes.min(u64::from(u32::MAX)) as u32,
+            port_fifo_packets: port_fifo_packets as u32,
             release_at_end,
             sharing,
             aqm,

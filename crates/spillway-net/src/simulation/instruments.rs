@@ -70,10 +70,7 @@ impl Simulation {
 
     /// Bytes that hosts have put on their lines.
     pub(super) fn sent_by_hosts(&self) -> u64 {
-        {
-            let hosts = &self.network.lines[..self.network.nics.len()];
-            hosts.iter().map(|line| line.sent_bytes(self.network.now)).sum()
-        }
+        (0..self.network.nics.len() as u32).map(|host| self.network.sent_bytes(host)).sum()
     }
 
     /// Bytes that hosts put on their lines in the window of measurement.
@@ -143,7 +140,7 @@ impl Simulation {
     pub(super) fn sample_links(&mut self) {
         let Some(interval) = self.scenario.recording.link_interval else { return };
         for (number, line) in self.network.lines.iter().enumerate() {
-            let sent = line.sent_bytes(self.network.now);
+            let sent = self.network.sent_bytes(number as u32);
             let before = std::mem::replace(&mut self.instruments.sent_before[number], sent);
             if sent > before {
                 let busy = line.time_of(sent - before);

@@ -1,6 +1,7 @@
 //! One direction of a cable, with the port that sends on it.
 
 use super::key::Kind;
+use super::port_fifo::PortFifo;
 use crate::topology::Link;
 use spillway_engine::{EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
@@ -13,7 +14,7 @@ use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Line {
-    /// When the port can send again.
+    /// When the port can send again: take the next packet out of its queues.
     pub busy_until: Time,
     /// How long a bit travels.
     pub delay: Time,
@@ -35,7 +36,7 @@ pub(super) struct Line {
     /// Whether an event will wake the port when it can send again.
     pub wakes: bool,
     /// Whether what is put on it is looked at first: it is down, or loses packets, or its port writes
-    /// telemetry.
+    /// telemetry or has a ring below its queues.
     pub attended: bool,
     /// Bytes put on it so far, with those that wait for their turn.
     pub accepted_bytes: u64,
@@ -90,6 +91,16 @@ impl Line {
         let end = self.busy_until.max(now) + self.time_of(size);
         self.busy_until = end;
         self.accepted_bytes += size;
+        packet.time = end + self.delay;
+        packet.next = NO_PACKET;
+        packet.time
+    }
+
+    /// The same for a port with a ring below its queues.
+    pub fn occupy_in_turn(&mut self, now: Time, packet: &mut Packet, fifo: &mut PortFifo) -> Time {
+        let (end, has_room_at) = fifo.push(now, self.time_of(packet.size.into()));
+        self.busy_until = has_room_at;
+        self.accepted_bytes += u64::from(packet.size);
         packet.time = end + self.delay;
         packet.next = NO_PACKET;
         packet.time

@@ -7,6 +7,7 @@ mod instruments;
 mod key;
 mod line;
 mod network;
+mod port_fifo;
 mod rows;
 mod start;
 

@@ -6,6 +6,7 @@
 use super::failures::Failures;
 use super::key::{self, Kind};
 use super::line::Line;
+use super::port_fifo::{self, PortFifo};
 use crate::nic::Nic;
 use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
@@ -75,6 +76,8 @@ pub(super) struct Network {
     pub switches: Vec<Switch>,
     pub timers: Vec<PolicyTimer>,
     pub nics: Vec<Nic>,
+    /// Rings below the queues of ports, by line, if there are any.
+    port_fifos: Vec<Option<PortFifo>>,
     /// Whether cards are one FIFO queue each: then the line itself is the queue.
     nics_are_plain: bool,
     pub routing: Routing,
@@ -101,6 +104,7 @@ impl Network {
         let (mut lines, first_line, line_of_link) = lay_lines(topology);
         let writes_telemetry = scenario.transports.iter().any(Transport::asks_telemetry);
         lines.iter_mut().for_each(|line| line.attended = writes_telemetry);
+        let port_fifos = port_fifo::of_lines(scenario, &mut lines);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
         let place = |(switch, first_line): (u64, u32)| {
@@ -121,6 +125,7 @@ impl Network {
             // What a line loses is decided when a packet is sent, not when the card takes it.
             nics_are_plain: scenario.nic.is_plain() && scenario.events.is_empty(),
             nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
+            port_fifos,
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
             writes_telemetry,
             reports: Reports::default(),
@@ -187,11 +192,25 @@ impl Network {
     #[inline(always)]
     pub fn host_backlog(&self, host: u32) -> Time {
         let line = &self.lines[host as usize];
-        let sending = line.busy_until.since(self.now);
         if self.nics_are_plain {
-            return sending;
+            return line.busy_until.since(self.now);
         }
+        let sending = self.busy_until(host).since(self.now);
         sending + line.time_of(self.nics[host as usize].bytes())
+    }
+
+    /// When a line will have sent all that it has been given.
+    fn busy_until(&self, line_id: u32) -> Time {
+        match self.port_fifos.get(line_id as usize) {
+            Some(Some(fifo)) => fifo.end(),
+            _ => self.lines[line_id as usize].busy_until,
+        }
+    }
+
+    /// Bytes that a line has sent until now.
+    pub fn sent_bytes(&self, line_id: u32) -> u64 {
+        let line = &self.lines[line_id as usize];
+        line.accepted_bytes - self.busy_until(line_id).since(self.now).ps() / line.ps_per_byte
     }
 
     /// Has what the next event will want fetched: the packet that arrives. In a large network lines
@@ -314,14 +333,19 @@ impl Network {
         }
     }
 
-    /// Puts a packet on a line that may lose it, or whose port writes telemetry.
+    /// Puts a packet on a line that may lose it, whose port writes telemetry, or has a ring before
+    /// it.
     #[cold]
     fn send_attended(&mut self, line_id: u32, id: PacketId, wakes: bool) {
         if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
             self.write_telemetry(line_id, id);
         }
-        let arrival = self.lines[line_id as usize].occupy(self.now, &mut self.packets[id]);
-        let lost = self.is_lost_on_line(line_id, id);
+        let packet = &mut self.packets[id];
+        let line = &mut self.lines[line_id as usize];
+        let (arrival, lost) = match self.port_fifos.get_mut(line_id as usize) {
+            Some(Some(fifo)) => (line.occupy_in_turn(self.now, packet, fifo), false),
+            _ => (line.occupy(self.now, packet), self.is_lost_on_line(line_id, id)),
+        };
         let line = &mut self.lines[line_id as usize];
         if !lost {
             line.carry(id, arrival, &mut self.packets, &mut self.events);

@@ -18,8 +18,8 @@
 //!
 //! # Departures from the paper
 //! RTT is the least round trip that the flow has seen, as in Linux and ns-3. Before the first cut, where
-//! there is no slow start, a window of acks adds at least a twentieth, as in both. HyStart is left out: its
-//! thresholds are milliseconds.
+//! there is no slow start, a window of acks adds at least a twentieth, as in both. HyStart, which is no
+//! part of RFC 9438, is off unless `hystart` asks for it.
 //!
 //! # Scope and limitations
 //! In a datacenter the cubic function is flat: in 10 ms W(t) grows by a millionth of C. What a flow does
@@ -31,6 +31,7 @@
 //! # Cost
 //! Some multiplications for every ack; 80 bytes for every flow, apart from those that all flows have.
 
+use super::hystart::{HyStart, RoundTrips};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
@@ -46,6 +47,8 @@ pub struct CubicParams {
     pub fast_convergence: bool,
     /// Whether the window is never below what Reno's would be.
     pub tcp_friendly: bool,
+    /// Whether HyStart ends slow start, and by which round trips.
+    pub hystart: Option<RoundTrips>,
 }
 
 impl CubicParams {
@@ -59,7 +62,12 @@ impl CubicParams {
         let fast_convergence = section.flag("fast_convergence", true, meaning)?;
         let meaning = "whether the window is never below what Reno's would be";
         let tcp_friendly = section.flag("tcp_friendly", true, meaning)?;
-        Ok(CubicParams { c, beta, fast_convergence, tcp_friendly })
+        let hystart = section.choice(
+            "hystart",
+            &[("none", None), ("exact", Some(RoundTrips::Exact)), ("ns3", Some(RoundTrips::Ns3))],
+            "whether HyStart ends slow start: not at all, by exact RTTs, or by those that ns-3 has",
+        )?;
+        Ok(CubicParams { c, beta, fast_convergence, tcp_friendly, hystart })
     }
 }
 
@@ -76,6 +84,8 @@ pub struct Cubic {
     cut_until: u64,
     /// The part of a byte that growth has not given yet.
     credit: f64,
+    /// What ends slow start; `None` once it has.
+    hystart: Option<HyStart>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +101,15 @@ struct Epoch {
 impl Cubic {
     /// At the start of a flow.
     pub fn new(params: CubicParams) -> Cubic {
-        Cubic { params, w_max: 0.0, epoch: None, least_rtt: Time::MAX, cut_until: 0, credit: 0.0 }
+        Cubic {
+            params,
+            w_max: 0.0,
+            epoch: None,
+            least_rtt: Time::MAX,
+            cut_until: 0,
+            credit: 0.0,
+            hystart: params.hystart.map(HyStart::new),
+        }
     }
 
     /// A cut: where the window was, and no epoch until the next ack.
@@ -135,6 +153,14 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.acked > 0 {
             self.least_rtt = self.least_rtt.min(ack.rtt);
+            if window.slow_start
+                && window.cwnd < window.ssthresh
+                && let Some(hystart) = &mut self.hystart
+                && hystart.ends_slow_start(ack, window)
+            {
+                window.slow_start = false;
+                self.hystart = None;
+            }
         }
         if ack.in_recovery {
             return;
@@ -164,6 +190,10 @@ impl CongestionControl for Cubic {
 
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         self.on_loss(window, in_flight);
+        if let (None, Some(round_trips)) = (self.hystart, self.params.hystart) {
+            window.slow_start = true;
+            self.hystart = Some(HyStart::new(round_trips));
+        }
     }
 }
 
@@ -173,7 +203,13 @@ mod tests {
     use super::*;
 
     fn cubic(tcp_friendly: bool) -> Cubic {
-        Cubic::new(CubicParams { c: 0.4, beta: 0.7, fast_convergence: true, tcp_friendly })
+        Cubic::new(CubicParams {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            tcp_friendly,
+            hystart: None,
+        })
     }
 
     /// An ack of one segment at a time, with a round trip of 100 ms.
@@ -245,6 +281,22 @@ mod tests {
             control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 200, false) });
         }
         assert!((110_985..=111_001).contains(&window.cwnd), "{}", window.cwnd);
+    }
+
+    #[test]
+    fn hystart_ends_slow_start_until_a_timeout() {
+        let params = CubicParams { hystart: Some(RoundTrips::Exact), ..cubic(false).params };
+        let mut control = Cubic::new(params);
+        let mut window = segments(20, 1_000);
+        for us in [100, 150, 181] {
+            let (now, rtt) = (Time::from_us(us), Time::from_us(80));
+            control.on_ack(&mut window, &Ack { now, rtt, ..ack(1, 20, false) });
+        }
+        // The third ack is more than a round trip behind the first: it adds a twentieth of its
+        // segment only.
+        assert_eq!((window.cwnd, window.ssthresh), (22_050, 1_000_000));
+        control.on_timeout(&mut window, 22_000);
+        assert_eq!((window.slow_start, window.ssthresh), (true, 15_434));
     }
 
     #[test]

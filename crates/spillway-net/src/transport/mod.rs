@@ -6,6 +6,7 @@ mod cubic;
 mod dctcp;
 mod extension;
 mod hpcc;
+mod hystart;
 mod initial;
 mod newreno;
 mod powertcp;
@@ -38,7 +39,7 @@ use receiver::{AckPolicy, EcnEcho};
 use reduction::ReductionRule;
 use rtt::RtoBounds;
 use spillway_engine::{Rate, Time};
-use spillway_settings::quantity::BdpSize;
+use spillway_settings::quantity::{Amount, BdpSize};
 use spillway_settings::{Key, Section, SettingsError, nearest_name};
 use window::{Congestion, Window};
 
@@ -66,8 +67,12 @@ pub struct Transport {
     pub rto: RtoBounds,
     /// Duplicate acks, or segments acknowledged behind a gap, that tell a loss.
     pub dupthresh: u32,
+    /// Whether an ack in the middle of a repair tells that what it misses is lost.
+    pub partial_acks_tell: bool,
     /// How a cut window is reached.
     pub reduction: ReductionRule,
+    /// Bytes that may be in flight before the first ack: the receiver's window when it answered.
+    pub syn_window: u64,
     /// Whether a flow begins by opening a connection.
     pub handshake: bool,
     /// Whether the last packets of a window are probed for.
@@ -156,6 +161,8 @@ impl Transport {
         }
         let meaning = "duplicate acks, or segments acknowledged behind a gap, that tell a loss";
         let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
+        let meaning = "whether an ack in the middle of a repair tells the next loss (RFC 6582)";
+        let partial_acks_tell = section.flag("partial_acks_tell", false, meaning)?;
         let reduction = section.choice(
             "reduction",
             &[
@@ -165,6 +172,15 @@ impl Transport {
             ],
             "after a cut: send nothing until the window allows it, or less for each ack (RFC 6937)",
         )?;
+        let meaning = "the most in flight before the first ack: the window in a SYN is not scaled";
+        let syn_window = match section.amount("syn_window", "unlimited", meaning)? {
+            Amount::Packets(packets) => packets * u64::from(mss),
+            Amount::Bytes(bytes) => bytes,
+            Amount::Unlimited => u64::MAX,
+        };
+        if syn_window < u64::from(mss) {
+            return Err(section.error("syn_window", format!("{syn_window}B is less than a packet")));
+        }
         let meaning = "whether a flow begins with a handshake";
         let handshake = section.flag("handshake", false, meaning)?;
         let meaning = "whether the last packets of a window are probed for (RFC 8985)";
@@ -181,7 +197,9 @@ impl Transport {
             acks: AckPolicy { every, delay, echo },
             rto,
             dupthresh,
+            partial_acks_tell,
             reduction,
+            syn_window,
             handshake,
             tail_loss_probe,
             first_rtt,
@@ -213,7 +231,9 @@ impl Transport {
             acks: AckPolicy { every: u32::MAX, delay: never, echo: EcnEcho::PerPacket },
             rto: RtoBounds { initial: never, min: never, max: never },
             dupthresh: u32::MAX,
+            partial_acks_tell: false,
             reduction: ReductionRule::AtOnce,
+            syn_window: u64::MAX,
             handshake: false,
             tail_loss_probe: false,
             first_rtt,

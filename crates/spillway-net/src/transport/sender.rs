@@ -88,8 +88,12 @@ pub struct Sender {
     repaired_to: u64,
     /// Where the repair ends.
     recover: u64,
+    /// Whether the repair is one while a mark's cut is under way.
+    repairs_under_marks: bool,
     /// A tail-loss probe is out: its first byte.
     probe: Option<u64>,
+    /// Bytes of the first window that wait for the first ack.
+    withheld: u64,
     /// A cut that is on its way.
     reduction: Option<Reduction>,
     /// When a sender that paces may send again.
@@ -105,14 +109,18 @@ impl Sender {
     pub fn new(size: u64, transport: &Transport, access: &Access) -> Sender {
         let mut window = transport.initial_window(size, access);
         let control = transport.congestion(access, &mut window);
+        let withheld = window.cwnd.saturating_sub(transport.syn_window);
+        window.cwnd -= withheld;
         Sender {
             una: 0,
             nxt: 0,
             size,
             window,
             control,
+            withheld,
             phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
             recover: 0,
+            repairs_under_marks: false,
             duplicate_acks: 0,
             sacked: Ranges::default(),
             loss_edge: 0,
@@ -244,6 +252,9 @@ impl Sender {
         if acked > 0 {
             self.una = ack.seq;
             self.duplicate_acks = 0;
+            if self.withheld > 0 {
+                self.window.cwnd += std::mem::take(&mut self.withheld);
+            }
             self.rtt.sample(now - ack.sent_at);
             self.rtt.reset_backoff();
             if !self.sacked.is_empty() {
@@ -271,7 +282,7 @@ impl Sender {
         if ack.ece && self.window.ssthresh != ssthresh_before {
             self.tells_cut = true;
         }
-        self.advance_phase(transport);
+        self.advance_phase(&told, transport);
         if is_proportional {
             self.reduce(transport.reduction, ssthresh_before, arrived_before);
         }
@@ -302,6 +313,7 @@ impl Sender {
         }
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
+        self.withheld = 0;
         self.reduction = None;
         self.phase = Phase::Loss;
         self.recover = self.nxt;
@@ -401,7 +413,7 @@ impl Sender {
     }
 
     #[inline]
-    fn advance_phase(&mut self, transport: &Transport) {
+    fn advance_phase(&mut self, ack: &Ack, transport: &Transport) {
         match self.phase {
             Phase::Open => {
                 let lost = !self.sacked.is_empty() && self.loss_edge > self.una;
@@ -413,6 +425,12 @@ impl Sender {
                 self.phase = Phase::Open;
                 self.window.cwnd = self.window.ssthresh;
             }
+            Phase::Recovery if transport.partial_acks_tell => {
+                self.repairs_under_marks |= ack.ece;
+                if ack.acked > 0 && !self.repairs_under_marks {
+                    self.lose_next_segment();
+                }
+            }
             Phase::Loss if self.una >= self.recover => self.phase = Phase::Open,
             Phase::Recovery | Phase::Loss | Phase::Connecting => {}
         }
@@ -421,8 +439,18 @@ impl Sender {
         }
     }
 
+    /// An ack has come in the middle of a repair: what it misses was sent before the repair began.
+    #[cold]
+    fn lose_next_segment(&mut self) {
+        self.sends_at_once |= self.repaired_to <= self.una;
+        let next = (self.una + self.window.mss).min(self.recover);
+        self.loss_edge = self.loss_edge.max(next);
+    }
+
     #[cold]
     fn enter_recovery(&mut self) {
+        // Before a repair only marks cut.
+        self.repairs_under_marks = self.reduction.is_some();
         let in_flight = self.nxt - self.una;
         self.control.on_loss(&mut self.window, in_flight);
         self.window.cwnd = self.window.ssthresh;

@@ -126,6 +126,47 @@ fn several_losses_are_repaired_in_order_within_one_recovery() {
 }
 
 #[test]
+fn the_first_flight_is_bounded_by_the_window_of_the_answer() {
+    let (mut s, t) = sender(20, "initial_window = \"6pkt\"\nsyn_window = \"3500B\"");
+    assert_eq!(sends(&mut s, &t, us(0)), "0 1 2");
+    // The first ack opens the window to 6, and slow start to 7: 2 are in flight.
+    acked(&mut s, &t, us(80), 1, &[]);
+    assert_eq!(sends(&mut s, &t, us(80)), "3 4 5 6 7");
+    // A timeout before it leaves one segment, and then two.
+    let (mut s, t) = sender(20, "initial_window = \"6pkt\"\nsyn_window = \"3500B\"");
+    sends(&mut s, &t, us(0));
+    s.on_deadline(us(10_000), &t);
+    assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
+    acked(&mut s, &t, us(10_080), 1, &[]);
+    assert_eq!(s.window().cwnd, 2_000);
+}
+
+#[test]
+fn partial_acks_tell_that_the_last_segments_are_lost() {
+    // 1, 10 and 11 of twelve are lost: nothing arrives behind the last two.
+    let lose = |text: &str, ece: bool| {
+        let text = format!("initial_window = \"12pkt\"\necn = true\n{text}");
+        let (mut s, t) = sender(12, &text);
+        sends(&mut s, &t, us(0));
+        acked(&mut s, &t, us(80), 1, &[]);
+        acked(&mut s, &t, us(82), 1, &[(2, 5)]);
+        assert_eq!(sends(&mut s, &t, us(82)), "1!");
+        acked(&mut s, &t, us(87), 1, &[(2, 10)]);
+        let sent_at = us(82);
+        let ack =
+            AckSegment { seq: 10_000, ece, sent_at, may_grow: true, sack: None, telemetry: None };
+        s.on_ack(us(162), &ack, &t);
+        let tenth = sends(&mut s, &t, us(162));
+        acked(&mut s, &t, us(242), 11, &[]);
+        (tenth, sends(&mut s, &t, us(242)))
+    };
+    let told = |text: &str, ece| lose(text, ece);
+    assert_eq!(told("", false), (String::new(), String::new()));
+    assert_eq!(told("partial_acks_tell = true", false), ("10!".into(), "11!".into()));
+    assert_eq!(told("partial_acks_tell = true", true), (String::new(), String::new()));
+}
+
+#[test]
 fn a_timeout_sends_everything_missing_again_from_a_window_of_one() {
     let (mut s, t) = sender(6, "initial_window = \"6pkt\"\nmin_rto = \"10ms\"");
     assert_eq!(sends(&mut s, &t, us(0)), "0 1 2 3 4 5");

@@ -1,0 +1,89 @@
+//! Packets that a port has taken out of its queues ahead of time.
+//!
+//! Below the queues of many cards, real or simulated, there is a first-in first-out ring that
+//! nobody who manages the queues sees: what is in it is neither counted nor marked, pushed out or
+//! overtaken. A packet in the ring has its time on the line already, so all that is kept is when
+//! those that wait will start.
+
+use super::line::Line;
+use crate::scenario::Scenario;
+use spillway_engine::Time;
+
+/// The ring below the queues of one port.
+#[derive(Clone, Debug)]
+pub(super) struct PortFifo {
+    /// When the latest packets start, as many as may wait, in turn.
+    starts: Box<[Time]>,
+    /// The place of the oldest of them.
+    oldest: usize,
+    /// When the last packet has been sent.
+    end: Time,
+}
+
+impl PortFifo {
+    fn new(packets: u32) -> PortFifo {
+        let starts = vec![Time::ZERO; packets as usize].into();
+        PortFifo { starts, oldest: 0, end: Time::ZERO }
+    }
+
+    /// A packet joins that takes so long. Returns when it has been sent, and when there is room for
+    /// another: with n that may wait, once the n-th before that other has started.
+    pub fn push(&mut self, now: Time, duration: Time) -> (Time, Time) {
+        let start = self.end.max(now);
+        self.end = start + duration;
+        self.starts[self.oldest] = start;
+        self.oldest = (self.oldest + 1) % self.starts.len();
+        (self.end, self.starts[self.oldest])
+    }
+
+    /// When the last packet has been sent.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+}
+
+/// The rings of all ports, as lines are numbered; empty if there are none.
+pub(super) fn of_lines(scenario: &Scenario, lines: &mut [Line]) -> Vec<Option<PortFifo>> {
+    let hosts = scenario.topology.hosts() as usize;
+    let packets = |line: &Line| match (line.number as usize) < hosts {
+        true => scenario.nic.fifo_packets,
+        false => scenario.tiers[scenario.tier_of(line.from)].settings.port_fifo_packets,
+    };
+    if !scenario.has_port_fifos() {
+        return Vec::new();
+    }
+    let fifo = |line: &mut Line| {
+        let packets = packets(line);
+        line.attended |= packets > 0;
+        (packets > 0).then(|| PortFifo::new(packets))
+    };
+    lines.iter_mut().map(fifo).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_packets_wait_beside_the_one_on_the_line() {
+        let ns = Time::from_ns;
+        let mut fifo = PortFifo::new(2);
+        // Packets of 10 ns, all at once. The first is on the line, the next two wait: a fourth may
+        // come when the second starts, a fifth when the third does.
+        assert_eq!(fifo.push(ns(5), ns(10)), (ns(15), ns(0)));
+        assert_eq!(fifo.push(ns(5), ns(10)), (ns(25), ns(5)));
+        assert_eq!(fifo.push(ns(5), ns(10)), (ns(35), ns(15)));
+        assert_eq!(fifo.push(ns(15), ns(10)), (ns(45), ns(25)));
+        // Once all have left, the line is idle in between.
+        assert_eq!(fifo.push(ns(50), ns(10)), (ns(60), ns(35)));
+        assert_eq!(fifo.end(), ns(60));
+    }
+
+    #[test]
+    fn with_one_that_may_wait_the_next_comes_when_it_starts() {
+        let ns = Time::from_ns;
+        let mut fifo = PortFifo::new(1);
+        assert_eq!(fifo.push(ns(0), ns(10)), (ns(10), ns(0)));
+        assert_eq!(fifo.push(ns(0), ns(10)), (ns(20), ns(10)));
+    }
+}
