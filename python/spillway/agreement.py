@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -142,12 +142,20 @@ def agreement(kind: str, reference: Flows, ours: Flows) -> Agreement:
             f"{reference.source}: it has {len(common)} of the {kind} flows",
             "the flows and the output must be of one run",
         )
-    logs = np.log([[values[key] for key in common] for values in (there, here)])
+    pairs = np.array([[values[key] for key in common] for values in (there, here)])
+    return of_pairs(kind, int(reference.are(kind).sum()), *pairs)
+
+
+def of_pairs(kind: str, count: int, there: Floats, here: Floats) -> Agreement:
+    """The flows of one kind of which the FCT is known on both sides."""
+    import numpy as np
+
+    logs = np.log([there, here])
     ratios = np.exp(logs[1] - logs[0])
     return Agreement(
         kind,
-        int(reference.are(kind).sum()),
-        len(common),
+        count,
+        len(there),
         float(np.corrcoef(logs)[0, 1]),
         float(np.median(ratios)),
         float(np.exp(np.mean(logs[1] - logs[0]))),
@@ -162,5 +170,20 @@ def bootstrap(values: Floats, p: float) -> tuple[float, float]:
     random = np.random.default_rng(1)
     picked = random.choice(values, (_RESAMPLES, len(values)))
     place = max(int(len(values) * p) - 1, 0)
-    found = np.sort(np.partition(picked, place, axis=1)[:, place])
+    return _middle(np.partition(picked, place, axis=1)[:, place])
+
+
+def bootstrap_groups(groups: Sequence[Floats], p: float) -> tuple[float, float]:
+    """The same by resampling groups of flows that share their fate, such as those of a query."""
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    picks = random.integers(0, len(groups), (_RESAMPLES, len(groups)))
+    found = [percentile(np.concatenate([groups[place] for place in pick]), p) for pick in picks]
+    return _middle(np.array(found))
+
+
+def _middle(found: Floats) -> tuple[float, float]:
+    """Between which values 95% of them are."""
+    found.sort()
     return float(found[int(0.025 * _RESAMPLES)]), float(found[int(0.975 * _RESAMPLES)])

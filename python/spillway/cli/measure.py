@@ -18,6 +18,7 @@ from spillway.errors import ScenarioError
 class Reference(enum.StrEnum):
     """What `validate` compares with."""
 
+    abm = "abm"
     credence = "credence"
 
 
@@ -38,17 +39,17 @@ def validate(
     as_json: JsonOption = False,
 ) -> None:
     """Run another simulator's flows, and compare with its output."""
-    from spillway import validate as validation
     from spillway.threads import processors
+    from spillway.validate import abm, abm_tables, credence
 
-    assert name is Reference.credence
-    found = validation.credence(
-        folder,
-        paths=paths,
-        jobs=jobs or processors(),
-        differences=differences,
-    )
-    display(found.document, validation.table(found), as_json)
+    jobs = jobs or processors()
+    match name:
+        case Reference.abm:
+            by_transport = abm.abm(folder, paths=paths, jobs=jobs, differences=differences)
+            display(by_transport.document, abm_tables.table(by_transport), as_json)
+        case Reference.credence:
+            by_sharing = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
+            display(by_sharing.document, credence.table(by_sharing), as_json)
 
 
 @app.command()

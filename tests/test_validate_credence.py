@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spillway import validate
+from spillway.validate import credence
 
 NAME = "load0.4-burst0.5.parquet"
 SIZES = (5_000, 20_000, 90_000, 200_000, 500_000, 1_000_000, 2_000_000)
@@ -105,7 +105,7 @@ def test_paths_and_differences_are_further_runs(command, folder):
             drawn = [run["percentiles"][place] for run in comparison["drawn"]]
             assert row["drawn_min_max"] == [min(drawn), max(drawn)]
         assert list(comparison["differences"]) == [
-            *validate.DIFFERENCES,
+            *credence.DIFFERENCES,
             "paths drawn, hash_seeds=same",
             "paths drawn, hash_seeds=per-switch",
         ]

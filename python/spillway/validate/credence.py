@@ -1,4 +1,4 @@
-"""Beside other simulators: the same flows, their published times, ours."""
+"""Credence's program: DT and LQD, flow by flow."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from spillway.agreement import (
     bootstrap,
     percentile,
 )
-from spillway.errors import ScenarioError
 from spillway.run import run_to
 from spillway.scenario import Scenario
+from spillway.validate.files import read
+from spillway.validate.tables import interval, shown_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,7 +136,7 @@ def credence(
     """
     name = "load0.4-burst0.5.parquet"
     flows = folder / f"flows-{name}"
-    listed = _read(flows, "the flows", ("src", "dst", "start_ns", "open_ns", "class"))
+    listed = read(flows, "the flows", ("src", "dst", "start_ns", "open_ns", "class"))
     references = {sharing: _reference(folder / f"{sharing}-{name}") for sharing in _SHARING}
     comparisons = []
     with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
@@ -170,7 +171,7 @@ _SHARING = {
 
 def _reference(path: Path) -> Flows:
     columns = ("size_bytes", "flowstart_us", "fct_ns", "slowdown", "incast")
-    table = _read(path, "the output", columns)
+    table = read(path, "the output", columns)
     size, start, fct, slowdown, incast = (table[name].to_numpy() for name in columns)
     return Flows(str(path), size, start, fct, slowdown, incast.astype(bool))
 
@@ -267,25 +268,6 @@ def _are_incast(flows: pa.Table) -> Booleans:
     return np.array([name == "incast" for name in flows["class"].to_pylist()])
 
 
-def _read(path: Path, content: str, columns: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not path.is_file():
-        raise ScenarioError(f"there is no file {path}", f"it holds {content} of the reference run")
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise ScenarioError(f"{path}: cannot be read as Parquet: {error}") from error
-    for column in columns:
-        if column not in table.column_names:
-            hint = f"{content} of the reference run: {', '.join(columns)}"
-            raise ScenarioError(f"{path}: there is no column {column}", hint)
-        if table[column].null_count:
-            raise ScenarioError(f"{path}: column {column}: some flows have no value")
-    return table
-
-
 def table(validation: Validation) -> Group:
     """What agrees and what does not: percentiles, flows one by one, counts, single changes."""
     from rich.console import Group
@@ -299,7 +281,7 @@ def _percentiles(comparisons: Sequence[Comparison]) -> Table:
     has_drawn = any(comparison.drawn for comparison in comparisons)
     columns = ["sharing", "class", "percentile", "reference", "95% interval", "ours"]
     columns += [*(["over drawn paths"] if has_drawn else []), "difference", ""]
-    shown = _table("Slowdown: the reference and Spillway", columns)
+    shown = shown_table("Slowdown: the reference and Spillway", columns)
     for comparison in comparisons:
         for row in comparison.rows:
             shown.add_row(
@@ -307,9 +289,9 @@ def _percentiles(comparisons: Sequence[Comparison]) -> Table:
                 row.flows,
                 f"{100 * row.percentile:g}",
                 f"{row.reference:.2f}",
-                _range(row.interval),
+                interval(row.interval),
                 f"{row.ours:.2f}",
-                *([_range(row.drawn)] if row.drawn else []),
+                *([interval(row.drawn)] if row.drawn else []),
                 f"{100 * row.difference:+.1f}%",
                 "agrees" if row.agrees else "differs",
             )
@@ -318,7 +300,7 @@ def _percentiles(comparisons: Sequence[Comparison]) -> Table:
 
 def _flow_by_flow(comparisons: Sequence[Comparison]) -> Table:
     columns = ["sharing", "flows", "matched", "correlation", "median ratio", "mean ratio"]
-    shown = _table(
+    shown = shown_table(
         "FCT flow by flow: Spillway's to the reference's",
         [*columns, *(f"within {100 * bound:g}%" for bound in WITHIN)],
     )
@@ -339,7 +321,7 @@ def _flow_by_flow(comparisons: Sequence[Comparison]) -> Table:
 def _counts(comparisons: Sequence[Comparison]) -> Table:
     has_drawn = any(comparison.drawn for comparison in comparisons)
     columns = ["sharing", "count", "reference", "ours"]
-    shown = _table("Counts", [*columns, *(["over drawn paths"] if has_drawn else [])])
+    shown = shown_table("Counts", [*columns, *(["over drawn paths"] if has_drawn else [])])
     shown.caption = (
         f"over {LEAST_TIMEOUT_MS} ms: longer than the least timeout, or unfinished; long flows "
         "may take that without one. * the folder has no such counts of the reference."
@@ -367,7 +349,7 @@ def _late(kind: str, run: Run) -> int:
 def _differences(comparison: Comparison) -> Table:
     places = [("short", 0.95), ("long", 0.5), ("long", 0.95)]
     columns = ["change", "marks", "drops", "correlation", "mean ratio", "within 5%"]
-    shown = _table(
+    shown = shown_table(
         f"{comparison.sharing} with one change: counts, background flow by flow, slowdowns",
         [*columns, *(f"{kind} {100 * p:g}" for kind, p in places)],
     )
@@ -383,17 +365,3 @@ def _differences(comparison: Comparison) -> Table:
             *(f"{run.percentiles[PLACES.index(place)]:.2f}" for place in places),
         )
     return shown
-
-
-def _table(title: str, columns: Sequence[str]) -> Table:
-    from rich.table import Table
-
-    shown = Table(title=title)
-    for column in columns:
-        is_name = column in ("sharing", "class", "flows", "count", "change")
-        shown.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
-    return shown
-
-
-def _range(ends: tuple[float, float]) -> str:
-    return f"{ends[0]:.2f} .. {ends[1]:.2f}"

@@ -1,0 +1,1 @@
+"""Beside other simulators: the same flows, their published times, ours."""

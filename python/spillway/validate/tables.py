@@ -1,0 +1,27 @@
+"""Tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_NAMES = ("sharing", "transport", "class", "flows", "count", "change")
+
+
+def shown_table(title: str, columns: Sequence[str]) -> Table:
+    """A table with these columns; what has names stands on the left, numbers on the right."""
+    from rich.table import Table
+
+    shown = Table(title=title)
+    for column in columns:
+        is_name = column in _NAMES
+        shown.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
+    return shown
+
+
+def interval(ends: tuple[float, float]) -> str:
+    """From the least to the greatest."""
+    return f"{ends[0]:.2f} .. {ends[1]:.2f}"
