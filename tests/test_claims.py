@@ -126,8 +126,8 @@ def test_pairs_are_drawn_alike():
     assert finding.verdict is Verdict.PARTLY
 
 
-def test_mean_largest_and_single_points():
-    # Savings of 1 - 1/2 and 1 - 3/4: on average 3/8, at most 1/2.
+def test_mean_largest_smallest_and_single_points():
+    # Savings of 1 - 1/2 and 1 - 3/4: on average 3/8, at most 1/2, at least 1/4.
     cells = {
         (0, "new", 1): of([1], [0]),
         (0, "old", 1): of([2], [0]),
@@ -141,6 +141,7 @@ def test_mean_largest_and_single_points():
 
     assert value(Over()) == 0.375
     assert value(Over(take="largest")) == 0.5
+    assert value(Over(take="smallest")) == 0.25
     assert value(Over({"x": 1})) == 0.25
 
 

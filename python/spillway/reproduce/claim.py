@@ -117,12 +117,15 @@ def _ratio(new: Measured, old: Measured, then: Callable[[Any], Any]) -> Measured
     return Measured(then(new.value / old.value), then(new.replicates / old.replicates))
 
 
+_TAKES: dict[str, Callable[..., Any]] = {"mean": np.mean, "largest": np.max, "smallest": np.min}
+
+
 @dataclass(frozen=True)
 class Over:
     """Which points a claim is about, and what is taken of their numbers."""
 
     where: Mapping[str, Value] = field(default_factory=dict)
-    take: Literal["mean", "largest"] = "mean"
+    take: Literal["mean", "largest", "smallest"] = "mean"
 
     def text(self, chosen: list[Point]) -> str:
         """In words."""
@@ -225,7 +228,7 @@ def _over_points(
     values = [one.value for one in each if one.value is not None]
     if not each or len(values) < len(each):
         return Measured(None)
-    take = np.mean if claim.over.take == "mean" else np.max
+    take = _TAKES[claim.over.take]
     drawn = [one.replicates for one in each if one.replicates is not None]
     replicates = take(np.stack(drawn), axis=0) if len(drawn) == len(each) else None
     return Measured(float(take(values)), replicates)

@@ -8,7 +8,7 @@ from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure, Scheme, along
 from spillway.reproduce.metric import Tail
-from spillway.reproduce.verdict import Near
+from spillway.reproduce.verdict import Apart, Near
 
 LOADS = along(
     "load",
@@ -41,7 +41,17 @@ def _claims(scheme: Scheme) -> tuple[Claim, ...]:
         _claim("At best, DCTCP's flows", setup.DCTCP, scheme, ABM, 0.3473, best),
         _claim("At best, DCTCP's flows", setup.DCTCP, scheme, DT, 0.5279, best),
     )
-    return tuple(replace(claim, variant=scheme.name) for claim in claims)
+    ahead = (
+        Claim(
+            f"At every load, theta-PowerTCP's flows finish sooner than under {old.name}",
+            _SECTION_3,
+            Reduction(setup.INCAST, new=scheme.name, old=old.name),
+            Apart(),
+            Over(take="smallest"),
+        )
+        for old in (ABM, DT)
+    )
+    return tuple(replace(claim, variant=scheme.name) for claim in (*claims, *ahead))
 
 
 FIGURE = Figure(
