@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spillway import agreement
-from spillway.validate import abm, closed_form
+from spillway.validate import abm, abm_others, closed_form
 
 RUNS = {"dctcp": "load0.4-burst0.5", "cubic": "load0.4-burst0.3"}
 SIZES = (2_000, 40_000, 65_000, 400_000, 2_000_000)
@@ -129,6 +129,42 @@ def test_paths_and_differences_are_further_runs(folder, monkeypatch):
         own = next(e for e in abm.EXPERIMENTS if e.transport == comparison.transport)
         hashes = [f"paths drawn, {each}" for each in abm.HASHES]
         assert list(comparison.differences) == [*abm.DIFFERENCES, *own.differences, *hashes]
+
+
+def test_other_schemes_stand_beside_what_was_published(command, folder):
+    found = command("validate", "abm", folder, "--others", "--json")
+    assert found.status == 0 and list(found.json) == [*RUNS, "others"]
+    others = {(run["transport"], run["scheme"]): run for run in found.json["others"]}
+    assert [run.scheme for run in abm_others.OTHERS] == [scheme for _, scheme in others]
+    for (transport, _), run in others.items():
+        short, *incast = run["places"]
+        assert (short["flows"], short["percentile"]) == ("short", 0.99)
+        # Short flows meet nobody: the second of the three, of 40,000 bytes.
+        alone = (157_156.8 - 68.8) / (80_000 + 0.8 * (40_000 + (39_999 / 1400 + 1) * 64))
+        bound = {"powertcp": 0.05, "timely": 0.05}.get(transport, 1e-9)
+        assert short["ours"] == pytest.approx(alone, rel=bound)
+        assert len(incast) == (2 if transport == "cubic" else 1)
+        assert run["answer_bytes"] == (BURST if transport == "cubic" else 92_160)
+    fab = others["cubic", "FAB"]["places"]
+    assert [place["reference"] for place in fab] == [17.01, 108.6, 7.32]
+    assert fab[0]["difference"] == pytest.approx(fab[0]["ours"] / 17.01 - 1)
+    # 94.9 is no slowdown of flows that nobody hinders.
+    assert not others["cubic", "CS"]["places"][1]["agrees"]
+    assert "the published percentiles" in found.err
+
+    found = command("validate", "credence", folder, "--others")
+    assert found.status == 2 and "--others: nothing else is known of credence" in found.err
+
+
+def test_a_number_agrees_that_is_near_or_inside_the_interval():
+    def agrees(p, reference, ours, interval):
+        return abm_others.Place("incast", p, reference, ours, interval).agrees
+
+    assert agrees(0.5, 100.0, 104.9, (104.0, 106.0))
+    assert not agrees(0.5, 100.0, 106.0, (104.0, 107.0))
+    assert agrees(0.99, 100.0, 114.9, (110.0, 120.0))
+    assert not agrees(0.99, 100.0, 117.0, (110.0, 120.0))
+    assert agrees(0.99, 100.0, 20.0, (15.0, 101.0))
 
 
 def test_every_change_is_one_to_the_scenario():

@@ -36,6 +36,11 @@ PLACES = [(kind, p) for kind in CLASSES for p in PERCENTILES]
 """The percentiles that are compared, in their order."""
 
 
+def is_near(difference: float, p: float) -> bool:
+    """Whether a median is within 5%, or a tail within 15%."""
+    return abs(difference) <= (0.05 if p == 0.5 else 0.15)
+
+
 @dataclass(frozen=True)
 class Row:
     """One percentile of one class, there and here."""
@@ -57,9 +62,8 @@ class Row:
     @property
     def agrees(self) -> bool:
         """Whether a median is within 5%, a tail within 15%, or either inside the interval."""
-        bound = 0.05 if self.percentile == 0.5 else 0.15
         low, high = self.interval
-        return abs(self.difference) <= bound or low <= self.ours <= high
+        return is_near(self.difference, self.percentile) or low <= self.ours <= high
 
 
 @dataclass(frozen=True)

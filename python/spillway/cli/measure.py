@@ -35,6 +35,13 @@ def validate(
     differences: Annotated[
         bool, typer.Option("--differences", help="Also change one setting at a time.")
     ] = False,
+    others: Annotated[
+        bool,
+        typer.Option(
+            "--others",
+            help="Also run schemes and transports of which only percentiles are known (abm).",
+        ),
+    ] = False,
     jobs: JobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,10 +50,12 @@ def validate(
     from spillway.validate import abm, abm_tables, credence
 
     jobs = jobs or processors()
+    if others and name != Reference.abm:
+        raise ScenarioError(f"--others: nothing else is known of {name}", "leave it away")
     match name:
         case Reference.abm:
-            by_transport = abm.abm(folder, paths=paths, jobs=jobs, differences=differences)
-            display(by_transport.document, abm_tables.table(by_transport), as_json)
+            found = abm.abm(folder, paths=paths, jobs=jobs, differences=differences, others=others)
+            display(found.document, abm_tables.table(found), as_json)
         case Reference.credence:
             by_sharing = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
             display(by_sharing.document, credence.table(by_sharing), as_json)

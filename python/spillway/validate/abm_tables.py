@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from spillway.agreement import LEAST_TIMEOUT_MS, WITHIN
 from spillway.validate.abm import PLACES, UNCONTENDED_NS, Comparison, Run, Validation
+from spillway.validate.abm_others import Beside
 from spillway.validate.tables import interval, shown_table
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ def table(validation: Validation) -> Group:
     found = validation.comparisons
     changed = [_differences(comparison) for comparison in found if comparison.differences]
     parts = [_percentiles(found), _flow_by_flow(found), _counts(found), _uncontended(found)]
-    return Group(*parts, *changed)
+    others = [_others(validation.others)] if validation.others else []
+    return Group(*parts, *changed, *others)
 
 
 def _percentiles(comparisons: Sequence[Comparison]) -> Table:
@@ -128,4 +130,28 @@ def _differences(comparison: Comparison) -> Table:
     for change, run in {"none": comparison.ours, **comparison.differences}.items():
         add(change, run)
     shown.caption = "timeouts: incast flows over the least timeout."
+    return shown
+
+
+def _others(found: Sequence[Beside]) -> Table:
+    columns = ["transport", "sharing", "answer", "class", "percentile", "reference", "ours"]
+    shown = shown_table(
+        "Slowdown under other schemes and transports, and the published percentiles",
+        [*columns, "95% interval", "difference", ""],
+    )
+    for beside in found:
+        for place in beside.places:
+            shown.add_row(
+                beside.transport,
+                beside.scheme,
+                f"{beside.answer_bytes:,}",
+                place.flows,
+                f"{100 * place.percentile:g}",
+                f"{place.reference:.2f}",
+                f"{place.ours:.2f}",
+                interval(place.interval),
+                f"{100 * place.difference:+.1f}%",
+                "agrees" if place.agrees else "differs",
+            )
+    shown.caption = "answer: bytes of an incast flow. The interval is that of ours."
     return shown

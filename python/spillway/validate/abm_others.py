@@ -1,0 +1,190 @@
+"""ABM's program: other schemes and transports, of whose runs two or three percentiles are known.
+
+The runs are of the same flows, or of the same with larger answers; the percentiles are those of the
+published output (inet-tub/ns3-datacenter, 40b8430, dump_sigcomm).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from spillway.agreement import bootstrap, bootstrap_groups, is_near, percentile
+from spillway.run import run_to
+from spillway.validate.abm_flows import (
+    CUBIC,
+    DCTCP,
+    Experiment,
+    Flows,
+    in_order,
+    read_reference,
+    replay,
+    slowdowns_by_query,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
+"""The percentiles that are known, the last not of all runs."""
+
+# A sender with a rate has no window to begin with, nor one that waits in its card.
+_RATE: dict[str, Any] = dict.fromkeys(
+    ("g", "alpha0", "slow_start", "min_window", "initial_window", "host_backlog")
+) | {"min_rate": "100Mbps"}
+_POWERTCP = _RATE | {
+    "kind": "powertcp",
+    "expected_flows": 100.0,  # adds 100 Mbps
+    "eta": 0.95,
+    "least_current": 0.5,
+    "base_rtt": "network",
+    "telemetry_bytes": "0B",  # it travels beside the packet
+}
+_TIMELY = _RATE | {
+    "kind": "timely",
+    "t_low": "200us",
+    "t_high": "500us",
+    "min_rtt": "80us",
+    "rate_step": "100Mbps",
+    "segment": "round-trip",
+}
+_POWERTCP_75 = replace(
+    DCTCP, transport="powertcp", transport_keys=_POWERTCP, settings=CUBIC.settings
+)
+_TIMELY_75 = replace(_POWERTCP_75, transport="timely", transport_keys=_TIMELY)
+
+_DT: tuple[str, ...] = ()
+_FAB = ("switch.sharing=fab", "switch.sharing.alpha=[1, 0.5]")
+_ABM = (
+    "switch.sharing=abm",
+    "switch.sharing.alpha=[1024, 0.5]",  # acks and requests count as first packets
+    "switch.sharing.alpha_first_rtt=1024",
+    "switch.sharing.first_rtt=scaled",
+    "switch.sharing.congestion=fractional",
+    "switch.sharing.saturation=28000B",
+    "switch.sharing.drain=interval",
+    "switch.sharing.update_interval=80us",
+)
+_ABM_BY_PAPER = ("switch.sharing=abm", "switch.sharing.alpha=[1, 0.5]")
+
+
+@dataclass(frozen=True)
+class Other:
+    """A published run."""
+
+    scheme: str
+    experiment: Experiment
+    settings: tuple[str, ...]
+    published: tuple[float, ...]
+    """Slowdowns, as in `PLACES`."""
+    answer_bytes: int | None = None
+    """Of each incast flow; as listed without."""
+
+
+def _of_75(experiment: Experiment, **published: tuple[float, ...]) -> tuple[Other, ...]:
+    """Queries of 75% of the buffer, 32 answers each, under DT and ABM."""
+    settings = {"DT": (), "ABM": _ABM}
+    return tuple(
+        Other(scheme, experiment, settings[scheme], slowdowns, 92_160)
+        for scheme, slowdowns in published.items()
+    )
+
+
+OTHERS = (
+    Other("CS", CUBIC, ("switch.sharing=cs",), (20.07, 94.9, 7.34)),
+    Other("FAB", CUBIC, _FAB, (17.01, 108.6, 7.32)),
+    Other("ABM", CUBIC, _ABM, (10.36, 10.40, 7.47)),
+    Other("ABM by its paper", CUBIC, _ABM_BY_PAPER, (10.36, 10.40, 7.47)),
+    *_of_75(DCTCP, DT=(14.4, 146.0), ABM=(13.4, 26.3)),
+    *_of_75(_POWERTCP_75, DT=(4.7, 76.6), ABM=(4.8, 17.8)),
+    *_of_75(_TIMELY_75, DT=(7.0, 86.0), ABM=(6.4, 18.5)),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One percentile of one class, there and here."""
+
+    flows: str
+    percentile: float
+    reference: float
+    ours: float
+    interval: tuple[float, float]
+    """95% bootstrap interval of ours, by flow, or for incast by query."""
+
+    @property
+    def difference(self) -> float:
+        """How far ours is from the reference, as a fraction of it."""
+        return self.ours / self.reference - 1
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they are near, or the reference is inside our interval."""
+        low, high = self.interval
+        return is_near(self.difference, self.percentile) or low <= self.reference <= high
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A published run, and ours of the same flows."""
+
+    transport: str
+    scheme: str
+    answer_bytes: int
+    places: list[Place]
+    flows_over_least_timeout: dict[str, int]
+    """Of ours, by class."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        places = [
+            asdict(place) | {"difference": place.difference, "agrees": place.agrees}
+            for place in self.places
+        ]
+        return asdict(self) | {"places": places}
+
+
+def run_others(folder: Path, *, jobs: int = 2) -> list[Beside]:
+    """The published runs of `OTHERS`, and ours of the same flows."""
+    lists = {each.load: read_reference(folder, each) for each in (CUBIC, DCTCP)}
+    with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+
+        def run(number: int, other: Other) -> Beside:
+            listed, flows = _with_answers(*lists[other.experiment.load], other.answer_bytes)
+            scenario = replay(other.experiment, listed, Path(place) / f"{number}.parquet")
+            result = run_to(None, scenario.set(*other.settings))
+            return _beside(other, in_order(listed, flows, result.flows)[0])
+
+        return list(pool.map(run, range(len(OTHERS)), OTHERS))
+
+
+def _with_answers(
+    listed: pa.Table, flows: Flows, answer_bytes: int | None
+) -> tuple[pa.Table, Flows]:
+    """The flows with answers of another size."""
+    import numpy as np
+    import pyarrow as pa
+
+    if answer_bytes is None:
+        return listed, flows
+    payload = np.where(flows.is_incast, answer_bytes, flows.payload)
+    column = listed.column_names.index("size_bytes")
+    listed = listed.set_column(column, "size_bytes", pa.array(payload))
+    return listed, replace(flows, payload=payload)
+
+
+def _beside(other: Other, ours: Flows) -> Beside:
+    places = []
+    for (kind, p), reference in zip(PLACES, other.published, strict=False):
+        slowdowns = ours.slowdown[ours.are(kind)]
+        if kind == "incast":
+            interval = bootstrap_groups(slowdowns_by_query(ours), p)
+        else:
+            interval = bootstrap(slowdowns, p)
+        places.append(Place(kind, p, reference, percentile(slowdowns, p), interval))
+    answer = int(ours.payload[ours.is_incast].max())
+    return Beside(other.experiment.transport, other.scheme, answer, places, ours.late)
