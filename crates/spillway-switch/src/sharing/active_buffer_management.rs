@@ -33,6 +33,8 @@
 //! for floats and adds up every departure of an interval anew, on thousands of random arrivals
 //! (`tests/naive_abm.rs`). With a large alpha and a buffer that never fills, flows are those of
 //! Complete Sharing, to the bit (`tests/null.rs` of spillway-net).
+//! With the program's three settings the percentiles of its published run under Cubic are met within
+//! 5%, without them not (docs/validation.md).
 //!
 //! # Cost
 //! Some additions for every packet that waits; a look at all queues every interval; 40 bytes for
