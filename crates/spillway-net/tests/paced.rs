@@ -97,6 +97,67 @@ fn telemetry_keeps_queues_next_to_empty_where_marks_keep_them_at_the_threshold()
     }
 }
 
+/// What two endless flows and six more from 2 ms on come to from 4 to 8 ms, links having 100 Gbps and
+/// 1 us (PRED, section 6.3.5): how busy the line is, and the mean of what waits before it.
+fn joined_by_six(transport: &str) -> (f64, f64) {
+    let run = run(&format!(
+        r#"
+        warmup = "4ms"
+        duration = "8ms"
+        stop = "8ms"
+        transport = {{ {transport} }}
+        record = {{ link_interval = "4ms", drops = false }}
+        [switch]
+        buffer = "unlimited"
+        aqm = {{ kind = "ecn", threshold = "65pkt" }}
+        [topology]
+        kind = "star"
+        hosts = 21
+        host_rate = "100Gbps"
+        link_delay = "1us"
+        [[traffic]]
+        name = "first"
+        kind = "persistent"
+        senders = "1..2"
+        receiver = 0
+        [[traffic]]
+        name = "later"
+        kind = "persistent"
+        senders = "3..8"
+        receiver = 0
+        start = "2ms"
+        "#
+    ));
+    let links = &run.record.links;
+    let last = (0..links.len()).filter(|&row| links.time_ps[row] == 8_000_000_000);
+    let busiest = last.map(|row| links.utilisation[row]).fold(0.0, f64::max);
+    let queue = run.number("buffer_occupancy.mean");
+    println!("{transport}: {busiest:.4}, queue {queue:.0} B");
+    (busiest, queue)
+}
+
+/// The paper tells 93% of the line for HPCC, and a queue of almost nothing.
+#[test]
+fn at_100_gbps_queues_stay_next_to_empty_too() {
+    let (busy, marked) = joined_by_six("kind = \"dctcp\"");
+    assert!(busy > 0.999 && marked > 65.0 * FULL as f64 * 0.8, "{busy}, {marked}");
+    let (busy, queue) = joined_by_six("kind = \"hpcc\"");
+    assert!(busy > 0.92 && busy < 0.96 && queue < 2.0 * FULL as f64, "{busy}, {queue}");
+    let (busy, queue) = joined_by_six("kind = \"theta-powertcp\"");
+    assert!(busy > 0.98 && queue < marked / 15.0, "{busy}, {queue}");
+    let (busy, queue) = joined_by_six("kind = \"powertcp\", least_current = 0.5");
+    assert!(busy > 0.9 && queue < marked / 5.0, "{busy}, {queue}");
+}
+
+/// A port that sends what waits and gets nothing has no current: all windows open at once. In a round
+/// trip of 4 us, of 36 packets, that happens to eight flows again and again.
+#[test]
+fn without_a_least_current_short_round_trips_swing() {
+    let (_, swinging) = joined_by_six("kind = \"powertcp\"");
+    let (_, steady) = joined_by_six("kind = \"powertcp\", least_current = 0.5");
+    assert!(swinging > 3.0 * steady, "{swinging}, {steady}");
+}
+
 /// Below the low threshold rates only rise, so it has to be above what round trips are by themselves.
 /// How flows share the line is not asked: the paper's law leaves it open.
 #[test]

@@ -33,8 +33,9 @@
 //! next ack. Marks are ignored. Bytes on the wire are paced.
 //!
 //! # Validation
-//! Hand arithmetic below. Two, eight and sixteen flows hold the queue near nothing at eta of the line's rate
-//! (`tests/paced.rs`).
+//! Hand arithmetic below. Two, eight and sixteen flows hold the queue near nothing at eta of the line's
+//! rate; at 100 Gbps, in the network of PRED's section 6.3.5, which tells 93% of the line and almost no
+//! queue, they have 94% and 1.1 KB (`tests/paced.rs`).
 //!
 //! # Cost
 //! A few divisions for every port on the way and ack, 300 bytes for every flow, 168 for every packet's

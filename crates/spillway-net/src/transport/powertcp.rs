@@ -24,7 +24,10 @@
 //!
 //! # Departures from the paper
 //! None by default. The authors' program (inet-tub/ns3-datacenter) aims at 95% of a port's rate (`eta =
-//! 0.95`) and takes lambda for at least half of it (`least_current = 0.5`).
+//! 0.95`) and takes lambda for at least half of it (`least_current = 0.5`). Without that a port that
+//! empties has next to no current, and all windows open at once: at 100 Gbps and a base RTT of 4 us,
+//! where it is 36 packets, eight flows then swing around a queue of 58 KB, instead of 11 KB
+//! (`tests/paced.rs`; PRED's section 6.3.5 has this network).
 //!
 //! # Scope and limitations
 //! Telemetry takes `telemetry_bytes` on the wire, of data packets and acks alike, and is exact. Five
