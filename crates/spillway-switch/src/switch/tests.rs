@@ -1,5 +1,6 @@
 use super::*;
 use crate::catalogue::Environment;
+use crate::packet::Contents;
 use crate::watch::Watch;
 use proptest::prelude::*;
 use spillway_settings::Section;

@@ -1,0 +1,40 @@
+//! Whether a switch's counters are those of its packets, for tests.
+
+use super::Switch;
+use crate::aqm::Aqm;
+use crate::buffer::QueueId;
+use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::sharing::Sharing;
+
+impl<S: Sharing, A: Aqm> Switch<S, A> {
+    /// The first packet of every queue, for tests.
+    pub fn heads(&self) -> impl Iterator<Item = PacketId> {
+        self.lists.as_slice().iter().map(|list| list.head)
+    }
+
+    /// Whether all counters agree with the packets that are there; for tests.
+    pub fn is_consistent(&self, packets: &Arena) -> bool {
+        let waiting = |queue: usize| {
+            let (mut bytes, mut count) = (0, 0);
+            let mut id = self.lists.as_slice()[queue].head;
+            while id != NO_PACKET {
+                bytes += packets[id].size - self.uncounted_bytes;
+                count += 1;
+                id = packets[id].next;
+            }
+            (bytes, count)
+        };
+        let mut held: Vec<(u32, u32)> = (0..self.lists.as_slice().len()).map(waiting).collect();
+        for &(queue, size) in self.in_transmission.iter().flatten().filter(|(_, size)| *size > 0) {
+            held[queue as usize].0 += size;
+        }
+        let total: u64 = held.iter().map(|(bytes, _)| u64::from(*bytes)).sum();
+        let same = |(queue, held): (usize, &(u32, u32))| {
+            let queue = queue as QueueId;
+            (self.buffer.bytes(queue), self.buffer.packets(queue)) == *held
+        };
+        held.iter().enumerate().all(same)
+            && total == self.buffer.occupancy()
+            && total <= self.buffer.capacity()
+    }
+}
