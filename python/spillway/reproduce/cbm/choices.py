@@ -24,6 +24,15 @@ def _of_cbm(assignment: str) -> dict[str, tuple[str, ...]]:
     return {CBM.name: (assignment,), PER_PORT.name: (assignment,)}
 
 
+# As its authors' program has it, which differs from the paper on ABM.
+_ABM_PROGRAM = (
+    "switch.sharing.alpha=[1024, 0.5]",
+    "switch.sharing.congestion=fractional",
+    "switch.sharing.drain=interval",
+    "switch.sharing.first_rtt=scaled",
+    "switch.sharing.alpha_first_rtt=1024",
+)
+
 AS_IT_IS = "as in the scenario"
 CHOICES = (
     choice(AS_IT_IS),
@@ -46,6 +55,7 @@ CHOICES = (
         "traffic.incast.min_rto=1ms",
     ),
     choice("K = 10 packets", "switch.aqm.threshold=10pkt"),
+    choice("ABM as in its program", **{ABM.name: _ABM_PROGRAM}),
     choice("acks have a limit too", **_of_cbm("switch.sharing.exempt_acks=false")),
     choice("the last packet is spared", **_of_cbm("switch.sharing.spare_last=true")),
 )
