@@ -86,6 +86,8 @@ pub struct PowerTcp {
     most: f64,
     /// The base RTT in picoseconds.
     tau: f64,
+    /// The window, in bytes, also while a timeout leaves one segment of it.
+    cwnd: f64,
     /// Smoothed normalised power.
     power: f64,
     before: Telemetry,
@@ -105,6 +107,7 @@ impl PowerTcp {
             least: (params.min_rate * tau / 8e12).min(most),
             most,
             tau,
+            cwnd: most,
             power: 1.0,
             before: Telemetry::default(),
             window_before: most,
@@ -141,15 +144,14 @@ impl CongestionControl for PowerTcp {
         if !self.measure(telemetry) {
             return;
         }
-        let cwnd = window.cwnd as f64;
         let PowerTcpParams { gamma, eta, .. } = self.params;
         // However fast queues fall, power is that of something.
         let power = (self.power / eta).max(1e-3);
-        let next = gamma * (self.window_before / power + self.beta) + (1.0 - gamma) * cwnd;
-        let next = next.clamp(self.least, self.most);
-        window.set_paced(next.max(window.mss as f64) as u64, self.tau / next);
+        let next = gamma * (self.window_before / power + self.beta) + (1.0 - gamma) * self.cwnd;
+        self.cwnd = next.clamp(self.least, self.most);
+        window.set_paced(self.cwnd.max(window.mss as f64) as u64, self.tau / self.cwnd);
         if ack.una > self.noted_at {
-            (self.window_before, self.noted_at) = (next, ack.nxt);
+            (self.window_before, self.noted_at) = (self.cwnd, ack.nxt);
         }
     }
 
@@ -220,8 +222,7 @@ mod tests {
         let mut window = segments(100, 1_000);
         let told = telemetry(&[(200, 9_000_000, 125_000)]);
         let ack = Ack { telemetry: Some(&told), ..ack(2, 101, false) };
-        control.window_before = 2_000.0;
-        window.cwnd = 2_000;
+        (control.window_before, control.cwnd) = (2_000.0, 2_000.0);
         control.on_ack(&mut window, &ack);
         // 100 Mbps in 80 us are 1000 bytes.
         assert_eq!((window.cwnd, window.pace), (1_000, 80_000));

@@ -266,7 +266,7 @@ impl Sender {
         if let Some(blocks) = ack.sack {
             self.take_sack(blocks, transport);
         }
-        let ssthresh_before = self.window.ssthresh;
+        let before = (self.window.cwnd, self.window.ssthresh);
         let told = Ack {
             now,
             acked,
@@ -279,12 +279,15 @@ impl Sender {
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
-        if ack.ece && self.window.ssthresh != ssthresh_before {
-            self.tells_cut = true;
-        }
+        self.tells_cut |= ack.ece && self.window.is_cut_from(before);
+        let is_cut = is_proportional && self.window.is_cut_from(before);
         self.advance_phase(&told, transport);
         if is_proportional {
-            self.reduce(transport.reduction, ssthresh_before, arrived_before);
+            let repairs = !told.in_recovery && self.phase == Phase::Recovery;
+            if is_cut || (repairs && self.window.is_cut_from((u64::MAX, before.1))) {
+                self.begin_reduction(transport.reduction);
+            }
+            self.reduce(arrived_before);
         }
         if self.una >= self.nxt {
             self.deadline = Time::MAX;
@@ -328,13 +331,16 @@ impl Sender {
         self.una + self.sacked.bytes()
     }
 
-    /// Begins a proportional reduction if the window was cut, and moves on the one on its way.
+    /// The window was cut: it is reached by and by.
     #[cold]
-    fn reduce(&mut self, rule: ReductionRule, ssthresh_before: u64, arrived_before: u64) {
-        if self.window.ssthresh != ssthresh_before {
-            let flight = self.nxt - self.una;
-            self.reduction = Some(Reduction::new(rule, flight, self.window.cwnd, self.nxt));
-        }
+    fn begin_reduction(&mut self, rule: ReductionRule) {
+        let flight = self.nxt - self.una;
+        self.reduction = Some(Reduction::new(rule, flight, self.window.cwnd, self.nxt));
+    }
+
+    /// Moves on the reduction that is on its way.
+    #[cold]
+    fn reduce(&mut self, arrived_before: u64) {
         let newly = self.arrived() - arrived_before;
         let (pipe, una, mss) = (self.in_flight(), self.una, self.window.mss);
         match &mut self.reduction {

@@ -34,7 +34,8 @@
 //!
 //! # Scope and limitations
 //! A flow begins with the line's rate and a window of C tau. A loss that is found is repaired and does
-//! not change the window; after a timeout it is one segment until the next update. Marks are ignored.
+//! not change the window; after a timeout it is one segment until the next update, which goes on from
+//! the window before. Marks are ignored.
 //! Bytes on the wire are paced.
 //!
 //! # Validation
@@ -90,6 +91,8 @@ pub struct ThetaPowerTcp {
     most: f64,
     /// The base RTT in picoseconds.
     tau: f64,
+    /// The window, in bytes, also while a timeout leaves one segment of it.
+    cwnd: f64,
     /// Smoothed normalised power.
     power: f64,
     before: Option<(Time, Time)>,
@@ -110,6 +113,7 @@ impl ThetaPowerTcp {
             least: (params.min_rate * tau / 8e12).min(most),
             most,
             tau,
+            cwnd: most,
             power: 1.0,
             before: None,
             updated_at: 0,
@@ -143,12 +147,11 @@ impl CongestionControl for ThetaPowerTcp {
             return;
         }
         self.updated_at = ack.nxt;
-        let cwnd = window.cwnd as f64;
         // However fast round trips fall, power is that of something.
         let power = self.power.max(1e-3);
-        let next = self.gamma * (cwnd / power + self.beta) + (1.0 - self.gamma) * cwnd;
-        let next = next.clamp(self.least, self.most);
-        window.set_paced(next.max(window.mss as f64) as u64, self.tau / next);
+        let next = self.gamma * (self.cwnd / power + self.beta) + (1.0 - self.gamma) * self.cwnd;
+        self.cwnd = next.clamp(self.least, self.most);
+        window.set_paced(self.cwnd.max(window.mss as f64) as u64, self.tau / self.cwnd);
     }
 
     fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
@@ -199,6 +202,7 @@ mod tests {
     fn the_window_is_divided_by_power_once_a_round_trip() {
         let mut control = theta();
         let mut window = segments(50, 1_000);
+        control.cwnd = 50_000.0;
         control.on_ack(&mut window, &at(100, 80, 1, 51));
         // Power 1: 0.9 (50,000 + 10,000) + 0.1 * 50,000 = 59,000 bytes in 80 us.
         assert_eq!(window.cwnd, 59_000);
@@ -217,10 +221,11 @@ mod tests {
     fn the_window_stays_within_the_lines_and_the_least_rate() {
         let mut control = theta();
         let mut window = segments(98, 1_000);
+        control.cwnd = 98_000.0;
         control.on_ack(&mut window, &at(100, 80, 1, 99));
         assert_eq!((window.cwnd, window.pace), (100_000, 800));
         // 100 Mbps in 80 us are 1000 bytes.
-        let mut window = Window { cwnd: 1_000, ..window };
+        control.cwnd = 1_000.0;
         control.beta = 0.0;
         control.power = 50.0;
         control.before = None;

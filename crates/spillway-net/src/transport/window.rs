@@ -70,6 +70,13 @@ impl Window {
         self.credit = 0;
     }
 
+    /// Whether it was cut since it was (`cwnd`, `ssthresh`), to be reached as `reduction` says. A window
+    /// that is set with its pace is set up and down all the time, and holds at once.
+    #[inline]
+    pub fn is_cut_from(&self, (cwnd, ssthresh): (u64, u64)) -> bool {
+        self.ssthresh != ssthresh && self.pace == 0 && self.cwnd <= cwnd.max(self.min)
+    }
+
     /// Half of what is in flight, and two segments at least (RFC 5681, equation 4).
     pub fn halve(&mut self, in_flight: u64) {
         self.ssthresh = (in_flight / 2).max(2 * self.mss);

@@ -1,0 +1,150 @@
+//! What senders that pace do about losses, timeouts and marks: they repair, and their windows follow
+//! what they measure, not what was lost.
+//!
+//! As in transport.rs most runs are on two lines of 10 Gbps and 10 us each: a full packet takes 22.4 us,
+//! its ack 20.0832 us.
+
+mod common;
+
+use common::*;
+use spillway_net::simulation::Progress;
+
+const US: u64 = 1_000_000;
+const THERE: u64 = 22_400_000;
+const RTT: u64 = THERE + 20_083_200;
+const PACKET: u64 = 1_200_000;
+
+const KINDS: [&str; 4] = [
+    "kind = \"theta-powertcp\"",
+    "kind = \"powertcp\"\ntelemetry_bytes = \"0B\"",
+    "kind = \"hpcc\"\ntelemetry_bytes = \"0B\"\nmin_rate = \"10Gbps\"",
+    "kind = \"timely\"\nt_low = \"1ms\"\nt_high = \"2ms\"",
+];
+
+/// A flow of so many packets; what is sent at these times is lost. When it was done, what was sent
+/// again, and its timeouts.
+fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> (u64, u32, u32) {
+    let losses: String = lost_at
+        .iter()
+        .map(|time| {
+            let (at, until) = (time.saturating_sub(100_000), time + 100_000);
+            format!(
+                "[[event]]\nkind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nrate = 1.0\n\
+                 at = \"{at}ps\"\nuntil = \"{until}ps\"\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "duration = \"1s\"\ntopology = {{ kind = \"star\", hosts = 2, host_rate = \"10Gbps\", \
+         link_delay = \"10us\" }}\n{losses}[transport]\n{transport}"
+    );
+    let run = run_flows(&text, &[(0, 1, packets * MSS, 0)]);
+    assert_eq!(run.progress, Progress::Complete);
+    assert_eq!(run.all_drops(), lost_at.len() as u64, "{transport}");
+    println!("{transport} {packets} {lost_at:?}: {} {:?}", run.fct(0), run.flows[0]);
+    (run.fct(0), run.flows[0].retransmitted, run.flows[0].timeouts)
+}
+
+/// Alone on its way a flow keeps its line's rate. Number 5 is lost; the ack of number 8, the third
+/// behind it, tells that.
+#[test]
+fn a_loss_is_repaired_and_cuts_nothing() {
+    for kind in KINDS {
+        let known = 8 * PACKET + RTT;
+        assert_eq!(flow(20, kind, &[5 * PACKET]), (known + THERE, 1, 0), "{kind}");
+        // Of 400 packets, which take eleven round trips, one more is sent, and for less than another
+        // the window waits for its ack. A round trip with half of the window would take 17 more.
+        let (undisturbed, ..) = flow(400, kind, &[]);
+        assert!(undisturbed < 400 * PACKET + THERE, "{kind}: {undisturbed} ps");
+        let (fct, again, timeouts) = flow(400, kind, &[5 * PACKET]);
+        assert_eq!((again, timeouts), (1, 0), "{kind}");
+        let late = fct - undisturbed;
+        assert!((PACKET..2 * PACKET).contains(&late), "{kind}: {late} ps");
+    }
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timeout() {
+    // The last ack, of number 18, sets the timer.
+    for kind in KINDS {
+        for (min_rto, us) in [("10ms", 10_000), ("1ms", 1_000)] {
+            let transport = format!("{kind}\nmin_rto = \"{min_rto}\"");
+            let expected = 18 * PACKET + RTT + us * US + THERE;
+            assert_eq!(flow(20, &transport, &[19 * PACKET]), (expected, 1, 1), "{kind}");
+        }
+    }
+}
+
+/// Nothing of the first window comes through, so nothing tells of a loss. After 10 ms one segment goes
+/// out again, and the first ack that a controller can do something with opens the window: the
+/// first, or, where two reports have to be compared, the second.
+#[test]
+fn a_timeout_leaves_one_segment_until_an_ack_tells_more() {
+    // C tau are 36 packets of 52,000 bytes; TIMELY paces 35 until the first ack.
+    for (kind, (sent, round_trips)) in KINDS.into_iter().zip([(36, 1), (36, 2), (36, 2), (35, 1)]) {
+        let all: Vec<u64> = (0..sent).map(|packet| packet * PACKET).collect();
+        let (fct, again, timeouts) = flow(40, kind, &all);
+        assert_eq!((u64::from(again), timeouts), (sent, 1), "{kind}");
+        // A window of C tau waits for less than a packet's time in between.
+        let expected = 10_000 * US + round_trips * RTT + (39 - round_trips) * PACKET + THERE;
+        assert!((expected..expected + PACKET).contains(&fct), "{kind}: {fct} ps, {expected}");
+    }
+}
+
+/// Eight flows over a line that marks what finds five packets, with the additive increase for ten:
+/// they do the same with and without ECN.
+#[test]
+fn marks_are_ignored() {
+    for kind in KINDS {
+        let run = |ecn: bool| shared(&format!("{kind}\necn = {ecn}"));
+        let (with, without) = (run(true), run(false));
+        assert!(with.number("marks") > 1000.0 && without.number("marks") == 0.0, "{kind}");
+        assert_eq!(deliveries(&with), deliveries(&without), "{kind}");
+    }
+}
+
+/// Windows that are set up and down with every ack hold at once: how a cut window is reached is a
+/// matter of senders that cut.
+#[test]
+fn no_window_is_reached_by_and_by() {
+    for kind in KINDS {
+        let [at_once, proportional, as_ns3] = ["at-once", "proportional", "proportional-ns3"]
+            .map(|rule| deliveries(&shared(&format!("{kind}\nreduction = \"{rule}\""))));
+        assert_eq!(at_once, proportional, "{kind}");
+        assert_eq!(at_once, as_ns3, "{kind}");
+    }
+}
+
+/// Ten flows into one line for 5 ms, through a queue that drops.
+fn shared(transport: &str) -> Run {
+    run(&format!(
+        r#"
+        duration = "5ms"
+        stop = "5ms"
+        record = {{ windows = [0, 4, 9], window_interval = "100us", drops = false }}
+        [transport]
+        {transport}
+        min_rto = "1ms"
+        [switch]
+        queue_limit = "100pkt"
+        aqm = {{ kind = "ecn", threshold = "5pkt" }}
+        [topology]
+        kind = "star"
+        hosts = 11
+        host_rate = "10Gbps"
+        link_delay = "10us"
+        [[traffic]]
+        name = "long"
+        kind = "persistent"
+        senders = "1..10"
+        receiver = 0
+        "#
+    ))
+}
+
+fn deliveries(run: &Run) -> (Vec<u64>, Vec<u64>, u64, u64) {
+    let windows = &run.record.windows;
+    let counts = (run.counters.packet_hops, run.all_drops());
+    assert!(counts.1 > 0, "something is lost");
+    (windows.delivered_bytes.clone(), windows.cwnd_bytes.clone(), counts.0, counts.1)
+}
