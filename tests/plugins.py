@@ -28,6 +28,7 @@ MyDt = load(f"{EXAMPLES}/my_dt.py:MyDt")
 MyLqd = load(f"{EXAMPLES}/my_lqd.py:MyLqd")
 MyEcn = load(f"{EXAMPLES}/my_ecn.py:MyEcn")
 MyDctcp = load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")
+MyPowerTcp = load(f"{EXAMPLES}/my_powertcp.py:MyPowerTcp")
 
 
 class Everyone(Sharing):
@@ -182,6 +183,18 @@ class WrongWindow(CongestionControl):
             return window.cwnd
         window.cwnd = self.cwnd
         return None
+
+
+class MisspeltHook(Sharing):
+    """Everyone, with a hook that nobody calls."""
+
+    id = "misspelt-hook"
+
+    def admit(self, arrival, buffer):
+        return True
+
+    def on_dequeu(self, now_ps, queue, size, buffer):
+        raise AssertionError
 
 
 class NoHooks(Sharing):

@@ -83,6 +83,7 @@ def test_what_makes_no_sense(how, text):
     [
         ("transport.cwnd=0", "cwnd = 0 is less than a segment, 1448 bytes"),
         ("transport.cwnd=-1", "negative"),
+        ("transport.cwnd=4294967297", "is more than 4 GiB, and there is no pace"),
         ("transport.returns=true", "it has returned 14480; expected nothing"),
     ],
 )
@@ -153,6 +154,11 @@ def test_a_plug_in_that_no_variant_names(command):
         (f"{plugins.HERE}:Failz", "there is no class Failz in", "did you mean `Fails`?"),
         (f"{plugins.HERE}:Plain", "Plain is no plug-in", "Sharing, Aqm and CongestionControl"),
         (f"{plugins.HERE}:NoHooks", "NoHooks has no admit", "must have this hook"),
+        (
+            f"{plugins.HERE}:MisspeltHook",
+            "MisspeltHook has on_dequeu, which is no hook",
+            "on_dequeue?",
+        ),
         (f"{plugins.HERE}:Nobody", "Nobody has no id", 'id = "my-sharing"'),
         (f"{plugins.HERE}:Taken", "the id of Taken, 'dt', is taken in sharing", 'id = "my-dt"'),
         (f"{plugins.HERE}:NoDefault", "alpha of NoDefault has no default", "give it one"),

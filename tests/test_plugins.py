@@ -88,6 +88,21 @@ def test_a_controller_of_ones_own_is_the_built_in_one(scenario, kind):
     assert summary["retransmitted_packets"] > 0
 
 
+@pytest.mark.parametrize("scenario", SMALL)
+@pytest.mark.parametrize("whose", ["flow", "network"])
+def test_a_controller_may_read_telemetry(scenario, whose):
+    source, assignments = SMALL[scenario]
+    source = "credence-powertcp" if source == "credence" else source
+    summary = same(
+        source,
+        [*assignments, "switch.buffer=60KB", "switch.sharing=dt"],
+        ["transport.kind=powertcp", f"transport.base_rtt={whose}"],
+        ["transport.kind=my-powertcp", f"transport.base_rtt={whose}"],
+        plugins.MyPowerTcp,
+    )
+    assert summary["packet_hops"] > 1000
+
+
 def test_three_plug_ins_at_a_time_and_one_in_a_traffic_section():
     built_in = ["switch.sharing=lqd", "switch.aqm=ecn", "traffic.queries.transport=newreno"]
     own = ["switch.sharing=my-lqd", "switch.aqm=my-ecn", "traffic.queries.transport=my-newreno"]
@@ -137,6 +152,22 @@ def test_keys_of_another_transport_go_and_common_ones_stay():
     assert resolved["transport"]["ecn"] is True
     assert resolved["transport"]["g"] == 0.0625
     assert "alpha0" not in resolved["transport"]
+
+
+def test_a_section_of_traffic_may_change_its_transport():
+    scenario = spillway.Scenario.load("cbm")
+    incast = scenario.resolved["traffic"][2]
+    assert incast["transport"] == "theta-powertcp" and incast["measure"] == "every-ack"
+    for kind in ("powertcp", "hpcc", "timely", "cubic", "dctcp", "newreno"):
+        changed = scenario.set(f"traffic.incast.transport={kind}").resolved["traffic"][2]
+        assert changed["transport"] == kind and "measure" not in changed
+        assert changed["burst"] == incast["burst"] and changed["places"] == incast["places"]
+        assert changed.get("gamma") == (0.9 if kind == "powertcp" else None)
+    own = scenario.plug(plugins.MyDctcp).set("traffic.2.transport=my-dctcp").resolved
+    assert own["traffic"][2]["g"] == 0.0625
+    # Of what it had given itself, common keys stay.
+    own = scenario.set("traffic.dctcp.min_rto=3ms", "traffic.dctcp.transport=cubic").resolved
+    assert own["traffic"][1]["min_rto"] == "3ms" and "alpha0" not in own["traffic"][1]
 
 
 def test_decisions_show_the_threshold():

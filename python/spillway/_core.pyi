@@ -17,6 +17,7 @@ __all__ = [
     "Drop",
     "Flows",
     "Forest",
+    "Hop",
     "PushOut",
     "Scenario",
     "Simulation",
@@ -296,6 +297,22 @@ class Access:
     def base_rtt_ps(self) -> int: ...
 
 @final
+class Hop:
+    """What a port on the way of a packet has written on it when it began to send it.
+
+    `queue_bytes` is what its queue held still, `sent_bytes` what it had sent before.
+    """
+
+    @property
+    def time_ps(self) -> int: ...
+    @property
+    def queue_bytes(self) -> int: ...
+    @property
+    def sent_bytes(self) -> int: ...
+    @property
+    def ps_per_byte(self) -> int: ...
+
+@final
 class Ack:
     """What an ack tells a congestion controller."""
 
@@ -315,6 +332,8 @@ class Ack:
     def may_grow(self) -> bool: ...
     @property
     def in_recovery(self) -> bool: ...
+    @property
+    def hops(self) -> list[Hop]: ...
 
 @final
 class Window:

@@ -171,8 +171,10 @@ fn apply_all(
     extensions: &Extensions,
 ) -> PyResult<()> {
     for assignment in assignments {
+        let before = sender_of(table, assignment);
         apply(table, assignment).map_err(|error| errors::wrong_setting(py, error))?;
         forget_other_kinds(table, assignment, extensions);
+        forget_other_senders(table, assignment, before, extensions);
     }
     Ok(())
 }
@@ -194,6 +196,39 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     if let Some(keys) = keys {
         settings.retain(|key, _| key == "kind" || keys.iter().any(|known| known == key));
     }
+}
+
+/// The section of traffic that `traffic.NAME.transport=...` is about.
+fn traffic_of<'a>(table: &'a mut Table, assignment: &str) -> Option<&'a mut Table> {
+    let (path, _) = assignment.split_once('=')?;
+    let name = path.trim().strip_prefix("traffic.")?.strip_suffix(".transport")?;
+    let sections = table.get_mut("traffic")?.as_array_mut()?;
+    let is_named = |section: &Value| section.get("name").and_then(Value::as_str) == Some(name);
+    let place = sections.iter().position(is_named).or_else(|| name.parse().ok())?;
+    sections.get_mut(place)?.as_table_mut()
+}
+
+/// The transport of the section of traffic that is about to get another.
+fn sender_of(table: &mut Table, assignment: &str) -> Option<String> {
+    let own = traffic_of(table, assignment)?.get("transport").cloned();
+    let common = || table.get("transport")?.get("kind").cloned();
+    own.or_else(common)?.as_str().map(str::to_string)
+}
+
+/// What a section of traffic had of its transport before, and its new one has not, goes.
+fn forget_other_senders(
+    table: &mut Table,
+    assignment: &str,
+    before: Option<String>,
+    extensions: &Extensions,
+) {
+    let Some(section) = traffic_of(table, assignment) else { return };
+    let now = section.get("transport").and_then(Value::as_str).unwrap_or_default();
+    let keys_of = |kind: &str| Transport::keys_of(kind, "traffic", extensions);
+    let Ok(theirs) = keys_of(before.as_deref().unwrap_or("dctcp")) else { return };
+    let Ok(ours) = keys_of(now) else { return };
+    let is_of = |keys: &[String], key: &str| keys.iter().any(|known| known == key);
+    section.retain(|key, _| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key));
 }
 
 /// A warning for every assignment to `switch` that a tier has a value of its own for.

@@ -42,7 +42,13 @@ impl fmt::Display for SettingsError {
 
 /// A sentence that names the candidate nearest to `name`, or else lists them all.
 pub fn nearest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> String {
-    let candidates: Vec<&str> = candidates.collect();
+    let mut unique: Vec<&str> = Vec::new();
+    for candidate in candidates {
+        if !unique.contains(&candidate) {
+            unique.push(candidate);
+        }
+    }
+    let candidates = unique;
     let nearest = candidates
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), *candidate))
@@ -62,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_offered_and_otherwise_all() {
-        let names = ["buffer", "sharing", "aqm"];
+        let names = ["buffer", "sharing", "aqm", "buffer"];
         assert_eq!(nearest_name("bufer", names.into_iter()), "did you mean `buffer`?");
         assert_eq!(nearest_name("xyzzy", names.into_iter()), "valid here: buffer, sharing, aqm");
     }

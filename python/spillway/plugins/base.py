@@ -126,6 +126,12 @@ class CongestionControl(Plugin):
     echoes_each_mark: ClassVar[bool] = False
     """Whether acks echo each mark, as for DCTCP, or all after a mark until a cut (RFC 3168)."""
 
+    asks_telemetry: ClassVar[bool] = False
+    """Whether switches write on its packets, which takes `telemetry_bytes`: `ack.hops`."""
+
+    knows_base_rtt: ClassVar[bool] = False
+    """Whether it compares with the base RTT: `transport.base_rtt` says whose, the flow's own."""
+
     def start(self, window: Window, access: Access) -> None:
         """Called when the flow starts. The window is `transport.initial_window`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 import re
@@ -48,6 +49,16 @@ class Description:
     def echoes_each_mark(self) -> bool:
         """Of a congestion controller: whether acks echo each mark."""
         return bool(getattr(self.plugin, "echoes_each_mark", False))
+
+    @property
+    def asks_telemetry(self) -> bool:
+        """Of a congestion controller: whether switches write telemetry on its packets."""
+        return bool(getattr(self.plugin, "asks_telemetry", False))
+
+    @property
+    def knows_base_rtt(self) -> bool:
+        """Of a congestion controller: whether it compares with the base RTT."""
+        return bool(getattr(self.plugin, "knows_base_rtt", False))
 
     def read(self, path: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, of which some are given in the section at `path`."""
@@ -110,6 +121,7 @@ def describe(plugin: type[Plugin]) -> Description:
         for hook, theirs in inspect.getmembers(base, inspect.isfunction)
         if not hook.startswith("_") and getattr(plugin, hook) is not theirs
     ]
+    _check_names(plugin, base)
     if needed not in hooks:
         raise ScenarioError(
             f"{name} has no {needed}", f"every plug-in of {room} must have this hook"
@@ -123,6 +135,19 @@ def describe(plugin: type[Plugin]) -> Description:
                 f"the parameter {parameter.name} of {name} is a key of every {room} already", hint
             )
     return Description(plugin, room, plugin.id, hooks, parameters)
+
+
+def _check_names(plugin: type[Plugin], base: type[Plugin]) -> None:
+    """Refuses methods that look like hooks and are none."""
+    known = [name for name, _ in inspect.getmembers(base, inspect.isfunction)]
+    for name, _ in inspect.getmembers(plugin, inspect.isfunction):
+        if name.startswith("on_") and name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hooks = ", ".join(hook for hook in known if hook.startswith("on_"))
+            raise ScenarioError(
+                f"{plugin.__name__} has {name}, which is no hook",
+                f"did you mean {near[0]}?" if near else f"there are {hooks}",
+            )
 
 
 def describe_all(plugins: Iterable[type[Plugin]]) -> list[Description]:

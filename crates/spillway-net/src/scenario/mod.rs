@@ -147,7 +147,6 @@ impl Scenario {
         let transport_given = transport_section.rest();
         let mut transport_section = Section::new("transport", transport_given.clone());
         let transport = Transport::read(&mut transport_section, extensions)?;
-        let transport_keys = transport_section.valid_names();
         let transport_table = transport_section.finish()?;
         let default_rtt = base_rtt(&network, transport.full_packet().into()).to_string();
         let meaning = "round trip of the empty network: bandwidth-delay products and intervals \
@@ -187,12 +186,7 @@ impl Scenario {
         };
         let mut sections = root.sections("traffic")?;
         let traffic = Traffic::read(&mut sections, &context)?;
-        let own = Overrides {
-            given: &transport_given,
-            keys: &transport_keys,
-            default: &transport,
-            extensions,
-        };
+        let own = Overrides { given: &transport_given, default: &transport, extensions };
         let class_count = traffic.classes.len();
         let (mut transports, mut tables) = (vec![transport.clone()], Vec::new());
         let mut class_transport = vec![0; class_count];
@@ -375,7 +369,6 @@ fn read_nic(section: &mut Section, leaf: &SwitchSettings) -> Result<NicSettings>
 /// A traffic section's own version of `[transport]`.
 struct Overrides<'a> {
     given: &'a Table,
-    keys: &'a [String],
     default: &'a Transport,
     extensions: &'a Extensions,
 }
@@ -405,7 +398,6 @@ impl Overrides<'_> {
         }
         merged.extend(rest);
         let mut section = Section::new(path, merged);
-        names.extend(self.keys.iter().cloned());
         names.push("transport".into());
         let transport = Transport::read(&mut section, self.extensions)?;
         section.also(names);

@@ -109,12 +109,20 @@ impl Control {
 
     /// Whether it compares with the base RTT.
     pub(super) fn knows_base_rtt(&self) -> bool {
-        matches!(self, Control::ThetaPowerTcp(_) | Control::PowerTcp(_) | Control::Hpcc(_))
+        match self {
+            Control::Extension(maker) => maker.knows_base_rtt(),
+            _ => {
+                matches!(self, Control::ThetaPowerTcp(_) | Control::PowerTcp(_) | Control::Hpcc(_))
+            }
+        }
     }
 
     /// Whether switches are to write telemetry on its packets.
     pub(super) fn asks_telemetry(&self) -> bool {
-        matches!(self, Control::PowerTcp(_) | Control::Hpcc(_))
+        match self {
+            Control::Extension(maker) => maker.asks_telemetry(),
+            _ => matches!(self, Control::PowerTcp(_) | Control::Hpcc(_)),
+        }
     }
 
     /// The congestion controller of a new flow, with its window.

@@ -17,6 +17,16 @@ impl<T: CongestionControl + Debug + Send> FlowControl for T {}
 pub trait ControlMaker: Debug + Send + Sync {
     /// At the start of a flow, whose window it may change.
     fn start(&self, window: &mut Window, access: &Access) -> Box<dyn FlowControl>;
+
+    /// Whether switches are to write telemetry on its packets.
+    fn asks_telemetry(&self) -> bool {
+        false
+    }
+
+    /// Whether it compares with the base RTT: then it may be that of the flow's own way.
+    fn knows_base_rtt(&self) -> bool {
+        false
+    }
 }
 
 /// A kind of congestion controller from outside.

@@ -6,6 +6,7 @@ use super::kind::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use spillway_net::telemetry;
 use spillway_net::transport::receiver::EcnEcho;
 use spillway_net::transport::window::{self, CongestionControl};
 use spillway_net::transport::{self, ControlExtension, ControlMaker, FlowControl};
@@ -96,6 +97,27 @@ impl Window {
     }
 }
 
+/// The most that may be in flight without a pace: a flow without end would not stop sending it.
+const LARGEST_WINDOW: u64 = 1 << 32;
+
+fn bounded(window: window::Window) -> PyResult<window::Window> {
+    if window.pace > 0 || window.cwnd <= LARGEST_WINDOW {
+        return Ok(window);
+    }
+    let problem = format!("cwnd = {} is more than 4 GiB, and there is no pace", window.cwnd);
+    Err(PyValueError::new_err(problem))
+}
+
+/// What a port on the way of a packet has written on it.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+#[derive(Clone)]
+pub struct Hop {
+    time_ps: u64,
+    queue_bytes: u64,
+    sent_bytes: u64,
+    ps_per_byte: u64,
+}
+
 /// What an ack tells.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Ack {
@@ -107,6 +129,19 @@ pub struct Ack {
     nxt: u64,
     may_grow: bool,
     in_recovery: bool,
+    /// In the order of the way.
+    hops: Vec<Hop>,
+}
+
+impl Hop {
+    fn of(hop: &telemetry::Hop) -> Hop {
+        Hop {
+            time_ps: hop.time.ps(),
+            queue_bytes: hop.queue_bytes,
+            sent_bytes: hop.sent_bytes,
+            ps_per_byte: hop.ps_per_byte,
+        }
+    }
 }
 
 impl Ack {
@@ -120,6 +155,10 @@ impl Ack {
             nxt: ack.nxt,
             may_grow: ack.may_grow,
             in_recovery: ack.in_recovery,
+            hops: ack
+                .telemetry
+                .map(|told| told.hops().iter().map(Hop::of).collect())
+                .unwrap_or_default(),
         }
     }
 }
@@ -153,7 +192,7 @@ impl Control {
         };
         let after = self.instance.call(hook, show, arguments(&self.view), |answer| {
             nothing(answer)?;
-            Ok(self.view.bind(answer.py()).try_borrow()?.0)
+            bounded(self.view.bind(answer.py()).try_borrow()?.0)
         });
         if let Some(after) = after {
             *window = after;
@@ -215,6 +254,14 @@ struct Maker {
 }
 
 impl ControlMaker for Maker {
+    fn asks_telemetry(&self) -> bool {
+        self.kind.asks_telemetry
+    }
+
+    fn knows_base_rtt(&self) -> bool {
+        self.kind.knows_base_rtt
+    }
+
     fn start(
         &self,
         window: &mut window::Window,
@@ -229,7 +276,7 @@ impl ControlMaker for Maker {
                 };
                 let start = (view.clone_ref(py), access).into_pyobject(py)?;
                 self.kind.make(py, &mut instance, "", self.values.bind(py), start)?;
-                *window = view.bind(py).try_borrow()?.0;
+                *window = bounded(view.bind(py).try_borrow()?.0)?;
                 Ok(view)
             });
             let view = made.or_else(|error| {

@@ -29,6 +29,10 @@ pub struct Kind {
     pub ecn: bool,
     /// Of a congestion controller: how marks are echoed.
     pub echo: EcnEcho,
+    /// Of a congestion controller: whether switches write telemetry on its packets.
+    pub asks_telemetry: bool,
+    /// Of a congestion controller: whether it compares with the base RTT.
+    pub knows_base_rtt: bool,
 }
 
 impl Kind {
@@ -48,6 +52,8 @@ impl Kind {
             is_named: AtomicBool::new(false),
             ecn: flag("ecn_capable")?,
             echo,
+            asks_telemetry: flag("asks_telemetry")?,
+            knows_base_rtt: flag("knows_base_rtt")?,
         })
     }
 

@@ -72,6 +72,7 @@ pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answers::Verdict>()?;
     module.add_class::<control::Access>()?;
     module.add_class::<control::Ack>()?;
+    module.add_class::<control::Hop>()?;
     module.add_class::<control::Window>()?;
     module.add_class::<views::Arrival>()?;
     module.add_class::<views::Buffer>()?;

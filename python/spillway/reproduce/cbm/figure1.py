@@ -72,8 +72,8 @@ WITHOUT_CONTROL = Figure(
     title="The same, with incast senders that know no congestion control",
     source="CBM (CoNEXT-SW 2024), Figure 1, as the program that it rests on runs it",
     about="In ABM's public program the parameters of theta-PowerTCP are set where nothing reads "
-    "them: its senders send whole answers at their line's rate. Here NewReno does, with the whole "
-    "flow for its first window; what is lost it repairs. " + ABOUT,
+    "them: its senders send at their line's rate, whatever is delayed or lost. Here TIMELY does, "
+    "whose least rate is that of the line; what is lost it repairs. " + ABOUT,
     measure=replace(setup.RUN, assignments=(setup.UNCONTROLLED,)),
     points=LOADS,
     schemes=ALL,

@@ -12,9 +12,9 @@ RUN = Run("cbm")
 UNCONTROLLED = (
     'traffic.incast={name="incast", kind="incast", places="24..31", priority=3, '
     'queries_per_host_per_s=8, burst="30%", fan_in=8, senders="next-rack", '
-    'transport="newreno", initial_window="flow"}'
+    'transport="timely", min_rate="10Gbps"}'
 )
-"""Incast by senders that send whole answers at once."""
+"""Incast at the line's rate: its least rate leaves TIMELY nothing to control."""
 
 # The text gives no alpha. Half for data and 64 for first round trips are ABM's, and its program has
 # 1 for the queue of acks.

@@ -34,6 +34,7 @@ FIGURES = (
     theory.FIGURE,
     program.ONE_BY_ONE,
     program.ALL_AT_ONCE,
+    program.POWERTCP,
     figure10.ASKED_LESS,
     figure14.LOADS,
     figure14.LOADS_WITHIN_MODEL,

@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from spillway.reproduce.claim import Over
-from spillway.reproduce.credence import choices, setup
+from spillway.reproduce.credence import choices, figure8, setup
 from spillway.reproduce.credence.choices import AS_IT_IS, choice, claims_of, setting
 from spillway.reproduce.credence.schemes import ABM, ABOUT, CREDENCE, DT, LQD
 from spillway.reproduce.figure import Figure, along, product
 from spillway.reproduce.point import Run
 
 _ABM_OF_PROGRAM = (*choices.FRACTIONS, *choices.INTERVALS, *choices.FIRST_PACKETS)
+_ABM = replace(ABM, assignments=(*ABM.assignments, *_ABM_OF_PROGRAM))
 _CREDENCE_OF_PROGRAM = ("switch.sharing.thresholds=code",)
 
 # Those that `credence/choices` has not: there are the windows, slow start, K and the racks.
@@ -68,7 +69,7 @@ ALL_AT_ONCE = replace(
     points=_POINTS,
     schemes=(
         DT,
-        replace(ABM, assignments=(*ABM.assignments, *_ABM_OF_PROGRAM)),
+        _ABM,
         LQD,
         replace(CREDENCE, assignments=(*CREDENCE.assignments, *_CREDENCE_OF_PROGRAM)),
     ),
@@ -81,4 +82,18 @@ ALL_AT_ONCE = replace(
             choices.long_flows(_LONG[float(point.values["load"])]),
         )
     ),
+)
+
+POWERTCP = replace(
+    figure8.FIGURE,
+    name="credence/figure8-program",
+    title="Bursts of incast, under PowerTCP and ABM as in the authors' program",
+    source="inet-tub/ns3-datacenter, examples/Credence, beside Credence (NSDI 2024), Figure 8",
+    about="PowerTCP aims at 95% of a port's rate and takes its current for at least half of it; "
+    f"ABM adds up how full queues are. All else is as in Figure 8. {ABOUT}",
+    measure=replace(
+        setup.POWERTCP, assignments=("transport.eta=0.95", "transport.least_current=0.5")
+    ),
+    schemes=(DT, _ABM, LQD, CREDENCE),
+    is_of_paper=False,
 )
