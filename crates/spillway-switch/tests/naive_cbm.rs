@@ -305,7 +305,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     let policy = (vec(ratio(), 1..4), ratio(), select(vec![(9u64, 10u64), (1, 2), (1, 1)]));
     let options = (any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.3));
     let queues = select(vec![(2usize, 1usize), (5, 1), (16, 1), (2, 2), (3, 3), (2, 8)]);
-    let scheduling = select(vec!["strict", "rr", "dwrr"]);
+    let scheduling = select(vec!["fifo", "strict", "rr", "dwrr"]);
     (policy, options, 2_000u64..12_000, queues, scheduling).prop_map(
         |(policy, options, capacity, (ports, queues_per_port), scheduling)| Setup {
             alpha: policy.0,
@@ -425,4 +425,26 @@ fn what_is_dropped_is_not_charged_to_its_class() {
     assert_eq!(send(&mut real, 9.0), (Some(1), vec![0]));
     let rest: Vec<_> = (0..3).map(|_| send(&mut real, 9.0).0.unwrap()).collect();
     assert_eq!(rest, [3, 2, 4]);
+}
+
+#[test]
+fn classes_share_the_line_by_weight_whatever_they_lose() {
+    // While the line sends a packet one comes for class 1, and for class 0 every other time: a third
+    // of all is too much, waits too long and is lost. What is sent is shared as the weights have it.
+    let mut real =
+        by_hand("exempt_acks = false", ("dwrr", "quantum = \"1000B\"\nweights = [1, 3]"), 2);
+    let (mut sent, mut lost) = ([0, 0], [0, 0]);
+    for step in 0..1200 {
+        let us = 0.8 * step as f64;
+        join(&mut real, us, 1, 2 * step..2 * step + 1);
+        if step % 2 == 0 {
+            join(&mut real, us, 0, 2 * step + 1..2 * step + 2);
+        }
+        let (number, dropped) = send(&mut real, us);
+        sent[1 - number.expect("the port never idles") % 2] += 1;
+        dropped.iter().for_each(|number| lost[1 - number % 2] += 1);
+    }
+    println!("{sent:?} {lost:?}");
+    assert_eq!(sent, [300, 900]);
+    assert!(lost[0] > 250 && lost[1] > 250, "{lost:?}");
 }
