@@ -576,6 +576,9 @@ def main(arguments: list[str]) -> int:
             problems.append(f"{page.relative_to(ROOT)} is not up to date: python docs/generate.py")
         else:
             page.write_text(text, encoding="utf-8")
+    for entry in CATALOGUE["transport"]:
+        if f"(algorithms/{entry['id']}.md)" not in pages[reference]:
+            problems.append(f"docs/scenario.md does not name the transport {entry['id']}")
     check_links(problems)
     for block in re.findall(r"```toml\n(.*?)```", pages[reference], re.DOTALL):
         if "duration" in block:

@@ -24,8 +24,8 @@
 //! - alpha: 0.5, and 64 for first round trips, as in ABM, by the same authors.
 //! - Whether acks have a limit too: `exempt_acks`. CoDel, which the scheme is built on, spares what is
 //!   left when no more than a full packet is: so does `spare_last`.
-//! - Whether the packet that is asked about is part of Q: it is not, having left its queue (unless
-//!   `release = "end"`, where it is still held).
+//! - Whether the packet that is asked about is part of Q, or of what `spare_last` takes for left: it is
+//!   not, having left its queue (unless `release = "end"`, where it is still held).
 //!
 //! # Validation
 //! Decides packet by packet like a second, naive implementation in whole numbers, and by hand

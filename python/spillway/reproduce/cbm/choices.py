@@ -38,6 +38,12 @@ CHOICES = (
     choice(AS_IT_IS),
     choice("alpha 0.25", **_alpha(0.25)),
     choice("alpha 1", **_alpha(1.0)),
+    choice(
+        "alpha 1024 for first packets",
+        **dict.fromkeys(
+            (ABM.name, CBM.name, PER_PORT.name), ("switch.sharing.alpha_first_rtt=1024",)
+        ),
+    ),
     choice("burst 10%", "traffic.incast.burst=10%"),
     choice("burst 60%", "traffic.incast.burst=60%"),
     choice("fan-in 32", "traffic.incast.fan_in=32", "traffic.incast.senders=other-racks"),
