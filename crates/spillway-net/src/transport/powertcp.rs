@@ -38,7 +38,7 @@
 //! # Validation
 //! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law has it, next to
 //! nothing by default, at over 95% of the line (`tests/paced.rs`).
-//! With the settings of ABM's program the percentiles of its published runs are met within 8%
+//! With the settings of ABM's program the percentiles of its published runs are met within 5%
 //! (docs/validation.md).
 //!
 //! # Cost

@@ -32,7 +32,7 @@
 //! Hand arithmetic below. Two, eight and sixteen flows fill a line and keep round trips between the
 //! thresholds (`tests/paced.rs`). What they share equally is not known: TIMELY has no one point of rest
 //! (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593).
-//! Of the published runs of ABM's program incast flows are met within 15%, short flows are 24% to 31%
+//! Of the published runs of ABM's program incast flows are met within 5%, short flows are 23%
 //! slower here (docs/validation.md).
 //!
 //! # Cost

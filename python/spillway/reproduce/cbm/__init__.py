@@ -2,4 +2,4 @@
 
 from spillway.reproduce.cbm import choices, figure1
 
-FIGURES = (figure1.FIGURE, figure1.WITHOUT_CONTROL, choices.FIGURE)
+FIGURES = (figure1.FIGURE, figure1.WITHOUT_CONTROL, *figure1.OTHER_PERCENTILES, choices.FIGURE)
