@@ -102,4 +102,4 @@ def _at(name: str, p: float) -> Figure:
     )
 
 
-OTHER_PERCENTILES = (_at("p95", 0.95), _at("p99.9", 0.999))
+OTHER_PERCENTILES = (_at("p95", 0.95), _at("p999", 0.999))
