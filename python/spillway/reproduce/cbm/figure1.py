@@ -79,7 +79,14 @@ WITHOUT_CONTROL = Figure(
     points=LOADS,
     schemes=ALL,
     scales=setup.SCALES,
-    plot=Lines(setup.PANELS, "load", "load of Cubic, of the uplinks"),
+    plot=Lines(
+        tuple(
+            replace(panel, title=panel.title.replace("theta-PowerTCP", "incast"))
+            for panel in setup.PANELS
+        ),
+        "load",
+        "load of Cubic, of the uplinks",
+    ),
     claims=(*_claims(CBM), *_claims(PER_PORT)),
     is_of_paper=False,
 )
