@@ -105,9 +105,9 @@ def write(results: Results, summary: dict[str, Any], folder: Path, force: bool) 
 
 
 def _save(drawing: Drawing, name: Path) -> None:
-    """As PNG and as SVG; the same drawing is the same file."""
+    """As PNG and as SVG; the same drawing is the same file. A name may have dots."""
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.hashsalt": "spillway"}):
-        drawing.savefig(name.with_suffix(".svg"), metadata={"Date": None})
-    drawing.savefig(name.with_suffix(".png"), dpi=200)
+        drawing.savefig(name.with_name(f"{name.name}.svg"), metadata={"Date": None})
+    drawing.savefig(name.with_name(f"{name.name}.png"), dpi=200)

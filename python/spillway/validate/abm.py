@@ -14,8 +14,6 @@ from spillway.agreement import (
     PERCENTILES,
     Agreement,
     Row,
-    bootstrap,
-    bootstrap_groups,
     of_pairs,
     percentile,
 )
@@ -28,9 +26,9 @@ from spillway.validate.abm_flows import (
     KINDS,
     Flows,
     in_order,
+    interval,
     read_reference,
     replay,
-    slowdowns_by_query,
 )
 from spillway.validate.abm_others import Beside, run_others
 from spillway.validate.closed_form import LARGEST, SHORTER_HERE_NS, uncontended_ns
@@ -280,10 +278,6 @@ def _rows(reference: Flows, ours: Run, drawn: Sequence[Run]) -> list[Row]:
         if here is None:
             continue
         seen = [each for run in drawn if (each := run.percentiles[place]) is not None]
-        by_query = kind == "incast"
-        interval = (
-            bootstrap_groups(slowdowns_by_query(reference), p) if by_query else bootstrap(there, p)
-        )
         bounds = (min(seen), max(seen)) if seen else None
-        rows.append(Row(kind, p, percentile(there, p), interval, here, bounds))
+        rows.append(Row(kind, p, percentile(there, p), interval(reference, kind, p), here, bounds))
     return rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway.agreement import LEAST_TIMEOUT_MS
+from spillway.agreement import LEAST_TIMEOUT_MS, bootstrap, bootstrap_groups
 from spillway.errors import ScenarioError
 from spillway.scenario import Scenario
 from spillway.validate.files import read
@@ -197,7 +197,14 @@ def in_order(listed: pa.Table, reference: Flows, flows: pa.Table) -> tuple[Flows
     return Flows(reference.payload, reference.is_incast, query, rank, fct_ns), with_timeout
 
 
-def slowdowns_by_query(flows: Flows) -> list[Floats]:
+def interval(flows: Flows, kind: str, p: float) -> tuple[float, float]:
+    """The 95% interval of a percentile of slowdown, by flow, or for incast by query."""
+    if kind == "incast":
+        return bootstrap_groups(_slowdowns_by_query(flows), p)
+    return bootstrap(flows.slowdown[flows.are(kind)], p)
+
+
+def _slowdowns_by_query(flows: Flows) -> list[Floats]:
     """The slowdowns of each query. Flows whose query is not known count as one."""
     import numpy as np
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from spillway.agreement import bootstrap, bootstrap_groups, is_near, percentile
+from spillway.agreement import is_near, percentile
 from spillway.run import run_to
 from spillway.validate.abm_flows import (
     CUBIC,
@@ -20,9 +20,9 @@ from spillway.validate.abm_flows import (
     Experiment,
     Flows,
     in_order,
+    interval,
     read_reference,
     replay,
-    slowdowns_by_query,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ _POWERTCP_75 = replace(
 )
 _TIMELY_75 = replace(_POWERTCP_75, transport="timely", transport_keys=_TIMELY)
 
-_DT: tuple[str, ...] = ()
 _FAB = ("switch.sharing=fab", "switch.sharing.alpha=[1, 0.5]")
 _ABM = (
     "switch.sharing=abm",
@@ -180,11 +179,7 @@ def _with_answers(
 def _beside(other: Other, ours: Flows) -> Beside:
     places = []
     for (kind, p), reference in zip(PLACES, other.published, strict=False):
-        slowdowns = ours.slowdown[ours.are(kind)]
-        if kind == "incast":
-            interval = bootstrap_groups(slowdowns_by_query(ours), p)
-        else:
-            interval = bootstrap(slowdowns, p)
-        places.append(Place(kind, p, reference, percentile(slowdowns, p), interval))
+        found = percentile(ours.slowdown[ours.are(kind)], p)
+        places.append(Place(kind, p, reference, found, interval(ours, kind, p)))
     answer = int(ours.payload[ours.is_incast].max())
     return Beside(other.experiment.transport, other.scheme, answer, places, ours.late)

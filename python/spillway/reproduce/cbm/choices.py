@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from spillway.reproduce import abm_program
 from spillway.reproduce.cbm import figure1, setup
 from spillway.reproduce.cbm.setup import ABM, ABOUT, ALL, CBM, DT, PER_PORT
 from spillway.reproduce.claim import Over
@@ -24,14 +25,8 @@ def _of_cbm(assignment: str) -> dict[str, tuple[str, ...]]:
     return {CBM.name: (assignment,), PER_PORT.name: (assignment,)}
 
 
-# As its authors' program has it, which differs from the paper on ABM.
-_ABM_PROGRAM = (
-    "switch.sharing.alpha=[1024, 0.5]",
-    "switch.sharing.congestion=fractional",
-    "switch.sharing.drain=interval",
-    "switch.sharing.first_rtt=scaled",
-    "switch.sharing.alpha_first_rtt=1024",
-)
+# In the program acks have the alpha of first packets.
+_ABM_PROGRAM = ("switch.sharing.alpha=[1024, 0.5]", *abm_program.ALL)
 
 AS_IT_IS = "as in the scenario"
 CHOICES = (

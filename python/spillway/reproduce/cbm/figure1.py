@@ -68,7 +68,8 @@ FIGURE = Figure(
     claims=(*_claims(CBM), *_claims(PER_PORT)),
 )
 
-WITHOUT_CONTROL = Figure(
+WITHOUT_CONTROL = replace(
+    FIGURE,
     name="cbm/figure1-uncontrolled",
     title="The same, with incast senders that know no congestion control",
     source="CBM (CoNEXT-SW 2024), Figure 1, as the program that it rests on runs it",
@@ -76,9 +77,6 @@ WITHOUT_CONTROL = Figure(
     "them: its senders send at their line's rate, whatever is delayed or lost. Here TIMELY does, "
     "whose least rate is that of the line; what is lost it repairs. " + ABOUT,
     measure=replace(setup.RUN, assignments=(setup.UNCONTROLLED,)),
-    points=LOADS,
-    schemes=ALL,
-    scales=setup.SCALES,
     plot=Lines(
         tuple(
             replace(panel, title=panel.title.replace("theta-PowerTCP", "incast"))
@@ -87,7 +85,6 @@ WITHOUT_CONTROL = Figure(
         "load",
         "load of Cubic, of the uplinks",
     ),
-    claims=(*_claims(CBM), *_claims(PER_PORT)),
     is_of_paper=False,
 )
 

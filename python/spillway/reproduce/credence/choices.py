@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from spillway.reproduce import abm_program
 from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.credence import setup
 from spillway.reproduce.credence.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
@@ -18,11 +19,6 @@ def choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | Non
     """One thing made another way: for all schemes, or (`of`) for single ones."""
     return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
 
-
-# Three things in which the authors' program differs from the paper on ABM.
-FRACTIONS = ("switch.sharing.congestion=fractional",)
-INTERVALS = ("switch.sharing.drain=interval",)
-FIRST_PACKETS = ("switch.sharing.first_rtt=scaled", "switch.sharing.alpha_first_rtt=1024")
 
 AS_IT_IS = "as in the scenario"
 CHOICES = (
@@ -41,11 +37,11 @@ CHOICES = (
     choice("Credence's thresholds as in its program", of={_C: ("switch.sharing.thresholds=code",)}),
     choice(
         "ABM as in its program",
-        of={_A: (*FRACTIONS, *INTERVALS, *FIRST_PACKETS)},
+        of={_A: abm_program.ALL},
     ),
-    choice("of that, congestion by fractions", of={_A: FRACTIONS}),
-    choice("of that, drain rates over intervals", of={_A: INTERVALS}),
-    choice("of that, first packets scaled, alpha 1024", of={_A: FIRST_PACKETS}),
+    choice("of that, congestion by fractions", of={_A: abm_program.FRACTIONS}),
+    choice("of that, drain rates over intervals", of={_A: abm_program.INTERVALS}),
+    choice("of that, first packets scaled, alpha 1024", of={_A: abm_program.FIRST_PACKETS}),
 )
 
 

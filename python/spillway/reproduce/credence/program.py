@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from spillway.reproduce import abm_program
 from spillway.reproduce.claim import Over
 from spillway.reproduce.credence import choices, figure8, setup
 from spillway.reproduce.credence.choices import AS_IT_IS, choice, claims_of, setting
@@ -9,8 +10,7 @@ from spillway.reproduce.credence.schemes import ABM, ABOUT, CREDENCE, DT, LQD
 from spillway.reproduce.figure import Figure, along, product
 from spillway.reproduce.point import Run
 
-_ABM_OF_PROGRAM = (*choices.FRACTIONS, *choices.INTERVALS, *choices.FIRST_PACKETS)
-_ABM = replace(ABM, assignments=(*ABM.assignments, *_ABM_OF_PROGRAM))
+_ABM = replace(ABM, assignments=(*ABM.assignments, *abm_program.ALL))
 _CREDENCE_OF_PROGRAM = ("switch.sharing.thresholds=code",)
 
 # Those that `credence/choices` has not: there are the windows, slow start, K and the racks.
