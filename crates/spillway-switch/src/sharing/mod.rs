@@ -5,12 +5,14 @@ mod cbm;
 mod complete_sharing;
 mod credence;
 mod dynamic_thresholds;
+mod enhanced_dynamic_thresholds;
 mod fab;
 mod follow_lqd;
 mod harmonic;
 mod longest_queue_drop;
 mod oracle;
 mod shadow;
+mod smartbuf;
 mod static_partitioning;
 pub mod victim;
 
@@ -19,11 +21,13 @@ pub use cbm::Cbm;
 pub use complete_sharing::CompleteSharing;
 pub use credence::Credence;
 pub use dynamic_thresholds::DynamicThresholds;
+pub use enhanced_dynamic_thresholds::EnhancedDynamicThresholds;
 pub use fab::Fab;
 pub use follow_lqd::FollowLqd;
 pub use harmonic::Harmonic;
 pub use longest_queue_drop::LongestQueueDrop;
 pub use oracle::DEFAULT_MODEL;
+pub use smartbuf::Smartbuf;
 pub use static_partitioning::StaticPartitioning;
 
 use crate::buffer::{Buffer, QueueId};
@@ -175,7 +179,8 @@ pub trait Sharing: Watch {
 catalogue! {
     /// The sharing policy of a switch.
     SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm, Fab;
+    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm, Fab, Smartbuf,
+    EnhancedDynamicThresholds;
     open to SharingExtension
 }
 
@@ -192,6 +197,8 @@ macro_rules! each {
             SharingPolicy::ActiveBufferManagement($policy) => $call,
             SharingPolicy::Cbm($policy) => $call,
             SharingPolicy::Fab($policy) => $call,
+            SharingPolicy::Smartbuf($policy) => $call,
+            SharingPolicy::EnhancedDynamicThresholds($policy) => $call,
             SharingPolicy::Extension($policy) => $call,
         }
     };

@@ -6,15 +6,24 @@
 //! ("complete partitioning", and "sharing with maximum queue lengths").
 //! <https://doi.org/10.1109/TCOM.1980.1094756>
 //!
+//! G. Appenzeller, I. Keslassy, N. McKeown, "Sizing Router Buffers", SIGCOMM 2004 (`form = "rtt"`).
+//! <https://doi.org/10.1145/1015467.1015499>
+//!
 //! # Rule
-//! Admit iff q_port + s <= share * B and Q + s <= B, where q_port counts all queues of the port
-//! and share = 1/N for N ports (`share = 0`), or a share of one's own, which may exceed 1/N.
+//! Admit iff q_port + s <= limit and Q + s <= B, where q_port counts all queues of the port. A port's
+//! limit is
+//! - `form = "share"`: share * B, share = 1/N for N ports (`share = 0`), or a share of one's own,
+//!   which may exceed 1/N;
+//! - `form = "rtt"`: RTT * C / sqrt(n), RTT being that of the empty network, C the port's rate and
+//!   n = `flows` the long flows that share a bottleneck.
 //!
 //! # Departures from the paper
-//! None known; bytes are counted. B/N is rounded down, what is left over stays unused.
+//! None known; bytes are counted. What is left over when limits are rounded down stays unused.
 //!
 //! # Scope and limitations
-//! Ports of unequal rates get equal parts. An unlimited buffer has unlimited parts.
+//! With `form = "share"` ports of unequal rates get equal parts, and an unlimited buffer has
+//! unlimited parts. No switch knows how many long flows there are: n is one number for all ports
+//! and times.
 //!
 //! # Validation
 //! Decides like a second, naive implementation on thousands of random arrivals
@@ -27,29 +36,63 @@ use super::{Admission, Arrival, DropReason, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
+use spillway_engine::Rate;
 use spillway_settings::{Range, Section, SettingsError};
 
 /// A fixed part of the buffer for every port.
 #[derive(Clone, Debug)]
 pub struct StaticPartitioning {
-    port_limit: u64,
+    /// By port.
+    limits: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Share,
+    Rtt,
 }
 
 impl Policy for StaticPartitioning {
     const ID: &'static str = "sp";
     const SUMMARY: &'static str = "Static Partitioning: every port owns a fixed part of the buffer";
-    const CITATION: &'static str = "Kamoun, Kleinrock: IEEE Trans. Communications 28(7), 1980";
+    const CITATION: &'static str = "Kamoun, Kleinrock: IEEE Trans. Communications 28(7), 1980; \
+                                    Appenzeller, Keslassy, McKeown: SIGCOMM 2004";
+    const VARIANTS: &'static [&'static str] = &["form = \"rtt\""];
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let meaning = "share of the buffer that a port may fill; 0 is one over the number of ports";
-        let share = section.number("share", 0.0, Range::Unit, meaning)?;
-        let port_limit = match environment.capacity {
-            Buffer::UNLIMITED => Buffer::UNLIMITED,
-            capacity if share == 0.0 => capacity / environment.port_rates.len() as u64,
-            capacity => (capacity as f64 * share) as u64,
+        let meaning = "whether a port's part is a share of the buffer, or RTT C / sqrt(n)";
+        let form =
+            section.choice("form", &[("share", Form::Share), ("rtt", Form::Rtt)], meaning)?;
+        let limits = match form {
+            Form::Share => equal_limits(section, environment)?,
+            Form::Rtt => rtt_limits(section, environment)?,
         };
-        Ok(StaticPartitioning { port_limit })
+        Ok(StaticPartitioning { limits })
     }
+}
+
+fn equal_limits(
+    section: &mut Section,
+    environment: &Environment,
+) -> Result<Vec<u64>, SettingsError> {
+    let meaning = "of form = \"share\", the share of the buffer that a port may fill; 0 is one over \
+                   the number of ports";
+    let share = section.number("share", 0.0, Range::Unit, meaning)?;
+    let ports = environment.port_rates.len();
+    let limit = match environment.capacity {
+        Buffer::UNLIMITED => Buffer::UNLIMITED,
+        capacity if share == 0.0 => capacity / ports as u64,
+        capacity => (capacity as f64 * share) as u64,
+    };
+    Ok(vec![limit; ports])
+}
+
+fn rtt_limits(section: &mut Section, environment: &Environment) -> Result<Vec<u64>, SettingsError> {
+    let meaning = "of form = \"rtt\", the long flows that share a bottleneck (n)";
+    let flows = section.number("flows", 1.0, Range::Positive, meaning)?;
+    let rtt = environment.base_rtt.ps() as f64;
+    let limit = |rate: &Rate| (rtt / rate.ps_per_byte() as f64 / flows.sqrt()) as u64;
+    Ok(environment.port_rates.iter().map(limit).collect())
 }
 
 impl Watch for StaticPartitioning {}
@@ -57,16 +100,16 @@ impl Watch for StaticPartitioning {}
 impl Sharing for StaticPartitioning {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
-        let port_bytes = buffer.port_bytes(buffer.port_of(arrival.queue));
-        if port_bytes + u64::from(arrival.size) > self.port_limit {
+        let port = buffer.port_of(arrival.queue);
+        if buffer.port_bytes(port) + u64::from(arrival.size) > self.limits[port as usize] {
             Admission::Drop(DropReason::OverThreshold)
         } else {
             Admission::Admit
         }
     }
 
-    fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
-        Some(self.port_limit)
+    fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
+        Some(self.limits[buffer.port_of(arrival.queue) as usize])
     }
 }
 
@@ -90,5 +133,16 @@ mod tests {
         assert_eq!(with("").admit(&arrival(1, 64), &buffer), over);
         // share = 0.5: 500,000 for each.
         assert_eq!(with("share = 0.5").admit(&arrival(1, 64), &buffer), Admission::Admit);
+    }
+
+    #[test]
+    fn a_port_has_a_round_trip_over_the_root_of_its_flows() {
+        // 25 us at 10 Gbps are 31,250 bytes; over sqrt(16) 7,812.5.
+        let over = Admission::Drop(DropReason::OverThreshold);
+        for (text, most) in [("form = \"rtt\"", 31_250), ("form = \"rtt\"\nflows = 16", 7_812)] {
+            let buffer = filled(&[most - 1500, 700_000, 0, 0]);
+            assert_eq!(with(text).admit(&arrival(0, 1500), &buffer), Admission::Admit, "{text}");
+            assert_eq!(with(text).admit(&arrival(0, 1501), &buffer), over, "{text}");
+        }
     }
 }
