@@ -181,9 +181,21 @@ impl Section {
         meaning: &'static str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<T> {
+        self.value(key, default, takes, meaning, |value| value.as_str().and_then(parse))
+    }
+
+    /// A value of any type, by its own parser. An empty default means that a value must be given.
+    pub fn value<T>(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        takes: &str,
+        meaning: &'static str,
+        parse: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<T> {
         let default_value = (!default.is_empty()).then(|| Value::String(default.into()));
         let value = self.take(key, default_value, takes, meaning)?;
-        let parsed = value.as_str().and_then(parse);
+        let parsed = parse(&value);
         parsed.ok_or_else(|| self.wrong(key, &value, takes))
     }
 

@@ -94,6 +94,51 @@ impl Cdf {
         Ok(Cdf { points, below_one })
     }
 
+    /// All sizes between these two equally likely. `low` is at least 1, and `high` not below it.
+    pub fn uniform(low: u64, high: u64) -> Cdf {
+        let at = |size: u64, probability| Point { size: size as f64, probability };
+        Cdf { points: vec![at(low, 0.0), at(high, 1.0)], below_one: 0.0 }
+    }
+
+    /// What it is among the sizes from `low` (at least 1) to `high`, both counted; `None` where there
+    /// are none.
+    pub fn within(&self, low: u64, high: u64) -> Option<Cdf> {
+        let (low, high) = (low as f64, high as f64);
+        let (below, up_to) = (self.probability_below(low), self.probability_up_to(high));
+        if up_to <= below {
+            return None;
+        }
+        let inner = self.points.iter().filter(|point| low < point.size && point.size < high);
+        let first = [(low, below), (low, self.probability_up_to(low))];
+        let last = [(high, self.probability_below(high)), (high, up_to)];
+        let points = first.into_iter();
+        let points = points.chain(inner.map(|point| (point.size, point.probability)));
+        let points = points.chain(last).map(|(size, probability)| Point {
+            size,
+            probability: (probability - below) / (up_to - below),
+        });
+        Some(Cdf { points: points.collect(), below_one: 0.0 })
+    }
+
+    /// The probability of less than this size.
+    fn probability_below(&self, size: f64) -> f64 {
+        self.probability_at(size, self.points.iter().position(|point| point.size >= size))
+    }
+
+    /// The probability of a size up to this one.
+    fn probability_up_to(&self, size: f64) -> f64 {
+        self.probability_at(size, self.points.iter().position(|point| point.size > size))
+    }
+
+    /// That of the straight line to the point at this place, or of what comes after the last.
+    fn probability_at(&self, size: f64, above: Option<usize>) -> f64 {
+        let Some(above) = above else { return 1.0 };
+        let Some(before) = above.checked_sub(1) else { return 0.0 };
+        let (low, high) = (self.points[before], self.points[above]);
+        let part = (size - low.size) / (high.size - low.size);
+        low.probability + part * (high.probability - low.probability)
+    }
+
     /// The mean in bytes, exact for the straight lines: each piece's middle times its
     /// probability.
     pub fn mean(&self) -> f64 {
@@ -163,6 +208,37 @@ mod tests {
         for (probability, size) in [(0.0, 0.0), (0.25, 50.0), (0.5, 200.0), (0.75, 250.0)] {
             assert_eq!(cdf.size_at(probability), size, "{probability}");
         }
+    }
+
+    #[test]
+    fn a_uniform_distribution_is_one_line() {
+        let cdf = Cdf::uniform(100, 300);
+        assert_eq!((cdf.mean(), cdf.size_at(0.0), cdf.size_at(0.5)), (200.0, 100.0, 200.0));
+    }
+
+    #[test]
+    fn a_part_of_it_has_its_shape() {
+        // From 50 to 200: 0.25 of the first line, 0.25 of the second.
+        let whole = cdf("0 0\n100 0.5\n300 1");
+        let part = whole.within(50, 200).unwrap();
+        assert_eq!(part.mean(), 0.5 * 75.0 + 0.5 * 150.0);
+        for (probability, size) in [(0.0, 50.0), (0.25, 75.0), (0.5, 100.0), (0.75, 150.0)] {
+            assert_eq!(part.size_at(probability), size, "{probability}");
+        }
+        let size = whole.within(1, 300).unwrap().size_at(0.9);
+        assert!((size - whole.size_at(0.9 * 0.995 + 0.005)).abs() < 1e-9, "{size}");
+        assert_eq!(whole.within(301, 400), None);
+    }
+
+    #[test]
+    fn jumps_at_the_ends_of_a_part_are_in_it() {
+        // 10 bytes with probability 0.5, 20 bytes with 0.2, and a line from 20 to 30.
+        let whole = cdf("10 0.5\n20 0.5\n20 0.7\n30 1");
+        assert_eq!(whole.within(10, 20).unwrap().mean(), (0.5 * 10.0 + 0.2 * 20.0) / 0.7);
+        assert_eq!(whole.within(11, 20).unwrap().mean(), 20.0);
+        assert_eq!(whole.within(10, 19).unwrap().mean(), 10.0);
+        assert_eq!(whole.within(20, 30).unwrap().mean(), (0.2 * 20.0 + 0.3 * 25.0) / 0.5);
+        assert_eq!(whole.within(11, 19), None);
     }
 
     #[test]

@@ -7,11 +7,16 @@
 //!
 //! # Rule
 //! A receiver's queries are a Poisson process of `queries_per_host_per_s`, or come every
-//! `interval` from the start on. Each of `fan_in` distinct senders sends
-//! floor(`burst` / `fan_in`) bytes; where `burst` is a share, it is of the buffer of the
-//! receiver's leaf, to the nearest byte. For each query a receiver draws the gap since the one
-//! before it, the rack (for `one-other-rack`), the senders, and their delays (if there is a
-//! jitter).
+//! `interval` from the start on, or are a Poisson process that offers a `load`, with queries of b
+//! bytes on average and r receivers:
+//! - `load_of = "uplink"`: load * C / (8 b r) per second, C the uplinks of all leaves together;
+//! - `load_of = "receiver"`: load * c / (8 b), c the receiver's own line.
+//!
+//! `fan_in` is a number, or a range of which all are equally likely. So many distinct senders answer,
+//! each with floor(`burst` / `fan_in`) bytes, or with `sizes` bytes, drawn for each. Where `burst` is
+//! a share, it is of the buffer of the receiver's leaf, to the nearest byte. For each query a receiver
+//! draws the gap since the one before it, the fan-in (if it is a range), the rack (for
+//! `one-other-rack`), the senders, their delays (if there is a jitter), and their sizes.
 //!
 //! # Scope and limitations
 //! The request itself is not sent: the answers start when they are due. The window bounds the
@@ -21,15 +26,21 @@
 //! Memory per receiver and per query not yet begun by all its senders, whatever the number of
 //! queries.
 
+mod answers;
+mod frequency;
+
 use super::label::Label;
 use super::merge::Merge;
 use super::poisson::exponential_gap;
 use super::racks::{Group, Racks};
+use super::sizes::Sizes;
 use super::window::Window;
 use super::{Context, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
+use answers::{AnswerSizes, Burst, FanIn};
+use frequency::{Arrivals, Frequency};
 use spillway_engine::{Stream, Time};
-use spillway_settings::{Range, Section, SettingsError, quantity};
+use spillway_settings::{Section, SettingsError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::iter::Peekable;
@@ -47,28 +58,28 @@ pub const KIND: Kind = Kind {
 #[derive(Clone, Debug)]
 pub struct IncastParams {
     draw: Arc<Draw>,
-    /// Every receiver and the bytes that each sender sends it.
-    receivers: Vec<(u32, u64)>,
+    receivers: Vec<Asker>,
     /// The most queries over all receivers.
     queries: usize,
+}
+
+/// A receiver, how often it asks, and for what.
+#[derive(Clone, Debug)]
+struct Asker {
+    host: u32,
+    arrivals: Arrivals,
+    answers: AnswerSizes,
 }
 
 /// What a receiver needs to draw a query.
 #[derive(Debug)]
 struct Draw {
     label: Label,
-    arrivals: Arrivals,
-    fan_in: usize,
+    fan_in: FanIn,
     senders: Senders,
     jitter: Time,
     racks: Racks,
     window: Window,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Arrivals {
-    Poisson { queries_per_second: f64 },
-    Every(Time),
 }
 
 /// Who answers.
@@ -87,13 +98,6 @@ const SENDERS: [(&str, Senders); 4] = [
     ("any", Senders::Any),
 ];
 
-/// The bytes of a query.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Burst {
-    Bytes(u64),
-    ShareOfBuffer(f64),
-}
-
 impl IncastParams {
     /// Reads a section's keys.
     pub fn read(
@@ -102,13 +106,18 @@ impl IncastParams {
         context: &Context,
     ) -> Result<IncastParams, SettingsError> {
         let racks = Racks::read(section, context.topology)?;
-        let arrivals = read_arrivals(section)?;
+        let frequency = Frequency::read(section)?;
         let takes = "a size such as \"500KB\", or a share of the buffer such as \"50%\"";
         let meaning = "Bytes of payload per query, or a share of the buffer of the receiver's \
                        leaf; the senders share it equally.";
-        let burst = section.quantity("burst", "", takes, meaning, parse_burst)?;
+        let burst = section.optional("burst", takes, meaning, |s| {
+            s.quantity("burst", "", takes, meaning, Burst::parse)
+        })?;
+        let sizes = Sizes::read_if_given(section, context.folder)?;
+        let takes =
+            "a whole number from 1 to 2^32 - 1, or a range with both ends such as \"8..64\"";
         let meaning = "How many hosts answer a query.";
-        let fan_in = section.integer("fan_in", None, 1..=u64::from(u32::MAX), meaning)? as usize;
+        let fan_in = section.value("fan_in", "", takes, meaning, FanIn::parse)?;
         let meaning = "Who answers: hosts of the rack after the receiver's, of one other rack \
                        chosen for each query, of all other racks, or any others.";
         let senders = section.choice("senders", &SENDERS, meaning)?;
@@ -128,34 +137,42 @@ impl IncastParams {
         }
         let receivers = receivers.unwrap_or_else(|| racks.hosts().to_vec());
         racks.check(section, "receivers", &receivers)?;
-        let receivers = receivers.into_iter().map(|receiver| {
+        let most = fan_in.most as usize;
+        if let Some(&receiver) = receivers.iter().find(|&&host| most > senders.fewest(host, &racks))
+        {
             let possible = senders.fewest(receiver, &racks);
-            if fan_in > possible {
-                let problem = format!("{fan_in} senders for host {receiver}, which has {possible}");
-                return Err(section.error("fan_in", problem));
-            }
-            let bytes = burst.bytes(context, receiver);
-            let bytes = bytes.map_err(|problem| section.error("burst", problem))?;
-            match bytes / fan_in as u64 {
-                0 => Err(section.error("burst", format!("{bytes} bytes for {fan_in} senders"))),
-                each => Ok((receiver, each)),
-            }
+            let problem = format!("{most} senders for host {receiver}, which has {possible}");
+            return Err(section.error("fan_in", problem));
+        }
+        let askers = receivers.iter().map(|&host| {
+            let answers = match (&burst, &sizes) {
+                (Some(burst), None) => burst.answers(section, context, host, most)?,
+                (None, Some(sizes)) => AnswerSizes::Drawn(sizes.clone()),
+                (Some(_), Some(_)) => return Err(section.error("sizes", "not together with burst")),
+                (None, None) => {
+                    return Err(section.error("burst", "missing; expected this or `sizes`"));
+                }
+            };
+            let bits = 8.0 * answers.mean(fan_in);
+            let arrivals =
+                frequency.arrivals(context.topology, &racks, host, receivers.len(), bits);
+            let arrivals = arrivals.map_err(|problem| section.error("load_of", problem))?;
+            Ok(Asker { host, arrivals, answers })
         });
         Ok(IncastParams {
-            receivers: receivers.collect::<Result<_, _>>()?,
+            receivers: askers.collect::<Result<_, _>>()?,
             queries: queries.map_or(usize::MAX, |queries| queries as usize),
-            draw: Arc::new(Draw { label, arrivals, fan_in, senders, jitter, racks, window }),
+            draw: Arc::new(Draw { label, fan_in, senders, jitter, racks, window }),
         })
     }
 }
 
 impl Pattern for IncastParams {
     fn flows(&self) -> Flows {
-        let receiver = |&(host, size): &(u32, u64)| Receiver {
-            host,
-            size,
+        let receiver = |asker: &Asker| Receiver {
+            asker: asker.clone(),
             last: None,
-            stream: self.draw.label.stream(u64::from(host)),
+            stream: self.draw.label.stream(u64::from(asker.host)),
             draw: self.draw.clone(),
         };
         let queries = Merge::new(self.receivers.iter().map(receiver).collect());
@@ -169,13 +186,14 @@ impl Pattern for IncastParams {
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {
-        let queries_per_second = match self.draw.arrivals {
-            Arrivals::Poisson { queries_per_second } => queries_per_second,
-            Arrivals::Every(interval) => 1.0 / interval.secs_f64(),
+        let rate = |asker: &Asker| {
+            let queries_per_second = match asker.arrivals {
+                Arrivals::Poisson { queries_per_second } => queries_per_second,
+                Arrivals::Every(interval) => 1.0 / interval.secs_f64(),
+            };
+            queries_per_second * 8.0 * asker.answers.mean(self.draw.fan_in)
         };
-        let bytes: u64 =
-            self.receivers.iter().map(|(_, each)| each * self.draw.fan_in as u64).sum();
-        Some(queries_per_second * bytes as f64 * 8.0)
+        Some(self.receivers.iter().map(rate).sum())
     }
 }
 
@@ -184,16 +202,14 @@ impl Pattern for IncastParams {
 struct Query {
     time: Time,
     receiver: u32,
-    answers: Box<[(Time, u32)]>,
-    size: u64,
+    /// Start, sender, bytes.
+    answers: Box<[(Time, u32, u64)]>,
 }
 
 /// One host's queries.
 #[derive(Debug)]
 struct Receiver {
-    host: u32,
-    /// Bytes of each answer.
-    size: u64,
+    asker: Asker,
     last: Option<Time>,
     stream: Stream,
     draw: Arc<Draw>,
@@ -203,7 +219,8 @@ impl Iterator for Receiver {
     type Item = Query;
 
     fn next(&mut self) -> Option<Query> {
-        let Draw { arrivals, fan_in, senders, jitter, racks, window, .. } = &*self.draw;
+        let Draw { fan_in, senders, jitter, racks, window, .. } = &*self.draw;
+        let Asker { host, arrivals, answers } = &self.asker;
         let time = match (arrivals, self.last) {
             (Arrivals::Every(_), None) => window.start,
             (Arrivals::Every(interval), Some(last)) => last.saturating_add(*interval),
@@ -216,17 +233,23 @@ impl Iterator for Receiver {
         if time >= window.stop {
             return None;
         }
-        let group = senders.draw(self.host, racks, &mut self.stream);
-        let chosen = self.stream.distinct(*fan_in, racks.size(group));
-        let answer = |place| match jitter.ps() {
-            0 => (time, racks.member(group, place)),
-            jitter => {
-                let delay = Time::from_ps(self.stream.below(jitter.saturating_add(1)));
-                (time.saturating_add(delay), racks.member(group, place))
-            }
-        };
-        let answers = chosen.into_iter().map(answer).collect();
-        Some(Query { time, receiver: self.host, answers, size: self.size })
+        let fan_in = fan_in.draw(&mut self.stream);
+        let group = senders.draw(*host, racks, &mut self.stream);
+        let chosen = self.stream.distinct(fan_in, racks.size(group));
+        let starts: Vec<(Time, u32)> = chosen
+            .into_iter()
+            .map(|place| match jitter.ps() {
+                0 => (time, racks.member(group, place)),
+                jitter => {
+                    let delay = Time::from_ps(self.stream.below(jitter.saturating_add(1)));
+                    (time.saturating_add(delay), racks.member(group, place))
+                }
+            })
+            .collect();
+        let stream = &mut self.stream;
+        let answer = |(start, sender)| (start, sender, answers.draw(fan_in, stream));
+        let answers = starts.into_iter().map(answer).collect();
+        Some(Query { time, receiver: *host, answers })
     }
 }
 
@@ -249,8 +272,8 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<I> {
         while let Some(query) =
             self.queries.next_if(|query| first(&self.begun).is_none_or(|start| query.time <= start))
         {
-            for &(start, sender) in &query.answers {
-                let mut flow = self.draw.label.flow(start, sender, query.receiver, query.size);
+            for &(start, sender, size) in &query.answers {
+                let mut flow = self.draw.label.flow(start, sender, query.receiver, size);
                 flow.query = Some(self.next_query);
                 self.begun.push(Reverse(flow));
             }
@@ -289,46 +312,6 @@ impl Senders {
         }
     }
 }
-
-impl Burst {
-    /// In bytes, for this receiver.
-    fn bytes(self, context: &Context, receiver: u32) -> Result<u64, String> {
-        let share = match self {
-            Burst::Bytes(bytes) => return Ok(bytes),
-            Burst::ShareOfBuffer(share) => share,
-        };
-        let leaf = context.topology.rack_of(receiver);
-        match (context.leaf_buffer_bytes)(leaf) {
-            Some(buffer) => Ok((share * buffer as f64).round() as u64),
-            None => Err("a share of an unlimited buffer; expected bytes".into()),
-        }
-    }
-}
-
-fn parse_burst(text: &str) -> Option<Burst> {
-    let share = quantity::share(text).map(Burst::ShareOfBuffer);
-    share.or_else(|| quantity::size(text).map(Burst::Bytes))
-}
-
-fn read_arrivals(section: &mut Section) -> Result<Arrivals, SettingsError> {
-    let meaning = "Queries of each receiver per second, at exponential gaps.";
-    let rate = section.optional(RATE, "a number in (0, inf)", meaning, |s| {
-        s.number(RATE, 1.0, Range::Positive, meaning)
-    })?;
-    let meaning = "Time between the queries of each receiver, instead of exponential gaps.";
-    let interval = section.optional("interval", "a time such as \"10ms\"", meaning, |s| {
-        s.time("interval", "", meaning)
-    })?;
-    match (rate, interval) {
-        (Some(queries_per_second), None) => Ok(Arrivals::Poisson { queries_per_second }),
-        (None, Some(Time::ZERO)) => Err(section.error("interval", "expected a time above 0")),
-        (None, Some(interval)) => Ok(Arrivals::Every(interval)),
-        (Some(_), Some(_)) => Err(section.error("interval", format!("not together with {RATE}"))),
-        (None, None) => Err(section.error(RATE, "missing; expected this or `interval`")),
-    }
-}
-
-const RATE: &str = "queries_per_host_per_s";
 
 #[cfg(test)]
 mod tests {
@@ -434,16 +417,65 @@ mod tests {
     }
 
     #[test]
+    fn a_load_tells_how_often_is_asked() {
+        let offered = |text: &str| {
+            let text = format!("fan_in = 16\n{text}");
+            fixture().source("incast", &text).unwrap().offered_bits_per_second().unwrap()
+        };
+        // 4 leaves with 4 uplinks of 10 Gbps; 64 receivers' lines of 10 Gbps.
+        assert_eq!(offered("burst = \"1600B\"\nload = 0.25"), 40e9);
+        assert_eq!(offered("sizes = \"1KB..31KB\"\nload = 0.25\nload_of = \"uplink\""), 40e9);
+        assert_eq!(offered("burst = \"1MB\"\nload = 0.25\nload_of = \"receiver\""), 160e9);
+        let few = "receivers = [0, 5]\nburst = \"1MB\"\nload = 0.25\n";
+        assert_eq!(offered(few), 40e9);
+        assert_eq!(offered(&format!("{few}load_of = \"receiver\"")), 5e9);
+    }
+
+    #[test]
+    fn answers_and_their_number_may_be_drawn() {
+        let text = "load = 0.1\nsizes = \"1KB..31KB\"\nfan_in = \"8..12\"\nsenders = \"any\"\n\
+                    stop = \"500ms\"";
+        let flows = fixture().flows("incast", text);
+        // 16 Gbps over 500 ms are 1 GB: 6,250 queries of 10 answers of 16 KB; standard deviation
+        // 79, and of the answers 9 KB / 250 = 36 bytes.
+        let queries = by_query(&flows);
+        assert!((5_900..6_600).contains(&queries.len()), "{}", queries.len());
+        for fan_in in 8..=12 {
+            let number = queries.iter().filter(|query| query.len() == fan_in).count();
+            assert!((1_100..1_400).contains(&number), "{fan_in}: {number}");
+        }
+        assert!(queries.iter().all(|query| (8..=12).contains(&query.len())));
+        let mean = flows.iter().map(|flow| flow.size).sum::<u64>() as f64 / flows.len() as f64;
+        assert!((mean - 16_000.0).abs() < 150.0, "{mean}");
+        assert!(flows.iter().all(|flow| (1_000..31_000).contains(&flow.size)));
+    }
+
+    #[test]
+    fn a_shared_burst_is_one_burst_whatever_the_fan_in() {
+        let text = "interval = \"1ms\"\nburst = \"1000B\"\nfan_in = \"3..6\"\nstop = \"20ms\"";
+        let source = fixture().source("incast", text).unwrap();
+        // 999, 1000, 1000 and 996 bytes of 64 receivers, 1000 times a second.
+        assert_eq!(source.offered_bits_per_second(), Some(998.75 * 8.0 * 64.0 * 1000.0));
+        for query in by_query(&fixture().flows("incast", text)) {
+            let each = 1000 / query.len() as u64;
+            assert!(query.iter().all(|flow| flow.size == each), "{query:?}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
         let valid = "queries_per_host_per_s = 2\nburst = \"64KB\"\n";
         for (text, problem) in [
-            ("burst = \"1MB\"", "queries_per_host_per_s: missing; expected this or `interval`"),
+            (
+                "burst = \"1MB\"",
+                "queries_per_host_per_s: missing; expected this, `interval`, or `load`",
+            ),
             (
                 "queries_per_host_per_s = 2\ninterval = \"1s\"",
                 "interval: not together with queries_per_host_per_s",
             ),
             ("interval = \"0s\"", "interval: expected a time above 0"),
-            ("interval = \"1s\"", "burst: missing; expected a size such as"),
+            ("interval = \"1s\"\nfan_in = 2", "burst: missing; expected this or `sizes`"),
             (&format!("{valid}fan_in = 17"), "fan_in: 17 senders for host 0, which has 16"),
             (
                 &format!("{valid}fan_in = 49\nsenders = \"other-racks\""),

@@ -5,26 +5,6 @@ use spillway_settings::{Section, SettingsError, Value};
 /// What a key for hosts takes.
 const HOSTS: &str = "a host, a list of hosts, or a range with both ends such as \"0..15\"";
 
-/// A value of any type, by its own parser. An empty default means that a value must be given.
-pub fn value<T>(
-    section: &mut Section,
-    key: &'static str,
-    default: &str,
-    takes: &str,
-    meaning: &'static str,
-    parse: impl FnOnce(&Value) -> Option<T>,
-) -> Result<T, SettingsError> {
-    let value = match section.raw(key) {
-        Some(value) => value,
-        None => section.text(key, default, takes, meaning)?.into(),
-    };
-    let parsed = parse(&value);
-    let problem = || section.error(key, format!("{value} is not valid; expected {takes}"));
-    let parsed = parsed.ok_or_else(problem)?;
-    section.put(key, value);
-    Ok(parsed)
-}
-
 /// An optional value of any type, by its own parser.
 pub fn optional_value<T>(
     section: &mut Section,
@@ -33,7 +13,7 @@ pub fn optional_value<T>(
     meaning: &'static str,
     parse: impl FnOnce(&Value) -> Option<T>,
 ) -> Result<Option<T>, SettingsError> {
-    section.optional(key, takes, meaning, |s| value(s, key, "", takes, meaning, parse))
+    section.optional(key, takes, meaning, |s| s.value(key, "", takes, meaning, parse))
 }
 
 /// Some hosts, sorted, each of which exists and stands there once.

@@ -348,9 +348,9 @@ mod tests {
     #[test]
     fn every_kind_tells_its_keys() {
         for (kind, keys) in KINDS.iter().zip([
-            "places sizes load load_of destinations senders start stop flows",
-            "places queries_per_host_per_s interval burst fan_in senders jitter receivers start \
-             stop queries",
+            "places sizes sizes_within load load_of destinations senders start stop flows",
+            "places queries_per_host_per_s interval load load_of burst sizes sizes_within fan_in \
+             senders jitter receivers start stop queries",
             "size start shift",
             "size start jitter",
             "flows_per_pair start stop stagger pairs senders receiver",

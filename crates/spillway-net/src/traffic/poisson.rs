@@ -263,7 +263,7 @@ fn read_destinations(section: &mut Section) -> Result<Destinations, SettingsErro
             found.map(|(_, destinations)| *destinations)
         }
     };
-    let read = keys::value(section, "destinations", "other-rack", takes, meaning, parse);
+    let read = section.value("destinations", "other-rack", takes, meaning, parse);
     read.map_err(|error| match unknown {
         Some(text) => error.hint(nearest_name(&text, DESTINATIONS.iter().map(|(name, _)| *name))),
         None => error,

@@ -55,6 +55,31 @@ pub const NAMED: &[NamedCdf] = named![
     "google-searchrpc",
 ];
 
+/// What the key `sizes` takes.
+const TAKES: &str = "a distribution's name, a file with two columns, a range such as \
+                     \"1KB..32KB\", or a size such as \"20KB\"";
+
+const MEANING: &str = "Sizes of the flows in bytes of payload: a distribution that comes with the \
+                       program, a file of sizes and cumulative probabilities beside the scenario, \
+                       a range in which all are equally likely, or one size.";
+
+/// The key `sizes_within`: from which size to which.
+fn read_within(section: &mut Section) -> Result<Option<(u64, u64)>, SettingsError> {
+    let meaning = "Only sizes of the distribution from here to there, in the proportions that they \
+                   have in it.";
+    let takes = "a range such as \"1KB..32KB\"";
+    section.optional("sizes_within", takes, meaning, |s| {
+        s.quantity("sizes_within", "", takes, meaning, parse_range)
+    })
+}
+
+/// Two sizes, the first at least one byte and the second larger.
+fn parse_range(text: &str) -> Option<(u64, u64)> {
+    let (low, high) = text.split_once("..")?;
+    let (low, high) = (quantity::size(low.trim())?, quantity::size(high.trim())?);
+    (0 < low && low < high && high <= 1 << 53).then_some((low, high))
+}
+
 impl NamedCdf {
     /// What it is and where its points come from.
     pub fn source(&self) -> &'static str {
@@ -72,24 +97,65 @@ impl NamedCdf {
 }
 
 impl Sizes {
-    /// Reads the key `sizes`: a name, a file in `folder`, or a size.
+    /// Reads the keys `sizes` and `sizes_within`, for what has such sizes. Names of files are seen
+    /// from `folder`.
     pub fn read(section: &mut Section, folder: &Path) -> Result<Sizes, SettingsError> {
-        let takes = "a distribution's name, a file with two columns, or a size such as \"20KB\"";
-        let meaning = "Sizes of the flows in bytes of payload: a distribution that comes with the \
-                       program, a file of sizes and cumulative probabilities beside the scenario, \
-                       or one size.";
-        let text = section.text("sizes", "", takes, meaning)?;
+        let text = section.text("sizes", "", TAKES, MEANING)?;
+        let within = read_within(section)?;
+        Sizes::of(section, &text, within, folder)
+    }
+
+    /// The same where there may be none.
+    pub fn read_if_given(
+        section: &mut Section,
+        folder: &Path,
+    ) -> Result<Option<Sizes>, SettingsError> {
+        let text =
+            section.optional("sizes", TAKES, MEANING, |s| s.text("sizes", "", TAKES, MEANING))?;
+        let within = read_within(section)?;
+        match (text, within) {
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(section.error("sizes_within", "it needs `sizes`")),
+            (Some(text), within) => Sizes::of(section, &text, within, folder).map(Some),
+        }
+    }
+
+    /// The part of a distribution that lies within a range.
+    fn of(
+        section: &Section,
+        text: &str,
+        within: Option<(u64, u64)>,
+        folder: &Path,
+    ) -> Result<Sizes, SettingsError> {
+        let sizes = Sizes::named(section, text, folder)?;
+        match (sizes, within) {
+            (sizes, None) => Ok(sizes),
+            (Sizes::Fixed(_), Some(_)) => {
+                let problem = "there is one size only; expected a distribution in `sizes`";
+                Err(section.error("sizes_within", problem))
+            }
+            (Sizes::Drawn(cdf), Some((low, high))) => match cdf.within(low, high) {
+                Some(cdf) => Ok(Sizes::Drawn(Arc::new(cdf))),
+                None => Err(section.error("sizes_within", format!("{text:?} has no such sizes"))),
+            },
+        }
+    }
+
+    fn named(section: &Section, text: &str, folder: &Path) -> Result<Sizes, SettingsError> {
         if let Some(named) = NAMED.iter().find(|named| named.name == text) {
             return Ok(Sizes::Drawn(Arc::new(named.cdf())));
         }
-        let path = folder.join(&text);
-        match quantity::size(&text) {
+        if let Some((low, high)) = parse_range(text) {
+            return Ok(Sizes::Drawn(Arc::new(Cdf::uniform(low, high))));
+        }
+        let path = folder.join(text);
+        match quantity::size(text) {
             Some(0) => return Err(section.error("sizes", "0 bytes; a flow has at least one")),
             Some(size) => return Ok(Sizes::Fixed(size)),
             None if path.is_file() || text.contains(['.', '/']) => {}
             None => {
-                let hint = nearest_name(&text, NAMED.iter().map(|named| named.name));
-                let problem = format!("{text:?} is not known; expected {takes}");
+                let hint = nearest_name(text, NAMED.iter().map(|named| named.name));
+                let problem = format!("{text:?} is not known; expected {TAKES}");
                 return Err(section.error("sizes", problem).hint(hint));
             }
         }
@@ -162,6 +228,32 @@ mod tests {
     fn a_size_is_a_size() {
         let sizes = read("20KB", Path::new("")).unwrap();
         assert_eq!((sizes.mean(), sizes.draw(&mut Stream::new(1, "x", 0))), (20_000.0, 20_000));
+    }
+
+    #[test]
+    fn a_range_has_all_its_sizes_and_a_distribution_may_be_cut_to_one() {
+        let folder = Path::new("");
+        assert_eq!(read("1KB..32KB", folder).unwrap().mean(), 16_500.0);
+        let within = |sizes: &str, within: &str| {
+            let text = format!("sizes = {sizes:?}\nsizes_within = {within:?}");
+            let mut section = Section::new("traffic.x", text.parse().unwrap());
+            Sizes::read(&mut section, folder).map_err(|error| error.to_string())
+        };
+        // 0.1 from 1 to 2 MB, 0.1 to 5 MB, 0.07 to 10 MB: (0.15 + 0.35 + 0.525) / 0.27 MB.
+        let mean = within("websearch", "1MB..10MB").unwrap().mean();
+        assert!((mean - 3_796_296.3).abs() < 0.1, "{mean}");
+        assert_eq!(
+            within("20KB", "1KB..32KB").unwrap_err(),
+            "traffic.x.sizes_within: there is one size only; expected a distribution in `sizes`"
+        );
+        assert_eq!(
+            within("websearch", "31MB..32MB").unwrap_err(),
+            "traffic.x.sizes_within: \"websearch\" has no such sizes"
+        );
+        for range in ["32KB..1KB", "0B..1KB", "1KB", "1KB..", "5KB..5KB"] {
+            let error = within("websearch", range).unwrap_err();
+            assert!(error.contains("expected a range such as \"1KB..32KB\""), "{error}");
+        }
     }
 
     #[test]

@@ -1,0 +1,123 @@
+//! How many hosts answer a query, and with how many bytes.
+
+use crate::traffic::Context;
+use crate::traffic::sizes::Sizes;
+use spillway_engine::Stream;
+use spillway_settings::{Section, SettingsError, Value, quantity};
+
+/// How many answer: from so many to so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FanIn {
+    /// At least.
+    pub fewest: u32,
+    /// At most.
+    pub most: u32,
+}
+
+/// The bytes of the answers to a query.
+#[derive(Clone, Debug)]
+pub enum AnswerSizes {
+    /// So many are shared equally.
+    Shared(u64),
+    /// Each draws its own.
+    Drawn(Sizes),
+}
+
+/// The bytes of a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Burst {
+    /// So many.
+    Bytes(u64),
+    /// Of the buffer of the receiver's leaf.
+    ShareOfBuffer(f64),
+}
+
+impl FanIn {
+    /// As it is written.
+    pub fn parse(value: &Value) -> Option<FanIn> {
+        let number = |text: &str| text.trim().parse::<u32>().ok().filter(|&number| number > 0);
+        let (fewest, most) = match value {
+            Value::String(text) => {
+                let (fewest, most) = text.split_once("..")?;
+                (number(fewest)?, number(most)?)
+            }
+            one => {
+                let one = u32::try_from(one.as_integer()?).ok().filter(|&number| number > 0)?;
+                (one, one)
+            }
+        };
+        (fewest <= most).then_some(FanIn { fewest, most })
+    }
+
+    /// On average.
+    pub fn mean(self) -> f64 {
+        (f64::from(self.fewest) + f64::from(self.most)) / 2.0
+    }
+
+    /// That of the next query; nothing is drawn where there is only one.
+    pub fn draw(self, stream: &mut Stream) -> usize {
+        match self.most - self.fewest {
+            0 => self.most as usize,
+            more => self.fewest as usize + stream.below(u64::from(more) + 1) as usize,
+        }
+    }
+}
+
+impl AnswerSizes {
+    /// The bytes of a query on average, over all fan-ins.
+    pub fn mean(&self, fan_in: FanIn) -> f64 {
+        match self {
+            AnswerSizes::Drawn(sizes) => fan_in.mean() * sizes.mean(),
+            AnswerSizes::Shared(bytes) => {
+                let fan_ins = u64::from(fan_in.fewest)..=u64::from(fan_in.most);
+                let number = fan_ins.clone().count() as f64;
+                fan_ins.map(|n| (bytes / n * n) as f64).sum::<f64>() / number
+            }
+        }
+    }
+
+    /// The bytes of the next answer, one of so many.
+    pub fn draw(&self, fan_in: usize, stream: &mut Stream) -> u64 {
+        match self {
+            AnswerSizes::Shared(bytes) => bytes / fan_in as u64,
+            AnswerSizes::Drawn(sizes) => sizes.draw(stream),
+        }
+    }
+}
+
+impl Burst {
+    /// As it is written.
+    pub fn parse(text: &str) -> Option<Burst> {
+        let share = quantity::share(text).map(Burst::ShareOfBuffer);
+        share.or_else(|| quantity::size(text).map(Burst::Bytes))
+    }
+
+    /// What `most` senders or fewer share for this receiver.
+    pub fn answers(
+        self,
+        section: &Section,
+        context: &Context,
+        receiver: u32,
+        most: usize,
+    ) -> Result<AnswerSizes, SettingsError> {
+        let bytes = self.bytes(context, receiver);
+        let bytes = bytes.map_err(|problem| section.error("burst", problem))?;
+        match bytes / most as u64 {
+            0 => Err(section.error("burst", format!("{bytes} bytes for {most} senders"))),
+            _ => Ok(AnswerSizes::Shared(bytes)),
+        }
+    }
+
+    /// In bytes, for this receiver.
+    fn bytes(self, context: &Context, receiver: u32) -> Result<u64, String> {
+        let share = match self {
+            Burst::Bytes(bytes) => return Ok(bytes),
+            Burst::ShareOfBuffer(share) => share,
+        };
+        let leaf = context.topology.rack_of(receiver);
+        match (context.leaf_buffer_bytes)(leaf) {
+            Some(buffer) => Ok((share * buffer as f64).round() as u64),
+            None => Err("a share of an unlimited buffer; expected bytes".into()),
+        }
+    }
+}

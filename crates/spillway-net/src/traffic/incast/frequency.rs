@@ -1,0 +1,114 @@
+//! How often queries are asked.
+
+use crate::topology::Topology;
+use crate::traffic::racks::Racks;
+use spillway_engine::Time;
+use spillway_settings::{Range, Section, SettingsError};
+use std::collections::BTreeSet;
+
+/// When a receiver asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// At random.
+    Poisson {
+        /// So often on average.
+        queries_per_second: f64,
+    },
+    /// At regular times.
+    Every(Time),
+}
+
+/// How often receivers ask, as it is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Frequency {
+    /// So often.
+    Of(Arrivals),
+    /// As often as fills such a share of all uplinks.
+    OfUplinks(f64),
+    /// As often as fills such a share of a receiver's line.
+    OfReceivers(f64),
+}
+
+const RATE: &str = "queries_per_host_per_s";
+
+/// What a load is a share of, and so how often receivers ask.
+type OfLoad = fn(f64) -> Frequency;
+
+const LOAD_OF: [(&str, OfLoad); 2] =
+    [("uplink", Frequency::OfUplinks), ("receiver", Frequency::OfReceivers)];
+
+impl Frequency {
+    /// Reads the keys that tell it.
+    pub fn read(section: &mut Section) -> Result<Frequency, SettingsError> {
+        let meaning = "Queries of each receiver per second, at exponential gaps.";
+        let rate = section.optional(RATE, "a number in (0, inf)", meaning, |s| {
+            s.number(RATE, 1.0, Range::Positive, meaning)
+        })?;
+        let meaning = "Time between the queries of each receiver, instead of exponential gaps.";
+        let interval = section.optional("interval", "a time such as \"10ms\"", meaning, |s| {
+            s.time("interval", "", meaning)
+        })?;
+        let meaning = "The offered load in payload bytes, as a share of what `load_of` says, \
+                       instead of a number of queries.";
+        let load = section.optional("load", "a number in (0, inf)", meaning, |s| {
+            s.number("load", 1.0, Range::Positive, meaning)
+        })?;
+        let meaning = "What the load is a share of: the uplinks of all leaves (without it), or the \
+                       receivers' lines.";
+        let of = section.optional("load_of", "\"uplink\" or \"receiver\"", meaning, |s| {
+            s.choice("load_of", &LOAD_OF, meaning)
+        })?;
+        if of.is_some() && load.is_none() {
+            return Err(section.error("load_of", "it needs `load`"));
+        }
+        match (rate, interval, load) {
+            (Some(queries_per_second), None, None) => {
+                Ok(Frequency::Of(Arrivals::Poisson { queries_per_second }))
+            }
+            (None, Some(Time::ZERO), None) => {
+                Err(section.error("interval", "expected a time above 0"))
+            }
+            (None, Some(interval), None) => Ok(Frequency::Of(Arrivals::Every(interval))),
+            (None, None, Some(load)) => Ok(of.unwrap_or(Frequency::OfUplinks)(load)),
+            (Some(_), Some(_), _) => {
+                Err(section.error("interval", format!("not together with {RATE}")))
+            }
+            (Some(_), _, Some(_)) => {
+                Err(section.error("load", format!("not together with {RATE}")))
+            }
+            (_, Some(_), Some(_)) => Err(section.error("load", "not together with interval")),
+            (None, None, None) => {
+                Err(section.error(RATE, "missing; expected this, `interval`, or `load`"))
+            }
+        }
+    }
+
+    /// The queries of a receiver, one of so many, of so many bits on average.
+    pub fn arrivals(
+        self,
+        topology: &Topology,
+        racks: &Racks,
+        receiver: u32,
+        receivers: usize,
+        bits: f64,
+    ) -> Result<Arrivals, String> {
+        let bits_per_second = match self {
+            Frequency::Of(arrivals) => return Ok(arrivals),
+            Frequency::OfUplinks(load) => {
+                let leaves = racks.hosts().iter().map(|&host| topology.rack_of(host));
+                let leaves: BTreeSet<u32> = leaves.collect();
+                let rates = leaves.into_iter().map(|leaf| topology.uplink_rate_of_leaf(leaf));
+                let uplinks: u64 = rates.sum();
+                if uplinks == 0 {
+                    return Err("there are no uplinks; expected \"receiver\"".into());
+                }
+                load * uplinks as f64 / receivers as f64
+            }
+            Frequency::OfReceivers(load) => {
+                let line = topology.nics[receiver as usize];
+                load * topology.links[line as usize].rate.bits_per_second() as f64
+            }
+        };
+        Ok(Arrivals::Poisson { queries_per_second: bits_per_second / bits })
+    }
+}
