@@ -476,8 +476,12 @@ NAMES = re.compile(r"<!-- names: (?P<table>\w+) -->\n(?P<rows>(?:\n|\|.*\n)+)")
 
 EVERYTHING: Json = {
     "duration": "1ms",
-    "topology": {"kind": "star", "hosts": 4},
-    "switch": {"buffer": "20KB", "sharing": "lqd"},
+    "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2},
+    "switch": {
+        "buffer": "20KB",
+        "sharing": "lqd",
+        "spine": {"sharing": {"kind": "smartbuf", "sigma": 20.0}},
+    },
     "traffic": [
         {
             "name": "x",
@@ -494,6 +498,8 @@ EVERYTHING: Json = {
         "oracle_trace": True,
         "windows": [0],
         "link_interval": "1us",
+        "port_interval": "1us",
+        "bursts": "3KB",
     },
 }
 """A scenario with which every table has rows."""

@@ -90,7 +90,7 @@ class Scenario:
         folder: str | PathLike[str],
         assignments: Sequence[str],
         load: Callable[[str, str], dict[str, Any] | None],
-        fates: Callable[[str, str, list[str]], bytes],
+        records: Callable[[str, str, list[str]], bytes],
         plugins: Sequence[Any],
     ) -> Scenario: ...
     @property

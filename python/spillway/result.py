@@ -96,6 +96,26 @@ class Result:
         """How busy links were in every `record.link_interval`."""
         return self.table("links")
 
+    @property
+    def ports(self) -> pa.Table:
+        """Samples of ports, every `record.port_interval`."""
+        return self.table("ports")
+
+    @property
+    def port_classes(self) -> pa.Table:
+        """The same by class of flow."""
+        return self.table("port_classes")
+
+    @property
+    def bursts(self) -> pa.Table:
+        """Bursts of ports, with `record.bursts`."""
+        return self.table("bursts")
+
+    @property
+    def history(self) -> pa.Table:
+        """What switches with `sharing = "smartbuf"` had learned at the end."""
+        return self.table("history")
+
     def table(self, name: str) -> pa.Table:
         """One of the tables."""
         if name not in self._tables:
@@ -142,8 +162,18 @@ def recorded_tables(scenario: str) -> list[str]:
         "oracle_trace": record.get("oracle_trace", False),
         "windows": bool(record.get("windows")),
         "links": "link_interval" in record,
+        "ports": "port_interval" in record,
+        "port_classes": "port_interval" in record,
+        "bursts": "bursts" in record,
+        "history": _learns(tomllib.loads(scenario)["switch"]),
     }
     return [*ALWAYS, *(name for name in asked if asked[name])]
+
+
+def _learns(switch: Mapping[str, Any]) -> bool:
+    """Whether switches of some tier learn of bursts."""
+    tiers = (own for own in switch.values() if isinstance(own, dict) and "sharing" in own)
+    return any(own["sharing"]["kind"] == "smartbuf" for own in (switch, *tiers))
 
 
 def write_documents(folder: Path, summary: Mapping[str, Any], scenario: str, inputs: Path) -> None:
@@ -152,6 +182,8 @@ def write_documents(folder: Path, summary: Mapping[str, Any], scenario: str, inp
     assignments = []
     for key, place in _named_files(tomllib.loads(scenario)):
         source = inputs / place
+        if source.is_dir() and (table := _TABLES_NAMED.get(key[0].rpartition(".")[2])):
+            source /= table
         if source.is_file():
             name = re.sub(r"[^\w.-]", "_", key[1]) + source.suffix
             (folder / _INPUTS).mkdir(exist_ok=True)
@@ -160,6 +192,10 @@ def write_documents(folder: Path, summary: Mapping[str, Any], scenario: str, inp
     if assignments:
         scenario = _core.assign(scenario, assignments)
     (folder / SCENARIO).write_text(scenario, encoding="utf-8")
+
+
+_TABLES_NAMED = {"trace": "oracle_trace.parquet", "history": "history.parquet"}
+"""What keys take of a result's folder."""
 
 
 def _named_files(resolved: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
@@ -173,7 +209,7 @@ def _named_files(resolved: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str],
     for path, settings in {"switch": switch, **tiers}.items():
         sharing = settings.get("sharing")
         if isinstance(sharing, dict):
-            for key in ("model", "trace"):
+            for key in ("model", *_TABLES_NAMED):
                 if key in sharing:
                     full = f"{path}.sharing.{key}"
                     yield (full, full), str(sharing[key])

@@ -100,16 +100,18 @@ class Scenario:
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
-        def fates(key: str, name: str, switches: list[str]) -> bytes:
+        def records(key: str, name: str, switches: list[str]) -> bytes:
+            from spillway import history
             from spillway.oracle import trace
 
+            read = history.learned if key.endswith(".history") else trace.fates
             try:
-                return trace.fates(self.folder / name, switches)
+                return read(self.folder / name, switches)
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
         try:
-            read = _core.Scenario(self.given, self.folder, self.assignments, load, fates, plugins)
+            read = _core.Scenario(self.given, self.folder, self.assignments, load, records, plugins)
         except ScenarioError as error:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE

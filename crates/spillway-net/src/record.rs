@@ -227,6 +227,103 @@ table! {
     }
 }
 
+table! {
+    /// What ports held, at regular times.
+    PortTable {
+        /// When.
+        time_ps: u64,
+        /// The switch's number.
+        switch: u32,
+        /// The port.
+        port: u32,
+        /// Bytes held.
+        bytes: u64,
+        /// Packets held.
+        packets: u32,
+        /// What the sharing policy would let its data queue hold; [`PortTable::NO_LIMIT`] if it has
+        /// no limit.
+        threshold_bytes: u64,
+        /// Bytes that it would hold if nothing had ever been lost.
+        unbounded_bytes: u64,
+    }
+}
+
+impl PortTable {
+    /// The limit where a policy has none.
+    pub const NO_LIMIT: u64 = u64::MAX;
+}
+
+table! {
+    /// The same by class of flow: a row for every class of which a port held anything.
+    PortClassTable {
+        /// When.
+        time_ps: u64,
+        /// The switch's number.
+        switch: u32,
+        /// The port.
+        port: u32,
+        /// The place of the class among the run's classes.
+        class: u16,
+        /// Bytes held, acks among them.
+        bytes: u64,
+    }
+}
+
+table! {
+    /// Bursts, in the order in which they were over.
+    BurstTable {
+        /// When the first packet left since the burst before was over.
+        start_ps: u64,
+        /// When it was detected.
+        detected_ps: u64,
+        /// When it was over; [`BurstTable::NO_END`] if it was not.
+        end_ps: u64,
+        /// The switch's number.
+        switch: u32,
+        /// The port.
+        port: u32,
+        /// How fast its queues grew when it was detected, in bits per second.
+        gradient_bps: f64,
+        /// The most that the port held.
+        peak_bytes: u64,
+        /// The most that it would have held if nothing had ever been lost.
+        demand_bytes: u64,
+        /// The sharing policy's limit when it was detected; [`BurstTable::NO_LIMIT`] if it has none.
+        first_threshold_bytes: u64,
+        /// Just before it was over.
+        last_threshold_bytes: u64,
+        /// The least in between.
+        least_threshold_bytes: u64,
+        /// The greatest in between.
+        most_threshold_bytes: u64,
+        /// Packets lost.
+        lost_packets: u64,
+        /// Their bytes.
+        lost_bytes: u64,
+    }
+}
+
+impl BurstTable {
+    /// The end of a burst that has none.
+    pub const NO_END: u64 = u64::MAX;
+    /// The limit where a policy has none.
+    pub const NO_LIMIT: u64 = u64::MAX;
+}
+
+table! {
+    /// What switches had learned of bursts when the run ended.
+    HistoryTable {
+        /// The switch's number.
+        switch: u32,
+        /// How fast the queues of a burst grew, in bits per second.
+        gradient_bps: f64,
+        /// What it came to.
+        bytes: u64,
+        /// When such a burst was last seen.
+        last_seen_ps: u64,
+    }
+}
+
 /// What the summary needs of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
@@ -265,6 +362,14 @@ pub struct Record {
     pub windows: WindowTable,
     /// Link utilisation.
     pub links: LinkTable,
+    /// Port samples.
+    pub ports: PortTable,
+    /// The same by class of flow.
+    pub port_classes: PortClassTable,
+    /// Bursts.
+    pub bursts: BurstTable,
+    /// What switches have learned.
+    pub history: HistoryTable,
     /// What the summary needs of every measured flow.
     pub outcomes: Vec<Outcome>,
 }

@@ -55,17 +55,17 @@ impl Scenario {
     ///
     /// Files that it names are relative to `folder`. `load` gets the key and the name of a list of
     /// flows as it is written and returns its columns, or None where the list is to be read as CSV.
-    /// `fates` gets those of a trace of fates and the names of the switches, and returns bytes.
+    /// `records` gets those of a policy's file and the names of the switches, and returns bytes.
     /// `plugins` are descriptions of those that it may name.
     #[new]
-    #[pyo3(signature = (given, folder, assignments, load, fates, plugins))]
+    #[pyo3(signature = (given, folder, assignments, load, records, plugins))]
     fn new(
         py: Python<'_>,
         given: &Bound<'_, PyAny>,
         folder: PathBuf,
         assignments: Vec<String>,
         load: &Bound<'_, PyAny>,
-        fates: &Bound<'_, PyAny>,
+        records: &Bound<'_, PyAny>,
         plugins: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Scenario> {
         let plugins = Plugins::of(&plugins)?;
@@ -89,9 +89,9 @@ impl Scenario {
                 None
             })
         };
-        let fates = |key: &str, file: &str, switches: &[String]| {
+        let records = |key: &str, file: &str, switches: &[String]| {
             let loaded =
-                fates.call1((key, file, switches)).and_then(|bytes| bytes.extract::<Vec<u8>>());
+                records.call1((key, file, switches)).and_then(|bytes| bytes.extract::<Vec<u8>>());
             match loaded {
                 Ok(bytes) => Some(bytes),
                 Err(error) => {
@@ -100,7 +100,7 @@ impl Scenario {
                 }
             }
         };
-        let sources = Sources { folder: &folder, flows: &columns, fates: &fates, extensions };
+        let sources = Sources { folder: &folder, flows: &columns, records: &records, extensions };
         let read = spillway_net::scenario::Scenario::read(table, &sources);
         if let Some(error) = failure.take() {
             return Err(error);

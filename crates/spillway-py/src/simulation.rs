@@ -111,7 +111,7 @@ impl Simulation {
 
     /// The tables that a run can have.
     #[staticmethod]
-    fn tables() -> [&'static str; 7] {
+    fn tables() -> [&'static str; tables::TABLES.len()] {
         tables::TABLES
     }
 

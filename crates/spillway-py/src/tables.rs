@@ -4,8 +4,8 @@ use crate::column::{Column, Columns, Names};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_net::record::{
-    DecisionTable, DropTable, FlowTable, LinkTable, OracleTraceTable, QueueTable, Record,
-    WindowTable,
+    BurstTable, DecisionTable, DropTable, FlowTable, HistoryTable, LinkTable, OracleTraceTable,
+    PortClassTable, PortTable, QueueTable, Record, WindowTable,
 };
 use spillway_net::scenario::Scenario;
 use spillway_net::topology::{Node, Topology};
@@ -17,8 +17,19 @@ use std::mem::take;
 type Table<'py> = PyResult<Bound<'py, PyDict>>;
 
 /// The names of the tables.
-pub const TABLES: [&str; 7] =
-    ["flows", "queues", "drops", "decisions", "oracle_trace", "windows", "links"];
+pub const TABLES: [&str; 11] = [
+    "flows",
+    "queues",
+    "drops",
+    "decisions",
+    "oracle_trace",
+    "windows",
+    "links",
+    "ports",
+    "port_classes",
+    "bursts",
+    "history",
+];
 
 /// What numbers in tables stand for.
 pub struct Vocabulary {
@@ -76,8 +87,20 @@ fn link_names(topology: &Topology, switches: &[String]) -> Vec<String> {
 
 /// Rows of the longest table.
 pub fn longest(record: &Record) -> usize {
-    let Record { flows, queues, drops, decisions, oracle_trace, windows, links, outcomes: _ } =
-        record;
+    let Record {
+        flows,
+        queues,
+        drops,
+        decisions,
+        oracle_trace,
+        windows,
+        links,
+        ports,
+        port_classes,
+        bursts,
+        history,
+        outcomes: _,
+    } = record;
     let lengths = [
         flows.len(),
         queues.len(),
@@ -86,6 +109,10 @@ pub fn longest(record: &Record) -> usize {
         oracle_trace.len(),
         windows.len(),
         links.len(),
+        ports.len(),
+        port_classes.len(),
+        bursts.len(),
+        history.len(),
     ];
     lengths.into_iter().max().unwrap_or(0)
 }
@@ -105,6 +132,10 @@ pub fn take_table<'py>(
         "oracle_trace" => oracle_trace(py, take(&mut record.oracle_trace), vocabulary),
         "windows" => windows(py, take(&mut record.windows)),
         "links" => links(py, take(&mut record.links), vocabulary),
+        "ports" => ports(py, take(&mut record.ports), vocabulary),
+        "port_classes" => port_classes(py, take(&mut record.port_classes), vocabulary),
+        "bursts" => bursts(py, take(&mut record.bursts), vocabulary),
+        "history" => history(py, take(&mut record.history), vocabulary),
         _ => return Ok(None),
     };
     table.map(Some)
@@ -221,5 +252,67 @@ fn links<'py>(py: Python<'py>, table: LinkTable, vocabulary: &Vocabulary) -> Tab
     columns.put("time_ps", Column::of(table.time_ps))?;
     columns.put("link", Column::of(table.link).named(&vocabulary.links))?;
     columns.put("utilisation", Column::of(table.utilisation))?;
+    Ok(columns.into_dict())
+}
+
+fn ports<'py>(py: Python<'py>, table: PortTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    columns.put("switch", Column::of(table.switch).named(&vocabulary.switches))?;
+    columns.put("port", Column::of(table.port))?;
+    columns.put("bytes", Column::of(table.bytes))?;
+    columns.put("packets", Column::of(table.packets))?;
+    let has_none = |limit| limit == PortTable::NO_LIMIT;
+    columns.put("threshold_bytes", Column::optional(py, table.threshold_bytes, has_none)?)?;
+    columns.put("unbounded_bytes", Column::of(table.unbounded_bytes))?;
+    Ok(columns.into_dict())
+}
+
+fn port_classes<'py>(
+    py: Python<'py>,
+    table: PortClassTable,
+    vocabulary: &Vocabulary,
+) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("time_ps", Column::of(table.time_ps))?;
+    columns.put("switch", Column::of(table.switch).named(&vocabulary.switches))?;
+    columns.put("port", Column::of(table.port))?;
+    columns.put("class", Column::of(table.class).named(&vocabulary.classes))?;
+    columns.put("bytes", Column::of(table.bytes))?;
+    Ok(columns.into_dict())
+}
+
+fn bursts<'py>(py: Python<'py>, table: BurstTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("start_ps", Column::of(table.start_ps))?;
+    columns.put("detected_ps", Column::of(table.detected_ps))?;
+    let has_none = |end| end == BurstTable::NO_END;
+    columns.put("end_ps", Column::optional(py, table.end_ps, has_none)?)?;
+    columns.put("switch", Column::of(table.switch).named(&vocabulary.switches))?;
+    columns.put("port", Column::of(table.port))?;
+    columns.put("gradient_bps", Column::of(table.gradient_bps))?;
+    columns.put("peak_bytes", Column::of(table.peak_bytes))?;
+    columns.put("demand_bytes", Column::of(table.demand_bytes))?;
+    let limits = [
+        ("first_threshold_bytes", table.first_threshold_bytes),
+        ("last_threshold_bytes", table.last_threshold_bytes),
+        ("least_threshold_bytes", table.least_threshold_bytes),
+        ("most_threshold_bytes", table.most_threshold_bytes),
+    ];
+    for (name, limits) in limits {
+        let has_none = |limit| limit == BurstTable::NO_LIMIT;
+        columns.put(name, Column::optional(py, limits, has_none)?)?;
+    }
+    columns.put("lost_packets", Column::of(table.lost_packets))?;
+    columns.put("lost_bytes", Column::of(table.lost_bytes))?;
+    Ok(columns.into_dict())
+}
+
+fn history<'py>(py: Python<'py>, table: HistoryTable, vocabulary: &Vocabulary) -> Table<'py> {
+    let columns = Columns::new(py);
+    columns.put("switch", Column::of(table.switch).named(&vocabulary.switches))?;
+    columns.put("gradient_bps", Column::of(table.gradient_bps))?;
+    columns.put("bytes", Column::of(table.bytes))?;
+    columns.put("last_seen_ps", Column::of(table.last_seen_ps))?;
     Ok(columns.into_dict())
 }

@@ -7,6 +7,8 @@
 pub mod aqm;
 mod averages;
 pub mod buffer;
+mod burst;
+mod bursts;
 pub mod catalogue;
 mod extension;
 mod fates;
@@ -20,6 +22,7 @@ pub mod watch;
 
 pub use averages::{Averages, Averaging};
 pub use buffer::{Buffer, QueueId};
+pub use bursts::{BurstReport, BurstTracing, Limits};
 pub use catalogue::{Entry, Environment, Policy, Service};
 pub use extension::{AqmExtension, Extension, SharingExtension};
 pub use fates::{Fate, FateTracing};

@@ -10,6 +10,7 @@ pub use tracing::Decision;
 
 use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
 use crate::buffer::{Buffer, Length, QueueId};
+use crate::bursts::Bursts;
 use crate::fates::Fates;
 use crate::lists::Lists;
 use crate::meter::Meter;
@@ -101,6 +102,7 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     evicted: Vec<(QueueId, PacketId)>,
     decisions: Option<Vec<Decision>>,
     fates: Option<Box<Fates>>,
+    bursts: Option<Box<Bursts>>,
     meter: Meter,
 }
 
@@ -139,6 +141,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             lost: Vec::new(),
             decisions: None,
             fates: None,
+            bursts: None,
             is_traced: false,
             introduces: false,
             open_below: 0,
@@ -436,6 +439,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 fates.departs(now, queue, id, &self.buffer);
             }
         }
+        if self.bursts.is_some() && is_sent {
+            self.note_burst(now, self.buffer.port_of(queue), size);
+        }
     }
 
     /// Whether an arrival is marked, or why it is lost. Room is made for it.
@@ -600,6 +606,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lost.push(Lost { packet: id, queue, reason });
         if let Some(fates) = &mut self.fates {
             fates.is_lost(id, reason);
+        }
+        if let Some(bursts) = &mut self.bursts {
+            let port = self.buffer.port_of(queue);
+            let rate = self.buffer.rate(port).ps_per_byte();
+            bursts.loses(now, port, size, self.buffer.port_bytes(port), rate);
         }
         self.sharing.on_drop(now, queue, size, &self.buffer);
         self.aqm.on_drop(now, queue, size, &self.buffer);

@@ -49,8 +49,8 @@ pub enum SlowdownBase {
     Published,
 }
 
-/// Gives the fates in a file, as bytes, by key, name, and the names of the switches.
-pub type FateReader<'a> = dyn Fn(&str, &str, &[String]) -> Option<Vec<u8>> + 'a;
+/// Gives what a policy's file comes to, as bytes, by key, name, and the names of the switches.
+pub type RecordReader<'a> = dyn Fn(&str, &str, &[String]) -> Option<Vec<u8>> + 'a;
 
 /// Where the files and the algorithms that a scenario names come from.
 pub struct Sources<'a> {
@@ -58,9 +58,9 @@ pub struct Sources<'a> {
     pub folder: &'a Path,
     /// The flows of a file that somebody else has read, by key and name.
     pub flows: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
-    /// The fates of a file that somebody else has read, by key and name; it gets the names of the
-    /// switches by their numbers, too.
-    pub fates: &'a FateReader<'a>,
+    /// What has been recorded in a file that somebody else has read, by key and name; it gets the
+    /// names of the switches by their numbers, too.
+    pub records: &'a RecordReader<'a>,
     /// Algorithms beside those of the catalogues.
     pub extensions: Extensions,
 }
@@ -69,7 +69,7 @@ impl Sources<'_> {
     /// All are read here.
     pub fn of(folder: &Path) -> Sources<'_> {
         let extensions = Extensions::default();
-        Sources { folder, flows: &|_, _| None, fates: &|_, _, _| None, extensions }
+        Sources { folder, flows: &|_, _| None, records: &|_, _, _| None, extensions }
     }
 }
 
@@ -165,7 +165,7 @@ impl Scenario {
             transport: &transport,
             files: &files,
             extensions,
-            fates: sources.fates,
+            records: sources.records,
         };
         let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
         root.put("switch", switch_table);
@@ -233,8 +233,8 @@ impl Scenario {
             root.put("event", Value::Array(tables));
         }
         let mut section = root.section("record")?;
-        let recording =
-            Recording::read(&mut section, &recording::Place { base_rtt, tiers: &tiers })?;
+        let place = recording::Place { base_rtt, topology: &network, tiers: &tiers };
+        let recording = Recording::read(&mut section, &place)?;
         root.put("record", section.finish()?);
         let warnings = warnings(&network, &tiers, &traffic);
         Ok(Scenario {

@@ -1,9 +1,11 @@
 //! `[record]`: what is recorded beside the flows.
 
 use super::{Result, TierSettings};
+use crate::topology::Topology;
 use spillway_engine::Time;
-use spillway_settings::{Section, Value};
-use spillway_switch::{Averaging, FateTracing};
+use spillway_settings::quantity::{self, BufferSize};
+use spillway_settings::{Range, Section, Value};
+use spillway_switch::{Averaging, BurstTracing, FateTracing};
 
 /// Which decisions are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,10 +39,46 @@ pub struct Recording {
     pub window_interval: Time,
     /// The time between measurements of links.
     pub link_interval: Option<Time>,
+    /// What counts as a burst of a port, if bursts are recorded.
+    pub bursts: Option<BurstDefinition>,
+    /// The time between samples of ports.
+    pub port_interval: Option<Time>,
+    /// Only ports of this switch are sampled.
+    pub port_switch: Option<u32>,
     /// Flows of at most so many bytes are short.
     pub short_bytes: u64,
     /// Flows of at least so many bytes are long.
     pub long_bytes: u64,
+}
+
+/// What counts as a burst.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstDefinition {
+    /// A port that holds more is in one.
+    pub above: Part,
+    /// The share of its maximum below which it is over.
+    pub end: f64,
+}
+
+/// A part of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part {
+    /// So many bytes.
+    Bytes(u64),
+    /// A share of it.
+    Share(f64),
+}
+
+impl BurstDefinition {
+    /// For a switch with so much buffer; `None` for a share of an unlimited one.
+    pub fn of(self, capacity: Option<u64>) -> Option<BurstTracing> {
+        let above = match (self.above, capacity) {
+            (Part::Bytes(bytes), _) => bytes,
+            (Part::Share(share), Some(capacity)) => (share * capacity as f64) as u64,
+            (Part::Share(_), None) => return None,
+        };
+        Some(BurstTracing { above, beta: self.end })
+    }
 }
 
 impl Recording {
@@ -77,6 +115,13 @@ impl Recording {
         }
         let link_interval =
             interval(section, "link_interval", "time between measurements of links")?;
+        let bursts = read_bursts(section, place)?;
+        let port_interval = interval(section, "port_interval", "time between samples of ports")?;
+        let meaning = "only the ports of this switch, by its number";
+        let port_switch = section.optional("port_switch", "a number", meaning, |s| {
+            let last = place.topology.switches.len() as u64 - 1;
+            s.integer("port_switch", None, 0..=last, meaning).map(|n| n as u32)
+        })?;
         let short_bytes =
             section.size("short", "100KB", "the longest flow that counts as short")?;
         let long_bytes = section.size("long", "1MB", "the shortest flow that counts as long")?;
@@ -93,6 +138,9 @@ impl Recording {
             window_flows,
             window_interval,
             link_interval,
+            bursts,
+            port_interval,
+            port_switch,
             short_bytes,
             long_bytes,
         })
@@ -102,7 +150,37 @@ impl Recording {
 /// What of the rest of the scenario a recording depends on.
 pub(super) struct Place<'a> {
     pub base_rtt: Time,
+    pub topology: &'a Topology,
     pub tiers: &'a [TierSettings],
+}
+
+fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefinition>> {
+    let takes = "a share of the buffer such as \"20%\", or a size such as \"800KB\"";
+    let meaning = "whether bursts have a row: those of ports that hold more than this";
+    let parse = |text: &str| {
+        let share = quantity::share(text).map(Part::Share);
+        share.or_else(|| quantity::size(text).map(Part::Bytes))
+    };
+    let above = section
+        .optional("bursts", takes, meaning, |s| s.quantity("bursts", "", takes, meaning, parse))?;
+    let meaning = "the share of its maximum below which a burst is over";
+    let end = section.optional("burst_end", "a number in [0, 1]", meaning, |s| {
+        s.number("burst_end", 0.5, Range::Unit, meaning)
+    })?;
+    let Some(above) = above else {
+        return match end {
+            None => Ok(None),
+            Some(_) => Err(section.error("burst_end", "it needs `bursts`")),
+        };
+    };
+    let bursts = BurstDefinition { above, end: end.unwrap_or(0.5) };
+    let is_unlimited = |tier: &TierSettings| tier.settings.buffer == BufferSize::Unlimited;
+    match above {
+        Part::Share(_) if place.tiers.iter().any(is_unlimited) => {
+            Err(section.error("bursts", "a share of an unlimited buffer; expected bytes"))
+        }
+        _ => Ok(Some(bursts)),
+    }
 }
 
 fn read_oracle_trace(section: &mut Section, place: &Place) -> Result<Option<FateTracing>> {

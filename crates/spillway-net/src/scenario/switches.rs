@@ -1,6 +1,6 @@
 //! `[switch]` and its tiers.
 
-use super::{FateReader, Result};
+use super::{RecordReader, Result};
 use crate::extensions::Extensions;
 use crate::topology::{Node, Topology};
 use crate::transport::Transport;
@@ -61,7 +61,7 @@ pub(super) struct Place<'a> {
     pub transport: &'a Transport,
     pub files: &'a Files,
     pub extensions: &'a Extensions,
-    pub fates: &'a FateReader<'a>,
+    pub records: &'a RecordReader<'a>,
 }
 
 /// Reads `[switch]` and the tiers' own versions of it, the leaf tier first.
@@ -85,9 +85,9 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
         own.push((tier, table));
     }
     let given = section.rest();
-    take_fates("switch", &given, place);
+    take_records("switch", &given, place);
     for (tier, own) in &own {
-        own.iter().for_each(|own| take_fates(&format!("switch.{tier}"), own, place));
+        own.iter().for_each(|own| take_records(&format!("switch.{tier}"), own, place));
     }
     let mut section = Section::new("switch", given.clone());
     section.also(tiers.iter().map(ToString::to_string));
@@ -117,14 +117,17 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
     Ok((read, resolved))
 }
 
-/// Takes over the recorded fates that a policy names, if somebody else has read them.
-fn take_fates(path: &str, given: &Table, place: &Place) {
-    let sharing = given.get("sharing").and_then(Value::as_table);
-    let Some(name) = sharing.and_then(|sharing| sharing.get("trace")?.as_str()) else { return };
+/// Takes over what a policy's files come to, if somebody else has read them.
+fn take_records(path: &str, given: &Table, place: &Place) {
+    let Some(sharing) = given.get("sharing").and_then(Value::as_table) else { return };
     let switches = 0..place.topology.switches.len() as u32;
     let names: Vec<String> = switches.map(|switch| place.topology.switch_name(switch)).collect();
-    if let Some(bytes) = (place.fates)(&format!("{path}.sharing.trace"), name, &names) {
-        place.files.insert(name, bytes);
+    for key in ["trace", "history"] {
+        if let Some(name) = sharing.get(key).and_then(Value::as_str)
+            && let Some(bytes) = (place.records)(&format!("{path}.sharing.{key}"), name, &names)
+        {
+            place.files.insert(name, bytes);
+        }
     }
 }
 
@@ -282,7 +285,7 @@ impl super::Scenario {
             transport: &self.transports[0],
             files: &self.files,
             extensions: &self.extensions,
-            fates: &|_, _, _| None,
+            records: &|_, _, _| None,
         };
         let read = "a policy that was read once reads again";
         let environment = settings.environment(&place, switch).expect(read);

@@ -44,6 +44,8 @@ impl Simulation {
         if let Some(interval) = recording.link_interval {
             self.network.events.push(interval, Kind::SampleLinks.key(0));
         }
+        self.schedule_ports();
+        let recording = &self.scenario.recording;
         if self.scenario.warmup > Time::ZERO {
             self.network.events.push(self.scenario.warmup, Kind::Measure.key(0));
         }
@@ -189,6 +191,7 @@ impl Simulation {
     /// Moves what switches have traced into the record; called now and then, and at the end.
     pub fn collect_traces(&mut self) {
         self.collect_decisions();
+        self.collect_bursts();
         if self.scenario.recording.oracle_trace.is_some() {
             self.collect_fates();
         }

@@ -34,6 +34,8 @@ pub(super) enum Kind {
     SampleWindows,
     /// Links are measured.
     SampleLinks,
+    /// Ports are sampled.
+    SamplePorts,
 }
 
 const ID_BITS: u32 = 28;
@@ -68,7 +70,8 @@ impl Kind {
             9 => Kind::PolicyTimer,
             10 => Kind::SampleQueues,
             11 => Kind::SampleWindows,
-            _ => Kind::SampleLinks,
+            12 => Kind::SampleLinks,
+            _ => Kind::SamplePorts,
         };
         (kind, id(key))
     }
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn keys_order_by_kind_and_then_by_identity() {
-        for place in 0..12 {
+        for place in 0..14 {
             let (kind, id) = Kind::of(place << 28 | 0x0234_5678);
             assert_eq!((kind as u32, id), (place, 0x0234_5678));
             assert_eq!(kind.key(0x1234_5678), place << 28 | 0x0234_5678);

@@ -8,6 +8,7 @@ mod key;
 mod line;
 mod network;
 mod port_fifo;
+mod ports;
 mod rows;
 mod start;
 
@@ -156,6 +157,7 @@ impl Simulation {
             Kind::SampleQueues => self.sample_queues(),
             Kind::SampleWindows => self.sample_windows(),
             Kind::SampleLinks => self.sample_links(),
+            Kind::SamplePorts => self.sample_ports(),
             Kind::Arrival | Kind::Wake => unreachable!("handled where it is frequent"),
         }
     }

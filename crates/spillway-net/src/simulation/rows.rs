@@ -31,6 +31,7 @@ impl Simulation {
             self.flows.remove(slot);
         }
         self.finish_fates();
+        self.finish_ports();
         self.collect_traces();
     }
 

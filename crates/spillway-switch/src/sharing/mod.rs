@@ -135,6 +135,17 @@ impl DropReason {
 /// Something that a policy has counted: its name and how often.
 pub type Count = (Cow<'static, str>, u64);
 
+/// A burst that a policy has learned of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Learned {
+    /// How fast its queues grew, in bytes per second.
+    pub gradient: f64,
+    /// What it came to.
+    pub bytes: u64,
+    /// When such a burst was last seen.
+    pub last_seen: Time,
+}
+
 /// Larger than any packet of an Ethernet, jumbo frames included.
 pub const LARGEST_PACKET: u32 = 16 << 10;
 
@@ -166,6 +177,11 @@ pub trait Sharing: Watch {
 
     /// What it has counted, by name, for the summary.
     fn counters(&self) -> Vec<Count> {
+        Vec::new()
+    }
+
+    /// What it has learned of bursts.
+    fn learned(&self) -> Vec<Learned> {
         Vec::new()
     }
 
@@ -227,6 +243,9 @@ impl Sharing for SharingPolicy {
     }
     fn counters(&self) -> Vec<Count> {
         each!(self, policy => policy.counters())
+    }
+    fn learned(&self) -> Vec<Learned> {
+        each!(self, policy => policy.learned())
     }
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(arrival, buffer))

@@ -48,15 +48,14 @@
 //! All packets take the way through their queues, idle ports or not. A look into a tree for every
 //! packet that leaves a burst; 150 bytes for every port, 80 for every burst known.
 
-mod burst;
 mod history;
 mod printed;
 
-use super::{Admission, Arrival, Count, DropReason, DynamicThresholds, Sharing};
+use super::{Admission, Arrival, Count, DropReason, DynamicThresholds, Learned, Sharing};
 use crate::buffer::{Buffer, QueueId};
+use crate::burst::{Burst, KeyGradient};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
-use burst::{Burst, KeyGradient};
 use history::History;
 use printed::{Outcome, Printed};
 use spillway_engine::Time;
@@ -131,8 +130,21 @@ impl Policy for Smartbuf {
         let counts_lost = section.choice("record", &records, meaning)?;
         let meaning = "until when nothing is predicted";
         let learning_period = section.time("learning_period", "0s", meaning)?;
+        let takes = "a path, seen from the scenario's folder";
+        let meaning = "what is known from the beginning: history.parquet of a run, or its folder";
+        let file = section
+            .optional("history", takes, meaning, |s| s.text("history", "", takes, meaning))?;
         let rates = environment.port_rates.iter().map(|rate| rate.bits_per_second());
         let fastest = rates.max().unwrap_or(8) as f64 / 8.0;
+        let mut history = History::new(quantum * fastest, max_age);
+        if let Some(name) = file {
+            let refused = |why: String| section.error("history", format!("{name}: {why}"));
+            let bytes = environment.files.read(&name);
+            let bytes = bytes.map_err(|error| refused(format!("it cannot be read: {error}")))?;
+            if !history.load(&bytes, environment.switch) {
+                return Err(refused("it is not a history of bursts".into()));
+            }
+        }
         Ok(Smartbuf {
             dynamic,
             variant,
@@ -144,10 +156,10 @@ impl Policy for Smartbuf {
             counts_lost,
             learning_period,
             uncounted_bytes: environment.service.uncounted_bytes,
-            history: History::new(quantum * fastest, max_age),
+            most_entries: history.len(),
+            history,
             ports: vec![Port::default(); environment.port_rates.len()],
             bursts: 0,
-            most_entries: 0,
         })
     }
 }
@@ -251,8 +263,13 @@ impl Sharing for Smartbuf {
         vec![
             ("bursts".into(), self.bursts),
             ("entries".into(), self.history.len() as u64),
+            ("most_entries".into(), self.most_entries as u64),
             ("aged_out".into(), self.history.aged_out()),
         ]
+    }
+
+    fn learned(&self) -> Vec<Learned> {
+        self.history.entries().collect()
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
@@ -374,7 +391,8 @@ mod tests {
         let mut bench = Bench::new("sigma = 5.1");
         bench.comes_and_goes(0, 5_000, 200_000);
         assert_eq!(bench.known(), [200_000]);
-        assert_eq!(bench.smartbuf.counters()[..2], [("bursts".into(), 1), ("entries".into(), 1)]);
+        let counts: Vec<u64> = bench.smartbuf.counters().iter().map(|(_, count)| *count).collect();
+        assert_eq!(counts, [1, 1, 1, 0]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! What is kept of a switch's arrivals for people: decisions, and fates of packets.
+//! What is kept of a switch for people: decisions about arrivals, fates of packets, and bursts.
 
 use super::Switch;
 use crate::aqm::Aqm;
 use crate::buffer::QueueId;
+use crate::bursts::{BurstReport, BurstTracing, Bursts, Left};
 use crate::fates::{Fate, FateTracing, Fates};
-use crate::packet::{Arena, Contents, PacketId, flags};
-use crate::sharing::{Arrival, DropReason, Sharing};
+use crate::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
+use crate::sharing::{Arrival, DropReason, Learned, Sharing};
 use spillway_engine::{Stream, Time};
 
 /// What was decided about one arrival.
@@ -74,9 +75,80 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
+    /// Starts to follow the bursts of ports, from an empty buffer on.
+    pub fn trace_bursts(&mut self, tracing: BurstTracing) {
+        self.bursts = Some(Box::new(Bursts::new(tracing, self.buffer.ports() as usize)));
+        self.watches_departures = true;
+        self.trace_if_asked();
+    }
+
+    /// Takes the bursts that are over since the last call.
+    pub fn take_bursts(&mut self) -> Vec<BurstReport> {
+        self.bursts.as_mut().map(|bursts| bursts.take()).unwrap_or_default()
+    }
+
+    /// The run is over: bursts that are not have no end.
+    pub fn finish_bursts(&mut self) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.finish();
+        }
+    }
+
+    /// What a port would hold if nothing had ever been lost; `None` if bursts are not followed.
+    pub fn unbounded_bytes(&self, now: Time, port: u32) -> Option<u64> {
+        let bursts = self.bursts.as_ref()?;
+        let rate = self.buffer.rate(port).ps_per_byte();
+        Some(bursts.unbounded(now, port, self.buffer.port_bytes(port), rate))
+    }
+
+    /// What the sharing policy would let a port's data queue hold if a packet without a priority came
+    /// now; `None` where it has no limit.
+    pub fn limit(&self, now: Time, port: u32) -> Option<u64> {
+        let class = self.plain_classes[0];
+        let queue = self.buffer.queue_of(port, class);
+        let arrival = Arrival { now, queue, class, size: 0, first_rtt: false };
+        self.sharing.threshold(&arrival, &self.buffer)
+    }
+
+    /// The packets that wait at a port, queue by queue.
+    pub fn waiting<'a>(
+        &'a self,
+        port: u32,
+        packets: &'a Arena,
+    ) -> impl Iterator<Item = PacketId> + use<'a, S, A> {
+        let heads = self.buffer.queues_of(port).map(|queue| &self.lists.as_slice()[queue as usize]);
+        let first = |id: PacketId| (id != NO_PACKET).then_some(id);
+        let next = move |&id: &PacketId| first(packets[id].next);
+        heads.flat_map(move |list| std::iter::successors(first(list.head), next))
+    }
+
+    /// Bytes that the buffer counts of a packet.
+    pub fn size_of(&self, packet: &Packet) -> u32 {
+        packet.size - self.uncounted_bytes
+    }
+
+    /// What the sharing policy has learned of bursts.
+    pub fn learned(&self) -> Vec<Learned> {
+        self.sharing.learned()
+    }
+
+    /// A packet of so many bytes has left a port to be sent.
+    pub(super) fn note_burst(&mut self, now: Time, port: u32, size: u32) {
+        let limit = self.limit(now, port);
+        let rate = self.buffer.rate(port);
+        let sent = now + rate.time_of(u64::from(size) + u64::from(self.uncounted_bytes));
+        let left = Left { now, port, bytes: self.buffer.port_bytes(port), sent };
+        if let Some(bursts) = &mut self.bursts {
+            bursts.departs(left, rate.ps_per_byte(), limit);
+        }
+    }
+
     /// A trace has a row for every arrival: all are decided about, one by one.
     pub(super) fn trace_if_asked(&mut self) {
-        self.is_traced = self.decisions.is_some() || self.fates.is_some() || self.introduces;
+        self.is_traced = self.decisions.is_some()
+            || self.fates.is_some()
+            || self.bursts.is_some()
+            || self.introduces;
         self.open_below = self.opens_below();
     }
 

@@ -1,5 +1,6 @@
 //! What bursts have come to, by the gradient of their queue.
 
+use crate::sharing::Learned;
 use spillway_engine::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -74,6 +75,37 @@ impl History {
         self.by_bytes.last().map(|&(bytes, _)| bytes)
     }
 
+    /// All that is known, by gradient: the middle of those that count as the same.
+    pub fn entries(&self) -> impl Iterator<Item = Learned> + use<'_> {
+        self.entries.iter().map(|(&key, &Entry { bytes, last_seen })| Learned {
+            gradient: (key as f64 + 0.5) * self.quantum,
+            bytes,
+            last_seen,
+        })
+    }
+
+    /// Knows of such a burst from the beginning, if it is one of this switch. What is known is in a
+    /// file: a switch (or [`u32::MAX`] for all) in four bytes, a gradient in eight, as a float, and
+    /// bytes in eight, all with the lowest first. False if it is something else.
+    pub fn load(&mut self, bytes: &[u8], switch: u32) -> bool {
+        let (records, rest) = bytes.as_chunks::<20>();
+        for record in records {
+            let number = |from: usize| {
+                let bytes = [record[from], record[from + 1], record[from + 2], record[from + 3]];
+                u32::from_le_bytes(bytes)
+            };
+            let long = |from: usize| u64::from(number(from)) | u64::from(number(from + 4)) << 32;
+            let gradient = f64::from_bits(long(4));
+            if !gradient.is_finite() {
+                return false;
+            }
+            if number(0) == switch || number(0) == u32::MAX {
+                self.insert(Time::ZERO, gradient, long(12));
+            }
+        }
+        rest.is_empty()
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -128,6 +160,24 @@ mod tests {
         assert_eq!(above(&mut known, 0, 1201.0, 3), [30]);
         assert!(above(&mut known, 0, 1399.0, 3).is_empty());
         assert_eq!(known.largest(), Some(40));
+    }
+
+    #[test]
+    fn what_one_has_learned_another_begins_with() {
+        let known = history(&[(0, 1250.0, 40), (0, 550.0, 10), (0, -150.0, 9)]);
+        let mut bytes = Vec::new();
+        let rows = known.entries().map(|learned| (3, learned.gradient, learned.bytes));
+        for (switch, gradient, size) in rows.chain([(u32::MAX, 2_000.0, 50), (4, 9_000.0, 60)]) {
+            bytes.extend(u32::to_le_bytes(switch));
+            bytes.extend(f64::to_le_bytes(gradient));
+            bytes.extend(u64::to_le_bytes(size));
+        }
+        let mut another = History::new(100.0, Time::from_us(1000));
+        assert!(another.load(&bytes, 3));
+        assert_eq!(above(&mut another, 0, -1e9, 9), [9, 10, 40, 50]);
+        assert_eq!(another.entries().next().map(|learned| learned.gradient), Some(-150.0));
+        assert!(!another.load(&bytes[1..], 3));
+        assert!(!another.load(&[0xff; 20], 3));
     }
 
     #[test]

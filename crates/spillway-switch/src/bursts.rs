@@ -1,0 +1,297 @@
+//! Bursts at the ports of a switch: how fast they grew, what they came to, and what they would have
+//! come to in a buffer without an end.
+//!
+//! A burst is what Smartbuf's Algorithm 1 takes for one, whatever policy shares the buffer: it is
+//! detected when a port holds more than `above`, and over when it holds less than `beta` of the most
+//! that it has held. What a port holds is looked at whenever a packet leaves it.
+
+use crate::burst::Burst;
+use spillway_engine::Time;
+
+/// What counts as a burst.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstTracing {
+    /// A port that holds more bytes is in a burst (B / sigma).
+    pub above: u64,
+    /// The share of its maximum below which a burst is over.
+    pub beta: f64,
+}
+
+/// A burst that is over, or was not yet when the run ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstReport {
+    /// The port.
+    pub port: u32,
+    /// When its queues began to grow: the first packet left it since the burst before was over.
+    pub start: Time,
+    /// When it was detected.
+    pub detected: Time,
+    /// When it was over; `None` if it was not.
+    pub end: Option<Time>,
+    /// How fast its queues grew when it was detected, smoothed, in bytes per second.
+    pub gradient: f64,
+    /// The most that the port held.
+    pub peak_bytes: u64,
+    /// The most that it would have held if nothing had ever been lost.
+    pub demand_bytes: u64,
+    /// What the sharing policy let it hold, as long as it was one.
+    pub limits: Option<Limits>,
+    /// Packets lost.
+    pub lost_packets: u64,
+    /// Their bytes.
+    pub lost_bytes: u64,
+}
+
+/// The limits of a burst: each holds from a packet's departure to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// When it was detected.
+    pub first: u64,
+    /// Just before it was over.
+    pub last: u64,
+    /// The least of them.
+    pub least: u64,
+    /// The greatest of them.
+    pub most: u64,
+}
+
+/// The bursts of all ports.
+#[derive(Clone, Debug)]
+pub struct Bursts {
+    tracing: BurstTracing,
+    ports: Vec<Port>,
+    over: Vec<BurstReport>,
+}
+
+/// A packet that has left a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    /// When.
+    pub now: Time,
+    /// The port.
+    pub port: u32,
+    /// Bytes that stay there.
+    pub bytes: u64,
+    /// When the packet is sent.
+    pub sent: Time,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Port {
+    burst: Burst,
+    unbounded: Unbounded,
+    start: Option<Time>,
+    detected: Option<Time>,
+    gradient: f64,
+    demand_bytes: u64,
+    limits: Option<Limits>,
+    lost_packets: u64,
+    lost_bytes: u64,
+}
+
+/// A queue beside a port's, which loses nothing: it holds what the port holds, and `excess` bytes
+/// more. Both are served alike, but when the port is idle only the excess is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unbounded {
+    excess: u64,
+    /// When the port has sent all that it had.
+    idle_from: Time,
+}
+
+impl Unbounded {
+    fn serve(&mut self, now: Time, ps_per_byte: u64) {
+        let served = now.since(self.idle_from).ps() / ps_per_byte;
+        self.excess = self.excess.saturating_sub(served);
+        self.idle_from = self.idle_from.max(now);
+    }
+}
+
+impl Bursts {
+    /// No port of so many has held anything yet.
+    pub fn new(tracing: BurstTracing, ports: usize) -> Bursts {
+        Bursts { tracing, ports: vec![Port::default(); ports], over: Vec::new() }
+    }
+
+    /// A packet has left a port, which may hold `limit` bytes now and sends a byte in so many
+    /// picoseconds.
+    pub fn departs(&mut self, left: Left, ps_per_byte: u64, limit: Option<u64>) {
+        let Left { now, port: number, bytes, sent } = left;
+        let BurstTracing { above, beta } = self.tracing;
+        let port = &mut self.ports[number as usize];
+        port.unbounded.serve(now, ps_per_byte);
+        port.unbounded.idle_from = sent;
+        let start = *port.start.get_or_insert(now);
+        port.burst.sample(now, bytes, sent, PAST);
+        port.demand_bytes = port.demand_bytes.max(bytes + port.unbounded.excess);
+        let is_large = port.burst.max_held > above;
+        if bytes as f64 >= beta * port.burst.max_held as f64 {
+            if is_large {
+                if port.detected.is_none() {
+                    (port.detected, port.gradient) = (Some(now), port.burst.gradient());
+                }
+                port.limits = limit.map(|limit| Limits::with(port.limits, limit));
+            }
+            return;
+        }
+        if let Some(report) = port.report(number, start, Some(now)) {
+            self.over.push(report);
+        }
+        let unbounded = port.unbounded;
+        port.burst.end();
+        *port = Port { burst: port.burst, unbounded, ..Port::default() };
+    }
+
+    /// A packet for a port that holds so many bytes has been lost.
+    pub fn loses(&mut self, now: Time, port: u32, size: u32, bytes: u64, ps_per_byte: u64) {
+        let port = &mut self.ports[port as usize];
+        port.unbounded.serve(now, ps_per_byte);
+        port.unbounded.excess += u64::from(size);
+        port.demand_bytes = port.demand_bytes.max(bytes + port.unbounded.excess);
+        port.lost_packets += 1;
+        port.lost_bytes += u64::from(size);
+    }
+
+    /// What a port that holds so many bytes would hold if nothing had ever been lost.
+    pub fn unbounded(&self, now: Time, port: u32, bytes: u64, ps_per_byte: u64) -> u64 {
+        let mut unbounded = self.ports[port as usize].unbounded;
+        unbounded.serve(now, ps_per_byte);
+        bytes + unbounded.excess
+    }
+
+    /// Takes the bursts that are over since the last call.
+    pub fn take(&mut self) -> Vec<BurstReport> {
+        std::mem::take(&mut self.over)
+    }
+
+    /// The run is over: what is not, has no end.
+    pub fn finish(&mut self) {
+        for (number, port) in (0..).zip(&self.ports) {
+            self.over.extend(port.start.and_then(|start| port.report(number, start, None)));
+        }
+    }
+}
+
+/// The weight of the gradient before, as in Algorithm 1.
+const PAST: f64 = 0.75;
+
+impl Port {
+    fn report(&self, port: u32, start: Time, end: Option<Time>) -> Option<BurstReport> {
+        self.detected.map(|detected| BurstReport {
+            port,
+            start,
+            detected,
+            end,
+            gradient: self.gradient,
+            peak_bytes: self.burst.max_held,
+            demand_bytes: self.demand_bytes,
+            limits: self.limits,
+            lost_packets: self.lost_packets,
+            lost_bytes: self.lost_bytes,
+        })
+    }
+}
+
+impl Limits {
+    fn with(before: Option<Limits>, last: u64) -> Limits {
+        match before {
+            None => Limits { first: last, last, least: last, most: last },
+            Some(Limits { first, least, most, .. }) => {
+                Limits { first, last, least: least.min(last), most: most.max(last) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A port of 10 Gbps, 800 ps for a byte; more than 10,000 bytes are a burst until it is halved.
+    struct Bench {
+        bursts: Bursts,
+        now: Time,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let tracing = BurstTracing { above: 10_000, beta: 0.5 };
+            Bench { bursts: Bursts::new(tracing, 2), now: Time::from_us(10) }
+        }
+
+        /// A packet of 1000 bytes leaves port 1 and is sent in 800 ns.
+        fn leaves(&mut self, bytes: u64, limit: Option<u64>) {
+            let sent = self.now + Time::from_ns(800);
+            self.bursts.departs(Left { now: self.now, port: 1, bytes, sent }, 800, limit);
+            self.now = sent;
+        }
+
+        fn loses(&mut self, size: u32, bytes: u64) {
+            self.bursts.loses(self.now, 1, size, bytes, 800);
+        }
+
+        fn unbounded(&self, bytes: u64) -> u64 {
+            self.bursts.unbounded(self.now, 1, bytes, 800)
+        }
+    }
+
+    #[test]
+    fn a_burst_is_told_with_all_that_it_was() {
+        let mut bench = Bench::new();
+        for (bytes, limit) in [(4_000, 90), (8_000, 80), (12_000, 70), (16_000, 50)] {
+            bench.leaves(bytes, Some(limit));
+        }
+        bench.loses(1_500, 16_000);
+        bench.loses(500, 16_500);
+        bench.leaves(15_000, Some(60));
+        assert!(bench.bursts.take().is_empty());
+        // Below half of 16,000 it is over; what it may hold then counts no more.
+        bench.leaves(7_999, Some(1));
+        let expected = BurstReport {
+            port: 1,
+            start: Time::from_us(10),
+            detected: Time::from_ns(11_600),
+            end: Some(Time::from_us(14)),
+            // 4000 bytes in 800 ns, always.
+            gradient: 5e9,
+            peak_bytes: 16_000,
+            demand_bytes: 18_500,
+            limits: Some(Limits { first: 70, last: 60, least: 50, most: 70 }),
+            lost_packets: 2,
+            lost_bytes: 2_000,
+        };
+        assert_eq!(bench.bursts.take(), [expected]);
+        assert!(bench.bursts.take().is_empty());
+    }
+
+    #[test]
+    fn what_is_small_or_has_no_limit_is_told_as_that() {
+        let mut bench = Bench::new();
+        for bytes in [5_000, 10_000, 4_000, 10_001] {
+            bench.leaves(bytes, None);
+        }
+        bench.bursts.finish();
+        let reports = bench.bursts.take();
+        assert_eq!(reports.len(), 1, "10,000 bytes are not above 10,000");
+        let report = reports[0];
+        assert_eq!((report.start, report.end, report.limits), (Time::from_ns(12_400), None, None));
+        assert_eq!((report.peak_bytes, report.demand_bytes), (10_001, 10_001));
+    }
+
+    #[test]
+    fn a_queue_that_loses_nothing_is_served_on_when_the_port_is_idle() {
+        let mut bench = Bench::new();
+        bench.leaves(1_000, None);
+        bench.loses(3_000, 1_000);
+        assert_eq!(bench.unbounded(1_000), 4_000);
+        // The last packet leaves; while it is sent both send.
+        bench.leaves(0, None);
+        assert_eq!(bench.unbounded(0), 3_000);
+        // 800 ns later 1,000 bytes more are sent of it, and after 2400 ns all.
+        bench.now += Time::from_ns(800);
+        assert_eq!(bench.unbounded(0), 2_000);
+        bench.leaves(0, None);
+        assert_eq!(bench.unbounded(0), 2_000);
+        bench.now += Time::from_ns(1_600);
+        assert_eq!(bench.unbounded(0), 0);
+    }
+}

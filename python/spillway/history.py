@@ -1,0 +1,62 @@
+"""What Smartbuf has learned of bursts: a table that a run leaves, and another begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FILE = "history.parquet"
+COLUMNS = ("gradient_bps", "bytes")
+
+ALL_SWITCHES = 2**32 - 1
+
+
+def learned(place: Path, switches: Sequence[str]) -> bytes:
+    """A history as the simulator takes it: switch, gradient in bytes per second, bytes.
+
+    `place` is a Parquet file or a result's folder; `switches` are the names of all switches, by
+    their numbers. Without a column `switch` all switches know all of it.
+    """
+    import numpy as np
+
+    file = place / FILE if place.is_dir() else place
+    table = _read(file)
+    rows = np.empty(
+        table.num_rows, np.dtype([("switch", "<u4"), ("gradient", "<f8"), ("bytes", "<u8")])
+    )
+    rows["switch"] = ALL_SWITCHES
+    if "switch" in table.column_names:
+        rows["switch"] = [_number(file, name, switches) for name in table["switch"].to_pylist()]
+    rows["gradient"] = table["gradient_bps"].to_numpy() / 8
+    rows["bytes"] = table["bytes"].to_numpy()
+    return rows.tobytes()
+
+
+def _read(file: Path) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(file)
+    except FileNotFoundError:
+        hint = 'a run with sharing = "smartbuf" leaves one'
+        raise ScenarioError(f"there is no history {file}", hint) from None
+    except (OSError, pa.ArrowException) as error:
+        raise ScenarioError(f"{file} is not a history of bursts: {error}") from error
+    missing = [name for name in COLUMNS if name not in table.column_names]
+    if missing:
+        raise ScenarioError(f"{file} is not a history of bursts: it has no {missing[0]}")
+    return table
+
+
+def _number(file: Path, name: str, switches: Sequence[str]) -> int:
+    if name not in switches:
+        hint = "without a column `switch` all switches know all of it"
+        raise ScenarioError(f"{file}: there is no switch {name} here", hint)
+    return switches.index(name)
