@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod beside;
+pub mod drawing;
 
 use proptest::test_runner::{Config, RngSeed};
 use spillway_engine::{Rate, Time};
@@ -13,6 +14,15 @@ use spillway_switch::packet::{Arena, Contents, Packet, PacketId};
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 use spillway_switch::{Buffer, DropReason, Environment, Meter, Service, Switch, SwitchParts};
+
+/// A number as numerator and denominator; where it goes to the switch the latter is a power of two, so
+/// that floats have it as it is.
+pub type Ratio = (u64, u64);
+
+/// As a scenario would write it.
+pub fn decimal(&(over, under): &Ratio) -> String {
+    format!("{:?}", over as f64 / under as f64)
+}
 
 /// A switch; its policies are an id and parameters as a scenario would write them.
 #[derive(Clone, Debug)]
