@@ -4,6 +4,7 @@
 
 pub mod beside;
 pub mod drawing;
+pub mod dynamic;
 
 use proptest::test_runner::{Config, RngSeed};
 use spillway_engine::{Rate, Time};
