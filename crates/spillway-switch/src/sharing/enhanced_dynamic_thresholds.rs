@@ -64,9 +64,9 @@ struct Port {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Controlled,
-    /// Until then at the latest; its queues have had so many packets.
+    /// Since then; its queues have had so many packets.
     Uncontrolled {
-        until: Time,
+        since: Time,
         most: u32,
     },
 }
@@ -96,11 +96,13 @@ impl Policy for EnhancedDynamicThresholds {
         let meaning = "what a port may hold in a burst: its share of the buffer among such ports, or \
                        all of it";
         let is_equal = section.choice("limit", &[("equal", true), ("whole", false)], meaning)?;
+        // Never, where the buffer has no end.
+        let whole = |rate: &Rate| environment.capacity.saturating_mul(rate.ps_per_byte());
         let port = |rate: &Rate| {
             let fast = rate.time_of(u64::from(burst_packets) * u64::from(environment.full_packet));
             Port {
                 burst_time: burst_time.unwrap_or(Time::from_ps(fast.ps() / 4)),
-                max_time: max_time.unwrap_or_else(|| rate.time_of(environment.capacity)),
+                max_time: max_time.unwrap_or_else(|| Time::from_ps(whole(rate))),
                 empty_at: Time::ZERO,
                 state: State::Controlled,
             }
@@ -118,7 +120,7 @@ impl Policy for EnhancedDynamicThresholds {
 
 impl Port {
     fn is_uncontrolled(&self, now: Time) -> bool {
-        matches!(self.state, State::Uncontrolled { until, .. } if now <= until)
+        matches!(self.state, State::Uncontrolled { since, .. } if now.since(since) <= self.max_time)
     }
 }
 
@@ -167,8 +169,7 @@ impl Watch for EnhancedDynamicThresholds {
             State::Controlled => {
                 let is_fast = arrival.now.since(port.empty_at) <= port.burst_time;
                 if packets >= self.burst_packets && is_fast {
-                    let until = arrival.now + port.max_time;
-                    port.state = State::Uncontrolled { until, most: packets };
+                    port.state = State::Uncontrolled { since: arrival.now, most: packets };
                     self.bursts += 1;
                 }
             }
@@ -325,5 +326,20 @@ mod tests {
         assert!(bench.admits(0, 900_000), "there was room for it");
         bench.edt.on_drop(bench.now, 0, 988_001, &bench.buffer);
         assert!(!bench.admits(0, 900_000));
+    }
+
+    #[test]
+    fn where_the_buffer_has_no_end_bursts_have_none() {
+        let mut section = Section::new("sharing", "limit = \"whole\"".parse().unwrap());
+        let capacity = Buffer::UNLIMITED;
+        let environment = Environment { capacity, ..Environment::example(4) };
+        let edt = EnhancedDynamicThresholds::read(&mut section, &environment).unwrap();
+        let buffer = Buffer::new(capacity, environment.port_rates.clone(), 1);
+        let mut bench = Bench { edt, buffer, now: Time::from_us(100) };
+        bench.join(0, 8, 10);
+        bench.now = Time::MAX;
+        let given = Arrival { now: bench.now, ..arrival(0, 1500) };
+        assert_eq!(bench.edt.threshold(&given, &bench.buffer), Some(capacity));
+        assert!(bench.admits(0, 1500));
     }
 }

@@ -147,7 +147,7 @@ impl Policy for Smartbuf {
             k,
             large: environment.capacity as f64 / sigma,
             beta,
-            past: if variant == Variant::Printed { 0.75 } else { past },
+            past,
             counts_lost,
             learning_period,
             uncounted_bytes: environment.service.uncounted_bytes,
@@ -366,8 +366,17 @@ mod tests {
         bench.leaves(0, 0);
         assert_eq!(bench.known(), [402_000]);
         assert_eq!(bench.grows(1, 3_000, 210_000), None);
-        bench.now = Time::from_us(999);
+        bench.now = Time::from_ps(998_799_999);
+        assert_eq!(bench.leaves(1, 211_000), None);
+        bench.now = Time::from_ns(998_800);
         assert_eq!(bench.leaves(1, 211_000), Some(402_000));
+
+        let mut bench = Bench::new("variant = \"printed\"\nlearning_period = \"1ms\"");
+        bench.comes_and_goes(0, 12_000, 420_000);
+        bench.now = Time::from_ps(998_799_999);
+        assert_eq!(bench.leaves(0, 200_000), None);
+        bench.now = Time::from_ns(998_800);
+        assert_eq!(bench.leaves(0, 200_000), Some(140_000), "one of K = 3");
     }
 
     #[test]
