@@ -1,24 +1,23 @@
-//! Enhanced Dynamic Thresholds beside a second, naive implementation, packet by packet, and by hand.
+//! Enhanced Dynamic Thresholds beside a second, naive implementation, packet by packet, and by
+//! hand.
 //!
-//! The naive one keeps for every port, for good, how many packets there were after every arrival and
-//! departure, and looks back through all of them. It is written from the rule, in whole numbers, and
-//! shares no code with the switch. Both must agree on every limit, to the byte, on who is taken or
-//! refused, and why, and on how many bursts there were.
+//! The naive one keeps for every port, for good, how many packets there were after every arrival
+//! and departure, and looks back through all of them. It is written from the rule, in whole
+//! numbers, and shares no code with the switch. Both must agree on every limit, to the byte, on who
+//! is taken or refused, and why, and on how many bursts there were.
 
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, run, steps};
-use common::drawing::{Tally, look_at, switches};
+use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use common::drawing::{Tally, look_at, watched_switches};
 use common::dynamic::{Dynamic, dynamic};
 use common::{Real, Settings, cases};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use spillway_engine::Time;
-use spillway_settings::quantity::Amount;
-use spillway_switch::packet::Packet;
 use spillway_switch::{Decision, DropReason};
 use std::collections::BTreeMap;
 
@@ -62,8 +61,6 @@ impl Keys {
 struct Setup {
     keys: Keys,
     switch: Settings,
-    /// Bytes; `None` for no limit.
-    queue_limit: Option<u64>,
 }
 
 impl Setup {
@@ -193,7 +190,7 @@ impl Naive for Edt<'_> {
         let dynamic = self.setup.keys.dynamic.takes(arrival, queues);
         let is_within = lifted.map_or(dynamic, |limit| bytes <= limit);
         let of_queue = queues.bytes(arrival.queue) + arrival.size;
-        let is_asked = self.setup.queue_limit.is_none_or(|limit| of_queue <= limit);
+        let is_asked = is_asked(&self.setup.switch, arrival, queues);
         let fits = queues.total() + arrival.size <= queues.capacity;
         let expected = fate(is_asked, is_within, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, limit);
@@ -260,11 +257,7 @@ impl Naive for Edt<'_> {
 
 /// Runs both; how often what happened.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
-    let switch = Settings {
-        sharing: ("edt", setup.keys.text()),
-        queue_limit: setup.queue_limit.map_or(Amount::Unlimited, Amount::Bytes),
-        ..setup.switch.clone()
-    };
+    let switch = Settings { sharing: ("edt", setup.keys.text()), ..setup.switch.clone() };
     let mut edt = Edt::new(setup);
     let real = run(&switch, false, &mut edt, steps)?;
     prop_assert_eq!(real.switch.sharing_counters(), vec![("bursts".into(), edt.bursts)]);
@@ -290,22 +283,7 @@ fn keys() -> impl Strategy<Value = Keys> {
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
-    let shapes = vec![(1, 1), (2, 1), (3, 1), (16, 1), (1, 2), (2, 2), (3, 3), (1, 4), (2, 8)];
-    let rates = select(vec![vec![10], vec![1], vec![4, 2], vec![1, 10, 2], vec![40, 1]]);
-    let dwrr = ("dwrr", "weights = [1.0, 3.0]");
-    let scheduling = vec![("rr", ""), ("rr", ""), ("strict", ""), ("fifo", ""), dwrr];
-    let capacity = prop_oneof![
-        3 => 2_000u64..12_000,
-        3 => (4u64..24).prop_map(|number| 500 * number),
-        1 => 20_000u64..40_000,
-    ];
-    let queue_limit = option::weighted(0.15, 500u64..5_000);
-    (keys(), switches(shapes, capacity, scheduling), rates, queue_limit).prop_map(
-        |(keys, switch, rates, queue_limit)| {
-            let switch = Settings { rates, ..switch };
-            Setup { keys, switch, queue_limit }
-        },
-    )
+    (keys(), watched_switches()).prop_map(|(keys, switch)| Setup { keys, switch })
 }
 
 proptest! {
@@ -345,39 +323,28 @@ fn by_hand(alpha: &str) -> Real {
     })
 }
 
-/// Packets come to a port: how many are lost.
-fn join(real: &mut Real, ns: u64, port: u32, number: usize) -> usize {
-    for number in 0..number {
-        let packet = Packet { size: 1000, ..Packet::default() };
-        let id = real.insert(number, packet);
-        real.switch.enqueue(Time::from_ns(ns), port, id, &packet, &mut real.packets);
-    }
-    real.take_lost().len()
-}
-
 #[test]
 fn a_burst_whose_time_is_over_takes_no_share() {
     // 6000 each. By Dynamic Thresholds port 1 would have 4500 at the most beside 3000.
     let mut real = by_hand("1.0");
-    assert_eq!(join(&mut real, 0, 0, 3), 0);
-    assert_eq!(join(&mut real, 1_000, 1, 3), 0);
-    assert_eq!(join(&mut real, 5_000, 1, 4), 1);
+    assert_eq!(real.join(0, 0, 3), 0);
+    assert_eq!(real.join(1_000, 1, 3), 0);
+    assert_eq!(real.join(5_000, 1, 4), 1);
     // Until 5 us port 0 was in a burst. A nanosecond later the other may hold what there is.
-    assert_eq!(join(&mut real, 5_001, 1, 4), 1);
+    assert_eq!(real.join(5_001, 1, 4), 1);
     assert_eq!(real.switch.buffer().free(), 0);
     // For the last one there was no room: with that this burst is over too, and T = 1000.
-    let id = real.switch.dequeue(Time::from_ns(5_002), 1, &mut real.packets).unwrap();
-    real.packets.remove(id);
-    assert_eq!(join(&mut real, 5_003, 1, 1), 1);
+    real.leave(5_002, 1);
+    assert_eq!(real.join(5_003, 1, 1), 1);
 }
 
 #[test]
 fn a_cut_cable_ends_a_burst() {
     let mut real = by_hand("0.5");
-    assert_eq!(join(&mut real, 0, 0, 6), 0);
+    assert_eq!(real.join(0, 0, 6), 0);
     real.switch.purge(Time::from_ns(1_000), 0, DropReason::LinkDown, &mut real.packets);
     assert_eq!(real.take_lost().len(), 6);
-    // What comes now comes too slowly for another: 4000 is the most that T = 0.5 (12,000 - Q) lets in.
-    let lost = (0..6).map(|number| join(&mut real, 2_000 + 400 * number, 0, 1));
+    // What comes now comes too slowly for another: T = 0.5 (12,000 - Q) lets in 4000 at the most.
+    let lost = (0..6).map(|number| real.join(2_000 + 400 * number, 0, 1));
     assert_eq!(lost.collect::<Vec<_>>(), [0, 0, 0, 0, 1, 1]);
 }

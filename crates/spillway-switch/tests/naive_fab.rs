@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, run, steps};
+use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
 use common::drawing::{Tally, look_at, switches};
 use common::{Ratio, Real, Settings, cases, decimal};
 use proptest::collection::vec;
@@ -60,8 +60,6 @@ impl Keys {
 struct Setup {
     keys: Keys,
     switch: Settings,
-    /// Bytes; `None` for no limit.
-    queue_limit: Option<u64>,
 }
 
 impl Setup {
@@ -119,7 +117,7 @@ impl Naive for Fab<'_> {
         let limit = self.limit(arrival, queues);
         prop_assert_eq!(decision.threshold, Some(limit), "{:?}", arrival);
         let bytes = queues.bytes(arrival.queue) + arrival.size;
-        let is_asked = self.setup.queue_limit.is_none_or(|limit| bytes <= limit);
+        let is_asked = is_asked(&self.setup.switch, arrival, queues);
         let fits = queues.total() + arrival.size <= queues.capacity;
         let expected = fate(is_asked, bytes <= limit, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, limit);
@@ -174,11 +172,7 @@ impl Fab<'_> {
 
 /// Runs both; how often what happened.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
-    let switch = Settings {
-        sharing: ("fab", setup.keys.text()),
-        queue_limit: setup.queue_limit.map_or(Amount::Unlimited, Amount::Bytes),
-        ..setup.switch.clone()
-    };
+    let switch = Settings { sharing: ("fab", setup.keys.text()), ..setup.switch.clone() };
     let mut fab = Fab { setup, arrivals: Vec::new(), counts: Tally::default() };
     run(&switch, setup.bypass(), &mut fab, steps)?;
     Ok(fab.counts)
@@ -210,9 +204,13 @@ fn setup() -> impl Strategy<Value = Setup> {
         3 => 1_000u64..12_000,
         3 => (2u64..24).prop_map(|number| 500 * number),
     ];
-    let queue_limit = option::weighted(0.2, 500u64..5_000);
-    (keys(), switches(shapes, capacity, scheduling), queue_limit)
-        .prop_map(|(keys, switch, queue_limit)| Setup { keys, switch, queue_limit })
+    let queue_limit = prop_oneof![
+        4 => Just(Amount::Unlimited),
+        1 => (500u64..5_000).prop_map(Amount::Bytes),
+    ];
+    (keys(), switches(shapes, capacity, scheduling), queue_limit).prop_map(
+        |(keys, switch, queue_limit)| Setup { keys, switch: Settings { queue_limit, ..switch } },
+    )
 }
 
 proptest! {

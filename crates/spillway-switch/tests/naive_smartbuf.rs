@@ -13,102 +13,28 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "naive_smartbuf/keys.rs"]
+mod keys;
 
-use common::beside::{Checked, Given, Naive, Queues, Step, fate, run, steps};
-use common::drawing::{Tally, look_at, switches};
-use common::dynamic::{Dynamic, dynamic};
-use common::{Ratio, Real, Settings, cases, decimal};
-use proptest::option;
+use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use common::drawing::{Tally, look_at, watched_switches};
+use common::dynamic::Dynamic;
+use common::{Real, Settings, cases};
+use keys::{Keys, keys};
 use proptest::prelude::*;
-use proptest::sample::select;
-use spillway_engine::Time;
-use spillway_settings::quantity::Amount;
-use spillway_switch::packet::Packet;
 use spillway_switch::{Decision, DropReason};
 use std::collections::BTreeMap;
-
-/// The keys of a scenario; `None` where it does not give them.
-#[derive(Clone, Debug)]
-struct Keys {
-    dynamic: Dynamic,
-    is_printed: bool,
-    key: Option<&'static str>,
-    k: Option<usize>,
-    sigma: Option<Ratio>,
-    beta: Option<Ratio>,
-    smoothing: Option<Ratio>,
-    key_quantum: Option<Ratio>,
-    counts_lost: Option<bool>,
-    max_age_ns: Option<u64>,
-    learning_ns: Option<u64>,
-}
-
-impl Keys {
-    fn text(&self) -> String {
-        let mut lines = self.dynamic.lines();
-        if self.is_printed {
-            lines.push("variant = \"printed\"".into());
-        }
-        lines.extend(self.key.map(|key| format!("key = \"{key}\"")));
-        lines.extend(self.k.map(|k| format!("k = {k}")));
-        let ratios = [
-            ("sigma", &self.sigma),
-            ("beta", &self.beta),
-            ("smoothing", &self.smoothing),
-            ("key_quantum", &self.key_quantum),
-        ];
-        for (name, ratio) in ratios {
-            lines.extend(ratio.iter().map(|ratio| format!("{name} = {}", decimal(ratio))));
-        }
-        lines.extend(self.counts_lost.map(|counts| {
-            format!("record = \"{}\"", if counts { "admitted+dropped" } else { "admitted" })
-        }));
-        lines.extend(self.max_age_ns.map(|ns| format!("max_age = \"{ns}ns\"")));
-        lines.extend(self.learning_ns.map(|ns| format!("learning_period = \"{ns}ns\"")));
-        lines.join("\n")
-    }
-
-    fn k(&self) -> usize {
-        self.k.unwrap_or(3)
-    }
-
-    fn max_age_ps(&self) -> u64 {
-        self.max_age_ns.map_or(1_000_000_000_000, |ns| 1_000 * ns)
-    }
-
-    fn learning_ps(&self) -> u64 {
-        1_000 * self.learning_ns.unwrap_or(0)
-    }
-
-    /// max > B / sigma.
-    fn is_large(&self, max: u64, capacity: u64) -> bool {
-        let (over, under) = self.sigma.unwrap_or((5, 1));
-        max * over > capacity * under
-    }
-
-    /// q < beta max.
-    fn is_low(&self, bytes: u64, max: u64) -> bool {
-        let (over, under) = self.beta.unwrap_or((1, 2));
-        bytes * under < over * max
-    }
-}
 
 /// What both switches are.
 #[derive(Clone, Debug)]
 struct Setup {
     keys: Keys,
     switch: Settings,
-    /// Bytes; `None` for no limit.
-    queue_limit: Option<u64>,
 }
 
 impl Setup {
     fn switch(&self) -> Settings {
-        Settings {
-            sharing: ("smartbuf", self.keys.text()),
-            queue_limit: self.queue_limit.map_or(Amount::Unlimited, Amount::Bytes),
-            ..self.switch.clone()
-        }
+        Settings { sharing: ("smartbuf", self.keys.text()), ..self.switch.clone() }
     }
 
     /// In Gbps.
@@ -296,7 +222,7 @@ impl<'a> Smartbuf<'a> {
         self.counts.count("none is above", number == 0 && largest.is_some());
         self.counts.count("fewer are above", number > 0 && nearest.len() < self.setup.keys.k());
         self.counts.count("a mean of several", number > 1);
-        if number == 0 { largest } else { Some(nearest.iter().sum::<u64>() / number) }
+        nearest.iter().sum::<u64>().checked_div(number).or(largest)
     }
 
     /// A packet leaves a port, which then holds so many bytes.
@@ -410,7 +336,7 @@ impl Naive for Smartbuf<'_> {
         let dynamic = self.setup.keys.dynamic.takes(arrival, queues);
         let is_within = predicted.map_or(dynamic, |limit| bytes <= limit);
         let of_queue = queues.bytes(arrival.queue) + arrival.size;
-        let is_asked = self.setup.queue_limit.is_none_or(|limit| of_queue <= limit);
+        let is_asked = is_asked(&self.setup.switch, arrival, queues);
         let fits = queues.total() + arrival.size <= queues.capacity;
         let expected = fate(is_asked, is_within, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, limit);
@@ -471,57 +397,8 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     Ok(smartbuf.counts)
 }
 
-fn keys() -> impl Strategy<Value = Keys> {
-    let key = option::weighted(0.8, select(vec!["at-max", "at-detection", "peak"]));
-    let k = option::weighted(0.7, select(vec![1usize, 2, 4, 7]));
-    let sigma = select(vec![(5, 1), (5, 2), (3, 2), (10, 1), (20, 1), (40, 1)]);
-    let beta = option::weighted(0.7, select(vec![(0, 1), (1, 4), (1, 2), (3, 4), (7, 8), (1, 1)]));
-    let smoothing = option::weighted(0.5, select(vec![(0, 1), (1, 4), (1, 2), (7, 8), (1, 1)]));
-    let quantum = select(vec![(1, 128), (1, 8), (1, 2), (2, 1), (16, 1)]);
-    let max_age = select(vec![0u64, 200, 400, 800, 1_500, 5_000, 20_000]);
-    let learning = select(vec![0u64, 1_000, 5_000, 20_000]);
-    (
-        (dynamic(), any::<bool>(), key, k, option::weighted(0.8, sigma), beta),
-        (smoothing, option::weighted(0.7, quantum), option::weighted(0.8, any::<bool>())),
-        (option::weighted(0.6, max_age), option::weighted(0.3, learning)),
-    )
-        .prop_map(
-            |(of_bursts, (smoothing, key_quantum, counts_lost), (max_age_ns, learning_ns))| {
-                let (dynamic, is_printed, key, k, sigma, beta) = of_bursts;
-                Keys {
-                    dynamic,
-                    is_printed,
-                    key,
-                    k,
-                    sigma,
-                    beta,
-                    smoothing,
-                    key_quantum,
-                    counts_lost,
-                    max_age_ns,
-                    learning_ns,
-                }
-            },
-        )
-}
-
 fn setup() -> impl Strategy<Value = Setup> {
-    let shapes = vec![(1, 1), (2, 1), (3, 1), (16, 1), (1, 2), (2, 2), (3, 3), (1, 4), (2, 8)];
-    let rates = select(vec![vec![10], vec![1], vec![4, 2], vec![1, 10, 2], vec![40, 1]]);
-    let dwrr = ("dwrr", "weights = [1.0, 3.0]");
-    let scheduling = vec![("rr", ""), ("rr", ""), ("strict", ""), ("fifo", ""), dwrr];
-    let capacity = prop_oneof![
-        3 => 2_000u64..12_000,
-        3 => (4u64..24).prop_map(|number| 500 * number),
-        1 => 20_000u64..40_000,
-    ];
-    let queue_limit = option::weighted(0.15, 500u64..5_000);
-    (keys(), switches(shapes, capacity, scheduling), rates, queue_limit).prop_map(
-        |(keys, switch, rates, queue_limit)| {
-            let switch = Settings { rates, ..switch };
-            Setup { keys, switch, queue_limit }
-        },
-    )
+    (keys(), watched_switches()).prop_map(|(keys, switch)| Setup { keys, switch })
 }
 
 proptest! {
@@ -543,8 +420,8 @@ fn the_cases_learn_predict_and_forget() {
     });
     for (is_printed, number) in [(false, 30), (true, 24)] {
         let mut total = totals[&is_printed].clone();
-        // As printed, a port whose threshold was predicted never has another kind again: its maximum
-        // is large, and does not fall.
+        // As printed, a port whose threshold was predicted never has another kind again: its
+        // maximum is large, and does not fall.
         assert_eq!(total.0.remove("becomes dynamic"), is_printed.then_some(0));
         assert_eq!(total.0.len(), number, "{total:?}");
         let least = |what| if what == "known for just so long" { 5 } else { 20 };
@@ -592,22 +469,6 @@ proptest! {
     }
 }
 
-/// Packets of 1000 bytes come to a port: how many are lost.
-fn join(real: &mut Real, ns: u64, port: u32, number: usize) -> usize {
-    for number in 0..number {
-        let packet = Packet { size: 1000, ..Packet::default() };
-        let id = real.insert(number, packet);
-        real.switch.enqueue(Time::from_ns(ns), port, id, &packet, &mut real.packets);
-    }
-    real.take_lost().len()
-}
-
-/// A packet leaves a port.
-fn leave(real: &mut Real, ns: u64, port: u32) {
-    let id = real.switch.dequeue(Time::from_ns(ns), port, &mut real.packets).unwrap();
-    real.packets.remove(id);
-}
-
 #[test]
 fn a_burst_is_held_to_what_the_last_one_came_to() {
     for (record, lost) in [("admitted", 3), ("admitted+dropped", 2)] {
@@ -620,22 +481,22 @@ fn a_burst_is_held_to_what_the_last_one_came_to() {
             ..Settings::default()
         });
         // T = 0.5 (12,000 - Q): 4000 are taken. 3000 stay, 1000 were lost; from 2000 in 0.8 us.
-        assert_eq!(join(&mut real, 0, 0, 3), 0);
-        leave(&mut real, 0, 0);
-        assert_eq!(join(&mut real, 700, 0, 3), 1);
-        leave(&mut real, 800, 0);
+        assert_eq!(real.join(0, 0, 3), 0);
+        real.leave(0, 0);
+        assert_eq!(real.join(700, 0, 3), 1);
+        real.leave(800, 0);
         // 2000 are more than half of it, 1000 are not.
-        leave(&mut real, 1_600, 0);
+        real.leave(1_600, 0);
         assert_eq!(real.switch.sharing_counters()[0], ("bursts".into(), 0));
-        leave(&mut real, 2_400, 0);
+        real.leave(2_400, 0);
         assert_eq!(real.switch.sharing_counters()[0], ("bursts".into(), 1));
-        leave(&mut real, 3_200, 0);
+        real.leave(3_200, 0);
         // The other port's queue grows as fast: none is above, the largest counts. 3000 wait; by
         // Dynamic Thresholds another would be taken.
-        assert_eq!(join(&mut real, 4_000, 1, 3), 0);
-        leave(&mut real, 4_000, 1);
-        assert_eq!(join(&mut real, 4_700, 1, 2), 0);
-        leave(&mut real, 4_800, 1);
-        assert_eq!(join(&mut real, 4_900, 1, 3), lost, "{record}");
+        assert_eq!(real.join(4_000, 1, 3), 0);
+        real.leave(4_000, 1);
+        assert_eq!(real.join(4_700, 1, 2), 0);
+        real.leave(4_800, 1);
+        assert_eq!(real.join(4_900, 1, 3), lost, "{record}");
     }
 }

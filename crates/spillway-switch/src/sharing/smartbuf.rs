@@ -43,14 +43,14 @@
 //! asked then.
 //!
 //! # Scope and limitations
-//! Predicted limits are a port's and count the arrival, those of Dynamic Thresholds a queue's. In the
-//! slotted model a burst is one of packets.
+//! Predicted limits are a port's and count the arrival, those of Dynamic Thresholds a queue's. In
+//! the slotted model a burst is one of packets.
 //!
 //! # Validation
 //! Has the limits, to the byte, and decides like a second, naive implementation, which works
 //! everything out anew from all samples of a burst and all bursts ever learned, on thousands of
-//! random cases, in both variants; until `learning_period` is over it decides like Dynamic Thresholds
-//! (`tests/naive_smartbuf.rs`).
+//! random cases, in both variants; until `learning_period` is over it decides like Dynamic
+//! Thresholds (`tests/naive_smartbuf.rs`).
 //!
 //! # Cost
 //! All packets take the way through their queues, idle ports or not. A look into a tree for every
@@ -449,8 +449,8 @@ mod tests {
         assert_eq!(bench.leaves(0, 209_999), None);
         // Again it is less than half: now it knows its own burst, one of K = 3.
         assert_eq!(bench.leaves(0, 100_000), Some(140_000));
-        // Nothing changes for long, and the gradient comes to 0. With 109,999 bytes in 1.2 us it is a
-        // quarter of 91.7 GB/s, and that is above 10. Nor does a new maximum change anything.
+        // Nothing changes for long, and the gradient comes to 0. With 109,999 bytes in 1.2 us it is
+        // a quarter of 91.7 GB/s, and that is above 10. Nor does a new maximum change anything.
         for _ in 0..40 {
             assert_eq!(bench.leaves(0, 100_000), Some(140_000));
         }

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use spillway_engine::Time;
+use spillway_settings::quantity::Amount;
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::{Decision, DropReason};
 use std::collections::VecDeque;
@@ -32,6 +33,14 @@ pub trait Naive {
 
 /// Whether the switch is right.
 pub type Checked = Result<(), TestCaseError>;
+
+/// Whether the rule is asked about an arrival: its queue is not at a `queue_limit` in bytes.
+pub fn is_asked(settings: &Settings, arrival: &Given, queues: &Queues) -> bool {
+    match settings.queue_limit {
+        Amount::Bytes(limit) => queues.bytes(arrival.queue) + arrival.size <= limit,
+        _ => true,
+    }
+}
 
 /// Why an arrival is lost, if it is. A queue at `queue_limit` loses it before the rule is asked.
 pub fn fate(is_asked: bool, is_within: bool, fits: bool) -> Option<DropReason> {

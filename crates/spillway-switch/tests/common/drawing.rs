@@ -6,13 +6,14 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use spillway_settings::quantity::Amount;
 use std::collections::BTreeMap;
 
 /// A policy's id and its parameters.
 pub type Section = (&'static str, &'static str);
 
-/// Switches that differ in size, queues, classes and in how bytes are counted; shapes are numbers of
-/// ports and of queues for each. How the buffer is shared is left open.
+/// Switches that differ in size, queues, classes and in how bytes are counted; shapes are numbers
+/// of ports and of queues for each. How the buffer is shared is left open.
 pub fn switches(
     shapes: Vec<(usize, usize)>,
     capacity: impl Strategy<Value = u64>,
@@ -32,6 +33,26 @@ pub fn switches(
             ..Settings::default()
         },
     )
+}
+
+/// Switches for policies that watch queues: few ports, of different rates, so that packets follow
+/// each other closely, and now and then with a `queue_limit`.
+pub fn watched_switches() -> impl Strategy<Value = Settings> {
+    let shapes = vec![(1, 1), (2, 1), (3, 1), (16, 1), (1, 2), (2, 2), (3, 3), (1, 4), (2, 8)];
+    let rates = select(vec![vec![10], vec![1], vec![4, 2], vec![1, 10, 2], vec![40, 1]]);
+    let dwrr = ("dwrr", "weights = [1.0, 3.0]");
+    let scheduling = vec![("rr", ""), ("rr", ""), ("strict", ""), ("fifo", ""), dwrr];
+    let capacity = prop_oneof![
+        3 => 2_000u64..12_000,
+        3 => (4u64..24).prop_map(|number| 500 * number),
+        1 => 20_000u64..40_000,
+    ];
+    let queue_limit = prop_oneof![
+        17 => Just(Amount::Unlimited),
+        3 => (500u64..5_000).prop_map(Amount::Bytes),
+    ];
+    (switches(shapes, capacity, scheduling), rates, queue_limit)
+        .prop_map(|(switch, rates, queue_limit)| Settings { rates, queue_limit, ..switch })
 }
 
 /// Draws so many setups and long lists of steps, and looks at each.

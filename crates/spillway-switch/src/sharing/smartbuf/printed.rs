@@ -71,8 +71,8 @@ impl Printed {
 mod tests {
     use super::*;
 
-    /// A port whose packets leave a microsecond apart, the first 1 us after the begin. More than 200
-    /// bytes are a burst, which is over below half of its maximum; K = 3.
+    /// A port whose packets leave a microsecond apart, the first 1 us after the begin. More than
+    /// 200 bytes are a burst, which is over below half of its maximum; K = 3.
     struct Bench {
         port: Printed,
         map: History,
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!((bench.leaves(250), bench.gradient()), (Outcome::Stays, 28.125));
         // 1/4 (150 - 250) + 3/4 28.125 = -3.90625: (360 + 900) / 3. It is over once more.
         assert_eq!(bench.leaves(150), Outcome::Becomes(Some(420)));
-        // 1/4 (0 - 150) + 3/4 (-3.90625) = -40.4...: (600 + 270) / 3, and so for every packet from now
-        // on: what the port holds is no burst, but the 400 of long ago are.
+        // 1/4 (0 - 150) + 3/4 (-3.90625) = -40.4...: (600 + 270) / 3. From now on every packet ends
+        // a burst: what the port holds is none, but the 400 of long ago are.
         assert_eq!(bench.leaves(0), Outcome::Becomes(Some(290)));
         for bytes in [90, 80, 0] {
             assert!(matches!(bench.leaves(bytes), Outcome::Becomes(Some(_))));
