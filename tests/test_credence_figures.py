@@ -47,7 +47,9 @@ def test_table_1_finds_the_constructions():
 def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path):
     queries = "traffic.incast.queries_per_host_per_s=500"
     small = ("traffic.incast.burst=200%", "topology.leaves=4", queries)
-    monkeypatch.setattr(recipe, "SETTINGS", (*recipe.SETTINGS, *small))
+    own = recipe.find("default")
+    smaller = replace(own, settings=(*own.settings, *small))
+    monkeypatch.setitem(recipe.RECIPES, "default", smaller)
     monkeypatch.setattr(figure15, "_TRACES", {})
     figure = replace(
         figure15.FIGURE,

@@ -154,21 +154,23 @@ def test_models_are_saved_whole_and_read_again(tmp_path):
         again.predict(np.full((1, 4), np.nan, np.float32))
 
 
-def test_the_default_model_says_what_it_was_trained_on():
-    model = Model.load("default")
+@pytest.mark.parametrize("name", ["default", "smartbuf"])
+def test_a_model_that_comes_along_says_what_it_was_trained_on(name):
+    model = Model.load(name)
     assert (model.trees, model.depth) == (4, 4)
     (trace,) = model.training["traces"]
-    assert (trace["scenario"], trace["seed"]) == (recipe.SCENARIO, recipe.TRAIN_SEED)
+    own = recipe.find(name)
+    assert (trace["scenario"], trace["seed"]) == (own.scenario, recipe.TRAIN_SEED)
     resolved = spillway.Scenario(trace["resolved"]).read().resolved
-    scenario = spillway.Scenario.load(recipe.SCENARIO)
-    again = scenario.set(*recipe.SETTINGS, f"seed={recipe.TRAIN_SEED}").read().resolved
+    scenario = spillway.Scenario.load(own.scenario)
+    again = scenario.set(*own.settings, f"seed={recipe.TRAIN_SEED}").read().resolved
     assert resolved == again
 
 
 def test_the_recipe_of_the_default_model_works():
     queries = "traffic.incast.queries_per_host_per_s=500"
     small = ("duration=4ms", queries, "traffic.incast.burst=200%", "topology.leaves=4")
-    training, scores = recipe.make(settings=small)
+    training, scores = recipe.find("default").make(settings=small)
     assert training.balance["drops"] > 0
     assert scores.document["packets"] > 0
 
@@ -266,7 +268,7 @@ def test_recorded_fates_need_a_whole_trace_and_traffic_that_does_not_react(tmp_p
     ],
 )
 def test_a_damaged_model_is_refused(tmp_path, change, problem):
-    (tmp_path / "broken").write_bytes(change(_core.default_model()))
+    (tmp_path / "broken").write_bytes(change(_core.models()["default"]))
     with pytest.raises(spillway.ScenarioError, match=f"broken: {problem}"):
         Model.load(tmp_path / "broken")
     scenario = spillway.Scenario.load(TINY)
@@ -323,6 +325,7 @@ def test_what_is_wrong_with_a_command_is_said_before_anything_is_trained(command
         (["eval", "nothing", first], "nothing cannot be read"),
         (["eval", "there", first], "there: it is not a model file"),
         (["default", "--out", "there"], "there is there already"),
+        (["default", "cbm"], "those that come along are default and smartbuf"),
     ):
         done = command("oracle", *arguments)
         assert done.status == 2, (arguments, done.err)

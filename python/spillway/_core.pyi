@@ -27,10 +27,10 @@ __all__ = [
     "__version__",
     "assign",
     "catalogue",
-    "default_model",
     "flipped",
     "generators",
     "limit",
+    "models",
     "prediction_error",
     "shipped",
     "slotted_optimum",
@@ -132,7 +132,7 @@ class Simulation:
 def assign(text: str, assignments: Sequence[str]) -> str: ...
 def catalogue() -> str: ...
 def shipped() -> list[tuple[str, str]]: ...
-def default_model() -> bytes: ...
+def models() -> dict[str, bytes]: ...
 
 @final
 class Arrivals:

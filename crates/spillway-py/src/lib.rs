@@ -15,6 +15,7 @@ mod slotted;
 mod tables;
 
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 /// The scenarios that come with the program, by name.
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
@@ -25,10 +26,10 @@ fn shipped() -> Vec<(&'static str, &'static str)> {
     SHIPPED.to_vec()
 }
 
-/// The model that comes along: a file's bytes.
+/// The models that come along, by name: files' bytes.
 #[pyfunction]
-fn default_model() -> &'static [u8] {
-    spillway_switch::sharing::DEFAULT_MODEL
+fn models() -> BTreeMap<&'static str, &'static [u8]> {
+    spillway_switch::sharing::MODELS.into()
 }
 
 #[pymodule]
@@ -42,7 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<slotted::Arrivals>()?;
     plugins::add_classes(module)?;
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
-    module.add_function(wrap_pyfunction!(default_model, module)?)?;
+    module.add_function(wrap_pyfunction!(models, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::generators, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::limit, module)?)?;

@@ -13,7 +13,8 @@
 
 mod common;
 
-use common::beside::{Checked, Given, Naive, Queues, Step, run, steps};
+use common::beside::{Checked, Given, Naive, Queues, Step, fate, run, steps};
+use common::drawing::{Tally, look_at, switches};
 use common::{Settings, cases};
 use proptest::collection::vec;
 use proptest::option;
@@ -186,7 +187,7 @@ struct Abm<'a> {
     congested: Vec<Congested>,
     /// mu / b of every queue.
     drain: Vec<Ratio>,
-    counts: BTreeMap<&'static str, usize>,
+    counts: Tally,
 }
 
 impl<'a> Abm<'a> {
@@ -200,12 +201,8 @@ impl<'a> Abm<'a> {
             began: 0,
             congested: vec![Congested { queues: Ratio::ONE, is_exact: true }; per_port],
             drain: vec![Ratio::ONE; queues],
-            counts: BTreeMap::new(),
+            counts: Tally::default(),
         }
-    }
-
-    fn count(&mut self, what: &'static str, happens: bool) {
-        *self.counts.entry(what).or_default() += usize::from(happens);
     }
 
     /// (1 / n_p) (mu / b), and whether a float has it as it is.
@@ -311,24 +308,20 @@ impl Naive for Abm<'_> {
             false => bytes > told,
         };
         let fits = queues.total() + arrival.size <= queues.capacity;
-        let expected = match (is_over, fits) {
-            (true, _) => Some(DropReason::OverThreshold),
-            (false, false) => Some(DropReason::BufferFull),
-            (false, true) => None,
-        };
+        let expected = fate(true, !is_over, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {:?}", arrival, limit);
         let (drain, congested) = (self.drain[arrival.queue], self.congested[arrival.class]);
-        self.count("decided", is_sure(bytes));
-        self.count("undecided", !is_sure(bytes));
-        self.count("taken", expected.is_none());
-        self.count("over", is_over);
-        self.count("full", expected == Some(DropReason::BufferFull));
-        self.count("at the limit", Ratio::whole(bytes) == limit);
-        self.count("a byte beyond", bytes == limit.floor() + 1);
-        self.count("first", arrival.first_rtt);
+        self.counts.count("decided", is_sure(bytes));
+        self.counts.count("undecided", !is_sure(bytes));
+        self.counts.count("taken", expected.is_none());
+        self.counts.count("over", is_over);
+        self.counts.count("full", expected == Some(DropReason::BufferFull));
+        self.counts.count("at the limit", Ratio::whole(bytes) == limit);
+        self.counts.count("a byte beyond", bytes == limit.floor() + 1);
+        self.counts.count("first", arrival.first_rtt);
         let is_scaled = !arrival.first_rtt || self.setup.keys.first_rtt == Some(true);
-        self.count("congested", is_scaled && Ratio::ONE.is_below(congested.queues));
-        self.count("slow", is_scaled && drain.is_below(Ratio::ONE));
+        self.counts.count("congested", is_scaled && Ratio::ONE.is_below(congested.queues));
+        self.counts.count("slow", is_scaled && drain.is_below(Ratio::ONE));
         Ok(())
     }
 
@@ -348,9 +341,9 @@ impl Naive for Abm<'_> {
         assert_eq!(now - self.began, self.setup.keys.interval_ps());
         let congested: Option<Vec<Congested>> =
             (0..queues.per_port).map(|class| self.congestion(class, queues)).collect();
-        self.count("intervals", true);
+        self.counts.count("intervals", true);
         let Some(congested) = congested else {
-            self.count("undecided intervals", true);
+            self.counts.count("undecided intervals", true);
             return false;
         };
         self.drain = queues.all().map(|queue| self.drains(queue, now, queues)).collect();
@@ -360,7 +353,7 @@ impl Naive for Abm<'_> {
 }
 
 /// Runs both; how often what happened.
-fn compare(setup: &Setup, steps: &[Step]) -> Result<BTreeMap<&'static str, usize>, TestCaseError> {
+fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let switch = Settings { sharing: ("abm", setup.keys.text()), ..setup.switch.clone() };
     let mut abm = Abm::new(setup);
     run(&switch, setup.bypass(), &mut abm, steps)?;
@@ -401,37 +394,16 @@ fn keys() -> impl Strategy<Value = Keys> {
 fn setup() -> impl Strategy<Value = Setup> {
     let shapes =
         vec![(2, 1), (3, 1), (16, 1), (1, 2), (2, 2), (6, 2), (3, 3), (1, 4), (4, 4), (2, 8)];
-    let classes = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
     let rates = select(vec![vec![10], vec![1], vec![4, 2], vec![1, 10, 2], vec![40, 1]]);
-    let scheduling = select(vec![
-        ("rr", ""),
-        ("rr", ""),
-        ("strict", ""),
-        ("fifo", ""),
-        ("dwrr", "weights = [1.0, 3.0]"),
-    ]);
-    let counted = (select(vec![0, 0, 24]), prop::bool::weighted(0.2));
+    let dwrr = ("dwrr", "weights = [1.0, 3.0]");
+    let scheduling = vec![("rr", ""), ("rr", ""), ("strict", ""), ("fifo", ""), dwrr];
     let capacity = prop_oneof![
         3 => 1_000u64..12_000,
         3 => (2u64..24).prop_map(|number| 500 * number),
         1 => 20_000u64..60_000,
     ];
-    (keys(), capacity, select(shapes), classes, rates, scheduling, counted).prop_map(
-        |(keys, capacity, (ports, queues_per_port), (ack, data), rates, scheduling, counted)| {
-            let switch = Settings {
-                capacity,
-                ports,
-                rates,
-                queues_per_port,
-                classes: (ack.index(queues_per_port), data.index(queues_per_port)),
-                uncounted: counted.0,
-                release_at_end: counted.1,
-                scheduling: (scheduling.0, scheduling.1.into()),
-                ..Settings::default()
-            };
-            Setup { keys, switch }
-        },
-    )
+    (keys(), switches(shapes, capacity, scheduling), rates)
+        .prop_map(|(keys, switch, rates)| Setup { keys, switch: Settings { rates, ..switch } })
 }
 
 proptest! {
@@ -446,28 +418,21 @@ proptest! {
 /// The random cases above are worth something only if all outcomes occur, and can be told.
 #[test]
 fn the_cases_congest_and_slow_queues() {
-    use proptest::strategy::ValueTree;
-    let mut runner = proptest::test_runner::TestRunner::new(cases(1));
-    let mut totals = BTreeMap::new();
-    for _ in 0..600 {
-        let setup = setup().new_tree(&mut runner).unwrap().current();
-        let steps = steps(100..200).new_tree(&mut runner).unwrap().current();
+    let mut totals: BTreeMap<_, Tally> = BTreeMap::new();
+    look_at(600, setup(), |setup, steps| {
         let is_fractional = matches!(setup.keys.congestion, Congestion::Fractional { .. });
         let way = (is_fractional, setup.keys.drain_of_interval);
-        let total: &mut BTreeMap<&str, usize> = totals.entry(way).or_default();
-        for (what, n) in compare(&setup, &steps).unwrap() {
-            *total.entry(what).or_default() += n;
-        }
-    }
+        totals.entry(way).or_default().add(compare(&setup, &steps).unwrap());
+    });
     assert_eq!(totals.len(), 4);
     for (way, total) in totals {
         let least = |what| if ["at the limit", "a byte beyond"].contains(&what) { 20 } else { 200 };
         for what in
             ["taken", "over", "full", "first", "congested", "slow", "at the limit", "a byte beyond"]
         {
-            assert!(total[what] > least(what), "{way:?}: {what} {total:?}");
+            assert!(total.of(what) > least(what), "{way:?}: {what} {total:?}");
         }
-        let undecided = total["undecided"] + total.get("undecided intervals").unwrap_or(&0);
-        assert!(undecided * 100 < total["decided"], "{way:?}: {total:?}");
+        let undecided = total.of("undecided") + total.of("undecided intervals");
+        assert!(undecided * 100 < total.of("decided"), "{way:?}: {total:?}");
     }
 }

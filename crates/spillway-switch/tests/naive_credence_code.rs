@@ -10,13 +10,12 @@
 mod common;
 
 use common::beside::{Checked, Given, Naive, Queues, Step, run, steps};
+use common::drawing::{Tally, look_at, switches};
 use common::{Settings, cases};
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::select;
 use spillway_switch::{Decision, DropReason};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// The keys of a scenario; `None` where it does not give them.
 #[derive(Clone, Debug)]
@@ -60,17 +59,17 @@ const STEP: u64 = 1500;
 struct Program<'a> {
     setup: &'a Setup,
     thresholds: Vec<u64>,
-    counts: BTreeMap<&'static str, u64>,
+    counts: Tally,
 }
 
 impl<'a> Program<'a> {
     fn new(setup: &'a Setup) -> Program<'a> {
         let thresholds = vec![0; setup.switch.ports * setup.switch.queues_per_port];
-        Program { setup, thresholds, counts: BTreeMap::new() }
+        Program { setup, thresholds, counts: Tally::default() }
     }
 
     fn count(&mut self, what: &'static str) {
-        *self.counts.entry(what).or_default() += 1;
+        self.counts.count(what, true);
     }
 
     fn room(&self) -> u64 {
@@ -166,13 +165,13 @@ impl Naive for Program<'_> {
 }
 
 /// Runs both; how often what happened.
-fn compare(setup: &Setup, steps: &[Step]) -> Result<BTreeMap<&'static str, u64>, TestCaseError> {
+fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let switch = Settings { sharing: ("credence", setup.keys.text()), ..setup.switch.clone() };
     let mut program = Program::new(setup);
     // Every packet that is sent must be seen to leave.
     let real = run(&switch, false, &mut program, steps)?;
     for (name, told) in real.switch.sharing_counters() {
-        prop_assert_eq!(told, program.counts.get(&*name).copied().unwrap_or(0), "{}", name);
+        prop_assert_eq!(told, program.counts.of(&name) as u64, "{}", name);
     }
     Ok(program.counts)
 }
@@ -190,29 +189,14 @@ fn keys() -> impl Strategy<Value = Keys> {
 
 fn setup() -> impl Strategy<Value = Setup> {
     let shapes = vec![(2, 1), (3, 1), (16, 1), (1, 2), (2, 2), (6, 2), (3, 3), (4, 4), (2, 8)];
-    let classes = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
-    let scheduling = select(vec![("rr", ""), ("strict", ""), ("dwrr", "weights = [1.0, 3.0]")]);
-    let counted = (select(vec![0, 0, 24]), prop::bool::weighted(0.2));
+    let scheduling = vec![("rr", ""), ("strict", ""), ("dwrr", "weights = [1.0, 3.0]")];
     let capacity = prop_oneof![
         3 => 2_000u64..12_000,
         3 => (4u64..24).prop_map(|number| 500 * number),
         1 => 20_000u64..40_000,
     ];
-    (keys(), capacity, select(shapes), classes, scheduling, counted).prop_map(
-        |(keys, capacity, (ports, queues_per_port), (ack, data), scheduling, counted)| {
-            let switch = Settings {
-                capacity,
-                ports,
-                queues_per_port,
-                classes: (ack.index(queues_per_port), data.index(queues_per_port)),
-                uncounted: counted.0,
-                release_at_end: counted.1,
-                scheduling: (scheduling.0, scheduling.1.into()),
-                ..Settings::default()
-            };
-            Setup { keys, switch }
-        },
-    )
+    let switches = switches(shapes, capacity, scheduling);
+    (keys(), switches).prop_map(|(keys, switch)| Setup { keys, switch })
 }
 
 proptest! {
@@ -227,16 +211,8 @@ proptest! {
 /// The random cases above are worth something only if all outcomes occur.
 #[test]
 fn the_cases_ask_everyone() {
-    use proptest::strategy::ValueTree;
-    let mut runner = proptest::test_runner::TestRunner::new(cases(1));
-    let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
-    for _ in 0..300 {
-        let setup = setup().new_tree(&mut runner).unwrap().current();
-        let steps = steps(100..200).new_tree(&mut runner).unwrap().current();
-        for (what, n) in compare(&setup, &steps).unwrap() {
-            *totals.entry(what).or_default() += n;
-        }
-    }
+    let mut totals = Tally::default();
+    look_at(300, setup(), |setup, steps| totals.add(compare(&setup, &steps).unwrap()));
     for what in [
         "exempt",
         "buffer_full",
@@ -248,7 +224,7 @@ fn the_cases_ask_everyone() {
         "steps",
         "emptied",
     ] {
-        assert!(totals[what] > 500, "{what}: {totals:?}");
+        assert!(totals.of(what) > 500, "{what}: {totals:?}");
     }
-    assert!(totals["capped"] > 20, "{totals:?}");
+    assert!(totals.of("capped") > 20, "{totals:?}");
 }

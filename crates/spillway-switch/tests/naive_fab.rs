@@ -9,8 +9,9 @@
 
 mod common;
 
-use common::beside::{Checked, Given, Naive, Queues, Step, run, steps};
-use common::{Real, Settings, cases};
+use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use common::drawing::{Tally, look_at, switches};
+use common::{Ratio, Real, Settings, cases, decimal};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -19,10 +20,6 @@ use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_switch::packet::Packet;
 use spillway_switch::{Decision, DropReason};
-use std::collections::BTreeMap;
-
-/// A number as numerator and denominator, a power of two, so that floats have it as it is.
-type Ratio = (u64, u64);
 
 /// The keys of a scenario; `None` where it does not give them.
 #[derive(Clone, Debug)]
@@ -35,13 +32,12 @@ struct Keys {
 
 impl Keys {
     fn text(&self) -> String {
-        let number = |&(over, under): &Ratio| format!("{:?}", over as f64 / under as f64);
         let mut lines = Vec::new();
         if let Some(alpha) = &self.alpha {
-            let alpha: Vec<String> = alpha.iter().map(number).collect();
+            let alpha: Vec<String> = alpha.iter().map(decimal).collect();
             lines.push(format!("alpha = [{}]", alpha.join(", ")));
         }
-        lines.extend(self.alpha_short.map(|alpha| format!("alpha_short = {}", number(&alpha))));
+        lines.extend(self.alpha_short.map(|alpha| format!("alpha_short = {}", decimal(&alpha))));
         lines.extend(self.short_bytes.map(|bytes| format!("short_bytes = \"{bytes}B\"")));
         lines.extend(self.idle_timeout_ns.map(|ns| format!("idle_timeout = \"{ns}ns\"")));
         lines.join("\n")
@@ -64,8 +60,6 @@ impl Keys {
 struct Setup {
     keys: Keys,
     switch: Settings,
-    /// Bytes; `None` for no limit.
-    queue_limit: Option<u64>,
 }
 
 impl Setup {
@@ -80,14 +74,10 @@ struct Fab<'a> {
     setup: &'a Setup,
     /// All that the policy was asked about.
     arrivals: Vec<Given>,
-    counts: BTreeMap<&'static str, usize>,
+    counts: Tally,
 }
 
 impl Fab<'_> {
-    fn count(&mut self, what: &'static str, happens: bool) {
-        *self.counts.entry(what).or_default() += usize::from(happens);
-    }
-
     /// The packets of the arrival's flow that came for its queue, the last one first.
     fn earlier(&self, arrival: &Given) -> impl Iterator<Item = &Given> {
         let (queue, flow) = (arrival.queue, arrival.flow);
@@ -127,16 +117,11 @@ impl Naive for Fab<'_> {
         let limit = self.limit(arrival, queues);
         prop_assert_eq!(decision.threshold, Some(limit), "{:?}", arrival);
         let bytes = queues.bytes(arrival.queue) + arrival.size;
-        let is_asked = self.setup.queue_limit.is_none_or(|limit| bytes <= limit);
+        let is_asked = is_asked(&self.setup.switch, arrival, queues);
         let fits = queues.total() + arrival.size <= queues.capacity;
-        let expected = match (is_asked, bytes <= limit, fits) {
-            (false, ..) => Some(DropReason::QueueLimit),
-            (true, false, _) => Some(DropReason::OverThreshold),
-            (true, true, false) => Some(DropReason::BufferFull),
-            (true, true, true) => None,
-        };
+        let expected = fate(is_asked, bytes <= limit, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, limit);
-        self.count("not asked", !is_asked);
+        self.counts.count("not asked", !is_asked);
         if !is_asked {
             return Ok(());
         }
@@ -149,18 +134,19 @@ impl Naive for Fab<'_> {
             true => (queues.capacity - queues.total()) * own.0 / own.1,
             false => limit,
         };
-        self.count("short and taken", is_short && expected.is_none());
-        self.count("taken because short", is_short && expected.is_none() && bytes > other_limit);
-        self.count("short and over", is_short && bytes > limit);
-        self.count("long and taken", !is_short && expected.is_none());
-        self.count("long and over", !is_short && bytes > limit);
-        self.count("full", expected == Some(DropReason::BufferFull));
-        self.count("at the limit", bytes == limit);
-        self.count("a byte beyond", bytes == limit + 1);
-        self.count("just not short", before + arrival.size == self.short_bytes());
-        self.count("new after silence", silence.is_some_and(|ps| ps > timeout));
-        self.count("silent for just the timeout", silence == Some(timeout) && timeout > 0);
-        self.count("of several packets", before > 0);
+        self.counts.count("short and taken", is_short && expected.is_none());
+        self.counts
+            .count("taken because short", is_short && expected.is_none() && bytes > other_limit);
+        self.counts.count("short and over", is_short && bytes > limit);
+        self.counts.count("long and taken", !is_short && expected.is_none());
+        self.counts.count("long and over", !is_short && bytes > limit);
+        self.counts.count("full", expected == Some(DropReason::BufferFull));
+        self.counts.count("at the limit", bytes == limit);
+        self.counts.count("a byte beyond", bytes == limit + 1);
+        self.counts.count("just not short", before + arrival.size == self.short_bytes());
+        self.counts.count("new after silence", silence.is_some_and(|ps| ps > timeout));
+        self.counts.count("silent for just the timeout", silence == Some(timeout) && timeout > 0);
+        self.counts.count("of several packets", before > 0);
         self.arrivals.push(*arrival);
         Ok(())
     }
@@ -185,13 +171,9 @@ impl Fab<'_> {
 }
 
 /// Runs both; how often what happened.
-fn compare(setup: &Setup, steps: &[Step]) -> Result<BTreeMap<&'static str, usize>, TestCaseError> {
-    let switch = Settings {
-        sharing: ("fab", setup.keys.text()),
-        queue_limit: setup.queue_limit.map_or(Amount::Unlimited, Amount::Bytes),
-        ..setup.switch.clone()
-    };
-    let mut fab = Fab { setup, arrivals: Vec::new(), counts: BTreeMap::new() };
+fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
+    let switch = Settings { sharing: ("fab", setup.keys.text()), ..setup.switch.clone() };
+    let mut fab = Fab { setup, arrivals: Vec::new(), counts: Tally::default() };
     run(&switch, setup.bypass(), &mut fab, steps)?;
     Ok(fab.counts)
 }
@@ -217,28 +199,17 @@ fn keys() -> impl Strategy<Value = Keys> {
 
 fn setup() -> impl Strategy<Value = Setup> {
     let shapes = vec![(1, 1), (2, 1), (3, 1), (16, 1), (2, 2), (3, 3), (2, 8)];
-    let classes = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
-    let scheduling = select(vec!["rr", "rr", "strict", "dwrr"]);
-    let counted = (select(vec![0, 0, 24]), prop::bool::weighted(0.2));
+    let scheduling = vec![("rr", ""), ("rr", ""), ("strict", ""), ("dwrr", "")];
     let capacity = prop_oneof![
         3 => 1_000u64..12_000,
         3 => (2u64..24).prop_map(|number| 500 * number),
     ];
-    let queue_limit = option::weighted(0.2, 500u64..5_000);
-    (keys(), capacity, select(shapes), classes, scheduling, counted, queue_limit).prop_map(
-        |(keys, capacity, (ports, per_port), (ack, data), scheduling, counted, queue_limit)| {
-            let switch = Settings {
-                capacity,
-                ports,
-                queues_per_port: per_port,
-                classes: (ack.index(per_port), data.index(per_port)),
-                uncounted: counted.0,
-                release_at_end: counted.1,
-                scheduling: (scheduling, String::new()),
-                ..Settings::default()
-            };
-            Setup { keys, switch, queue_limit }
-        },
+    let queue_limit = prop_oneof![
+        4 => Just(Amount::Unlimited),
+        1 => (500u64..5_000).prop_map(Amount::Bytes),
+    ];
+    (keys(), switches(shapes, capacity, scheduling), queue_limit).prop_map(
+        |(keys, switch, queue_limit)| Setup { keys, switch: Settings { queue_limit, ..switch } },
     )
 }
 
@@ -254,18 +225,10 @@ proptest! {
 /// The random cases above are worth something only if all outcomes occur.
 #[test]
 fn the_cases_have_short_flows_long_ones_and_silence() {
-    use proptest::strategy::ValueTree;
-    let mut runner = proptest::test_runner::TestRunner::new(cases(1));
-    let mut total: BTreeMap<&str, usize> = BTreeMap::new();
-    for _ in 0..600 {
-        let setup = setup().new_tree(&mut runner).unwrap().current();
-        let steps = steps(100..200).new_tree(&mut runner).unwrap().current();
-        for (what, n) in compare(&setup, &steps).unwrap() {
-            *total.entry(what).or_default() += n;
-        }
-    }
-    assert_eq!(total.len(), 13);
-    assert!(total.values().all(|&n| n > 20), "{total:?}");
+    let mut total = Tally::default();
+    look_at(600, setup(), |setup, steps| total.add(compare(&setup, &steps).unwrap()));
+    assert_eq!(total.0.len(), 13);
+    assert!(total.0.values().all(|&n| n > 20), "{total:?}");
 }
 
 /// Packets of 1000 bytes of a flow for port 0 of one queue: which are lost.

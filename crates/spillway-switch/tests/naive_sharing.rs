@@ -23,17 +23,34 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 enum Rule {
     CompleteSharing,
-    StaticPartitioning { share: Option<(u64, u64)> },
-    DynamicThresholds { alpha: Vec<(u64, u64)>, first: Option<(u64, u64)>, count_arrival: bool },
-    Harmonic { prefix: bool, exempt_acks: bool },
-    LongestQueueDrop { count_arrival: bool, lowest_index: bool, exempt_acks: bool },
+    StaticPartitioning {
+        share: Option<(u64, u64)>,
+    },
+    /// A port's limit is RTT C / sqrt(n).
+    RoundTrips {
+        flows: Option<(u64, u64)>,
+    },
+    DynamicThresholds {
+        alpha: Vec<(u64, u64)>,
+        first: Option<(u64, u64)>,
+        count_arrival: bool,
+    },
+    Harmonic {
+        prefix: bool,
+        exempt_acks: bool,
+    },
+    LongestQueueDrop {
+        count_arrival: bool,
+        lowest_index: bool,
+        exempt_acks: bool,
+    },
 }
 
 impl Rule {
     fn id(&self) -> &'static str {
         match self {
             Rule::CompleteSharing => "cs",
-            Rule::StaticPartitioning { .. } => "sp",
+            Rule::StaticPartitioning { .. } | Rule::RoundTrips { .. } => "sp",
             Rule::DynamicThresholds { .. } => "dt",
             Rule::Harmonic { .. } => "harmonic",
             Rule::LongestQueueDrop { .. } => "lqd",
@@ -48,6 +65,10 @@ impl Rule {
         match self {
             Rule::CompleteSharing | Rule::StaticPartitioning { share: None } => String::new(),
             Rule::StaticPartitioning { share: Some(share) } => format!("share = {}", ratio(share)),
+            Rule::RoundTrips { flows } => {
+                let flows: String = flows.iter().map(|n| format!("flows = {}", ratio(n))).collect();
+                format!("form = \"rtt\"\n{flows}")
+            }
             Rule::DynamicThresholds { alpha, first, count_arrival } => {
                 let alpha: Vec<String> = alpha.iter().map(ratio).collect();
                 let first = first.iter().map(|a| format!("alpha_first_rtt = {}\n", ratio(a)));
@@ -106,6 +127,9 @@ enum Kind {
     Priority(u8),
 }
 
+/// Of the ports in turn, in Gbps.
+const RATES: [u64; 3] = [10, 2, 40];
+
 /// The number and the size of a waiting packet.
 type Waiting = (usize, u64);
 
@@ -139,6 +163,11 @@ impl Naive {
         waiting + sending.filter(|(of, _)| *of == queue).map_or(0, |(_, size)| size)
     }
 
+    fn port_bytes(&self, port: usize) -> u64 {
+        let of_port = (0..self.queues.len()).filter(|q| q / self.setup.queues_per_port == port);
+        of_port.map(|queue| self.bytes(queue, &self.queues)).sum()
+    }
+
     fn total(&self, queues: &[VecDeque<Waiting>]) -> u64 {
         (0..queues.len()).map(|queue| self.bytes(queue, queues)).sum()
     }
@@ -167,11 +196,15 @@ impl Naive {
             Rule::CompleteSharing => false,
             Rule::StaticPartitioning { share } => {
                 // q_port + s <= B/N, or share * B.
-                let first = queue / per_port * per_port;
-                let port_bytes: u64 =
-                    (first..first + per_port).map(|queue| self.bytes(queue, &self.queues)).sum();
                 let (numerator, denominator) = share.unwrap_or((1, self.setup.ports as u64));
-                (port_bytes + size) * denominator > capacity * numerator
+                (self.port_bytes(queue / per_port) + size) * denominator > capacity * numerator
+            }
+            Rule::RoundTrips { flows } => {
+                // (q_port + s)^2 n <= (RTT C)^2; the RTT is 25 us, in the examples.
+                let port = queue / per_port;
+                let most = 25_000 * RATES[port % RATES.len()] / 8;
+                let (numerator, denominator) = flows.unwrap_or((1, 1));
+                (self.port_bytes(port) + size).pow(2) * numerator > most.pow(2) * denominator
             }
             Rule::DynamicThresholds { alpha, first, count_arrival } => {
                 // T = alpha * (B - Q), in whole bytes.
@@ -281,6 +314,7 @@ fn compare(setup: Setup, steps: &[Step]) -> Result<[usize; 3], TestCaseError> {
     let mut real = Real::new(&Settings {
         capacity: setup.capacity,
         ports: setup.ports,
+        rates: RATES.to_vec(),
         queues_per_port: setup.queues_per_port,
         classes: setup.classes,
         queue_limit: setup.queue_limit,
@@ -374,10 +408,14 @@ fn fraction() -> impl Strategy<Value = (u64, u64)> {
 
 fn rule() -> impl Strategy<Value = Rule> {
     let share = proptest::option::of(select(vec![(1, 8), (1, 4), (3, 8), (1, 2), (1, 1)]));
+    // Some have a root, so that the limit is a whole number; of 5000 and 2.25 it is none.
+    let flows = select(vec![(9, 4), (16, 1), (25, 1), (100, 1), (625, 1), (5_000, 1)]);
+    let flows = proptest::option::weighted(0.9, flows);
     let dynamic = (vec(fraction(), 1..4), proptest::option::of(fraction()), any::<bool>());
     prop_oneof![
         1 => Just(Rule::CompleteSharing),
         2 => share.prop_map(|share| Rule::StaticPartitioning { share }),
+        2 => flows.prop_map(|flows| Rule::RoundTrips { flows }),
         4 => dynamic.prop_map(|(alpha, first, count_arrival)| {
             Rule::DynamicThresholds { alpha, first, count_arrival }
         }),
@@ -469,13 +507,15 @@ fn the_cases_fill_buffers_and_push_out() {
     for _ in 0..400 {
         let setup = setup().new_tree(&mut runner).unwrap().current();
         let steps = vec(step(), 100..160).new_tree(&mut runner).unwrap().current();
-        let (id, ports) = (setup.rule.id(), setup.ports);
+        let is_of_rtt = matches!(setup.rule, Rule::RoundTrips { .. });
+        let (id, ports) = ((setup.rule.id(), is_of_rtt), setup.ports);
         let counts = compare(setup, &on_ports(steps, ports)).unwrap();
         let total: &mut [usize; 3] = totals.entry(id).or_default();
         (0..3).for_each(|i| total[i] += counts[i]);
     }
+    assert_eq!(totals.len(), 6);
     for (id, [taken, refused, pushed_out]) in totals {
-        assert!(taken > 500 && refused > 500, "{id}: {taken} taken, {refused} refused");
-        assert_eq!(pushed_out > 500, id == "lqd", "{id}: {pushed_out} pushed out");
+        assert!(taken > 500 && refused > 500, "{id:?}: {taken} taken, {refused} refused");
+        assert_eq!(pushed_out > 500, id.0 == "lqd", "{id:?}: {pushed_out} pushed out");
     }
 }

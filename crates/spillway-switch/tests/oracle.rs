@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use spillway_engine::{Stream, Time};
 use spillway_forest::Forest;
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
-use spillway_switch::sharing::DEFAULT_MODEL;
+use spillway_switch::sharing::MODELS;
 use spillway_switch::{Averaging, DropReason, Environment, Fate, FateTracing};
 
 const CAPACITY: u64 = 60_000;
@@ -26,7 +26,7 @@ fn features(fate: &Fate) -> Vec<f32> {
 /// Arrivals of data (for 0 to 2) and acks (3 to 5), and departures, a while apart; how many of the
 /// arrivals the oracle refused.
 fn check(steps: &[(u64, u32)], release_at_end: bool) -> usize {
-    let forest = Forest::read(DEFAULT_MODEL).expect("the model that comes along is whole");
+    let forest = Forest::read(MODELS[0].1).expect("the model that comes along is whole");
     assert_eq!(forest.features(), ["queue", "average_queue", "occupancy", "average_occupancy"]);
     let mut real = Real::new(&Settings {
         capacity: CAPACITY,

@@ -68,7 +68,7 @@ ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A file that `oracle train` wrote, or default: the one that comes along.",
+        help="A file that `oracle train` wrote, or default or smartbuf: those that come along.",
     ),
 ]
 
@@ -167,21 +167,23 @@ def train(
 
 @oracle.command()
 def default(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="default or smartbuf.")] = "default",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the model that comes along once more: trace, train, test. A few minutes."""
+    """Make a model that comes along once more: trace, train, test. A few minutes."""
     from spillway.folder import check_new_file
     from spillway.oracle import default as recipe
     from spillway.progress import ProgressBar
 
+    chosen = recipe.find(name)
     if out is not None:
         check_new_file(out, force)
     with ProgressBar(console(sys.stderr), 2) as bar:
-        training, scores = recipe.make(bar.follow)
+        training, scores = chosen.make(bar.follow)
     _finish(training, {"another seed": scores}, out, as_json)
 
 

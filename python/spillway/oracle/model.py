@@ -60,9 +60,10 @@ class Model:
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
-        """The model in a file; "default" is the one that comes along."""
-        if str(file) == "default":
-            return cls(_core.default_model(), "the default model")
+        """The model in a file, or one that comes along: "default" or "smartbuf"."""
+        known = _core.models().get(str(file))
+        if known is not None:
+            return cls(known, f"the model {file}")
         try:
             content = Path(file).read_bytes()
         except OSError as error:

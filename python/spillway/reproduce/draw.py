@@ -73,13 +73,13 @@ class Lines:
         columns = min(self.columns, len(self.panels))
         rows = -(-len(self.panels) // columns)
         width, height = (3.9, 2.5) if len(self.panels) > 1 else (5.6, 3.4)
-        with _drawing(width * columns, height * rows + 0.5) as drawing:
+        with drawing_of(width * columns, height * rows + 0.5) as drawing:
             axes = drawing.subplots(rows, columns, squeeze=False).flat
             for unused in axes[len(self.panels) :]:
                 unused.set_axis_off()
             for axis, panel in zip(axes, self.panels, strict=False):
                 self._panel(axis, panel, results)
-            _finish(drawing, results, axes[0], self._bars(results))
+            finish(drawing, results, axes[0], self._bars(results))
         return drawing
 
     def _panel(self, axis: Axes, panel: Panel, results: Results) -> None:
@@ -104,7 +104,7 @@ class Lines:
                 xs,
                 ys,
                 yerr=[low, high],
-                **_style(scheme, number),
+                **style_of(scheme, number),
                 elinewidth=0.9,
                 capsize=2,
                 label=scheme.name,
@@ -159,7 +159,7 @@ class Distributions:
     def __call__(self, results: Results) -> Drawing:
         """Draws it."""
         points = results.figure.points
-        with _drawing(2.4 * len(points), 5.2) as drawing:
+        with drawing_of(2.4 * len(points), 5.2) as drawing:
             axes = drawing.subplots(2, len(points), squeeze=False, sharex="row", sharey="row")
             for place, point in enumerate(points):
                 for number, scheme in enumerate(results.figure.schemes):
@@ -169,7 +169,7 @@ class Distributions:
                         if outcome.samples is not None
                     ]
                     style = {
-                        "color": _style(scheme, number)["color"],
+                        "color": style_of(scheme, number)["color"],
                         "linestyle": ("-", "--", "-.", ":")[number % 4],
                     }
                     every = np.sort(np.concatenate([samples.select(t, "all") for t in tables]))
@@ -195,7 +195,7 @@ class Distributions:
                     )
             axes[0, 0].set_ylabel("all flows: share at most")
             axes[1, 0].set_ylabel("incast flows: share at least")
-            _finish(drawing, results, axes[0, 0], "")
+            finish(drawing, results, axes[0, 0], "")
         return drawing
 
 
@@ -227,7 +227,7 @@ class Variants:
             rest = ", ".join(text for axis, text in point.labels.items() if axis != self.axis)
             rows.setdefault(rest, []).append(place)
         columns = len(self.slowdowns) + bool(self.shares)
-        with _drawing(2.6 * columns + 2, (0.27 * len(names) + 0.9) * len(rows) + 0.6) as drawing:
+        with drawing_of(2.6 * columns + 2, (0.27 * len(names) + 0.9) * len(rows) + 0.6) as drawing:
             axes = drawing.subplots(len(rows), columns, squeeze=False, sharey=True)
             for row, (rest, places) in enumerate(rows.items()):
                 for column, metric in enumerate(self.slowdowns):
@@ -243,7 +243,7 @@ class Variants:
             if self.shares:
                 handles, labels = axes[0, -1].get_legend_handles_labels()
                 drawing.legend(handles, labels, loc="outside lower right", ncols=len(labels))
-            _finish(drawing, results, axes[0, 0], "")
+            finish(drawing, results, axes[0, 0], "")
         return drawing
 
     def _dots(self, axis: Axes, metric: Metric, results: Results, places: Sequence[int]) -> None:
@@ -253,7 +253,7 @@ class Variants:
             axis.plot(
                 [np.nan if found.value is None else found.value for found in values],
                 [row + 0.16 * (number - (len(schemes) - 1) / 2) for row in range(len(places))],
-                **_style(scheme, number),
+                **style_of(scheme, number),
                 linestyle="none",
                 label=scheme.name,
             )
@@ -275,7 +275,7 @@ class Variants:
         axis.grid(axis="y", visible=False)
 
 
-def _style(scheme: Scheme, place: int) -> dict[str, Any]:
+def style_of(scheme: Scheme, place: int) -> dict[str, Any]:
     """A scheme's colour and marker, the same in all plots."""
     number = place if scheme.style is None else scheme.style
     return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
@@ -295,7 +295,7 @@ def log_scale(axes: Axes, of: str = "y") -> None:
 
 
 @contextmanager
-def _drawing(width: float, height: float) -> Iterator[Drawing]:
+def drawing_of(width: float, height: float) -> Iterator[Drawing]:
     """A drawing in the house's style."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Drawing
@@ -304,7 +304,7 @@ def _drawing(width: float, height: float) -> Iterator[Drawing]:
         yield Drawing(figsize=(width, height), layout="constrained")
 
 
-def _finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
+def finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
     """Legend above, and below what the plot shows."""
     handles, labels = axis.get_legend_handles_labels()
     # A letter is about 0.06 inches wide, marker and gap 0.6.

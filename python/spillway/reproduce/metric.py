@@ -65,13 +65,15 @@ class Tail:
     """A percentile of the slowdowns of a class, or section: the ceil(n p)-th of n in order."""
 
     of: str
+    """A class, `all`, a section, or several of them: "short+incast"."""
     p: float
     unit: str = "slowdown"
 
     @property
     def name(self) -> str:
         """The class and the percentile."""
-        return f"{self.of.removeprefix(samples.SECTION)} flows' p{100 * self.p:g} slowdown"
+        classes = self.of.removeprefix(samples.SECTION).replace("+", " and ")
+        return f"{classes} flows' p{100 * self.p:g} slowdown"
 
     def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
         """The percentile of all seeds' flows together.

@@ -62,6 +62,8 @@ class Run:
 
     scenario: str
     assignments: tuple[str, ...] = ()
+    also: str = ""
+    """A function, named as `module:function`, that makes further numbers of the run's result."""
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
         """The run of the point."""
@@ -80,10 +82,15 @@ class Run:
             if result.status == "interrupted":
                 return None
             kept = samples.of(result.flows, tomllib.loads(resolved), result.summary)
-            return Outcome(dict(flat(result.summary)), kept, resolved)
+            numbers = dict(flat(result.summary))
+            if also is not None:
+                numbers.update(also(result))
+            return Outcome(numbers, kept, resolved)
 
         files = {str(file): digest(file) for file in _named_files(resolved, scenario.folder)}
-        key = _key(scenario=resolved, files=files)
+        also = named(self.also) if self.also else None
+        what = {"also": self.also, "code": _file_of(also)} if also else {}
+        key = _key(scenario=resolved, files=files, **what)
         return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
 
 
@@ -100,8 +107,7 @@ class Computed:
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
         """The call for the point."""
-        module, _, name = self.function.partition(":")
-        function = getattr(importlib.import_module(module), name)
+        function = named(self.function)
         parameters: dict[str, Value] = {
             **scale.parameters,
             **point.values,
@@ -115,6 +121,13 @@ class Computed:
 
         key = _key(function=self.function, code=_code(function), parameters=parameters)
         return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
+
+
+def named(function: str) -> Callable[..., Any]:
+    """The function that `module:function` names."""
+    module, _, name = function.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
 
 
 def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float | None]]:
@@ -147,8 +160,13 @@ def build() -> str:
 
 def _code(function: Callable[..., object]) -> dict[str, str]:
     """What a function may call: its own file, and all of this package."""
+    return {**_package(), "": _file_of(function)}
+
+
+def _file_of(function: Callable[..., object]) -> str:
+    """The file in which a function is."""
     source = inspect.getsourcefile(function)
-    return {**_package(), **({"": digest(Path(source))} if source else {})}
+    return digest(Path(source)) if source else ""
 
 
 @functools.cache
@@ -170,12 +188,14 @@ def _key(**given: Any) -> str:
 
 
 def _named_files(resolved: str, folder: Path) -> Iterator[Path]:
-    """The files that a scenario names: flow lists, distributions of sizes, models, traces."""
+    """The files that a scenario names: lists of flows, sizes, models, traces, histories."""
 
     def walk(value: Any) -> Iterator[Path]:
         if isinstance(value, dict):
             for name, within in value.items():
-                if name in ("file", "sizes", "model", "trace") and isinstance(within, str):
+                if name in ("file", "sizes", "model", "trace", "history") and isinstance(
+                    within, str
+                ):
                     if (folder / within).is_file():
                         yield folder / within
                 else:

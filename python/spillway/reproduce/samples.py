@@ -100,7 +100,12 @@ def percentile(values: NDArray[np.float64], p: float) -> float | None:
 
 
 def select(table: pa.Table, name: str, column: str = "slowdown") -> NDArray[Any]:
-    """A column of one class, of a traffic section ("section web"), or of `all`."""
+    """A column of a class, of a traffic section ("section web"), of "short+incast", or of `all`."""
+    if "+" in name:
+        parts = [select(table, part, column) for part in name.split("+")]
+        if column == "unit":
+            parts = _numbered_apart(parts)
+        return np.concatenate(parts)
     kind, names = "class", CLASSES
     if name.startswith(SECTION):
         kind, name = "section", name.removeprefix(SECTION)
@@ -112,6 +117,15 @@ def select(table: pa.Table, name: str, column: str = "slowdown") -> NDArray[Any]
     codes = table[kind].combine_chunks().indices.to_numpy()
     chosen: NDArray[Any] = values[codes == (names.index(name) if name in names else -1)]
     return chosen
+
+
+def _numbered_apart(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Units of several classes: the second's numbers follow the first's."""
+    first, apart = 0, []
+    for part in parts:
+        apart.append(part + first)
+        first += int(part.max()) + 1 if len(part) else 0
+    return apart
 
 
 _UNITS = {

@@ -45,8 +45,12 @@ def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
     if quiet:
         parts.append(Text(f"nothing was lost under any scheme: {'; '.join(quiet)}", "yellow"))
     if summary["claims"]:
-        first = summary["claims"][0]["variant"]
-        shown = [row for row in summary["claims"] if row["variant"] == first or row["flips"]]
+        first = next((row["variant"] for row in summary["claims"] if row["variant"]), "")
+        shown = [
+            row
+            for row in summary["claims"]
+            if row["variant"] in ("", first) or row.get("flips", False)
+        ]
         parts.append(_claims(shown))
         if len(shown) < len(summary["claims"]):
             left = len(summary["claims"]) - len(shown)

@@ -26,7 +26,7 @@ pub use fab::Fab;
 pub use follow_lqd::FollowLqd;
 pub use harmonic::Harmonic;
 pub use longest_queue_drop::LongestQueueDrop;
-pub use oracle::DEFAULT_MODEL;
+pub use oracle::MODELS;
 pub use smartbuf::Smartbuf;
 pub use static_partitioning::StaticPartitioning;
 

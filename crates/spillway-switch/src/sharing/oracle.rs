@@ -13,8 +13,11 @@ use spillway_forest::Forest;
 use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;
 
-/// The model that comes along, as `spillway oracle default` makes it: a file's bytes.
-pub const DEFAULT_MODEL: &[u8] = include_bytes!("../../models/default.safetensors");
+/// The models that come along, as `spillway oracle default` makes them: name, and a file's bytes.
+pub const MODELS: [(&str, &[u8]); 2] = [
+    ("default", include_bytes!("../../models/default.safetensors")),
+    ("smartbuf", include_bytes!("../../models/smartbuf.safetensors")),
+];
 
 /// Who predicts.
 #[derive(Clone, Debug)]
@@ -137,14 +140,15 @@ impl Oracle {
 
 impl Trained {
     fn read(section: &mut Section, environment: &Environment) -> Result<Trained, SettingsError> {
-        let meaning = "of oracle = \"forest\", the one that comes along (`spillway oracle show default`), or a \
-                       file that `spillway oracle train` wrote";
-        let takes = "\"default\" or a path, seen from the scenario's folder";
+        let meaning = "of oracle = \"forest\", one that comes along (`spillway oracle show default`; \
+                       \"smartbuf\" was trained in that scenario), or a file that `spillway oracle \
+                       train` wrote";
+        let takes = "\"default\", \"smartbuf\" or a path, seen from the scenario's folder";
         let name = section.text("model", "default", takes, meaning)?;
         let refused = |why: String| section.error("model", format!("{name}: {why}"));
-        let bytes = match name.as_str() {
-            "default" => Ok(DEFAULT_MODEL.into()),
-            _ => environment.files.read(&name),
+        let bytes = match MODELS.iter().find(|(known, _)| *known == name) {
+            Some(&(_, bytes)) => Ok(bytes.into()),
+            None => environment.files.read(&name),
         };
         let bytes = bytes.map_err(|error| refused(format!("it cannot be read: {error}")))?;
         let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use spillway_engine::Time;
+use spillway_settings::quantity::Amount;
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::{Decision, DropReason};
 use std::collections::VecDeque;
@@ -21,6 +22,9 @@ pub trait Naive {
     /// A packet is about to leave the queue in which it waits, to be sent.
     fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues);
 
+    /// A port's cable has failed: all that waited there is lost, so many bytes.
+    fn is_cut(&mut self, _now: u64, _port: usize, _bytes: u64, _queues: &Queues) {}
+
     /// An interval is over. False if what it found cannot be told for sure: the case ends here.
     fn interval_ends(&mut self, _now: u64, _queues: &Queues) -> bool {
         true
@@ -29,6 +33,24 @@ pub trait Naive {
 
 /// Whether the switch is right.
 pub type Checked = Result<(), TestCaseError>;
+
+/// Whether the rule is asked about an arrival: its queue is not at a `queue_limit` in bytes.
+pub fn is_asked(settings: &Settings, arrival: &Given, queues: &Queues) -> bool {
+    match settings.queue_limit {
+        Amount::Bytes(limit) => queues.bytes(arrival.queue) + arrival.size <= limit,
+        _ => true,
+    }
+}
+
+/// Why an arrival is lost, if it is. A queue at `queue_limit` loses it before the rule is asked.
+pub fn fate(is_asked: bool, is_within: bool, fits: bool) -> Option<DropReason> {
+    match (is_asked, is_within, fits) {
+        (false, ..) => Some(DropReason::QueueLimit),
+        (true, false, _) => Some(DropReason::OverThreshold),
+        (true, true, false) => Some(DropReason::BufferFull),
+        (true, true, true) => None,
+    }
+}
 
 /// An arrival.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +105,16 @@ impl Queues {
         let waiting: u64 = self.lists[queue].iter().map(|(_, size)| size).sum();
         let sending = self.sending[queue / self.per_port];
         waiting + sending.filter(|(of, _)| *of == queue).map_or(0, |(_, size)| size)
+    }
+
+    /// Bytes of a port's queues.
+    pub fn port_bytes(&self, port: usize) -> u64 {
+        self.of_port(port).map(|queue| self.bytes(queue)).sum()
+    }
+
+    /// How many packets wait at a port.
+    pub fn port_packets(&self, port: usize) -> usize {
+        self.of_port(port).map(|queue| self.packets(queue)).sum()
     }
 
     /// Bytes of all queues.
@@ -188,7 +220,7 @@ pub fn run<N: Naive>(
                 beside.arrive(number, given, packet(settings, &given, kind), passes, rule)?;
             }
             What::Depart => beside.depart(port, rule)?,
-            What::Purge => beside.purge(port)?,
+            What::Purge => beside.purge(port, rule)?,
         }
         let Beside { real, queues, .. } = &beside;
         let buffer = real.switch.buffer();
@@ -329,17 +361,17 @@ impl Beside {
         Ok(())
     }
 
-    fn purge(&mut self, port: usize) -> Checked {
+    fn purge<N: Naive>(&mut self, port: usize, rule: &mut N) -> Checked {
         let now = self.end_transmission(port);
         let Real { switch, packets } = &mut self.real;
         switch.purge(now, port as u32, DropReason::LinkDown, packets);
-        let lost = self
-            .queues
-            .of_port(port)
-            .flat_map(|queue| std::mem::take(&mut self.queues.lists[queue]));
-        let mut lost: Vec<_> = lost.map(|(number, _)| (number, DropReason::LinkDown)).collect();
+        let lists = &mut self.queues.lists[self.queues.per_port * port..][..self.queues.per_port];
+        let lost: Vec<_> = lists.iter_mut().flat_map(std::mem::take).collect();
+        let bytes = lost.iter().map(|(_, size)| size).sum();
+        let mut lost: Vec<_> = lost.iter().map(|&(n, _)| (n, DropReason::LinkDown)).collect();
         lost.sort_unstable();
         prop_assert_eq!(self.real.take_lost(), lost);
+        rule.is_cut(self.now, port, bytes, &self.queues);
         Ok(())
     }
 

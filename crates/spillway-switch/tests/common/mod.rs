@@ -3,6 +3,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod beside;
+pub mod drawing;
+pub mod dynamic;
 
 use proptest::test_runner::{Config, RngSeed};
 use spillway_engine::{Rate, Time};
@@ -13,6 +15,15 @@ use spillway_switch::packet::{Arena, Contents, Packet, PacketId};
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 use spillway_switch::{Buffer, DropReason, Environment, Meter, Service, Switch, SwitchParts};
+
+/// A number as numerator and denominator; where it goes to the switch the latter is a power of two,
+/// so that floats have it as it is.
+pub type Ratio = (u64, u64);
+
+/// As a scenario would write it.
+pub fn decimal(&(over, under): &Ratio) -> String {
+    format!("{:?}", over as f64 / under as f64)
+}
 
 /// A switch; its policies are an id and parameters as a scenario would write them.
 #[derive(Clone, Debug)]
@@ -110,6 +121,22 @@ impl Real {
     /// A packet of a flow.
     pub fn insert_of(&mut self, flow: u32, number: usize, packet: Packet) -> PacketId {
         self.packets.insert(packet, Contents { flow, seq: number as u64, ..Contents::default() })
+    }
+
+    /// Packets of 1000 bytes come to a port: how many are lost.
+    pub fn join(&mut self, ns: u64, port: u32, number: usize) -> usize {
+        for number in 0..number {
+            let packet = Packet { size: 1000, ..Packet::default() };
+            let id = self.insert(number, packet);
+            self.switch.enqueue(Time::from_ns(ns), port, id, &packet, &mut self.packets);
+        }
+        self.take_lost().len()
+    }
+
+    /// A packet leaves a port that has one.
+    pub fn leave(&mut self, ns: u64, port: u32) {
+        let id = self.switch.dequeue(Time::from_ns(ns), port, &mut self.packets).unwrap();
+        self.packets.remove(id);
     }
 
     /// The number of a packet.

@@ -82,15 +82,16 @@ def _traced(report: Report, seed: int, duration: str, one_in: int) -> Trace:
 
 
 def _recorded(report: Report, seed: int, duration: str, one_in: int) -> Trace:
-    from spillway.oracle import default
+    from spillway.oracle.default import find
     from spillway.oracle.trace import load
     from spillway.run import run
 
     sampling = f"record.oracle_trace_sample={one_in}"
-    settings = (*default.SETTINGS, f"duration={duration}", sampling)
+    recipe = find("default")
+    settings = (*recipe.settings, f"duration={duration}", sampling)
     with TemporaryDirectory(prefix="spillway-figure15-") as folder:
         place = Path(folder, "run")
-        run(default.SCENARIO, seed=seed, set=settings, out=place, progress=report)
+        run(recipe.scenario, seed=seed, set=settings, out=place, progress=report)
         return load(place)
 
 

@@ -19,6 +19,7 @@ pub struct History {
     /// When entries were seen, in order; those that were seen again since do not count.
     seen: VecDeque<(Time, i64)>,
     aged_out: u64,
+    most: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ impl History {
             by_bytes: BTreeSet::new(),
             seen: VecDeque::new(),
             aged_out: 0,
+            most: 0,
         }
     }
 
@@ -56,6 +58,7 @@ impl History {
         self.entries.insert(key, Entry { bytes, last_seen: now });
         self.by_bytes.insert((bytes, key));
         self.seen.push_back((now, key));
+        self.most = self.most.max(self.len());
     }
 
     /// What the `k` bursts came to whose gradients are the nearest above this one, nearest first.
@@ -109,6 +112,11 @@ impl History {
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// How many there have been at most.
+    pub fn most(&self) -> usize {
+        self.most
     }
 
     /// How many have been forgotten.
@@ -197,6 +205,6 @@ mod tests {
         assert_eq!(known.nearest_above(late, 0.0, 3).collect::<Vec<_>>(), [10]);
         assert_eq!((known.len(), known.aged_out()), (1, 1));
         assert!(above(&mut known, 1401, 0.0, 3).is_empty());
-        assert_eq!((known.largest(), known.aged_out()), (None, 2));
+        assert_eq!((known.largest(), known.aged_out(), known.most()), (None, 2, 2));
     }
 }

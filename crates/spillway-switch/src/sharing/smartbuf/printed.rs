@@ -66,3 +66,118 @@ impl Printed {
         Outcome::Dynamic
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A port whose packets leave a microsecond apart, the first 1 us after the begin. More than
+    /// 200 bytes are a burst, which is over below half of its maximum; K = 3.
+    struct Bench {
+        port: Printed,
+        map: History,
+        now: Time,
+        k: usize,
+        predicts: bool,
+    }
+
+    impl Bench {
+        fn new(map: History) -> Bench {
+            Bench { port: Printed::default(), map, now: Time::ZERO, k: 3, predicts: true }
+        }
+
+        fn leaves(&mut self, bytes: u64) -> Outcome {
+            self.now += Time::from_us(1);
+            let settings = (self.k, 200.0, 0.5, self.predicts);
+            self.port.on_dequeue(self.now, bytes, settings, &mut self.map)
+        }
+
+        /// A gradient in MB/s, that is in bytes for every microsecond.
+        fn gradient(&self) -> f64 {
+            self.port.gradient_prev / 1e6
+        }
+
+        /// What bursts of more than this came to.
+        fn known(&mut self, gradient: f64) -> Vec<u64> {
+            self.map.nearest_above(self.now, gradient * 1e6, 100).collect()
+        }
+    }
+
+    /// Gradients in MB/s and what bursts came to. Keys are whole MB/s.
+    fn map(bursts: &[(f64, u64)]) -> History {
+        let mut map = History::new(1e6, Time::from_us(1000));
+        for &(gradient, bytes) in bursts {
+            map.insert(Time::ZERO, gradient * 1e6, bytes);
+        }
+        map
+    }
+
+    #[test]
+    fn one_neighbour_fewer_is_taken_than_is_divided_by() {
+        // 400 after 1 us: 1/4 400 = 100. Then 1/4 (300 - 400) + 3/4 100 = 50, and 300 is not low.
+        let known = [(-20.5, 600), (-5.5, 270), (20.5, 360), (40.5, 900)];
+        let mut bench = Bench::new(map(&known));
+        assert_eq!((bench.leaves(400), bench.gradient()), (Outcome::Stays, 100.0));
+        assert_eq!((bench.leaves(300), bench.gradient()), (Outcome::Stays, 50.0));
+        // 1/4 (100 - 300) + 3/4 50 = -12.5: the two above it are (270 + 360) / 3.
+        assert_eq!((bench.leaves(100), bench.gradient()), (Outcome::Becomes(Some(210)), -12.5));
+        // It is known by the gradient that it had at its maximum.
+        assert_eq!(bench.known(99.0), [400]);
+        assert!(bench.known(100.0).is_empty());
+    }
+
+    #[test]
+    fn a_port_never_gets_out_of_its_first_burst() {
+        let mut bench = Bench::new(map(&[(-20.5, 600), (-5.5, 270), (20.5, 360), (40.5, 900)]));
+        for bytes in [400, 300, 100] {
+            bench.leaves(bytes);
+        }
+        // 1/4 (250 - 100) + 3/4 (-12.5) = 28.125. Half of 400 are 200.
+        assert_eq!((bench.leaves(250), bench.gradient()), (Outcome::Stays, 28.125));
+        // 1/4 (150 - 250) + 3/4 28.125 = -3.90625: (360 + 900) / 3. It is over once more.
+        assert_eq!(bench.leaves(150), Outcome::Becomes(Some(420)));
+        // 1/4 (0 - 150) + 3/4 (-3.90625) = -40.4...: (600 + 270) / 3. From now on every packet ends
+        // a burst: what the port holds is none, but the 400 of long ago are.
+        assert_eq!(bench.leaves(0), Outcome::Becomes(Some(290)));
+        for bytes in [90, 80, 0] {
+            assert!(matches!(bench.leaves(bytes), Outcome::Becomes(Some(_))));
+        }
+        assert_eq!(bench.port.max_buf_seen, 400);
+    }
+
+    #[test]
+    fn where_none_is_above_there_is_no_mean() {
+        // -12.5 as above, and nothing, or one, or two of which K = 1 takes none.
+        for (known, outcome) in
+            [(vec![], None), (vec![(20.5, 360)], Some(120)), (vec![(-20.5, 600)], None)]
+        {
+            let mut bench = Bench::new(map(&known));
+            bench.leaves(400);
+            bench.leaves(300);
+            assert_eq!(bench.leaves(100), Outcome::Becomes(outcome), "{known:?}");
+        }
+        let mut bench = Bench { k: 1, ..Bench::new(map(&[(-5.5, 270), (20.5, 360)])) };
+        bench.leaves(400);
+        assert_eq!(bench.leaves(100), Outcome::Becomes(None));
+    }
+
+    #[test]
+    fn while_it_learns_nothing_becomes_a_threshold() {
+        let mut bench = Bench { predicts: false, ..Bench::new(map(&[(20.5, 360)])) };
+        bench.leaves(400);
+        assert_eq!(bench.leaves(100), Outcome::Becomes(None));
+        assert_eq!(bench.known(21.0), [400]);
+    }
+
+    #[test]
+    fn a_low_maximum_is_forgotten_but_not_the_gradient() {
+        let mut bench = Bench::new(map(&[]));
+        bench.leaves(200);
+        // 1/4 (99 - 200) + 3/4 50 = 12.25, and 200 are not more than 200. 100 would not be low.
+        assert_eq!((bench.leaves(99), bench.gradient()), (Outcome::Dynamic, 12.25));
+        assert_eq!((bench.port.max_buf_seen, bench.port.temp_map), (0, (0.0, 0)));
+        // Line 20 has a gradient of 0, but line 11 reads that of line 12.
+        bench.leaves(100);
+        assert_eq!((bench.gradient(), bench.port.max_buf_seen), (9.4375, 100));
+    }
+}

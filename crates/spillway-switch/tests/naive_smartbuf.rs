@@ -1,0 +1,507 @@
+//! Smartbuf beside a second, naive implementation, packet by packet, and by hand.
+//!
+//! The naive one keeps for every port all samples since its last burst's end, and for good every
+//! burst that was ever learned; at every departure it works everything out from these lists. It is
+//! written from the rule (`variant = "printed"` from the lines of Algorithm 1) and shares no code
+//! with the switch. Both must agree on every limit, to the byte, on who is taken or refused, and
+//! why, and on what has been learned and forgotten.
+//!
+//! All is in whole numbers but gradients: of these a quantum's bounds could part what is equal but
+//! for rounding, so they are worked out by the same operations in the same order, anew from the
+//! first sample of a train to the last. They must then be equal to the bit.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+#[path = "naive_smartbuf/keys.rs"]
+mod keys;
+
+use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, steps};
+use common::drawing::{Tally, look_at, watched_switches};
+use common::dynamic::Dynamic;
+use common::{Real, Settings, cases};
+use keys::{Keys, keys};
+use proptest::prelude::*;
+use spillway_switch::{Decision, DropReason};
+use std::collections::BTreeMap;
+
+/// What both switches are.
+#[derive(Clone, Debug)]
+struct Setup {
+    keys: Keys,
+    switch: Settings,
+}
+
+impl Setup {
+    fn switch(&self) -> Settings {
+        Settings { sharing: ("smartbuf", self.keys.text()), ..self.switch.clone() }
+    }
+
+    /// In Gbps.
+    fn rate(&self, port: usize) -> u64 {
+        self.switch.rates[port % self.switch.rates.len()]
+    }
+
+    /// Of the fastest port's rate, in bytes per second.
+    fn quantum(&self) -> f64 {
+        let fastest = (0..self.switch.ports).map(|port| self.rate(port)).max().unwrap();
+        let share = self.keys.key_quantum.map_or(0.01, |(over, under)| over as f64 / under as f64);
+        share * (fastest * 1_000_000_000 / 8) as f64
+    }
+}
+
+/// What a port held when a packet had left it.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    time: u64,
+    bytes: u64,
+    /// When that packet was on the wire.
+    sent: u64,
+    /// What the burst had lost by then.
+    lost: u64,
+}
+
+/// A port in the rule's words.
+#[derive(Clone, Debug, Default)]
+struct Port {
+    /// With which the last burst ended.
+    before: Option<Sample>,
+    /// Since then.
+    samples: Vec<Sample>,
+    lost: Vec<u64>,
+    /// What it may hold, since the last departure.
+    limit: Option<u64>,
+}
+
+impl Port {
+    /// The smoothed gradient with a sample: from where its train began.
+    fn gradient(&self, sample: usize, past: f64) -> f64 {
+        let all: Vec<Sample> = self.before.iter().chain(&self.samples).copied().collect();
+        let last = sample + self.before.iter().len();
+        // Packets that leave at an instant are of no train: there is no telling how fast.
+        let follows = |&at: &usize| {
+            let (earlier, later) = (all[at - 1], all[at]);
+            later.time <= earlier.sent && later.time > earlier.time
+        };
+        let train = (1..=last).rev().take_while(follows).count();
+        let mut smoothed = None;
+        for at in last + 1 - train..=last {
+            let seconds = (all[at].time - all[at - 1].time) as f64 / 1e12;
+            let gradient = (all[at].bytes as f64 - all[at - 1].bytes as f64) / seconds;
+            smoothed = Some(match smoothed {
+                None => gradient,
+                Some(before) => past * before + (1.0 - past) * gradient,
+            });
+        }
+        smoothed.unwrap_or(0.0)
+    }
+}
+
+/// A port in the words of Algorithm 1.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lines {
+    gradient_prev: f64,
+    qlen_prev: u64,
+    t_prev: u64,
+    max_buf_seen: u64,
+    temp_map: (f64, u64),
+    /// `None` for the DT threshold.
+    port_buf_threshold: Option<u64>,
+}
+
+/// A burst that is over.
+#[derive(Clone, Copy, Debug)]
+struct Learned {
+    time: u64,
+    key: i64,
+    bytes: u64,
+}
+
+struct Smartbuf<'a> {
+    setup: &'a Setup,
+    ports: Vec<Port>,
+    lines: Vec<Lines>,
+    learned: Vec<Learned>,
+    /// The most that was ever known at a time.
+    most: usize,
+    /// When what is known was last looked at.
+    looked_at: u64,
+    counts: Tally,
+}
+
+impl<'a> Smartbuf<'a> {
+    fn new(setup: &'a Setup) -> Smartbuf<'a> {
+        let ports = setup.switch.ports;
+        Smartbuf {
+            setup,
+            ports: vec![Port::default(); ports],
+            lines: vec![Lines::default(); ports],
+            learned: Vec::new(),
+            most: 0,
+            looked_at: 0,
+            counts: Tally::default(),
+        }
+    }
+
+    fn predicted(&self, queue: usize) -> Option<u64> {
+        let port = queue / self.setup.switch.queues_per_port;
+        match self.setup.keys.is_printed {
+            false => self.ports[port].limit,
+            true => self.lines[port].port_buf_threshold,
+        }
+    }
+
+    fn limit(&self, arrival: &Given, queues: &Queues) -> u64 {
+        let dynamic = self.setup.keys.dynamic.limit(arrival, queues);
+        self.predicted(arrival.queue).unwrap_or(dynamic)
+    }
+
+    fn key(&self, gradient: f64) -> i64 {
+        (gradient / self.setup.quantum()).floor() as i64
+    }
+
+    /// The bursts that are not forgotten: what those of each key came to, the largest of a time in
+    /// which none was away for too long. And how many have been forgotten.
+    fn known(&self, now: u64) -> (BTreeMap<i64, u64>, usize) {
+        let max_age = self.setup.keys.max_age_ps();
+        let mut known = BTreeMap::new();
+        let mut forgotten = 0;
+        for key in self.learned.iter().map(|burst| burst.key) {
+            let (mut seen, mut bytes, mut lapses) = (None, 0, 0);
+            for burst in self.learned.iter().filter(|burst| burst.key == key) {
+                let is_known = seen.is_some_and(|seen| burst.time - seen <= max_age);
+                lapses += usize::from(seen.is_some() && !is_known);
+                bytes = if is_known { burst.bytes.max(bytes) } else { burst.bytes };
+                seen = Some(burst.time);
+            }
+            let is_known = now - seen.unwrap() <= max_age;
+            if !known.contains_key(&key) {
+                forgotten += lapses + usize::from(!is_known);
+            }
+            known.insert(key, is_known.then_some(bytes));
+        }
+        let known = known.into_iter().filter_map(|(key, bytes)| Some((key, bytes?))).collect();
+        (known, forgotten)
+    }
+
+    /// What those bursts came to whose gradients are the nearest above.
+    fn nearest(&mut self, now: u64, gradient: f64, number: usize) -> Vec<u64> {
+        self.looked_at = now;
+        let (key, (known, _)) = (self.key(gradient), self.known(now));
+        let above = known.iter().filter(|(other, _)| **other > key);
+        self.counts.count("of its own quantum", known.contains_key(&key));
+        self.counts.count("more are above", above.clone().count() > number);
+        let max_age = self.setup.keys.max_age_ps();
+        let is_seen_last = |burst: &&Learned| {
+            !self.learned.iter().any(|other| other.key == burst.key && other.time > burst.time)
+        };
+        let mut seen_last = self.learned.iter().filter(is_seen_last);
+        let is_oldest = seen_last.any(|burst| now - burst.time == max_age) && max_age > 0;
+        self.counts.count("known for just so long", is_oldest);
+        above.take(number).map(|(_, bytes)| *bytes).collect()
+    }
+
+    fn learn(&mut self, time: u64, gradient: f64, bytes: u64) {
+        let key = self.key(gradient);
+        let known = self.known(time).0.get(&key).copied();
+        self.counts.count("learned", true);
+        self.counts.count("seen again", known.is_some());
+        self.counts.count("seen again and smaller", known.is_some_and(|known| known > bytes));
+        self.counts.count("below 0", key < 0);
+        self.looked_at = time;
+        self.learned.push(Learned { time, key, bytes });
+        self.most = self.most.max(self.known(time).0.len());
+    }
+
+    /// The mean of the nearest above; the largest known if there are none.
+    fn predict(&mut self, now: u64, gradient: f64) -> Option<u64> {
+        if now < self.setup.keys.learning_ps() {
+            self.counts.count("still learning", !self.learned.is_empty());
+            return None;
+        }
+        let nearest = self.nearest(now, gradient, self.setup.keys.k());
+        let number = nearest.len() as u64;
+        let largest = self.known(now).0.values().max().copied();
+        self.counts.count("nothing is known", largest.is_none());
+        self.counts.count("none is above", number == 0 && largest.is_some());
+        self.counts.count("fewer are above", number > 0 && nearest.len() < self.setup.keys.k());
+        self.counts.count("a mean of several", number > 1);
+        nearest.iter().sum::<u64>().checked_div(number).or(largest)
+    }
+
+    /// A packet leaves a port, which then holds so many bytes.
+    fn leaves_text(&mut self, number: usize, now: u64, bytes: u64, sent: u64) {
+        let keys = &self.setup.keys;
+        let past = keys.smoothing.map_or(0.75, |(over, under)| over as f64 / under as f64);
+        let capacity = self.setup.switch.capacity;
+        let port = &mut self.ports[number];
+        let lost = port.lost.iter().sum();
+        port.samples.push(Sample { time: now, bytes, sent, lost });
+        let gradients: Vec<f64> =
+            (0..port.samples.len()).map(|sample| port.gradient(sample, past)).collect();
+        let max = port.samples.iter().map(|sample| sample.bytes).max().unwrap();
+        let is_in_train = port.samples.len() > 1 && *gradients.last().unwrap() != 0.0;
+        let is_large = |bytes: u64| keys.is_large(bytes, capacity);
+        let of_first = |is: &dyn Fn(u64) -> bool| {
+            let sample = port.samples.iter().position(|sample| is(sample.bytes));
+            sample.map(|sample| gradients[sample])
+        };
+        let at_max = of_first(&|bytes| bytes == max).unwrap();
+        let at_detection = of_first(&is_large);
+        let peak = gradients.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.counts.count("in a train", is_in_train);
+        if !keys.is_low(bytes, max) {
+            self.counts.count("just not low", bytes > 0 && keys.is_low(bytes - 1, max));
+            if is_large(max) {
+                let gradient = match keys.key {
+                    None | Some("at-max") => *gradients.last().unwrap(),
+                    Some("at-detection") => at_detection.unwrap(),
+                    _ => peak,
+                };
+                self.ports[number].limit = self.predict(now, gradient);
+            }
+            return;
+        }
+        let sample = *port.samples.last().unwrap();
+        let wanted = port.samples.iter().map(|sample| sample.bytes + sample.lost).max().unwrap();
+        *port = Port { before: Some(sample), ..Port::default() };
+        self.counts.count("ends and is no burst", !is_large(max));
+        if !is_large(max) {
+            return;
+        }
+        let gradient = match keys.key {
+            None | Some("at-max") => at_max,
+            Some("at-detection") => at_detection.unwrap(),
+            _ => peak,
+        };
+        let counts_lost = keys.counts_lost == Some(true);
+        self.counts.count("wanted more than it held", counts_lost && wanted > max);
+        self.counts.count("other keys", at_max != peak && at_detection != Some(peak));
+        self.learn(now, gradient, if counts_lost { wanted } else { max });
+    }
+
+    /// Lines 8 to 33 of Algorithm 1.
+    fn leaves_printed(&mut self, number: usize, t: u64, qlen: u64) {
+        let Lines { gradient_prev, qlen_prev, t_prev, .. } = self.lines[number];
+        // Not at an instant, so that there is something to divide by.
+        let seconds = if t == t_prev { 1.0 / 1e12 } else { (t - t_prev) as f64 / 1e12 };
+        let gradient = (qlen as f64 - qlen_prev as f64) / seconds; // 9
+        self.lines[number].qlen_prev = qlen; // 10
+        self.lines[number].t_prev = t;
+        let gradient = 0.25 * gradient + 0.75 * gradient_prev; // 11
+        self.lines[number].gradient_prev = gradient; // 12
+        let cur_buf_in_use = qlen;
+        let max_buf_seen = self.lines[number].max_buf_seen;
+        if cur_buf_in_use > max_buf_seen {
+            // 13
+            self.lines[number].max_buf_seen = cur_buf_in_use; // 14
+            self.lines[number].temp_map = (gradient, cur_buf_in_use); // 15
+        } else if self.setup.keys.is_low(cur_buf_in_use, max_buf_seen) {
+            // 16
+            if self.setup.keys.is_large(max_buf_seen, self.setup.switch.capacity) {
+                // 17 and 26
+                let k = self.setup.keys.k();
+                let mut min = vec![0; k + 1];
+                let mut found = 0;
+                let is_real_phase = t >= self.setup.keys.learning_ps();
+                if is_real_phase {
+                    let nearest = self.nearest(t, gradient, k - 1);
+                    found = nearest.len();
+                    // 27 and 28: 1 to K - 1.
+                    min[1..=found].copy_from_slice(&nearest);
+                }
+                let avg = min.iter().sum::<u64>() / k as u64; // 29
+                self.counts.count("none is above", is_real_phase && found == 0);
+                self.counts.count("fewer are above", found > 0 && found < k - 1);
+                if found > 0 {
+                    self.lines[number].port_buf_threshold = Some(avg); // 30
+                    self.counts.count("becomes", true);
+                }
+                let (gradient, max_buf_seen) = self.lines[number].temp_map;
+                self.learn(t, gradient, max_buf_seen); // 18 and 31
+            } else {
+                self.lines[number].max_buf_seen = 0; // 20
+                self.lines[number].temp_map = (0.0, 0); // 21
+                let threshold = self.lines[number].port_buf_threshold.take(); // 33
+                self.counts.count("ends and is no burst", true);
+                self.counts.count("becomes dynamic", threshold.is_some());
+            }
+        }
+    }
+}
+
+impl Naive for Smartbuf<'_> {
+    fn check(&mut self, arrival: &Given, decision: &Decision, queues: &Queues) -> Checked {
+        let limit = self.limit(arrival, queues);
+        prop_assert_eq!(decision.threshold, Some(limit), "{:?}", arrival);
+        let port = arrival.queue / queues.per_port;
+        let predicted = self.predicted(arrival.queue);
+        let bytes = queues.port_bytes(port) + arrival.size;
+        let dynamic = self.setup.keys.dynamic.takes(arrival, queues);
+        let is_within = predicted.map_or(dynamic, |limit| bytes <= limit);
+        let of_queue = queues.bytes(arrival.queue) + arrival.size;
+        let is_asked = is_asked(&self.setup.switch, arrival, queues);
+        let fits = queues.total() + arrival.size <= queues.capacity;
+        let expected = fate(is_asked, is_within, fits);
+        prop_assert_eq!(decision.dropped, expected, "{:?}: {}", arrival, limit);
+        if expected.is_some() {
+            self.ports[port].lost.push(arrival.size);
+        }
+        self.counts.count("not asked", !is_asked);
+        self.counts.count("full", expected == Some(DropReason::BufferFull));
+        let over = expected == Some(DropReason::OverThreshold);
+        self.counts.count("dynamic and taken", predicted.is_none() && expected.is_none());
+        self.counts.count("dynamic and over", predicted.is_none() && over);
+        self.counts.count("predicted and taken", predicted.is_some() && expected.is_none());
+        self.counts.count("predicted and over", predicted.is_some() && over);
+        self.counts.count("taken since predicted", expected.is_none() && !dynamic);
+        self.counts.count("over since predicted", over && dynamic);
+        self.counts.count("at the limit", predicted == Some(bytes));
+        self.counts.count("a byte beyond", predicted.is_some_and(|limit| bytes == limit + 1));
+        let is_apart = is_within != (of_queue <= limit);
+        self.counts.count("queue but not port", predicted.is_some() && is_apart);
+        Ok(())
+    }
+
+    fn room(&self, arrival: &Given, queues: &Queues) -> u64 {
+        let port_bytes = queues.port_bytes(arrival.queue / queues.per_port);
+        let dynamic = self.setup.keys.dynamic.room(arrival, queues);
+        self.predicted(arrival.queue).map_or(dynamic, |limit| limit.saturating_sub(port_bytes))
+    }
+
+    fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues) {
+        let port = queue / queues.per_port;
+        // Held until it is sent, or not.
+        let gone = if self.setup.switch.release_at_end { 0 } else { size };
+        let bytes = queues.port_bytes(port) - gone;
+        if self.setup.keys.is_printed {
+            return self.leaves_printed(port, now, bytes);
+        }
+        let ps_per_byte = 8_000 / self.setup.rate(port);
+        let sent = now + (size + self.setup.switch.uncounted) * ps_per_byte;
+        self.leaves_text(port, now, bytes, sent);
+    }
+
+    /// No packet leaves by that, but all are lost.
+    fn is_cut(&mut self, _now: u64, port: usize, bytes: u64, _queues: &Queues) {
+        self.ports[port].lost.push(bytes);
+        self.counts.count("cut", bytes > 0);
+    }
+}
+
+/// Runs both; how often what happened.
+fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
+    let mut smartbuf = Smartbuf::new(setup);
+    let real = run(&setup.switch(), false, &mut smartbuf, steps)?;
+    let (known, forgotten) = smartbuf.known(smartbuf.looked_at);
+    let told: Vec<u64> = real.switch.sharing_counters().into_iter().map(|(_, n)| n).collect();
+    let expected = [smartbuf.learned.len(), known.len(), smartbuf.most, forgotten];
+    let expected = expected.map(|n| n as u64);
+    prop_assert_eq!(told, expected, "bursts, entries, the most of them, aged out");
+    smartbuf.counts.count("forgotten", forgotten > 0);
+    Ok(smartbuf.counts)
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    (keys(), watched_switches()).prop_map(|(keys, switch)| Setup { keys, switch })
+}
+
+proptest! {
+    #![proptest_config(cases(4000))]
+
+    #[test]
+    fn smartbuf_decides_like_its_rule(setup in setup(), steps in steps(1..200)) {
+        compare(&setup, &steps)?;
+    }
+}
+
+/// The random cases above are worth something only if all outcomes occur.
+#[test]
+fn the_cases_learn_predict_and_forget() {
+    let mut totals: BTreeMap<bool, Tally> = BTreeMap::new();
+    look_at(600, setup(), |setup, steps| {
+        let counts = compare(&setup, &steps).unwrap();
+        totals.entry(setup.keys.is_printed).or_default().add(counts);
+    });
+    for (is_printed, number) in [(false, 30), (true, 24)] {
+        let mut total = totals[&is_printed].clone();
+        // As printed, a port whose threshold was predicted never has another kind again: its
+        // maximum is large, and does not fall.
+        assert_eq!(total.0.remove("becomes dynamic"), is_printed.then_some(0));
+        assert_eq!(total.0.len(), number, "{total:?}");
+        let least = |what| if what == "known for just so long" { 5 } else { 20 };
+        assert!(total.0.iter().all(|(&what, &n)| n > least(what)), "{total:?}");
+    }
+}
+
+/// Dynamic Thresholds, which keeps what the switch beside it decides.
+struct Told<'a> {
+    dynamic: &'a Dynamic,
+    decisions: Vec<(Option<u64>, Option<DropReason>)>,
+}
+
+impl Naive for Told<'_> {
+    fn check(&mut self, _arrival: &Given, decision: &Decision, _queues: &Queues) -> Checked {
+        self.decisions.push((decision.threshold, decision.dropped));
+        Ok(())
+    }
+
+    fn room(&self, arrival: &Given, queues: &Queues) -> u64 {
+        self.dynamic.room(arrival, queues)
+    }
+
+    fn leaves(&mut self, _now: u64, _queue: usize, _size: u64, _queues: &Queues) {}
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn while_it_learns_it_is_dynamic_thresholds(setup in setup(), steps in steps(1..200)) {
+        let Setup { keys, .. } = &setup;
+        let decisions = |sharing: (&'static str, String), bypass: bool| {
+            let mut told = Told { dynamic: &keys.dynamic, decisions: Vec::new() };
+            let switch = Settings { sharing, ..setup.switch() };
+            run(&switch, bypass, &mut told, &steps).map(|_| told.decisions)
+        };
+        let bypass = setup.switch.scheduling.0 != "dwrr" && !setup.switch.release_at_end;
+        let dynamic = decisions(("dt", keys.dynamic.lines().join("\n")), bypass)?;
+        for is_printed in [false, true] {
+            let mut keys = Keys { is_printed, learning_ns: None, ..keys.clone() }.text();
+            keys.push_str("\nlearning_period = \"1s\"");
+            prop_assert_eq!(&decisions(("smartbuf", keys), false)?, &dynamic);
+        }
+    }
+}
+
+#[test]
+fn a_burst_is_held_to_what_the_last_one_came_to() {
+    for (record, lost) in [("admitted", 3), ("admitted+dropped", 2)] {
+        // B = 12,000, so that more than 2400 are a burst; 1000 bytes take 0.8 us.
+        let sharing = format!("key = \"at-detection\"\nrecord = \"{record}\"");
+        let mut real = Real::new(&Settings {
+            capacity: 12_000,
+            ports: 2,
+            sharing: ("smartbuf", sharing),
+            ..Settings::default()
+        });
+        // T = 0.5 (12,000 - Q): 4000 are taken. 3000 stay, 1000 were lost; from 2000 in 0.8 us.
+        assert_eq!(real.join(0, 0, 3), 0);
+        real.leave(0, 0);
+        assert_eq!(real.join(700, 0, 3), 1);
+        real.leave(800, 0);
+        // 2000 are more than half of it, 1000 are not.
+        real.leave(1_600, 0);
+        assert_eq!(real.switch.sharing_counters()[0], ("bursts".into(), 0));
+        real.leave(2_400, 0);
+        assert_eq!(real.switch.sharing_counters()[0], ("bursts".into(), 1));
+        real.leave(3_200, 0);
+        // The other port's queue grows as fast: none is above, the largest counts. 3000 wait; by
+        // Dynamic Thresholds another would be taken.
+        assert_eq!(real.join(4_000, 1, 3), 0);
+        real.leave(4_000, 1);
+        assert_eq!(real.join(4_700, 1, 2), 0);
+        real.leave(4_800, 1);
+        assert_eq!(real.join(4_900, 1, 3), lost, "{record}");
+    }
+}

@@ -1,0 +1,82 @@
+"""Plots of what happened in single runs, over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spillway.palette import COLOURS
+from spillway.reproduce.draw import drawing_of, finish
+from spillway.reproduce.metric import Metric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from spillway.reproduce.point import Outcome
+    from spillway.reproduce.results import Results
+
+STEP = "series.step_us"
+"""The number that has the time between two numbers of a series, in microseconds."""
+
+
+def numbers(series: dict[str, list[float]], step_us: float) -> dict[str, float]:
+    """Series as numbers of an outcome: `series.NAME.PLACE`."""
+    named = {
+        f"series.{name}.{place}": value
+        for name, values in series.items()
+        for place, value in enumerate(values)
+    }
+    return {**named, STEP: step_us}
+
+
+def values(outcome: Outcome, name: str) -> list[float]:
+    """The series with this name, as far as it goes."""
+    found: list[float] = []
+    while (number := outcome.numbers.get(f"series.{name}.{len(found)}")) is not None:
+        found.append(number)
+    return found
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Some series with one unit."""
+
+    title: str
+    unit: str
+    series: tuple[tuple[str, str], ...]
+    """Name, and what the legend calls it."""
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """A column for each scheme, a row for each panel: the first point, the first seed."""
+
+    panels: tuple[Panel, ...]
+    metrics: tuple[Metric, ...] = ()
+
+    def __call__(self, results: Results) -> Drawing:
+        """Draws it."""
+        schemes = results.figure.schemes
+        seed = results.seeds[0]
+        width, height = (3.6 if len(schemes) > 1 else 5.8) * len(schemes), 2.1 * len(self.panels)
+        with drawing_of(width, height + 0.5) as drawing:
+            axes = drawing.subplots(
+                len(self.panels), len(schemes), squeeze=False, sharex=True, sharey="row"
+            )
+            for column, scheme in enumerate(schemes):
+                outcome = results.at(0, scheme.name)[seed]
+                step = (outcome.numbers.get(STEP) or 1.0) / 1000
+                for row, panel in enumerate(self.panels):
+                    axis = axes[row, column]
+                    for number, (name, label) in enumerate(panel.series):
+                        found = values(outcome, name)
+                        times = [step * place for place in range(len(found))]
+                        axis.plot(times, found, color=COLOURS[number], label=label)
+                    axis.set_title(f"{scheme.name}: {panel.title}" if row == 0 else panel.title)
+                    if column == 0:
+                        axis.set_ylabel(panel.unit)
+                axes[-1, column].set_xlabel("time in ms")
+            for row in range(len(self.panels)):
+                axes[row, 0].set_ylim(bottom=0)
+            finish(drawing, results, axes[-1, 0], f"shown: seed {seed}")
+        return drawing

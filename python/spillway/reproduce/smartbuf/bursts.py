@@ -1,0 +1,91 @@
+"""Numbers of a run's bursts, as the tables `bursts` and `history` have them."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spillway.reproduce.samples import quantity
+from spillway.result import recorded_tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from spillway.result import Result
+
+CLOSE_PS = 1_000_000_000
+"""Bursts that begin within a millisecond are close in time."""
+
+
+def numbers(result: Result) -> dict[str, float | None]:
+    """Of the bursts at leaves that were detected from `warmup` on, and were over before the end."""
+    scenario = tomllib.loads(result.scenario)
+    switch = scenario["switch"]
+    buffer = quantity(switch.get("leaf", switch)["buffer"])
+    bursts = at_leaves(result.bursts, quantity(scenario["warmup"]))
+    most, last = (threshold(bursts, name) for name in ("most", "last"))
+    demand = bursts["demand_bytes"].to_numpy().astype(float)
+    found: dict[str, float | None] = {
+        "bursts.count": bursts.num_rows,
+        "bursts.close": close(bursts),
+        "bursts.with_losses": _mean(bursts["lost_packets"].to_numpy() > 0),
+        "bursts.most_threshold": _share(most, buffer),
+        "bursts.most_demand": _share(demand, buffer),
+        "bursts.most_peak": _share(bursts["peak_bytes"].to_numpy().astype(float), buffer),
+    }
+    error = np.abs(last - demand) / demand
+    found["bursts.mean_error"] = _mean(error)
+    found["bursts.largest_error"] = float(error.max()) if len(error) else None
+    if "history" in recorded_tables(result.scenario):
+        switches = result.history["switch"].to_pylist()
+        counts = [switches.count(name) for name in dict.fromkeys(switches)]
+        found["entries.most"] = float(max(counts, default=0))
+    return found
+
+
+def at_leaves(bursts: pa.Table, warmup: int) -> pa.Table:
+    """The rows of those bursts."""
+    import pyarrow.compute as pc
+
+    names = bursts["switch"].cast("string")
+    wanted = pc.and_(pc.starts_with(names, "leaf"), pc.is_valid(bursts["end_ps"]))
+    return bursts.filter(pc.and_(wanted, pc.greater_equal(bursts["detected_ps"], warmup)))
+
+
+def threshold(bursts: pa.Table, name: str) -> NDArray[np.float64]:
+    """A threshold of every burst; endless where there was none."""
+    column = bursts[f"{name}_threshold_bytes"].cast("float64").fill_null(float("inf"))
+    found: NDArray[np.float64] = column.to_numpy()
+    return found
+
+
+def close(bursts: pa.Table) -> float | None:
+    """The share of bursts with another that begins close to them, at another port of their leaf."""
+    rows = list(
+        zip(
+            bursts["switch"].to_pylist(),
+            bursts["detected_ps"].to_pylist(),
+            bursts["port"].to_pylist(),
+            strict=True,
+        )
+    )
+    by_leaf: dict[str, list[tuple[int, int]]] = {}
+    for switch, time, port in rows:
+        by_leaf.setdefault(switch, []).append((time, port))
+    near = [
+        any(port != other and abs(time - then) <= CLOSE_PS for then, other in by_leaf[switch])
+        for switch, time, port in rows
+    ]
+    return _mean(np.array(near))
+
+
+def _mean(values: NDArray[Any]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _share(values: NDArray[np.float64], of: float) -> float | None:
+    """The largest, of the buffer; no threshold is all of it."""
+    return min(1.0, float(values.max()) / of) if len(values) else None

@@ -1,0 +1,60 @@
+"""What the paper leaves open of its experiment: each choice made another way once."""
+
+from collections.abc import Iterable
+
+from spillway.reproduce.draw import Variants
+from spillway.reproduce.figure import Figure, Point
+from spillway.reproduce.smartbuf import setup
+from spillway.reproduce.smartbuf.setup import CS, DEMANDS, DT, EDT, HIGH, LEAF, SMARTBUF
+
+_WITH_ALPHA = (DT, EDT, SMARTBUF, DEMANDS)
+
+
+def _choice(name: str, *assignments: str, of: dict[str, tuple[str, ...]] | None = None) -> Point:
+    """One thing made another way: for all schemes, or (`of`) for single ones."""
+    sets = (*HIGH.assignments, *assignments)
+    return Point({"choice": name}, sets, {"choice": name}, of_scheme=of or {})
+
+
+def _each(*assignments: str) -> dict[str, tuple[str, ...]]:
+    """For all schemes that have thresholds of DT."""
+    return {scheme.name: assignments for scheme in _WITH_ALPHA}
+
+
+def _sizes(short: str, long: str) -> Iterable[str]:
+    """Sizes of all three sections, equally likely within these ranges."""
+    for name, sizes in (("short", short), ("incast", short), ("long", long)):
+        yield f"traffic.{name}.sizes={sizes}"
+        yield f"traffic.{name}.sizes_within={sizes}"
+
+
+FIGURE = Figure(
+    name="smartbuf/choices",
+    title="What the text leaves open of the experiment",
+    source="Smartbuf (IWQoS 2021), section IV-A",
+    about="Load 80%; of one thing at a time another choice is made.",
+    measure=setup.RUN,
+    points=(
+        _choice("as in the scenario"),
+        _choice("alpha 1", of=_each(f"{LEAF}.alpha=1.0")),
+        _choice("alpha 8", of=_each(f"{LEAF}.alpha=8.0")),
+        _choice("fan-in 30 to 100", "traffic.incast.fan_in=30..100"),
+        _choice("fan-in 150 to 300", "traffic.incast.fan_in=150..300"),
+        _choice("answers within 100 us", "traffic.incast.jitter=100us"),
+        _choice("answers within 1 ms", "traffic.incast.jitter=1ms"),
+        _choice("all sizes equally likely", *_sizes("1KB..32KB", "1MB..10MB")),
+        _choice("no single short flows", "traffic.short.load=0.0001", "traffic.incast.load=0.16"),
+        _choice("a tenth of the incasts", "traffic.short.load=0.152", "traffic.incast.load=0.008"),
+        _choice("short flows begin at once", "traffic.incast.initial_window=flow"),
+        _choice("marks from 20 packets", "switch.aqm.threshold=20pkt"),
+        _choice("NewReno, no marks", "transport.kind=newreno"),
+        _choice("handshakes", "transport.handshake=true"),
+        _choice("min RTO 1 ms", "transport.min_rto=1ms", "transport.initial_rto=1ms"),
+        _choice("EDT up to the whole buffer", of={EDT.name: (f"{LEAF}.limit=whole",)}),
+        _choice("EDT until 100 packets less", of={EDT.name: (f"{LEAF}.drain_packets=100",)}),
+    ),
+    schemes=(CS, DT, EDT, SMARTBUF, DEMANDS),
+    scales=setup.SCALES,
+    plot=Variants((setup.SHORT, setup.LONG, setup.DROPS), "choice"),
+    is_of_paper=False,
+)

@@ -1,0 +1,75 @@
+"""Figure 2: the most of the buffer that a burst is given."""
+
+from dataclasses import replace
+
+from spillway.reproduce.claim import Claim, Over, Plain
+from spillway.reproduce.draw import Lines, Panel
+from spillway.reproduce.figure import Figure
+from spillway.reproduce.metric import Number
+from spillway.reproduce.smartbuf import setup
+from spillway.reproduce.verdict import AtMost, Near
+
+THRESHOLD = Number(
+    "bursts.most_threshold", "most that a burst may hold", "% of the buffer", 100, "largest"
+)
+PEAK = Number("bursts.most_peak", "most that a burst holds", "% of the buffer", 100, "largest")
+DEMAND = Number("bursts.most_demand", "most that a burst wants", "% of the buffer", 100, "largest")
+
+_LARGEST, _SMALLEST = Over(take="largest"), Over(take="smallest")
+
+FIGURE = Figure(
+    name="smartbuf/figure2",
+    title="The most of the buffer that a burst is given",
+    source="Smartbuf (IWQoS 2021), Figure 2, section II",
+    about="The largest threshold of a port while it was in a burst, which is a port that held more "
+    "than a fifth of the buffer until it held less than half of its most. " + setup.ABOUT,
+    measure=replace(
+        setup.RUN,
+        assignments=("record.bursts=20%",),
+        also="spillway.reproduce.smartbuf.bursts:numbers",
+    ),
+    points=setup.LOADS,
+    schemes=(setup.DT, setup.EDT, setup.SMARTBUF, setup.DEMANDS),
+    scales=setup.SCALES,
+    plot=Lines(
+        (
+            Panel(THRESHOLD, "(a) the largest threshold"),
+            Panel(PEAK, "(b) the most held"),
+            Panel(DEMAND, "(c) the most wanted"),
+            Panel(setup.DROPS, "(d) packets lost"),
+        ),
+        "load",
+        "load of the uplinks",
+    ),
+    claims=(
+        *(
+            claim
+            for scheme in (setup.SMARTBUF, setup.DEMANDS)
+            for claim in (
+                Claim(
+                    "A burst is given less than half of the buffer, at every load",
+                    "section II, Figure 2",
+                    Plain(THRESHOLD, scheme.name),
+                    AtMost(50),
+                    _LARGEST,
+                    scheme.name,
+                ),
+                Claim(
+                    "Nothing is lost under Smartbuf",
+                    "section II, on Figure 2",
+                    Plain(setup.DROPS, scheme.name),
+                    AtMost(0),
+                    _LARGEST,
+                    scheme.name,
+                ),
+            )
+        ),
+        Claim(
+            "EDT gives a burst the whole buffer, at every load",
+            "section II, Figure 2",
+            Plain(THRESHOLD, setup.EDT.name),
+            Near(100, 0.05),
+            _SMALLEST,
+        ),
+    ),
+)

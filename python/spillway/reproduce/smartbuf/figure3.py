@@ -1,0 +1,157 @@
+"""Figure 3: the tail of completion times over the load; and over the size of the buffer."""
+
+from dataclasses import replace
+
+from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.draw import Lines, Panel
+from spillway.reproduce.figure import Figure, Scheme, along, product
+from spillway.reproduce.metric import Tail
+from spillway.reproduce.smartbuf import setup
+from spillway.reproduce.smartbuf.setup import (
+    CS,
+    DEMANDS,
+    DT,
+    EDT,
+    EQUAL_SHARES,
+    FAB,
+    RTT_SHARES,
+    SHORT,
+    SMARTBUF,
+)
+from spillway.reproduce.verdict import Alike, Apart, Near
+
+_LOW, _HIGHEST = Over({"load": 0.2}), Over({"load": 0.9})
+_IV_B = "section IV-B, Figure 3"
+
+
+def _claims(scheme: Scheme) -> tuple[Claim, ...]:
+    """What the paper says of Smartbuf, said of this reading of it."""
+    others = (EQUAL_SHARES, RTT_SHARES, CS, DT, EDT, FAB)
+    claims = (
+        *(
+            Claim(
+                f"At best, the tail is an eighth of that under {other.name}",
+                "abstract, " + _IV_B,
+                Reduction(SHORT, new=scheme.name, old=other.name),
+                Near(1 - 1 / 8, 0.1),
+                Over(take="largest"),
+            )
+            for other in others
+        ),
+        *(
+            Claim(
+                f"At every load, the tail is below that under {other.name}",
+                _IV_B,
+                Reduction(SHORT, new=scheme.name, old=other.name),
+                Apart(),
+                Over(take="smallest"),
+            )
+            for other in others
+        ),
+        Claim(
+            "At the highest load, nearly nothing is lost of what DT loses",
+            "section IV-B",
+            Reduction(setup.DROPS, new=scheme.name, old=DT.name),
+            Near(1.0, 0.1),
+            _HIGHEST,
+        ),
+    )
+    return tuple(replace(claim, variant=scheme.name) for claim in claims)
+
+
+FIGURE = Figure(
+    name="smartbuf/figure3",
+    title="The tail of completion times",
+    source="Smartbuf (IWQoS 2021), Figure 3, section IV-B",
+    about="Of N, the long flows at a port, the text says nothing: 1, which is the largest part. "
+    + setup.ABOUT,
+    measure=setup.RUN,
+    points=setup.LOADS,
+    schemes=(EQUAL_SHARES, RTT_SHARES, CS, DT, EDT, FAB, SMARTBUF, DEMANDS),
+    scales=setup.SCALES,
+    plot=Lines(setup.PANELS, "load", "load of the uplinks"),
+    claims=(
+        *_claims(SMARTBUF),
+        *_claims(DEMANDS),
+        Claim(
+            "FAB is close to EDT",
+            "section IV-B",
+            Reduction(SHORT, new=FAB.name, old=EDT.name),
+            Alike(0.25),
+        ),
+        Claim(
+            "At low load, EDT is better than DT",
+            "section IV-B",
+            Reduction(SHORT, new=EDT.name, old=DT.name),
+            Apart(),
+            _LOW,
+        ),
+    ),
+)
+
+BUFFERS = Figure(
+    name="smartbuf/buffers",
+    title="Smartbuf in smaller and in larger buffers",
+    source="Smartbuf (IWQoS 2021), section IV-B, of which it shows no figure",
+    about="Load 80%. The incasts stay as they are. " + setup.ABOUT,
+    measure=setup.RUN,
+    points=product(
+        (setup.HIGH,),
+        along(
+            "buffer_mb",
+            (1, 2, 4, 8, 16),
+            "switch.leaf.buffer={}MB",
+            label="{} MB",
+            tick="{} MB",
+        ),
+    ),
+    schemes=(CS, DT, EDT, SMARTBUF, DEMANDS),
+    scales=setup.SCALES,
+    plot=Lines(
+        (
+            Panel(SHORT, "(a) short flows and incasts, p99", is_log=True),
+            Panel(Tail("long", 0.99), "(b) long flows, p99"),
+        ),
+        "buffer_mb",
+        "buffer of a leaf",
+    ),
+    claims=tuple(
+        Claim(
+            f"At every size of the buffer, the tail is not above that under {other.name}",
+            "section IV-B",
+            Reduction(SHORT, new=scheme.name, old=other.name),
+            Apart(),
+            Over(take="smallest"),
+            scheme.name,
+        )
+        for scheme in (SMARTBUF, DEMANDS)
+        for other in (DT, EDT)
+    ),
+    is_of_paper=False,
+)
+
+CREDENCE_FORESTS = tuple(
+    setup.scheme(name, "credence", "oracle=forest", f"model={model}", style=style)
+    for name, model, style in (
+        ("Credence, its model", "default", 6),
+        ("Credence, trained here", "smartbuf", 7),
+    )
+)
+
+CREDENCE = replace(
+    FIGURE,
+    name="smartbuf/figure3-credence",
+    title="The same with push-out, and with predictions of it",
+    about="LQD, and Credence with two forests: the one that comes along, which was trained in "
+    "Credence's scenario, and one that was trained in this. " + setup.ABOUT,
+    schemes=(
+        CS,
+        DT,
+        SMARTBUF,
+        DEMANDS,
+        setup.scheme("LQD", "lqd", style=2),
+        *CREDENCE_FORESTS,
+    ),
+    claims=(),
+    is_of_paper=False,
+)

@@ -1,0 +1,56 @@
+"""Figure 7: how many entries there are."""
+
+from dataclasses import replace
+
+from spillway.reproduce.claim import Claim, Over, Plain
+from spillway.reproduce.draw import Lines, Panel
+from spillway.reproduce.figure import Figure, Scheme
+from spillway.reproduce.metric import Number
+from spillway.reproduce.smartbuf import setup
+from spillway.reproduce.smartbuf.readings import ENTRIES
+from spillway.reproduce.verdict import AtMost
+
+BURSTS = Number("bursts.count", "bursts at all leaves", "bursts")
+LARGEST = replace(ENTRIES, over_seeds="largest")
+
+
+def _claims(scheme: Scheme) -> tuple[Claim, ...]:
+    says = (
+        ("At the highest load there are fewer than 35 entries", 34, 0.9),
+        ("At 20% load there are fewer than 20 entries", 19, 0.2),
+        ("At 40% load there are fewer than 20 entries", 19, 0.4),
+    )
+    return tuple(
+        Claim(
+            text,
+            "section IV-D, Figure 7",
+            Plain(LARGEST, scheme.name),
+            AtMost(most),
+            Over({"load": load}),
+            scheme.name,
+        )
+        for text, most, load in says
+    )
+
+
+FIGURE = Figure(
+    name="smartbuf/figure7",
+    title="How many entries a switch has",
+    source="Smartbuf (IWQoS 2021), Figure 7, section IV-D",
+    about="The most of any leaf. Entries are as many as bursts of different gradients, and are "
+    "kept for a second: so they grow with the time that is simulated, until then. " + setup.ABOUT,
+    measure=replace(
+        setup.RUN,
+        assignments=("record.bursts=20%",),
+        also="spillway.reproduce.smartbuf.bursts:numbers",
+    ),
+    points=setup.LOADS,
+    schemes=(setup.SMARTBUF, setup.DEMANDS),
+    scales=setup.SCALES,
+    plot=Lines(
+        (Panel(LARGEST, "(a) the most entries of a leaf"), Panel(BURSTS, "(b) bursts")),
+        "load",
+        "load of the uplinks",
+    ),
+    claims=(*_claims(setup.SMARTBUF), *_claims(setup.DEMANDS)),
+)

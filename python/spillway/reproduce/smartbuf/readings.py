@@ -1,0 +1,63 @@
+"""What the paper leaves open of the algorithm: each point read another way."""
+
+from dataclasses import replace
+
+from spillway.reproduce.draw import Variants
+from spillway.reproduce.figure import Figure, Point
+from spillway.reproduce.metric import Number
+from spillway.reproduce.smartbuf import setup
+from spillway.reproduce.smartbuf.setup import LEAF
+
+_LOST = ("record=admitted+dropped",)
+_DEMANDS = (*_LOST, "key=at-detection", "key_quantum=1.0")
+
+
+def _reading(name: str, *parameters: str) -> Point:
+    sets = tuple(f"{LEAF}.{parameter}" for parameter in parameters)
+    return Point({"reading": name}, sets, {"reading": name})
+
+
+TEXT = _reading("the text")
+DEMANDS = _reading("demands", *_DEMANDS)
+READINGS = (TEXT, DEMANDS)
+"""The text's, and the one that does best: what other figures try parameters with."""
+
+ENTRIES = Number("entries.most", "most entries of a leaf", "entries")
+"""The most that a switch knows at the end; nothing ages in less than a second."""
+
+RUN = replace(
+    setup.RUN,
+    assignments=(*setup.HIGH.assignments, "record.bursts=20%"),
+    also="spillway.reproduce.smartbuf.bursts:numbers",
+)
+"""A run at high load with numbers of its bursts."""
+
+PLOT = Variants((setup.SHORT, setup.LONG, setup.DROPS, ENTRIES), "reading")
+
+FIGURE = Figure(
+    name="smartbuf/readings",
+    title="Smartbuf's algorithm, read in all its ways",
+    source="Smartbuf (IWQoS 2021), Algorithm 1 and section III",
+    about="Load 80%. Of one thing at a time the text is read another way; last all that help, "
+    "together. " + setup.ABOUT,
+    measure=RUN,
+    points=(
+        TEXT,
+        _reading("key at detection", "key=at-detection"),
+        _reading("key at the peak", "key=peak"),
+        _reading("what was lost counts", *_LOST),
+        _reading("that, key at detection", *_LOST, "key=at-detection"),
+        _reading("keys of 10% of the rate", "key_quantum=0.1"),
+        _reading("keys of the rate", "key_quantum=1.0"),
+        _reading("no smoothing", "smoothing=0.0"),
+        _reading("smoothing 15/16", "smoothing=0.9375"),
+        _reading("entries for 10 ms", "max_age=10ms"),
+        _reading("nothing predicted for 20 ms", "learning_period=20ms"),
+        _reading("as printed", "variant=printed"),
+        DEMANDS,
+    ),
+    schemes=(setup.SMARTBUF,),
+    scales=setup.SCALES,
+    plot=PLOT,
+    is_of_paper=False,
+)
