@@ -184,11 +184,19 @@ impl EventQueue {
         self.bucket = bucket;
         let place = (bucket & self.mask) as usize;
         let row = &mut self.rows[place];
-        self.current[..ROW].copy_from_slice(row);
-        row[..FIRST].fill(NONE);
         self.end = usize::from(std::mem::take(&mut self.lengths[place]));
-        if self.end == ROW {
-            self.take_surplus(place);
+        if self.end == 1 && bucket != self.far_bucket {
+            // Where little happens, a bucket has one event.
+            self.current[0] = std::mem::replace(&mut row[0], NONE);
+            return true;
+        }
+        self.current[..FIRST].copy_from_slice(&row[..FIRST]);
+        row[..FIRST].fill(NONE);
+        if self.end > FIRST {
+            self.current[FIRST..ROW].copy_from_slice(&row[FIRST..]);
+            if self.end == ROW {
+                self.take_surplus(place);
+            }
         }
         if bucket == self.far_bucket {
             self.take_far();

@@ -28,6 +28,11 @@ def _sizes(short: str, long: str) -> Iterable[str]:
         yield f"traffic.{name}.sizes_within={sizes}"
 
 
+def _marking(tier: str) -> Iterable[str]:
+    """Marks from 20 packets on."""
+    yield f'switch.{tier}.aqm={{ kind = "ecn", threshold = "20pkt", not_ect = "pass" }}'
+
+
 FIGURE = Figure(
     name="smartbuf/choices",
     title="What the text leaves open of the experiment",
@@ -46,7 +51,11 @@ FIGURE = Figure(
         _choice("no single short flows", "traffic.short.load=0.0001", "traffic.incast.load=0.16"),
         _choice("a tenth of the incasts", "traffic.short.load=0.152", "traffic.incast.load=0.008"),
         _choice("short flows begin at once", "traffic.incast.initial_window=flow"),
-        _choice("marks from 20 packets", "switch.aqm.threshold=20pkt"),
+        _choice(
+            "marks from 20 packets",
+            *_marking("leaf"),
+            *_marking("spine"),
+        ),
         _choice("NewReno, no marks", "transport.kind=newreno"),
         _choice("handshakes", "transport.handshake=true"),
         _choice("min RTO 1 ms", "transport.min_rto=1ms", "transport.initial_rto=1ms"),

@@ -109,6 +109,7 @@ def beside_unbounded(
             f"{setup.LEAF}=cs",
             "switch.spine.sharing=cs",
             "switch.buffer=unlimited",
+            "switch.spine.buffer=unlimited",
             f"record.bursts={above}B",
         ),
         progress=report,
