@@ -137,7 +137,8 @@ def test_a_run_s_bursts_become_numbers():
     assert found["bursts.largest_error"] == pytest.approx(max(errors))
     assert found["bursts.most_peak"] == max(row["peak_bytes"] for row in rows) / 400_000
     known = result.history["switch"].to_pylist()
-    assert found["entries.most"] == max(known.count(name) for name in set(known))
+    most = result.summary["sharing_counts"]["leaf"]["most_entries"]
+    assert most == max(known.count(name) for name in set(known))
 
 
 def test_figures_1_and_4_have_series():

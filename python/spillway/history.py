@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FILE = "history.parquet"
-COLUMNS = ("gradient_bps", "bytes")
+COLUMNS = {"gradient_bps": "float64", "bytes": "uint32"}
+"""What a history must have, and as what; no queue holds more than 4 GiB."""
 
 ALL_SWITCHES = 2**32 - 1
 
@@ -52,6 +53,14 @@ def _read(file: Path) -> pa.Table:
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise ScenarioError(f"{file} is not a history of bursts: it has no {missing[0]}")
+    for name, type_ in COLUMNS.items():
+        try:
+            column = table[name].cast(type_)
+        except pa.ArrowException as error:
+            raise ScenarioError(f"{file} is not a history of bursts: {name}: {error}") from error
+        if column.null_count:
+            raise ScenarioError(f"{file} is not a history of bursts: {name} is not always known")
+        table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 

@@ -158,8 +158,8 @@ fn query_us(outcomes: &[Outcome]) -> Value {
     Value::Object(row)
 }
 
-/// What sharing policies count of their decisions, by tier and name; without tiers whose policy
-/// counts nothing.
+/// What sharing policies count of their decisions, by tier and name, all switches together; of
+/// `most_...` the largest of a switch. Tiers whose policy counts nothing are left out.
 fn sharing_counts(simulation: &Simulation) -> Value {
     let mut by_tier = Map::new();
     for (number, switch) in (0..).zip(simulation.switches()) {
@@ -168,7 +168,8 @@ fn sharing_counts(simulation: &Simulation) -> Value {
             let tier = simulation.scenario().tiers[tier].tier;
             let counts = by_tier.entry(tier).or_insert_with(|| json!({}));
             let before = counts.get(&*name).and_then(Value::as_u64).unwrap_or(0);
-            counts[&*name] = json!(before + count);
+            let is_most = name.starts_with("most_");
+            counts[&*name] = json!(if is_most { before.max(count) } else { before + count });
         }
     }
     Value::Object(by_tier)

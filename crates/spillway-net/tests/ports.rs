@@ -219,7 +219,21 @@ fn what_cannot_be_recorded_is_refused() {
         ("", "burst_end = 0.5", "record.burst_end: it needs `bursts`"),
         ("", "bursts = \"20KB\"\nburst_end = 2.0", "record.burst_end: "),
         ("", "port_interval = \"0us\"", "record.port_interval: 0us is not valid"),
-        ("", "port_interval = \"1us\"\nport_switch = 1", "record.port_switch: "),
+        (
+            "",
+            "port_interval = \"1us\"\nport_switch = 1",
+            "record.port_switch: 1 is not a switch; there are 1, from 0 to 0",
+        ),
+        (
+            "port_fifo_packets = 1",
+            "bursts = \"20KB\"",
+            "record.bursts: not with switch.port_fifo_packets",
+        ),
+        (
+            "port_fifo_packets = 1",
+            "port_interval = \"1us\"",
+            "record.port_interval: not with switch.port_fifo_packets",
+        ),
     ] {
         let text = format!(
             "duration = \"1ms\"\ntopology = {{ kind = \"star\" }}\nswitch = {{ {switch} }}\n\

@@ -147,6 +147,28 @@ class Number:
 
 
 @dataclass(frozen=True)
+class Total:
+    """A sum of counts, of whatever kind, as a mean over seeds."""
+
+    within: str
+    """The first step of the counts' path."""
+    name: str
+    unit: str
+
+    def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
+        """The mean over seeds; what has no count counts as 0."""
+        totals = [
+            sum(
+                number or 0
+                for path, number in outcome.numbers.items()
+                if path.startswith(f"{self.within}.")
+            )
+            for outcome in outcomes.values()
+        ]
+        return Measured(float(np.mean(totals)) if totals else None)
+
+
+@dataclass(frozen=True)
 class Share:
     """A part of a sum of counts, over all switches and seeds."""
 

@@ -119,9 +119,24 @@ impl Recording {
         let port_interval = interval(section, "port_interval", "time between samples of ports")?;
         let meaning = "only the ports of this switch, by its number";
         let port_switch = section.optional("port_switch", "a number", meaning, |s| {
-            let last = place.topology.switches.len() as u64 - 1;
-            s.integer("port_switch", None, 0..=last, meaning).map(|n| n as u32)
+            s.integer("port_switch", None, 0..=u64::from(u32::MAX), meaning).map(|n| n as u32)
         })?;
+        let switches = place.topology.switches.len() as u32;
+        if let Some(switch) = port_switch.filter(|&switch| switch >= switches) {
+            let last = switches - 1;
+            let problem =
+                format!("{switch} is not a switch; there are {switches}, from 0 to {last}");
+            return Err(section.error("port_switch", problem));
+        }
+        for (key, is_asked) in
+            [("bursts", bursts.is_some()), ("port_interval", port_interval.is_some())]
+        {
+            if is_asked && place.tiers.iter().any(|tier| tier.settings.port_fifo_packets > 0) {
+                let problem = "not with switch.port_fifo_packets: what has left a port's queues is \
+                               not sent yet";
+                return Err(section.error(key, problem));
+            }
+        }
         let short_bytes =
             section.size("short", "100KB", "the longest flow that counts as short")?;
         let long_bytes = section.size("long", "1MB", "the shortest flow that counts as long")?;

@@ -40,11 +40,13 @@
 //! lines as they are: gradients of all packets, from 0; a burst's end sets the threshold, and without
 //! a neighbour leaves it. Line 33, which brings Dynamic Thresholds back, asks for a low maximum: a
 //! port that has a predicted threshold never has one again. `smoothing`, `key` and `record` are not
-//! asked then.
+//! asked then, and `bursts` counts all packets with which the lines take a burst for over: many.
 //!
 //! # Scope and limitations
 //! Predicted limits are a port's and count the arrival, those of Dynamic Thresholds a queue's. In
-//! the slotted model a burst is one of packets.
+//! the slotted model a burst is one of packets. With `port_fifo_packets` packets leave a port's queues
+//! before they are sent: after a small one its gradient may begin anew. What is known from the
+//! beginning counts as seen at time 0, whenever it was.
 //!
 //! # Validation
 //! Has the limits, to the byte, and decides like a second, naive implementation, which works
@@ -54,7 +56,8 @@
 //!
 //! # Cost
 //! All packets take the way through their queues, idle ports or not. A look into a tree for every
-//! packet that leaves a burst; 150 bytes for every port, 80 for every burst known.
+//! packet that leaves a burst; 150 bytes for every port, 80 for every burst of the
+//! last `max_age`.
 
 mod history;
 mod printed;

@@ -1,4 +1,4 @@
-"""Numbers of a run's bursts, as the tables `bursts` and `history` have them."""
+"""Numbers of a run's bursts, as the table `bursts` has them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spillway.reproduce.samples import quantity
-from spillway.result import recorded_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,10 +38,6 @@ def numbers(result: Result) -> dict[str, float | None]:
     error = np.abs(last - demand) / demand
     found["bursts.mean_error"] = _mean(error)
     found["bursts.largest_error"] = float(error.max()) if len(error) else None
-    if "history" in recorded_tables(result.scenario):
-        switches = result.history["switch"].to_pylist()
-        counts = [switches.count(name) for name in dict.fromkeys(switches)]
-        found["entries.most"] = float(max(counts, default=0))
     return found
 
 

@@ -24,7 +24,7 @@ _STEP_US = 10
 _BEFORE, _SHOWN = 300, 3_000
 """Microseconds before the first burst is detected, and in all."""
 
-CLOSE = Number("bursts.close", "bursts with another close by", "% of bursts", 100)
+CLOSE = Number("bursts.close", "share of bursts with another close by")
 
 
 def numbers(result: Result) -> dict[str, float | None]:

@@ -20,10 +20,10 @@ def _reading(name: str, *parameters: str) -> Point:
 TEXT = _reading("the text")
 DEMANDS = _reading("demands", *_DEMANDS)
 READINGS = (TEXT, DEMANDS)
-"""The text's, and the one that does best: what other figures try parameters with."""
+"""The text's, and the one that loses least: what other figures try parameters with."""
 
-ENTRIES = Number("entries.most", "most entries of a leaf", "entries")
-"""The most that a switch knows at the end; nothing ages in less than a second."""
+ENTRIES = Number("sharing_counts.leaf.most_entries", "most entries of a leaf", "entries")
+"""The most that a switch has known at a time."""
 
 RUN = replace(
     setup.RUN,
