@@ -1,0 +1,137 @@
+"""Writes the tables and the plot of docs/comparison.md out of what `spillway compare` has left.
+
+    python docs/comparison.py FOLDER
+
+FOLDER has a result of `spillway compare` for each scenario, and `trained`, that of Credence with a
+forest trained in Smartbuf's, as docs/comparison.md makes them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from spillway.palette import COLOURS
+from spillway.reproduce.draw import drawing_of, log_scale
+
+DOCS = Path(__file__).resolve().parent
+CLASSES = {
+    "credence": ("short", "long", "incast"),
+    "cbm": ("cubic", "dctcp", "incast"),
+    "smartbuf": ("short", "long", "incast"),
+}
+"""By scenario, the classes that are told apart."""
+
+Json = dict[str, Any]
+
+
+def number(value: float | None) -> str:
+    """Three digits, and commas where there are more."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def spread(variant: Json, *path: str, scale: float = 1.0) -> str:
+    """The mean over seeds, and their standard deviation."""
+    values = []
+    for taken in ("mean", "std"):
+        found: Any = variant[taken]
+        for step in path:
+            found = found[step]
+        values.append(None if found is None else scale * found)
+    return f"{number(values[0])} ± {number(values[1])}"
+
+
+def lost(variant: Json) -> str:
+    """Packets lost for whatever reason."""
+    each = [sum(run["drops"].values()) for run in variant["runs"]]
+    mean = sum(each) / len(each)
+    deviation = (sum((one - mean) ** 2 for one in each) / max(1, len(each) - 1)) ** 0.5
+    return f"{number(mean)} ± {number(deviation)}"
+
+
+def policy(variant: Json) -> str:
+    """Its id."""
+    return str(variant["label"]).rpartition("=")[2]
+
+
+def table(summary: Json, classes: tuple[str, ...]) -> str:
+    """Mean and deviation of every policy."""
+    heads = [
+        "",
+        *(f"{name} {p}" for name in classes for p in ("p95", "p99")),
+        "flows with a timeout",
+        "packets lost",
+        "buffer p99, %",
+    ]
+    rows = [heads, ["---"] * len(heads)]
+    for variant in summary["variants"]:
+        rows.append(
+            [
+                f"`{policy(variant)}`",
+                *(
+                    spread(variant, "fct_slowdown", name, p)
+                    for name in classes
+                    for p in ("p95", "p99")
+                ),
+                spread(variant, "fct_slowdown", "all", "with_timeout"),
+                lost(variant),
+                spread(variant, "buffer_occupancy", "p99", scale=100),
+            ]
+        )
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def draw(summaries: dict[str, Json], file: Path) -> None:
+    """A column for each scenario, a row for each class: the 99th percentile of all policies."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(9.6, 8.4) as drawing:
+        axes = drawing.subplots(3, len(summaries), sharey=True)
+        for column, (name, summary) in enumerate(summaries.items()):
+            variants = summary["variants"]
+            places = range(len(variants))
+            for row, of in enumerate(CLASSES[name]):
+                axis = axes[row, column]
+                for place, variant in zip(places, variants, strict=True):
+                    each = [run["fct_slowdown"][of]["p99"] for run in variant["runs"]]
+                    known = [value for value in each if value is not None]
+                    colour = COLOURS[place % len(COLOURS)]
+                    axis.plot(known, [place] * len(known), "|", color=colour, markersize=8)
+                    if known:
+                        axis.plot([sum(known) / len(known)], [place], "o", color=colour)
+                axis.set_title(f"{name}: {of} flows, p99")
+                axis.set_yticks(places, [policy(variant) for variant in variants])
+                axis.set_ylim(len(variants) - 0.5, -0.5)
+                axis.set_xlabel("slowdown")
+                log_scale(axis, "x")
+        drawing.supxlabel("a line for every seed, a dot for their mean", fontsize=7.5)
+        drawing.savefig(file, dpi=160)
+
+
+def main() -> None:
+    """Writes both."""
+    folder = Path(sys.argv[1])
+    summaries = {
+        name: json.loads((folder / name / "summary.json").read_text(encoding="utf-8"))
+        for name in CLASSES
+    }
+    draw(summaries, DOCS / "images" / "comparison.png")
+    trained = json.loads((folder / "trained" / "summary.json").read_text(encoding="utf-8"))
+    for variant in trained["variants"]:
+        summaries["smartbuf"]["variants"].append({**variant, "label": "=credence, trained"})
+    page = DOCS / "comparison.md"
+    text = page.read_text(encoding="utf-8")
+    for name, summary in summaries.items():
+        block = re.compile(f"<!-- table: {name} -->\n.*?<!-- end -->", re.DOTALL)
+        written = f"<!-- table: {name} -->\n\n{table(summary, CLASSES[name])}\n\n<!-- end -->"
+        text = block.sub(lambda _, written=written: written, text)
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
