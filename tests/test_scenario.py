@@ -116,6 +116,8 @@ def test_a_tier_s_own_value_wins_with_a_warning():
     # What the tier says nothing about, or sets itself, needs no warning.
     assert own.set("switch.buffer=90KB").resolved["switch"]["leaf"]["buffer"] == "90KB"
     assert own.set("switch.leaf.sharing=sp").resolved["switch"]["leaf"]["sharing"]["kind"] == "sp"
+    both = own.set("switch.sharing=cs", "switch.leaf.sharing=sp").resolved["switch"]
+    assert both["leaf"]["sharing"]["kind"] == "sp"
 
 
 def test_the_nearest_scenario_is_offered():

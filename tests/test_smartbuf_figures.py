@@ -181,3 +181,13 @@ def test_replicates_are_percentiles_of_what_was_drawn():
         for replicate in found.replicates:
             drawn = np.sort(np.repeat(slowdown, draw()[units]))
             assert replicate == drawn[samples.rank(len(drawn), p) - 1]
+
+
+def test_predictions_stand_beside_a_run_with_endless_memory():
+    found = figure8.beside_unbounded(
+        lambda _: None, load=0.9, scheme="Smartbuf", seed=1, warmup="0us", duration="5ms"
+    )
+    assert found["bursts.count"] > 20
+    assert found["bursts.unmatched"] < found["bursts.count"] / 4
+    # Some are cut, none wants nothing.
+    assert 0 < found["bursts.mean_error"] < found["bursts.largest_error"] < 3

@@ -231,17 +231,25 @@ fn forget_other_senders(
     section.retain(|key, _| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key));
 }
 
-/// A warning for every assignment to `switch` that a tier has a value of its own for.
+/// The key that an assignment sets.
+fn path_of(assignment: &str) -> &str {
+    assignment.split('=').next().unwrap_or_default().trim()
+}
+
+/// A warning for every assignment to `switch` that a tier has a value of its own for, unless that is
+/// set behind it.
 fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
     let mut warnings = Vec::new();
-    for assignment in assignments {
-        let path = assignment.split('=').next().unwrap_or_default().trim();
+    for (place, assignment) in assignments.iter().enumerate() {
+        let path = path_of(assignment);
         let mut steps = path.split('.');
         let (Some("switch"), Some(key)) = (steps.next(), steps.next()) else { continue };
         for (tier, own) in switch {
             let own = own.as_table().filter(|_| tier != key);
-            if own.is_some_and(|own| own.contains_key(key)) {
+            let own_path = format!("switch.{tier}.{key}");
+            let is_set_too = assignments[place..].iter().any(|other| path_of(other) == own_path);
+            if own.is_some_and(|own| own.contains_key(key)) && !is_set_too {
                 warnings.push(format!(
                     "{path} is set, but not for the {tier} tier, which has its own: \
                      set switch.{tier}.{key} too"

@@ -108,7 +108,7 @@ def beside_unbounded(
         scenario.set(
             f"{setup.LEAF}=cs",
             "switch.spine.sharing=cs",
-            "switch.buffer=unlimited",
+            "switch.leaf.buffer=unlimited",
             "switch.spine.buffer=unlimited",
             f"record.bursts={above}B",
         ),
