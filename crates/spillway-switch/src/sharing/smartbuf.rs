@@ -5,7 +5,7 @@
 //! in Datacenters", IEEE/ACM IWQoS 2021, section III (Algorithm 1).
 //!
 //! # Rule
-//! Whenever a packet leaves a port, q being what its queues hold then:
+//! Whenever a packet leaves a port, q being what its queues hold then (what is being sent has left):
 //!
 //! gradient = 3/4 gradient + 1/4 dq / dt,    max = the greatest q since the last burst's end
 //!
@@ -86,6 +86,7 @@ pub struct Smartbuf {
     counts_lost: bool,
     learning_period: Time,
     uncounted_bytes: u32,
+    releases_at_end: bool,
     history: History,
     ports: Vec<Port>,
     bursts: u64,
@@ -166,6 +167,7 @@ impl Policy for Smartbuf {
             counts_lost,
             learning_period,
             uncounted_bytes: environment.service.uncounted_bytes,
+            releases_at_end: environment.service.release_at_end,
             history,
             ports: vec![Port::default(); environment.port_rates.len()],
             bursts: 0,
@@ -240,7 +242,9 @@ impl Watch for Smartbuf {
 
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         let port = buffer.port_of(queue);
-        let bytes = buffer.port_bytes(port);
+        // What is being sent has left, whether or not its bytes are still held.
+        let held = if self.releases_at_end { size } else { 0 };
+        let bytes = buffer.port_bytes(port) - u64::from(held);
         if self.variant == Variant::Printed {
             return self.follow_printed(now, port as usize, bytes);
         }
@@ -445,6 +449,22 @@ mod tests {
             bench.leaves(0, 100_000);
             assert_eq!(bench.known(), [bytes]);
         }
+    }
+
+    #[test]
+    fn what_is_being_sent_is_no_burst() {
+        // A burst of 900 bytes, more than 16,000 / 20, is known. A packet is sent, the last one, and its
+        // bytes are held until then: no other leaves that could tell that the port is empty.
+        let mut environment = Environment { capacity: 16_000, ..Environment::example(1) };
+        environment.service.release_at_end = true;
+        let mut section = Section::new("sharing", "sigma = 20.0".parse().unwrap());
+        let mut smartbuf = Smartbuf::read(&mut section, &environment).unwrap();
+        smartbuf.learn(Time::ZERO, 0.0, 900);
+        let mut buffer = Buffer::new(16_000, environment.port_rates.clone(), 1);
+        buffer.add(0, 1500);
+        smartbuf.on_dequeue(Time::from_us(1), 0, 1500, &buffer);
+        buffer.subtract(0, 1500);
+        assert_eq!(smartbuf.admit(&arrival(0, 1500), &buffer), Admission::Admit);
     }
 
     #[test]

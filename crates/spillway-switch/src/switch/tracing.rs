@@ -137,7 +137,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let limit = self.limit(now, port);
         let rate = self.buffer.rate(port);
         let sent = now + rate.time_of(u64::from(size) + u64::from(self.uncounted_bytes));
-        let left = Left { now, port, bytes: self.buffer.port_bytes(port), sent };
+        let held = if self.in_transmission.is_some() { size } else { 0 };
+        let bytes = self.buffer.port_bytes(port) - u64::from(held);
+        let left = Left { now, port, bytes, sent };
         if let Some(bursts) = &mut self.bursts {
             bursts.departs(left, rate.ps_per_byte(), limit);
         }
