@@ -233,7 +233,7 @@ class Variants:
                 for column, metric in enumerate(self.slowdowns):
                     self._dots(axes[row, column], metric, results, places)
                     axes[row, column].set_title(metric.name.replace(" slowdown", ""))
-                    axes[row, column].set_xlabel("slowdown")
+                    axes[row, column].set_xlabel(metric.unit)
                 if self.shares:
                     self._bars(axes[row, -1], results, places)
                     axes[row, -1].set_title(f"{self.scheme}'s decisions")
@@ -248,11 +248,12 @@ class Variants:
 
     def _dots(self, axis: Axes, metric: Metric, results: Results, places: Sequence[int]) -> None:
         schemes = results.figure.schemes
+        step = min(0.16, 0.8 / len(schemes))
         for number, scheme in enumerate(schemes):
             values = [results.measured(metric, place, scheme.name, None, False) for place in places]
             axis.plot(
                 [np.nan if found.value is None else found.value for found in values],
-                [row + 0.16 * (number - (len(schemes) - 1) / 2) for row in range(len(places))],
+                [row + step * (number - (len(schemes) - 1) / 2) for row in range(len(places))],
                 **style_of(scheme, number),
                 linestyle="none",
                 label=scheme.name,
