@@ -33,7 +33,7 @@ pub struct Burst {
     /// The most that was held, and all that had been lost by then.
     pub max_wanted: u64,
     /// Bytes lost.
-    lost: u64,
+    pub lost: u64,
     at_max: f64,
     at_detection: Option<f64>,
     peak: f64,

@@ -5,7 +5,7 @@
 //! detected when a port holds more than `above`, and over when it holds less than `beta` of the most
 //! that it has held. What a port holds is looked at whenever a packet leaves it.
 
-use crate::burst::Burst;
+use crate::burst::{Burst, KeyGradient};
 use spillway_engine::Time;
 
 /// What counts as a burst.
@@ -82,11 +82,9 @@ struct Port {
     unbounded: Unbounded,
     start: Option<Time>,
     detected: Option<Time>,
-    gradient: f64,
     demand_bytes: u64,
     limits: Option<Limits>,
     lost_packets: u64,
-    lost_bytes: u64,
 }
 
 /// A queue beside a port's, which loses nothing: it holds what the port holds, and `excess` bytes
@@ -126,9 +124,8 @@ impl Bursts {
         let is_large = port.burst.max_held > above;
         if bytes as f64 >= beta * port.burst.max_held as f64 {
             if is_large {
-                if port.detected.is_none() {
-                    (port.detected, port.gradient) = (Some(now), port.burst.gradient());
-                }
+                port.detected.get_or_insert(now);
+                port.burst.detect();
                 port.limits = limit.map(|limit| Limits::with(port.limits, limit));
             }
             return;
@@ -148,7 +145,7 @@ impl Bursts {
         port.unbounded.excess += u64::from(size);
         port.demand_bytes = port.demand_bytes.max(bytes + port.unbounded.excess);
         port.lost_packets += 1;
-        port.lost_bytes += u64::from(size);
+        port.burst.lose(size.into());
     }
 
     /// What a port that holds so many bytes would hold if nothing had ever been lost.
@@ -181,12 +178,12 @@ impl Port {
             start,
             detected,
             end,
-            gradient: self.gradient,
+            gradient: self.burst.key(KeyGradient::AtDetection),
             peak_bytes: self.burst.max_held,
             demand_bytes: self.demand_bytes,
             limits: self.limits,
             lost_packets: self.lost_packets,
-            lost_bytes: self.lost_bytes,
+            lost_bytes: self.burst.lost,
         })
     }
 }

@@ -70,14 +70,13 @@ pub enum Part {
 }
 
 impl BurstDefinition {
-    /// For a switch with so much buffer; `None` for a share of an unlimited one.
-    pub fn of(self, capacity: Option<u64>) -> Option<BurstTracing> {
-        let above = match (self.above, capacity) {
-            (Part::Bytes(bytes), _) => bytes,
-            (Part::Share(share), Some(capacity)) => (share * capacity as f64) as u64,
-            (Part::Share(_), None) => return None,
+    /// For a switch with so much buffer; of an unlimited one no share is asked for.
+    pub fn of(self, capacity: u64) -> BurstTracing {
+        let above = match self.above {
+            Part::Bytes(bytes) => bytes,
+            Part::Share(share) => (share * capacity as f64) as u64,
         };
-        Some(BurstTracing { above, beta: self.end })
+        BurstTracing { above, beta: self.end }
     }
 }
 

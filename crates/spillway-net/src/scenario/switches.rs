@@ -120,12 +120,11 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
 /// Takes over what a policy's files come to, if somebody else has read them.
 fn take_records(path: &str, given: &Table, place: &Place) {
     let Some(sharing) = given.get("sharing").and_then(Value::as_table) else { return };
-    let switches = 0..place.topology.switches.len() as u32;
-    let names: Vec<String> = switches.map(|switch| place.topology.switch_name(switch)).collect();
     for key in ["trace", "history"] {
-        if let Some(name) = sharing.get(key).and_then(Value::as_str)
-            && let Some(bytes) = (place.records)(&format!("{path}.sharing.{key}"), name, &names)
-        {
+        let Some(name) = sharing.get(key).and_then(Value::as_str) else { continue };
+        let switches = 0..place.topology.switches.len() as u32;
+        let names: Vec<String> = switches.map(|s| place.topology.switch_name(s)).collect();
+        if let Some(bytes) = (place.records)(&format!("{path}.sharing.{key}"), name, &names) {
             place.files.insert(name, bytes);
         }
     }

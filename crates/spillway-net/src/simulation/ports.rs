@@ -17,11 +17,9 @@ impl Simulation {
             self.network.events.push(self.scenario.warmup, Kind::SamplePorts.key(0));
         }
         for (number, switch) in (0..).zip(&mut self.network.switches) {
-            let tier = &self.scenario.tiers[self.scenario.tier_of(number)];
-            let capacity = tier.capacity_of(&self.scenario.topology, number);
             let is_sampled = recording.port_interval.is_some()
                 && recording.port_switch.is_none_or(|wanted| wanted == number);
-            let tracing = recording.bursts.and_then(|bursts| bursts.of(capacity));
+            let tracing = recording.bursts.map(|bursts| bursts.of(switch.buffer().capacity()));
             if let Some(tracing) = tracing.or(is_sampled.then_some(NO_BURSTS)) {
                 switch.trace_bursts(tracing);
             }

@@ -144,6 +144,8 @@ impl IncastParams {
             let problem = format!("{most} senders for host {receiver}, which has {possible}");
             return Err(section.error("fan_in", problem));
         }
+        let frequency = frequency.among(receivers.len(), context.topology, &racks);
+        let frequency = frequency.map_err(|problem| section.error("load_of", problem))?;
         let askers = receivers.iter().map(|&host| {
             let answers = match (&burst, &sizes) {
                 (Some(burst), None) => burst.answers(section, context, host, most)?,
@@ -154,9 +156,7 @@ impl IncastParams {
                 }
             };
             let bits = 8.0 * answers.mean(fan_in);
-            let arrivals =
-                frequency.arrivals(context.topology, &racks, host, receivers.len(), bits);
-            let arrivals = arrivals.map_err(|problem| section.error("load_of", problem))?;
+            let arrivals = frequency.arrivals(context.topology, host, bits);
             Ok(Asker { host, arrivals, answers })
         });
         Ok(IncastParams {

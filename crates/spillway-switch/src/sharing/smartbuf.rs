@@ -249,7 +249,7 @@ impl Watch for Smartbuf {
             return self.follow_printed(now, port as usize, bytes);
         }
         let on_the_wire = u64::from(size) + u64::from(self.uncounted_bytes);
-        let sent = now + Time::from_ps(on_the_wire * buffer.rate(port).ps_per_byte());
+        let sent = now + buffer.rate(port).time_of(on_the_wire);
         self.follow(now, port as usize, bytes, sent);
     }
 

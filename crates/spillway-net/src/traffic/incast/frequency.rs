@@ -23,8 +23,10 @@ pub enum Arrivals {
 pub enum Frequency {
     /// So often.
     Of(Arrivals),
-    /// As often as fills such a share of all uplinks.
+    /// As often as fills such a share of all uplinks, together.
     OfUplinks(f64),
+    /// As often as makes so many bits per second, each.
+    Each(f64),
     /// As often as fills such a share of a receiver's line.
     OfReceivers(f64),
 }
@@ -83,32 +85,34 @@ impl Frequency {
         }
     }
 
-    /// The queries of a receiver, one of so many, of so many bits on average.
-    pub fn arrivals(
+    /// The same with the uplinks' share divided among so many receivers.
+    pub fn among(
         self,
+        receivers: usize,
         topology: &Topology,
         racks: &Racks,
-        receiver: u32,
-        receivers: usize,
-        bits: f64,
-    ) -> Result<Arrivals, String> {
+    ) -> Result<Frequency, String> {
+        let Frequency::OfUplinks(load) = self else { return Ok(self) };
+        let leaves = racks.hosts().iter().map(|&host| topology.rack_of(host));
+        let leaves: BTreeSet<u32> = leaves.collect();
+        let rates = leaves.into_iter().map(|leaf| topology.uplink_rate_of_leaf(leaf));
+        match rates.sum::<u64>() {
+            0 => Err("there are no uplinks; expected \"receiver\"".into()),
+            uplinks => Ok(Frequency::Each(load * uplinks as f64 / receivers as f64)),
+        }
+    }
+
+    /// The queries of a receiver, of so many bits on average.
+    pub fn arrivals(self, topology: &Topology, receiver: u32, bits: f64) -> Arrivals {
         let bits_per_second = match self {
-            Frequency::Of(arrivals) => return Ok(arrivals),
-            Frequency::OfUplinks(load) => {
-                let leaves = racks.hosts().iter().map(|&host| topology.rack_of(host));
-                let leaves: BTreeSet<u32> = leaves.collect();
-                let rates = leaves.into_iter().map(|leaf| topology.uplink_rate_of_leaf(leaf));
-                let uplinks: u64 = rates.sum();
-                if uplinks == 0 {
-                    return Err("there are no uplinks; expected \"receiver\"".into());
-                }
-                load * uplinks as f64 / receivers as f64
-            }
+            Frequency::Of(arrivals) => return arrivals,
+            Frequency::Each(bits_per_second) => bits_per_second,
+            Frequency::OfUplinks(_) => unreachable!("it is divided first"),
             Frequency::OfReceivers(load) => {
                 let line = topology.nics[receiver as usize];
                 load * topology.links[line as usize].rate.bits_per_second() as f64
             }
         };
-        Ok(Arrivals::Poisson { queries_per_second: bits_per_second / bits })
+        Arrivals::Poisson { queries_per_second: bits_per_second / bits }
     }
 }
