@@ -130,6 +130,30 @@ impl BufferSize {
     }
 }
 
+/// A part of a switch's buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BufferPart {
+    /// So many bytes.
+    Bytes(u64),
+    /// A share of it.
+    Share(f64),
+}
+
+impl BufferPart {
+    /// `"800KB"` or `"20%"`.
+    pub fn parse(text: &str) -> Option<BufferPart> {
+        share(text).map(BufferPart::Share).or_else(|| size(text).map(BufferPart::Bytes))
+    }
+
+    /// Its bytes where the buffer is so large.
+    pub fn bytes(self, capacity: u64) -> u64 {
+        match self {
+            BufferPart::Bytes(bytes) => bytes,
+            BufferPart::Share(share) => (share * capacity as f64).round() as u64,
+        }
+    }
+}
+
 /// A length of a queue or a window: packets, bytes, or no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
@@ -219,6 +243,16 @@ mod tests {
         assert_eq!(bytes("5.12KB/port/Gbps"), Some(1_024_000));
         assert_eq!(bytes("5.14KiB/port/Gbps"), Some(1_052_672));
         assert_eq!((bytes("4MB"), bytes("unlimited")), (Some(4_000_000), None));
+    }
+
+    #[test]
+    fn a_part_of_a_buffer_is_rounded_to_the_nearest_byte() {
+        let bytes = |text| BufferPart::parse(text).map(|part| part.bytes(1_001));
+        assert_eq!(
+            (bytes("800KB"), bytes("50%"), bytes("33%")),
+            (Some(800_000), Some(501), Some(330))
+        );
+        assert_eq!(bytes("half"), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::scheduling::{Fifo, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Files, Key, Section, SettingsError};
+use std::sync::Arc;
 
 /// How the ports of a switch serve their queues, for policies that imagine another switch.
 #[derive(Clone, Debug)]
@@ -81,6 +82,17 @@ impl Environment {
     /// Whether acks have queues of their own, so that policies may tell them from data.
     pub fn has_ack_queues(&self) -> bool {
         self.queues_per_port > 1 && self.ack_class != self.data_class
+    }
+
+    /// The bytes of the file that a key names.
+    pub fn file(
+        &self,
+        section: &Section,
+        key: &str,
+        name: &str,
+    ) -> Result<Arc<[u8]>, SettingsError> {
+        let refused = |why| section.error(key, format!("{name}: it cannot be read: {why}"));
+        self.files.read(name).map_err(refused)
     }
 
     /// Reads whether a policy leaves acks alone: the class of queues that it does.

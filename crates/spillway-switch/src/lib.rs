@@ -15,6 +15,7 @@ mod fates;
 mod lists;
 mod meter;
 pub mod packet;
+mod records;
 pub mod scheduling;
 pub mod sharing;
 mod switch;

@@ -4,6 +4,7 @@
 //! counts bytes, marks, and keeps what was lost for its owner to collect.
 
 mod audit;
+mod push_out;
 mod tracing;
 
 pub use tracing::Decision;
@@ -17,7 +18,7 @@ use crate::meter::Meter;
 use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
 use crate::sharing::{
-    Admission, Arrival, Count, DropReason, LARGEST_PACKET, Sharing, SharingPolicy, Victim,
+    Admission, Arrival, Count, DropReason, LARGEST_PACKET, Sharing, SharingPolicy,
 };
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
@@ -412,38 +413,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
 
-    /// A queue's length may be about to change.
-    fn note_length(&mut self, now: Time, queue: QueueId) {
-        if let Some(fates) = &mut self.fates {
-            fates.held(now, queue, self.buffer.bytes(queue), self.buffer.occupancy());
-        }
-    }
-
-    /// A packet has left its queue, or passed it, and will be sent, or lost after all.
-    #[cold]
-    fn note_departure(
-        &mut self,
-        now: Time,
-        queue: QueueId,
-        id: PacketId,
-        size: u32,
-        is_sent: bool,
-    ) {
-        if let Some(fates) = &mut self.fates {
-            // Until now it was there; one that has passed was not, but no time has gone by since
-            // it arrived.
-            let gone = if self.in_transmission.is_some() { 0 } else { size };
-            let (bytes, occupancy) = (self.buffer.bytes(queue), self.buffer.occupancy());
-            fates.held(now, queue, bytes + gone, occupancy + u64::from(gone));
-            if is_sent {
-                fates.departs(now, queue, id, &self.buffer);
-            }
-        }
-        if self.bursts.is_some() && is_sent {
-            self.note_burst(now, self.buffer.port_of(queue), size);
-        }
-    }
-
     /// Whether an arrival is marked, or why it is lost. Room is made for it.
     #[inline(always)]
     fn decide(
@@ -471,49 +440,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 self.push_out(victim, arrival, id, packets).map(|()| marked)
             }
         }
-    }
-
-    /// Pushes out packets until the arrival fits. If it is refused after all, they come back.
-    #[cold]
-    fn push_out(
-        &mut self,
-        mut victim: Victim,
-        arrival: &Arrival,
-        arrival_id: PacketId,
-        packets: &mut Arena,
-    ) -> Result<(), DropReason> {
-        let now = arrival.now;
-        let outcome = loop {
-            let (queue, id) = match victim {
-                Victim::Tail(queue) => (queue, self.lists.as_slice()[queue as usize].tail),
-                Victim::Worst(queue) => match self.lists.worst(queue, arrival_id, packets) {
-                    Some(id) => (queue, id),
-                    None => break Err(DropReason::PushedOut),
-                },
-            };
-            assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
-            self.lists.unlink(queue, id, packets);
-            let size = packets[id].size - self.uncounted_bytes;
-            self.note_length(now, queue);
-            self.subtract(now, queue, size);
-            self.evicted.push((queue, id));
-            match self.sharing.admit(arrival, &self.buffer) {
-                Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => break Ok(()),
-                Admission::Admit => break Err(DropReason::BufferFull),
-                Admission::Drop(reason) => break Err(reason),
-                Admission::PushOut(next) => victim = next,
-            }
-        };
-        while let Some((queue, id)) = self.evicted.pop() {
-            let size = packets[id].size - self.uncounted_bytes;
-            if outcome.is_ok() {
-                self.lose(now, id, queue, size, DropReason::PushedOut);
-            } else {
-                self.lists.relink(queue, id, packets);
-                self.add(now, queue, size);
-            }
-        }
-        outcome
     }
 
     /// Asks the AQM, then the sharing policy, about a packet on its way out. True if it is lost.
@@ -604,14 +530,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[cold]
     fn lose(&mut self, now: Time, id: PacketId, queue: QueueId, size: u32, reason: DropReason) {
         self.lost.push(Lost { packet: id, queue, reason });
-        if let Some(fates) = &mut self.fates {
-            fates.is_lost(id, reason);
-        }
-        if let Some(bursts) = &mut self.bursts {
-            let port = self.buffer.port_of(queue);
-            let rate = self.buffer.rate(port).ps_per_byte();
-            bursts.loses(now, port, size, self.buffer.port_bytes(port), rate);
-        }
+        self.note_loss(now, queue, id, size, reason);
         self.sharing.on_drop(now, queue, size, &self.buffer);
         self.aqm.on_drop(now, queue, size, &self.buffer);
     }

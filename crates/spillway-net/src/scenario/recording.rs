@@ -3,7 +3,7 @@
 use super::{Result, TierSettings};
 use crate::topology::Topology;
 use spillway_engine::Time;
-use spillway_settings::quantity::{self, BufferSize};
+use spillway_settings::quantity::{BufferPart, BufferSize};
 use spillway_settings::{Range, Section, Value};
 use spillway_switch::{Averaging, BurstTracing, FateTracing};
 
@@ -55,28 +55,15 @@ pub struct Recording {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstDefinition {
     /// A port that holds more is in one.
-    pub above: Part,
+    pub above: BufferPart,
     /// The share of its maximum below which it is over.
     pub end: f64,
-}
-
-/// A part of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Part {
-    /// So many bytes.
-    Bytes(u64),
-    /// A share of it.
-    Share(f64),
 }
 
 impl BurstDefinition {
     /// For a switch with so much buffer; of an unlimited one no share is asked for.
     pub fn of(self, capacity: u64) -> BurstTracing {
-        let above = match self.above {
-            Part::Bytes(bytes) => bytes,
-            Part::Share(share) => (share * capacity as f64) as u64,
-        };
-        BurstTracing { above, beta: self.end }
+        BurstTracing { above: self.above.bytes(capacity), beta: self.end }
     }
 }
 
@@ -171,12 +158,9 @@ pub(super) struct Place<'a> {
 fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefinition>> {
     let takes = "a share of the buffer such as \"20%\", or a size such as \"800KB\"";
     let meaning = "whether bursts have a row: those of ports that hold more than this";
-    let parse = |text: &str| {
-        let share = quantity::share(text).map(Part::Share);
-        share.or_else(|| quantity::size(text).map(Part::Bytes))
-    };
-    let above = section
-        .optional("bursts", takes, meaning, |s| s.quantity("bursts", "", takes, meaning, parse))?;
+    let above = section.optional("bursts", takes, meaning, |s| {
+        s.quantity("bursts", "", takes, meaning, BufferPart::parse)
+    })?;
     let meaning = "the share of its maximum below which a burst is over";
     let end = section.optional("burst_end", "a number in [0, 1]", meaning, |s| {
         s.number("burst_end", 0.5, Range::Unit, meaning)
@@ -190,7 +174,7 @@ fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefin
     let bursts = BurstDefinition { above, end: end.unwrap_or(0.5) };
     let is_unlimited = |tier: &TierSettings| tier.settings.buffer == BufferSize::Unlimited;
     match above {
-        Part::Share(_) if place.tiers.iter().any(is_unlimited) => {
+        BufferPart::Share(_) if place.tiers.iter().any(is_unlimited) => {
             Err(section.error("bursts", "a share of an unlimited buffer; expected bytes"))
         }
         _ => Ok(Some(bursts)),

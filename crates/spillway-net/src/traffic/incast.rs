@@ -37,9 +37,10 @@ use super::sizes::Sizes;
 use super::window::Window;
 use super::{Context, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
-use answers::{AnswerSizes, Burst, FanIn};
+use answers::{AnswerSizes, FanIn};
 use frequency::{Arrivals, Frequency};
 use spillway_engine::{Stream, Time};
+use spillway_settings::quantity::BufferPart;
 use spillway_settings::{Section, SettingsError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -111,7 +112,7 @@ impl IncastParams {
         let meaning = "Bytes of payload per query, or a share of the buffer of the receiver's \
                        leaf; the senders share it equally.";
         let burst = section.optional("burst", takes, meaning, |s| {
-            s.quantity("burst", "", takes, meaning, Burst::parse)
+            s.quantity("burst", "", takes, meaning, BufferPart::parse)
         })?;
         let sizes = Sizes::read_if_given(section, context.folder)?;
         let takes =
@@ -147,8 +148,8 @@ impl IncastParams {
         let frequency = frequency.among(receivers.len(), context.topology, &racks);
         let frequency = frequency.map_err(|problem| section.error("load_of", problem))?;
         let askers = receivers.iter().map(|&host| {
-            let answers = match (&burst, &sizes) {
-                (Some(burst), None) => burst.answers(section, context, host, most)?,
+            let answers = match (burst, &sizes) {
+                (Some(burst), None) => AnswerSizes::shared(burst, section, context, host, most)?,
                 (None, Some(sizes)) => AnswerSizes::Drawn(sizes.clone()),
                 (Some(_), Some(_)) => return Err(section.error("sizes", "not together with burst")),
                 (None, None) => {

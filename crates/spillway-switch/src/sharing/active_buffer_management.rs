@@ -40,7 +40,7 @@
 //! Some additions for every packet that waits; a look at all queues every interval; 40 bytes for
 //! every queue. With `drain = "interval"` no packet may pass an idle port unseen.
 
-use super::{Admission, Arrival, DropReason, Sharing, of_class};
+use super::{Admission, Arrival, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -264,11 +264,8 @@ impl Sharing for ActiveBufferManagement {
         if let Congestion::Fractional { saturation } = self.congestion {
             self.queues[arrival.queue as usize].level = (f64::from(length) / saturation).min(1.0);
         }
-        if u64::from(length) + u64::from(arrival.size) <= self.limit(arrival, buffer) {
-            Admission::Admit
-        } else {
-            Admission::Drop(DropReason::OverThreshold)
-        }
+        let length = u64::from(length) + u64::from(arrival.size);
+        Admission::if_within(length <= self.limit(arrival, buffer))
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {

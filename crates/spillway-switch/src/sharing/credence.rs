@@ -346,10 +346,9 @@ impl CodeThresholds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::arrival;
+    use super::super::tests::{OVER, arrival};
     use super::*;
 
-    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
     const PREDICTED: Admission = Admission::Drop(DropReason::Predicted);
     const FULL: Admission = Admission::Drop(DropReason::BufferFull);
 

@@ -26,7 +26,7 @@
 //! # Cost
 //! A multiplication for every packet; no state.
 
-use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, of_class};
+use super::{Admission, Arrival, LARGEST_PACKET, Sharing, of_class};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -97,7 +97,7 @@ impl Sharing for DynamicThresholds {
             true => length + u64::from(arrival.size) <= limit,
             false => length < limit,
         };
-        if within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
+        Admission::if_within(within)
     }
 
     fn open_below(&self, capacity: u64) -> u64 {
@@ -113,15 +113,13 @@ impl Sharing for DynamicThresholds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{arrival, filled};
+    use super::super::tests::{OVER, arrival, filled};
     use super::*;
 
     fn with(text: &str) -> DynamicThresholds {
         let mut section = Section::new("sharing", text.parse().unwrap());
         DynamicThresholds::read(&mut section, &Environment::example(3)).unwrap()
     }
-
-    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
 
     #[test]
     fn three_congested_queues_settle_at_a_quarter_of_the_buffer() {

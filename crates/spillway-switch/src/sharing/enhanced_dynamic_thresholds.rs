@@ -36,7 +36,7 @@
 //! All packets take the way through their queues, idle ports or not. A look at all ports for every
 //! packet that comes to one in a burst (`limit = "equal"`); 40 bytes for every port.
 
-use super::{Admission, Arrival, Count, DropReason, DynamicThresholds, Sharing};
+use super::{Admission, Arrival, Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -204,10 +204,7 @@ impl Sharing for EnhancedDynamicThresholds {
             self.control(port);
             return self.dynamic.admit(arrival, buffer);
         };
-        match buffer.port_bytes(port) + u64::from(arrival.size) <= limit {
-            true => Admission::Admit,
-            false => Admission::Drop(DropReason::OverThreshold),
-        }
+        Admission::if_within(buffer.port_bytes(port) + u64::from(arrival.size) <= limit)
     }
 
     fn counters(&self) -> Vec<Count> {
@@ -223,10 +220,8 @@ impl Sharing for EnhancedDynamicThresholds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::arrival;
+    use super::super::tests::{OVER, arrival};
     use super::*;
-
-    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
 
     /// A buffer of 1,000,000 bytes and four ports of 10 Gbps, on which a full packet takes 1.2 us.
     struct Bench {

@@ -41,7 +41,7 @@
 //! introduced, even to an idle port of an empty buffer: the switch takes the way that it takes when
 //! decisions are recorded.
 
-use super::{Admission, Arrival, DropReason, Sharing, of_class};
+use super::{Admission, Arrival, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -155,10 +155,7 @@ impl Sharing for Fab {
         let bytes = self.count(arrival);
         self.bytes = Some(bytes);
         let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
-        match length <= self.limit(bytes, arrival, buffer) {
-            true => Admission::Admit,
-            false => Admission::Drop(DropReason::OverThreshold),
-        }
+        Admission::if_within(length <= self.limit(bytes, arrival, buffer))
     }
 
     fn knows_packets(&self) -> bool {
@@ -182,7 +179,7 @@ impl Sharing for Fab {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{arrival, filled};
+    use super::super::tests::{OVER, arrival, filled};
     use super::*;
 
     fn with(text: &str) -> Fab {
@@ -190,7 +187,6 @@ mod tests {
         Fab::read(&mut section, &Environment::example(3)).unwrap()
     }
 
-    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
     const MS: u64 = 1_000_000_000;
 
     /// A packet of a flow comes for queue 0, where 300,000 of the 1,000,000 bytes wait: 700,000 are

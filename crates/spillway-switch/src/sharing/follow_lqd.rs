@@ -33,7 +33,7 @@
 
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -66,11 +66,7 @@ impl Sharing for FollowLqd {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let threshold = u64::from(self.shadow.on_arrival(arrival));
         let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
-        if self.exempt == Some(arrival.class) || length <= threshold {
-            Admission::Admit
-        } else {
-            Admission::Drop(DropReason::OverThreshold)
-        }
+        Admission::if_within(self.exempt == Some(arrival.class) || length <= threshold)
     }
 
     fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
@@ -80,10 +76,9 @@ impl Sharing for FollowLqd {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::OVER;
     use super::*;
     use spillway_engine::Time;
-
-    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
 
     /// Two ports of 10 Gbps share 4000 bytes. A packet of 1000 bytes takes 800 ns.
     fn two_ports() -> (FollowLqd, Buffer) {

@@ -33,7 +33,7 @@
 //! By rank one look at all queue lengths for every packet, and another for every queue overtaken;
 //! by prefix a sort.
 
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -148,16 +148,14 @@ impl Sharing for Harmonic {
             Form::Rank => self.ranks_hold(arrival, buffer),
             Form::Prefix => self.prefixes_hold(arrival, buffer),
         };
-        if holds { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
+        Admission::if_within(holds)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::arrival;
+    use super::super::tests::{OVER, arrival};
     use super::*;
-
-    const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
 
     /// Ports of one queue each, which share 22,000 bytes.
     fn with(text: &str, ports: usize) -> Harmonic {

@@ -64,6 +64,14 @@ pub enum Admission {
     PushOut(Victim),
 }
 
+impl Admission {
+    /// What becomes of an arrival of which a policy asks only whether it is within its limits.
+    #[inline(always)]
+    fn if_within(is_within: bool) -> Admission {
+        if is_within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
+    }
+}
+
 /// A packet that makes room for an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
@@ -300,6 +308,9 @@ pub(crate) mod tests {
         }
         buffer
     }
+
+    /// What becomes of an arrival above a policy's limits.
+    pub(crate) const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
 
     /// A packet for a queue of class 0.
     pub(crate) fn arrival(queue: QueueId, size: u32) -> Arrival {

@@ -147,10 +147,9 @@ impl Trained {
         let name = section.text("model", "default", takes, meaning)?;
         let refused = |why: String| section.error("model", format!("{name}: {why}"));
         let bytes = match MODELS.iter().find(|(known, _)| *known == name) {
-            Some(&(_, bytes)) => Ok(bytes.into()),
-            None => environment.files.read(&name),
+            Some(&(_, bytes)) => bytes.into(),
+            None => environment.file(section, "model", &name)?,
         };
-        let bytes = bytes.map_err(|error| refused(format!("it cannot be read: {error}")))?;
         let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;
         let features = Features::of_model(&forest, environment).map_err(refused)?;
         Ok(Trained { forest, features })

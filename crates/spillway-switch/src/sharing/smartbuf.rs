@@ -62,7 +62,7 @@
 mod history;
 mod printed;
 
-use super::{Admission, Arrival, Count, DropReason, DynamicThresholds, Learned, Sharing};
+use super::{Admission, Arrival, Count, DynamicThresholds, Learned, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::burst::{Burst, KeyGradient};
 use crate::catalogue::{Environment, Policy};
@@ -149,11 +149,10 @@ impl Policy for Smartbuf {
         let fastest = rates.max().unwrap_or(8) as f64 / 8.0;
         let mut history = History::new(quantum * fastest, max_age);
         if let Some(name) = file {
-            let refused = |why: String| section.error("history", format!("{name}: {why}"));
-            let bytes = environment.files.read(&name);
-            let bytes = bytes.map_err(|error| refused(format!("it cannot be read: {error}")))?;
+            let bytes = environment.file(section, "history", &name)?;
             if !history.load(&bytes, environment.switch) {
-                return Err(refused("it is not a history of bursts".into()));
+                let problem = format!("{name}: it is not a history of bursts");
+                return Err(section.error("history", problem));
             }
         }
         Ok(Smartbuf {
@@ -264,10 +263,7 @@ impl Sharing for Smartbuf {
         let Some(limit) = self.ports[port as usize].limit else {
             return self.dynamic.admit(arrival, buffer);
         };
-        match buffer.port_bytes(port) + u64::from(arrival.size) <= limit {
-            true => Admission::Admit,
-            false => Admission::Drop(DropReason::OverThreshold),
-        }
+        Admission::if_within(buffer.port_bytes(port) + u64::from(arrival.size) <= limit)
     }
 
     fn counters(&self) -> Vec<Count> {

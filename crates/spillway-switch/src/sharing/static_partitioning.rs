@@ -32,7 +32,7 @@
 //! # Cost
 //! The port's queues are added up for every packet; no state.
 
-use super::{Admission, Arrival, DropReason, Sharing};
+use super::{Admission, Arrival, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
@@ -101,11 +101,8 @@ impl Sharing for StaticPartitioning {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let port = buffer.port_of(arrival.queue);
-        if buffer.port_bytes(port) + u64::from(arrival.size) > self.limits[port as usize] {
-            Admission::Drop(DropReason::OverThreshold)
-        } else {
-            Admission::Admit
-        }
+        let bytes = buffer.port_bytes(port) + u64::from(arrival.size);
+        Admission::if_within(bytes <= self.limits[port as usize])
     }
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
@@ -115,7 +112,7 @@ impl Sharing for StaticPartitioning {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{arrival, filled};
+    use super::super::tests::{OVER, arrival, filled};
     use super::*;
 
     fn with(text: &str) -> StaticPartitioning {
@@ -127,10 +124,9 @@ mod tests {
     fn a_port_has_a_quarter_of_the_buffer() {
         // B = 1,000,000, N = 4: 250,000 for each. 248,500 + 1,500 fits to the byte.
         let buffer = filled(&[248_500, 400_000, 0, 0]);
-        let over = Admission::Drop(DropReason::OverThreshold);
         assert_eq!(with("").admit(&arrival(0, 1500), &buffer), Admission::Admit);
-        assert_eq!(with("").admit(&arrival(0, 1501), &buffer), over);
-        assert_eq!(with("").admit(&arrival(1, 64), &buffer), over);
+        assert_eq!(with("").admit(&arrival(0, 1501), &buffer), OVER);
+        assert_eq!(with("").admit(&arrival(1, 64), &buffer), OVER);
         // share = 0.5: 500,000 for each.
         assert_eq!(with("share = 0.5").admit(&arrival(1, 64), &buffer), Admission::Admit);
     }
@@ -138,11 +134,10 @@ mod tests {
     #[test]
     fn a_port_has_a_round_trip_over_the_root_of_its_flows() {
         // 25 us at 10 Gbps are 31,250 bytes; over sqrt(16) 7,812.5.
-        let over = Admission::Drop(DropReason::OverThreshold);
         for (text, most) in [("form = \"rtt\"", 31_250), ("form = \"rtt\"\nflows = 16", 7_812)] {
             let buffer = filled(&[most - 1500, 700_000, 0, 0]);
             assert_eq!(with(text).admit(&arrival(0, 1500), &buffer), Admission::Admit, "{text}");
-            assert_eq!(with(text).admit(&arrival(0, 1501), &buffer), over, "{text}");
+            assert_eq!(with(text).admit(&arrival(0, 1501), &buffer), OVER, "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::catalogue::Environment;
 use crate::packet::Contents;
+use crate::sharing::Victim;
 use crate::watch::Watch;
 use proptest::prelude::*;
 use spillway_settings::Section;

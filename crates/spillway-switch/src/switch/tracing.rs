@@ -132,8 +132,59 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.sharing.learned()
     }
 
+    /// A queue's length may be about to change.
+    pub(super) fn note_length(&mut self, now: Time, queue: QueueId) {
+        if let Some(fates) = &mut self.fates {
+            fates.held(now, queue, self.buffer.bytes(queue), self.buffer.occupancy());
+        }
+    }
+
+    /// A packet has left its queue, or passed it, and will be sent, or lost after all.
+    #[cold]
+    pub(super) fn note_departure(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        id: PacketId,
+        size: u32,
+        is_sent: bool,
+    ) {
+        if let Some(fates) = &mut self.fates {
+            // Until now it was there; one that has passed was not, but no time has gone by since
+            // it arrived.
+            let gone = if self.in_transmission.is_some() { 0 } else { size };
+            let (bytes, occupancy) = (self.buffer.bytes(queue), self.buffer.occupancy());
+            fates.held(now, queue, bytes + gone, occupancy + u64::from(gone));
+            if is_sent {
+                fates.departs(now, queue, id, &self.buffer);
+            }
+        }
+        if self.bursts.is_some() && is_sent {
+            self.note_burst(now, self.buffer.port_of(queue), size);
+        }
+    }
+
+    /// A packet is lost, of a queue that it was in or was meant for.
+    pub(super) fn note_loss(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        id: PacketId,
+        size: u32,
+        reason: DropReason,
+    ) {
+        if let Some(fates) = &mut self.fates {
+            fates.is_lost(id, reason);
+        }
+        if let Some(bursts) = &mut self.bursts {
+            let port = self.buffer.port_of(queue);
+            let rate = self.buffer.rate(port).ps_per_byte();
+            bursts.loses(now, port, size, self.buffer.port_bytes(port), rate);
+        }
+    }
+
     /// A packet of so many bytes has left a port to be sent.
-    pub(super) fn note_burst(&mut self, now: Time, port: u32, size: u32) {
+    fn note_burst(&mut self, now: Time, port: u32, size: u32) {
         let limit = self.limit(now, port);
         let rate = self.buffer.rate(port);
         let sent = now + rate.time_of(u64::from(size) + u64::from(self.uncounted_bytes));

@@ -3,7 +3,8 @@
 use crate::traffic::Context;
 use crate::traffic::sizes::Sizes;
 use spillway_engine::Stream;
-use spillway_settings::{Section, SettingsError, Value, quantity};
+use spillway_settings::quantity::BufferPart;
+use spillway_settings::{Section, SettingsError, Value};
 
 /// How many answer: from so many to so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +22,6 @@ pub enum AnswerSizes {
     Shared(u64),
     /// Each draws its own.
     Drawn(Sizes),
-}
-
-/// The bytes of a query.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Burst {
-    /// So many.
-    Bytes(u64),
-    /// Of the buffer of the receiver's leaf.
-    ShareOfBuffer(f64),
 }
 
 impl FanIn {
@@ -64,6 +56,28 @@ impl FanIn {
 }
 
 impl AnswerSizes {
+    /// Those of a query to this receiver, which `most` senders or fewer share.
+    pub fn shared(
+        burst: BufferPart,
+        section: &Section,
+        context: &Context,
+        receiver: u32,
+        most: usize,
+    ) -> Result<AnswerSizes, SettingsError> {
+        let buffer = (context.leaf_buffer_bytes)(context.topology.rack_of(receiver));
+        let bytes = match (burst, buffer) {
+            (BufferPart::Share(_), None) => {
+                let problem = "a share of an unlimited buffer; expected bytes";
+                return Err(section.error("burst", problem));
+            }
+            (burst, buffer) => burst.bytes(buffer.unwrap_or_default()),
+        };
+        match bytes / most as u64 {
+            0 => Err(section.error("burst", format!("{bytes} bytes for {most} senders"))),
+            _ => Ok(AnswerSizes::Shared(bytes)),
+        }
+    }
+
     /// The bytes of a query on average, over all fan-ins.
     pub fn mean(&self, fan_in: FanIn) -> f64 {
         match self {
@@ -81,43 +95,6 @@ impl AnswerSizes {
         match self {
             AnswerSizes::Shared(bytes) => bytes / fan_in as u64,
             AnswerSizes::Drawn(sizes) => sizes.draw(stream),
-        }
-    }
-}
-
-impl Burst {
-    /// As it is written.
-    pub fn parse(text: &str) -> Option<Burst> {
-        let share = quantity::share(text).map(Burst::ShareOfBuffer);
-        share.or_else(|| quantity::size(text).map(Burst::Bytes))
-    }
-
-    /// What `most` senders or fewer share for this receiver.
-    pub fn answers(
-        self,
-        section: &Section,
-        context: &Context,
-        receiver: u32,
-        most: usize,
-    ) -> Result<AnswerSizes, SettingsError> {
-        let bytes = self.bytes(context, receiver);
-        let bytes = bytes.map_err(|problem| section.error("burst", problem))?;
-        match bytes / most as u64 {
-            0 => Err(section.error("burst", format!("{bytes} bytes for {most} senders"))),
-            _ => Ok(AnswerSizes::Shared(bytes)),
-        }
-    }
-
-    /// In bytes, for this receiver.
-    fn bytes(self, context: &Context, receiver: u32) -> Result<u64, String> {
-        let share = match self {
-            Burst::Bytes(bytes) => return Ok(bytes),
-            Burst::ShareOfBuffer(share) => share,
-        };
-        let leaf = context.topology.rack_of(receiver);
-        match (context.leaf_buffer_bytes)(leaf) {
-            Some(buffer) => Ok((share * buffer as f64).round() as u64),
-            None => Err("a share of an unlimited buffer; expected bytes".into()),
         }
     }
 }

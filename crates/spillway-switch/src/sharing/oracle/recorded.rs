@@ -1,6 +1,7 @@
 //! An oracle that has seen it all: the fates that the same packets had under LQD.
 
 use crate::catalogue::Environment;
+use crate::records::{u32_at, u64_at};
 use spillway_settings::{Section, SettingsError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,21 +28,15 @@ impl Recorded {
         let meaning = "of oracle = \"trace\", the fates that packets had: oracle_trace.parquet of an open-loop run with \
                        sharing = \"lqd\"";
         let name = section.text("trace", "", "a path, seen from the scenario's folder", meaning)?;
-        let refused = |why: String| section.error("trace", format!("{name}: {why}"));
-        let bytes = environment.files.read(&name);
-        let bytes = bytes.map_err(|error| refused(format!("it cannot be read: {error}")))?;
+        let bytes = environment.file(section, "trace", &name)?;
         let (records, rest) = bytes.as_chunks::<RECORD>();
         if !rest.is_empty() || records.iter().any(|record| record[RECORD - 1] > 1) {
-            return Err(refused("it is not a trace of fates".into()));
+            return Err(section.error("trace", format!("{name}: it is not a trace of fates")));
         }
         let (mut seen, mut dropped) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
-            let number = |from: usize| {
-                let bytes = [record[from], record[from + 1], record[from + 2], record[from + 3]];
-                u32::from_le_bytes(bytes)
-            };
-            if number(0) == environment.switch {
-                let packet = (number(4), u64::from(number(8)) | u64::from(number(12)) << 32);
+            if u32_at(record, 0) == environment.switch {
+                let packet = (u32_at(record, 4), u64_at(record, 8));
                 seen.insert(packet);
                 if record[RECORD - 1] == 1 {
                     dropped.insert(packet);

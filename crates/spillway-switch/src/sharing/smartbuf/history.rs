@@ -1,5 +1,6 @@
 //! What bursts have come to, by the gradient of their queue.
 
+use crate::records::{u32_at, u64_at};
 use crate::sharing::Learned;
 use spillway_engine::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -93,17 +94,13 @@ impl History {
     pub fn load(&mut self, bytes: &[u8], switch: u32) -> bool {
         let (records, rest) = bytes.as_chunks::<20>();
         for record in records {
-            let number = |from: usize| {
-                let bytes = [record[from], record[from + 1], record[from + 2], record[from + 3]];
-                u32::from_le_bytes(bytes)
-            };
-            let long = |from: usize| u64::from(number(from)) | u64::from(number(from + 4)) << 32;
-            let gradient = f64::from_bits(long(4));
+            let burst_of = u32_at(record, 0);
+            let gradient = f64::from_bits(u64_at(record, 4));
             if !gradient.is_finite() {
                 return false;
             }
-            if number(0) == switch || number(0) == u32::MAX {
-                self.insert(Time::ZERO, gradient, long(12));
+            if burst_of == switch || burst_of == u32::MAX {
+                self.insert(Time::ZERO, gradient, u64_at(record, 12));
             }
         }
         rest.is_empty()

@@ -1,0 +1,51 @@
+//! Room for an arrival, at the cost of packets that are there.
+
+use super::Switch;
+use crate::aqm::Aqm;
+use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::sharing::{Admission, Arrival, DropReason, Sharing, Victim};
+
+impl<S: Sharing, A: Aqm> Switch<S, A> {
+    /// Pushes out packets until the arrival fits. If it is refused after all, they come back.
+    #[cold]
+    pub(super) fn push_out(
+        &mut self,
+        mut victim: Victim,
+        arrival: &Arrival,
+        arrival_id: PacketId,
+        packets: &mut Arena,
+    ) -> Result<(), DropReason> {
+        let now = arrival.now;
+        let outcome = loop {
+            let (queue, id) = match victim {
+                Victim::Tail(queue) => (queue, self.lists.as_slice()[queue as usize].tail),
+                Victim::Worst(queue) => match self.lists.worst(queue, arrival_id, packets) {
+                    Some(id) => (queue, id),
+                    None => break Err(DropReason::PushedOut),
+                },
+            };
+            assert_ne!(id, NO_PACKET, "a push-out from an empty queue");
+            self.lists.unlink(queue, id, packets);
+            let size = packets[id].size - self.uncounted_bytes;
+            self.note_length(now, queue);
+            self.subtract(now, queue, size);
+            self.evicted.push((queue, id));
+            match self.sharing.admit(arrival, &self.buffer) {
+                Admission::Admit if u64::from(arrival.size) <= self.buffer.free() => break Ok(()),
+                Admission::Admit => break Err(DropReason::BufferFull),
+                Admission::Drop(reason) => break Err(reason),
+                Admission::PushOut(next) => victim = next,
+            }
+        };
+        while let Some((queue, id)) = self.evicted.pop() {
+            let size = packets[id].size - self.uncounted_bytes;
+            if outcome.is_ok() {
+                self.lose(now, id, queue, size, DropReason::PushedOut);
+            } else {
+                self.lists.relink(queue, id, packets);
+                self.add(now, queue, size);
+            }
+        }
+        outcome
+    }
+}
