@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,7 @@ def spread(variant: Json, *path: str, scale: float = 1.0) -> str:
 def lost(variant: Json) -> str:
     """Packets lost for whatever reason."""
     each = [sum(run["drops"].values()) for run in variant["runs"]]
-    mean = sum(each) / len(each)
-    deviation = (sum((one - mean) ** 2 for one in each) / max(1, len(each) - 1)) ** 0.5
-    return f"{number(mean)} ± {number(deviation)}"
+    return f"{number(statistics.mean(each))} ± {number(statistics.stdev(each))}"
 
 
 def policy(variant: Json) -> str:
@@ -103,7 +102,7 @@ def draw(summaries: dict[str, Json], file: Path) -> None:
                     colour = COLOURS[place % len(COLOURS)]
                     axis.plot(known, [place] * len(known), "|", color=colour, markersize=8)
                     if known:
-                        axis.plot([sum(known) / len(known)], [place], "o", color=colour)
+                        axis.plot([statistics.mean(known)], [place], "o", color=colour)
                 axis.set_title(f"{name}: {of} flows, p99")
                 axis.set_yticks(places, [policy(variant) for variant in variants])
                 axis.set_ylim(len(variants) - 0.5, -0.5)

@@ -52,6 +52,11 @@ class Point:
         return all(self.values[axis] == value for axis, value in values.items())
 
 
+def choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
+    """One thing made another way: for all schemes, or (`of`) for single ones."""
+    return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
+
+
 def along(
     axis: str,
     values: Iterable[Value],

@@ -7,12 +7,7 @@ from spillway.reproduce.cbm import figure1, setup
 from spillway.reproduce.cbm.setup import ABM, ABOUT, ALL, CBM, DT, PER_PORT
 from spillway.reproduce.claim import Over
 from spillway.reproduce.draw import Variants
-from spillway.reproduce.figure import Figure, Point
-
-
-def choice(name: str, *assignments: str, **of: tuple[str, ...]) -> Point:
-    """One thing made another way: for all schemes, or for single ones."""
-    return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of)
+from spillway.reproduce.figure import Figure, choice
 
 
 def _alpha(value: float) -> dict[str, tuple[str, ...]]:
@@ -31,11 +26,11 @@ _ABM_PROGRAM = ("switch.sharing.alpha=[1024, 0.5]", *abm_program.ALL)
 AS_IT_IS = "as in the scenario"
 CHOICES = (
     choice(AS_IT_IS),
-    choice("alpha 0.25", **_alpha(0.25)),
-    choice("alpha 1", **_alpha(1.0)),
+    choice("alpha 0.25", of=_alpha(0.25)),
+    choice("alpha 1", of=_alpha(1.0)),
     choice(
         "alpha 1024 for first packets",
-        **dict.fromkeys(
+        of=dict.fromkeys(
             (ABM.name, CBM.name, PER_PORT.name), ("switch.sharing.alpha_first_rtt=1024",)
         ),
     ),
@@ -56,9 +51,9 @@ CHOICES = (
         "traffic.incast.min_rto=1ms",
     ),
     choice("K = 10 packets", "switch.aqm.threshold=10pkt"),
-    choice("ABM as in its program", **{ABM.name: _ABM_PROGRAM}),
-    choice("acks have a limit too", **_of_cbm("switch.sharing.exempt_acks=false")),
-    choice("the last packet is spared", **_of_cbm("switch.sharing.spare_last=true")),
+    choice("ABM as in its program", of={ABM.name: _ABM_PROGRAM}),
+    choice("acks have a limit too", of=_of_cbm("switch.sharing.exempt_acks=false")),
+    choice("the last packet is spared", of=_of_cbm("switch.sharing.spare_last=true")),
 )
 
 _AT_30 = tuple(claim for claim in figure1.FIGURE.claims if claim.over.where == {"load": 0.3})

@@ -1,6 +1,5 @@
 """What the paper leaves open: each choice made another way once, and which claims flip."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from spillway.reproduce import abm_program
@@ -8,16 +7,11 @@ from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.credence import setup
 from spillway.reproduce.credence.schemes import ABM, ABOUT, ALL, CREDENCE, DT, LQD
 from spillway.reproduce.draw import Variants
-from spillway.reproduce.figure import Figure, Point, product
+from spillway.reproduce.figure import Figure, Point, choice, product
 from spillway.reproduce.metric import Share
 from spillway.reproduce.verdict import Alike, Near
 
 _C, _D, _A, _L = CREDENCE.name, DT.name, ABM.name, LQD.name
-
-
-def choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
-    """One thing made another way: for all schemes, or (`of`) for single ones."""
-    return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
 
 
 AS_IT_IS = "as in the scenario"

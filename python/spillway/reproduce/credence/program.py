@@ -5,9 +5,9 @@ from dataclasses import replace
 from spillway.reproduce import abm_program
 from spillway.reproduce.claim import Over
 from spillway.reproduce.credence import choices, figure8, setup
-from spillway.reproduce.credence.choices import AS_IT_IS, choice, claims_of, setting
+from spillway.reproduce.credence.choices import AS_IT_IS, claims_of, setting
 from spillway.reproduce.credence.schemes import ABM, ABOUT, CREDENCE, DT, LQD
-from spillway.reproduce.figure import Figure, along, product
+from spillway.reproduce.figure import Figure, along, choice, product
 from spillway.reproduce.point import Run
 
 _ABM = replace(ABM, assignments=(*ABM.assignments, *abm_program.ALL))

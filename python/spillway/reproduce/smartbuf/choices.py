@@ -3,17 +3,11 @@
 from collections.abc import Iterable
 
 from spillway.reproduce.draw import Variants
-from spillway.reproduce.figure import Figure, Point
+from spillway.reproduce.figure import Figure, choice, product
 from spillway.reproduce.smartbuf import setup
-from spillway.reproduce.smartbuf.setup import CS, DEMANDS, DT, EDT, HIGH, LEAF, SMARTBUF
+from spillway.reproduce.smartbuf.setup import CS, DEMANDS, DT, EDT, LEAF, SMARTBUF
 
 _WITH_ALPHA = (DT, EDT, SMARTBUF, DEMANDS)
-
-
-def _choice(name: str, *assignments: str, of: dict[str, tuple[str, ...]] | None = None) -> Point:
-    """One thing made another way: for all schemes, or (`of`) for single ones."""
-    sets = (*HIGH.assignments, *assignments)
-    return Point({"choice": name}, sets, {"choice": name}, of_scheme=of or {})
 
 
 def _each(*assignments: str) -> dict[str, tuple[str, ...]]:
@@ -28,10 +22,30 @@ def _sizes(short: str, long: str) -> Iterable[str]:
         yield f"traffic.{name}.sizes_within={sizes}"
 
 
-def _marking(tier: str) -> Iterable[str]:
-    """Marks from 20 packets on."""
-    yield f'switch.{tier}.aqm={{ kind = "ecn", threshold = "20pkt", not_ect = "pass" }}'
+_MARKS = '{ kind = "ecn", threshold = "20pkt", not_ect = "pass" }'
 
+_CHOICES = (
+    choice("as in the scenario"),
+    choice("alpha 1", of=_each(f"{LEAF}.alpha=1.0")),
+    choice("alpha 8", of=_each(f"{LEAF}.alpha=8.0")),
+    choice("fan-in 30 to 100", "traffic.incast.fan_in=30..100"),
+    choice("fan-in 150 to 300", "traffic.incast.fan_in=150..300"),
+    choice("answers within 100 us", "traffic.incast.jitter=100us"),
+    choice("answers within 1 ms", "traffic.incast.jitter=1ms"),
+    choice("all sizes equally likely", *_sizes("1KB..32KB", "1MB..10MB")),
+    choice("no single short flows", "traffic.short.load=0.0001", "traffic.incast.load=0.16"),
+    choice("a tenth of the incasts", "traffic.short.load=0.152", "traffic.incast.load=0.008"),
+    choice("short flows begin at once", "traffic.incast.initial_window=flow"),
+    choice(
+        "marks from 20 packets",
+        *(f"switch.{tier}.aqm={_MARKS}" for tier in ("leaf", "spine")),
+    ),
+    choice("NewReno, no marks", "transport.kind=newreno"),
+    choice("handshakes", "transport.handshake=true"),
+    choice("min RTO 1 ms", "transport.min_rto=1ms", "transport.initial_rto=1ms"),
+    choice("EDT up to the whole buffer", of={EDT.name: (f"{LEAF}.limit=whole",)}),
+    choice("EDT until 100 packets less", of={EDT.name: (f"{LEAF}.drain_packets=100",)}),
+)
 
 FIGURE = Figure(
     name="smartbuf/choices",
@@ -39,29 +53,7 @@ FIGURE = Figure(
     source="Smartbuf (IWQoS 2021), section IV-A",
     about="Load 80%; of one thing at a time another choice is made.",
     measure=setup.RUN,
-    points=(
-        _choice("as in the scenario"),
-        _choice("alpha 1", of=_each(f"{LEAF}.alpha=1.0")),
-        _choice("alpha 8", of=_each(f"{LEAF}.alpha=8.0")),
-        _choice("fan-in 30 to 100", "traffic.incast.fan_in=30..100"),
-        _choice("fan-in 150 to 300", "traffic.incast.fan_in=150..300"),
-        _choice("answers within 100 us", "traffic.incast.jitter=100us"),
-        _choice("answers within 1 ms", "traffic.incast.jitter=1ms"),
-        _choice("all sizes equally likely", *_sizes("1KB..32KB", "1MB..10MB")),
-        _choice("no single short flows", "traffic.short.load=0.0001", "traffic.incast.load=0.16"),
-        _choice("a tenth of the incasts", "traffic.short.load=0.152", "traffic.incast.load=0.008"),
-        _choice("short flows begin at once", "traffic.incast.initial_window=flow"),
-        _choice(
-            "marks from 20 packets",
-            *_marking("leaf"),
-            *_marking("spine"),
-        ),
-        _choice("NewReno, no marks", "transport.kind=newreno"),
-        _choice("handshakes", "transport.handshake=true"),
-        _choice("min RTO 1 ms", "transport.min_rto=1ms", "transport.initial_rto=1ms"),
-        _choice("EDT up to the whole buffer", of={EDT.name: (f"{LEAF}.limit=whole",)}),
-        _choice("EDT until 100 packets less", of={EDT.name: (f"{LEAF}.drain_packets=100",)}),
-    ),
+    points=product((setup.HIGH,), _CHOICES),
     schemes=(CS, DT, EDT, SMARTBUF, DEMANDS),
     scales=setup.SCALES,
     plot=Variants((setup.SHORT, setup.LONG, setup.DROPS), "choice"),

@@ -1,7 +1,5 @@
 """Figure 2: the most of the buffer that a burst is given."""
 
-from dataclasses import replace
-
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure
@@ -23,11 +21,7 @@ FIGURE = Figure(
     source="Smartbuf (IWQoS 2021), Figure 2, section II",
     about="The largest threshold of a port while it was in a burst, which is a port that held more "
     "than a fifth of the buffer until it held less than half of its most. " + setup.ABOUT,
-    measure=replace(
-        setup.RUN,
-        assignments=("record.bursts=20%",),
-        also="spillway.reproduce.smartbuf.bursts:numbers",
-    ),
+    measure=setup.BURSTS,
     points=setup.LOADS,
     schemes=(setup.DT, setup.EDT, setup.SMARTBUF, setup.DEMANDS),
     scales=setup.SCALES,

@@ -1,32 +1,20 @@
 """Figure 6: what counts as a burst (sigma); and when it is over (beta)."""
 
-from dataclasses import replace
-
-from spillway.reproduce.claim import Claim, Over, Reduction
-from spillway.reproduce.figure import Figure, Scheme
+from spillway.reproduce.claim import Claim, Reduction
+from spillway.reproduce.figure import Figure
 from spillway.reproduce.smartbuf import setup
-from spillway.reproduce.smartbuf.readings import ENTRIES, PLOT, READINGS, RUN
+from spillway.reproduce.smartbuf.readings import (
+    ENTRIES,
+    PLOT,
+    READINGS,
+    RUN,
+    SCALES,
+    of_both,
+    with_each,
+)
 from spillway.reproduce.verdict import Alike, Apart, Near, NoGain
 
-
-def _with(name: str, key: str, value: float, place: int) -> Scheme:
-    sets = (*setup.SMARTBUF.assignments, f"{setup.LEAF}.{key}={value}")
-    return Scheme(f"{name} = {value:g}", sets, place)
-
-
-def _at(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Said of both readings."""
-    return tuple(
-        replace(claim, over=Over(reading.values), variant=reading.label)
-        for reading in READINGS
-        for claim in claims
-    )
-
-
 _IV_C = "section IV-C"
-
-# Numbers of entries have an interval from three seeds on.
-THREE_SEEDS = {name: replace(scale, seeds=(1, 2, 3)) for name, scale in setup.SCALES.items()}
 
 FIGURE = Figure(
     name="smartbuf/figure6",
@@ -36,13 +24,10 @@ FIGURE = Figure(
     "algorithm. " + setup.ABOUT,
     measure=RUN,
     points=READINGS,
-    schemes=tuple(
-        _with("sigma", "sigma", sigma, place)
-        for place, sigma in enumerate((1.25, 2.5, 3.75, 5.0, 10.0, 20.0))
-    ),
-    scales=THREE_SEEDS,
+    schemes=with_each("sigma", "sigma", (1.25, 2.5, 3.75, 5.0, 10.0, 20.0)),
+    scales=SCALES,
     plot=PLOT,
-    claims=_at(
+    claims=of_both(
         (
             Claim(
                 "Larger sigma is better: 5 than 1.25",
@@ -80,13 +65,10 @@ BETA = Figure(
     + setup.ABOUT,
     measure=RUN,
     points=READINGS,
-    schemes=tuple(
-        _with("beta", "beta", beta, place)
-        for place, beta in enumerate((0.01, 0.1, 0.19, 0.2, 0.35, 0.5, 0.7, 0.9))
-    ),
-    scales=THREE_SEEDS,
+    schemes=with_each("beta", "beta", (0.01, 0.1, 0.19, 0.2, 0.35, 0.5, 0.7, 0.9)),
+    scales=SCALES,
     plot=PLOT,
-    claims=_at(
+    claims=of_both(
         (
             *(
                 Claim(

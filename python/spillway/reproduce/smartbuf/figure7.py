@@ -39,11 +39,7 @@ FIGURE = Figure(
     source="Smartbuf (IWQoS 2021), Figure 7, section IV-D",
     about="The most of any leaf. Entries are as many as bursts of different gradients, and are "
     "kept for a second: so they grow with the time that is simulated, until then. " + setup.ABOUT,
-    measure=replace(
-        setup.RUN,
-        assignments=("record.bursts=20%",),
-        also="spillway.reproduce.smartbuf.bursts:numbers",
-    ),
+    measure=setup.BURSTS,
     points=setup.LOADS,
     schemes=(setup.SMARTBUF, setup.DEMANDS),
     scales=setup.SCALES,

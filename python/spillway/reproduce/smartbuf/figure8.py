@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,11 +66,7 @@ FIGURE = Figure(
     about="The prediction is a port's last threshold before the burst's end. What it would have "
     "taken is the most of a queue beside the port's that loses nothing, in the same run: what "
     "comes to both is the same. " + setup.ABOUT,
-    measure=replace(
-        setup.RUN,
-        assignments=("record.bursts=20%",),
-        also="spillway.reproduce.smartbuf.bursts:numbers",
-    ),
+    measure=setup.BURSTS,
     points=setup.LOADS,
     schemes=_SCHEMES,
     scales=setup.SCALES,

@@ -1,9 +1,11 @@
 """What the paper leaves open of the algorithm: each point read another way."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from spillway.reproduce.claim import Claim, Over
 from spillway.reproduce.draw import Variants
-from spillway.reproduce.figure import Figure, Point
+from spillway.reproduce.figure import Figure, Point, Scheme
 from spillway.reproduce.metric import Number
 from spillway.reproduce.smartbuf import setup
 from spillway.reproduce.smartbuf.setup import LEAF
@@ -25,14 +27,31 @@ READINGS = (TEXT, DEMANDS)
 ENTRIES = Number("sharing_counts.leaf.most_entries", "most entries of a leaf", "entries")
 """The most that a switch has known at a time."""
 
-RUN = replace(
-    setup.RUN,
-    assignments=(*setup.HIGH.assignments, "record.bursts=20%"),
-    also="spillway.reproduce.smartbuf.bursts:numbers",
-)
-"""A run at high load with numbers of its bursts."""
+RUN = replace(setup.BURSTS, assignments=(*setup.HIGH.assignments, *setup.BURSTS.assignments))
+"""At high load."""
+
+# Numbers of entries have an interval from three seeds on.
+SCALES = {name: replace(scale, seeds=(1, 2, 3)) for name, scale in setup.SCALES.items()}
 
 PLOT = Variants((setup.SHORT, setup.LONG, setup.DROPS, ENTRIES), "reading")
+
+
+def with_each(name: str, key: str, values: Iterable[float]) -> tuple[Scheme, ...]:
+    """Smartbuf with each of these values of a parameter."""
+    return tuple(
+        Scheme(f"{name} = {value:g}", (*setup.SMARTBUF.assignments, f"{LEAF}.{key}={value}"), place)
+        for place, value in enumerate(values)
+    )
+
+
+def of_both(claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """Said of both readings."""
+    return tuple(
+        replace(claim, over=Over(reading.values), variant=reading.label)
+        for reading in READINGS
+        for claim in claims
+    )
+
 
 FIGURE = Figure(
     name="smartbuf/readings",
@@ -57,7 +76,7 @@ FIGURE = Figure(
         DEMANDS,
     ),
     schemes=(setup.SMARTBUF,),
-    scales=setup.SCALES,
+    scales=SCALES,
     plot=PLOT,
     is_of_paper=False,
 )

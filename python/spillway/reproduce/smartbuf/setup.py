@@ -1,5 +1,7 @@
 """What the figures have in common: the network, the schemes, the loads, the percentiles."""
 
+from dataclasses import replace
+
 from spillway.reproduce.draw import Panel
 from spillway.reproduce.figure import Point, Scale, Scheme
 from spillway.reproduce.metric import Tail, Total
@@ -8,6 +10,13 @@ from spillway.reproduce.point import Run
 SCENARIO = "smartbuf"
 RUN = Run(SCENARIO)
 """The network and the traffic of section IV; its file says what is not in the text."""
+
+BURSTS = replace(
+    RUN,
+    assignments=("record.bursts=20%",),
+    also="spillway.reproduce.smartbuf.bursts:numbers",
+)
+"""The same with numbers of its bursts."""
 
 LEAF = "switch.leaf.sharing"
 
