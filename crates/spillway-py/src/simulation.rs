@@ -111,8 +111,8 @@ impl Simulation {
 
     /// The tables that a run can have.
     #[staticmethod]
-    fn tables() -> [&'static str; tables::TABLES.len()] {
-        tables::TABLES
+    fn tables() -> Vec<&'static str> {
+        tables::TABLES.to_vec()
     }
 
     /// Takes the rows that a table has so far, as columns.

@@ -16,21 +16,6 @@ use std::mem::take;
 
 type Table<'py> = PyResult<Bound<'py, PyDict>>;
 
-/// The names of the tables.
-pub const TABLES: [&str; 11] = [
-    "flows",
-    "queues",
-    "drops",
-    "decisions",
-    "oracle_trace",
-    "windows",
-    "links",
-    "ports",
-    "port_classes",
-    "bursts",
-    "history",
-];
-
 /// What numbers in tables stand for.
 pub struct Vocabulary {
     classes: Names,
@@ -85,61 +70,46 @@ fn link_names(topology: &Topology, switches: &[String]) -> Vec<String> {
     links.collect()
 }
 
-/// Rows of the longest table.
-pub fn longest(record: &Record) -> usize {
-    let Record {
-        flows,
-        queues,
-        drops,
-        decisions,
-        oracle_trace,
-        windows,
-        links,
-        ports,
-        port_classes,
-        bursts,
-        history,
-        outcomes: _,
-    } = record;
-    let lengths = [
-        flows.len(),
-        queues.len(),
-        drops.len(),
-        decisions.len(),
-        oracle_trace.len(),
-        windows.len(),
-        links.len(),
-        ports.len(),
-        port_classes.len(),
-        bursts.len(),
-        history.len(),
-    ];
-    lengths.into_iter().max().unwrap_or(0)
+/// The tables of a record, each with a function of its name that makes columns of it.
+macro_rules! tables {
+    ($($name:ident),*) => {
+        /// The names of the tables.
+        pub const TABLES: &[&str] = &[$(stringify!($name)),*];
+
+        /// Rows of the longest table.
+        pub fn longest(record: &Record) -> usize {
+            let Record { $($name,)* outcomes: _ } = record;
+            [$($name.len()),*].into_iter().max().unwrap_or(0)
+        }
+
+        /// Takes what a table holds; `None` if no table has this name.
+        pub fn take_table<'py>(
+            py: Python<'py>,
+            record: &mut Record,
+            name: &str,
+            vocabulary: &Vocabulary,
+        ) -> PyResult<Option<Bound<'py, PyDict>>> {
+            match name {
+                $(stringify!($name) => $name(py, take(&mut record.$name), vocabulary).map(Some),)*
+                _ => Ok(None),
+            }
+        }
+    };
 }
 
-/// Takes what a table holds; `None` if no table has this name.
-pub fn take_table<'py>(
-    py: Python<'py>,
-    record: &mut Record,
-    name: &str,
-    vocabulary: &Vocabulary,
-) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let table = match name {
-        "flows" => flows(py, take(&mut record.flows), vocabulary),
-        "queues" => queues(py, take(&mut record.queues), vocabulary),
-        "drops" => drops(py, take(&mut record.drops), vocabulary),
-        "decisions" => decisions(py, take(&mut record.decisions), vocabulary),
-        "oracle_trace" => oracle_trace(py, take(&mut record.oracle_trace), vocabulary),
-        "windows" => windows(py, take(&mut record.windows)),
-        "links" => links(py, take(&mut record.links), vocabulary),
-        "ports" => ports(py, take(&mut record.ports), vocabulary),
-        "port_classes" => port_classes(py, take(&mut record.port_classes), vocabulary),
-        "bursts" => bursts(py, take(&mut record.bursts), vocabulary),
-        "history" => history(py, take(&mut record.history), vocabulary),
-        _ => return Ok(None),
-    };
-    table.map(Some)
-}
+tables!(
+    flows,
+    queues,
+    drops,
+    decisions,
+    oracle_trace,
+    windows,
+    links,
+    ports,
+    port_classes,
+    bursts,
+    history
+);
 
 fn flows<'py>(py: Python<'py>, table: FlowTable, vocabulary: &Vocabulary) -> Table<'py> {
     let columns = Columns::new(py);
@@ -233,7 +203,7 @@ fn oracle_trace<'py>(
     Ok(columns.into_dict())
 }
 
-fn windows(py: Python<'_>, table: WindowTable) -> Table<'_> {
+fn windows<'py>(py: Python<'py>, table: WindowTable, _: &Vocabulary) -> Table<'py> {
     let columns = Columns::new(py);
     columns.put("time_ps", Column::of(table.time_ps))?;
     columns.put("flow_id", Column::of(table.flow_id))?;
