@@ -76,45 +76,34 @@ class Tail:
         return f"{classes} flows' p{100 * self.p:g} slowdown"
 
     def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
-        """The percentile of all seeds' flows together.
+        """The percentile of all seeds' flows together."""
+        return self.of_each({"": outcomes}, replicates)[""]
+
+    def of_each(self, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
+        """The same of several schemes at once.
 
         Drawn again are units (queries, or flows without one), within each seed. Equal units get
         equal draws under every scheme, and at every point that has as many of them: comparisons
         are of pairs.
         """
-        values, owners, draws, first = [], [], [], 0
-        for seed, outcome in sorted(outcomes.items()):
-            if outcome.samples is None:
-                continue
-            unit = samples.select(outcome.samples, self.of, "unit").astype(np.int64)
-            if not len(unit):
-                continue
-            units = int(unit.max()) + 1
-            values.append(samples.select(outcome.samples, self.of))
-            owners.append(unit + first)
-            draws.append(_draws(seed, self.of, units))
-            first += units
-        if not values:
-            return Measured(None)
-        slowdown, owner = np.concatenate(values), np.concatenate(owners)
-        worst_first = np.argsort(-slowdown, kind="stable")
-        slowdown, owner = slowdown[worst_first], owner[worst_first]
-        found = float(slowdown[len(slowdown) - samples.rank(len(slowdown), self.p)])
-        if not replicates:
-            return Measured(found)
-        sizes = np.bincount(owner, minlength=first)
-        # What is drawn of the worst flows tells the percentile; they are nearly always enough.
-        worst = min(len(slowdown), int(3 * (1 - self.p) * len(slowdown)) + 1000)
-        drawn = np.empty(replicates)
+        flows = {scheme: _Flows.of(self, by_seed) for scheme, by_seed in outcomes.items()}
+        known = {scheme: each for scheme, each in flows.items() if each is not None}
+        drawn = {scheme: np.empty(replicates) for scheme in known}
+        streams = {
+            (seed, units): _draws(seed, self.of, units)
+            for each in known.values()
+            for seed, units in each.units
+        }
         for number in range(replicates):
-            counts = np.concatenate([draw() for draw in draws])
-            total = int(counts @ sizes)
-            beyond = total - samples.rank(total, self.p)
-            place = _first_above(counts[owner[:worst]], beyond)
-            if place == worst:
-                place = _first_above(counts[owner], beyond)
-            drawn[number] = slowdown[place]
-        return Measured(found, drawn)
+            counts = {units: draw() for units, draw in streams.items()}
+            for scheme, each in known.items():
+                drawn[scheme][number] = each.percentile(self.p, counts)
+        return {
+            scheme: Measured(None)
+            if each is None
+            else Measured(each.found(self.p), drawn[scheme] if replicates else None)
+            for scheme, each in flows.items()
+        }
 
     def behind(self, outcomes: BySeed) -> Behind:
         """How many flows lie at or beyond the percentile, and how many of them saw a timeout."""
@@ -126,6 +115,58 @@ class Tail:
         timeouts = [samples.select(table, self.of, "with_timeout") for table in tables]
         beyond = slowdown >= found
         return Behind(int(beyond.sum()), int(np.concatenate(timeouts)[beyond].sum()))
+
+
+@dataclass(frozen=True)
+class _Flows:
+    """What a percentile is taken of: slowdowns of all seeds, the worst first."""
+
+    slowdown: NDArray[np.float64]
+    owner: NDArray[np.int64]
+    """The unit that each flow belongs to; those of a seed follow those of the seed before."""
+    units: tuple[tuple[int, int], ...]
+    """The seeds, and how many units each has."""
+    sizes: NDArray[np.int64]
+    """Flows of each unit."""
+    worst: int
+    """What is drawn of so many tells a percentile, nearly always."""
+
+    @staticmethod
+    def of(tail: Tail, outcomes: BySeed) -> _Flows | None:
+        """Those of these outcomes; None if there are none."""
+        values, owners, units, first = [], [], [], 0
+        for seed, outcome in sorted(outcomes.items()):
+            if outcome.samples is None:
+                continue
+            unit = samples.select(outcome.samples, tail.of, "unit").astype(np.int64)
+            if not len(unit):
+                continue
+            values.append(samples.select(outcome.samples, tail.of))
+            owners.append(unit + first)
+            units.append((seed, int(unit.max()) + 1))
+            first += units[-1][1]
+        if not values:
+            return None
+        slowdown, owner = np.concatenate(values), np.concatenate(owners)
+        worst_first = np.argsort(-slowdown, kind="stable")
+        slowdown, owner = slowdown[worst_first], owner[worst_first]
+        sizes = np.bincount(owner, minlength=first)
+        worst = min(len(slowdown), int(3 * (1 - tail.p) * len(slowdown)) + 1000)
+        return _Flows(slowdown, owner, tuple(units), sizes, worst)
+
+    def found(self, p: float) -> float:
+        """The percentile as it is."""
+        return float(self.slowdown[len(self.slowdown) - samples.rank(len(self.slowdown), p)])
+
+    def percentile(self, p: float, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
+        """The percentile if units are drawn so often."""
+        counts = np.concatenate([drawn[units] for units in self.units])
+        total = int(counts @ self.sizes)
+        beyond = total - samples.rank(total, p)
+        place = _first_above(counts[self.owner[: self.worst]], beyond)
+        if place == self.worst:
+            place = _first_above(counts[self.owner], beyond)
+        return float(self.slowdown[place])
 
 
 @dataclass(frozen=True)
@@ -190,6 +231,13 @@ class Share:
                     counts[last] += number or 0
         total = sum(counts.values())
         return Measured(100 * counts[self.part] / total if total else None)
+
+
+def of_each(metric: Metric, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
+    """A metric of several schemes; what is drawn again is drawn once for all of them."""
+    if isinstance(metric, Tail):
+        return metric.of_each(outcomes, replicates)
+    return {scheme: metric.measured(each, replicates) for scheme, each in outcomes.items()}
 
 
 def _first_above(counts: NDArray[np.int64], number: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from spillway.reproduce.metric import REPLICATES, BySeed, Measured, Metric
+from spillway.reproduce.metric import REPLICATES, BySeed, Measured, Metric, of_each
 from spillway.reproduce.point import Outcome
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Results:
         self.figure = figure
         self.seeds = seeds
         self._outcomes = outcomes
-        self._measured: dict[tuple[Metric, int, str, tuple[int, ...], bool], Measured] = {}
+        self._measured: dict[tuple[Metric, int, tuple[int, ...], bool], dict[str, Measured]] = {}
 
     def at(self, place: int, scheme: str, seeds: tuple[int, ...] | None = None) -> BySeed:
         """The outcomes of the point with this number, by seed."""
@@ -41,11 +41,11 @@ class Results:
         draw: bool = True,
     ) -> Measured:
         """A metric of a point; with `draw`, also of samples drawn again."""
-        key = (metric, place, scheme, seeds or self.seeds, draw)
-        if key not in self._measured:
-            outcomes = self.at(place, scheme, seeds)
-            self._measured[key] = metric.measured(outcomes, REPLICATES if draw else 0)
-        return self._measured[key]
+        about = (metric, place, seeds or self.seeds, draw)
+        if about not in self._measured:
+            outcomes = {one.name: self.at(place, one.name, seeds) for one in self.figure.schemes}
+            self._measured[about] = of_each(metric, outcomes, REPLICATES if draw else 0)
+        return self._measured[about][scheme]
 
     def ends(self, metric: Metric, place: int, scheme: str) -> tuple[float, float]:
         """How far a known metric spreads: 95% of samples drawn again, else the range of seeds."""
