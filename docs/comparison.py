@@ -119,10 +119,10 @@ def main() -> None:
         name: json.loads((folder / name / "summary.json").read_text(encoding="utf-8"))
         for name in CLASSES
     }
-    draw(summaries, DOCS / "images" / "comparison.png")
     trained = json.loads((folder / "trained" / "summary.json").read_text(encoding="utf-8"))
     for variant in trained["variants"]:
         summaries["smartbuf"]["variants"].append({**variant, "label": "=credence, trained"})
+    draw(summaries, DOCS / "images" / "comparison.png")
     page = DOCS / "comparison.md"
     text = page.read_text(encoding="utf-8")
     for name, summary in summaries.items():

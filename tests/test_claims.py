@@ -13,7 +13,7 @@ from spillway.reproduce.metric import Behind, Number, Share, Tail
 from spillway.reproduce.point import Outcome
 from spillway.reproduce.results import Results
 from spillway.reproduce.samples import CLASSES
-from spillway.reproduce.verdict import Alike, Apart, Estimate, Near, Verdict
+from spillway.reproduce.verdict import Alike, Apart, Estimate, Near, Verdict, Within
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,9 @@ from spillway.reproduce.verdict import Alike, Apart, Estimate, Near, Verdict
         (Near(-0.2), -0.24, None, "holds"),
         (Near(-0.2), -0.26, None, "partly"),
         (Near(-0.2), 0.2, None, "does not hold"),
+        (Within(9.65, 0.05), 9.2, None, "holds"),
+        (Within(9.65, 0.05), 9.1, None, "does not hold"),
+        (Within(9.65, 0.05), 1.5, (1.4, 9.7), "holds"),
         (Alike(), 0.1, (0.05, 0.2), "holds"),
         (Alike(), 0.11, (0.05, 0.2), "does not hold"),
         (Alike(), 0.3, (-0.1, 0.7), "partly"),

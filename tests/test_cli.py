@@ -95,13 +95,13 @@ def test_tables_that_come_out_empty_are_noted(command):
     assert outcome.status == 0 and outcome.json["status"] == "complete"
     notes = [line for line in outcome.err.splitlines() if line.startswith("note:")]
     assert notes == [
-        "note: no decisions were recorded: out/decisions.parquet has no rows",
-        "note: no windows were recorded: out/windows.parquet has no rows",
+        "note: nothing to record for decisions: out/decisions.parquet has no rows",
+        "note: nothing to record for windows: out/windows.parquet has no rows",
     ]
     several = command("run", TINY, "--windows", 99_999, "--seeds", "1,2", "--out", "several")
     assert several.status == 0
     assert several.err.splitlines() == [
-        "note: no windows were recorded: several/seed-1/windows.parquet has no rows, "
+        "note: nothing to record for windows: several/seed-1/windows.parquet has no rows, "
         "nor have those of 1 more"
     ]
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FILE = "history.parquet"
-COLUMNS = {"gradient_bps": "float64", "bytes": "uint32"}
-"""What a history must have, and as what; no queue holds more than 4 GiB."""
+COLUMNS = {"gradient_bps": "float64", "bytes": "uint64"}
+"""What a history must have, and as what."""
 
 ALL_SWITCHES = 2**32 - 1
 
@@ -41,6 +41,7 @@ def learned(place: Path, switches: Sequence[str]) -> bytes:
 
 def _read(file: Path) -> pa.Table:
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     try:
@@ -60,6 +61,8 @@ def _read(file: Path) -> pa.Table:
             raise ScenarioError(f"{file} is not a history of bursts: {name}: {error}") from error
         if column.null_count:
             raise ScenarioError(f"{file} is not a history of bursts: {name} is not always known")
+        if not pc.all(pc.is_finite(column)).as_py():
+            raise ScenarioError(f"{file} is not a history of bursts: {name} is not always finite")
         table = table.set_column(table.column_names.index(name), name, column)
     return table
 

@@ -107,11 +107,50 @@ fn samples_have_the_policy_s_limit_and_the_shares_of_classes() {
     assert!(run.record.ports.threshold_bytes.iter().all(|&limit| limit == PortTable::NO_LIMIT));
 }
 
+/// Of policies that work their thresholds out at arrivals, too.
+#[test]
+fn where_nothing_comes_thresholds_fall() {
+    for sharing in ["followlqd", "{ kind = \"credence\", oracle = \"always-accept\" }"] {
+        let run = run(&format!(
+            r#"
+            duration = "2ms"
+            topology = {{ kind = "star", hosts = 9, host_rate = "10Gbps", link_delay = "1us" }}
+            switch = {{ buffer = "1MB", sharing = {sharing} }}
+            transport = {{ kind = "udp", rate = "10Gbps" }}
+            [[traffic]]
+            name = "burst"
+            kind = "incast"
+            queries = 1
+            queries_per_host_per_s = 10000
+            burst = "160KB"
+            fan_in = 8
+            senders = "any"
+            receivers = [0]
+            [record]
+            port_interval = "5us"
+            "#,
+            sharing =
+                if sharing.starts_with('{') { sharing.to_string() } else { format!("{sharing:?}") },
+        ));
+        let limits: Vec<_> = samples(&run.record, 0).iter().map(|row| (row.1, row.3)).collect();
+        // The imagined switch holds what the real one does, but for what is being sent.
+        assert!(limits.iter().all(|&(bytes, limit)| bytes.abs_diff(limit) <= FULL), "{limits:?}");
+        assert!(limits.iter().any(|&(bytes, _)| bytes > 90_000), "{limits:?}");
+        assert!(limits.last().unwrap().1 < 2 * FULL, "{limits:?}");
+    }
+}
+
 #[test]
 fn recording_ports_and_bursts_changes_nothing() {
-    for sharing in
-        ["\"dt\"", "{ kind = \"smartbuf\", sigma = 10.0 }", "\"lqd\"", "\"fab\"", "\"edt\""]
-    {
+    for sharing in [
+        "\"dt\"",
+        "{ kind = \"smartbuf\", sigma = 10.0 }",
+        "\"lqd\"",
+        "\"fab\"",
+        "\"edt\"",
+        "\"followlqd\"",
+        "{ kind = \"credence\", oracle = \"random\", drop_probability = 0.1 }",
+    ] {
         let switch = format!("buffer = \"60KB\", sharing = {sharing}");
         let plain = open_loop(&switch, "");
         let record = "port_interval = \"3us\"\nbursts = \"10%\"\nburst_end = 0.3";
@@ -208,6 +247,11 @@ fn smartbuf_that_knows_nothing_is_dynamic_thresholds() {
         }
         let smart = of("{ kind = \"smartbuf\", alpha = [4, 0.5], alpha_first_rtt = 1.0 }");
         assert_ne!(dynamic.flows, smart.flows, "{name}: it learns, and then it is not");
+        // Forgotten at once: it looks, and finds nothing.
+        let smart = of("{ kind = \"smartbuf\", alpha = [4, 0.5], alpha_first_rtt = 1.0, \
+             max_age = \"0s\" }");
+        assert_eq!(dynamic.flows, smart.flows, "{name}, empty");
+        assert_eq!(dynamic.record.drops, smart.record.drops, "{name}, empty");
     }
 }
 
@@ -218,6 +262,11 @@ fn what_cannot_be_recorded_is_refused() {
         ("", "bursts = 20", "record.bursts: 20 is not valid; expected a share of the buffer"),
         ("", "burst_end = 0.5", "record.burst_end: it needs `bursts`"),
         ("", "bursts = \"20KB\"\nburst_end = 2.0", "record.burst_end: "),
+        ("", "bursts = \"20KB\"\nburst_end = 0.0", "record.burst_end: 0.0 is not valid"),
+        ("", "bursts = \"0B\"", "record.bursts: 0B is not valid; it must be above 0"),
+        ("buffer = \"1MB\"", "bursts = \"100%\"", "record.bursts: not a share that a port can"),
+        ("buffer = \"1MB\"", "bursts = \"0%\"", "record.bursts: not a share that a port can"),
+        ("", "port_switch = 0", "record.port_switch: it needs `port_interval`"),
         ("", "port_interval = \"0us\"", "record.port_interval: 0us is not valid"),
         (
             "",

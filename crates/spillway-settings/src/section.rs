@@ -33,6 +33,10 @@ pub enum Range {
     NotNegative,
     /// From 0 to 1, both allowed.
     Unit,
+    /// Above 0, and 1 at most.
+    Share,
+    /// As much as this, or more.
+    AtLeast(f64),
     /// From the first to the second, both allowed.
     Within(f64, f64),
 }
@@ -43,6 +47,8 @@ impl Range {
             Range::Positive => x > 0.0 && x.is_finite(),
             Range::NotNegative => x >= 0.0 && x.is_finite(),
             Range::Unit => (0.0..=1.0).contains(&x),
+            Range::Share => x > 0.0 && x <= 1.0,
+            Range::AtLeast(least) => x >= least && x.is_finite(),
             Range::Within(low, high) => (low..=high).contains(&x),
         }
     }
@@ -52,6 +58,8 @@ impl Range {
             Range::Positive => "(0, inf)".into(),
             Range::NotNegative => "[0, inf)".into(),
             Range::Unit => "[0, 1]".into(),
+            Range::Share => "(0, 1]".into(),
+            Range::AtLeast(least) => format!("[{least}, inf)"),
             Range::Within(low, high) => format!("[{low}, {high}]"),
         }
     }

@@ -337,4 +337,4 @@ def _note_empty(results: Iterable[Result]) -> None:
                 empty.setdefault(name, []).append(file)
     for name, files in empty.items():
         more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""
-        print(f"note: no {name} were recorded: {files[0]} has no rows{more}", file=sys.stderr)
+        print(f"note: nothing to record for {name}: {files[0]} has no rows{more}", file=sys.stderr)

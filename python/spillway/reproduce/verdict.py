@@ -46,7 +46,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Near:
-    """The paper gives a number."""
+    """The paper gives a number that may be above 0 or below it, such as a change."""
 
     paper: float
     within: float = 0.25
@@ -66,6 +66,27 @@ class Near:
         if (is_same_sign and is_near) or found.may_be(self.paper):
             return Verdict.HOLDS
         return Verdict.PARTLY if is_same_sign else Verdict.FAILS
+
+
+@dataclass(frozen=True)
+class Within:
+    """The paper gives a number that has one sign only, such as a rate."""
+
+    paper: float
+    within: float = 0.25
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return (
+            f"holds: within {100 * self.within:g}% of the paper's number, or that number inside "
+            "our 95% interval"
+        )
+
+    def judge(self, found: Estimate) -> Verdict:
+        """By distance from the paper's number."""
+        is_near = abs(found.value - self.paper) <= self.within * abs(self.paper)
+        return Verdict.HOLDS if is_near or found.may_be(self.paper) else Verdict.FAILS
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,9 @@ impl Recording {
             s.integer("port_switch", None, 0..=u64::from(u32::MAX), meaning).map(|n| n as u32)
         })?;
         let switches = place.topology.switches.len() as u32;
+        if port_switch.is_some() && port_interval.is_none() {
+            return Err(section.error("port_switch", "it needs `port_interval`"));
+        }
         if let Some(switch) = port_switch.filter(|&switch| switch >= switches) {
             let last = switches - 1;
             let problem =
@@ -162,8 +165,8 @@ fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefin
         s.quantity("bursts", "", takes, meaning, BufferPart::parse)
     })?;
     let meaning = "the share of its maximum below which a burst is over";
-    let end = section.optional("burst_end", "a number in [0, 1]", meaning, |s| {
-        s.number("burst_end", 0.5, Range::Unit, meaning)
+    let end = section.optional("burst_end", "a number in (0, 1]", meaning, |s| {
+        s.number("burst_end", 0.5, Range::Share, meaning)
     })?;
     let Some(above) = above else {
         return match end {
@@ -173,12 +176,17 @@ fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefin
     };
     let bursts = BurstDefinition { above, end: end.unwrap_or(0.5) };
     let is_unlimited = |tier: &TierSettings| tier.settings.buffer == BufferSize::Unlimited;
-    match above {
-        BufferPart::Share(_) if place.tiers.iter().any(is_unlimited) => {
-            Err(section.error("bursts", "a share of an unlimited buffer; expected bytes"))
+    let problem = match above {
+        BufferPart::Share(share) if !(share > 0.0 && share < 1.0) => {
+            "not a share that a port can be above; expected one between 0% and 100%"
         }
-        _ => Ok(Some(bursts)),
-    }
+        BufferPart::Share(_) if place.tiers.iter().any(is_unlimited) => {
+            "a share of an unlimited buffer; expected bytes"
+        }
+        BufferPart::Bytes(0) => "0B is not valid; it must be above 0",
+        _ => return Ok(Some(bursts)),
+    };
+    Err(section.error("bursts", problem))
 }
 
 fn read_oracle_trace(section: &mut Section, place: &Place) -> Result<Option<FateTracing>> {

@@ -39,11 +39,10 @@ impl Simulation {
 
     fn sample_ports_of(&mut self, number: u32) {
         let (now, packets) = (self.network.now, &self.network.packets);
-        let switch = &self.network.switches[number as usize];
-        let buffer = switch.buffer();
+        let switch = &mut self.network.switches[number as usize];
         let mut by_class = vec![0; self.scenario.traffic.classes.len()];
-        for port in 0..buffer.ports() {
-            let bytes = buffer.port_bytes(port);
+        for port in 0..switch.buffer().ports() {
+            let bytes = switch.buffer().port_bytes(port);
             let mut count = 0;
             for id in switch.waiting(port, packets) {
                 let class = self.flows[packets.contents(id).slot].spec.class;

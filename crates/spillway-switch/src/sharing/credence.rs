@@ -246,6 +246,12 @@ impl Sharing for Credence {
         self.exempt != Some(class)
     }
 
+    fn settle(&mut self, now: Time, queue: QueueId) {
+        if let Thresholds::Lqd(shadow) = &mut self.thresholds {
+            shadow.settle(now, queue);
+        }
+    }
+
     fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
         Some(self.threshold_of(arrival.queue))
     }

@@ -20,7 +20,8 @@
 //!   the whole buffer (its section IV). Hence `limit`.
 //! - Whether a port must have come to its threshold, too, before it is uncontrolled. Here it need
 //!   not: what a port may hold in DT is some hundred packets, to which none comes in the time of
-//!   eight. So many more ports are uncontrolled than have large bursts, and share the buffer.
+//!   eight, so that all would stay controlled. More ports are uncontrolled than have large bursts,
+//!   and share the buffer; what that costs `limit = "whole"` tells.
 //! - All numbers: eight packets within the time that they take at four times the line's rate; four
 //!   packets; the time in which a port sends a whole buffer.
 //!

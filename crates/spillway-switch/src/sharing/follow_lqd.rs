@@ -34,9 +34,10 @@
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
 use super::{Admission, Arrival, Sharing};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
+use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
 /// Follows LQD's queue lengths without pushing out.
@@ -67,6 +68,10 @@ impl Sharing for FollowLqd {
         let threshold = u64::from(self.shadow.on_arrival(arrival));
         let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
         Admission::if_within(self.exempt == Some(arrival.class) || length <= threshold)
+    }
+
+    fn settle(&mut self, now: Time, queue: QueueId) {
+        self.shadow.settle(now, queue);
     }
 
     fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
@@ -124,5 +129,16 @@ mod tests {
         follow.admit(&at(9_000, 0), &buffer);
         follow.admit(&at(9_000, 0), &buffer);
         assert_eq!(follow.threshold(&at(9_000, 0), &buffer), Some(1_000));
+    }
+
+    #[test]
+    fn a_trace_sees_the_threshold_of_its_moment() {
+        let (mut follow, buffer) = two_ports();
+        (0..4).for_each(|_| _ = follow.admit(&at(0, 0), &buffer));
+        // Sent at 0, 800, 1600 and 2400 ns.
+        for (ns, bytes) in [(799, 3_000), (800, 2_000), (1_600, 1_000), (2_400, 0), (9_000, 0)] {
+            follow.settle(Time::from_ns(ns), 0);
+            assert_eq!(follow.threshold(&at(ns, 0), &buffer), Some(bytes), "{ns} ns");
+        }
     }
 }

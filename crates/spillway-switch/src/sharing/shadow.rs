@@ -9,6 +9,7 @@ use super::Arrival;
 use super::victim::VictimRule;
 use crate::buffer::QueueId;
 use crate::catalogue::Environment;
+use spillway_engine::Time;
 use switch::ShadowSwitch;
 use timetable::Timetable;
 
@@ -79,6 +80,11 @@ impl ShadowLqd {
         either!(self, shadow => shadow.bytes(queue))
     }
 
+    /// Somebody wants to know a queue as it is now.
+    pub fn settle(&mut self, now: Time, queue: QueueId) {
+        either!(self, shadow => shadow.settle(now, queue));
+    }
+
     /// An arrival, as LQD would treat it, and the bytes of its queue afterwards.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
@@ -102,7 +108,7 @@ mod tests {
     use super::super::victim::Tie;
     use super::*;
     use crate::catalogue::Service;
-    use spillway_engine::{Rate, Stream, Time};
+    use spillway_engine::{Rate, Stream};
 
     /// Picoseconds: a port sends a byte.
     const SLOT: u64 = 2;

@@ -12,7 +12,8 @@
 //! - max > B / sigma and q >= beta max: a burst. The port may hold the mean of what those K bursts
 //!   came to, of all ports, whose gradients are the nearest above this one's.
 //! - q < beta max: it is over. If max > B / sigma, (gradient, max) is learned. Gradient and maximum
-//!   begin anew, and the port's limits are those of Dynamic Thresholds again.
+//!   begin anew, and the port's limits are those of Dynamic Thresholds again. If the port still
+//!   holds more than B / sigma, that is another burst.
 //!
 //! Until then, and where nothing is known yet, each queue has the threshold of Dynamic Thresholds.
 //! When fewer than K gradients are above, the mean is of those that are; when none is, the largest
@@ -20,8 +21,9 @@
 //!
 //! # What the paper leaves open
 //! - Which gradient a burst is known by (`key`). As printed it is that of the moment when the maximum
-//!   is reached (`"at-max"`): next to nothing there, since a queue that still grows fast has not come
-//!   to its maximum. It is looked for with the gradient of the moment. `"at-detection"` learns and
+//!   is reached (`"at-max"`): where nothing is lost next to nothing, since a queue that still grows
+//!   fast has not come to its maximum; where a limit cuts it, how fast it came to that limit. It is
+//!   looked for with the gradient of the moment. `"at-detection"` learns and
 //!   looks for the gradient with which max first exceeded B / sigma, `"peak"` the greatest so far.
 //! - Floats do not repeat: gradients count in hundredths of the fastest port's rate (`key_quantum`).
 //!   Of those that fall together the greater maximum is kept.
@@ -56,7 +58,7 @@
 //!
 //! # Cost
 //! All packets take the way through their queues, idle ports or not. A look into a tree for every
-//! packet that leaves a burst; 150 bytes for every port, 80 for every burst of the
+//! packet that leaves a burst; 170 bytes for every port, 80 for every burst of the
 //! last `max_age`.
 
 mod history;
@@ -127,9 +129,9 @@ impl Policy for Smartbuf {
         let meaning = "of how many known bursts the mean is taken (K)";
         let k = section.integer("k", 3, 1..=1_000_000, meaning)? as usize;
         let meaning = "a port that holds more than one over it of the buffer is in a burst";
-        let sigma = section.number("sigma", 5.0, Range::Positive, meaning)?;
+        let sigma = section.number("sigma", 5.0, Range::AtLeast(1.0), meaning)?;
         let meaning = "the share of its maximum below which a burst is over";
-        let beta = section.number("beta", 0.5, Range::Unit, meaning)?;
+        let beta = section.number("beta", 0.5, Range::Share, meaning)?;
         let meaning = "weight of the gradient before";
         let past = section.number("smoothing", 0.75, Range::Unit, meaning)?;
         let meaning = "gradients that are equal, as a share of the fastest port's rate";

@@ -103,9 +103,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// What the sharing policy would let a port's data queue hold if a packet without a priority came
     /// now; `None` where it has no limit.
-    pub fn limit(&self, now: Time, port: u32) -> Option<u64> {
+    pub fn limit(&mut self, now: Time, port: u32) -> Option<u64> {
         let class = self.plain_classes[0];
         let queue = self.buffer.queue_of(port, class);
+        self.sharing.settle(now, queue);
         let arrival = Arrival { now, queue, class, size: 0, first_rtt: false };
         self.sharing.threshold(&arrival, &self.buffer)
     }

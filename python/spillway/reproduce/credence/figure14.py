@@ -8,7 +8,7 @@ from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, Value, along
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed
-from spillway.reproduce.verdict import Apart, Near
+from spillway.reproduce.verdict import Apart, Near, Within
 
 _POLICIES = {
     "Credence": "credence",
@@ -67,14 +67,14 @@ CLAIMS = (
         "With perfect predictions Credence sends as much as LQD",
         "appendix D, Figure 14",
         Plain(RATIO, "Credence"),
-        Near(1.0),
+        Within(1.0),
         Over({"flip_probability": 0.0}),
     ),
     Claim(
         "With all labels wrong LQD sends this many times as much",
         "appendix D, caption of Figure 14",
         Plain(RATIO, "Credence"),
-        Near(2.9),
+        Within(2.9),
         Over(_OVER),
     ),
     Claim(

@@ -31,7 +31,7 @@ def numbers(result: Result) -> dict[str, float | None]:
         "bursts.count": bursts.num_rows,
         "bursts.close": close(bursts),
         "bursts.with_losses": _mean(bursts["lost_packets"].to_numpy() > 0),
-        "bursts.most_threshold": _share(most, buffer),
+        "bursts.most_threshold": _share(np.minimum(most, buffer), buffer),
         "bursts.most_demand": _share(demand, buffer),
         "bursts.most_peak": _share(bursts["peak_bytes"].to_numpy().astype(float), buffer),
     }
@@ -82,5 +82,5 @@ def _mean(values: NDArray[Any]) -> float | None:
 
 
 def _share(values: NDArray[np.float64], of: float) -> float | None:
-    """The largest, of the buffer; no threshold is all of it."""
-    return min(1.0, float(values.max()) / of) if len(values) else None
+    """The largest, of the buffer."""
+    return float(values.max()) / of if len(values) else None

@@ -13,7 +13,7 @@ from spillway.reproduce.figure import Figure, Point, Scale
 from spillway.reproduce.metric import Number
 from spillway.reproduce.series import OverTime, Panel
 from spillway.reproduce.smartbuf import setup
-from spillway.reproduce.verdict import Apart, Near
+from spillway.reproduce.verdict import Apart, Within
 
 if TYPE_CHECKING:
     from spillway.result import Result
@@ -133,7 +133,7 @@ FIGURE = Figure(
                     "Beside the incast the long flows have a line's payload, 9.65 Gbps",
                     _SECTION,
                     Plain(MEAN, scheme.name),
-                    Near(9.65, 0.05),
+                    Within(9.65, 0.05),
                     Over(),
                     scheme.name,
                 ),

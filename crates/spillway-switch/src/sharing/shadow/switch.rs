@@ -103,6 +103,11 @@ impl ShadowSwitch {
         self.buffer.bytes(queue)
     }
 
+    /// Looks at a queue's port.
+    pub fn settle(&mut self, now: Time, queue: QueueId) {
+        self.catch_up(self.ports[queue as usize], now);
+    }
+
     /// An arrival, as LQD would treat it, and the bytes of its queue afterwards: its port has been
     /// caught up with.
     #[inline]

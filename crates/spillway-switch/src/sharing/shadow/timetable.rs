@@ -103,13 +103,18 @@ impl Timetable {
         self.columns[queue as usize].end.saturating_sub(self.first) as u32
     }
 
+    /// Strikes out what has been sent by now.
+    pub fn settle(&mut self, now: Time, _queue: QueueId) {
+        if now >= self.until {
+            self.pass(now);
+        }
+    }
+
     /// An arrival, as LQD would treat it, and the packets in its queue afterwards.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
         debug_assert_eq!(arrival.size, 1, "a packet is a byte where time has slots");
-        if arrival.now >= self.until {
-            self.pass(arrival.now);
-        }
+        self.settle(arrival.now, arrival.queue);
         self.last = None;
         let column = &mut self.columns[arrival.queue as usize];
         let looked_at = column.looked_at.max(self.looked_at);
