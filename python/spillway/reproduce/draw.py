@@ -260,6 +260,9 @@ class Variants:
             )
         if metric is self.slowdowns[0]:
             log_scale(axis, "x")
+        else:
+            axis.locator_params(axis="x", nbins=4)
+            axis.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
 
     def _bars(self, axis: Axes, results: Results, places: Sequence[int]) -> None:
         left = np.zeros(len(places))

@@ -38,7 +38,8 @@ FIGURE = Figure(
     title="How many entries a switch has",
     source="Smartbuf (IWQoS 2021), Figure 7, section IV-D",
     about="The most of any leaf. Entries are as many as bursts of different gradients, and are "
-    "kept for a second: so they grow with the time that is simulated, until then. " + setup.ABOUT,
+    "kept for a second: so they grow with the time that is simulated, until then. What holds after "
+    "60 ms (quick) may not hold after a second (full). " + setup.ABOUT,
     measure=setup.BURSTS,
     points=setup.LOADS,
     schemes=(setup.SMARTBUF, setup.DEMANDS),
