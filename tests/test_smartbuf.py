@@ -125,6 +125,15 @@ def test_what_a_burst_wanted_may_be_more_than_any_buffer(tmp_path):
     assert wanted in run.history["bytes"].to_pylist()
 
 
+def test_a_history_may_be_empty(tmp_path):
+    file = tmp_path / "empty.parquet"
+    pq.write_table(
+        pa.table({"gradient_bps": pa.array([], "f8"), "bytes": pa.array([], "u8")}), file
+    )
+    result = spillway.run(SCENARIO, set=[f"switch.leaf.sharing.history={file}"])
+    assert result.flows == spillway.run(SCENARIO).flows
+
+
 def test_what_is_no_history_is_refused(tmp_path):
     def refused(file):
         with pytest.raises(spillway.ScenarioError) as caught:

@@ -61,7 +61,7 @@ def _read(file: Path) -> pa.Table:
             raise ScenarioError(f"{file} is not a history of bursts: {name}: {error}") from error
         if column.null_count:
             raise ScenarioError(f"{file} is not a history of bursts: {name} is not always known")
-        if not pc.all(pc.is_finite(column)).as_py():
+        if pc.any(pc.invert(pc.is_finite(column))).as_py():
             raise ScenarioError(f"{file} is not a history of bursts: {name} is not always finite")
         table = table.set_column(table.column_names.index(name), name, column)
     return table

@@ -157,6 +157,7 @@ fn recording_ports_and_bursts_changes_nothing() {
         let watched = open_loop(&switch, record);
         assert_eq!(plain.flows, watched.flows, "{sharing}");
         assert_eq!(plain.record.drops, watched.record.drops, "{sharing}");
+        assert_eq!(plain.summary["sharing_counts"], watched.summary["sharing_counts"], "{sharing}");
         assert!(plain.record.ports.is_empty() && plain.record.bursts.is_empty());
         assert!(watched.record.bursts.len() > 3, "{sharing}");
     }

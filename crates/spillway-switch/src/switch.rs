@@ -183,6 +183,12 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.in_transmission.is_some()
     }
 
+    /// The run is over: what the sharing policy works out at arrivals only is brought up to date.
+    pub fn finish_sharing(&mut self, now: Time) {
+        (0..self.buffer.queues().len() as QueueId)
+            .for_each(|queue| self.sharing.look_at(now, queue));
+    }
+
     /// What the sharing policy has counted, by name.
     pub fn sharing_counters(&self) -> Vec<Count> {
         self.sharing.counters()

@@ -83,6 +83,7 @@ impl Simulation {
     /// The run is over: bursts have no end, and what was learned is known.
     pub(super) fn finish_ports(&mut self) {
         for (number, switch) in (0..).zip(&mut self.network.switches) {
+            switch.finish_sharing(self.network.now);
             switch.finish_bursts();
             for learned in switch.learned() {
                 let table = &mut self.record.history;

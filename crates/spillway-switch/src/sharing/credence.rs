@@ -246,9 +246,9 @@ impl Sharing for Credence {
         self.exempt != Some(class)
     }
 
-    fn settle(&mut self, now: Time, queue: QueueId) {
+    fn look_at(&mut self, now: Time, queue: QueueId) {
         if let Thresholds::Lqd(shadow) = &mut self.thresholds {
-            shadow.settle(now, queue);
+            shadow.look_at(now, queue);
         }
     }
 

@@ -19,9 +19,9 @@
 //!   equally among the ports that are congested (its section I), and that a port's threshold is then
 //!   the whole buffer (its section IV). Hence `limit`.
 //! - Whether a port must have come to its threshold, too, before it is uncontrolled. Here it need
-//!   not: what a port may hold in DT is some hundred packets, to which none comes in the time of
+//!   not: what a port may hold in DT is hundreds of packets, to which none comes in the time of
 //!   eight, so that all would stay controlled. More ports are uncontrolled than have large bursts,
-//!   and share the buffer; what that costs `limit = "whole"` tells.
+//!   and share the buffer; `limit = "whole"` tells what that costs.
 //! - All numbers: eight packets within the time that they take at four times the line's rate; four
 //!   packets; the time in which a port sends a whole buffer.
 //!

@@ -70,8 +70,8 @@ impl Sharing for FollowLqd {
         Admission::if_within(self.exempt == Some(arrival.class) || length <= threshold)
     }
 
-    fn settle(&mut self, now: Time, queue: QueueId) {
-        self.shadow.settle(now, queue);
+    fn look_at(&mut self, now: Time, queue: QueueId) {
+        self.shadow.look_at(now, queue);
     }
 
     fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
@@ -137,7 +137,7 @@ mod tests {
         (0..4).for_each(|_| _ = follow.admit(&at(0, 0), &buffer));
         // Sent at 0, 800, 1600 and 2400 ns.
         for (ns, bytes) in [(799, 3_000), (800, 2_000), (1_600, 1_000), (2_400, 0), (9_000, 0)] {
-            follow.settle(Time::from_ns(ns), 0);
+            follow.look_at(Time::from_ns(ns), 0);
             assert_eq!(follow.threshold(&at(ns, 0), &buffer), Some(bytes), "{ns} ns");
         }
     }

@@ -193,12 +193,12 @@ pub trait Sharing: Watch {
         Vec::new()
     }
 
-    /// A trace is about to ask for a queue's limit at a moment when nothing has come for it: what the
-    /// policy works out at arrivals only is brought up to date.
-    fn settle(&mut self, _now: Time, _queue: QueueId) {}
+    /// Somebody wants to know about a queue at a moment when nothing has come for it: what the policy
+    /// works out at arrivals only is brought up to date.
+    fn look_at(&mut self, _now: Time, _queue: QueueId) {}
 
     /// The limit that this arrival was held to, for traces; `None` where the policy has none. Asked
-    /// after the decision, before the packet joins its queue; or after `settle`, of a packet of no
+    /// after the decision, before the packet joins its queue; or after `look_at`, of a packet of no
     /// bytes that might come.
     fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
         None
@@ -260,8 +260,8 @@ impl Sharing for SharingPolicy {
     fn learned(&self) -> Vec<Learned> {
         each!(self, policy => policy.learned())
     }
-    fn settle(&mut self, now: Time, queue: QueueId) {
-        each!(self, policy => policy.settle(now, queue));
+    fn look_at(&mut self, now: Time, queue: QueueId) {
+        each!(self, policy => policy.look_at(now, queue));
     }
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(arrival, buffer))

@@ -81,8 +81,8 @@ impl ShadowLqd {
     }
 
     /// Somebody wants to know a queue as it is now.
-    pub fn settle(&mut self, now: Time, queue: QueueId) {
-        either!(self, shadow => shadow.settle(now, queue));
+    pub fn look_at(&mut self, now: Time, queue: QueueId) {
+        either!(self, shadow => shadow.look_at(now, queue));
     }
 
     /// An arrival, as LQD would treat it, and the bytes of its queue afterwards.
@@ -155,6 +155,13 @@ mod tests {
                 let among = if random.below(3) == 0 { ports as u64 } else { busy };
                 let queue = random.below(among) as QueueId;
                 let now = Time::from_ps(now);
+                if random.below(8) == 0 {
+                    let other = random.below(ports as u64) as QueueId;
+                    timetable.look_at(now, other);
+                    switch.look_at(now, other);
+                    assert_eq!(timetable.bytes(other), switch.bytes(other));
+                    assert_eq!(timetable.truth(), switch.truth());
+                }
                 let arrival = Arrival { now, queue, class: 0, size: 1, first_rtt: false };
                 assert_eq!(timetable.on_arrival(&arrival), switch.on_arrival(&arrival));
                 assert_eq!(timetable.bytes(queue), switch.bytes(queue));

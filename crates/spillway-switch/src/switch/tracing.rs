@@ -106,7 +106,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn limit(&mut self, now: Time, port: u32) -> Option<u64> {
         let class = self.plain_classes[0];
         let queue = self.buffer.queue_of(port, class);
-        self.sharing.settle(now, queue);
+        self.sharing.look_at(now, queue);
         let arrival = Arrival { now, queue, class, size: 0, first_rtt: false };
         self.sharing.threshold(&arrival, &self.buffer)
     }

@@ -44,7 +44,7 @@ _CHOICES = (
     choice("handshakes", "transport.handshake=true"),
     choice("min RTO 1 ms", "transport.min_rto=1ms", "transport.initial_rto=1ms"),
     choice("EDT up to the whole buffer", of={EDT.name: (f"{LEAF}.limit=whole",)}),
-    choice("EDT until 100 packets less", of={EDT.name: (f"{LEAF}.drain_packets=100",)}),
+    choice("EDT until 100 packets fewer", of={EDT.name: (f"{LEAF}.drain_packets=100",)}),
 )
 
 FIGURE = Figure(

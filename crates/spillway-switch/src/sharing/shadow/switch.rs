@@ -104,7 +104,7 @@ impl ShadowSwitch {
     }
 
     /// Looks at a queue's port.
-    pub fn settle(&mut self, now: Time, queue: QueueId) {
+    pub fn look_at(&mut self, now: Time, queue: QueueId) {
         self.catch_up(self.ports[queue as usize], now);
     }
 

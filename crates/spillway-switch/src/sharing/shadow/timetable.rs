@@ -7,8 +7,8 @@
 //! out. A row is a bit for each port, so nothing is searched but its words.
 //!
 //! Fates are counted as the imagined switch counts them: when somebody looks at a packet's port,
-//! because another comes for it, or at all ports, because there seems to be no room. Decisions do
-//! not depend on that.
+//! because another comes for it or the queue is asked for, or at all ports, because there seems to
+//! be no room. Decisions do not depend on that.
 
 use super::super::Arrival;
 use super::super::victim::VictimRule;
@@ -103,23 +103,24 @@ impl Timetable {
         self.columns[queue as usize].end.saturating_sub(self.first) as u32
     }
 
-    /// Strikes out what has been sent by now.
-    pub fn settle(&mut self, now: Time, _queue: QueueId) {
+    /// Strikes out what has been sent by now, and looks for the fates of a queue's packets.
+    #[inline]
+    pub fn look_at(&mut self, now: Time, queue: QueueId) {
         if now >= self.until {
             self.pass(now);
         }
+        let column = &mut self.columns[queue as usize];
+        let looked_at = column.looked_at.max(self.looked_at);
+        self.open -= column.end.min(self.first).saturating_sub(looked_at);
+        column.looked_at = self.first;
     }
 
     /// An arrival, as LQD would treat it, and the packets in its queue afterwards.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
         debug_assert_eq!(arrival.size, 1, "a packet is a byte where time has slots");
-        self.settle(arrival.now, arrival.queue);
+        self.look_at(arrival.now, arrival.queue);
         self.last = None;
-        let column = &mut self.columns[arrival.queue as usize];
-        let looked_at = column.looked_at.max(self.looked_at);
-        self.open -= column.end.min(self.first).saturating_sub(looked_at);
-        column.looked_at = self.first;
         if self.open == self.capacity && !self.make_room(arrival.queue) {
             return self.bytes(arrival.queue);
         }
