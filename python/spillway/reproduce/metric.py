@@ -198,14 +198,7 @@ class Total:
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
         """The mean over seeds; what has no count counts as 0."""
-        totals = [
-            sum(
-                number or 0
-                for path, number in outcome.numbers.items()
-                if path.startswith(f"{self.within}.")
-            )
-            for outcome in outcomes.values()
-        ]
+        totals = [total(outcome, self.within) for outcome in outcomes.values()]
         return Measured(float(np.mean(totals)) if totals else None)
 
 
@@ -231,6 +224,11 @@ class Share:
                     counts[last] += number or 0
         total = sum(counts.values())
         return Measured(100 * counts[self.part] / total if total else None)
+
+
+def total(outcome: Outcome, within: str) -> float:
+    """The sum of the counts whose path begins with this step."""
+    return sum(n or 0 for path, n in outcome.numbers.items() if path.startswith(f"{within}."))
 
 
 def of_each(metric: Metric, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:

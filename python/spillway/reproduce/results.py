@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from spillway.reproduce.metric import REPLICATES, BySeed, Measured, Metric, of_each
+from spillway.reproduce.metric import REPLICATES, BySeed, Measured, Metric, of_each, total
 from spillway.reproduce.point import Outcome
 
 if TYPE_CHECKING:
@@ -109,4 +109,4 @@ class Results:
 
 def lost(outcome: Outcome) -> float:
     """Packets that were lost."""
-    return sum(number or 0 for path, number in outcome.numbers.items() if path.startswith("drops."))
+    return total(outcome, "drops")

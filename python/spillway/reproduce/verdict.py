@@ -28,6 +28,10 @@ class Estimate:
         """Whether the interval has the number in it."""
         return self.interval is not None and self.interval[0] <= number <= self.interval[1]
 
+    def is_about(self, number: float, within: float) -> bool:
+        """Whether it is within a share of the number, or may be that number."""
+        return abs(self.value - number) <= within * abs(number) or self.may_be(number)
+
 
 class Rule(Protocol):
     """How a verdict is reached."""
@@ -61,11 +65,9 @@ class Near:
 
     def judge(self, found: Estimate) -> Verdict:
         """By distance from the paper's number, then by sign."""
-        is_same_sign = found.value * self.paper > 0
-        is_near = abs(found.value - self.paper) <= self.within * abs(self.paper)
-        if (is_same_sign and is_near) or found.may_be(self.paper):
+        if found.is_about(self.paper, self.within):
             return Verdict.HOLDS
-        return Verdict.PARTLY if is_same_sign else Verdict.FAILS
+        return Verdict.PARTLY if found.value * self.paper > 0 else Verdict.FAILS
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,7 @@ class Within:
 
     def judge(self, found: Estimate) -> Verdict:
         """By distance from the paper's number."""
-        is_near = abs(found.value - self.paper) <= self.within * abs(self.paper)
-        return Verdict.HOLDS if is_near or found.may_be(self.paper) else Verdict.FAILS
+        return Verdict.HOLDS if found.is_about(self.paper, self.within) else Verdict.FAILS
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,16 @@ def numbers(result: Result) -> dict[str, float | None]:
         "bursts.most_demand": _share(demand, buffer),
         "bursts.most_peak": _share(bursts["peak_bytes"].to_numpy().astype(float), buffer),
     }
-    error = np.abs(last - demand) / demand
-    found["bursts.mean_error"] = _mean(error)
-    found["bursts.largest_error"] = float(error.max()) if len(error) else None
-    return found
+    return found | errors(last, demand)
+
+
+def errors(predicted: NDArray[np.float64], demand: NDArray[np.float64]) -> dict[str, float | None]:
+    """How far predictions are from what bursts wanted, as shares of it."""
+    error = np.abs(predicted - demand) / demand
+    return {
+        "bursts.mean_error": _mean(error),
+        "bursts.largest_error": float(error.max()) if len(error) else None,
+    }
 
 
 def at_leaves(bursts: pa.Table, warmup: int) -> pa.Table:

@@ -114,10 +114,8 @@ def beside_unbounded(
     demand = _matched(first, second)
     last = bursts.threshold(first, "last")
     known = ~np.isnan(demand)
-    error = np.abs(last - demand)[known] / demand[known]
     return {
-        "bursts.mean_error": float(error.mean()) if len(error) else None,
-        "bursts.largest_error": float(error.max()) if len(error) else None,
+        **bursts.errors(last[known], demand[known]),
         "bursts.count": float(len(known)),
         "bursts.unmatched": float((~known).sum()),
     }

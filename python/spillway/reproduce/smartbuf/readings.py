@@ -11,7 +11,6 @@ from spillway.reproduce.smartbuf import setup
 from spillway.reproduce.smartbuf.setup import LEAF
 
 _LOST = ("record=admitted+dropped",)
-_DEMANDS = (*_LOST, "key=at-detection", "key_quantum=1.0")
 
 
 def _reading(name: str, *parameters: str) -> Point:
@@ -20,7 +19,7 @@ def _reading(name: str, *parameters: str) -> Point:
 
 
 TEXT = _reading("the text")
-DEMANDS = _reading("demands", *_DEMANDS)
+DEMANDS = _reading("demands", *setup.LEARN_DEMANDS)
 READINGS = (TEXT, DEMANDS)
 """The text's, and the one that loses least: what other figures try parameters with."""
 

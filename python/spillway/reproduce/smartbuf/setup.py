@@ -36,16 +36,9 @@ DT = scheme("DT", "dt", "alpha=0.5", style=0)
 EDT = scheme("EDT", "edt", "alpha=0.5", style=1)
 FAB = scheme("FAB", "fab", "alpha=0.5", style=2)
 SMARTBUF = scheme("Smartbuf", "smartbuf", "alpha=0.5", style=3)
-DEMANDS = scheme(
-    "Smartbuf, demands",
-    "smartbuf",
-    "alpha=0.5",
-    "record=admitted+dropped",
-    "key=at-detection",
-    "key_quantum=1.0",
-    style=4,
-)
+LEARN_DEMANDS = ("record=admitted+dropped", "key=at-detection", "key_quantum=1.0")
 """The reading that loses least: what was lost counts, by the gradient at detection, in few keys."""
+DEMANDS = scheme("Smartbuf, demands", "smartbuf", "alpha=0.5", *LEARN_DEMANDS, style=4)
 
 
 def at_load(load: float) -> Point:
