@@ -31,8 +31,13 @@ const ROW: usize = 16;
 /// Those of a row that are sorted together.
 const FIRST: usize = 8;
 
-/// Where those have no event: later than any.
-const NONE: u64 = u64::MAX;
+/// Where those have no event: later than any. Its key is 0, which a look ahead may take for one.
+const NONE: u64 = (u32::MAX as u64) << KEY_BITS;
+
+/// A bucket's events in no order, followed by [`NONE`]: two cache lines, of which most need one.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Row([u64; ROW]);
 
 /// Events in order of time and key.
 #[derive(Debug)]
@@ -50,7 +55,7 @@ pub struct EventQueue {
     next: usize,
     end: usize,
     /// The events of the other buckets of the ring, and how many they are.
-    rows: Vec<[u64; ROW]>,
+    rows: Vec<Row>,
     lengths: Vec<u8>,
     /// Those that a full row has no place for.
     surplus: Vec<Vec<u64>>,
@@ -62,9 +67,9 @@ pub struct EventQueue {
 
 impl EventQueue {
     /// A queue of `2^buckets_log2` buckets (64 at least), each `2^width_log2` picoseconds wide
-    /// (2^32 at most).
+    /// (2^31 at most).
     pub fn new(width_log2: u32, buckets_log2: u32) -> EventQueue {
-        assert!(width_log2 <= KEY_BITS, "a time within a bucket has 32 bits");
+        assert!(width_log2 < KEY_BITS, "a time within a bucket has 31 bits");
         let buckets = 1usize << buckets_log2.max(6);
         EventQueue {
             width_log2,
@@ -74,7 +79,7 @@ impl EventQueue {
             current: vec![NONE; ROW],
             next: 0,
             end: 0,
-            rows: vec![[NONE; ROW]; buckets],
+            rows: vec![Row([NONE; ROW]); buckets],
             lengths: vec![0; buckets],
             surplus: vec![Vec::new(); buckets],
             far: BinaryHeap::new(),
@@ -104,7 +109,7 @@ impl EventQueue {
             let place = (bucket & self.mask) as usize;
             let word = self.word(time, key);
             let length = &mut self.lengths[place];
-            match self.rows[place].get_mut(usize::from(*length)) {
+            match self.rows[place].0.get_mut(usize::from(*length)) {
                 Some(free) => {
                     *free = word;
                     *length += 1;
@@ -183,7 +188,7 @@ impl EventQueue {
         }
         self.bucket = bucket;
         let place = (bucket & self.mask) as usize;
-        let row = &mut self.rows[place];
+        let row = &mut self.rows[place].0;
         self.end = usize::from(std::mem::take(&mut self.lengths[place]));
         if self.end == 1 && bucket != self.far_bucket {
             // Where little happens, a bucket has one event.

@@ -6,6 +6,6 @@ mod random;
 mod units;
 
 pub use event_queue::{Event, EventQueue};
-pub use prefetch::{at_or_last, prefetch};
+pub use prefetch::prefetch;
 pub use random::{Stream, mix};
 pub use units::{Rate, Time};

@@ -1,9 +1,9 @@
 //! Which ways lead to a host: at every switch the ports with the fewest hops to go.
 //!
 //! Routes are kept by rack, not by host, and equal sets of ports are kept once, so a table for
-//! thousands of hosts takes a few megabytes. Looking one up is three loads, the host's, the
-//! route's and the port's, and the same for hosts near and far. After a failure the table is made
-//! anew.
+//! thousands of hosts takes a few megabytes. Looking one up is two loads, the host's and the
+//! route's, and a third where the ports are no row; it is the same for hosts near and far. After a
+//! failure the table is made anew.
 
 mod choice;
 
@@ -20,8 +20,11 @@ pub struct Routing {
     /// that of the hosts whose own cable is down.
     routes: Vec<Route>,
     columns: usize,
-    /// The ports that the routes point to.
+    /// The ports that the routes point to. First come all that any switch has, in a row: there a port
+    /// is its own place, and need not be looked up.
     pool: Vec<u32>,
+    /// How many those are.
+    row: usize,
 }
 
 /// Where a host is.
@@ -29,12 +32,11 @@ pub struct Routing {
 struct Attachment {
     /// The place of its rack among the racks.
     rack: u32,
-    /// Its place among the hosts of its rack.
-    place: u32,
+    /// The port of its rack that leads to it.
+    port: u32,
 }
 
-/// A slice of the pool. At the rack itself it starts `place` further for every host: each has a
-/// port of its own.
+/// A slice of the pool. At the rack itself it starts at the host's port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Route {
     start: u32,
@@ -53,18 +55,21 @@ impl Routing {
         assert_eq!(up.len(), topology.links.len(), "one entry for every link");
         let racks = topology.racks();
         let columns = racks.len() + 1;
+        let row = topology.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0);
         let mut routing = Routing {
-            hosts: vec![Attachment { rack: racks.len() as u32, place: 0 }; topology.nics.len()],
+            hosts: vec![Attachment { rack: racks.len() as u32, port: 0 }; topology.nics.len()],
             routes: vec![Route::default(); topology.switches.len() * columns],
             columns,
-            pool: Vec::new(),
+            pool: (0..row as u32).collect(),
+            row,
         };
         let fabric = Fabric::new(topology, |link| up[link as usize]);
         let mut shared = BTreeMap::new();
         let mut found = Search::default();
         let mut ports = Vec::new();
         for (column, &rack) in racks.iter().enumerate() {
-            *routing.route(rack, column) = routing.attach(topology, up, rack, column);
+            routing.attach(topology, up, rack, column);
+            *routing.route(rack, column) = Route { start: 0, length: 1 | Route::LOCAL };
             fabric.search(rack, &mut found);
             for &switch in &found.order[1..] {
                 ports.clear();
@@ -100,38 +105,38 @@ impl Routing {
         }
         let choice = choose(length);
         debug_assert!(choice < length, "one of those that there are");
-        Some(self.pool[start + choice])
+        let place = start + choice;
+        Some(if place < self.row { place as u32 } else { self.pool[place] })
     }
 
     /// Where in the pool the ports begin, and how many they are.
     #[inline(always)]
     fn places(&self, switch: u32, dst_host: u32) -> (usize, usize) {
-        let Attachment { rack, place } = self.hosts[dst_host as usize];
+        let Attachment { rack, port } = self.hosts[dst_host as usize];
         let Route { start, length } = self.routes[switch as usize * self.columns + rack as usize];
-        ((start + place * (length >> 31)) as usize, (length & !Route::LOCAL) as usize)
+        ((start + port * (length >> 31)) as usize, (length & !Route::LOCAL) as usize)
     }
 
     fn route(&mut self, switch: u32, column: usize) -> &mut Route {
         &mut self.routes[switch as usize * self.columns + column]
     }
 
-    /// Gives the reachable hosts of a rack their places, and the pool their ports.
-    fn attach(&mut self, topology: &Topology, up: &[bool], rack: u32, column: usize) -> Route {
-        let start = self.pool.len() as u32;
-        for (port, &link) in topology.switches[rack as usize].ports.iter().enumerate() {
+    /// Notes the ports of a rack's reachable hosts.
+    fn attach(&mut self, topology: &Topology, up: &[bool], rack: u32, column: usize) {
+        for (port, &link) in (0..).zip(&topology.switches[rack as usize].ports) {
             if let (Node::Host(host), true) = (topology.links[link as usize].to, up[link as usize])
             {
-                let place = self.pool.len() as u32 - start;
-                self.hosts[host as usize] = Attachment { rack: column as u32, place };
-                self.pool.push(port as u32);
+                self.hosts[host as usize] = Attachment { rack: column as u32, port };
             }
         }
-        Route { start, length: 1 | Route::LOCAL }
     }
 
-    /// The route over these ports, whose place in the pool all that are equal share.
+    /// The route over these ports. All that are equal share a place in the pool.
     fn share(&mut self, shared: &mut BTreeMap<Vec<u32>, u32>, ports: &[u32]) -> Route {
         let length = ports.len() as u32;
+        if ports.windows(2).all(|pair| pair[1] == pair[0] + 1) {
+            return Route { start: ports.first().copied().unwrap_or(0), length };
+        }
         if let Some(&start) = shared.get(ports) {
             return Route { start, length };
         }
@@ -275,10 +280,10 @@ mod tests {
     fn eight_thousand_hosts_take_less_than_three_megabytes() {
         let text = "kind = \"leaf-spine\"\nleaves = 512\nspines = 128\nhosts_per_leaf = 16";
         let routing = all_up(&network(text));
-        // 640 switches x 513 columns x 8 B, 8,192 hosts x 8 B, and the pool: 8,192 local ports,
-        // one set of 128 uplinks, 512 single ports of spines.
+        // 640 switches x 513 columns x 8 B, 8,192 hosts x 8 B, and the pool: the 512 ports of a spine in
+        // a row, of which every set is a part.
         assert_eq!(routing.routes.len(), 640 * 513);
-        assert_eq!(routing.pool.len(), 8_192 + 128 + 512);
+        assert_eq!(routing.pool.len(), 512);
         let bytes = 8 * (routing.routes.len() + routing.hosts.len()) + 4 * routing.pool.len();
         assert!(bytes < 3_000_000, "{bytes}");
         assert_eq!(size_of::<Route>() + size_of::<Attachment>(), 16);
@@ -344,7 +349,11 @@ mod tests {
                     };
                     let expected: Vec<u32> =
                         (0..spec.ports.len() as u32).filter(is_nearer).collect();
-                    prop_assert_eq!(routing.next_hops(switch as u32, dst), expected);
+                    prop_assert_eq!(routing.next_hops(switch as u32, dst), &expected[..]);
+                    for (place, &port) in expected.iter().enumerate() {
+                        let chosen = routing.next_hop(switch as u32, dst, |_| place);
+                        prop_assert_eq!(chosen, Some(port));
+                    }
                 }
                 for src in (0..topology.hosts()).filter(|&src| src != dst) {
                     let path = path_links(&topology, &routing, src, dst, |_, hops| {

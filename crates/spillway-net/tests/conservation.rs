@@ -348,6 +348,12 @@ fn check(seed: u64) -> Run {
     same(again(&case.text()), "again");
     let resolved = scenario.resolved.to_string();
     same(again(&resolved), "resolved");
+    // Where decisions are traced events wake the ports that wait; else they are seen to late.
+    let woken = again(&format!("{}\n[record]\ndecisions = 1", case.text()));
+    assert!(woken.counters.events >= run.counters.events, "seed {seed}");
+    assert_eq!(run.flows, woken.flows, "seed {seed}, woken");
+    assert_eq!(run.summary_but_events(), woken.summary_but_events(), "seed {seed}, woken");
+    assert_eq!(run.record.drops, woken.record.drops, "seed {seed}, woken");
     assert_eq!(scenario_with(&resolved, &case.list).resolved.to_string(), resolved, "seed {seed}");
     case.traffic.reverse();
     let reversed = case.text();

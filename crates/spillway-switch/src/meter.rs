@@ -1,6 +1,6 @@
 //! How full a buffer was, weighted by time.
 
-use spillway_engine::Time;
+use spillway_engine::{Time, prefetch};
 
 /// The distribution of a buffer's occupancy over time, between two moments.
 ///
@@ -11,18 +11,24 @@ use spillway_engine::Time;
 #[repr(C, align(64))]
 pub struct Meter {
     byte_picoseconds: u128,
+    /// The time in each bin.
     picoseconds: Box<[u64]>,
     last: Time,
     until: Time,
     max: u64,
+    /// The bin of what the buffer holds since `last`.
+    bin: u32,
     bins: Bins,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bins {
-    Linear { width_log2: u32 },
+    Linear { width_log2: u8 },
     Growing,
 }
+
+/// Bins that there are at least, and of which there is always a multiple.
+const FEWEST: usize = 64;
 
 /// Bins for each doubling of the length, beyond the first.
 const PER_OCTAVE_LOG2: u32 = 8;
@@ -57,40 +63,43 @@ impl Meter {
     pub fn new(capacity: u64, from: Time, until: Time) -> Meter {
         let bins = match capacity {
             u64::MAX => Bins::Growing,
-            _ => Bins::Linear { width_log2: (capacity / 4096).max(1).ilog2() },
+            _ => Bins::Linear { width_log2: (capacity / 4096).max(1).ilog2() as u8 },
         };
         Meter {
             bins,
-            picoseconds: Box::default(),
+            picoseconds: vec![0; FEWEST].into(),
             byte_picoseconds: 0,
+            bin: 0,
             max: 0,
             last: from,
             until: until.max(from),
         }
     }
 
-    /// The occupancy was `bytes` from the last call on until now.
+    /// The occupancy was `before` since the last call, and is `after` from now on.
     #[inline]
-    pub fn held(&mut self, now: Time, bytes: u64) {
+    pub fn changes(&mut self, now: Time, before: u64, after: u64) {
         let now = now.min(self.until);
-        if now <= self.last {
-            return;
+        if now > self.last {
+            let span = (now - self.last).ps();
+            self.last = now;
+            self.picoseconds[self.bin as usize] += span;
+            self.byte_picoseconds += u128::from(before) * u128::from(span);
+            self.max = self.max.max(before);
         }
-        let span = (now - self.last).ps();
-        self.last = now;
-        let bin = self.bins.of(bytes);
+        let bin = self.bins.of(after);
+        self.bin = bin as u32;
         if bin >= self.picoseconds.len() {
             self.grow(bin);
         }
-        self.picoseconds[bin] += span;
-        self.byte_picoseconds += u128::from(bytes) * u128::from(span);
-        self.max = self.max.max(bytes);
+        // It is wanted at the next change, which comes after much else.
+        prefetch(&self.picoseconds, bin);
     }
 
     #[cold]
     fn grow(&mut self, bin: usize) {
         let mut longer = std::mem::take(&mut self.picoseconds).into_vec();
-        longer.resize((bin + 1).next_multiple_of(64), 0);
+        longer.resize((bin + 1).next_multiple_of(FEWEST), 0);
         self.picoseconds = longer.into_boxed_slice();
     }
 
@@ -154,11 +163,11 @@ mod tests {
     fn every_picosecond_counts_within_the_window() {
         // From 100 to 300: 10 bytes for 50 ps, 40 for 100, 0 for 50.
         let mut meter = Meter::new(4096, at(100), at(300));
-        meter.held(at(90), 4000);
-        meter.held(at(150), 10);
-        meter.held(at(250), 40);
-        meter.held(at(400), 0);
-        meter.held(at(500), 4000);
+        let mut before = 0;
+        for (time, after) in [(50, 4000), (90, 10), (150, 40), (250, 0), (400, 4000), (500, 0)] {
+            meter.changes(at(time), before, after);
+            before = after;
+        }
         // (10 * 50 + 40 * 100) / 200 = 22.5.
         assert_eq!((meter.mean(), meter.max(), meter.total()), (22.5, 40, 200));
         assert_eq!([0.25, 0.5, 0.51, 1.0].map(|p| meter.percentile(p)), [0, 10, 40, 40]);
@@ -175,11 +184,18 @@ mod tests {
     }
 
     #[test]
+    fn a_meter_is_one_cache_line() {
+        assert_eq!(size_of::<Meter>(), 64);
+    }
+
+    #[test]
     fn pooling_adds_time() {
         let mut first = Meter::new(u64::MAX, at(0), at(100));
         let mut second = first.clone();
-        first.held(at(100), 1000);
-        second.held(at(100), 2000);
+        first.changes(at(0), 0, 1000);
+        second.changes(at(0), 0, 2000);
+        first.changes(at(100), 1000, 0);
+        second.changes(at(100), 2000, 0);
         first.pool(&second);
         assert_eq!((first.mean(), first.max(), first.total()), (1500.0, 2000, 200));
     }

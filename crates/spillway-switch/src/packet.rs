@@ -152,6 +152,12 @@ impl Arena {
     pub fn prefetch(&self, id: PacketId) {
         spillway_engine::prefetch(&self.packets, id as usize);
     }
+
+    /// The same for what is between the end hosts.
+    #[inline]
+    pub fn prefetch_contents(&self, id: PacketId) {
+        spillway_engine::prefetch(&self.contents, id as usize);
+    }
 }
 
 impl std::ops::Index<PacketId> for Arena {

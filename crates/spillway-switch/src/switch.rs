@@ -168,6 +168,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lists.as_slice()[first..=first + last].iter().any(|list| list.head != NO_PACKET)
     }
 
+    /// Has the packet fetched that a port may send next.
+    #[inline]
+    pub fn prefetch_next(&self, port: u32, packets: &Arena) {
+        let queue = self.buffer.queue_of(port, self.plain_classes[0]);
+        packets.prefetch(self.lists.as_slice()[queue as usize].head);
+    }
+
     /// Bytes that wait in the queue of a packet that the port begins to send now.
     pub fn waiting_bytes(&self, port: u32, packet: &Packet) -> u64 {
         let queue = self.buffer.queue_of(port, self.class_of(packet));
@@ -181,6 +188,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[inline]
     pub fn releases_at_end(&self) -> bool {
         self.in_transmission.is_some()
+    }
+
+    /// Whether nobody wants to see packets on their way out.
+    pub fn departs_unseen(&self) -> bool {
+        !self.watches_departures && !self.is_traced
     }
 
     /// The run is over: what the sharing policy works out at arrivals only is brought up to date.
@@ -219,7 +231,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// The occupancy measured up to `now`.
     pub fn meter(&mut self, now: Time) -> &Meter {
-        self.meter.held(now, self.buffer.occupancy());
+        let occupancy = self.buffer.occupancy();
+        self.meter.changes(now, occupancy, occupancy);
         &self.meter
     }
 
@@ -333,6 +346,22 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         None
     }
 
+    /// A port can send again. Returns the packet that it sends next, and whether it will have to be
+    /// told when that is sent; `None` if it has no backlog, or all of it was dropped on the way out.
+    #[inline(always)]
+    pub fn send_next(
+        &mut self,
+        now: Time,
+        port: u32,
+        packets: &mut Arena,
+    ) -> Option<(PacketId, bool)> {
+        if self.releases_at_end() {
+            self.on_sent(now, port);
+        }
+        let id = self.dequeue(now, port, packets)?;
+        Some((id, self.releases_at_end() || self.has_backlog(port)))
+    }
+
     /// A port has put the last byte of a packet on its line (only with `release_at_end`).
     pub fn on_sent(&mut self, now: Time, port: u32) {
         if let Some(in_transmission) = &mut self.in_transmission {
@@ -340,8 +369,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if size > 0 {
                 self.note_length(now, queue);
                 self.sharing.on_release(now, queue, &self.buffer);
-                self.meter.held(now, self.buffer.occupancy());
+                let before = self.buffer.occupancy();
                 self.buffer.subtract_bytes(queue, size);
+                self.meter.changes(now, before, self.buffer.occupancy());
             }
         }
     }
@@ -511,14 +541,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     #[inline]
     fn add(&mut self, now: Time, queue: QueueId, size: u32) {
-        self.meter.held(now, self.buffer.occupancy());
+        let before = self.buffer.occupancy();
         self.buffer.add(queue, size);
+        self.meter.changes(now, before, self.buffer.occupancy());
     }
 
     #[inline]
     fn subtract(&mut self, now: Time, queue: QueueId, size: u32) {
-        self.meter.held(now, self.buffer.occupancy());
+        let before = self.buffer.occupancy();
         self.buffer.subtract(queue, size);
+        self.meter.changes(now, before, self.buffer.occupancy());
     }
 
     /// The bytes of a packet that starts to be sent: given back now or at its end.

@@ -99,8 +99,8 @@ impl Network {
         let mut id = std::mem::replace(&mut line.head, NO_PACKET);
         line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;
-        line.wakes = false;
-        let (from, port) = (line.from, line.port);
+        line.waits = false;
+        let from = line.from;
         let is_nic = line_id < self.nics.len() as u32;
         let switch = (!is_nic).then_some(from);
         while id != NO_PACKET {
@@ -114,6 +114,7 @@ impl Network {
                 self.lose(id, DropReason::LinkDown, None);
             }
         } else {
+            let port = self.port_of(line_id);
             let switch = &mut self.switches[from as usize];
             switch.on_sent(now, port);
             switch.purge(now, port, DropReason::LinkDown, &mut self.packets);

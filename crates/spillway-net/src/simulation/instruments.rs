@@ -85,6 +85,7 @@ impl Simulation {
     }
 
     pub(super) fn sample_queues(&mut self) {
+        self.network.catch_up_all();
         let time_ps = self.network.now.ps();
         let table = &mut self.record.queues;
         let mut row = |switch: usize, port: i32, queue: i32, bytes: u64, packets: u32| {
@@ -141,6 +142,7 @@ impl Simulation {
 
     pub(super) fn sample_links(&mut self) {
         let Some(interval) = self.scenario.recording.link_interval else { return };
+        self.network.catch_up_all();
         for (number, line) in self.network.lines.iter().enumerate() {
             let sent = self.network.sent_bytes(number as u32);
             let before = std::mem::replace(&mut self.instruments.sent_before[number], sent);

@@ -24,17 +24,19 @@ pub(super) struct Line {
     pub head: PacketId,
     /// The packet that was sent last.
     pub tail: PacketId,
+    /// When that arrives.
+    tail_arrival: Time,
     /// Where it leads: a host or a switch.
     pub to: u32,
     /// Its own number.
     pub number: u32,
     /// The switch that sends on it; for hosts' lines the host.
     pub from: u32,
-    /// The port of that switch.
-    pub port: u32,
     pub to_host: bool,
-    /// Whether an event will wake the port when it can send again.
-    pub wakes: bool,
+    /// Whether the port waits: it will do something when it can send again.
+    pub waits: bool,
+    /// Whether it is then seen to late, rather than woken by an event.
+    pub is_late: bool,
     /// Whether what is put on it is looked at first: it is down, or loses packets, or its port writes
     /// telemetry or has a ring below its queues.
     pub attended: bool,
@@ -43,44 +45,30 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub fn new(
-        number: u32,
-        link: &Link,
-        (from, port): (u32, u32),
-        (to, to_host): (u32, bool),
-    ) -> Line {
+    pub fn new(number: u32, link: &Link, from: u32, (to, to_host): (u32, bool)) -> Line {
         Line {
             busy_until: Time::ZERO,
             delay: link.delay,
             ps_per_byte: link.rate.ps_per_byte(),
             head: NO_PACKET,
             tail: NO_PACKET,
+            tail_arrival: Time::ZERO,
             to,
             number,
             from,
-            port,
             to_host,
-            wakes: false,
+            waits: false,
+            is_late: false,
             attended: false,
             accepted_bytes: 0,
         }
     }
 
-    /// Puts a packet on the line, and has the port woken when it can send again if it needs to be.
+    /// Puts a packet on the line.
     #[inline(always)]
-    pub fn send(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        wakes: bool,
-        packets: &mut Arena,
-        events: &mut EventQueue,
-    ) {
+    pub fn send(&mut self, now: Time, id: PacketId, packets: &mut Arena, events: &mut EventQueue) {
         let arrival = self.occupy(now, &mut packets[id]);
         self.carry(id, arrival, packets, events);
-        if wakes {
-            self.wake_when_idle(events);
-        }
     }
 
     /// Takes the time that a packet takes, as soon as the packets before it are sent. Returns when
@@ -116,13 +104,14 @@ impl Line {
         events: &mut EventQueue,
     ) {
         let tail = std::mem::replace(&mut self.tail, id);
+        let tail_arrival = std::mem::replace(&mut self.tail_arrival, arrival);
         if self.head == NO_PACKET {
             self.head = id;
             events.push(arrival, Kind::Arrival.key(self.number));
         } else {
             let tail = &mut packets[tail];
             tail.next = id;
-            tail.prev = gap(arrival - tail.time);
+            tail.prev = gap(arrival - tail_arrival);
         }
     }
 
@@ -139,13 +128,6 @@ impl Line {
             };
             events.push(arrival, Kind::Arrival.key(self.number));
         }
-    }
-
-    /// An event will wake the port when it can send again.
-    #[inline(always)]
-    pub fn wake_when_idle(&mut self, events: &mut EventQueue) {
-        self.wakes = true;
-        events.push(self.busy_until, Kind::Wake.key(self.number));
     }
 
     /// Bytes sent until now.

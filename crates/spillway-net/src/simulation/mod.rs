@@ -11,6 +11,8 @@ mod port_fifo;
 mod ports;
 mod rows;
 mod start;
+mod timetable;
+mod waiting;
 
 use crate::flow::FlowSpec;
 use crate::record::Record;
@@ -102,11 +104,21 @@ impl Simulation {
         simulation.network.schedule_failures(&simulation.scenario.events);
         simulation.network.schedule_timers();
         simulation.schedule_instruments();
+        if simulation.scenario.events.is_empty() {
+            simulation.network.wait_without_events();
+        }
         simulation
     }
 
-    /// Handles up to so many events.
+    /// Handles up to so many events. All is then as it is at that time.
     pub fn run(&mut self, events: u64) -> Progress {
+        let progress = self.run_events(events);
+        self.network.catch_up_all();
+        progress
+    }
+
+    #[inline(never)]
+    fn run_events(&mut self, events: u64) -> Progress {
         for _ in 0..events {
             if self.unfinished == 0 && self.is_quiet() {
                 return Progress::Complete;

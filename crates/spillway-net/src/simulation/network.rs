@@ -7,13 +7,14 @@ use super::failures::Failures;
 use super::key::{self, Kind};
 use super::line::Line;
 use super::port_fifo::{self, PortFifo};
+use super::timetable::Timetable;
 use crate::nic::Nic;
 use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
 use crate::telemetry::{Hop, Reports};
 use crate::topology::{LinkId, Node, Topology};
 use crate::transport::Transport;
-use spillway_engine::{EventQueue, Stream, Time, at_or_last, mix, prefetch};
+use spillway_engine::{EventQueue, Stream, Time, mix, prefetch};
 use spillway_switch::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, Switch};
 
@@ -27,9 +28,6 @@ pub(super) struct Lost {
     /// The queue that it was in or meant for, if it was one.
     pub queue: Option<QueueId>,
 }
-
-/// From how many hosts on fetching lines ahead pays: docs/performance.md.
-const LARGE: u32 = 4096;
 
 /// Packets and bytes on the wire that came into being and went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,13 +55,15 @@ pub(super) struct PolicyTimer {
     pub period: Time,
 }
 
-/// What a packet's way through a switch depends on beside the routes.
-#[derive(Clone, Copy, Debug)]
+/// Where a switch's lines are, and what its ports wait for.
+#[derive(Clone, Debug)]
 pub(super) struct Place {
     /// The line of its first port.
     pub first_line: u32,
     /// With a flow's hash it chooses among equal next hops.
     pub seed: u32,
+    /// Its ports that wait, if they are seen to late.
+    pub waiting: Timetable,
 }
 
 /// Lines, switches and cards, and the packets in them.
@@ -87,8 +87,6 @@ pub(super) struct Network {
     pub reports: Reports,
     /// With spraying, every switch's random stream.
     spray: Option<Vec<Stream>>,
-    /// Whether the network is so large that its lines are not in the cache.
-    is_large: bool,
     pub failures: Failures,
     /// Packets lost and not collected yet.
     pub lost: Vec<Lost>,
@@ -109,7 +107,8 @@ impl Network {
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
         let place = |(switch, first_line): (u64, u32)| {
             let own = if scenario.routing.seed_per_switch { switch + 1 } else { 0 };
-            Place { first_line, seed: mix(mix(scenario.routing.hash_seed) ^ own) as u32 }
+            let seed = mix(mix(scenario.routing.hash_seed) ^ own) as u32;
+            Place { first_line, seed, waiting: Timetable::default() }
         };
         let stream = |switch: usize| Stream::new(scenario.seed, "spray", switch as u64);
         let spray = (scenario.routing.spreading == Spreading::Spray)
@@ -130,7 +129,6 @@ impl Network {
             writes_telemetry,
             reports: Reports::default(),
             spray,
-            is_large: topology.hosts() >= LARGE,
             failures: Failures::new(scenario, line_of_link),
             lost: Vec::new(),
             packet_hops: 0,
@@ -155,6 +153,7 @@ impl Network {
     /// A policy's period is over, and the next begins.
     pub fn on_policy_timer(&mut self, number: u32) {
         let PolicyTimer { switch, policy, period } = self.timers[number as usize];
+        self.catch_up(switch);
         self.switches[switch as usize].on_timer(self.now, policy);
         self.events.push(self.now + period, Kind::PolicyTimer.key(number));
     }
@@ -175,16 +174,16 @@ impl Network {
         self.totals.made_packets += 1;
         self.totals.made_bytes += u64::from(self.packets[id].size);
         if self.nics_are_plain {
-            return self.transmit(host, id, false);
+            return self.transmit(host, id);
         }
         let line = &mut self.lines[host as usize];
-        if line.busy_until <= self.now && !line.wakes {
-            self.transmit(host, id, false);
-            return;
+        if line.busy_until <= self.now && !line.waits {
+            return self.transmit(host, id);
         }
+        let waits = line.waits;
         self.nics[host as usize].enqueue(id, &mut self.packets);
-        if !line.wakes {
-            line.wake_when_idle(&mut self.events);
+        if !waits {
+            self.wait(host);
         }
     }
 
@@ -213,18 +212,14 @@ impl Network {
         line.accepted_bytes - self.busy_until(line_id).since(self.now).ps() / line.ps_per_byte
     }
 
-    /// Has what the next event will want fetched: the packet that arrives. In a large network lines
-    /// too, some events earlier; in a small one they are in the cache anyway.
+    /// Has what the next events will want fetched: a line, the packet that arrives on it, and what is
+    /// in that if it arrives at a host. If an event is for something else than a line, any will do.
     #[inline(always)]
     pub fn look_ahead(&self) {
-        const EARLIER: usize = 3;
-        if self.is_large {
-            prefetch(&self.lines, key::id(self.events.hint(EARLIER)) as usize);
-        }
-        // If the event is for something else than a line, any line will do.
-        let next = key::id(self.events.hint(0)) as usize;
-        if let Some(line) = at_or_last(&self.lines, next) {
+        prefetch(&self.lines, key::id(self.events.hint(1)) as usize);
+        if let Some(line) = self.lines.get(key::id(self.events.hint(0)) as usize) {
             self.packets.prefetch(line.head);
+            self.packets.prefetch_contents(if line.to_host { line.head } else { 0 });
         }
     }
 
@@ -237,6 +232,11 @@ impl Network {
         let packet = *self.packets.get(id).filter(|packet| packet.time == self.now)?;
         line.take(&packet, &self.packets, &mut self.events);
         let (to, to_host) = (line.to, line.to_host);
+        // As one question, which is seldom answered with yes.
+        if line.is_late & line.waits & (line.head == NO_PACKET) {
+            let from = line.from;
+            self.catch_up(from);
+        }
         if to_host {
             self.totals.arrived_packets += 1;
             self.totals.arrived_bytes += u64::from(packet.size);
@@ -249,7 +249,10 @@ impl Network {
     /// A packet has arrived at a switch.
     #[inline(always)]
     fn forward(&mut self, switch_id: u32, id: PacketId, packet: &Packet) {
-        let Place { first_line, seed } = self.places[switch_id as usize];
+        if self.places[switch_id as usize].waiting.first() <= self.now {
+            self.catch_up(switch_id);
+        }
+        let Place { first_line, seed, .. } = self.places[switch_id as usize];
         let choose = |among: usize| {
             if packet.flags & flags::EXPLICIT_PATH != 0 {
                 PathChoice::Path(packet.path).pick(0, among)
@@ -267,18 +270,21 @@ impl Network {
         let line = &mut self.lines[line_id as usize];
         let switch = &mut self.switches[switch_id as usize];
         let lost;
-        if line.busy_until <= self.now && !line.wakes {
+        if (line.busy_until <= self.now) & !line.waits {
             let sent = switch.pass(self.now, port, id, packet, &mut self.packets);
             lost = switch.has_lost();
             if let Some(id) = sent {
-                let wakes = switch.releases_at_end();
-                self.transmit(line_id, id, wakes);
+                let waits = switch.releases_at_end();
+                self.transmit(line_id, id);
+                if waits {
+                    self.wait(line_id);
+                }
             }
         } else {
             switch.enqueue(self.now, port, id, packet, &mut self.packets);
             lost = switch.has_lost();
-            if !line.wakes && switch.has_backlog(port) {
-                line.wake_when_idle(&mut self.events);
+            if !line.waits && switch.has_backlog(port) {
+                self.wait(line_id);
             }
         }
         if lost {
@@ -286,57 +292,22 @@ impl Network {
         }
     }
 
-    /// A port can send again.
+    /// Puts a packet on a line. A plain card's packets need not wait until it is idle: they leave in
+    /// the order in which they come, whatever happens meanwhile.
     #[inline(always)]
-    pub fn on_wake(&mut self, line_id: u32) {
-        let line = &mut self.lines[line_id as usize];
-        if !line.wakes || line.busy_until != self.now {
-            // The line has failed since this was to wake it.
-            return;
-        }
-        line.wakes = false;
-        if let Some(nic) = self.nics.get_mut(line_id as usize) {
-            if nic.has_backlog() {
-                let id = nic.dequeue(&self.packets);
-                let more = nic.has_backlog();
-                self.transmit(line_id, id, more);
-            }
-            return;
-        }
-        let (switch_id, port) = (line.from, line.port);
-        let switch = &mut self.switches[switch_id as usize];
-        let releases_at_end = switch.releases_at_end();
-        if releases_at_end {
-            switch.on_sent(self.now, port);
-        }
-        let sent = switch.dequeue(self.now, port, &mut self.packets);
-        let lost = switch.has_lost();
-        if let Some(id) = sent {
-            let wakes = releases_at_end || switch.has_backlog(port);
-            self.transmit(line_id, id, wakes);
-        }
-        if lost {
-            self.collect_lost(switch_id);
-        }
-    }
-
-    /// Puts a packet on a line, and has its port woken at the end if it needs to be. A plain card's
-    /// packets need not wait until the line is idle: they leave in the order in which they come,
-    /// whatever happens meanwhile.
-    #[inline(always)]
-    fn transmit(&mut self, line_id: u32, id: PacketId, wakes: bool) {
+    pub fn transmit(&mut self, line_id: u32, id: PacketId) {
         self.packet_hops += 1;
         let line = &mut self.lines[line_id as usize];
         match line.attended {
-            false => line.send(self.now, id, wakes, &mut self.packets, &mut self.events),
-            true => self.send_attended(line_id, id, wakes),
+            false => line.send(self.now, id, &mut self.packets, &mut self.events),
+            true => self.send_attended(line_id, id),
         }
     }
 
     /// Puts a packet on a line that may lose it, whose port writes telemetry, or has a ring before
     /// it.
     #[cold]
-    fn send_attended(&mut self, line_id: u32, id: PacketId, wakes: bool) {
+    fn send_attended(&mut self, line_id: u32, id: PacketId) {
         if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
             self.write_telemetry(line_id, id);
         }
@@ -346,12 +317,9 @@ impl Network {
             Some(Some(fifo)) => (line.occupy_in_turn(self.now, packet, fifo), false),
             _ => (line.occupy(self.now, packet), self.is_lost_on_line(line_id, id)),
         };
-        let line = &mut self.lines[line_id as usize];
         if !lost {
+            let line = &mut self.lines[line_id as usize];
             line.carry(id, arrival, &mut self.packets, &mut self.events);
-        }
-        if wakes {
-            line.wake_when_idle(&mut self.events);
         }
     }
 
@@ -361,13 +329,19 @@ impl Network {
         if line_id < self.nics.len() as u32 {
             return;
         }
-        let switch = &self.switches[line.from as usize];
+        let (port, switch) = (self.port_of(line_id), &self.switches[line.from as usize]);
         self.reports.of(id).push(Hop {
             time: self.now,
-            queue_bytes: switch.waiting_bytes(line.port, &self.packets[id]),
+            queue_bytes: switch.waiting_bytes(port, &self.packets[id]),
             sent_bytes: line.accepted_bytes,
             ps_per_byte: line.ps_per_byte,
         });
+    }
+
+    /// The port that sends on a line of a switch.
+    pub fn port_of(&self, line_id: u32) -> u32 {
+        let from = self.lines[line_id as usize].from;
+        line_id - self.places[from as usize].first_line
     }
 
     /// A packet is lost outside a switch's queues.
@@ -417,7 +391,7 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
     let mut lines = Vec::with_capacity(topology.links.len());
     let mut line_of_link = vec![0; topology.links.len()];
     let mut first_line = Vec::new();
-    let mut lay = |link: LinkId, from: (u32, u32)| {
+    let mut lay = |link: LinkId, from: u32| {
         let spec = &topology.links[link as usize];
         let to = match spec.to {
             Node::Host(host) => (host, true),
@@ -428,13 +402,13 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
         lines.len() as u32
     };
     for (host, &link) in (0..).zip(&topology.nics) {
-        lay(link, (host, 0));
+        lay(link, host);
     }
     let mut next = topology.hosts();
     for (number, switch) in (0..).zip(&topology.switches) {
         first_line.push(next);
-        for (port, &link) in (0..).zip(&switch.ports) {
-            next = lay(link, (number, port));
+        for &link in &switch.ports {
+            next = lay(link, number);
         }
     }
     (lines, first_line, line_of_link)
@@ -463,7 +437,7 @@ fn calendar(lines: &[Line]) -> (u32, u32) {
     let mut smallest: Vec<u64> = lines.iter().map(|line| line.time_of(SMALLEST).ps()).collect();
     let middle = smallest.len() / 2;
     let width = *smallest.select_nth_unstable(middle).1;
-    let width_log2 = width.max(1).ilog2().min(32);
+    let width_log2 = width.max(1).ilog2().min(31);
     let ahead = |line: &Line| (line.delay + line.time_of(FULL)).ps();
     let horizon = lines.iter().map(ahead).max().unwrap_or(1);
     let buckets_log2 = ((horizon >> width_log2) + 1).next_power_of_two().ilog2().clamp(6, 16);

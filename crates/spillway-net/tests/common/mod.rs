@@ -69,6 +69,13 @@ impl Run {
         found.and_then(Value::as_f64).unwrap_or_else(|| panic!("no number {path}"))
     }
 
+    /// The summary without the number of events: ports that wait are woken by events or seen to late.
+    pub fn summary_but_events(&self) -> Value {
+        let mut summary = self.summary.clone();
+        summary.as_object_mut().and_then(|table| table.remove("events")).expect("a number");
+        summary
+    }
+
     /// Rows of lost packets: time, switch, port, reason, flow, first byte.
     pub fn lost(&self) -> Vec<Loss> {
         let drops = &self.record.drops;

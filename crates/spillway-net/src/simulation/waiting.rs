@@ -1,0 +1,97 @@
+//! Ports that wait until they can send again, and when they are seen to.
+//!
+//! A port waits while it sends and has a backlog. Where nobody looks on, no event wakes it: it is seen
+//! to late, and sends at the time at which it could. Late is early enough when the next packet
+//! arrives at its switch, before anything is decided about that; and when the last packet on its line
+//! arrives at the far end, since only then must the next one have a time. Until then nothing depends
+//! on it. Timers and samples come after it, too.
+//!
+//! An event wakes the port where packets may be lost on their way out, are traced, or carry
+//! telemetry, where it has a ring below its queues, and where cables fail.
+
+use super::key::Kind;
+use super::network::Network;
+use spillway_switch::packet::PacketId;
+
+impl Network {
+    /// Has all ports seen to late on which nobody looks. Called once, when it is known what is traced.
+    pub fn wait_without_events(&mut self) {
+        for line in &mut self.lines[self.nics.len()..] {
+            let switch = &self.switches[line.from as usize];
+            line.is_late = !line.attended && switch.departs_unseen();
+        }
+    }
+
+    /// A port will do something when it can send again.
+    #[inline(always)]
+    pub fn wait(&mut self, line_id: u32) {
+        let line = &mut self.lines[line_id as usize];
+        line.waits = true;
+        match line.is_late {
+            true => self.places[line.from as usize].waiting.add(line.busy_until, line_id),
+            false => self.events.push(line.busy_until, Kind::Wake.key(line_id)),
+        }
+    }
+
+    /// A switch's ports that could send again by now do so, one after the other, each at its time.
+    #[inline(never)]
+    pub fn catch_up(&mut self, switch: u32) {
+        let place = &mut self.places[switch as usize];
+        let switch = &mut self.switches[switch as usize];
+        while let Some((time, line_id)) = place.waiting.take(self.now) {
+            let line = &mut self.lines[line_id as usize];
+            line.waits = false;
+            let port = line_id - place.first_line;
+            if let Some((id, waits)) = switch.send_next(time, port, &mut self.packets) {
+                self.packet_hops += 1;
+                line.send(time, id, &mut self.packets, &mut self.events);
+                if waits {
+                    line.waits = true;
+                    place.waiting.add(line.busy_until, line_id);
+                    switch.prefetch_next(port, &self.packets);
+                }
+            }
+        }
+    }
+
+    /// All switches do.
+    pub fn catch_up_all(&mut self) {
+        (0..self.switches.len() as u32).for_each(|switch| self.catch_up(switch));
+    }
+
+    /// A port is woken: it can send again.
+    #[inline(never)]
+    pub fn on_wake(&mut self, line_id: u32) {
+        let line = &mut self.lines[line_id as usize];
+        if !line.waits || line.busy_until != self.now {
+            // The line has failed since this was to wake it.
+            return;
+        }
+        line.waits = false;
+        let from = line.from;
+        if let Some(nic) = self.nics.get_mut(line_id as usize) {
+            if nic.has_backlog() {
+                let next = (nic.dequeue(&self.packets), nic.has_backlog());
+                self.send_and_wait(line_id, next);
+            }
+            return;
+        }
+        let (port, switch) = (self.port_of(line_id), &mut self.switches[from as usize]);
+        let next = switch.send_next(self.now, port, &mut self.packets);
+        let lost = switch.has_lost();
+        if let Some(next) = next {
+            self.send_and_wait(line_id, next);
+        }
+        if lost {
+            self.collect_lost(from);
+        }
+    }
+
+    /// Puts a packet on a line, whose port waits if there is more.
+    fn send_and_wait(&mut self, line_id: u32, (id, waits): (PacketId, bool)) {
+        self.transmit(line_id, id);
+        if waits {
+            self.wait(line_id);
+        }
+    }
+}
