@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from spillway.plugins import (
     Ack,
@@ -245,3 +245,16 @@ class Mss(MyNewReno):
 
 class Plain:
     """Is no plug-in."""
+
+
+class Chronicle(Sharing):
+    """Complete Sharing; all its switches write into one list when packets leave."""
+
+    id = "chronicle"
+    times: ClassVar[list[int]] = []
+
+    def admit(self, arrival: Arrival, buffer: Buffer):
+        return True
+
+    def on_dequeue(self, now_ps, queue, size, buffer):
+        self.times.append(now_ps)

@@ -238,3 +238,15 @@ def test_a_result_has_the_plug_in_with_it(command, tmp_path):
     results = [spillway.Result.load(tmp_path / name) for name in ("first", "second")]
     assert results[0].flows.equals(results[1].flows)
     assert results[0].scenario == results[1].scenario
+
+
+def test_a_policy_sees_packets_leave_in_order_of_time_among_all_switches():
+    plugins.Chronicle.times.clear()
+    spillway.run(
+        "leaf-spine-128",
+        set=["duration=500us", "switch.sharing=chronicle"],
+        plugins=[plugins.Chronicle],
+    )
+    times = plugins.Chronicle.times
+    assert len(times) > 10_000
+    assert times == sorted(times)

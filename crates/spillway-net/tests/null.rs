@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use spillway_net::simulation::Progress;
 use spillway_switch::DropReason;
 
 /// Networks and traffic whose buffers (unlimited unless `switch` says otherwise) never fill.
@@ -99,6 +100,56 @@ fn samples_see_ports_that_wait_as_they_are() {
             assert_eq!(late.record.queues, woken.record.queues, "{name}, {switch}");
             assert_eq!(late.record.links, woken.record.links, "{name}, {switch}");
             assert!(late.counters.events < woken.counters.events, "{name}, {switch}");
+        }
+    }
+}
+
+/// Sixteen senders to one receiver, in a run that ends at any time.
+#[test]
+fn a_run_that_is_stopped_has_sent_what_could_be_sent() {
+    for stop in (0..40).map(|step| 11_000 + 617 * step) {
+        let with = |record: &str| {
+            run(&format!(
+                "duration = \"10us\"\nstop = \"{stop}ns\"\n\
+                 topology = {{ kind = \"star\", hosts = 17, link_delay = \"1us\" }}\n\
+                 [[traffic]]\nname = \"burst\"\nkind = \"incast\"\nburst = \"400KB\"\nfan_in = 16\n\
+                 senders = \"any\"\nreceivers = 1\ninterval = \"1ms\"\n{record}"
+            ))
+        };
+        let (late, woken) = (with(""), with("[record]\ndecisions = 1"));
+        assert_eq!(late.progress, Progress::Stopped);
+        same(&format!("stopped after {stop} ns"), &late, &woken);
+    }
+}
+
+/// ABM looks at its queues every few microseconds, and what it sees then decides about packets.
+#[test]
+fn policies_are_woken_to_see_ports_that_wait_as_they_are() {
+    for release in ["start", "end"] {
+        for abm in ["update_interval = \"7us\"", "drain = \"interval\", update_interval = \"3us\""]
+        {
+            let section = |priority: u32, every: &str, burst: &str, ends: (u32, u32)| {
+                format!(
+                    "[[traffic]]\nname = \"{burst}\"\nkind = \"incast\"\ninterval = \"{every}\"\n\
+                     burst = \"{burst}\"\nfan_in = {}\nsenders = \"any\"\nreceivers = {}\n\
+                     priority = {priority}\n",
+                    ends.0, ends.1
+                )
+            };
+            let with = |record: &str| {
+                run(&format!(
+                    "duration = \"1ms\"\nstop = \"20ms\"\n\
+                     topology = {{ kind = \"star\", hosts = 9, link_delay = \"20us\" }}\n\
+                     transport = {{ kind = \"dctcp\", initial_window = \"flow\" }}\n\
+                     [switch]\nbuffer = \"60KB\"\nqueues_per_port = 2\nrelease = \"{release}\"\n\
+                     sharing = {{ kind = \"abm\", alpha = 0.5, {abm} }}\n{}{}{record}",
+                    section(1, "100us", "80KB", (8, 3)),
+                    section(0, "70us", "60KB", (5, 2)),
+                ))
+            };
+            let (late, woken) = (with(""), with("[record]\ndecisions = 1"));
+            assert!(late.all_drops() > 100);
+            same(&format!("{abm}, released at the {release}"), &late, &woken);
         }
     }
 }

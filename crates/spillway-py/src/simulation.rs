@@ -171,11 +171,13 @@ impl Simulation {
 
 /// A stint that ends with the event in which a plug-in fails.
 fn run_until(failure: &Failure, simulation: &mut spillway_net::simulation::Simulation) -> Progress {
+    let mut progress = Progress::Running;
     for _ in 0..STINT {
-        let progress = simulation.run(1);
+        progress = simulation.run_events(1);
         if progress != Progress::Running || failure.has_failed() {
-            return progress;
+            break;
         }
     }
-    Progress::Running
+    simulation.catch_up();
+    progress
 }

@@ -190,9 +190,12 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.in_transmission.is_some()
     }
 
-    /// Whether nobody wants to see packets on their way out.
-    pub fn departs_unseen(&self) -> bool {
-        !self.watches_departures && !self.is_traced
+    /// Whether ports may send late, each packet with the time at which it could be sent: nobody decides
+    /// about packets on their way out, traces anything (so a run whose decisions are traced is one
+    /// without this, to compare with), or must see them leave in time.
+    pub fn may_send_late(&self) -> bool {
+        let in_time = self.sharing.watches_in_time() || self.aqm.watches_in_time();
+        !self.watches_departures && !self.is_traced && !in_time
     }
 
     /// The run is over: what the sharing policy works out at arrivals only is brought up to date.

@@ -15,6 +15,13 @@ pub trait Watch {
         false
     }
 
+    /// Whether it must see packets leave in order of time among all switches, as what is written in
+    /// Python and may look around must. Otherwise a switch's packets may be sent late: before anything
+    /// else happens at that switch, and each with its time.
+    fn watches_in_time(&self) -> bool {
+        false
+    }
+
     /// A packet has joined its queue (`buffer` counts it).
     #[inline(always)]
     fn on_enqueue(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
@@ -58,6 +65,9 @@ macro_rules! watch_each {
         impl crate::watch::Watch for $name {
             fn watches_queues(&self) -> bool {
                 $each!(self, policy => policy.watches_queues())
+            }
+            fn watches_in_time(&self) -> bool {
+                $each!(self, policy => policy.watches_in_time())
             }
             #[inline(always)]
             fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {

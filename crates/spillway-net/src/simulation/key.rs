@@ -12,10 +12,10 @@ pub(super) enum Kind {
     CableChange,
     /// Routes change.
     RouteChange,
-    /// The window of measurement begins or ends.
-    Measure,
     /// A port can send again.
     Wake,
+    /// The window of measurement begins or ends, and with it perhaps the run: ports have sent by then.
+    Measure,
     /// The first packet on a line arrives.
     Arrival,
     /// The next flows start.
@@ -60,8 +60,8 @@ impl Kind {
         let kind = match key >> ID_BITS {
             0 => Kind::CableChange,
             1 => Kind::RouteChange,
-            2 => Kind::Measure,
-            3 => Kind::Wake,
+            2 => Kind::Wake,
+            3 => Kind::Measure,
             4 => Kind::Arrival,
             5 => Kind::FlowStart,
             6 => Kind::Clock,

@@ -113,12 +113,18 @@ impl Simulation {
     /// Handles up to so many events. All is then as it is at that time.
     pub fn run(&mut self, events: u64) -> Progress {
         let progress = self.run_events(events);
-        self.network.catch_up_all();
+        self.catch_up();
         progress
     }
 
+    /// The ports of all switches that could have sent by now have done so.
+    pub fn catch_up(&mut self) {
+        self.network.catch_up_all();
+    }
+
+    /// Handles up to so many events; before anybody looks, `catch_up`.
     #[inline(never)]
-    fn run_events(&mut self, events: u64) -> Progress {
+    pub fn run_events(&mut self, events: u64) -> Progress {
         for _ in 0..events {
             if self.unfinished == 0 && self.is_quiet() {
                 return Progress::Complete;

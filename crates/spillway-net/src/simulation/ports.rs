@@ -27,7 +27,6 @@ impl Simulation {
     }
 
     pub(super) fn sample_ports(&mut self) {
-        self.network.catch_up_all();
         let recording = &self.scenario.recording;
         match recording.port_switch {
             Some(switch) => self.sample_ports_of(switch),

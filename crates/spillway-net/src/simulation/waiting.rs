@@ -4,10 +4,11 @@
 //! to late, and sends at the time at which it could. Late is early enough when the next packet
 //! arrives at its switch, before anything is decided about that; and when the last packet on its line
 //! arrives at the far end, since only then must the next one have a time. Until then nothing depends
-//! on it. Timers and samples come after it, too.
+//! on it. Policies' timers, samples and whoever looks at a run from outside see to the ports first.
 //!
-//! An event wakes the port where packets may be lost on their way out, are traced, or carry
-//! telemetry, where it has a ring below its queues, and where cables fail.
+//! An event wakes the port where packets may be lost on their way out, where anything at the switch
+//! is traced, where a plug-in sees packets leave or they carry telemetry, where there is a ring below
+//! its queues, and where cables fail.
 
 use super::key::Kind;
 use super::network::Network;
@@ -18,7 +19,7 @@ impl Network {
     pub fn wait_without_events(&mut self) {
         for line in &mut self.lines[self.nics.len()..] {
             let switch = &self.switches[line.from as usize];
-            line.is_late = !line.attended && switch.departs_unseen();
+            line.is_late = !line.attended && switch.may_send_late();
         }
     }
 

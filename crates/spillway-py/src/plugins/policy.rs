@@ -151,6 +151,10 @@ impl Watch for Policy {
         self.instance.has(Hook::OnEnqueue) || self.instance.has(Hook::OnDequeue)
     }
 
+    fn watches_in_time(&self) -> bool {
+        self.instance.has(Hook::OnDequeue) || self.instance.has(Hook::OnRelease)
+    }
+
     fn on_enqueue(&mut self, arrival: &sharing::Arrival, buffer: &spillway_switch::Buffer) {
         self.ask_about(Hook::OnEnqueue, arrival, buffer, nothing);
     }
