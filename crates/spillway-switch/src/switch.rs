@@ -372,9 +372,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             if size > 0 {
                 self.note_length(now, queue);
                 self.sharing.on_release(now, queue, &self.buffer);
-                let before = self.buffer.occupancy();
-                self.buffer.subtract_bytes(queue, size);
-                self.meter.changes(now, before, self.buffer.occupancy());
+                self.change(now, |buffer| buffer.subtract_bytes(queue, size));
             }
         }
     }
@@ -544,15 +542,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     #[inline]
     fn add(&mut self, now: Time, queue: QueueId, size: u32) {
-        let before = self.buffer.occupancy();
-        self.buffer.add(queue, size);
-        self.meter.changes(now, before, self.buffer.occupancy());
+        self.change(now, |buffer| buffer.add(queue, size));
     }
 
     #[inline]
     fn subtract(&mut self, now: Time, queue: QueueId, size: u32) {
+        self.change(now, |buffer| buffer.subtract(queue, size));
+    }
+
+    /// Changes the buffer, and tells the meter.
+    #[inline(always)]
+    fn change(&mut self, now: Time, change: impl FnOnce(&mut Buffer)) {
         let before = self.buffer.occupancy();
-        self.buffer.subtract(queue, size);
+        change(&mut self.buffer);
         self.meter.changes(now, before, self.buffer.occupancy());
     }
 

@@ -7,7 +7,8 @@ use std::collections::BinaryHeap;
 /// Ports that wait, given by their lines, in order of time.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable {
-    /// The time of the first; [`Time::MAX`] if there is none.
+    /// The time of the first; [`Time::MAX`] if there is none. Kept beside the heap, since it is asked
+    /// for at every arrival.
     first: Time,
     entries: BinaryHeap<Reverse<(Time, u32)>>,
 }
