@@ -39,19 +39,23 @@ impl Network {
     pub fn catch_up(&mut self, switch: u32) {
         let place = &mut self.places[switch as usize];
         let switch = &mut self.switches[switch as usize];
-        while let Some((time, line_id)) = place.waiting.take(self.now) {
+        while place.waiting.first() <= self.now {
+            let time = place.waiting.first();
+            let Some(line_id) = place.waiting.first_line() else { return };
             let line = &mut self.lines[line_id as usize];
             line.waits = false;
             let port = line_id - place.first_line;
+            let mut next = None;
             if let Some((id, waits)) = switch.send_next(time, port, &mut self.packets) {
                 self.packet_hops += 1;
                 line.send(time, id, &mut self.packets, &mut self.events);
                 if waits {
                     line.waits = true;
-                    place.waiting.add(line.busy_until, line_id);
+                    next = Some(line.busy_until);
                     switch.prefetch_next(port, &self.packets);
                 }
             }
+            place.waiting.move_first(next);
         }
     }
 
