@@ -4,6 +4,7 @@
 //! counts bytes, marks, and keeps what was lost for its owner to collect.
 
 mod audit;
+mod in_order;
 mod push_out;
 mod tracing;
 
@@ -22,6 +23,7 @@ use crate::sharing::{
 };
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
+use std::collections::VecDeque;
 
 /// What a switch is made of.
 #[derive(Debug)]
@@ -105,6 +107,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     fates: Option<Box<Fates>>,
     bursts: Option<Box<Bursts>>,
     meter: Meter,
+    /// Of ports that send in order, the sizes of the packets that wait.
+    sizes: Box<[VecDeque<u32>]>,
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
@@ -121,6 +125,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let mut switch = Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
             lists: Lists::new(queues),
+            sizes: vec![VecDeque::new(); ports].into(),
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,

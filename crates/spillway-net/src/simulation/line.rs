@@ -6,6 +6,18 @@ use crate::topology::Link;
 use spillway_engine::{EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
+/// How a port that waits is seen to when it can send again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waking {
+    /// By an event.
+    ByEvent,
+    /// Late: no later than with the next arrival at its switch.
+    Late,
+    /// Late, too, and nothing is to be decided then: its packets are sent in the order in which they
+    /// have come, and are on the line already. Only the buffer hears that they leave.
+    InOrder,
+}
+
 /// A port's line. Those of hosts come first, numbered as the hosts; then those of each switch, in
 /// the order of its ports.
 ///
@@ -35,8 +47,8 @@ pub(super) struct Line {
     pub to_host: bool,
     /// Whether the port waits: it will do something when it can send again.
     pub waits: bool,
-    /// Whether it is then seen to late, rather than woken by an event.
-    pub is_late: bool,
+    /// How it is seen to then.
+    pub waking: Waking,
     /// Whether what is put on it is looked at first: it is down, or loses packets, or its port writes
     /// telemetry or has a ring below its queues.
     pub attended: bool,
@@ -58,7 +70,7 @@ impl Line {
             from,
             to_host,
             waits: false,
-            is_late: false,
+            waking: Waking::ByEvent,
             attended: false,
             accepted_bytes: 0,
         }

@@ -5,7 +5,7 @@
 
 use super::failures::Failures;
 use super::key::{self, Kind};
-use super::line::Line;
+use super::line::{Line, Waking};
 use super::port_fifo::{self, PortFifo};
 use super::timetable::Timetable;
 use crate::nic::Nic;
@@ -233,7 +233,7 @@ impl Network {
         line.take(&packet, &self.packets, &mut self.events);
         let (to, to_host) = (line.to, line.to_host);
         // As one question, which is seldom answered with yes.
-        if line.is_late & line.waits & (line.head == NO_PACKET) {
+        if (line.waking == Waking::Late) & line.waits & (line.head == NO_PACKET) {
             let from = line.from;
             self.catch_up(from);
         }
@@ -280,6 +280,8 @@ impl Network {
                     self.wait(line_id);
                 }
             }
+        } else if line.waking == Waking::InOrder {
+            return self.queue_in_order(switch_id, port, id);
         } else {
             switch.enqueue(self.now, port, id, packet, &mut self.packets);
             lost = switch.has_lost();

@@ -6,11 +6,16 @@
 //! arrives at the far end, since only then must the next one have a time. Until then nothing depends
 //! on it. Policies' timers, samples and whoever looks at a run from outside see to the ports first.
 //!
+//! Where nothing is decided about a packet any more once it is queued, since its port sends in the order
+//! of arrival and nobody pushes out, its time is known at once, and it goes on the line at once. What
+//! is left for later is to tell the buffer.
+//!
 //! An event wakes the port where packets may be lost on their way out, where anything at the switch
 //! is traced, where a plug-in sees packets leave or they carry telemetry, where there is a ring below
 //! its queues, and where cables fail.
 
 use super::key::Kind;
+use super::line::Waking;
 use super::network::Network;
 use spillway_switch::packet::PacketId;
 
@@ -19,7 +24,11 @@ impl Network {
     pub fn wait_without_events(&mut self) {
         for line in &mut self.lines[self.nics.len()..] {
             let switch = &self.switches[line.from as usize];
-            line.is_late = !line.attended && switch.may_send_late();
+            line.waking = match !line.attended && switch.may_send_late() {
+                false => Waking::ByEvent,
+                true if switch.sends_in_order() => Waking::InOrder,
+                true => Waking::Late,
+            };
         }
     }
 
@@ -28,9 +37,31 @@ impl Network {
     pub fn wait(&mut self, line_id: u32) {
         let line = &mut self.lines[line_id as usize];
         line.waits = true;
-        match line.is_late {
-            true => self.places[line.from as usize].waiting.add(line.busy_until, line_id),
-            false => self.events.push(line.busy_until, Kind::Wake.key(line_id)),
+        match line.waking {
+            Waking::Late | Waking::InOrder => {
+                self.places[line.from as usize].waiting.add(line.busy_until, line_id);
+            }
+            Waking::ByEvent => self.events.push(line.busy_until, Kind::Wake.key(line_id)),
+        }
+    }
+
+    /// A packet has arrived for a port that sends in order, and is sending or has a backlog.
+    #[inline(never)]
+    pub fn queue_in_order(&mut self, switch_id: u32, port: u32, id: PacketId) {
+        let place = &mut self.places[switch_id as usize];
+        let switch = &mut self.switches[switch_id as usize];
+        let packet = self.packets[id];
+        if switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets) {
+            let line_id = place.first_line + port;
+            let line = &mut self.lines[line_id as usize];
+            if !line.waits {
+                line.waits = true;
+                place.waiting.add(line.busy_until, line_id);
+            }
+            line.send(self.now, id, &mut self.packets, &mut self.events);
+        }
+        if switch.has_lost() {
+            self.collect_lost(switch_id);
         }
     }
 
@@ -43,8 +74,15 @@ impl Network {
             let time = place.waiting.first();
             let Some(line_id) = place.waiting.first_line() else { return };
             let line = &mut self.lines[line_id as usize];
-            line.waits = false;
             let port = line_id - place.first_line;
+            if line.waking == Waking::InOrder {
+                self.packet_hops += 1;
+                let (size, waits) = switch.send_in_order(time, port);
+                line.waits = waits;
+                place.waiting.move_first(waits.then(|| time + line.time_of(size.into())));
+                continue;
+            }
+            line.waits = false;
             let mut next = None;
             if let Some((id, waits)) = switch.send_next(time, port, &mut self.packets) {
                 self.packet_hops += 1;

@@ -90,6 +90,9 @@ impl Policy {
 }
 
 impl Sharing for Policy {
+    fn pushes_out(&self) -> bool {
+        true
+    }
     fn admit(&mut self, arrival: &sharing::Arrival, buffer: &spillway_switch::Buffer) -> Admission {
         let admitted =
             self.ask_about(Hook::Admit, arrival, buffer, |answer| admission(answer, buffer));

@@ -59,6 +59,9 @@ impl Policy for LongestQueueDrop {
 impl Watch for LongestQueueDrop {}
 
 impl Sharing for LongestQueueDrop {
+    fn pushes_out(&self) -> bool {
+        true
+    }
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         if u64::from(arrival.size) <= buffer.free() {

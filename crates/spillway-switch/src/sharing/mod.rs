@@ -170,6 +170,12 @@ pub trait Sharing: Watch {
         0
     }
 
+    /// Whether it may push packets out that are queued: only then may it answer with
+    /// [`Admission::PushOut`].
+    fn pushes_out(&self) -> bool {
+        false
+    }
+
     /// Whether it must know which packet arrives: `introduce` is then called before `admit`.
     fn knows_packets(&self) -> bool {
         false
@@ -244,6 +250,9 @@ impl Sharing for SharingPolicy {
     }
     fn open_below(&self, capacity: u64) -> u64 {
         each!(self, policy => policy.open_below(capacity))
+    }
+    fn pushes_out(&self) -> bool {
+        each!(self, policy => policy.pushes_out())
     }
     fn knows_packets(&self) -> bool {
         each!(self, policy => policy.knows_packets())

@@ -15,7 +15,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Whether all counters agree with the packets that are there; for tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
         let waiting = |queue: usize| {
-            let (mut bytes, mut count) = (0, 0);
+            // Sizes are kept of one queue for each port.
+            let sizes = self.sizes.get(queue).into_iter().flatten();
+            let (mut bytes, mut count) =
+                sizes.fold((0, 0), |(b, n), size| (b + size - self.uncounted_bytes, n + 1));
             let mut id = self.lists.as_slice()[queue].head;
             while id != NO_PACKET {
                 bytes += packets[id].size - self.uncounted_bytes;

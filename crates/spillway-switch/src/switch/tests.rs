@@ -344,6 +344,51 @@ fn packets_that_were_to_make_room_go_back_to_their_places() {
     assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
 }
 
+// Ports that send in order -------------------------------------------------------------------------
+
+#[test]
+fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {
+    let (mut switch, mut packets) = (probed(true), Arena::new());
+    let mut offer = |switch: &mut Switch<Probe, AqmPolicy>, size| {
+        let id = insert(&mut packets, data(size, 0));
+        let packet = packets[id];
+        let is_taken = switch.enqueue_in_order(at(0), 0, id, &packet, &mut packets);
+        assert!(switch.is_consistent(&packets));
+        is_taken
+    };
+    assert!(offer(&mut switch, 1000) && offer(&mut switch, 8500) && offer(&mut switch, 500));
+    // The buffer's 10,000 bytes are full.
+    assert!(!offer(&mut switch, 64));
+    assert_eq!(
+        switch.lost().iter().map(|lost| lost.reason).collect::<Vec<_>>(),
+        [DropReason::BufferFull]
+    );
+    assert_eq!(switch.send_in_order(at(1), 0), (1000, true));
+    assert_eq!(switch.buffer().length(0), Length { bytes: 9000, packets: 2 });
+    assert!(offer(&mut switch, 64));
+    assert_eq!(switch.send_in_order(at(2), 0), (8500, true));
+    assert_eq!(switch.send_in_order(at(3), 0), (500, true));
+    assert_eq!(switch.send_in_order(at(4), 0), (64, false));
+    assert_eq!((switch.buffer().length(0), switch.buffer().occupancy()), (Length::default(), 0));
+    let seen = ["+1000 1000", "+8500 9500", "+500 10000", "x64", "-1000 9000", "+64 9064"];
+    assert_eq!(switch.sharing.seen[..6], seen);
+    assert_eq!(switch.sharing.seen[6..], ["-8500 564", "-500 64", "-64 0"]);
+}
+
+#[test]
+fn ports_send_in_order_unless_packets_may_overtake_be_pushed_out_or_hold_bytes() {
+    let environment = Environment::example(2);
+    let with = |id: &str| SharingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
+    for id in ["cs", "sp", "dt", "abm", "followlqd"] {
+        assert!(simple(10_000, with(id)).sends_in_order(), "{id}");
+    }
+    assert!(!simple(10_000, with("lqd")).sends_in_order());
+    assert!(!switch(2, 10_000, "dt", "rr").sends_in_order(), "two queues");
+    let mut held = simple(10_000, with("dt"));
+    held.in_transmission = Some(vec![(0, 0)].into());
+    assert!(!held.sends_in_order(), "bytes are held until a packet is sent");
+}
+
 // What policies see ------------------------------------------------------------------------------
 
 /// A sharing policy that admits all, writes down what it is told, and on the way out marks what has
