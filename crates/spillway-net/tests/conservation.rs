@@ -168,7 +168,7 @@ fn window(draw: &mut Draw) -> String {
     format!(
         "initial_window = \"{}\"\nhandshake = {}\nack_every = {}\nack_delay = \"{}\"\n\
          tail_loss_probe = {}\ndupthresh = {}\nreduction = \"{}\"\n\
-         partial_acks_tell = {}\nsyn_window = \"{}\"",
+         partial_acks_tell = {}\nsyn_window = \"{}\"\ncut_once = {}",
         draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
         draw.once_in(3),
         draw.one(&["1", "1", "2", "4"]),
@@ -178,6 +178,7 @@ fn window(draw: &mut Draw) -> String {
         draw.one(&["at-once", "proportional", "proportional-ns3"]),
         draw.once_in(2),
         draw.one(&["unlimited", "4pkt"]),
+        draw.once_in(2),
     )
 }
 

@@ -9,7 +9,9 @@
 //! acknowledged bytes whose acks echoed a mark (Eq. 1).
 //! On the first echo of a window: cwnd = ssthresh = cwnd (1 - alpha / 2) (Eq. 2); until what was in
 //! flight then is acknowledged there is no other cut and no growth.
-//! Growth and loss as NewReno.
+//! Growth and loss as NewReno, but a loss cuts to half whether or not a mark has cut the same window (RFC
+//! 8257, section 3.5: as without marks; `cut_once = true`: it does not). A mark that cut by little would
+//! else keep a window from being halved for what it lost.
 //!
 //! # Departures from the paper
 //! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). Where an ack both ends a window and

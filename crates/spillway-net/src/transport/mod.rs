@@ -69,6 +69,8 @@ pub struct Transport {
     pub dupthresh: u32,
     /// Whether an ack in the middle of a repair tells that what it misses is lost.
     pub partial_acks_tell: bool,
+    /// Whether a loss does not cut again what a mark has cut, and tells of its own cut as a mark does.
+    pub cut_once: bool,
     /// How a cut window is reached.
     pub reduction: ReductionRule,
     /// Bytes that may be in flight before the first ack: the receiver's window when it answered.
@@ -163,6 +165,10 @@ impl Transport {
         let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
         let meaning = "whether an ack in the middle of a repair tells the next loss (RFC 6582)";
         let partial_acks_tell = section.flag("partial_acks_tell", false, meaning)?;
+        // RFC 3168, section 6.1.2: once; RFC 8257, section 3.5: a loss as without marks.
+        let meaning = "whether a mark's cut keeps a loss of the same window from cutting again";
+        let as_rfc_3168 = echo == EcnEcho::Latched;
+        let cut_once = section.flag("cut_once", as_rfc_3168, meaning)?;
         let reduction = section.choice(
             "reduction",
             &[
@@ -198,6 +204,7 @@ impl Transport {
             rto,
             dupthresh,
             partial_acks_tell,
+            cut_once,
             reduction,
             syn_window,
             handshake,
@@ -232,6 +239,7 @@ impl Transport {
             rto: RtoBounds { initial: never, min: never, max: never },
             dupthresh: u32::MAX,
             partial_acks_tell: false,
+            cut_once: false,
             reduction: ReductionRule::AtOnce,
             syn_window: u64::MAX,
             handshake: false,

@@ -7,7 +7,9 @@
 //! # Rule
 //! Growth: slow start below ssthresh, then mss * acked / cwnd for every ack.
 //! Loss: ssthresh = max(in flight / 2, 2 mss). Mark: ssthresh = cwnd = cwnd / 2, once for what is
-//! in flight at the time.
+//! in flight at the time. Of a window of data marks and losses together cut once, and the cut is told to
+//! the receiver (CWR) whatever it was for (RFC 3168, section 6.1.2; `cut_once = false`: a loss cuts what
+//! a mark has cut, and only marks' cuts are told). While a loss is repaired marks do not cut.
 //!
 //! # Departures from the paper
 //! Growth counts bytes acknowledged (RFC 3465) without its limit on slow start, as Linux does.

@@ -137,12 +137,13 @@ impl Receiver {
             EcnEcho::PerPacket => self.ce = segment.ce,
             EcnEcho::Latched => self.ce = segment.ce || (self.ce && !segment.cwr),
         }
+        let had_gap = !self.early.is_empty();
         let (new, arrived) = self.place(segment);
         if self.pending == 0 {
             self.pending_sent_at = segment.sent_at;
         }
         self.pending += 1;
-        let in_order = arrived.is_none() && new > 0 && self.early.is_empty();
+        let in_order = arrived.is_none() && new > 0 && !had_gap;
         if !in_order || self.pending >= policy.every {
             // Out of order, repeated, or filling a gap: at once (RFC 5681, section 4.2).
             let latest = arrived.or_else(|| self.early.as_slice().last().copied());
@@ -240,6 +241,15 @@ mod tests {
         let segments: Vec<(u64, bool)> = (0..).zip(marks).collect();
         let got = acks(every_second, &segments);
         assert_eq!(got, [(2, false), (3, false), (5, true), (7, false)]);
+    }
+
+    #[test]
+    fn what_fills_a_gap_is_acknowledged_at_once_however_many_packets_an_ack_is_for() {
+        let every_fourth = AckPolicy { every: 4, ..EACH };
+        // 1 and 3 are early; 0 fills a part of the gap, 2 the rest of it; 4 waits for three more.
+        let segments = [1, 3, 0, 2, 4].map(|number| (number, false));
+        let got = acks(every_fourth, &segments).into_iter().map(|(seq, _)| seq);
+        assert_eq!(got.collect::<Vec<_>>(), [0, 0, 2, 4]);
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub struct Sender {
     repaired_to: u64,
     /// Where the repair ends.
     recover: u64,
+    /// Where what had been sent ends when a mark cut the window last.
+    cut_until: u64,
     /// Whether the repair is one while a mark's cut is under way.
     repairs_under_marks: bool,
     /// A tail-loss probe is out: its first byte.
@@ -120,6 +122,7 @@ impl Sender {
             withheld,
             phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
             recover: 0,
+            cut_until: 0,
             repairs_under_marks: false,
             duplicate_acks: 0,
             sacked: Ranges::default(),
@@ -279,7 +282,10 @@ impl Sender {
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
-        self.tells_cut |= ack.ece && self.window.is_cut_from(before);
+        if ack.ece && self.window.is_cut_from(before) {
+            self.tells_cut = true;
+            self.cut_until = self.nxt;
+        }
         let is_cut = is_proportional && self.window.is_cut_from(before);
         self.advance_phase(&told, transport);
         if is_proportional {
@@ -313,6 +319,7 @@ impl Sender {
             // A segment that is lost again does not cut again (RFC 5681, section 3.1).
             let in_flight = self.in_flight();
             self.control.on_timeout(&mut self.window, in_flight);
+            self.tells_cut |= transport.cut_once;
         }
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
@@ -424,7 +431,7 @@ impl Sender {
             Phase::Open => {
                 let lost = !self.sacked.is_empty() && self.loss_edge > self.una;
                 if lost || self.duplicate_acks >= transport.dupthresh {
-                    self.enter_recovery();
+                    self.enter_recovery(transport);
                 }
             }
             Phase::Recovery if self.una >= self.recover => {
@@ -454,13 +461,16 @@ impl Sender {
     }
 
     #[cold]
-    fn enter_recovery(&mut self) {
+    fn enter_recovery(&mut self, transport: &Transport) {
         // Before a repair only marks cut.
         self.repairs_under_marks = self.reduction.is_some();
-        let in_flight = self.nxt - self.una;
-        self.control.on_loss(&mut self.window, in_flight);
-        self.window.cwnd = self.window.ssthresh;
-        self.window.credit = 0;
+        if !transport.cut_once || self.una >= self.cut_until {
+            let in_flight = self.nxt - self.una;
+            self.control.on_loss(&mut self.window, in_flight);
+            self.window.cwnd = self.window.ssthresh;
+            self.window.credit = 0;
+            self.tells_cut |= transport.cut_once;
+        }
         self.phase = Phase::Recovery;
         self.recover = self.nxt;
         self.repaired_to = self.una;

@@ -101,6 +101,43 @@ fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
     assert_eq!((s.retransmitted_packets, s.timeouts), (1, 0));
 }
 
+/// As `acked`, with an echo of a mark and nothing behind a gap.
+fn marked(sender: &mut Sender, transport: &Transport, now: Time, una: u64) {
+    let ack = AckSegment {
+        seq: una * 1000,
+        ece: true,
+        sent_at: now.since(us(80)),
+        may_grow: true,
+        sack: None,
+        telemetry: None,
+    };
+    sender.on_ack(now, &ack, transport);
+}
+
+#[test]
+fn a_window_that_a_mark_has_cut_is_cut_again_for_a_loss_only_if_that_is_asked_for() {
+    for (cut_once, cut) in [(true, 10_000), (false, 9_500)] {
+        let text = format!("initial_window = \"20pkt\"\necn = true\ncut_once = {cut_once}");
+        let (mut s, t) = sender(100, &text);
+        sends(&mut s, &t, us(0));
+        // A mark halves 20; segment 1, of the same flight, is lost: in flight are 19.
+        marked(&mut s, &t, us(80), 1);
+        assert_eq!((s.window().cwnd, s.tells_cut), (10_000, true));
+        s.tells_cut = false;
+        acked(&mut s, &t, us(81), 1, &[(2, 5)]);
+        assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, cut), "{cut_once}");
+        assert!(sends(&mut s, &t, us(81)).starts_with("1!"));
+        assert_eq!((s.window().ssthresh, s.tells_cut), (cut, false));
+        acked(&mut s, &t, us(161), 20, &[]);
+        assert_eq!((s.phase(), s.window().cwnd), (Phase::Open, cut));
+        // The next flight loses its first segment: it is one of its own.
+        sends(&mut s, &t, us(161));
+        let in_flight = s.in_flight();
+        acked(&mut s, &t, us(241), 20, &[(21, 24)]);
+        assert_eq!((s.window().cwnd, s.tells_cut), (in_flight / 2, cut_once));
+    }
+}
+
 #[test]
 fn several_losses_are_repaired_in_order_within_one_recovery() {
     let (mut s, t) = sender(12, "initial_window = \"12pkt\"");
