@@ -334,6 +334,29 @@ fn dctcp_peaks_at_k_plus_n_with_full_throughput() {
     }
 }
 
+/// Flows that are alike in everything fall in step, and some numbers of them then keep unequal shares: a
+/// small window is cut twice while a large one is cut once. How a cut is reached decides about it.
+#[test]
+fn three_dctcp_flows_in_step_do_not_share_equally_unless_cuts_are_reached_by_and_by() {
+    let jain = |more: &str| dctcp(3, 70, 10, 200, more).jain;
+    let at_once = jain("");
+    assert!((0.8..0.98).contains(&at_once), "{at_once}");
+    assert!(jain(", reduction = \"proportional-ns3\"") > 0.98);
+}
+
+#[test]
+fn any_number_of_dctcp_flows_peaks_at_k_plus_n_with_full_throughput() {
+    for delay_us in [10, 100] {
+        for n in 2..=32 {
+            let steady = dctcp(n, 70, delay_us, 200, "");
+            println!("N {n}, {delay_us} us: Jain {:.3}", steady.jain);
+            assert!((steady.max - f64::from(70 + n)).abs() <= 3.0, "{n}: {}", steady.max);
+            assert!(steady.throughput > 0.999, "{n}: {}", steady.throughput);
+            assert!(steady.jain > 0.8, "{n}: {}", steady.jain);
+        }
+    }
+}
+
 #[test]
 fn dctcp_loses_throughput_where_k_is_too_low() {
     // C RTT = 335, K = 2: A = sqrt(2 * 2 * 337) / 2 = 18 packets, more than K + 2 + N = 6: the queue

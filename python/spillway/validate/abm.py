@@ -56,7 +56,6 @@ DIFFERENCES = (
     "nic.scheduling=fifo",
     "transport.syn_window=unlimited",
     "transport.partial_acks_tell=false",
-    "transport.cut_once=true",
     "transport.reduction=proportional",
     "transport.reduction=at-once",
     "transport.host_backlog=1bdp",

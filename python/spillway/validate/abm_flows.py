@@ -55,7 +55,12 @@ DCTCP = Experiment(
     "load0.4-burst0.5",
     {},
     (),
-    ("transport.alpha0=0.0", "transport.min_window=2pkt", "switch.aqm.threshold=65pkt"),
+    (
+        "transport.cut_once=true",
+        "transport.alpha0=0.0",
+        "transport.min_window=2pkt",
+        "switch.aqm.threshold=65pkt",
+    ),
 )
 CUBIC = Experiment(
     "cubic",

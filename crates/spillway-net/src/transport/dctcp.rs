@@ -19,6 +19,7 @@
 //! line the window does not grow, as with Linux's small queues (`"unlimited"`: it does).
 //!
 //! # Scope and limitations
+//! Flows that are alike in everything fall in step and may keep unequal shares (docs/validation.md).
 //! A cut leaves `min_window`, two segments by default, as Linux does.
 //!
 //! # Validation
