@@ -236,6 +236,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
         if self.decisions.is_some() {
+            // What is refused before the sharing policy is asked finds a limit of this moment too.
+            if let Err(DropReason::Aqm | DropReason::QueueLimit) = outcome {
+                self.sharing.look_at(arrival.now, arrival.queue);
+            }
             let threshold = self.sharing.threshold(arrival, &self.buffer);
             self.note_decision(arrival, packets.contents(id), seen, threshold, outcome);
         }
