@@ -34,7 +34,8 @@
 //! The imagined switch knows what LQD did with those that the oracle was asked about, a drop being a
 //! positive: `true_positives`, `false_positives`, `true_negatives`, `false_negatives`; what it still
 //! holds at the end is in none of them. The authors' thresholds know no fates.
-//! The imagined switch has no limits on single queues, and its cables do not fail.
+//! The imagined switch has no limits on single queues, and its cables do not fail. What AQM or
+//! `queue_limit` refuses, neither it nor the oracle sees.
 //! Oracles: a `forest` that was trained on what LQD drops; `trace`, which repeats the fates that the
 //! same packets had in another run (open loop only; `oracle_unknown` counts those that the trace does
 //! not know, which are taken for accepted); and three that need no training: one that accepts all,
@@ -42,9 +43,12 @@
 //!
 //! # Validation
 //! With an oracle that accepts or drops all, it decides packet by packet as the rule says with the
-//! queues of a real LQD for thresholds (`tests/shadow.rs`), and with the program's like a second,
-//! naive implementation, on thousands of random arrivals (`tests/naive_credence_code.rs`). There a
-//! cable that fails takes packets but leaves the thresholds as they are: it is no departure.
+//! queues of a real LQD for thresholds (`tests/shadow.rs`). With predictions given beforehand it
+//! decides, and judges them, like a second, naive implementation, which imagines LQD for itself, on
+//! thousands of random arrivals (`tests/naive_follow_lqd.rs`), and in slots like Algorithm 1, line
+//! by line (`tests/naive_credence_slots.rs`). With the program's thresholds it decides like a third
+//! (`tests/naive_credence_code.rs`). There a cable that fails takes packets but leaves the
+//! thresholds as they are: it is no departure.
 //!
 //! # Cost
 //! What FollowLQD costs, and while more than B / N is held a look at a queue that was long when the

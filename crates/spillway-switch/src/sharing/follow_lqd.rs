@@ -19,11 +19,15 @@
 //! here nor victims there (`exempt_acks`).
 //!
 //! # Scope and limitations
-//! The imagined switch has no limits on single queues, and its cables do not fail.
+//! The imagined switch has no limits on single queues, and its cables do not fail. What AQM or
+//! `queue_limit` refuses, it does not see.
 //!
 //! # Validation
 //! In a run under LQD the thresholds equal the real queues at every arrival, to the byte,
-//! and its decisions are what the rule makes of those of a real LQD (`tests/shadow.rs`).
+//! and its decisions are what the rule makes of those of a real LQD (`tests/shadow.rs`). It decides
+//! like a second, naive implementation, which imagines LQD for itself, on thousands of random
+//! arrivals (`tests/naive_follow_lqd.rs`), and in slots like Algorithm 2, line by line, there on the
+//! sequence of the paper's lower bound too (`tests/naive_credence_slots.rs`).
 //!
 //! # Cost
 //! The sizes of the packets that LQD would hold, 16 bytes each; while it would be full some steps of a

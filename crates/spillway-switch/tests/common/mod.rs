@@ -38,7 +38,11 @@ pub struct Settings {
     pub queue_limit: Amount,
     pub uncounted: u64,
     pub release_at_end: bool,
+    /// How long a slot is, where time has slots.
+    pub slot: Option<Time>,
     pub sharing: (&'static str, String),
+    /// What Credence's oracle says of every arrival, if it is told.
+    pub predictions: Option<Vec<bool>>,
     pub aqm: (&'static str, String),
     pub scheduling: (&'static str, String),
 }
@@ -54,7 +58,9 @@ impl Default for Settings {
             queue_limit: Amount::Unlimited,
             uncounted: 0,
             release_at_end: false,
+            slot: None,
             sharing: ("cs", String::new()),
+            predictions: None,
             aqm: ("none", String::new()),
             scheduling: ("rr", String::new()),
         }
@@ -91,8 +97,14 @@ impl Real {
                 .unwrap(),
             uncounted_bytes: settings.uncounted as u32,
             release_at_end: settings.release_at_end,
-            slot: None,
+            slot: settings.slot,
         };
+        let mut policy = SharingPolicy::read(sharing.0, &mut of_sharing, &environment).unwrap();
+        if let Some(predictions) = &settings.predictions {
+            let SharingPolicy::Credence(credence) = policy else { panic!("it asks no oracle") };
+            let credence = credence.with_predictions(predictions.as_slice().into());
+            policy = SharingPolicy::Credence(credence);
+        }
         let parts = SwitchParts {
             capacity: settings.capacity,
             port_rates: environment.port_rates.clone(),
@@ -102,7 +114,7 @@ impl Real {
             queue_limit: settings.queue_limit,
             uncounted_bytes: settings.uncounted as u32,
             release_at_end: settings.release_at_end,
-            sharing: SharingPolicy::read(sharing.0, &mut of_sharing, &environment).unwrap(),
+            sharing: policy,
             aqm: AqmPolicy::read(aqm.0, &mut of_aqm, &environment).unwrap(),
             scheduling: environment.service.scheduling,
             meter: Meter::new(settings.capacity, Time::ZERO, Time::MAX),
