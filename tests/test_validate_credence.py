@@ -131,6 +131,17 @@ def test_flows_with_a_timeout_are_counted_by_class(command, folder):
         assert ["dt", f"{kind} flows over 10 ms", str(count), "0"] in rows
 
 
+def test_flows_of_a_query_share_their_fate_in_intervals(command, folder):
+    path = folder / f"dt-{NAME}"
+    change(path, "slowdown", [*(1.1 + place / 10 for place in range(7)), *range(10, 26)])
+    rows = command("validate", "credence", folder, "--json").json["dt"]["rows"]
+    incast = {row["percentile"]: row for row in rows if row["class"] == "incast"}
+    # There is one query: whichever is drawn, it is that one.
+    assert [row["reference_interval"] for row in incast.values()] == [[17, 17], [24, 24], [24, 24]]
+    medians = [row for row in rows if row["class"] == "short" and row["percentile"] == 0.5]
+    assert medians[0]["reference_interval"] == pytest.approx([1.1, 1.3])
+
+
 def test_counts_that_the_folder_does_not_have_are_explained(command, folder):
     shown = command("validate", "credence", folder).out
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines()]

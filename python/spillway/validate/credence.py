@@ -24,6 +24,7 @@ from spillway.agreement import (
     Row,
     agreement,
     bootstrap,
+    bootstrap_groups,
     percentile,
 )
 from spillway.run import run_to
@@ -46,6 +47,7 @@ _ORIGIN_US = 1.1e6 - 10e6
 DIFFERENCES = (
     "switch.aqm.threshold=11pkt",
     "switch.uncounted_bytes=0B",
+    "transport.cut_once=true",
     "transport.reduction=proportional",
     "transport.reduction=at-once",
     "transport.min_window=2pkt",
@@ -214,12 +216,28 @@ def _rows(reference: Flows, ours: Run, drawn: Sequence[Run]) -> list[Row]:
                 kind,
                 p,
                 percentile(there, p),
-                bootstrap(there, p),
+                _interval(reference, kind, p),
                 ours.percentiles[place],
                 (min(seen), max(seen)) if seen else None,
             )
         )
     return rows
+
+
+def _interval(reference: Flows, kind: str, p: float) -> tuple[float, float]:
+    """The 95% interval of a percentile of slowdown, by flow, or for incast by query.
+
+    The flows of a query have start and size in common.
+    """
+    import numpy as np
+
+    if kind != "incast":
+        return bootstrap(reference.slowdowns(kind), p)
+    rows = reference.is_incast
+    keys = np.stack([reference.start_us[rows], reference.size_bytes[rows]])
+    queries, query = np.unique(keys, axis=1, return_inverse=True)
+    slowdown = reference.slowdowns(kind)
+    return bootstrap_groups([slowdown[query == place] for place in range(queries.shape[1])], p)
 
 
 def _replay(flows: Path) -> Scenario:
