@@ -282,11 +282,11 @@ impl Sender {
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
-        if ack.ece && self.window.is_cut_from(before) {
+        let is_cut = self.window.is_cut_from(before);
+        if ack.ece && is_cut {
             self.tells_cut = true;
             self.cut_until = self.nxt;
         }
-        let is_cut = is_proportional && self.window.is_cut_from(before);
         self.advance_phase(&told, transport);
         if is_proportional {
             let repairs = !told.in_recovery && self.phase == Phase::Recovery;
