@@ -348,8 +348,9 @@ fn packets_that_were_to_make_room_go_back_to_their_places() {
 
 #[test]
 fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {
-    let (mut switch, mut packets) = (probed(true), Arena::new());
-    let mut offer = |switch: &mut Switch<Probe, AqmPolicy>, size| {
+    let mut switch = simple_with(10_000, Probe::default(), Probe::default());
+    let mut packets = Arena::new();
+    let mut offer = |switch: &mut Switch<Probe, Probe>, size| {
         let id = insert(&mut packets, data(size, 0));
         let packet = packets[id];
         let is_taken = switch.enqueue_in_order(at(0), 0, id, &packet, &mut packets);
@@ -373,6 +374,7 @@ fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {
     let seen = ["+1000 1000", "+8500 9500", "+500 10000", "x64", "-1000 9000", "+64 9064"];
     assert_eq!(switch.sharing.seen[..6], seen);
     assert_eq!(switch.sharing.seen[6..], ["-8500 564", "-500 64", "-64 0"]);
+    assert_eq!(switch.aqm.seen, switch.sharing.seen);
 }
 
 #[test]
@@ -436,10 +438,20 @@ impl Sharing for Probe {
     }
 }
 
+impl Aqm for Probe {
+    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
+        Verdict::Pass
+    }
+}
+
 /// A switch of one port and one queue.
 fn simple<S: Sharing>(capacity: u64, sharing: S) -> Switch<S, AqmPolicy> {
+    let none = AqmPolicy::read("none", &mut Section::empty(), &Environment::example(1));
+    simple_with(capacity, sharing, none.unwrap())
+}
+
+fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<S, A> {
     let environment = Environment::example(1);
-    let none = AqmPolicy::read("none", &mut Section::empty(), &environment).unwrap();
     let fifo = SchedulingPolicy::read("fifo", &mut Section::empty(), &environment).unwrap();
     Switch::new(SwitchParts {
         capacity,
@@ -451,7 +463,7 @@ fn simple<S: Sharing>(capacity: u64, sharing: S) -> Switch<S, AqmPolicy> {
         uncounted_bytes: 0,
         release_at_end: false,
         sharing,
-        aqm: none,
+        aqm,
         scheduling: fifo,
         meter: Meter::new(capacity, Time::ZERO, Time::MAX),
     })
