@@ -6,11 +6,14 @@
 //!
 //! # Rule
 //! Queues are visited in turn. On a visit a queue's deficit grows by its quantum; it sends while
-//! its deficit covers its first packet. A queue that runs empty loses its deficit.
+//! its deficit covers its first packet. A queue that its turn finds empty loses its deficit.
 //!
 //! # Departures from the paper
 //! The paper keeps a list of active queues, here the turn goes round all classes: with the few
 //! classes of a switch the order of service differs only after a queue was empty.
+//! The paper resets the deficit as soon as a queue is empty. Here that happens when the port looks
+//! for its next packet: a queue that gets another while its last one is being sent keeps its deficit
+//! and its turn.
 //!
 //! # Scope and limitations
 //! A packet that is dropped at its queue's head charges no deficit.
@@ -122,6 +125,20 @@ mod tests {
         let mut policy = dwrr("");
         let served = serve(&mut policy, &mut queues(&[6, 6, 0], 1000), 12);
         assert_eq!(served, [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_queue_that_refills_while_its_last_packet_is_sent_keeps_deficit_and_turn() {
+        // Quantum 1500: class 1 has 1400 left after 100, is empty, and gets the next in time.
+        let mut policy = dwrr("");
+        let mut waiting = queues(&[1, 1, 0], 100);
+        assert_eq!(serve(&mut policy, &mut waiting, 1), [1]);
+        waiting[1].extend(&queues(&[14], 100)[0]);
+        assert_eq!(serve(&mut policy, &mut waiting, 15), [&[1; 14][..], &[0]].concat());
+        // Where the port finds it empty, both are gone.
+        let mut policy = dwrr("");
+        assert_eq!(serve(&mut policy, &mut queues(&[2, 1, 0], 100), 2), [1, 0]);
+        assert_eq!((policy.deficits[1], policy.visiting[0]), (0, 0));
     }
 
     #[test]

@@ -10,6 +10,11 @@
 //! towards its queue, so that queue may be the longest: then the arrival itself is refused.
 //! B: `buffer.capacity()`, Q: `buffer.occupancy()`, s: `arrival.size`.
 //!
+//! Of several longest queues, `tie = "arriving-queue"` takes the arrival's own if it is one of them,
+//! so that nobody loses a packet for one that is no better; if it is not, the one with the lowest
+//! number loses. `tie = "lowest-index"` takes the lowest number in any case. A queue's number is
+//! port * `queues_per_port` + class.
+//!
 //! # Departures from the paper
 //! Packets have sizes: several small ones may go for a large one. If in the course of that the
 //! arrival's own queue becomes the longest, the arrival is refused and nobody else loses anything.
@@ -19,7 +24,10 @@
 //! inet-tub/ns3-datacenter: evict first, then add, even to the longest queue.
 //!
 //! # Scope and limitations
-//! A packet whose transmission has started is no longer in its queue and cannot be pushed out.
+//! A packet whose transmission has started is no longer in its queue and cannot be pushed out. With
+//! `release = "end"` its bytes still count towards its queue. If that queue is the longest and holds
+//! nothing else, nothing can be pushed out of it: the arrival is refused as `buffer_full`, whatever
+//! the other queues hold (as `pushed_out` where the queue is its own, and longest with it).
 //!
 //! # Validation
 //! Decides like a second, naive implementation on thousands of random arrivals
@@ -102,6 +110,29 @@ mod tests {
         // B = 1,000,000: 998,500 + 1,500 fits.
         let buffer = filled(&[998_500, 0, 0]);
         assert_eq!(with("").admit(&arrival(0, 1500), &buffer), Admission::Admit);
+    }
+
+    #[test]
+    fn the_lowest_number_among_the_longest_loses_unless_the_arrivals_queue_is_one_of_them() {
+        let buffer = filled(&[1_000, 499_500, 499_500]);
+        let tail = |queue| Admission::PushOut(Victim::Tail(queue));
+        assert_eq!(with("").admit(&arrival(0, 1500), &buffer), tail(1));
+        let evict_first = "count_arrival = false";
+        assert_eq!(with(evict_first).admit(&arrival(2, 1500), &buffer), tail(2));
+        let lowest = "count_arrival = false\ntie = \"lowest-index\"";
+        assert_eq!(with(lowest).admit(&arrival(2, 1500), &buffer), tail(1));
+    }
+
+    #[test]
+    fn a_packet_in_transmission_cannot_be_pushed_out() {
+        // Its bytes are held until it is sent: queue 0 is the longest, and has no packet to lose.
+        let mut buffer = filled(&[600_000, 300_000, 99_000]);
+        buffer.subtract_packet(0);
+        let refused = Admission::Drop(DropReason::BufferFull);
+        assert_eq!(with("").admit(&arrival(1, 1500), &buffer), refused);
+        assert_eq!(with("count_arrival = false").admit(&arrival(0, 1500), &buffer), refused);
+        let own = Admission::Drop(DropReason::PushedOut);
+        assert_eq!(with("").admit(&arrival(0, 1500), &buffer), own);
     }
 
     #[test]
