@@ -33,8 +33,8 @@ demo: build
 		--set duration=200ms --seeds 1..3 \
 		--out demo/credence --force --plot demo/credence.png | tee demo/credence.txt
 
-## test: everything that is tested
-test: test-rust test-python
+## test: everything that is tested, but for what takes minutes: that is test-slow
+test: build test-rust test-python
 
 test-rust: $(VENV)/.tools
 	$(CARGO_TEST)
@@ -42,7 +42,7 @@ test-rust: $(VENV)/.tools
 test-python: build
 	$(BIN)/pytest -q
 
-## test-slow: what takes minutes, and is left out above
+## test-slow: what takes minutes, and is left out of test
 test-slow: $(VENV)/.tools
 	cargo test --quiet --locked --release -p spillway-net --test analytic --test conservation -- --ignored
 
@@ -60,7 +60,7 @@ lint-python: build
 	$(BIN)/mypy
 	$(BIN)/python docs/generate.py --check
 
-## check: what CI asks for
+## check: what CI asks for, but for test-slow
 check: lint test
 
 ## bench: how fast it runs and grows; LQD, forests, the slotted model: docs/performance.md
