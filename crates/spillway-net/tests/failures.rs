@@ -329,3 +329,57 @@ fn a_host_that_never_comes_back_leaves_its_flow_unfinished() {
     // It counts with the time that it has waited.
     assert_eq!(run.number("fct_us.all.max"), 50_000.0);
 }
+
+#[test]
+fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
+    let refused = |network: &str, (a, b): (&str, &str), more: &str| {
+        let event = event("link-down", (a, b), "1us", "", more);
+        let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
+        let given = format!("{network}\n{event}").parse().expect("this is TOML");
+        let read = spillway_net::scenario::Scenario::read(given, &sources);
+        read.expect_err("there is no such cable").to_string()
+    };
+    for (ends, more, problem) in [
+        (
+            ("leaf0", "spine0"),
+            "parallel = 1",
+            "event.0.parallel: 1 is not a cable from leaf0 to spine0; there is only 0",
+        ),
+        (
+            ("leaf0", "leaf1"),
+            "",
+            "event.0.b: no cable leads from leaf0 to leaf1; those of leaf0 lead to host0, host1, \
+             spine0, spine1",
+        ),
+        (
+            ("host3", "leaf0"),
+            "parallel = 3",
+            "event.0.b: no cable leads from host3 to leaf0; those of host3 lead to leaf1",
+        ),
+        (
+            ("leaf2", "spine0"),
+            "",
+            "event.0.a: there is no \"leaf2\" in this topology; there are host0 to host3, leaf0, \
+             leaf1, spine0, spine1\nhint: did you mean `leaf0`?",
+        ),
+        (
+            ("leaf0", "switch17"),
+            "",
+            "event.0.b: there is no \"switch17\" in this topology; there are host0 to host3, leaf0, \
+             leaf1, spine0, spine1",
+        ),
+    ] {
+        assert_eq!(refused(LEAF_SPINE, ends, more), problem, "{ends:?}");
+    }
+    let parallel = format!("{LEAF_SPINE}\nlinks_per_pair = 3");
+    assert_eq!(
+        refused(&parallel, ("spine1", "leaf1"), "parallel = 3"),
+        "event.0.parallel: 3 is not a cable from spine1 to leaf1; there are 3, from 0 to 2"
+    );
+    let tree = "duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nk = 16";
+    assert_eq!(
+        refused(tree, ("aggregation9", "core0"), ""),
+        "event.0.b: no cable leads from aggregation9 to core0; those of aggregation9 lead to leaf8 \
+         to leaf15, core8 to core15"
+    );
+}

@@ -1,9 +1,10 @@
 //! `[[event]]`: links that fail and recover, or lose packets.
 
-use super::Result;
+use super::{Result, numbered};
 use crate::topology::{LinkId, Node, Topology};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError, nearest_name};
+use std::collections::BTreeSet;
 
 /// What happens to a cable.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,13 +69,61 @@ fn read_cable(section: &mut Section, topology: &Topology) -> Result<LinkId> {
     let (a_node, b_node) = (find(section, "a", &a, topology)?, find(section, "b", &b, topology)?);
     let meaning = "which of several parallel cables";
     let which = section.integer("parallel", 0, 0..=u64::from(u16::MAX), meaning)? as usize;
-    let between = |link: &LinkId| {
-        let link = &topology.links[*link as usize];
-        link.from == a_node && link.to == b_node
+    let leads_to_b = |link: &LinkId| topology.links[*link as usize].to == b_node;
+    let cables: Vec<LinkId> = leaving(a_node, topology).filter(leads_to_b).collect();
+    if cables.is_empty() {
+        let others = leaving(a_node, topology).map(|link| topology.links[link as usize].to);
+        let problem = match names_of(others, topology) {
+            none if none.is_empty() => format!("no cable leads from {a} to {b}, nor anywhere else"),
+            others => format!("no cable leads from {a} to {b}; those of {a} lead to {others}"),
+        };
+        return Err(section.error("b", problem));
+    }
+    let problem = || {
+        let problem = format!("{which} is not a cable from {a} to {b}; {}", numbered(cables.len()));
+        section.error("parallel", problem)
     };
-    let mut cables = (0..topology.links.len() as LinkId).filter(between);
-    let problem = || section.error("b", format!("there is no such cable from {a} to {b}"));
-    cables.nth(which).ok_or_else(problem)
+    cables.get(which).copied().ok_or_else(problem)
+}
+
+/// The links that leave a node, in the order of its ports.
+fn leaving(node: Node, topology: &Topology) -> impl Iterator<Item = LinkId> {
+    let links = match node {
+        Node::Host(host) => &topology.nics[host as usize..][..1],
+        Node::Switch(switch) => &topology.switches[switch as usize].ports[..],
+    };
+    links.iter().copied()
+}
+
+/// Nodes by their names, each once; of several with numbers in a row the first and the last.
+fn names_of(nodes: impl Iterator<Item = Node>, topology: &Topology) -> String {
+    const MOST: usize = 8;
+    let nodes: BTreeSet<Node> = nodes.collect();
+    // What names have in front of their numbers, and the numbers in a row.
+    let mut rows: Vec<(String, u32, u32)> = Vec::new();
+    for node in nodes {
+        let name = topology.node_name(node);
+        let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let kind = name.strip_suffix(digits).unwrap_or_default();
+        let number: u32 = digits.parse().expect("names are a tier, or \"host\", and a number");
+        match rows.last_mut() {
+            Some((last_kind, _, last)) if last_kind == kind && *last + 1 == number => {
+                *last = number
+            }
+            _ => rows.push((kind.to_string(), number, number)),
+        }
+    }
+    let left_out = rows.len().saturating_sub(MOST);
+    let row = |(kind, first, last): &(String, u32, u32)| match last - first {
+        0 => format!("{kind}{first}"),
+        1 => format!("{kind}{first}, {kind}{last}"),
+        _ => format!("{kind}{first} to {kind}{last}"),
+    };
+    let mut names = rows.iter().take(MOST).map(row).collect::<Vec<_>>().join(", ");
+    if left_out > 0 {
+        names.push_str(" and others");
+    }
+    names
 }
 
 fn find(
@@ -85,12 +134,14 @@ fn find(
 ) -> std::result::Result<Node, SettingsError> {
     let hosts = (0..topology.hosts()).map(Node::Host);
     let switches = (0..topology.switches.len() as u32).map(Node::Switch);
-    let mut nodes = switches.chain(hosts);
-    if let Some(node) = nodes.find(|&node| topology.node_name(node) == name) {
+    let nodes = || switches.clone().chain(hosts.clone());
+    if let Some(node) = nodes().find(|&node| topology.node_name(node) == name) {
         return Ok(node);
     }
-    let names: Vec<String> =
-        (0..topology.switches.len() as u32).map(|switch| topology.switch_name(switch)).collect();
+    let all = names_of(nodes(), topology);
+    let error =
+        section.error(key, format!("there is no {name:?} in this topology; there are {all}"));
+    let names: Vec<String> = switches.map(|node| topology.node_name(node)).collect();
     let hint = nearest_name(name, names.iter().map(String::as_str));
-    Err(section.error(key, format!("there is no {name:?} in this topology")).hint(hint))
+    Err(if hint.starts_with("did you mean") { error.hint(hint) } else { error })
 }

@@ -285,6 +285,15 @@ impl Scenario {
     }
 }
 
+/// Which numbers there are of what is numbered from 0.
+fn numbered(count: usize) -> String {
+    match count {
+        0 => "there are none".into(),
+        1 => "there is only 0".into(),
+        _ => format!("there are {count}, from 0 to {}", count - 1),
+    }
+}
+
 fn check_times(root: &Section, warmup: Time, duration: Time, stop: Time) -> Result<()> {
     if duration == Time::ZERO {
         return Err(root.error("duration", "0us is not valid; it must be above 0"));
