@@ -59,6 +59,51 @@ def test_a_wrong_key_or_value(command, assignment, error, hint):
     refused(command("run", TINY, "--set", assignment), error, hint)
 
 
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (
+            ["--decisions-port", "77"],
+            "record.decisions_port: 77 is not a port of any switch; there are 5, from 0 to 4",
+        ),
+        (
+            ["--decisions-port", "4", "--decisions-switch", "spine0"],
+            "record.decisions_port: 4 is not a port of spine0; there are 2, from 0 to 1",
+        ),
+        (
+            ["--decisions-queue", "9"],
+            "record.decisions_queue: 9 is not a queue of a port of any switch; there is only 0",
+        ),
+        (
+            ["--set", "record.decisions_switch=99"],
+            "record.decisions_switch: 99 is not a switch; there are 3, from 0 to 2",
+        ),
+        (["--decisions-switch", "3"], "record.decisions_switch: 3 is not a switch"),
+    ],
+)
+def test_nothing_is_recorded_of_what_is_not_there(command, options, error):
+    outcome = command("run", TINY, "--out", "out", "--decisions", "5", *options)
+    refused(outcome, error, "show")
+    assert names() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (
+            ["--decisions", "5", "--decisions-flow", "13"],
+            "record.decisions_flow: 13 is not a flow; there are 13 at most, numbered from 0",
+        ),
+        (["--windows", "0,99"], "record.windows: 99 is not a flow; there are 13 at most"),
+    ],
+)
+def test_nothing_is_recorded_of_a_flow_that_no_seed_makes(command, options, error):
+    bounded = ["--set", "traffic.background.flows=5", "--set", "traffic.queries.queries=2"]
+    refused(command("run", TINY, "--out", "out", *bounded, *options), error, "show")
+    options = [option.replace("13", "4").replace("99", "4") for option in options]
+    assert command("run", TINY, "--out", "out", *bounded, *options).status == 0
+
+
 @pytest.mark.parametrize("name", ["run", "show", "flows", "compare"])
 def test_every_command_refuses_alike(command, name):
     more = {"flows": ["--out", "f.csv"], "compare": ["--vary", "seed=1,2"]}.get(name, [])

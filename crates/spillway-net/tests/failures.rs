@@ -376,6 +376,18 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
         refused(&parallel, ("spine1", "leaf1"), "parallel = 3"),
         "event.0.parallel: 3 is not a cable from spine1 to leaf1; there are 3, from 0 to 2"
     );
+    let lone = "duration = \"1ms\"\n[topology]\nkind = \"graph\"\n\
+                switch = [{ name = \"s\" }, { name = \"lone\" }]\n\
+                host = [{ name = \"x\", switch = \"s\", rate = \"1Gbps\", delay = \"1us\" },\
+                { name = \"y\", switch = \"s\", rate = \"1Gbps\", delay = \"1us\" }]";
+    assert_eq!(
+        refused(lone, ("spine0", "leaf0"), ""),
+        "event.0.b: no cable leads from spine0 to leaf0, nor anywhere else"
+    );
+    assert_eq!(
+        refused(lone, ("leaf0", "host0"), "[record]\ndecisions_switch = 1\ndecisions_port = 0"),
+        "record.decisions_port: 0 is not a port of spine0; there are none"
+    );
     let tree = "duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nk = 16";
     assert_eq!(
         refused(tree, ("aggregation9", "core0"), ""),

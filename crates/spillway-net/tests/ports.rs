@@ -272,8 +272,21 @@ fn what_cannot_be_recorded_is_refused() {
         (
             "",
             "port_interval = \"1us\"\nport_switch = 1",
-            "record.port_switch: 1 is not a switch; there are 1, from 0 to 0",
+            "record.port_switch: 1 is not a switch; there is only 0",
         ),
+        ("", "decisions_switch = 7", "record.decisions_switch: 7 is not a switch; there is only 0"),
+        (
+            "",
+            "decisions_port = 16",
+            "record.decisions_port: 16 is not a port of any switch; there are 16, from 0 to 15",
+        ),
+        (
+            "queues_per_port = 3",
+            "decisions_switch = 0\ndecisions_queue = 3",
+            "record.decisions_queue: 3 is not a queue of a port of leaf0; there are 3, from 0 to 2",
+        ),
+        ("", "decisions_flow = 0", "record.decisions_flow: 0 is not a flow; there are none"),
+        ("", "windows = [0, 4]", "record.windows: 4 is not a flow; there are none"),
         (
             "port_fifo_packets = 1",
             "bursts = \"20KB\"",

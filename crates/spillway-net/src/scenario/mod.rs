@@ -233,7 +233,8 @@ impl Scenario {
             root.put("event", Value::Array(tables));
         }
         let mut section = root.section("record")?;
-        let place = recording::Place { base_rtt, topology: &network, tiers: &tiers };
+        let place =
+            recording::Place { base_rtt, topology: &network, tiers: &tiers, traffic: &traffic };
         let recording = Recording::read(&mut section, &place)?;
         root.put("record", section.finish()?);
         let warnings = warnings(&network, &tiers, &traffic);

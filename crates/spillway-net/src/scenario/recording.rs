@@ -1,7 +1,8 @@
 //! `[record]`: what is recorded beside the flows.
 
-use super::{Result, TierSettings};
+use super::{Result, TierSettings, numbered};
 use crate::topology::Topology;
+use crate::traffic::Traffic;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BufferPart, BufferSize};
 use spillway_settings::{Range, Section, Value};
@@ -92,8 +93,10 @@ impl Recording {
             port: only("decisions_port", "only decisions of this port")?,
             queue: only("decisions_queue", "only decisions of this queue of a port")?,
         };
+        place.check_decisions(section, decisions)?;
         let oracle_trace = read_oracle_trace(section, place)?;
         let window_flows = read_flows(section)?;
+        place.check_flows(section, "windows", &window_flows)?;
         let meaning = "time between samples of windows";
         let window_interval = section.time("window_interval", "10us", meaning)?;
         if window_interval == Time::ZERO {
@@ -107,16 +110,10 @@ impl Recording {
         let port_switch = section.optional("port_switch", "a number", meaning, |s| {
             s.integer("port_switch", None, 0..=u64::from(u32::MAX), meaning).map(|n| n as u32)
         })?;
-        let switches = place.topology.switches.len() as u32;
         if port_switch.is_some() && port_interval.is_none() {
             return Err(section.error("port_switch", "it needs `port_interval`"));
         }
-        if let Some(switch) = port_switch.filter(|&switch| switch >= switches) {
-            let last = switches - 1;
-            let problem =
-                format!("{switch} is not a switch; there are {switches}, from 0 to {last}");
-            return Err(section.error("port_switch", problem));
-        }
+        place.check_switch(section, "port_switch", port_switch)?;
         for (key, is_asked) in
             [("bursts", bursts.is_some()), ("port_interval", port_interval.is_some())]
         {
@@ -156,6 +153,62 @@ pub(super) struct Place<'a> {
     pub base_rtt: Time,
     pub topology: &'a Topology,
     pub tiers: &'a [TierSettings],
+    pub traffic: &'a Traffic,
+}
+
+impl Place<'_> {
+    fn check_switch(&self, section: &Section, key: &str, switch: Option<u32>) -> Result<()> {
+        let switches = self.topology.switches.len();
+        match switch.filter(|&switch| switch as usize >= switches) {
+            None => Ok(()),
+            Some(switch) => {
+                let problem = format!("{switch} is not a switch; {}", numbered(switches));
+                Err(section.error(key, problem))
+            }
+        }
+    }
+
+    /// Refuses flows that there are not with any seed.
+    fn check_flows(&self, section: &Section, key: &str, flows: &[u32]) -> Result<()> {
+        let Some(&last) = flows.iter().max() else { return Ok(()) };
+        let there_are = match self.traffic.most_flows() {
+            most if most > u64::from(last) => return Ok(()),
+            0 => "there are none".into(),
+            most => format!("there are {most} at most, numbered from 0"),
+        };
+        Err(section.error(key, format!("{last} is not a flow; {there_are}")))
+    }
+
+    /// Refuses filters that let no decision through: what they name is not there.
+    fn check_decisions(&self, section: &Section, only: DecisionFilter) -> Result<()> {
+        self.check_flows(section, "decisions_flow", only.flow.as_slice())?;
+        self.check_switch(section, "decisions_switch", only.switch)?;
+        // With a switch it is that one's ports and queues, else any switch's.
+        let all = 0..self.topology.switches.len() as u32;
+        let switches = || all.clone().filter(|&switch| only.switch.is_none_or(|s| s == switch));
+        let of = match only.switch {
+            Some(switch) => format!("of {}", self.topology.switch_name(switch)),
+            None => "of any switch".into(),
+        };
+        let ports = |switch: u32| self.topology.switches[switch as usize].ports.len();
+        let most = switches().map(ports).max().unwrap_or(0);
+        if let Some(port) = only.port.filter(|&port| port as usize >= most) {
+            let problem = format!("{port} is not a port {of}; {}", numbered(most));
+            return Err(section.error("decisions_port", problem));
+        }
+        let has_port = |&switch: &u32| only.port.is_none_or(|port| (port as usize) < ports(switch));
+        let queues = |switch: u32| {
+            let tier = self.topology.switches[switch as usize].tier;
+            let settings = self.tiers.iter().find(|settings| settings.tier == tier);
+            settings.map_or(0, |tier| tier.settings.queues_per_port as usize)
+        };
+        let most = switches().filter(has_port).map(queues).max().unwrap_or(0);
+        if let Some(queue) = only.queue.filter(|&queue| queue as usize >= most) {
+            let problem = format!("{queue} is not a queue of a port {of}; {}", numbered(most));
+            return Err(section.error("decisions_queue", problem));
+        }
+        Ok(())
+    }
 }
 
 fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefinition>> {

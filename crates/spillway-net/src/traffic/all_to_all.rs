@@ -69,6 +69,11 @@ impl Pattern for AllToAllParams {
             others.map(move |dst| label.flow(start, src, dst, size))
         }))
     }
+
+    fn most_flows(&self) -> u64 {
+        let hosts = u64::from(self.hosts);
+        hosts * (hosts - 1)
+    }
 }
 
 #[cfg(test)]

@@ -186,6 +186,10 @@ impl Pattern for IncastParams {
         })
     }
 
+    fn most_flows(&self) -> u64 {
+        (self.queries as u64).saturating_mul(self.draw.fan_in.most.into())
+    }
+
     fn offered_bits_per_second(&self) -> Option<f64> {
         let rate = |asker: &Asker| {
             let queries_per_second = match asker.arrivals {

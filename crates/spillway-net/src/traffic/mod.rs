@@ -67,6 +67,11 @@ trait Pattern: fmt::Debug + Send + Sync {
     /// Its flows, from the first.
     fn flows(&self) -> Flows;
 
+    /// How many flows it has at most, whatever the seed.
+    fn most_flows(&self) -> u64 {
+        self.flows().count() as u64
+    }
+
     /// The payload that it offers on average, where it has a rate.
     fn offered_bits_per_second(&self) -> Option<f64> {
         None
@@ -237,6 +242,11 @@ impl Traffic {
         Ok(Traffic { sources: sources.into_iter().map(|(_, source)| source).collect(), classes })
     }
 
+    /// How many flows there are at most, whatever the seed; `u64::MAX` where nothing bounds them.
+    pub fn most_flows(&self) -> u64 {
+        self.sources.iter().fold(0, |all, source| all.saturating_add(source.pattern.most_flows()))
+    }
+
     /// All flows in the order of [`FlowSpec`].
     pub fn flows(&self) -> Merge<Flows> {
         merge(self.sources.iter().map(Source::flows).collect())
@@ -331,6 +341,18 @@ mod tests {
             assert!(both.len() > 10);
             assert_eq!(both, of(&[LONG, WEB, SHUFFLE, QUERIES], name), "{name}");
         }
+    }
+
+    #[test]
+    fn what_bounds_the_number_of_flows_is_known_for_every_seed() {
+        let most = |sections: &[&str]| fixture().traffic(sections).unwrap().most_flows();
+        // All to all: 16 hosts, 15 flows each; some may start too late. Of 16 hosts one receives.
+        assert_eq!(most(&[SHUFFLE, LONG]), 16 * 15 + 15);
+        assert_eq!(most(&[&format!("{SHUFFLE}\njitter = \"1s\"")]), 16 * 15);
+        let limited = [format!("{WEB}\nflows = 9"), format!("{QUERIES}\nqueries = 5")];
+        assert_eq!(most(&[&limited[0], &limited[1]]), 9 + 5 * 4);
+        assert_eq!(most(&[WEB, LONG]), u64::MAX);
+        assert_eq!(most(&[QUERIES]), u64::MAX);
     }
 
     #[test]

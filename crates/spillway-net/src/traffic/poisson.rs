@@ -156,6 +156,10 @@ impl Pattern for PoissonParams {
         Box::new(Merge::new(self.senders.iter().map(sender).collect()).take(self.flows))
     }
 
+    fn most_flows(&self) -> u64 {
+        self.flows as u64
+    }
+
     fn offered_bits_per_second(&self) -> Option<f64> {
         let flows_per_second: f64 = self.senders.iter().map(|(_, rate)| rate).sum();
         Some(flows_per_second * 8.0 * self.draw.sizes.mean())
