@@ -292,7 +292,6 @@ FILES = {"flows": "flow_list"}
 IN_GENERAL: dict[tuple[str, str], Json] = {
     ("incast", "queries_per_host_per_s"): {"default": "none"},
     ("permutation", "shift"): {"takes": "a whole number from 1 to the number of hosts less one"},
-    ("poisson", "load"): {"takes": "a number in (0, inf)"},
     ("transport", "min_window"): {"takes": 'a length such as "2pkt" or "3KB"'},
 }
 """Where the catalogue tells what holds for the example that it reads the keys with."""

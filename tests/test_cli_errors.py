@@ -24,7 +24,7 @@ def refused(outcome, error: str, hint: str, status: int = 2) -> None:
     assert outcome.out == ""
     text, _, helps = outcome.err.partition("\n\nhint: ")
     assert text.startswith("error: "), outcome.err
-    assert error in text, outcome.err
+    assert error in f"{text}\n", outcome.err
     assert hint in helps, outcome.err
     assert "Traceback" not in outcome.err
 
@@ -37,6 +37,27 @@ def refused(outcome, error: str, hint: str, status: int = 2) -> None:
         ("switch.sharing.alfa=1", "switch.sharing.alfa: unknown key", "did you mean `alpha`?"),
         ("topology.link_delay=3 parsecs", 'topology.link_delay: "3 parsecs" is not valid', "`"),
         ("topology.host_rate=10", "topology.host_rate: 10 is not valid; expected a rate", "`"),
+        (
+            "topology.host_rate=9Tbps",
+            'topology.host_rate: "9Tbps" is not valid; expected a rate from 8bps to 8Tbps',
+            "`",
+        ),
+        (
+            "traffic.background.load=-1",
+            "traffic.background.load: -1 is not valid; expected a number in (0, inf)\n",
+            "`",
+        ),
+        (
+            "traffic.background.load=[0.5]",
+            "traffic.background.load: [0.5] is not valid; expected a number in (0, inf)\n",
+            "`",
+        ),
+        (
+            "traffic.background.transport=dctpc",
+            'traffic.background.transport: "dctpc" is not known; expected one of dctcp, newreno, '
+            "cubic, theta-powertcp, powertcp, hpcc, timely, udp",
+            "did you mean `dctcp`?",
+        ),
         ("transport.mss=-1448B", 'transport.mss: "-1448B" must not be negative; expected', "`"),
         ("switch.buffer=-5", "switch.buffer: -5 is not valid; expected a size", "`"),
         ("switch.sharing=dtt", 'switch.sharing: "dtt" is not known; expected', "mean `dt`?"),

@@ -138,7 +138,8 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<Rate> {
-        self.quantity(key, default, "a rate such as \"10Gbps\"", meaning, quantity::rate)
+        let takes = "a rate from 8bps to 8Tbps, such as \"10Gbps\"";
+        self.quantity(key, default, takes, meaning, quantity::rate)
     }
 
     /// A number of bytes.
@@ -207,16 +208,16 @@ impl Section {
         parsed.ok_or_else(|| self.wrong(key, &value, takes))
     }
 
-    /// A number in a range.
+    /// A number in a range. Without a default a value must be given.
     pub fn number(
         &mut self,
         key: &'static str,
-        default: f64,
+        default: impl Into<Option<f64>>,
         range: Range,
         meaning: &'static str,
     ) -> Result<f64> {
         let takes = format!("a number in {}", range.text());
-        let value = self.take(key, Some(Value::Float(default)), &takes, meaning)?;
+        let value = self.take(key, default.into().map(Value::Float), &takes, meaning)?;
         let number = as_number(&value).filter(|&x| range.contains(x));
         number.ok_or_else(|| self.wrong(key, &value, &takes))
     }

@@ -313,7 +313,8 @@ mod tests {
         assert_eq!(read_text(&resolved).unwrap(), topology);
 
         let wrong = read_file(&NETWORK.replace("\"40Gbps\"", "40")).unwrap_err().to_string();
-        let expected = "net.toml: link.0.rate: 40 is not valid; expected a rate such as \"10Gbps\"";
+        let expected = "net.toml: link.0.rate: 40 is not valid; expected a rate from 8bps to 8Tbps, \
+                        such as \"10Gbps\"";
         assert_eq!(wrong, expected);
         let wrong = read_file(&format!("{NETWORK}\nlinks = 3")).unwrap_err().to_string();
         assert_eq!(wrong, "net.toml: links: unknown key\nhint: did you mean `link`?");

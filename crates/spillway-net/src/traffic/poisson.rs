@@ -248,10 +248,7 @@ fn bits_per_second(
 
 fn read_load(section: &mut Section) -> Result<f64, SettingsError> {
     let meaning = "The offered load in payload bytes, as a share of what `load_of` says.";
-    match section.numbers("load", &[], Range::Positive, meaning)?[..] {
-        [load] => Ok(load),
-        _ => Err(section.error("load", "expected one number")),
-    }
+    section.number("load", None, Range::Positive, meaning)
 }
 
 fn read_destinations(section: &mut Section) -> Result<Destinations, SettingsError> {
@@ -393,7 +390,11 @@ mod tests {
         for (leaves, text, problem) in [
             (2, "sizes = \"1MB\"", "load: missing; expected a number in (0, inf)"),
             (2, "sizes = \"1MB\"\nload = 0", "load: 0 is not valid; expected a number in (0, inf)"),
-            (2, "sizes = \"1MB\"\nload = [1, 2]", "load: expected one number"),
+            (
+                2,
+                "sizes = \"1MB\"\nload = [1, 2]",
+                "load: [1, 2] is not valid; expected a number in (0, inf)",
+            ),
             (2, "load = 0.5", "sizes: missing; expected a distribution's name"),
             (2, &format!("{valid}destinations = 4"), "destinations: 4 is not a host; there are 4"),
             (2, &format!("{valid}destinations = \"next-rak\""), "hint: did you mean `next-rack`?"),

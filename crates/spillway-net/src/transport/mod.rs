@@ -271,7 +271,8 @@ impl Transport {
         let outside = extensions.transport.iter().map(|outside| outside.id());
         let ids = KINDS.iter().map(|(id, ..)| *id).chain(outside);
         if !ids.clone().any(|id| id == kind) {
-            let problem = format!("{kind:?} is not known");
+            let listed = ids.clone().collect::<Vec<_>>().join(", ");
+            let problem = format!("{kind:?} is not known; expected one of {listed}");
             let error = SettingsError::new(format!("{path}.transport"), problem);
             return Err(error.hint(nearest_name(kind, ids)));
         }
