@@ -135,6 +135,19 @@ def test_every_command_refuses_alike(command, name):
 def test_a_file_that_is_not_toml(command, tmp_path):
     (tmp_path / "bad.toml").write_text("duration = \n")
     refused(command("run", "bad.toml"), "TOML parse error at line 1", "show")
+    (tmp_path / "open.toml").write_text('name="x\n')
+    for source in ("open.toml", tmp_path / "open.toml"):
+        for name in ("run", "show"):
+            outcome = command(name, source, "--set", "seed=2")
+            refused(outcome, f"error: {source} is not TOML: TOML parse error at line 1", "show")
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "scenario.toml").write_text("duration\n")
+    refused(command("run", "result"), "error: result/scenario.toml is not TOML: ", "show")
+
+
+def test_a_text_that_is_not_toml_has_no_name():
+    with pytest.raises(spillway.ScenarioError, match=r"^this is not TOML: TOML parse error"):
+        spillway.Scenario.of("duration = \n").read()
 
 
 def test_a_file_that_is_not_there(command):

@@ -92,6 +92,7 @@ class Scenario:
         load: Callable[[str, str], dict[str, Any] | None],
         records: Callable[[str, str, list[str]], bytes],
         plugins: Sequence[Any],
+        file: str | None = None,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...

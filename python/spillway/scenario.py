@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import json
 import tomllib
@@ -39,6 +40,7 @@ class Scenario:
         self.folder = Path(folder)
         self.assignments = tuple(assignments)
         self.plugins = tuple(plugins)
+        self._file: Path | None = None
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:
@@ -48,9 +50,10 @@ class Scenario:
             path = path / "scenario.toml"
         if path.is_file():
             try:
-                return cls(path.read_text(encoding="utf-8"), path.parent)
+                loaded = cls(path.read_text(encoding="utf-8"), path.parent)
             except (OSError, UnicodeDecodeError) as error:
                 raise ScenarioError(f"{path} cannot be read: {error}") from error
+            return loaded._but(_file=path)
         names = dict(_core.shipped())
         if str(source) in names:
             return cls(names[str(source)])
@@ -67,20 +70,23 @@ class Scenario:
 
     def set(self, *assignments: str) -> Scenario:
         """This scenario with more `key=value` assignments."""
-        assignments = (*self.assignments, *assignments)
-        return Scenario(self.given, self.folder, assignments, self.plugins)
+        return self._but(assignments=(*self.assignments, *assignments))
 
     def plug(self, *plugins: type[Plugin]) -> Scenario:
         """This scenario with more plug-ins."""
-        plugins = (*self.plugins, *plugins)
-        return Scenario(self.given, self.folder, self.assignments, plugins)
+        return self._but(plugins=(*self.plugins, *plugins))
 
     def with_named_plugins(self) -> Scenario:
         """This scenario with only those of its plug-ins that it names."""
         if not self.plugins:
             return self
-        plugins = [description.plugin for description in self._read()[1]]
-        return Scenario(self.given, self.folder, self.assignments, plugins)
+        return self._but(plugins=tuple(description.plugin for description in self._read()[1]))
+
+    def _but(self, **changes: Any) -> Scenario:
+        """A copy with other attributes."""
+        other = copy.copy(self)
+        vars(other).update(changes)
+        return other
 
     def read(self) -> _core.Scenario:
         """Checks it, and fills in every default. What deserves a second look becomes a warning."""
@@ -111,7 +117,9 @@ class Scenario:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
         try:
-            read = _core.Scenario(self.given, self.folder, self.assignments, load, records, plugins)
+            file = None if self._file is None else str(self._file)
+            given = (self.given, self.folder, self.assignments)
+            read = _core.Scenario(*given, load, records, plugins, file)
         except ScenarioError as error:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE

@@ -14,9 +14,10 @@ pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
     scenario_error(py, text, error.hint, error.path)
 }
 
-/// What is not TOML at all.
-pub fn not_toml(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
-    let text = format!("this is not TOML: {}", error.to_string().trim_end());
+/// What is not TOML at all: a file, by its name, or text, which has none.
+pub fn not_toml(py: Python<'_>, file: Option<&str>, error: impl std::fmt::Display) -> PyErr {
+    let name = file.unwrap_or("this");
+    let text = format!("{name} is not TOML: {}", error.to_string().trim_end());
     scenario_error(py, text, None, String::new())
 }
 

@@ -56,9 +56,11 @@ impl Scenario {
     /// Files that it names are relative to `folder`. `load` gets the key and the name of a list of
     /// flows as it is written and returns its columns, or None where the list is to be read as CSV.
     /// `records` gets those of a policy's file and the names of the switches, and returns bytes.
-    /// `plugins` are descriptions of those that it may name.
+    /// `plugins` are descriptions of those that it may name. `file` is what text is from, if it is
+    /// from a file.
     #[new]
-    #[pyo3(signature = (given, folder, assignments, load, records, plugins))]
+    #[pyo3(signature = (given, folder, assignments, load, records, plugins, file=None))]
+    #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         given: &Bound<'_, PyAny>,
@@ -67,11 +69,12 @@ impl Scenario {
         load: &Bound<'_, PyAny>,
         records: &Bound<'_, PyAny>,
         plugins: Vec<Bound<'_, PyAny>>,
+        file: Option<&str>,
     ) -> PyResult<Scenario> {
         let plugins = Plugins::of(&plugins)?;
         let extensions = plugins.extensions();
         let mut table = match given.cast::<PyString>() {
-            Ok(text) => parse(py, &text.to_cow()?)?,
+            Ok(text) => parse(py, file, &text.to_cow()?)?,
             Err(_) => table_of("", given)?,
         };
         apply_all(py, &mut table, &assignments, &extensions)?;
@@ -155,13 +158,13 @@ impl Scenario {
 /// A scenario's TOML text with `key=value` assignments applied, not validated.
 #[pyfunction]
 pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<String> {
-    let mut table = parse(py, text)?;
+    let mut table = parse(py, None, text)?;
     apply_all(py, &mut table, &assignments, &Extensions::default())?;
     Ok(table.to_string())
 }
 
-fn parse(py: Python<'_>, text: &str) -> PyResult<Table> {
-    text.parse().map_err(|error| errors::not_toml(py, error))
+fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
+    text.parse().map_err(|error| errors::not_toml(py, file, error))
 }
 
 fn apply_all(
