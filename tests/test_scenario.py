@@ -87,14 +87,37 @@ def test_setting_a_policy_replaces_it_whole_and_sub_keys_refine_it():
 
 def test_another_kind_keeps_only_the_keys_that_it_knows():
     own = ["transport.g=0.5", "transport.ack_every=2"]
-    newreno = resolved(*own, "transport.kind=newreno")["transport"]
+    drops = r"^transport\.g is set, but transport\.kind=newreno behind it drops it: there is no g"
+    with pytest.warns(spillway.ScenarioWarning, match=drops) as caught:
+        newreno = resolved(*own, "transport.kind=newreno")["transport"]
+    assert len(caught) == 1
     assert newreno["ack_every"] == 2 and newreno["min_rto"] == "1ms" and "g" not in newreno
     star = ["topology.host_rate=25Gbps", "topology.kind=star", "topology.hosts=6"]
     anywhere = ["traffic.background.destinations=uniform", "traffic.background.load_of=host"]
     network = resolved(*star, *anywhere, "traffic.queries.senders=any")["topology"]
     assert (network["hosts"], network["host_rate"]) == (6, "25Gbps") and "leaves" not in network
+    with pytest.warns(spillway.ScenarioWarning, match=r"^topology\.leaves is set, but topology"):
+        resolved("topology.leaves=3", *star, *anywhere, "traffic.queries.senders=any")
     with pytest.raises(ScenarioError, match=r"transport\.g: unknown key"):
         resolved("transport.kind=newreno", "transport.g=0.5")
+
+
+def test_a_key_set_for_a_section_s_transport_and_dropped_with_it_is_told():
+    drops = (
+        r"^traffic\.queries\.handshake is set, but traffic\.queries\.transport=udp behind it "
+        r"drops it: there is no handshake there$"
+    )
+    with pytest.warns(spillway.ScenarioWarning, match=drops):
+        queries = resolved("traffic.queries.handshake=true", "traffic.queries.transport=udp")
+    assert "handshake" not in queries["traffic"][1]
+    with pytest.warns(spillway.ScenarioWarning, match=r"^traffic\.queries\.handshake is set"):
+        resolved("traffic.queries.handshake=true", "traffic.1.transport=udp")
+    # What stays, is of another section, or stands in the file, needs no warning.
+    resolved("traffic.queries.mss=1000B", "traffic.queries.transport=udp")
+    resolved("traffic.background.handshake=true", "traffic.queries.transport=udp")
+    resolved("transport.handshake=true", "traffic.queries.transport=udp")
+    with pytest.raises(ScenarioError, match=r"traffic\.queries\.handshake: unknown key"):
+        resolved("traffic.queries.transport=udp", "traffic.queries.handshake=true")
 
 
 def test_sections_of_traffic_go_by_name():

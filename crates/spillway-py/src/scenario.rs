@@ -77,10 +77,11 @@ impl Scenario {
             Ok(text) => parse(py, file, &text.to_cow()?)?,
             Err(_) => table_of("", given)?,
         };
-        apply_all(py, &mut table, &assignments, &extensions)?;
+        let forgotten = apply_all(py, &mut table, &assignments, &extensions)?;
         // What an assignment names, a later one may have replaced.
         plugins.forget_named();
-        let overruled = overruled(&table, &assignments);
+        let mut warnings = overruled(&table, &assignments);
+        warnings.extend(forgotten);
         let failure = RefCell::new(None);
         let columns = |key: &str, file: &str| {
             let loaded = load.call1((key, file)).and_then(|loaded| match loaded.is_none() {
@@ -116,7 +117,7 @@ impl Scenario {
             name: read.name.clone(),
             seed: read.seed,
             resolved: read.resolved.to_string(),
-            warnings: overruled.into_iter().chain(read.warnings.iter().cloned()).collect(),
+            warnings: warnings.into_iter().chain(read.warnings.iter().cloned()).collect(),
             duration_ps: read.duration.ps(),
             stop_ps: read.stop.ps(),
             switches: switch_names(&read.topology),
@@ -167,26 +168,36 @@ fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
     text.parse().map_err(|error| errors::not_toml(py, file, error))
 }
 
+/// Applies assignments in order. Returns a warning for each that a later one has made void.
 fn apply_all(
     py: Python<'_>,
     table: &mut Table,
     assignments: &[String],
     extensions: &Extensions,
-) -> PyResult<()> {
-    for assignment in assignments {
+) -> PyResult<Vec<String>> {
+    let mut warnings = Vec::new();
+    for (place, assignment) in assignments.iter().enumerate() {
         let before = sender_of(table, assignment);
         apply(table, assignment).map_err(|error| errors::wrong_setting(py, error))?;
-        forget_other_kinds(table, assignment, extensions);
-        forget_other_senders(table, assignment, before, extensions);
+        let mut gone = forget_other_kinds(table, assignment, extensions);
+        gone.extend(forget_other_senders(table, assignment, before, extensions));
+        let gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
+        let earlier = assignments[..place].iter().map(|other| path_of(other));
+        for path in earlier.filter(|path| gone.contains(&by_name(table, path))) {
+            let key = path.rsplit('.').next().unwrap_or_default();
+            warnings.push(format!(
+                "{path} is set, but {assignment} behind it drops it: there is no {key} there"
+            ));
+        }
     }
-    Ok(())
+    Ok(warnings)
 }
 
-/// Another kind of transport or topology has other keys: what only the one before had goes.
-fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) {
-    let (path, _) = assignment.split_once('=').unwrap_or_default();
-    let Some(section) = path.trim().strip_suffix(".kind") else { return };
-    let Some(Value::Table(settings)) = table.get_mut(section) else { return };
+/// Another kind of transport or topology has other keys: what only the one before had goes. Returns
+/// the paths of that.
+fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
+    let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
+    let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
     let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
     let keys = match section {
         "transport" => Transport::keys_of(kind, section, extensions).ok(),
@@ -196,9 +207,16 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
         }
         _ => None,
     };
-    if let Some(keys) = keys {
-        settings.retain(|key, _| key == "kind" || keys.iter().any(|known| known == key));
-    }
+    let Some(keys) = keys else { return Vec::new() };
+    drop_keys(settings, section, |key| key == "kind" || keys.iter().any(|known| known == key))
+}
+
+/// Drops the keys of the section at `path` that are not to stay, and returns their paths.
+fn drop_keys(settings: &mut Table, path: &str, stays: impl Fn(&str) -> bool) -> Vec<String> {
+    let gone = settings.keys().filter(|key| !stays(key)).map(|key| format!("{path}.{key}"));
+    let gone: Vec<String> = gone.collect();
+    settings.retain(|key, _| stays(key));
+    gone
 }
 
 /// The section of traffic that `traffic.NAME.transport=...` is about.
@@ -211,6 +229,16 @@ fn traffic_of<'a>(table: &'a mut Table, assignment: &str) -> Option<&'a mut Tabl
     sections.get_mut(place)?.as_table_mut()
 }
 
+/// A path into a section of traffic by the section's name, if it goes by its place.
+fn by_name(table: &Table, path: &str) -> String {
+    let named = || {
+        let (place, key) = path.strip_prefix("traffic.")?.split_once('.')?;
+        let section = table.get("traffic")?.as_array()?.get(place.parse::<usize>().ok()?)?;
+        Some(format!("traffic.{}.{key}", section.get("name")?.as_str()?))
+    };
+    named().unwrap_or_else(|| path.to_string())
+}
+
 /// The transport of the section of traffic that is about to get another.
 fn sender_of(table: &mut Table, assignment: &str) -> Option<String> {
     let own = traffic_of(table, assignment)?.get("transport").cloned();
@@ -218,20 +246,23 @@ fn sender_of(table: &mut Table, assignment: &str) -> Option<String> {
     own.or_else(common)?.as_str().map(str::to_string)
 }
 
-/// What a section of traffic had of its transport before, and its new one has not, goes.
+/// What a section of traffic had of its transport before, and its new one has not, goes. Returns the
+/// paths of that.
 fn forget_other_senders(
     table: &mut Table,
     assignment: &str,
     before: Option<String>,
     extensions: &Extensions,
-) {
-    let Some(section) = traffic_of(table, assignment) else { return };
+) -> Vec<String> {
+    let Some(section) = traffic_of(table, assignment) else { return Vec::new() };
     let now = section.get("transport").and_then(Value::as_str).unwrap_or_default();
     let keys_of = |kind: &str| Transport::keys_of(kind, "traffic", extensions);
-    let Ok(theirs) = keys_of(before.as_deref().unwrap_or("dctcp")) else { return };
-    let Ok(ours) = keys_of(now) else { return };
+    let Ok(theirs) = keys_of(before.as_deref().unwrap_or("dctcp")) else { return Vec::new() };
+    let Ok(ours) = keys_of(now) else { return Vec::new() };
     let is_of = |keys: &[String], key: &str| keys.iter().any(|known| known == key);
-    section.retain(|key, _| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key));
+    let path = path_of(assignment).strip_suffix(".transport").unwrap_or_default();
+    let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);
+    drop_keys(section, path, stays)
 }
 
 /// The key that an assignment sets.
