@@ -101,3 +101,8 @@ def test_what_cannot_be_measured_is_an_error(command):
     assert unknown.status == 2 and "did you mean `credence`?" in unknown.err
     assert command("bench", "--growth", "--scenario", "credence").status == 2
     assert command("bench", "--runs", 0).status == 2
+
+
+def test_a_run_too_short_for_the_samples_of_user_time_counts_all_its_time():
+    assert bench._user_seconds((1.0, 2.0), (1.5, 3.0)) == 0.5
+    assert bench._user_seconds((1.0, 2.0), (1.0, 2.25)) == 0.25
