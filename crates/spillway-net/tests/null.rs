@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use spillway_net::simulation::Progress;
+use spillway_net::simulation::{Progress, Simulation};
 use spillway_switch::DropReason;
 
 /// Networks and traffic whose buffers (unlimited unless `switch` says otherwise) never fill.
@@ -317,4 +317,39 @@ fn seeds_matter() {
     let other_ways = flows("seed = 1\nrouting.hash_seed = 2");
     assert_eq!(who(&first), who(&other_ways));
     assert_ne!(first, other_ways);
+}
+
+/// At all leaves the same happens at the same time, so that the order of what is traced is decided
+/// again and again by who it was.
+#[test]
+fn traces_do_not_depend_on_the_pieces_in_which_a_run_is_made() {
+    let text = r#"
+        duration = "300us"
+        record = { oracle_trace = true, bursts = "5KB", decisions = 900 }
+        topology = { kind = "leaf-spine", leaves = 4, spines = 2, hosts_per_leaf = 4 }
+        switch = { buffer = "60KB", sharing = "lqd" }
+        [transport]
+        kind = "dctcp"
+        initial_window = "flow"
+        [[traffic]]
+        name = "everyone"
+        kind = "permutation"
+        size = "90KB"
+        shift = 5
+        "#;
+    let traced = |piece: u64| {
+        let mut simulation = Simulation::new(scenario(text));
+        while simulation.run(piece) == Progress::Running {
+            simulation.collect_traces();
+        }
+        simulation.finish();
+        let record = simulation.record_mut();
+        (record.oracle_trace.clone(), record.bursts.clone(), record.decisions.clone())
+    };
+    let whole = traced(u64::MAX);
+    assert!(whole.0.len() > 900 && whole.1.len() > 10 && whole.2.len() == 900);
+    assert!(whole.0.dropped.contains(&1), "nothing was lost");
+    for piece in [1, 7, 1_000] {
+        assert_eq!(traced(piece), whole, "pieces of {piece} events");
+    }
 }

@@ -46,6 +46,8 @@ pub struct Fate {
     pub occupancy: u64,
     /// The average of that.
     pub average_occupancy: f64,
+    /// When its fate became known; [`Time::MAX`] if it did not.
+    pub known: Time,
     /// Whether the sharing policy refused it or pushed it out; `None` where that is not known: lost
     /// otherwise, or still waiting at the end.
     pub lost: Option<bool>,
@@ -96,6 +98,7 @@ impl Fates {
             average_queue_bytes: self.averages.queue(queue),
             occupancy: buffer.occupancy(),
             average_occupancy: self.averages.occupancy(),
+            known: Time::MAX,
             lost: None,
             weight: 1,
         };
@@ -111,11 +114,11 @@ impl Fates {
     /// A packet has left its queue to be sent.
     pub fn departs(&mut self, now: Time, queue: QueueId, id: PacketId, buffer: &Buffer) {
         self.averages.departed(now, queue, buffer.bytes(queue), buffer.occupancy());
-        self.learn(id, Some(false));
+        self.learn(now, id, Some(false));
     }
 
     /// A packet is lost.
-    pub fn is_lost(&mut self, id: PacketId, reason: DropReason) {
+    pub fn is_lost(&mut self, now: Time, id: PacketId, reason: DropReason) {
         let fate = match reason {
             DropReason::BufferFull
             | DropReason::OverThreshold
@@ -128,13 +131,13 @@ impl Fates {
             | DropReason::LinkLoss
             | DropReason::NoRoute => None,
         };
-        self.learn(id, fate);
+        self.learn(now, id, fate);
     }
 
     /// The run is over: what still waits has no fate.
     pub fn finish(&mut self) {
         while let Some((&id, _)) = self.waiting.first_key_value() {
-            self.learn(id, None);
+            self.learn(Time::MAX, id, None);
         }
     }
 
@@ -143,9 +146,9 @@ impl Fates {
         std::mem::take(&mut self.known)
     }
 
-    fn learn(&mut self, id: PacketId, lost: Option<bool>) {
+    fn learn(&mut self, now: Time, id: PacketId, lost: Option<bool>) {
         let Some(mut fate) = self.waiting.remove(&id) else { return };
-        fate.lost = lost;
+        (fate.known, fate.lost) = (now, lost);
         if lost != Some(true) {
             fate.weight = self.one_in;
             if self.one_in > 1 && self.random.below(self.one_in) > 0 {

@@ -1,12 +1,13 @@
 //! Samples, traces and counters that look at a run without changing it.
 
 use super::Simulation;
+use super::in_time::InTime;
 use super::key::Kind;
 use super::network::Lost;
 use crate::record::{DecisionTable, OracleTraceTable};
 use crate::scenario::{DecisionFilter, Scenario};
 use spillway_engine::{Stream, Time};
-use spillway_switch::{Buffer, Decision, Fate, Meter, QueueId};
+use spillway_switch::{Buffer, BurstReport, Decision, Fate, Meter, QueueId};
 use std::collections::BTreeMap;
 
 /// What instruments keep between their readings.
@@ -19,6 +20,9 @@ pub(super) struct Instruments {
     decisions_left: u64,
     /// For every flow whose window is sampled the last sample's time and bytes delivered.
     last_sample: BTreeMap<u32, (Time, u64)>,
+    decisions: InTime<Decision>,
+    fates: InTime<Fate>,
+    pub bursts: InTime<BurstReport>,
 }
 
 impl Instruments {
@@ -28,6 +32,9 @@ impl Instruments {
             on_wire: [0, 0],
             decisions_left: scenario.recording.decisions.first,
             last_sample: BTreeMap::new(),
+            decisions: InTime::default(),
+            fates: InTime::default(),
+            bursts: InTime::default(),
         }
     }
 }
@@ -190,13 +197,16 @@ impl Simulation {
         drops.occupancy_bytes.push(occupancy);
     }
 
-    /// Moves what switches have traced into the record; called now and then, and at the end.
+    /// Moves what switches have traced into the record; called now and then.
     pub fn collect_traces(&mut self) {
-        self.collect_decisions();
-        self.collect_bursts();
-        if self.scenario.recording.oracle_trace.is_some() {
-            self.collect_fates();
-        }
+        self.collect_traces_before(Some(self.network.now));
+    }
+
+    /// The same for what was traced before a time; `None` for all, at the end.
+    pub(super) fn collect_traces_before(&mut self, before: Option<Time>) {
+        self.collect_decisions(before);
+        self.collect_bursts(before);
+        self.collect_fates(before);
     }
 
     /// The run is over: what waits in switches has no fate.
@@ -204,33 +214,38 @@ impl Simulation {
         self.network.switches.iter_mut().for_each(|switch| switch.finish_fates());
     }
 
-    fn collect_fates(&mut self) {
+    fn collect_fates(&mut self, before: Option<Time>) {
+        if self.scenario.recording.oracle_trace.is_none() {
+            return;
+        }
+        let fates = &mut self.instruments.fates;
         for (number, switch) in (0..).zip(&mut self.network.switches) {
-            for fate in switch.take_fates() {
-                write_fate(&mut self.record.oracle_trace, number, &fate, switch.buffer());
-            }
+            switch.take_fates().into_iter().for_each(|fate| fates.add(fate.known, number, fate));
+        }
+        for (number, fate) in fates.take(before) {
+            let buffer = self.network.switches[number as usize].buffer();
+            write_fate(&mut self.record.oracle_trace, number, &fate, buffer);
         }
     }
 
-    /// Decisions, in order of time.
-    fn collect_decisions(&mut self) {
+    fn collect_decisions(&mut self, before: Option<Time>) {
         if self.instruments.decisions_left == 0 {
             return;
         }
         let filter = self.scenario.recording.decisions;
-        let mut decisions: Vec<(usize, Decision)> = Vec::new();
-        for (number, switch) in self.network.switches.iter_mut().enumerate() {
+        let decisions = &mut self.instruments.decisions;
+        for (number, switch) in (0..).zip(&mut self.network.switches) {
             let per_port = switch.buffer().queues_per_port();
-            let wanted = |decision: &Decision| keeps(&filter, number, decision, per_port);
-            decisions
-                .extend(switch.take_decisions().into_iter().filter(wanted).map(|d| (number, d)));
+            for decision in switch.take_decisions() {
+                if keeps(&filter, number, &decision, per_port) {
+                    decisions.add(decision.time, number, decision);
+                }
+            }
         }
-        decisions.sort_by_key(|(number, decision)| (decision.time, *number));
         let left = usize::try_from(self.instruments.decisions_left).unwrap_or(usize::MAX);
-        decisions.truncate(left);
-        self.instruments.decisions_left -= decisions.len() as u64;
-        for (number, decision) in decisions {
-            let per_port = self.network.switches[number].buffer().queues_per_port();
+        for (number, decision) in decisions.take(before).take(left) {
+            self.instruments.decisions_left -= 1;
+            let per_port = self.network.switches[number as usize].buffer().queues_per_port();
             write_decision(&mut self.record.decisions, number, &decision, per_port);
         }
         if self.instruments.decisions_left == 0 {
@@ -271,10 +286,10 @@ impl Simulation {
     }
 }
 
-fn keeps(filter: &DecisionFilter, switch: usize, decision: &Decision, per_port: u32) -> bool {
+fn keeps(filter: &DecisionFilter, switch: u32, decision: &Decision, per_port: u32) -> bool {
     let is = |wanted: Option<u32>, actual: u32| wanted.is_none_or(|wanted| wanted == actual);
     is(filter.flow, decision.flow)
-        && is(filter.switch, switch as u32)
+        && is(filter.switch, switch)
         && is(filter.port, decision.queue / per_port)
         && is(filter.queue, decision.queue % per_port)
 }
@@ -299,9 +314,9 @@ fn write_fate(table: &mut OracleTraceTable, switch: u32, fate: &Fate, buffer: &B
     table.weight.push(fate.weight);
 }
 
-fn write_decision(table: &mut DecisionTable, switch: usize, decision: &Decision, per_port: u32) {
+fn write_decision(table: &mut DecisionTable, switch: u32, decision: &Decision, per_port: u32) {
     table.time_ps.push(decision.time.ps());
-    table.switch.push(switch as u32);
+    table.switch.push(switch);
     table.port.push(decision.queue / per_port);
     table.queue.push(decision.queue % per_port);
     table.flow_id.push(decision.flow);

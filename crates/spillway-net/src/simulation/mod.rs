@@ -3,6 +3,7 @@
 mod failures;
 mod flows;
 mod hosts;
+mod in_time;
 mod instruments;
 mod key;
 mod line;

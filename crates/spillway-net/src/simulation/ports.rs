@@ -69,14 +69,18 @@ impl Simulation {
     }
 
     /// Writes the bursts that are over.
-    pub(super) fn collect_bursts(&mut self) {
+    pub(super) fn collect_bursts(&mut self, before: Option<Time>) {
         if self.scenario.recording.bursts.is_none() {
             return;
         }
+        let bursts = &mut self.instruments.bursts;
         for (number, switch) in (0..).zip(&mut self.network.switches) {
             for report in switch.take_bursts() {
-                write_burst(&mut self.record.bursts, number, &report);
+                bursts.add(report.end.unwrap_or(Time::MAX), number, report);
             }
+        }
+        for (number, report) in bursts.take(before) {
+            write_burst(&mut self.record.bursts, number, &report);
         }
     }
 

@@ -32,7 +32,7 @@ impl Simulation {
         }
         self.finish_fates();
         self.finish_ports();
-        self.collect_traces();
+        self.collect_traces_before(None);
     }
 
     fn write_row(&mut self, slot: u32) {

@@ -175,7 +175,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         reason: DropReason,
     ) {
         if let Some(fates) = &mut self.fates {
-            fates.is_lost(id, reason);
+            fates.is_lost(now, id, reason);
         }
         if let Some(bursts) = &mut self.bursts {
             let port = self.buffer.port_of(queue);

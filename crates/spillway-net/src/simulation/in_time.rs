@@ -1,0 +1,57 @@
+//! What switches note, each for itself, as one list in order of time.
+
+use spillway_engine::Time;
+
+/// Notes of all switches that are not in their table yet.
+///
+/// A run is made in pieces, and a piece may end between two events of one moment. What was noted at
+/// that moment waits for the next piece, so that the order does not depend on where pieces end.
+#[derive(Debug)]
+pub(super) struct InTime<T>(Vec<(Time, u32, T)>);
+
+impl<T> Default for InTime<T> {
+    fn default() -> InTime<T> {
+        InTime(Vec::new())
+    }
+}
+
+impl<T> InTime<T> {
+    /// What a switch has noted at a time. A switch notes in order of time.
+    pub fn add(&mut self, time: Time, switch: u32, note: T) {
+        self.0.push((time, switch, note));
+    }
+
+    /// Takes what was noted before a time, `None` for all: by time, then by switch, then as noted.
+    pub fn take(&mut self, before: Option<Time>) -> impl Iterator<Item = (u32, T)> + use<'_, T> {
+        self.0.sort_by_key(|(time, switch, _)| (*time, *switch));
+        let end = match before {
+            Some(before) => self.0.partition_point(|(time, ..)| *time < before),
+            None => self.0.len(),
+        };
+        self.0.drain(..end).map(|(_, switch, note)| (switch, note))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_in_order_of_time_wherever_a_piece_ends() {
+        let mut notes = InTime::default();
+        let add = |notes: &mut InTime<char>, (time, switch, note)| {
+            notes.add(Time::from_ps(time), switch, note);
+        };
+        for row in [(3, 0, 'c'), (5, 0, 'e'), (5, 0, 'f'), (1, 1, 'a')] {
+            add(&mut notes, row);
+        }
+        let now = Some(Time::from_ps(5));
+        assert_eq!(notes.take(now).collect::<Vec<_>>(), [(1, 'a'), (0, 'c')]);
+        // At the same moment, after the piece's end.
+        for row in [(5, 0, 'g'), (5, 1, 'h'), (7, 0, 'i')] {
+            add(&mut notes, row);
+        }
+        let all: Vec<_> = notes.take(None).collect();
+        assert_eq!(all, [(0, 'e'), (0, 'f'), (0, 'g'), (1, 'h'), (0, 'i')]);
+    }
+}
