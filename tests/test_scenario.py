@@ -102,6 +102,13 @@ def test_another_kind_keeps_only_the_keys_that_it_knows():
         resolved("transport.kind=newreno", "transport.g=0.5")
 
 
+def test_another_kind_hides_no_key_that_nobody_knows():
+    with pytest.raises(ScenarioError, match=r"transport\.intial_window: unknown key"):
+        resolved("transport.intial_window=20pkt", "transport.kind=cubic")
+    with pytest.raises(ScenarioError, match=r"topology\.hots: unknown key"):
+        resolved("topology.hots=4", "topology.kind=star", "topology.hosts=6")
+
+
 def test_a_key_set_for_a_section_s_transport_and_dropped_with_it_is_told():
     drops = (
         r"^traffic\.queries\.handshake is set, but traffic\.queries\.transport=udp behind it "

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
 use spillway_net::scenario::Sources;
 use spillway_net::topology;
-use spillway_net::transport::Transport;
+use spillway_net::transport::{self, Transport};
 use spillway_settings::{Table, Value, apply};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -193,22 +193,30 @@ fn apply_all(
     Ok(warnings)
 }
 
-/// Another kind of transport or topology has other keys: what only the one before had goes. Returns
-/// the paths of that.
+/// Another kind of transport or topology has other keys: what only other kinds have goes, and what none
+/// has stays, to be told. Returns the paths of what is gone.
 fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
     let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
     let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let keys = match section {
-        "transport" => Transport::keys_of(kind, section, extensions).ok(),
-        "topology" => {
-            let found = topology::KINDS.iter().find(|known| known.id == kind);
-            found.map(|known| known.keys().iter().map(|key| key.name.to_string()).collect())
+    let kinds: Vec<(&str, Vec<String>)> = match section {
+        "transport" => {
+            let outside = extensions.transport.iter().map(|outside| outside.id());
+            let ids = transport::KINDS.iter().map(|(id, ..)| *id).chain(outside);
+            let keys = |id| Some((id, Transport::keys_of(id, section, extensions).ok()?));
+            ids.filter_map(keys).collect()
         }
-        _ => None,
+        "topology" => {
+            let names =
+                |kind: &topology::Kind| kind.keys().iter().map(|key| key.name.into()).collect();
+            topology::KINDS.iter().map(|kind| (kind.id, names(kind))).collect()
+        }
+        _ => return Vec::new(),
     };
-    let Some(keys) = keys else { return Vec::new() };
-    drop_keys(settings, section, |key| key == "kind" || keys.iter().any(|known| known == key))
+    let Some((_, ours)) = kinds.iter().find(|(id, _)| *id == kind) else { return Vec::new() };
+    let is_of = |keys: &[String], key: &str| keys.iter().any(|known| known == key);
+    let is_known = |key: &str| kinds.iter().any(|(_, keys)| is_of(keys, key));
+    drop_keys(settings, section, |key| key == "kind" || is_of(ours, key) || !is_known(key))
 }
 
 /// Drops the keys of the section at `path` that are not to stay, and returns their paths.

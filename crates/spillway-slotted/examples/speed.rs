@@ -12,6 +12,8 @@ use spillway_slotted::{environment, optimum, run_policy};
 use spillway_switch::sharing::SharingPolicy;
 
 const ROUNDS: usize = 7;
+/// The kernel may count a thread's time in steps of milliseconds.
+const LEAST_NS: f64 = 1e8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
@@ -27,9 +29,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut lost = 0.0;
             let mut rates: Vec<f64> = (0..ROUNDS)
                 .map(|_| {
-                    let begin = cpu_ns();
-                    lost = 100.0 * (1.0 - sent() as f64 / packets);
-                    packets * 1e3 / (cpu_ns() - begin)
+                    let (begin, mut times) = (cpu_ns(), 0.0);
+                    while cpu_ns() - begin < LEAST_NS {
+                        lost = 100.0 * (1.0 - sent() as f64 / packets);
+                        times += 1.0;
+                    }
+                    times * packets * 1e3 / (cpu_ns() - begin)
                 })
                 .collect();
             rates.sort_unstable_by(f64::total_cmp);

@@ -12,6 +12,8 @@
 //! a mark has cut, and only marks' cuts are told). While a loss is repaired marks do not cut.
 //!
 //! # Departures from the paper
+//! CWR goes with what is sent next, be it a repair (RFC 3168: with the first new data): echoes of the old
+//! window would else cut again after the repair. A timeout sets ssthresh whether or not a mark has cut.
 //! Growth counts bytes acknowledged (RFC 3465) without its limit on slow start, as Linux does.
 //! Loss is found and repaired by SACK (RFC 6675), for every window-based transport here.
 //!

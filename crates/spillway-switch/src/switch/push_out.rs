@@ -15,6 +15,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         arrival_id: PacketId,
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
+        assert!(self.sharing.pushes_out(), "a policy that pushes out says so in `pushes_out`");
         let now = arrival.now;
         let outcome = loop {
             let (queue, id) = match victim {

@@ -285,6 +285,9 @@ struct WorstOut;
 impl Watch for WorstOut {}
 
 impl Sharing for WorstOut {
+    fn pushes_out(&self) -> bool {
+        true
+    }
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         match u64::from(arrival.size) <= buffer.free() {
             true => Admission::Admit,
@@ -342,6 +345,31 @@ fn packets_that_were_to_make_room_go_back_to_their_places() {
     assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
     let given = [(1000, 5_000), (500, 8_000), (500, 9_000), (1000, 5_000), (1500, 6_000)];
     assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
+}
+
+/// One that pushes out the first queue's tail and does not say that it may.
+#[derive(Debug)]
+struct Secretive;
+
+impl Watch for Secretive {}
+
+impl Sharing for Secretive {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        match u64::from(arrival.size) <= buffer.free() {
+            true => Admission::Admit,
+            false => Admission::PushOut(Victim::Tail(0)),
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "says so in `pushes_out`")]
+fn who_pushes_out_must_say_so() {
+    let (mut switch, mut packets) = (simple(1_500, Secretive), Arena::new());
+    for seq in 0..2 {
+        let id = insert(&mut packets, data(1_000, seq));
+        enqueue(&mut switch, at(seq), 0, id, &mut packets);
+    }
 }
 
 // Ports that send in order -------------------------------------------------------------------------
