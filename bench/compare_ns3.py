@@ -2,8 +2,8 @@
 
 `make bench-ns3` runs it. Speed is measured on a list of flows, or the first of it, the programs
 taking turns; completion times are compared on the whole list, for which each runs once, since equal
-runs are equal. How much of a difference is chance shows where Spillway runs the list again with every start
-moved by less than a microsecond.
+runs are equal. How much of a difference is chance shows where Spillway runs the list again with
+every start moved by less than a microsecond.
 """
 # ruff: noqa: T201
 
