@@ -347,6 +347,40 @@ fn packets_that_were_to_make_room_go_back_to_their_places() {
     assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
 }
 
+/// An AQM that drops what comes after a microsecond.
+#[derive(Debug)]
+struct Late;
+
+impl Watch for Late {}
+
+impl Aqm for Late {
+    fn on_arrival(&mut self, arrival: &Arrival, _buffer: &Buffer) -> Verdict {
+        match arrival.now > Time::from_us(1) {
+            true => Verdict::Drop,
+            false => Verdict::Pass,
+        }
+    }
+}
+
+#[test]
+fn a_traced_decision_of_an_aqm_has_the_limit_of_its_moment() {
+    let environment = Environment::example(1);
+    let follow = SharingPolicy::read("followlqd", &mut Section::empty(), &environment).unwrap();
+    let (mut switch, mut packets) = (simple_with(10_000, follow, Late), Arena::new());
+    switch.trace_decisions();
+    // The imagined queue sends one of these at 0, 800, 1600 and 2400 ns, at 10 Gbps.
+    for time in [0, 0, 0, 0, 1_600] {
+        let id = insert(&mut packets, data(1_000, 0));
+        let packet = packets[id];
+        switch.enqueue(Time::from_ns(time), 0, id, &packet, &mut packets);
+    }
+    let decisions = switch.take_decisions();
+    assert_eq!(
+        (decisions[4].dropped, decisions[4].threshold),
+        (Some(DropReason::Aqm), Some(1_000))
+    );
+}
+
 /// One that pushes out the first queue's tail and does not say that it may.
 #[derive(Debug)]
 struct Secretive;
