@@ -102,6 +102,12 @@ def test_another_kind_keeps_only_the_keys_that_it_knows():
         resolved("transport.kind=newreno", "transport.g=0.5")
 
 
+def test_a_key_that_is_dropped_and_set_again_is_not_warned_of(recwarn):
+    sets = ["transport.g=0.1", "transport.kind=newreno", "transport.kind=dctcp", "transport.g=0.2"]
+    assert resolved(*sets)["transport"]["g"] == 0.2
+    assert not recwarn.list
+
+
 def test_another_kind_hides_no_key_that_nobody_knows():
     with pytest.raises(ScenarioError, match=r"transport\.intial_window: unknown key"):
         resolved("transport.intial_window=20pkt", "transport.kind=cubic")

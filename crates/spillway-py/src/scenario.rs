@@ -182,8 +182,12 @@ fn apply_all(
         let mut gone = forget_other_kinds(table, assignment, extensions);
         gone.extend(forget_other_senders(table, assignment, before, extensions));
         let gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
-        let earlier = assignments[..place].iter().map(|other| path_of(other));
-        for path in earlier.filter(|path| gone.contains(&by_name(table, path))) {
+        let (earlier, later) = (&assignments[..place], &assignments[place + 1..]);
+        for path in earlier.iter().map(|other| path_of(other)) {
+            let is_set_again = later.iter().any(|other| path_of(other) == path);
+            if is_set_again || !gone.contains(&by_name(table, path)) {
+                continue;
+            }
             let key = path.rsplit('.').next().unwrap_or_default();
             warnings.push(format!(
                 "{path} is set, but {assignment} behind it drops it: there is no {key} there"
