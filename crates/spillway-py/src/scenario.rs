@@ -218,9 +218,13 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
         _ => return Vec::new(),
     };
     let Some((_, ours)) = kinds.iter().find(|(id, _)| *id == kind) else { return Vec::new() };
-    let is_of = |keys: &[String], key: &str| keys.iter().any(|known| known == key);
     let is_known = |key: &str| kinds.iter().any(|(_, keys)| is_of(keys, key));
     drop_keys(settings, section, |key| key == "kind" || is_of(ours, key) || !is_known(key))
+}
+
+/// Whether a key is one of these.
+fn is_of(keys: &[String], key: &str) -> bool {
+    keys.iter().any(|known| known == key)
 }
 
 /// Drops the keys of the section at `path` that are not to stay, and returns their paths.
@@ -271,7 +275,6 @@ fn forget_other_senders(
     let keys_of = |kind: &str| Transport::keys_of(kind, "traffic", extensions);
     let Ok(theirs) = keys_of(before.as_deref().unwrap_or("dctcp")) else { return Vec::new() };
     let Ok(ours) = keys_of(now) else { return Vec::new() };
-    let is_of = |keys: &[String], key: &str| keys.iter().any(|known| known == key);
     let path = path_of(assignment).strip_suffix(".transport").unwrap_or_default();
     let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);
     drop_keys(section, path, stays)

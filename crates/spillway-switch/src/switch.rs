@@ -5,9 +5,11 @@
 
 mod audit;
 mod in_order;
+mod losses;
 mod push_out;
 mod tracing;
 
+pub use losses::Lost;
 pub use tracing::Decision;
 
 use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
@@ -52,17 +54,6 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub scheduling: SchedulingPolicy,
     /// What measures the buffer's occupancy.
     pub meter: Meter,
-}
-
-/// A packet that the switch has lost. Its owner takes it out of the arena.
-#[derive(Clone, Copy, Debug)]
-pub struct Lost {
-    /// The packet.
-    pub packet: PacketId,
-    /// The queue that it was in or meant for.
-    pub queue: QueueId,
-    /// Why.
-    pub reason: DropReason,
 }
 
 /// A class that no queue has.
@@ -219,24 +210,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.marks
     }
 
-    /// Whether anything was lost since the last call of `clear_lost`.
-    #[inline]
-    pub fn has_lost(&self) -> bool {
-        !self.lost.is_empty()
-    }
-
-    /// What was lost since the last call of `clear_lost`.
-    #[inline]
-    pub fn lost(&self) -> &[Lost] {
-        &self.lost
-    }
-
-    /// Forgets what was lost.
-    #[inline]
-    pub fn clear_lost(&mut self) {
-        self.lost.clear();
-    }
-
     /// The occupancy measured up to `now`.
     pub fn meter(&mut self, now: Time) -> &Meter {
         let occupancy = self.buffer.occupancy();
@@ -313,9 +286,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         queued.time = now;
         queued.class = arrival.class;
         self.lists.append(arrival.queue, id, packets);
-        self.add(now, arrival.queue, arrival.size);
-        self.sharing.on_enqueue(&arrival, &self.buffer);
-        self.aqm.on_enqueue(&arrival, &self.buffer);
+        self.joins(&arrival);
     }
 
     /// Takes out the packet that the port sends next; `None` if it has no backlog, or all of it was
@@ -338,9 +309,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             let queue = self.buffer.queue_of(port, class);
             let id = self.lists.take_head(queue, packets);
             let size = packets[id].size - self.uncounted_bytes;
-            self.release(now, port, queue, size);
-            self.sharing.on_dequeue(now, queue, size, &self.buffer);
-            self.aqm.on_dequeue(now, queue, size, &self.buffer);
+            self.leaves(now, port, queue, size);
             if self.watches_departures
                 && self.marks_or_drops_departure(now, queue, class, id, packets)
             {
@@ -392,20 +361,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         match policy {
             0 => self.sharing.on_timer(now, &self.buffer),
             _ => self.aqm.on_timer(now, &self.buffer),
-        }
-    }
-
-    /// Loses all that waits at a port.
-    pub fn purge(&mut self, now: Time, port: u32, reason: DropReason, packets: &mut Arena) {
-        for queue in self.buffer.queues_of(port) {
-            while self.lists.as_slice()[queue as usize].head != NO_PACKET {
-                let id = self.lists.take_head(queue, packets);
-                let size = packets[id].size - self.uncounted_bytes;
-                self.note_length(now, queue);
-                self.sharing.on_release(now, queue, &self.buffer);
-                self.subtract(now, queue, size);
-                self.lose(now, id, queue, size, reason);
-            }
         }
     }
 
@@ -545,6 +500,22 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
+    /// Accounts for a packet that joins its queue, and tells policies.
+    #[inline(always)]
+    fn joins(&mut self, arrival: &Arrival) {
+        self.add(arrival.now, arrival.queue, arrival.size);
+        self.sharing.on_enqueue(arrival, &self.buffer);
+        self.aqm.on_enqueue(arrival, &self.buffer);
+    }
+
+    /// The same for one that leaves it to be sent.
+    #[inline(always)]
+    fn leaves(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
+        self.release(now, port, queue, size);
+        self.sharing.on_dequeue(now, queue, size, &self.buffer);
+        self.aqm.on_dequeue(now, queue, size, &self.buffer);
+    }
+
     #[inline]
     fn add(&mut self, now: Time, queue: QueueId, size: u32) {
         self.change(now, |buffer| buffer.add(queue, size));
@@ -573,14 +544,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 self.buffer.subtract_packet(queue);
             }
         }
-    }
-
-    #[cold]
-    fn lose(&mut self, now: Time, id: PacketId, queue: QueueId, size: u32, reason: DropReason) {
-        self.lost.push(Lost { packet: id, queue, reason });
-        self.note_loss(now, queue, id, size, reason);
-        self.sharing.on_drop(now, queue, size, &self.buffer);
-        self.aqm.on_drop(now, queue, size, &self.buffer);
     }
 }
 

@@ -48,19 +48,19 @@ impl Network {
     /// A packet has arrived for a port that sends in order, and is sending or has a backlog.
     #[inline(never)]
     pub fn queue_in_order(&mut self, switch_id: u32, port: u32, id: PacketId) {
-        let place = &mut self.places[switch_id as usize];
         let switch = &mut self.switches[switch_id as usize];
         let packet = self.packets[id];
-        if switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets) {
-            let line_id = place.first_line + port;
-            let line = &mut self.lines[line_id as usize];
-            if !line.waits {
-                line.waits = true;
-                place.waiting.add(line.busy_until, line_id);
+        let is_taken = switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets);
+        let has_lost = switch.has_lost();
+        if is_taken {
+            let line_id = self.places[switch_id as usize].first_line + port;
+            if !self.lines[line_id as usize].waits {
+                self.wait(line_id);
             }
+            let line = &mut self.lines[line_id as usize];
             line.send(self.now, id, &mut self.packets, &mut self.events);
         }
-        if switch.has_lost() {
+        if has_lost {
             self.collect_lost(switch_id);
         }
     }

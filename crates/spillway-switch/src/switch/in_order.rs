@@ -33,9 +33,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             return false;
         }
         self.sizes[port as usize].push_back(packet.size);
-        self.add(now, arrival.queue, arrival.size);
-        self.sharing.on_enqueue(&arrival, &self.buffer);
-        self.aqm.on_enqueue(&arrival, &self.buffer);
+        self.joins(&arrival);
         true
     }
 
@@ -45,10 +43,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let sizes = &mut self.sizes[port as usize];
         let size = sizes.pop_front().expect("a port that waits has a packet");
         let waits = !sizes.is_empty();
-        let (queue, counted) = (port, size - self.uncounted_bytes);
-        self.subtract(now, queue, counted);
-        self.sharing.on_dequeue(now, queue, counted, &self.buffer);
-        self.aqm.on_dequeue(now, queue, counted, &self.buffer);
+        // A port's only queue has its number.
+        self.leaves(now, port, port, size - self.uncounted_bytes);
         (size, waits)
     }
 }
