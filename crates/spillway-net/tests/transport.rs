@@ -46,7 +46,11 @@ fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> Run {
 }
 
 fn counts(run: &Run) -> (u64, u32, u32) {
-    (run.fct(0), run.flows[0].retransmitted, run.flows[0].timeouts)
+    counts_of(run, 0)
+}
+
+fn counts_of(run: &Run, id: usize) -> (u64, u32, u32) {
+    (run.fct(id), run.flows[id].retransmitted, run.flows[id].timeouts)
 }
 
 // Losses -----------------------------------------------------------------------------------------
@@ -86,6 +90,30 @@ fn a_loss_cuts_what_is_in_flight() {
         windows.dedup();
         let growth = (20..=25).map(|packets| packets * MSS);
         assert_eq!(windows[..7], growth.chain([left]).collect::<Vec<u64>>(), "{kind}");
+    }
+}
+
+#[test]
+fn a_window_that_marks_have_cut_doubles_after_a_timeout() {
+    // Two flows of 100 packets at once, marked from 5 on; the receiver's cable is down from 100 us to
+    // 2 ms. What is missing goes out when the timers run out, 10 ms after the last ack, in slow
+    // start: a handful of round trips of 83 us and more, and not one for each packet.
+    for transport in ["dctcp'", "newreno'\necn = true", "cubic'\necn = true"] {
+        let text = format!(
+            "duration = '1s'\n\
+             topology = {{ kind = 'star', hosts = 3, host_rate = '10Gbps', link_delay = '20us' }}\n\
+             switch = {{ aqm = {{ kind = 'ecn', threshold = '5pkt' }} }}\n\
+             [[event]]\na = 'leaf0'\nb = 'host2'\nat = '100us'\nuntil = '2ms'\n\
+             [transport]\ninitial_window = 'flow'\nkind = '{transport}"
+        );
+        let run = run_flows(&text, &[(0, 2, 100 * MSS, 0), (1, 2, 100 * MSS, 0)]);
+        assert_eq!(run.progress, Progress::Complete);
+        for id in [0, 1] {
+            let (fct, retransmitted, timeouts) = counts_of(&run, id);
+            assert_eq!((retransmitted, timeouts), (77, 1), "{transport}");
+            // The last ack comes within 200 us of the start. One packet a round trip: 16 ms.
+            assert!((10_100 * US..11_000 * US).contains(&fct), "{transport}: {fct}");
+        }
     }
 }
 

@@ -128,7 +128,7 @@ impl Control {
     /// The congestion controller of a new flow, with its window.
     pub(super) fn start(&self, window: &mut Window, access: &Access) -> Congestion {
         match self {
-            Control::NewReno | Control::Udp(_) => Congestion::NewReno(NewReno::default()),
+            Control::NewReno | Control::Udp(_) => Congestion::NewReno(NewReno),
             Control::Dctcp(params) => Congestion::Dctcp(Dctcp::new(*params)),
             Control::Cubic(params) => Congestion::Cubic(Box::new(Cubic::new(*params))),
             Control::Extension(maker) => Congestion::Extension(maker.start(window, access)),

@@ -29,7 +29,7 @@
 //! Hand arithmetic below.
 //!
 //! # Cost
-//! Some multiplications for every ack; 80 bytes for every flow, apart from those that all flows have.
+//! Some multiplications for every ack; 72 bytes for every flow, apart from those that all flows have.
 
 use super::hystart::{HyStart, RoundTrips};
 use super::window::{Ack, CongestionControl, Window};
@@ -80,8 +80,6 @@ pub struct Cubic {
     /// Where the growth of this epoch comes from; `None` until the first ack after a cut.
     epoch: Option<Epoch>,
     least_rtt: Time,
-    /// What was sent before the last cut for a mark: until it is acknowledged, no other cut.
-    cut_until: u64,
     /// The part of a byte that growth has not given yet.
     credit: f64,
     /// What ends slow start; `None` once it has.
@@ -106,7 +104,6 @@ impl Cubic {
             w_max: 0.0,
             epoch: None,
             least_rtt: Time::MAX,
-            cut_until: 0,
             credit: 0.0,
             hystart: params.hystart.map(HyStart::new),
         }
@@ -165,12 +162,13 @@ impl CongestionControl for Cubic {
         if ack.in_recovery {
             return;
         }
-        let recently_cut = ack.una <= self.cut_until;
-        if ack.ece && !recently_cut {
-            self.cut_until = ack.nxt;
+        if window.is_held(ack) {
+            return;
+        }
+        if ack.ece {
             self.remember(window);
-            window.cut_to((window.cwnd as f64 * self.params.beta) as u64);
-        } else if !recently_cut && ack.may_grow && ack.acked > 0 {
+            window.cut_for_mark((window.cwnd as f64 * self.params.beta) as u64, ack);
+        } else if ack.may_grow && ack.acked > 0 {
             if window.slow_start && window.cwnd < window.ssthresh {
                 return window.grow(ack.acked);
             }

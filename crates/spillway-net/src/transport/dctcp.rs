@@ -27,7 +27,7 @@
 //! (`tests/analytic.rs`); beside ns-3 in docs/validation.md.
 //!
 //! # Cost
-//! A few additions for every ack; 48 bytes for every flow.
+//! A few additions for every ack; 40 bytes for every flow.
 
 use super::window::{Ack, CongestionControl, Window};
 use spillway_settings::{Range, Section, SettingsError};
@@ -58,14 +58,13 @@ pub struct Dctcp {
     acked: u64,
     marked: u64,
     window_end: u64,
-    cut_until: u64,
 }
 
 impl Dctcp {
     /// At the start of a flow.
     pub fn new(params: DctcpParams) -> Dctcp {
         let DctcpParams { g, alpha0 } = params;
-        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0, cut_until: 0 }
+        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0 }
     }
 
     /// The estimate of the share of marked bytes.
@@ -100,12 +99,13 @@ impl CongestionControl for Dctcp {
         if ack.in_recovery {
             return;
         }
-        let recently_cut = ack.una <= self.cut_until;
-        if ack.ece && !recently_cut {
-            self.cut_until = ack.nxt;
+        if window.is_held(ack) {
+            return;
+        }
+        if ack.ece {
             // cwnd (1 - alpha / 2)   (Eq. 2)
-            window.cut_to((window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64);
-        } else if !recently_cut && ack.may_grow {
+            window.cut_for_mark((window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64, ack);
+        } else if ack.may_grow {
             window.grow(ack.acked);
         }
     }

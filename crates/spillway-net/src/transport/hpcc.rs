@@ -152,6 +152,7 @@ impl CongestionControl for Hpcc {
     }
 
     fn on_timeout(&mut self, window: &mut Window, _in_flight: u64) {
+        self.set_at = 0;
         window.ssthresh = window.cwnd;
     }
 }

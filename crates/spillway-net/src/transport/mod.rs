@@ -313,6 +313,7 @@ impl Transport {
             cwnd: cwnd.max(mss),
             ssthresh: u64::MAX,
             mss,
+            cut_until: 0,
             min: self.windows.min.max(mss),
             slow_start: self.windows.slow_start,
             pace: 0,

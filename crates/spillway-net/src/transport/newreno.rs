@@ -25,27 +25,25 @@
 //! Hand arithmetic below; loss recovery in `sender.rs`.
 //!
 //! # Cost
-//! A few additions for every ack; 8 bytes for every flow.
+//! A few additions for every ack; nothing kept for a flow.
 
 use super::window::{Ack, CongestionControl, Window};
 
-/// NewReno's state.
+/// NewReno, all of whose state is the window.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NewReno {
-    /// What was sent before the last cut for a mark: until it is acknowledged, no other cut.
-    cut_until: u64,
-}
+pub struct NewReno;
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.in_recovery {
             return;
         }
-        let recently_cut = ack.una <= self.cut_until;
-        if ack.ece && !recently_cut {
-            self.cut_until = ack.nxt;
-            window.cut_to(window.cwnd / 2);
-        } else if !recently_cut && ack.may_grow {
+        if window.is_held(ack) {
+            return;
+        }
+        if ack.ece {
+            window.cut_for_mark(window.cwnd / 2, ack);
+        } else if ack.may_grow {
             window.grow(ack.acked);
         }
     }
@@ -58,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_mark_halves_the_window_once_a_round() {
-        let (mut control, mut window) = (NewReno::default(), segments(20, 10));
+        let (mut control, mut window) = (NewReno, segments(20, 10));
         control.on_ack(&mut window, &ack(1, 21, true));
         assert_eq!((window.cwnd, window.ssthresh), (10_000, 10_000));
         // Until what was in flight then (21 segments) is acknowledged: no cut and no growth.
@@ -72,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_loss_halves_what_is_in_flight_and_leaves_two_segments() {
-        let (mut control, mut window) = (NewReno::default(), segments(20, 100));
+        let (mut control, mut window) = (NewReno, segments(20, 100));
         control.on_loss(&mut window, 16_000);
         assert_eq!(window.ssthresh, 8_000);
         control.on_loss(&mut window, 3_000);

@@ -160,6 +160,7 @@ impl CongestionControl for PowerTcp {
     }
 
     fn on_timeout(&mut self, window: &mut Window, _in_flight: u64) {
+        self.noted_at = 0;
         window.ssthresh = window.cwnd;
     }
 }

@@ -88,8 +88,6 @@ pub struct Sender {
     repaired_to: u64,
     /// Where the repair ends.
     recover: u64,
-    /// Where what had been sent ends when a mark cut the window last.
-    cut_until: u64,
     /// Whether the repair is one while a mark's cut is under way.
     repairs_under_marks: bool,
     /// A tail-loss probe is out: its first byte.
@@ -122,7 +120,6 @@ impl Sender {
             withheld,
             phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
             recover: 0,
-            cut_until: 0,
             repairs_under_marks: false,
             duplicate_acks: 0,
             sacked: Ranges::default(),
@@ -276,7 +273,7 @@ impl Sender {
             rtt: now - ack.sent_at,
             ece: ack.ece,
             una: self.una,
-            nxt: self.nxt,
+            nxt: self.sent_to(),
             may_grow: ack.may_grow,
             in_recovery: self.phase == Phase::Recovery,
             telemetry: ack.telemetry,
@@ -285,7 +282,6 @@ impl Sender {
         let is_cut = self.window.is_cut_from(before);
         if ack.ece && is_cut {
             self.tells_cut = true;
-            self.cut_until = self.nxt;
         }
         self.advance_phase(&told, transport);
         if is_proportional {
@@ -323,6 +319,8 @@ impl Sender {
         }
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
+        // What a mark's cut was for is no longer in flight.
+        self.window.cut_until = 0;
         self.withheld = 0;
         self.reduction = None;
         self.phase = Phase::Loss;
@@ -331,6 +329,21 @@ impl Sender {
         self.repaired_to = self.una;
         self.duplicate_acks = 0;
         None
+    }
+
+    /// The byte behind all that is in flight: after a timeout only what has been sent again is.
+    #[inline]
+    fn sent_to(&self) -> u64 {
+        match self.phase {
+            Phase::Loss => self.repaired_in_loss(),
+            Phase::Connecting | Phase::Open | Phase::Recovery => self.nxt,
+        }
+    }
+
+    #[cold]
+    fn repaired_in_loss(&self) -> u64 {
+        let (next, _) = self.sacked.gap_from(self.repaired_to.max(self.una));
+        if next < self.loss_edge { next } else { self.nxt }
     }
 
     /// Bytes that the receiver is known to have.
@@ -464,7 +477,7 @@ impl Sender {
     fn enter_recovery(&mut self, transport: &Transport) {
         // Before a repair only marks cut.
         self.repairs_under_marks = self.reduction.is_some();
-        if !transport.cut_once || self.una >= self.cut_until {
+        if !transport.cut_once || self.una >= self.window.cut_until {
             let in_flight = self.nxt - self.una;
             self.control.on_loss(&mut self.window, in_flight);
             self.window.cwnd = self.window.ssthresh;

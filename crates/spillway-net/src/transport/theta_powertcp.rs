@@ -159,6 +159,7 @@ impl CongestionControl for ThetaPowerTcp {
     }
 
     fn on_timeout(&mut self, window: &mut Window, _in_flight: u64) {
+        self.updated_at = 0;
         window.ssthresh = window.cwnd;
     }
 }

@@ -159,6 +159,7 @@ impl CongestionControl for Timely {
     }
 
     fn on_timeout(&mut self, window: &mut Window, _in_flight: u64) {
+        self.due_at = 0;
         window.ssthresh = window.cwnd;
     }
 }

@@ -23,6 +23,8 @@ pub struct Window {
     pub credit: u64,
     /// Payload of a full segment.
     pub mss: u64,
+    /// Where what had been sent ends when a mark cut the window last; 0 if none of that is in flight.
+    pub cut_until: u64,
     /// Whether there is slow start at all.
     pub slow_start: bool,
     /// How long after a packet the next one leaves, in picoseconds for every byte on the wire; 0 for as
@@ -62,12 +64,28 @@ impl Window {
         }
     }
 
-    /// A cut to so many bytes, from which the window grows again linearly.
+    /// A cut to so many bytes, from which the window grows again linearly. It never raises the window: after
+    /// a timeout that is less than what a cut leaves.
     #[inline]
     pub fn cut_to(&mut self, bytes: u64) {
-        self.cwnd = bytes.max(self.min);
-        self.ssthresh = self.cwnd;
+        self.ssthresh = bytes.max(self.min);
+        self.cwnd = self.cwnd.min(self.ssthresh);
         self.credit = 0;
+    }
+
+    /// A cut for the mark that an ack echoes: it holds until all that was sent before is acknowledged.
+    #[inline]
+    pub fn cut_for_mark(&mut self, bytes: u64, ack: &Ack) {
+        self.cut_until = ack.nxt;
+        self.cut_to(bytes);
+    }
+
+    /// Whether a mark has cut the window for what is in flight: until all of that is acknowledged
+    /// there is no other cut for a mark, and no growth (RFC 3168, section 6.1.2).
+    #[inline]
+    pub fn is_held(&self, ack: &Ack) -> bool {
+        // 0 < una <= cut_until
+        ack.una.wrapping_sub(1) < self.cut_until
     }
 
     /// Whether it was cut since it was (`cwnd`, `ssthresh`), to be reached as `reduction` says. A window
@@ -96,7 +114,8 @@ pub struct Ack<'a> {
     pub ece: bool,
     /// The first byte not acknowledged, after this ack.
     pub una: u64,
-    /// The next byte to be sent for the first time.
+    /// The next byte to be sent: the one behind all that is in flight. After a timeout that is where the
+    /// repair has come to.
     pub nxt: u64,
     /// Whether the window, rather than the sender's own line, limits what is sent.
     pub may_grow: bool,
@@ -116,7 +135,9 @@ pub trait CongestionControl {
         window.halve(in_flight);
     }
 
-    /// The retransmission timer ran out: sets `ssthresh`; the window is then one segment.
+    /// The retransmission timer ran out: sets `ssthresh`; the window is then one segment. Nothing that
+    /// was sent before counts as in flight any more, so whatever waits until that is acknowledged must
+    /// wait no longer. A timeout that follows another without an ack for all that was lost is not told.
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         window.halve(in_flight);
     }
@@ -195,6 +216,7 @@ pub(super) mod tests {
             ssthresh: ssthresh * 1000,
             mss: 1000,
             min: 2000,
+            cut_until: 0,
             slow_start: true,
             pace: 0,
             credit: 0,

@@ -225,6 +225,52 @@ fn a_timeout_sends_everything_missing_again_from_a_window_of_one() {
 }
 
 #[test]
+fn a_window_that_a_mark_has_cut_grows_again_after_timeouts() {
+    for (kind, cut) in [("newreno", 4_000), ("dctcp", 4_000), ("cubic", 5_600)] {
+        let text = format!("kind = \"{kind}\"\nmss = \"1000B\"\ninitial_window = \"8pkt\"\n");
+        let ecn = if kind == "dctcp" { "" } else { "ecn = true" };
+        let t = transport(&format!("{text}{ecn}"));
+        let mut s = Sender::new(30_000, &t, &access(10, 25));
+        sends(&mut s, &t, us(0));
+        marked(&mut s, &t, us(80), 1);
+        assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (cut, ""), "{kind}");
+        // 1 to 7 are lost. Of the second timeout in a row, too, nothing of before is in flight.
+        s.on_deadline(us(10_080), &t);
+        assert_eq!(sends(&mut s, &t, us(10_080)), "1!");
+        s.on_deadline(us(30_080), &t);
+        assert_eq!(sends(&mut s, &t, us(30_080)), "1!");
+        acked(&mut s, &t, us(30_160), 2, &[]);
+        assert_eq!((s.window().cwnd, sends(&mut s, &t, us(30_160)).as_str()), (2_000, "2! 3!"));
+        // ssthresh was half of 7, or 0.7 of 5.6: growth is in slow start until then.
+        acked(&mut s, &t, us(30_240), 3, &[]);
+        assert_eq!(s.window().cwnd, 3_000, "{kind}");
+        assert_eq!(sends(&mut s, &t, us(30_240)), "4! 5!");
+    }
+}
+
+#[test]
+fn a_mark_after_a_timeout_holds_for_what_was_sent_after_it_and_never_raises_the_window() {
+    let (mut s, t) = sender(30, "initial_window = \"8pkt\"\necn = true");
+    sends(&mut s, &t, us(0));
+    // All eight are lost, and what the timeout sends is marked: one segment stays one, where a cut
+    // leaves two, and only that one was in flight.
+    s.on_deadline(us(10_000), &t);
+    assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
+    marked(&mut s, &t, us(10_080), 1);
+    assert_eq!((s.window().cwnd, s.window().ssthresh), (1_000, 2_000));
+    assert_eq!(sends(&mut s, &t, us(10_080)), "1!");
+    acked(&mut s, &t, us(10_160), 2, &[]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(10_160)).as_str()), (2_000, "2! 3!"));
+    // A mark on 2 is for 2 and 3. Then a timeout: what it was for is gone.
+    marked(&mut s, &t, us(10_240), 3);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(10_240)).as_str()), (2_000, "4!"));
+    s.on_deadline(us(20_240), &t);
+    assert_eq!(sends(&mut s, &t, us(20_240)), "3!");
+    acked(&mut s, &t, us(20_320), 4, &[]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(20_320)).as_str()), (2_000, "4! 5!"));
+}
+
+#[test]
 fn a_lost_tail_waits_for_the_timeout_unless_probes_are_asked_for() {
     for (text, deadline) in [("", us(10_080)), ("tail_loss_probe = true", us(240))] {
         let (mut s, t) = sender(4, &format!("initial_window = \"4pkt\"\n{text}"));
