@@ -14,6 +14,7 @@ pub mod ranges;
 pub mod receiver;
 pub mod reduction;
 pub mod rtt;
+pub mod scoreboard;
 pub mod sender;
 mod theta_powertcp;
 mod timely;

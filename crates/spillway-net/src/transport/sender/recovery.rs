@@ -1,0 +1,127 @@
+//! What a sender does about losses: when it takes something for lost, how it repairs, and when the
+//! repair is over.
+
+use super::{Piece, Sender};
+use crate::transport::Transport;
+use crate::transport::receiver::SackBlocks;
+use crate::transport::window::{Ack, CongestionControl};
+
+/// What a sender is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Waiting for the connection to open.
+    Connecting,
+    /// Nothing is known to be lost.
+    Open,
+    /// Repairing a loss found by selective acks.
+    Recovery,
+    /// Repairing after a timeout.
+    Loss,
+}
+
+impl Sender {
+    /// The byte behind all that is in flight: after a timeout only what has been sent again is.
+    #[inline]
+    pub(super) fn sent_to(&self) -> u64 {
+        match self.phase {
+            Phase::Loss => self.repaired_in_loss(),
+            Phase::Connecting | Phase::Open | Phase::Recovery => self.board.nxt,
+        }
+    }
+
+    #[cold]
+    fn repaired_in_loss(&self) -> u64 {
+        self.board.next_lost().map_or(self.board.nxt, |(seq, _)| seq)
+    }
+
+    /// The next lost piece: `None` if there is none, `Some(None)` if it has to wait.
+    pub(super) fn lost_piece(&mut self, transport: &Transport) -> Option<Option<Piece>> {
+        let (seq, end) = self.board.next_lost()?;
+        let payload = end - seq;
+        if !self.sends_at_once && !self.may_send(payload, transport) {
+            return Some(None);
+        }
+        self.sends_at_once = false;
+        self.board.repaired(end);
+        self.retransmitted_packets += 1;
+        Some(Some(Piece { seq, payload: payload as u32, again: true }))
+    }
+
+    #[cold]
+    pub(super) fn take_sack(&mut self, blocks: &SackBlocks, transport: &Transport) {
+        self.board.take(blocks, transport.dupthresh);
+        if let Some(probe) = self.probe {
+            // The probe came through and what was sent before it did not.
+            if self.board.highest_arrived().is_some_and(|end| end > probe) {
+                self.board.lose_to(probe);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn advance_phase(&mut self, ack: &Ack, transport: &Transport) {
+        match self.phase {
+            Phase::Open => {
+                if self.board.is_head_lost() || self.duplicate_acks >= transport.dupthresh {
+                    self.enter_recovery(transport);
+                }
+            }
+            Phase::Recovery if self.board.una >= self.recover => {
+                self.phase = Phase::Open;
+                self.window.cwnd = self.window.ssthresh;
+            }
+            Phase::Recovery if transport.partial_acks_tell => {
+                self.repairs_under_marks |= ack.ece;
+                if ack.acked > 0 && !self.repairs_under_marks {
+                    // What it misses was sent before the repair began.
+                    self.sends_at_once |= !self.board.is_head_repaired();
+                    self.board.lose_head(self.recover);
+                }
+            }
+            Phase::Loss if self.board.una >= self.recover => self.phase = Phase::Open,
+            Phase::Recovery | Phase::Loss | Phase::Connecting => {}
+        }
+        if transport.tail_loss_probe && self.probe.is_some_and(|probe| self.board.una > probe) {
+            self.probe = None;
+        }
+    }
+
+    #[cold]
+    fn enter_recovery(&mut self, transport: &Transport) {
+        // Before a repair only marks cut.
+        self.repairs_under_marks = self.reduction.is_some();
+        if !transport.cut_once || self.board.una >= self.window.cut_until {
+            let in_flight = self.board.nxt - self.board.una;
+            self.control.on_loss(&mut self.window, in_flight);
+            self.window.cwnd = self.window.ssthresh;
+            self.window.credit = 0;
+            self.tells_cut |= transport.cut_once;
+        }
+        self.phase = Phase::Recovery;
+        self.recover = self.board.nxt;
+        self.board.begin_repair();
+        self.board.lose_head(self.recover);
+        self.sends_at_once = true;
+    }
+
+    /// The retransmission timer has run out: all that is missing goes out again, from a window of one
+    /// segment.
+    pub(super) fn enter_loss(&mut self, transport: &Transport) {
+        if self.phase != Phase::Loss {
+            // A segment that is lost again does not cut again (RFC 5681, section 3.1).
+            let in_flight = self.in_flight();
+            self.control.on_timeout(&mut self.window, in_flight);
+            self.tells_cut |= transport.cut_once;
+        }
+        self.window.cwnd = self.window.mss;
+        self.window.credit = 0;
+        // What a mark's cut was for is no longer in flight.
+        self.window.cut_until = 0;
+        self.withheld = 0;
+        self.reduction = None;
+        self.phase = Phase::Loss;
+        self.recover = self.board.nxt;
+        self.board.lose_all();
+        self.duplicate_acks = 0;
+    }
+}
