@@ -1,8 +1,10 @@
-//! What a sender has sent, and what became of it as far as acks tell.
+//! What a sender has sent, and what became of it as far as selective acks tell: the scoreboard of
+//! RFC 6675 (E. Blanton et al., "A Conservative Loss Recovery Algorithm Based on Selective
+//! Acknowledgment (SACK) for TCP", 2012), section 4.
 //!
-//! Loss is found by selective acks, as in RFC 6675: data is lost when more than (`dupthresh` - 1)
-//! segments' worth of bytes behind it have been acknowledged. Segments start at multiples of the
-//! payload's size, so what is lost is repaired segment by segment.
+//! What the RFC says of octets is said here of ranges: an octet that is lost has only lost ones
+//! before it, and HighRxt is one bound. Segments start at multiples of the payload's size, so what is
+//! lost is repaired segment by segment.
 
 use super::ranges::{Range, Ranges};
 use super::receiver::SackBlocks;
@@ -22,14 +24,17 @@ pub struct Scoreboard {
     sacked: Ranges,
     /// Unacknowledged data before this is lost.
     lost_to: u64,
-    /// Lost data before this has been sent again (HighRxt + 1).
+    /// What is missing before this has been sent again (HighRxt + 1).
     repaired_to: u64,
+    /// The segment at the end has been sent again for what is missing before this (RescueRxt + 1).
+    rescued_to: u64,
 }
 
 impl Scoreboard {
     /// Before anything is sent in segments of `mss` bytes.
     pub fn new(mss: u64) -> Scoreboard {
-        Scoreboard { una: 0, nxt: 0, mss, sacked: Ranges::default(), lost_to: 0, repaired_to: 0 }
+        let sacked = Ranges::default();
+        Scoreboard { una: 0, nxt: 0, mss, sacked, lost_to: 0, repaired_to: 0, rescued_to: 0 }
     }
 
     /// Whether something has arrived behind a gap.
@@ -48,11 +53,16 @@ impl Scoreboard {
         self.sacked.as_slice().last().map(|&(_, end)| end)
     }
 
-    /// Bytes in flight ("pipe"): sent, not acknowledged cumulatively or selectively, and not lost
-    /// unless sent again.
+    /// Bytes in flight: of what has not arrived each byte counts once if it is not lost, and once if
+    /// it has been sent again (SetPipe).
     pub fn pipe(&self) -> u64 {
-        let lost = self.sacked.missing_between(self.repaired_to.max(self.una), self.lost_to);
-        self.nxt - self.una - self.sacked.bytes() - lost
+        let repaired_to = self.repaired_to.max(self.una);
+        let missing = self.nxt - self.una - self.sacked.bytes();
+        if repaired_to <= self.lost_to {
+            missing - self.sacked.missing_between(repaired_to, self.lost_to)
+        } else {
+            missing + self.sacked.missing_between(self.lost_to.max(self.una), repaired_to)
+        }
     }
 
     /// Everything before `seq` is acknowledged.
@@ -72,7 +82,8 @@ impl Scoreboard {
                 self.sacked.insert((start.max(self.una), end));
             }
         }
-        // Lost is what lies before `dupthresh` ranges or the bytes of as many segments, less one.
+        // Lost is what lies before `dupthresh` ranges, or before more bytes than one segment less has
+        // (IsLost).
         let enough = u64::from(dupthresh - 1) * self.mss;
         let (mut bytes, mut ranges) = (0, 0);
         for &(start, end) in self.sacked.as_slice().iter().rev() {
@@ -106,8 +117,15 @@ impl Scoreboard {
         self.begin_repair();
     }
 
-    /// A repair begins: nothing that is lost has been sent again.
+    /// A repair begins: nothing has been sent again, and until its first segment is acknowledged the
+    /// one at the end is not (section 5, step 4.3).
     pub fn begin_repair(&mut self) {
+        self.repaired_to = self.una;
+        self.rescued_to = self.segment_end(self.una, None);
+    }
+
+    /// The repair is over: what is missing now has not been sent again by another (step 3.1).
+    pub fn end_repair(&mut self) {
         self.repaired_to = self.una;
     }
 
@@ -116,11 +134,38 @@ impl Scoreboard {
         self.repaired_to > self.una
     }
 
-    /// The next lost segment that has not been sent again, or what is left of it.
+    /// The next lost segment that has not been sent again, or what is left of it (NextSeg, rule 1).
     #[inline]
     pub fn next_lost(&self) -> Option<Range> {
         let (seq, gap_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
         (seq < self.lost_to).then(|| (seq, self.segment_end(seq, gap_ends)))
+    }
+
+    /// The next segment that has not been sent again and behind which something has arrived, though not
+    /// enough to call it lost (NextSeg, rule 3).
+    pub fn next_gap(&self) -> Option<Range> {
+        let (seq, gap_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
+        gap_ends.map(|_| (seq, self.segment_end(seq, gap_ends)))
+    }
+
+    /// The last segment that is missing: to be sent once in a repair, and not before the first segment of
+    /// that is acknowledged (NextSeg, rule 4).
+    pub fn rescue(&self) -> Option<Range> {
+        if self.una <= self.rescued_to {
+            return None;
+        }
+        let ranges = self.sacked.as_slice();
+        let end = match ranges.last() {
+            Some(&(start, end)) if end == self.nxt => start,
+            _ => self.nxt,
+        };
+        let before = ranges.iter().rev().map(|&(_, end)| end).find(|&before| before < end);
+        Some((((end - 1) / self.mss * self.mss).max(before.unwrap_or(self.una)), end))
+    }
+
+    /// The last segment goes out again in a repair that ends at `recover`.
+    pub fn rescued(&mut self, recover: u64) {
+        self.rescued_to = recover;
     }
 
     /// A repair up to `end` goes out.

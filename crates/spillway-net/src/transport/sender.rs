@@ -57,7 +57,6 @@ pub struct Sender {
     /// When the retransmission timer (or the probe's) runs out; [`Time::MAX`] if it is not set.
     deadline: Time,
     rtt: RttEstimate,
-    duplicate_acks: u32,
     phase: Phase,
     deadline_is_probe: bool,
     /// The first piece of a repair goes out whatever the window is.
@@ -98,7 +97,6 @@ impl Sender {
             phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
             recover: 0,
             repairs_under_marks: false,
-            duplicate_acks: 0,
             sends_at_once: false,
             reduction: None,
             paced_until: Time::ZERO,
@@ -186,10 +184,7 @@ impl Sender {
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
-            Phase::Recovery | Phase::Loss => match self.lost_piece(transport) {
-                None => self.new_piece(transport),
-                Some(piece) => piece,
-            },
+            Phase::Recovery | Phase::Loss => self.repair_piece(transport),
         }?;
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
@@ -223,14 +218,11 @@ impl Sender {
         let arrived_before = if is_proportional { self.board.arrived() } else { 0 };
         if acked > 0 {
             self.board.acknowledge(ack.seq);
-            self.duplicate_acks = 0;
             if self.withheld > 0 {
                 self.window.cwnd += std::mem::take(&mut self.withheld);
             }
             self.rtt.sample(now - ack.sent_at);
             self.rtt.reset_backoff();
-        } else if self.board.nxt > self.board.una && ack.seq == self.board.una {
-            self.duplicate_acks += 1;
         }
         if let Some(blocks) = ack.sack {
             self.take_sack(blocks, transport);
@@ -318,7 +310,7 @@ impl Sender {
     #[inline]
     fn new_piece(&mut self, transport: &Transport) -> Option<Piece> {
         let payload = self.window.mss.min(self.size - self.board.nxt);
-        if payload == 0 || !self.may_send(payload, transport) {
+        if payload == 0 || !self.may_send(self.room_for(payload), transport) {
             return None;
         }
         let piece = Piece { seq: self.board.nxt, payload: payload as u32, again: false };
@@ -339,5 +331,7 @@ impl Sender {
     }
 }
 
+#[cfg(test)]
+mod naive;
 #[cfg(test)]
 mod tests;

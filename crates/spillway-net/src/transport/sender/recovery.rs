@@ -34,17 +34,46 @@ impl Sender {
         self.board.next_lost().map_or(self.board.nxt, |(seq, _)| seq)
     }
 
-    /// The next lost piece: `None` if there is none, `Some(None)` if it has to wait.
-    pub(super) fn lost_piece(&mut self, transport: &Transport) -> Option<Option<Piece>> {
-        let (seq, end) = self.board.next_lost()?;
-        let payload = end - seq;
-        if !self.sends_at_once && !self.may_send(payload, transport) {
-            return Some(None);
+    /// What to send next while something is lost (RFC 6675, NextSeg): what is lost, then new data, then
+    /// what may be lost, and at last the segment at the end.
+    pub(super) fn repair_piece(&mut self, transport: &Transport) -> Option<Piece> {
+        if let Some((seq, end)) = self.board.next_lost() {
+            if !self.sends_at_once && !self.may_send(self.room_for(end - seq), transport) {
+                return None;
+            }
+            self.sends_at_once = false;
+            self.board.repaired(end);
+            return Some(self.again(seq, end));
         }
-        self.sends_at_once = false;
-        self.board.repaired(end);
+        if self.board.nxt < self.size || self.phase != Phase::Recovery {
+            return self.new_piece(transport);
+        }
+        self.last_resort(transport)
+    }
+
+    /// In a repair a segment that is shorter than others needs as much room as they (section 5, step C).
+    #[inline]
+    pub(super) fn room_for(&self, payload: u64) -> u64 {
+        if self.phase == Phase::Recovery { self.window.mss } else { payload }
+    }
+
+    #[cold]
+    fn last_resort(&mut self, transport: &Transport) -> Option<Piece> {
+        let gap = self.board.next_gap();
+        let (seq, end) = gap.or_else(|| self.board.rescue())?;
+        if !self.may_send(self.room_for(end - seq), transport) {
+            return None;
+        }
+        match gap {
+            Some(_) => self.board.repaired(end),
+            None => self.board.rescued(self.recover),
+        }
+        Some(self.again(seq, end))
+    }
+
+    fn again(&mut self, seq: u64, end: u64) -> Piece {
         self.retransmitted_packets += 1;
-        Some(Some(Piece { seq, payload: payload as u32, again: true }))
+        Piece { seq, payload: (end - seq) as u32, again: true }
     }
 
     #[cold]
@@ -62,12 +91,13 @@ impl Sender {
     pub(super) fn advance_phase(&mut self, ack: &Ack, transport: &Transport) {
         match self.phase {
             Phase::Open => {
-                if self.board.is_head_lost() || self.duplicate_acks >= transport.dupthresh {
+                if self.board.is_head_lost() {
                     self.enter_recovery(transport);
                 }
             }
             Phase::Recovery if self.board.una >= self.recover => {
                 self.phase = Phase::Open;
+                self.board.end_repair();
                 self.window.cwnd = self.window.ssthresh;
             }
             Phase::Recovery if transport.partial_acks_tell => {
@@ -78,7 +108,10 @@ impl Sender {
                     self.board.lose_head(self.recover);
                 }
             }
-            Phase::Loss if self.board.una >= self.recover => self.phase = Phase::Open,
+            Phase::Loss if self.board.una >= self.recover => {
+                self.phase = Phase::Open;
+                self.board.end_repair();
+            }
             Phase::Recovery | Phase::Loss | Phase::Connecting => {}
         }
         if transport.tail_loss_probe && self.probe.is_some_and(|probe| self.board.una > probe) {
@@ -122,6 +155,5 @@ impl Sender {
         self.phase = Phase::Loss;
         self.recover = self.board.nxt;
         self.board.lose_all();
-        self.duplicate_acks = 0;
     }
 }

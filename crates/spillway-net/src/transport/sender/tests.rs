@@ -178,29 +178,67 @@ fn the_first_flight_is_bounded_by_the_window_of_the_answer() {
     assert_eq!(s.window().cwnd, 2_000);
 }
 
+/// A sender of twelve segments in Recovery: 1 is lost and has been sent again, and the last two of the
+/// first flight too.
+fn repairing(text: &str) -> (Sender, Transport) {
+    let (mut s, t) = sender(12, &format!("initial_window = \"12pkt\"\necn = true\n{text}"));
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 1, &[]);
+    acked(&mut s, &t, us(82), 1, &[(2, 5)]);
+    assert_eq!(sends(&mut s, &t, us(82)), "1!");
+    acked(&mut s, &t, us(87), 1, &[(2, 10)]);
+    assert_eq!(sends(&mut s, &t, us(87)), "");
+    (s, t)
+}
+
+#[test]
+fn the_last_segment_is_sent_once_more_when_nothing_else_is_left() {
+    let (mut s, t) = repairing("");
+    // The repair arrives. Nothing is known of 10 and 11: the last one goes out (rule 4).
+    acked(&mut s, &t, us(162), 10, &[]);
+    assert_eq!((s.in_flight(), sends(&mut s, &t, us(162)).as_str()), (2_000, "11!"));
+    // It does not count as sent again (step C.2), and no other goes out in this repair.
+    assert_eq!((s.in_flight(), sends(&mut s, &t, us(163)).as_str()), (2_000, ""));
+    // It arrives, so 10 is missing and has something behind it, if only one (rule 3). From then on it
+    // counts twice, as sent and as sent again.
+    acked(&mut s, &t, us(242), 10, &[(11, 12)]);
+    assert_eq!((s.in_flight(), sends(&mut s, &t, us(242)).as_str()), (1_000, "10!"));
+    assert_eq!((s.in_flight(), s.phase()), (2_000, Phase::Recovery));
+    acked(&mut s, &t, us(322), 12, &[]);
+    assert!(s.is_done() && s.phase() == Phase::Open);
+    assert_eq!((s.retransmitted_packets, s.timeouts), (3, 0));
+}
+
+#[test]
+fn the_rescue_waits_for_the_first_repair_and_for_new_data() {
+    // Only 1 and what arrives behind it: nothing beyond the first repair is acknowledged (step 4.3).
+    let (mut s, t) = sender(4, "initial_window = \"4pkt\"\ndupthresh = 2");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 3)]);
+    assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0!"));
+    // While there is new data that goes first (rule 2), and what may be lost waits for its end.
+    let (mut s, t) = sender(14, "initial_window = \"12pkt\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 4)]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (6_000, "0!"));
+    // 4 is missing, and 5 to 9 behind it make it lost; 10 is missing, and only 11 is behind it.
+    acked(&mut s, &t, us(81), 0, &[(5, 10), (1, 4)]);
+    assert_eq!(sends(&mut s, &t, us(81)), "4! 12 13");
+    acked(&mut s, &t, us(82), 0, &[(11, 12), (5, 10), (1, 4)]);
+    assert_eq!(sends(&mut s, &t, us(82)), "10!");
+}
+
 #[test]
 fn partial_acks_tell_that_the_last_segments_are_lost() {
-    // 1, 10 and 11 of twelve are lost: nothing arrives behind the last two.
-    let lose = |text: &str, ece: bool| {
-        let text = format!("initial_window = \"12pkt\"\necn = true\n{text}");
-        let (mut s, t) = sender(12, &text);
-        sends(&mut s, &t, us(0));
-        acked(&mut s, &t, us(80), 1, &[]);
-        acked(&mut s, &t, us(82), 1, &[(2, 5)]);
-        assert_eq!(sends(&mut s, &t, us(82)), "1!");
-        acked(&mut s, &t, us(87), 1, &[(2, 10)]);
+    let told = |ece: bool| {
+        let (mut s, t) = repairing("partial_acks_tell = true");
         let sent_at = us(82);
         let ack =
             AckSegment { seq: 10_000, ece, sent_at, may_grow: true, sack: None, telemetry: None };
         s.on_ack(us(162), &ack, &t);
-        let tenth = sends(&mut s, &t, us(162));
-        acked(&mut s, &t, us(242), 11, &[]);
-        (tenth, sends(&mut s, &t, us(242)))
+        sends(&mut s, &t, us(162))
     };
-    let told = |text: &str, ece| lose(text, ece);
-    assert_eq!(told("", false), (String::new(), String::new()));
-    assert_eq!(told("partial_acks_tell = true", false), ("10!".into(), "11!".into()));
-    assert_eq!(told("partial_acks_tell = true", true), (String::new(), String::new()));
+    assert_eq!((told(false).as_str(), told(true).as_str()), ("10! 11!", "11!"));
 }
 
 #[test]

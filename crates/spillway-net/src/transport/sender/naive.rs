@@ -1,0 +1,258 @@
+//! Loss recovery a second time, octet by octet, in the words of RFC 6675, sections 4 and 5; and a
+//! network that loses, delays and reorders what both send.
+
+use super::*;
+use crate::transport::receiver::{AckFields, Receiver, Segment};
+use crate::transport::tests::{access, transport};
+use proptest::prelude::*;
+
+const SMSS: u64 = 4;
+
+/// Octets are counted from 1, as the RFC's inequalities have it: octet `n` is the byte `n - 1`.
+struct Naive {
+    size: u64,
+    dup_thresh: usize,
+    high_ack: u64,
+    high_data: u64,
+    high_rxt: u64,
+    rescue_rxt: u64,
+    sacked: Vec<bool>,
+    /// Of a fast retransmit, and of a timeout.
+    recovery_point: Option<u64>,
+    timeout_point: Option<u64>,
+    retransmits_first: bool,
+}
+
+impl Naive {
+    fn new(size: u64, dup_thresh: usize) -> Naive {
+        Naive {
+            size,
+            dup_thresh,
+            high_ack: 0,
+            high_data: 0,
+            high_rxt: 0,
+            rescue_rxt: 0,
+            sacked: vec![false; size as usize + 2],
+            recovery_point: None,
+            timeout_point: None,
+            retransmits_first: false,
+        }
+    }
+
+    fn is_sacked(&self, octet: u64) -> bool {
+        self.sacked[octet as usize]
+    }
+
+    fn is_lost(&self, octet: u64) -> bool {
+        if self.timeout_point.is_some_and(|point| octet <= point) {
+            return true;
+        }
+        let above = octet + 1..=self.high_data;
+        let octets = above.clone().filter(|&o| self.is_sacked(o)).count();
+        let sequences = above.filter(|&o| self.is_sacked(o) && !self.is_sacked(o - 1)).count();
+        sequences >= self.dup_thresh || octets as u64 > (self.dup_thresh as u64 - 1) * SMSS
+    }
+
+    fn pipe(&self) -> u64 {
+        let unsacked = (self.high_ack + 1..=self.high_data).filter(|&o| !self.is_sacked(o));
+        unsacked.map(|o| u64::from(!self.is_lost(o)) + u64::from(o <= self.high_rxt)).sum()
+    }
+
+    /// The segment that begins with an octet: its last octet.
+    fn segment_end(&self, octet: u64) -> u64 {
+        let mut end = octet;
+        while end % SMSS != 0 && end < self.high_data && !self.is_sacked(end + 1) {
+            end += 1;
+        }
+        end
+    }
+
+    /// First octet, last octet, whether it was sent before.
+    fn next_seg(&mut self) -> Option<(u64, u64, bool)> {
+        let highest_sacked = (1..=self.high_data).rev().find(|&o| self.is_sacked(o)).unwrap_or(0);
+        let unsacked: Vec<u64> =
+            (self.high_ack + 1..=self.high_data).filter(|&o| !self.is_sacked(o)).collect();
+        let again: Vec<u64> = unsacked.iter().copied().filter(|&o| o > self.high_rxt).collect();
+        let repairs = self.recovery_point.is_some() || self.timeout_point.is_some();
+        if let Some(&s2) = again.iter().find(|&&o| repairs && self.is_lost(o)) {
+            self.high_rxt = self.segment_end(s2);
+            return Some((s2, self.high_rxt, true));
+        }
+        if self.high_data < self.size {
+            let first = self.high_data + 1;
+            self.high_data = (self.high_data + SMSS).min(self.size);
+            return Some((first, self.high_data, false));
+        }
+        self.recovery_point?;
+        if let Some(&s3) = again.iter().find(|&&o| o < highest_sacked) {
+            self.high_rxt = self.segment_end(s3);
+            return Some((s3, self.high_rxt, true));
+        }
+        let &last = unsacked.last()?;
+        if self.high_ack > self.rescue_rxt {
+            self.rescue_rxt = self.recovery_point?;
+            let mut first = last;
+            while first % SMSS != 1 && first - 1 > self.high_ack && !self.is_sacked(first - 1) {
+                first -= 1;
+            }
+            return Some((first, last, true));
+        }
+        None
+    }
+
+    fn send(&mut self, cwnd: u64) -> Vec<(u64, u64, bool)> {
+        let mut sent = Vec::new();
+        if std::mem::take(&mut self.retransmits_first) {
+            let first = self.high_ack + 1;
+            self.high_rxt = self.segment_end(first);
+            self.rescue_rxt = self.high_rxt;
+            sent.push((first, self.high_rxt, true));
+        }
+        loop {
+            // Outside of a repair what is left of the data needs no more room than it has octets.
+            let left = self.size - self.high_data;
+            let needs = match self.recovery_point {
+                None if self.timeout_point.is_none() => left.min(SMSS),
+                _ => SMSS,
+            };
+            let before = (self.high_data, self.high_rxt, self.rescue_rxt);
+            let pipe = self.pipe();
+            let Some((first, last, again)) = self.next_seg() else { return sent };
+            let needs = if self.timeout_point.is_some() { last + 1 - first } else { needs };
+            if pipe + needs > cwnd {
+                (self.high_data, self.high_rxt, self.rescue_rxt) = before;
+                return sent;
+            }
+            sent.push((first, last, again));
+            if again && self.timeout_point.is_none() && self.pipe() < pipe + last + 1 - first {
+                // A rescue counts until the next ack only (step C.4); nothing is left behind it.
+                return sent;
+            }
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckFields) {
+        self.high_ack = self.high_ack.max(ack.seq);
+        for (start, end) in ack.sack.into_iter().flatten() {
+            for octet in start + 1..=end {
+                self.sacked[octet as usize] = true;
+            }
+        }
+        if let Some(point) = self.recovery_point {
+            if self.high_ack >= point {
+                (self.recovery_point, self.high_rxt) = (None, self.high_ack);
+            }
+        } else if let Some(point) = self.timeout_point {
+            if self.high_ack >= point {
+                (self.timeout_point, self.high_rxt) = (None, self.high_ack);
+            }
+        } else {
+            self.high_rxt = self.high_ack;
+            let is_gap = (self.high_ack + 1..=self.high_data).any(|o| self.is_sacked(o));
+            if is_gap && self.is_lost(self.high_ack + 1) {
+                self.recovery_point = Some(self.high_data);
+                self.retransmits_first = true;
+            }
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        self.recovery_point = None;
+        self.retransmits_first = false;
+        self.timeout_point = Some(self.high_data);
+        self.high_rxt = self.high_ack;
+    }
+}
+
+/// What a packet or its ack meets.
+#[derive(Clone, Copy, Debug)]
+struct Fate {
+    is_lost: bool,
+    is_ack_lost: bool,
+    delay: u64,
+}
+
+fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let fate = (0u8..10, 0u8..10, 0u64..12).prop_map(|(lost, ack_lost, delay)| Fate {
+        is_lost: lost < 2,
+        is_ack_lost: ack_lost < 1,
+        delay: if delay < 8 { 0 } else { delay - 7 },
+    });
+    prop::collection::vec(fate, 1..200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Beside the sender, whose window both take.
+    #[test]
+    fn what_is_sent_is_what_rfc_6675_sends(
+        size in 1u64..240,
+        window in 1u64..40,
+        dup_thresh in 1u32..5,
+        fates in fates(),
+    ) {
+        let text = format!(
+            "kind = \"newreno\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\ndupthresh = {dup_thresh}"
+        );
+        let transport = transport(&text);
+        let mut sender = Sender::new(size, &transport, &access(10, 25));
+        let mut naive = Naive::new(size, dup_thresh as usize);
+        let mut receiver = Receiver::default();
+        let mut fates = fates.into_iter().cycle();
+        // By the step in which they arrive, and the order in which they were sent.
+        let mut on_the_way = std::collections::BTreeMap::new();
+        let (mut step, mut number, mut timeouts) = (0u64, 0u64, 0);
+        while !sender.is_done() {
+            let now = Time::from_us(100 * step);
+            let mut sent = Vec::new();
+            while let Some(piece) = sender.next_piece(now, &transport) {
+                sent.push((piece.seq + 1, piece.seq + u64::from(piece.payload), piece.again));
+            }
+            let cwnd = sender.window().cwnd;
+            let told = format!("step {step}, window {cwnd}, {:?}", sender.board);
+            prop_assert_eq!(&sent, &naive.send(cwnd), "{}", told);
+            prop_assert_eq!(sender.in_flight(), naive.pipe(), "{}", told);
+            for (first, last, _) in sent {
+                let fate = fates.next().expect("they come again and again");
+                // After many timeouts all gets through.
+                if !fate.is_lost || timeouts > 8 {
+                    let segment = Segment {
+                        seq: first - 1,
+                        payload: (last + 1 - first) as u32,
+                        ce: false,
+                        cwr: false,
+                        sent_at: now,
+                    };
+                    on_the_way.insert((step + 1 + fate.delay, number), (segment, fate));
+                }
+                number += 1;
+            }
+            let Some(((at, _), (segment, fate))) = on_the_way.pop_first() else {
+                timeouts += 1;
+                sender.on_deadline(now, &transport);
+                naive.on_timeout();
+                step += 1;
+                continue;
+            };
+            step = at;
+            let mut acks = Vec::new();
+            receiver.on_segment(now, &segment, &transport.acks, |ack| acks.push(ack));
+            if fate.is_ack_lost && timeouts <= 8 {
+                continue;
+            }
+            for ack in acks {
+                let told = AckSegment {
+                    seq: ack.seq,
+                    ece: false,
+                    sent_at: ack.sent_at,
+                    may_grow: true,
+                    sack: ack.sack.as_ref(),
+                    telemetry: None,
+                };
+                sender.on_ack(Time::from_us(100 * step), &told, &transport);
+                naive.on_ack(&ack);
+            }
+        }
+    }
+}
