@@ -14,6 +14,7 @@
 //! else keep a window from being halved for what it lost.
 //!
 //! # Departures from the paper
+//! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), with nothing that a cut leaves.
 //! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). Where an ack both ends a window and
 //! triggers a cut, alpha is updated first. While more than `host_backlog` waits at the sender's own
 //! line the window does not grow, as with Linux's small queues (`"unlimited"`: it does).
@@ -39,6 +40,8 @@ pub struct DctcpParams {
     pub g: f64,
     /// alpha before the first window.
     pub alpha0: f64,
+    /// Whether a loss cuts as a mark does, rather than to half.
+    pub losses_as_marks: bool,
 }
 
 impl DctcpParams {
@@ -46,7 +49,11 @@ impl DctcpParams {
     pub fn read(section: &mut Section) -> Result<DctcpParams, SettingsError> {
         let g = section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?;
         let alpha0 = section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?;
-        Ok(DctcpParams { g, alpha0 })
+        let meaning =
+            "what a loss and a timeout cut: half of what is in flight, or what a mark would";
+        let losses_as_marks =
+            section.choice("loss_cut", &[("half", false), ("alpha", true)], meaning)?;
+        Ok(DctcpParams { g, alpha0, losses_as_marks })
     }
 }
 
@@ -58,18 +65,32 @@ pub struct Dctcp {
     acked: u64,
     marked: u64,
     window_end: u64,
+    losses_as_marks: bool,
 }
 
 impl Dctcp {
     /// At the start of a flow.
     pub fn new(params: DctcpParams) -> Dctcp {
-        let DctcpParams { g, alpha0 } = params;
-        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0 }
+        let DctcpParams { g, alpha0, losses_as_marks } = params;
+        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0, losses_as_marks }
     }
 
     /// The estimate of the share of marked bytes.
     pub fn alpha(&self) -> f64 {
         self.alpha
+    }
+
+    /// cwnd (1 - alpha / 2)   (Eq. 2)
+    fn cut(&self, window: &Window) -> u64 {
+        (window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64
+    }
+
+    fn cut_for_loss(&self, window: &mut Window, in_flight: u64) {
+        if self.losses_as_marks {
+            window.ssthresh = self.cut(window).max(window.min);
+        } else {
+            window.halve(in_flight);
+        }
     }
 
     /// alpha = (1 - g) alpha + g F   (Eq. 1)
@@ -103,11 +124,18 @@ impl CongestionControl for Dctcp {
             return;
         }
         if ack.ece {
-            // cwnd (1 - alpha / 2)   (Eq. 2)
-            window.cut_for_mark((window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64, ack);
+            window.cut_for_mark(self.cut(window), ack);
         } else if ack.may_grow {
             window.grow(ack.acked);
         }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
+        self.cut_for_loss(window, in_flight);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
+        self.cut_for_loss(window, in_flight);
     }
 }
 
@@ -117,7 +145,21 @@ mod tests {
     use super::*;
 
     fn dctcp(alpha0: f64) -> Dctcp {
-        Dctcp::new(DctcpParams { g: 0.0625, alpha0 })
+        Dctcp::new(DctcpParams { g: 0.0625, alpha0, losses_as_marks: false })
+    }
+
+    #[test]
+    fn a_loss_cuts_to_half_or_as_a_mark() {
+        let (mut control, mut window) = (dctcp(0.5), segments(20, 100));
+        control.on_loss(&mut window, 18_000);
+        assert_eq!(window.ssthresh, 9_000);
+        // 20,000 * (1 - 0.25), whatever is in flight.
+        control.losses_as_marks = true;
+        control.on_loss(&mut window, 18_000);
+        assert_eq!(window.ssthresh, 15_000);
+        let mut one = Window { cwnd: 1_000, min: 1, ..window };
+        control.on_timeout(&mut one, 1_000);
+        assert_eq!(one.ssthresh, 750);
     }
 
     #[test]
