@@ -165,20 +165,30 @@ fn switch(draw: &mut Draw, cables_change: bool) -> String {
 
 /// Settings for windows (or their loss recovery) that need no kind.
 fn window(draw: &mut Draw) -> String {
+    let losses = match draw.below(4) {
+        0 => format!(
+            "loss_detection = \"rack\"\ntail_loss_probe = {}\ncut_once = {}",
+            draw.once_in(2),
+            draw.once_in(2)
+        ),
+        1 => "loss_detection = \"ns3\"".into(),
+        _ => format!(
+            "loss_detection = \"sack\"\npartial_acks_tell = {}\ntail_loss_probe = {}\ncut_once = {}",
+            draw.once_in(2),
+            draw.once_in(3),
+            draw.once_in(2)
+        ),
+    };
     format!(
         "initial_window = \"{}\"\nhandshake = {}\nack_every = {}\nack_delay = \"{}\"\n\
-         tail_loss_probe = {}\ndupthresh = {}\nreduction = \"{}\"\n\
-         partial_acks_tell = {}\nsyn_window = \"{}\"\ncut_once = {}",
+         dupthresh = {}\nreduction = \"{}\"\nsyn_window = \"{}\"\n{losses}",
         draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
         draw.once_in(3),
         draw.one(&["1", "1", "2", "4"]),
         draw.one(&["50us", "500us"]),
-        draw.once_in(3),
         draw.one(&["3", "3", "30"]),
         draw.one(&["at-once", "proportional", "proportional-ns3"]),
-        draw.once_in(2),
         draw.one(&["unlimited", "4pkt"]),
-        draw.once_in(2),
     )
 }
 

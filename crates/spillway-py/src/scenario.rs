@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
 use spillway_net::scenario::Sources;
 use spillway_net::topology;
-use spillway_net::transport::{self, Transport};
+use spillway_net::transport::{self, Losses, Transport};
 use spillway_settings::{Table, Value, apply};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -200,6 +200,9 @@ fn apply_all(
 /// Another kind of transport or topology has other keys: what only other kinds have goes, and what none
 /// has stays, to be told. Returns the paths of what is gone.
 fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
+    if path_of(assignment) == "transport.loss_detection" {
+        return forget_other_losses(table);
+    }
     let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
     let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
@@ -220,6 +223,14 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     let Some((_, ours)) = kinds.iter().find(|(id, _)| *id == kind) else { return Vec::new() };
     let is_known = |key: &str| kinds.iter().any(|(_, keys)| is_of(keys, key));
     drop_keys(settings, section, |key| key == "kind" || is_of(ours, key) || !is_known(key))
+}
+
+/// Another way of finding losses: the keys that mean nothing under it go.
+fn forget_other_losses(table: &mut Table) -> Vec<String> {
+    let Some(Value::Table(settings)) = table.get_mut("transport") else { return Vec::new() };
+    let way = settings.get("loss_detection").and_then(Value::as_str).unwrap_or_default();
+    let way = way.to_string();
+    drop_keys(settings, "transport", |key| !Losses::is_foreign(key, &way))
 }
 
 /// Whether a key is one of these.

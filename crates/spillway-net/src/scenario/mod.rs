@@ -12,7 +12,7 @@ use crate::extensions::Extensions;
 use crate::nic::{NicScheduling, NicSettings};
 use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
-use crate::transport::Transport;
+use crate::transport::{Losses, Transport};
 use spillway_engine::Time;
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use std::path::Path;
@@ -405,6 +405,10 @@ impl Overrides<'_> {
                 _ => {}
             }
             merged.insert("kind".into(), kind);
+        }
+        if let Some(Value::String(way)) = rest.get("loss_detection") {
+            // Another way of finding losses, too.
+            merged.retain(|key, _| !Losses::is_foreign(key, way));
         }
         merged.extend(rest);
         let mut section = Section::new(path, merged);

@@ -195,7 +195,7 @@ impl Simulation {
             send_piece(&mut self.network, flow, transport, slot, piece);
         }
         if let Some(at) = flow.sender.waits_until(now)
-            && flow.pace_timer == Time::MAX
+            && at < flow.pace_timer
         {
             flow.pace_timer = at;
             self.network.events.push(at, Kind::Clock.key(flow.id));
@@ -294,6 +294,10 @@ impl Simulation {
         let Some(slot) = self.flows.slot_of(number) else { return };
         if self.flows[slot].clock.is_some() {
             return self.send_by_clock(slot);
+        }
+        if self.flows[slot].pace_timer != self.network.now {
+            // The window has grown since, and the packet has left earlier.
+            return;
         }
         self.flows[slot].pace_timer = Time::MAX;
         if !self.flows[slot].sender.is_done() {

@@ -72,6 +72,11 @@ impl Windows {
                 return Err(section.error("min_window", "a least window cannot be unlimited"));
             }
         };
+        if min == 0 {
+            let problem = "no window at all would send nothing; the least is 1B, and below a segment \
+                           one goes in several round trips";
+            return Err(section.error("min_window", problem));
+        }
         let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
         let host_backlog = section.quantity(
             "host_backlog",

@@ -8,8 +8,10 @@ mod extension;
 mod hpcc;
 mod hystart;
 mod initial;
+mod losses;
 mod newreno;
 mod powertcp;
+pub mod rack;
 pub mod ranges;
 pub mod receiver;
 pub mod reduction;
@@ -27,6 +29,7 @@ pub use dctcp::{Dctcp, DctcpParams};
 pub use extension::{ControlExtension, ControlMaker, FlowControl};
 pub use hpcc::{Hpcc, HpccParams};
 pub use initial::{Access, InitialWindow};
+pub use losses::{LossDetection, Losses};
 pub use newreno::NewReno;
 pub use powertcp::{PowerTcp, PowerTcpParams};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
@@ -37,7 +40,6 @@ use crate::extensions::Extensions;
 use control::{expected_flows, min_rate};
 use initial::Windows;
 use receiver::{AckPolicy, EcnEcho};
-use reduction::ReductionRule;
 use rtt::RtoBounds;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
@@ -58,6 +60,7 @@ pub struct Transport {
     /// What decides when a flow sends.
     pub control: Control,
     windows: Windows,
+    paces: bool,
     /// Whether the base RTT of a flow is that of its own way.
     own_base_rtt: bool,
     /// Whether data packets are ECN-capable.
@@ -66,20 +69,12 @@ pub struct Transport {
     pub acks: AckPolicy,
     /// What bounds the retransmission timeout.
     pub rto: RtoBounds,
-    /// Duplicate acks, or segments acknowledged behind a gap, that tell a loss.
-    pub dupthresh: u32,
-    /// Whether an ack in the middle of a repair tells that what it misses is lost.
-    pub partial_acks_tell: bool,
-    /// Whether a loss does not cut again what a mark has cut, and tells of its own cut as a mark does.
-    pub cut_once: bool,
-    /// How a cut window is reached.
-    pub reduction: ReductionRule,
+    /// How losses are found and repaired.
+    pub losses: Losses,
     /// Bytes that may be in flight before the first ack: the receiver's window when it answered.
     pub syn_window: u64,
     /// Whether a flow begins by opening a connection.
     pub handshake: bool,
-    /// Whether the last packets of a window are probed for.
-    pub tail_loss_probe: bool,
     first_rtt: BdpSize,
 }
 
@@ -162,23 +157,9 @@ impl Transport {
                 format!("{} is not valid; it must be above 0 and not above max_rto", rto.min);
             return Err(section.error("min_rto", problem));
         }
-        let meaning = "duplicate acks, or segments acknowledged behind a gap, that tell a loss";
-        let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
-        let meaning = "whether an ack in the middle of a repair tells the next loss (RFC 6582)";
-        let partial_acks_tell = section.flag("partial_acks_tell", false, meaning)?;
-        // RFC 3168, section 6.1.2: once; RFC 8257, section 3.5: a loss as without marks.
-        let meaning = "whether a mark's cut keeps a loss of the same window from cutting again";
-        let as_rfc_3168 = echo == EcnEcho::Latched;
-        let cut_once = section.flag("cut_once", as_rfc_3168, meaning)?;
-        let reduction = section.choice(
-            "reduction",
-            &[
-                ("at-once", ReductionRule::AtOnce),
-                ("proportional", ReductionRule::Proportional),
-                ("proportional-ns3", ReductionRule::Ns3),
-            ],
-            "after a cut: send nothing until the window allows it, or less for each ack (RFC 6937)",
-        )?;
+        let losses = Losses::read(section, echo)?;
+        let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
+        let paces = control.is_paced() || matches!(control, Control::Extension(_)) || has_fractions;
         let meaning = "the most in flight before the first ack: the window in a SYN is not scaled";
         let syn_window = match section.amount("syn_window", "unlimited", meaning)? {
             Amount::Packets(packets) => packets * u64::from(mss),
@@ -190,8 +171,6 @@ impl Transport {
         }
         let meaning = "whether a flow begins with a handshake";
         let handshake = section.flag("handshake", false, meaning)?;
-        let meaning = "whether the last packets of a window are probed for (RFC 8985)";
-        let tail_loss_probe = section.flag("tail_loss_probe", false, meaning)?;
         Ok(Transport {
             kind: kind.into(),
             mss,
@@ -199,17 +178,19 @@ impl Transport {
             ack_size: ack_size + telemetry,
             control,
             windows,
+            paces,
             own_base_rtt,
             ecn,
-            acks: AckPolicy { every, delay, echo },
+            acks: AckPolicy {
+                every,
+                delay,
+                echo,
+                tells_duplicates: losses.detection == LossDetection::Rack,
+            },
             rto,
-            dupthresh,
-            partial_acks_tell,
-            cut_once,
-            reduction,
+            losses,
             syn_window,
             handshake,
-            tail_loss_probe,
             first_rtt,
         })
     }
@@ -234,17 +215,19 @@ impl Transport {
                 slow_start: false,
                 host_backlog: None,
             },
+            paces: false,
             own_base_rtt: false,
             ecn: false,
-            acks: AckPolicy { every: u32::MAX, delay: never, echo: EcnEcho::PerPacket },
+            acks: AckPolicy {
+                every: u32::MAX,
+                delay: never,
+                echo: EcnEcho::PerPacket,
+                tells_duplicates: false,
+            },
             rto: RtoBounds { initial: never, min: never, max: never },
-            dupthresh: u32::MAX,
-            partial_acks_tell: false,
-            cut_once: false,
-            reduction: ReductionRule::AtOnce,
+            losses: Losses::NEVER,
             syn_window: u64::MAX,
             handshake: false,
-            tail_loss_probe: false,
             first_rtt,
         }
     }
@@ -315,7 +298,7 @@ impl Transport {
             ssthresh: u64::MAX,
             mss,
             cut_until: 0,
-            min: self.windows.min.max(mss),
+            min: self.windows.min,
             slow_start: self.windows.slow_start,
             pace: 0,
             credit: 0,
@@ -326,10 +309,10 @@ impl Transport {
         window
     }
 
-    /// Whether packets leave at a pace, or may.
+    /// Whether packets leave at a pace, or may: also where a window may be less than a segment.
     #[inline]
     pub fn paces(&self) -> bool {
-        self.control.is_paced() || matches!(self.control, Control::Extension(_))
+        self.paces
     }
 
     /// Whether switches are to write telemetry on its packets.

@@ -27,6 +27,8 @@ pub struct AckPolicy {
     pub delay: Time,
     /// How marks are echoed.
     pub echo: EcnEcho,
+    /// Whether an ack tells of what has arrived twice (D-SACK, RFC 2883).
+    pub tells_duplicates: bool,
 }
 
 /// A data packet as the receiver sees it.
@@ -147,7 +149,12 @@ impl Receiver {
         if !in_order || self.pending >= policy.every {
             // Out of order, repeated, or filling a gap: at once (RFC 5681, section 4.2).
             let latest = arrived.or_else(|| self.early.as_slice().last().copied());
-            let fields = self.ack(latest);
+            let mut fields = self.ack(latest);
+            if new == 0 && policy.tells_duplicates {
+                let [first, second, _] = fields.sack.unwrap_or_default();
+                let repeated = (segment.seq, segment.seq + u64::from(segment.payload));
+                fields.sack = Some([repeated, first, second]);
+            }
             reply(match in_order {
                 true => fields,
                 false => AckFields { sent_at: segment.sent_at, ..fields },
@@ -211,8 +218,12 @@ impl Receiver {
 mod tests {
     use super::*;
 
-    const EACH: AckPolicy =
-        AckPolicy { every: 1, delay: Time::from_us(500), echo: EcnEcho::PerPacket };
+    const EACH: AckPolicy = AckPolicy {
+        every: 1,
+        delay: Time::from_us(500),
+        echo: EcnEcho::PerPacket,
+        tells_duplicates: false,
+    };
 
     /// The acks for segments of 100 bytes, given as (number, marked).
     fn acks(policy: AckPolicy, segments: &[(u64, bool)]) -> Vec<(u64, bool)> {
@@ -263,6 +274,27 @@ mod tests {
             receiver.on_segment(Time::ZERO, &segment, &latched, |ack| echoes.push(ack.ece));
         }
         assert_eq!(echoes, [false, true, true, false]);
+    }
+
+    #[test]
+    fn what_has_arrived_twice_is_told_first_where_that_is_asked_for() {
+        let tells = AckPolicy { tells_duplicates: true, ..EACH };
+        let (mut receiver, mut told) = (Receiver::default(), Vec::new());
+        for number in [0, 0, 2, 2] {
+            let segment = Segment {
+                seq: number * 100,
+                payload: 100,
+                ce: false,
+                cwr: false,
+                sent_at: Time::ZERO,
+            };
+            receiver.on_segment(Time::ZERO, &segment, &tells, |ack| told.push(ack.sack));
+        }
+        let (below, behind) = ((0, 100), (200, 300));
+        let none = (0, 0);
+        assert_eq!(told[..2], [None, Some([below, none, none])]);
+        // A range behind a gap is told too, as RFC 2883 has it (section 4).
+        assert_eq!(told[2..], [Some([behind, none, none]), Some([behind, behind, none])]);
     }
 
     #[test]

@@ -15,6 +15,8 @@
 //! brings about the cut, so that what it delivered counts twice, and lets a segment go in any case
 //! as long as none has gone, as Linux does. Both are there as [`ReductionRule::Ns3`].
 
+use spillway_settings::{Section, SettingsError};
+
 /// How a cut window is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReductionRule {
@@ -24,6 +26,25 @@ pub enum ReductionRule {
     Proportional,
     /// The same as ns-3 has it.
     Ns3,
+}
+
+impl ReductionRule {
+    /// Reads it.
+    pub fn read(
+        section: &mut Section,
+        default: ReductionRule,
+    ) -> Result<ReductionRule, SettingsError> {
+        let mut rules = [
+            ("at-once", ReductionRule::AtOnce),
+            ("proportional", ReductionRule::Proportional),
+            ("proportional-ns3", ReductionRule::Ns3),
+        ];
+        let place = rules.iter().position(|&(_, rule)| rule == default).unwrap_or(0);
+        rules[..=place].rotate_right(1);
+        let meaning =
+            "after a cut: send nothing until the window allows it, or less for each ack (RFC 6937)";
+        section.choice("reduction", &rules, meaning)
+    }
 }
 
 /// A cut on its way.
@@ -75,10 +96,15 @@ impl Reduction {
     pub fn take(&mut self, bytes: u64) -> bool {
         let may = self.allowed >= bytes;
         if may {
-            self.allowed -= bytes;
-            self.out += bytes;
+            self.count(bytes);
         }
         may
+    }
+
+    /// So many bytes are sent.
+    pub fn count(&mut self, bytes: u64) {
+        self.allowed = self.allowed.saturating_sub(bytes);
+        self.out += bytes;
     }
 }
 

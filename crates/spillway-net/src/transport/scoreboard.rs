@@ -48,16 +48,46 @@ impl Scoreboard {
         self.una + self.sacked.bytes()
     }
 
+    /// Bytes that have arrived behind a gap.
+    pub fn sacked_bytes(&self) -> u64 {
+        self.sacked.bytes()
+    }
+
+    /// The parts of a range behind `una` that were not known to have arrived.
+    pub fn newly_told(&self, (start, end): Range, una: u64) -> impl Iterator<Item = Range> {
+        let mut from = start.max(una);
+        std::iter::from_fn(move || {
+            let (gap, gap_ends) = self.sacked.gap_from(from);
+            let gap_ends = gap_ends.unwrap_or(end).min(end);
+            from = gap_ends;
+            (gap < gap_ends).then_some((gap, gap_ends))
+        })
+    }
+
+    /// Takes in the ranges that an ack tells, nothing of which tells a loss.
+    pub fn take_quietly(&mut self, blocks: &SackBlocks) {
+        for &(start, end) in blocks {
+            if end > self.una {
+                self.sacked.insert((start.max(self.una), end));
+            }
+        }
+    }
+
     /// Where the last range that has arrived ends, if there is a gap.
     pub fn highest_arrived(&self) -> Option<u64> {
         self.sacked.as_slice().last().map(|&(_, end)| end)
+    }
+
+    /// Bytes that were sent and are not known to have arrived.
+    pub fn missing(&self) -> u64 {
+        self.nxt - self.una - self.sacked.bytes()
     }
 
     /// Bytes in flight: of what has not arrived each byte counts once if it is not lost, and once if
     /// it has been sent again (SetPipe).
     pub fn pipe(&self) -> u64 {
         let repaired_to = self.repaired_to.max(self.una);
-        let missing = self.nxt - self.una - self.sacked.bytes();
+        let missing = self.missing();
         if repaired_to <= self.lost_to {
             missing - self.sacked.missing_between(repaired_to, self.lost_to)
         } else {
@@ -77,11 +107,7 @@ impl Scoreboard {
     /// Takes in the ranges that an ack tells, and what they tell to be lost.
     #[cold]
     pub fn take(&mut self, blocks: &SackBlocks, dupthresh: u32) {
-        for &(start, end) in blocks {
-            if end > self.una {
-                self.sacked.insert((start.max(self.una), end));
-            }
-        }
+        self.take_quietly(blocks);
         // Lost is what lies before `dupthresh` ranges, or before more bytes than one segment less has
         // (IsLost).
         let enough = u64::from(dupthresh - 1) * self.mss;
@@ -129,6 +155,17 @@ impl Scoreboard {
         self.repaired_to = self.una;
     }
 
+    /// A repair begins, in which what was sent again in an earlier one is not sent once more.
+    pub fn resume_repair(&mut self) {
+        self.repaired_to = self.repaired_to.max(self.una);
+    }
+
+    /// The first segment not acknowledged.
+    pub fn head(&self) -> Range {
+        let gap_ends = self.sacked.as_slice().first().map(|&(start, _)| start);
+        (self.una, self.segment_end(self.una, gap_ends))
+    }
+
     /// Whether the first segment not acknowledged has been sent again.
     pub fn is_head_repaired(&self) -> bool {
         self.repaired_to > self.una
@@ -146,6 +183,12 @@ impl Scoreboard {
     pub fn next_gap(&self) -> Option<Range> {
         let (seq, gap_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
         gap_ends.map(|_| (seq, self.segment_end(seq, gap_ends)))
+    }
+
+    /// The next segment that has neither arrived nor been sent again, lost or not.
+    pub fn next_missing(&self) -> Option<Range> {
+        let (seq, gap_ends) = self.sacked.gap_from(self.repaired_to.max(self.una));
+        (seq < self.nxt).then(|| (seq, self.segment_end(seq, gap_ends)))
     }
 
     /// The last segment that is missing: to be sent once in a repair, and not before the first segment of
@@ -170,7 +213,7 @@ impl Scoreboard {
 
     /// A repair up to `end` goes out.
     pub fn repaired(&mut self, end: u64) {
-        self.repaired_to = end;
+        self.repaired_to = self.repaired_to.max(end);
     }
 
     fn segment_end(&self, seq: u64, gap_ends: Option<u64>) -> u64 {

@@ -1,9 +1,13 @@
 //! The sending half of a flow: what to send next, and when. What it does about losses is in
 //! [`recovery`], what has been sent and what became of it in its [`Scoreboard`].
 
+mod as_ns3;
+mod by_rack;
 mod probe;
 mod recovery;
 
+use by_rack::ByRack;
+use recovery::AtOnce;
 pub use recovery::Phase;
 
 use super::receiver::SackBlocks;
@@ -11,7 +15,7 @@ use super::reduction::{Reduction, ReductionRule};
 use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
 use super::window::{Ack, Congestion, CongestionControl, Window};
-use super::{Access, Transport};
+use super::{Access, LossDetection, Transport};
 use crate::flow::FlowSpec;
 use crate::telemetry::Telemetry;
 use spillway_engine::Time;
@@ -44,6 +48,17 @@ pub struct Piece {
     pub again: bool,
 }
 
+/// What a sender's deadline is that of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// The retransmission timeout.
+    Retransmission,
+    /// A probe.
+    Probe,
+    /// The reordering window of what is in doubt.
+    Reordering,
+}
+
 /// The sending half of a flow. What every ack needs takes three cache lines; what only repairs need
 /// comes behind.
 #[derive(Debug)]
@@ -58,15 +73,20 @@ pub struct Sender {
     deadline: Time,
     rtt: RttEstimate,
     phase: Phase,
-    deadline_is_probe: bool,
-    /// The first piece of a repair goes out whatever the window is.
-    sends_at_once: bool,
+    timer: Timer,
+    /// What goes out next whatever the window is: the first piece of a repair.
+    at_once: AtOnce,
+    /// Of ns-3: an ack in the middle of a repair has moved on the timer, and this one does not.
+    has_moved_timer: bool,
+    keeps_timer: bool,
     /// Whether the next new piece tells that the window was cut (RFC 3168).
     pub tells_cut: bool,
     /// Where the repair ends.
     recover: u64,
     /// Whether the repair is one while a mark's cut is under way.
     repairs_under_marks: bool,
+    /// What finds losses by time, where that is asked for.
+    by_rack: Option<Box<ByRack>>,
     /// A tail-loss probe is out: its first byte.
     probe: Option<u64>,
     /// Bytes of the first window that wait for the first ack.
@@ -97,13 +117,17 @@ impl Sender {
             phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
             recover: 0,
             repairs_under_marks: false,
-            sends_at_once: false,
+            at_once: AtOnce::Nothing,
+            has_moved_timer: false,
+            keeps_timer: false,
             reduction: None,
+            by_rack: (transport.losses.detection == LossDetection::Rack)
+                .then(|| Box::new(ByRack::new(transport.mss.into()))),
             paced_until: Time::ZERO,
             probe: None,
             rtt: RttEstimate::default(),
             deadline: Time::MAX,
-            deadline_is_probe: false,
+            timer: Timer::Retransmission,
             tells_cut: false,
             retransmitted_packets: 0,
             timeouts: 0,
@@ -160,7 +184,10 @@ impl Sender {
         if self.phase == Phase::Open && !self.board.has_gap() {
             return self.board.nxt - self.board.una;
         }
-        self.board.pipe()
+        match &self.by_rack {
+            None => self.board.pipe(),
+            Some(by_rack) => self.board.missing() - by_rack.lost_bytes(),
+        }
     }
 
     /// The request for a connection goes out (again).
@@ -184,17 +211,20 @@ impl Sender {
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
-            Phase::Recovery | Phase::Loss => self.repair_piece(transport),
+            Phase::Recovery | Phase::Loss | Phase::Reduced => self.repair_piece(transport),
         }?;
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
+        }
+        if let Some(by_rack) = &mut self.by_rack {
+            by_rack.on_sent(now, &piece);
         }
         Some(piece)
     }
 
     /// The same for a sender that paces.
     pub fn next_paced_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
-        if now < self.paced_until {
+        if now < self.due() {
             return None;
         }
         let piece = self.next_piece(now, transport)?;
@@ -206,16 +236,32 @@ impl Sender {
     /// When to ask again, if only its pace keeps the sender from sending.
     pub fn waits_until(&self, now: Time) -> Option<Time> {
         let has_more = self.board.nxt < self.size || self.phase != Phase::Open;
-        let may = self.in_flight() < self.window.cwnd || self.sends_at_once;
-        (now < self.paced_until && has_more && may).then_some(self.paced_until)
+        let may = self.in_flight() < self.window.cwnd || self.at_once != AtOnce::Nothing;
+        let due = self.due();
+        (now < due && has_more && may).then_some(due)
+    }
+
+    /// When its pace lets it send again. With a window of less than a segment that is one segment in as
+    /// many round trips as the window goes into it.
+    fn due(&self) -> Time {
+        let Window { cwnd, mss, .. } = self.window;
+        if cwnd >= mss || self.at_once != AtOnce::Nothing {
+            return self.paced_until;
+        }
+        let round_trip = u128::from(self.rtt.smoothed().ps());
+        let wait = round_trip * u128::from(mss) / u128::from(cwnd.max(1));
+        self.paced_until.saturating_add(Time::from_ps(wait.min(u128::from(u64::MAX)) as u64))
     }
 
     /// An ack has come.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
         let acked = ack.seq.saturating_sub(self.board.una);
-        let is_proportional = transport.reduction != ReductionRule::AtOnce;
+        let is_proportional = transport.losses.reduction != ReductionRule::AtOnce;
         let arrived_before = if is_proportional { self.board.arrived() } else { 0 };
+        if self.by_rack.is_some() {
+            self.note_times(now, ack, transport);
+        }
         if acked > 0 {
             self.board.acknowledge(ack.seq);
             if self.withheld > 0 {
@@ -228,6 +274,8 @@ impl Sender {
             self.take_sack(blocks, transport);
         }
         let before = (self.window.cwnd, self.window.ssthresh);
+        let cut_until = self.window.cut_until;
+        let as_ns3 = transport.losses.detection == LossDetection::Ns3;
         let told = Ack {
             now,
             acked,
@@ -236,7 +284,7 @@ impl Sender {
             una: self.board.una,
             nxt: self.sent_to(),
             may_grow: ack.may_grow,
-            in_recovery: self.phase == Phase::Recovery,
+            in_recovery: self.phase == Phase::Recovery && !(as_ns3 && ack.ece),
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
@@ -244,17 +292,24 @@ impl Sender {
         if ack.ece && is_cut {
             self.tells_cut = true;
         }
-        self.advance_phase(&told, transport);
+        match transport.losses.detection {
+            LossDetection::Sack => self.advance_phase(&told, transport),
+            LossDetection::Rack => self.advance_by_rack(now, ack, transport),
+            LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
+        }
         if is_proportional {
             let repairs = !told.in_recovery && self.phase == Phase::Recovery;
             if is_cut || (repairs && self.window.is_cut_from((u64::MAX, before.1))) {
-                self.begin_reduction(transport.reduction);
+                self.begin_reduction(transport.losses.reduction);
             }
             self.reduce(arrived_before);
         }
         if self.board.una >= self.board.nxt {
             self.deadline = Time::MAX;
-        } else if acked > 0 || (self.deadline_is_probe && self.phase != Phase::Open) {
+        } else if (acked > 0 && !self.keeps_timer)
+            || (self.timer != Timer::Retransmission && self.phase != Phase::Open)
+            || self.by_rack.is_some()
+        {
             // A repair that begins takes the place of a probe (RFC 8985, section 7.2).
             self.set_deadline(now, transport);
         }
@@ -263,8 +318,13 @@ impl Sender {
     /// The timer has run out. True for a timeout, after which pieces may be sent again; a piece for
     /// a tail-loss probe is returned instead.
     pub fn on_deadline(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
-        if self.deadline_is_probe {
-            return Some(self.send_probe(now, transport));
+        match self.timer {
+            Timer::Retransmission => {}
+            Timer::Probe => return Some(self.send_probe(now, transport)),
+            Timer::Reordering => {
+                self.on_reordering_timer(now, transport);
+                return None;
+            }
         }
         self.timeouts += 1;
         self.rtt.back_off();
@@ -272,7 +332,7 @@ impl Sender {
         if self.phase == Phase::Connecting {
             return None;
         }
-        self.enter_loss(transport);
+        self.enter_loss(now, transport);
         None
     }
 
@@ -298,12 +358,39 @@ impl Sender {
     /// Whether so many bytes more may be in flight; if so they are taken to be.
     #[inline]
     fn may_send(&mut self, bytes: u64, transport: &Transport) -> bool {
-        if transport.reduction != ReductionRule::AtOnce
+        if transport.losses.reduction != ReductionRule::AtOnce
             && let Some(reduction) = &mut self.reduction
         {
-            return reduction.take(bytes);
+            return reduction.take(bytes) || self.may_send_one(transport);
         }
-        self.in_flight() + bytes <= self.window.cwnd
+        self.in_flight() + bytes <= self.window.cwnd || self.may_send_one(transport)
+    }
+
+    /// Whether a segment may go although the window is smaller: if none is in flight. With ns-3 none may
+    /// before the timer runs out, if there is anything to run out for.
+    #[inline]
+    fn may_send_one(&self, transport: &Transport) -> bool {
+        self.window.cwnd < self.window.mss && self.has_none_in_flight(transport)
+    }
+
+    #[cold]
+    fn has_none_in_flight(&self, transport: &Transport) -> bool {
+        let waits = transport.losses.detection == LossDetection::Ns3;
+        if waits { self.board.una == self.board.nxt } else { self.in_flight() == 0 }
+    }
+
+    /// What goes out whatever the window is counts in a reduction all the same.
+    fn count_in_reduction(&mut self, bytes: u64) {
+        if let Some(reduction) = &mut self.reduction {
+            reduction.count(bytes);
+        }
+    }
+
+    #[cold]
+    fn new_piece_at_once(&mut self) -> Option<Piece> {
+        let payload = self.window.mss.min(self.size - self.board.nxt);
+        self.count_in_reduction(payload);
+        self.piece_of(payload)
     }
 
     /// New data, if the window allows it.
@@ -313,6 +400,11 @@ impl Sender {
         if payload == 0 || !self.may_send(self.room_for(payload), transport) {
             return None;
         }
+        self.piece_of(payload)
+    }
+
+    #[inline]
+    fn piece_of(&mut self, payload: u64) -> Option<Piece> {
         let piece = Piece { seq: self.board.nxt, payload: payload as u32, again: false };
         self.board.nxt += payload;
         Some(piece)
@@ -321,12 +413,16 @@ impl Sender {
     #[inline]
     fn set_deadline(&mut self, now: Time, transport: &Transport) {
         self.deadline = now + self.rtt.timeout(&transport.rto);
-        self.deadline_is_probe = false;
-        if transport.tail_loss_probe
-            && let Some(due) = self.probe_due(now, self.deadline)
+        self.timer = Timer::Retransmission;
+        if let Some((due, timer)) = Timer::first(self, self.deadline) {
+            (self.deadline, self.timer) = (due, timer);
+            return;
+        }
+        if transport.losses.tail_loss_probe
+            && let Some(due) = self.probe_due(now, self.deadline, transport)
         {
             self.deadline = due;
-            self.deadline_is_probe = true;
+            self.timer = Timer::Probe;
         }
     }
 }

@@ -56,10 +56,11 @@ impl Window {
             acked -= step;
         }
         if acked > 0 {
-            // cwnd += mss * acked / cwnd, keeping the remainder.
+            // cwnd += mss * acked / cwnd, keeping the remainder; no more than is acknowledged.
+            let window = self.cwnd.max(self.mss);
             self.credit += self.mss * acked;
-            let step = self.credit / self.cwnd;
-            self.credit -= step * self.cwnd;
+            let step = self.credit / window;
+            self.credit -= step * window;
             self.cwnd += step;
         }
     }

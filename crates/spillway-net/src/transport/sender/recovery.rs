@@ -2,9 +2,11 @@
 //! repair is over.
 
 use super::{Piece, Sender};
-use crate::transport::Transport;
+use crate::transport::ranges::Range;
 use crate::transport::receiver::SackBlocks;
 use crate::transport::window::{Ack, CongestionControl};
+use crate::transport::{LossDetection, Transport};
+use spillway_engine::Time;
 
 /// What a sender is doing about losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,21 @@ pub enum Phase {
     Recovery,
     /// Repairing after a timeout.
     Loss,
+    /// A mark's cut is under way, and what is lost meanwhile is repaired without another (ns-3's CWR).
+    Reduced,
+}
+
+/// What goes out next whatever the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtOnce {
+    /// Nothing does.
+    Nothing,
+    /// The first segment that is not acknowledged.
+    Head,
+    /// The first segment that is lost.
+    Lost,
+    /// New data.
+    New,
 }
 
 impl Sender {
@@ -25,23 +42,36 @@ impl Sender {
     pub(super) fn sent_to(&self) -> u64 {
         match self.phase {
             Phase::Loss => self.repaired_in_loss(),
-            Phase::Connecting | Phase::Open | Phase::Recovery => self.board.nxt,
+            Phase::Connecting | Phase::Open | Phase::Recovery | Phase::Reduced => self.board.nxt,
         }
     }
 
     #[cold]
     fn repaired_in_loss(&self) -> u64 {
-        self.board.next_lost().map_or(self.board.nxt, |(seq, _)| seq)
+        self.next_lost().map_or(self.board.nxt, |(seq, _)| seq)
+    }
+
+    /// The next segment that is lost and has not been sent again.
+    fn next_lost(&self) -> Option<Range> {
+        match &self.by_rack {
+            None => self.board.next_lost(),
+            Some(by_rack) => by_rack.next_lost(),
+        }
     }
 
     /// What to send next while something is lost (RFC 6675, NextSeg): what is lost, then new data, then
     /// what may be lost, and at last the segment at the end.
     pub(super) fn repair_piece(&mut self, transport: &Transport) -> Option<Piece> {
-        if let Some((seq, end)) = self.board.next_lost() {
-            if !self.sends_at_once && !self.may_send(self.room_for(end - seq), transport) {
+        match std::mem::replace(&mut self.at_once, AtOnce::Nothing) {
+            AtOnce::Nothing => {}
+            AtOnce::Head => return Some(self.repair_at_once(self.board.head())),
+            AtOnce::Lost => return self.next_lost().map(|lost| self.repair_at_once(lost)),
+            AtOnce::New => return self.new_piece_at_once(),
+        }
+        if let Some((seq, end)) = self.next_lost() {
+            if !self.may_send(self.room_for(end - seq), transport) {
                 return None;
             }
-            self.sends_at_once = false;
             self.board.repaired(end);
             return Some(self.again(seq, end));
         }
@@ -58,9 +88,20 @@ impl Sender {
     }
 
     #[cold]
+    fn repair_at_once(&mut self, (seq, end): Range) -> Piece {
+        self.board.repaired(end);
+        self.count_in_reduction(end - seq);
+        self.again(seq, end)
+    }
+
+    #[cold]
     fn last_resort(&mut self, transport: &Transport) -> Option<Piece> {
-        let gap = self.board.next_gap();
-        let (seq, end) = gap.or_else(|| self.board.rescue())?;
+        let (gap, last) = match transport.losses.detection {
+            LossDetection::Sack => (self.board.next_gap(), self.board.rescue()),
+            LossDetection::Ns3 => (self.board.next_missing(), None),
+            LossDetection::Rack => (None, None),
+        };
+        let (seq, end) = gap.or(last)?;
         if !self.may_send(self.room_for(end - seq), transport) {
             return None;
         }
@@ -78,7 +119,10 @@ impl Sender {
 
     #[cold]
     pub(super) fn take_sack(&mut self, blocks: &SackBlocks, transport: &Transport) {
-        self.board.take(blocks, transport.dupthresh);
+        if self.by_rack.is_some() {
+            return self.board.take_quietly(blocks);
+        }
+        self.board.take(blocks, transport.losses.dupthresh);
         if let Some(probe) = self.probe {
             // The probe came through and what was sent before it did not.
             if self.board.highest_arrived().is_some_and(|end| end > probe) {
@@ -100,11 +144,13 @@ impl Sender {
                 self.board.end_repair();
                 self.window.cwnd = self.window.ssthresh;
             }
-            Phase::Recovery if transport.partial_acks_tell => {
+            Phase::Recovery if transport.losses.partial_acks_tell => {
                 self.repairs_under_marks |= ack.ece;
                 if ack.acked > 0 && !self.repairs_under_marks {
                     // What it misses was sent before the repair began.
-                    self.sends_at_once |= !self.board.is_head_repaired();
+                    if !self.board.is_head_repaired() {
+                        self.at_once = AtOnce::Head;
+                    }
                     self.board.lose_head(self.recover);
                 }
             }
@@ -112,9 +158,11 @@ impl Sender {
                 self.phase = Phase::Open;
                 self.board.end_repair();
             }
-            Phase::Recovery | Phase::Loss | Phase::Connecting => {}
+            Phase::Recovery | Phase::Loss | Phase::Connecting | Phase::Reduced => {}
         }
-        if transport.tail_loss_probe && self.probe.is_some_and(|probe| self.board.una > probe) {
+        if transport.losses.tail_loss_probe
+            && self.probe.is_some_and(|probe| self.board.una > probe)
+        {
             self.probe = None;
         }
     }
@@ -123,28 +171,33 @@ impl Sender {
     fn enter_recovery(&mut self, transport: &Transport) {
         // Before a repair only marks cut.
         self.repairs_under_marks = self.reduction.is_some();
-        if !transport.cut_once || self.board.una >= self.window.cut_until {
-            let in_flight = self.board.nxt - self.board.una;
-            self.control.on_loss(&mut self.window, in_flight);
-            self.window.cwnd = self.window.ssthresh;
-            self.window.credit = 0;
-            self.tells_cut |= transport.cut_once;
-        }
+        self.cut_for_loss(transport);
         self.phase = Phase::Recovery;
         self.recover = self.board.nxt;
         self.board.begin_repair();
         self.board.lose_head(self.recover);
-        self.sends_at_once = true;
+        self.at_once = AtOnce::Head;
+    }
+
+    /// A loss was found: the window is cut, unless a mark has cut it for the same.
+    pub(super) fn cut_for_loss(&mut self, transport: &Transport) {
+        if !transport.losses.cut_once || self.board.una >= self.window.cut_until {
+            let in_flight = self.board.nxt - self.board.una;
+            self.control.on_loss(&mut self.window, in_flight);
+            self.window.cwnd = self.window.ssthresh;
+            self.window.credit = 0;
+            self.tells_cut |= transport.losses.cut_once;
+        }
     }
 
     /// The retransmission timer has run out: all that is missing goes out again, from a window of one
     /// segment.
-    pub(super) fn enter_loss(&mut self, transport: &Transport) {
+    pub(super) fn enter_loss(&mut self, now: Time, transport: &Transport) {
         if self.phase != Phase::Loss {
             // A segment that is lost again does not cut again (RFC 5681, section 3.1).
             let in_flight = self.in_flight();
             self.control.on_timeout(&mut self.window, in_flight);
-            self.tells_cut |= transport.cut_once;
+            self.tells_cut |= transport.losses.cut_once;
         }
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
@@ -152,8 +205,15 @@ impl Sender {
         self.window.cut_until = 0;
         self.withheld = 0;
         self.reduction = None;
+        self.at_once = AtOnce::Nothing;
         self.phase = Phase::Loss;
         self.recover = self.board.nxt;
-        self.board.lose_all();
+        match &mut self.by_rack {
+            None => self.board.lose_all(),
+            Some(by_rack) => {
+                by_rack.on_timeout(now);
+                self.at_once = AtOnce::Lost;
+            }
+        }
     }
 }

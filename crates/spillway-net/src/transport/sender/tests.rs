@@ -392,3 +392,257 @@ fn a_sender_that_paces_waits_between_packets() {
     assert_eq!(s.next_paced_piece(us(30), &transport), None);
     assert_eq!(s.waits_until(us(20)), None);
 }
+
+#[test]
+fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
+    let text = "initial_window = \"2pkt\"\necn = true\nmin_window = \"250B\"";
+    let (mut s, t) = sender(10, text);
+    let paced = |s: &mut Sender, now| {
+        let piece = s.next_paced_piece(now, &t).map(|piece| piece.seq / 1000);
+        (piece, s.waits_until(now))
+    };
+    assert_eq!(paced(&mut s, us(0)).0, Some(0));
+    assert_eq!(paced(&mut s, us(0)).0, Some(1));
+    // Marks halve 2 segments to 1, and then, with what was sent after the first cut, to a half.
+    marked(&mut s, &t, us(80), 1);
+    assert_eq!(paced(&mut s, us(80)), (None, None));
+    marked(&mut s, &t, us(81), 2);
+    assert_eq!(paced(&mut s, us(81)).0, Some(2));
+    marked(&mut s, &t, us(161), 3);
+    assert_eq!(s.window().cwnd, 500);
+    // Half a segment in 80 us: the next leaves 160 us after the last, which left at 81.
+    assert_eq!(paced(&mut s, us(161)), (None, Some(us(241))));
+    assert_eq!(paced(&mut s, us(241)).0, Some(3));
+    // A quarter, which is the least: 320 us.
+    marked(&mut s, &t, us(321), 4);
+    assert_eq!(paced(&mut s, us(321)), (None, Some(us(561))));
+    assert_eq!(paced(&mut s, us(561)).0, Some(4));
+    marked(&mut s, &t, us(641), 5);
+    assert_eq!(s.window().cwnd, 250);
+    assert_eq!(paced(&mut s, us(641)), (None, Some(us(881))));
+    assert_eq!(paced(&mut s, us(881)).0, Some(5));
+    // An ack without a mark adds as much as it acknowledges, and the next leaves at once.
+    acked(&mut s, &t, us(961), 6, &[]);
+    assert_eq!(s.window().cwnd, 1_250);
+    assert_eq!(paced(&mut s, us(961)).0, Some(6));
+}
+
+#[test]
+fn ns3_repairs_without_another_cut_while_that_for_a_mark_is_under_way() {
+    let text =
+        "initial_window = \"12pkt\"\necn = true\nloss_detection = \"ns3\"\nreduction = \"at-once\"";
+    let (mut s, t) = sender(30, text);
+    sends(&mut s, &t, us(0));
+    // A mark halves 12 segments; 1 is lost. It goes again as soon as the window allows it: in flight
+    // are 11 - 3 - 1 lost, then one less for each ack.
+    marked(&mut s, &t, us(80), 1);
+    acked(&mut s, &t, us(81), 1, &[(2, 5)]);
+    assert_eq!((s.phase(), s.window().cwnd, s.in_flight()), (Phase::Reduced, 6_000, 7_000));
+    assert_eq!(sends(&mut s, &t, us(81)), "");
+    acked(&mut s, &t, us(82), 1, &[(2, 7)]);
+    assert_eq!(sends(&mut s, &t, us(82)), "1!");
+    // 12 arrives behind what the cut was for: it is over, and the window grows again.
+    acked(&mut s, &t, us(162), 12, &[]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Reduced, 6_000));
+    assert_eq!(sends(&mut s, &t, us(162)), "12 13 14 15 16 17");
+    acked(&mut s, &t, us(242), 13, &[]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Open, 6_166));
+}
+
+#[test]
+fn ns3_sends_all_of_the_end_again_and_moves_the_timer_on_once() {
+    let (mut s, t) =
+        sender(12, "initial_window = \"12pkt\"\nloss_detection = \"ns3\"\nreduction = \"at-once\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 1, &[]);
+    // 1 and 9 to 11 are lost. In flight were 11, of which 3 arrived and 1 is lost: half of 7.
+    acked(&mut s, &t, us(82), 1, &[(2, 5)]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 3_500));
+    assert_eq!(sends(&mut s, &t, us(82)), "1!");
+    // With 2 to 8 there, 9 to 11 and the repair are in flight: 4 of 3.5.
+    acked(&mut s, &t, us(86), 1, &[(2, 9)]);
+    assert_eq!((s.in_flight(), sends(&mut s, &t, us(86)).as_str()), (4_000, ""));
+    // The repair: whatever the window, 9 goes again, and no other, since each counts twice.
+    acked(&mut s, &t, us(162), 9, &[]);
+    assert_eq!((sends(&mut s, &t, us(162)).as_str(), s.in_flight()), ("9!", 4_000));
+    assert_eq!(s.deadline(), us(10_162));
+    acked(&mut s, &t, us(242), 10, &[]);
+    assert_eq!((sends(&mut s, &t, us(242)).as_str(), s.deadline()), ("10!", us(10_162)));
+    acked(&mut s, &t, us(322), 11, &[]);
+    assert_eq!(sends(&mut s, &t, us(322)), "11!");
+    acked(&mut s, &t, us(402), 12, &[]);
+    assert!(s.is_done() && s.timeouts == 0);
+}
+
+#[test]
+fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
+    let text = "loss_detection = \"ns3\"\nmin_window = \"1B\"\ninitial_window = \"4pkt\"";
+    let t = transport(&format!("kind = \"dctcp\"\nmss = \"1000B\"\n{text}"));
+    let mut s = Sender::new(30_000, &t, &access(10, 25));
+    sends(&mut s, &t, us(0));
+    // All are lost. What the timeout sends is marked: half of a segment, of which the first piece may
+    // go in any case, and no other.
+    s.on_deadline(us(10_000), &t);
+    assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
+    marked(&mut s, &t, us(10_080), 1);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Reduced, 500));
+    assert_eq!(sends(&mut s, &t, us(10_080)), "1!");
+    acked(&mut s, &t, us(10_160), 2, &[]);
+    assert_eq!((sends(&mut s, &t, us(10_160)).as_str(), s.deadline()), ("", us(20_160)));
+    s.on_deadline(us(20_160), &t);
+    assert_eq!(sends(&mut s, &t, us(20_160)), "2!");
+}
+
+#[test]
+fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
+    for key in ["partial_acks_tell = true", "cut_once = true", "tail_loss_probe = false"] {
+        let text = format!("loss_detection = \"ns3\"\n{key}");
+        let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
+        let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
+        let name = key.split(' ').next().unwrap();
+        assert!(error.contains(&format!("transport.{name}: means nothing with")), "{error}");
+    }
+    let mut section =
+        spillway_settings::Section::new("transport", "min_window = \"0B\"".parse().unwrap());
+    let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
+    assert!(error.contains("transport.min_window: no window at all"), "{error}");
+}
+
+/// An ack that also tells of a range that has arrived twice.
+fn acked_twice(
+    sender: &mut Sender,
+    transport: &Transport,
+    now: Time,
+    una: u64,
+    twice: (u64, u64),
+    sack: (u64, u64),
+) {
+    acked(sender, transport, now, una, &[twice, sack]);
+}
+
+#[test]
+fn rack_waits_a_quarter_of_a_round_trip_before_it_believes_in_a_loss() {
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    // 0 was sent before 1, which has arrived: 80 us and a quarter after that it is lost.
+    acked(&mut s, &t, us(80), 0, &[(1, 2)]);
+    assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(100)));
+    assert_eq!(sends(&mut s, &t, us(80)), "10");
+    assert_eq!(s.on_deadline(us(100), &t), None);
+    // In flight were 11: ssthresh 5.5. The repair goes out whatever is in flight.
+    assert_eq!((s.phase(), s.window().cwnd, s.timeouts), (Phase::Recovery, 5_500, 0));
+    assert_eq!(sends(&mut s, &t, us(100)), "0!");
+    // If 0 arrives in time there is nothing to repair, and nothing in doubt.
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 2)]);
+    acked(&mut s, &t, us(85), 2, &[]);
+    assert_eq!((s.phase(), s.retransmitted_packets), (Phase::Open, 0));
+    assert!(s.deadline() > us(100));
+}
+
+#[test]
+fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_reordered() {
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 3)]);
+    assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Open, "10 11"));
+    acked(&mut s, &t, us(80), 0, &[(1, 4)]);
+    assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0!"));
+    // Once 0 has arrived by itself after the others, reordering is known: three are not enough.
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 2)]);
+    acked(&mut s, &t, us(80), 2, &[]);
+    acked(&mut s, &t, us(80), 2, &[(3, 8)]);
+    assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(100)));
+}
+
+#[test]
+fn rack_finds_a_repair_that_is_lost_without_a_timeout() {
+    let (mut s, t) = sender(14, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 4)]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (5_000, "0!"));
+    // 4 to 9 and the repair are in flight; with 4 to 6 there, one more may go.
+    acked(&mut s, &t, us(81), 0, &[(1, 7)]);
+    assert_eq!((s.in_flight(), sends(&mut s, &t, us(81)).as_str()), (4_000, "10"));
+    acked(&mut s, &t, us(82), 0, &[(1, 10)]);
+    assert_eq!(sends(&mut s, &t, us(82)), "11 12 13");
+    // 10 was sent after the repair and has arrived: that is lost. It was sent after the cut, so it is
+    // another loss: of 14 in flight, half.
+    acked(&mut s, &t, us(161), 0, &[(1, 11)]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(161)).as_str()), (5_000, "0!"));
+    acked(&mut s, &t, us(241), 14, &[]);
+    assert!(s.is_done());
+    assert_eq!((s.retransmitted_packets, s.timeouts), (2, 0));
+}
+
+#[test]
+fn rack_counts_a_lost_repair_as_another_loss() {
+    let (mut s, t) = sender(100, "initial_window = \"20pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 4)]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
+    acked(&mut s, &t, us(82), 0, &[(1, 20)]);
+    assert_eq!(sends(&mut s, &t, us(82)), "20 21 22 23 24 25 26 27 28");
+    // 29 have been sent and none acknowledged: half of that is above the window, which stays.
+    acked(&mut s, &t, us(162), 0, &[(1, 21)]);
+    assert_eq!((s.window().cwnd, s.window().ssthresh), (10_000, 14_500));
+    assert!(sends(&mut s, &t, us(162)).starts_with("0!"));
+}
+
+#[test]
+fn rack_widens_its_window_when_it_repairs_what_had_arrived() {
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 4)]);
+    assert_eq!(sends(&mut s, &t, us(80)), "0!");
+    // 0 comes after all, and then its repair: a duplicate, which ends the repair's round too.
+    acked(&mut s, &t, us(90), 10, &[]);
+    assert_eq!(s.phase(), Phase::Open);
+    assert_eq!(sends(&mut s, &t, us(90)), "10 11 12 13 14");
+    acked_twice(&mut s, &t, us(160), 10, (0, 1), (0, 0));
+    // The next gap: two quarters of 80 us after what is behind it.
+    acked(&mut s, &t, us(170), 10, &[(11, 12)]);
+    assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(210)));
+}
+
+#[test]
+fn rack_probes_for_the_last_segments_unless_told_not_to() {
+    for (text, deadline) in [("", us(240)), ("tail_loss_probe = false", us(10_080))] {
+        let text = format!("initial_window = \"4pkt\"\nloss_detection = \"rack\"\n{text}");
+        let (mut s, t) = sender(4, &text);
+        sends(&mut s, &t, us(0));
+        acked(&mut s, &t, us(80), 2, &[]);
+        assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("", deadline));
+        if deadline > us(240) {
+            continue;
+        }
+        // The probe comes through, so 2, sent before it, is lost when a quarter of the round trip more
+        // has gone by.
+        assert_eq!(s.on_deadline(us(240), &t).map(|piece| piece.seq), Some(3_000));
+        acked(&mut s, &t, us(320), 2, &[(3, 4)]);
+        assert_eq!(sends(&mut s, &t, us(320)), "2!");
+        acked(&mut s, &t, us(400), 4, &[]);
+        assert!(s.is_done() && s.timeouts == 0);
+    }
+}
+
+#[test]
+fn rack_sends_only_what_is_old_again_after_a_timeout() {
+    let text = "initial_window = \"4pkt\"\nloss_detection = \"rack\"\ntail_loss_probe = false";
+    let (mut s, t) = sender(6, text);
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 1, &[]);
+    assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("4 5", us(10_080)));
+    assert_eq!(s.on_deadline(us(10_080), &t), None);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Loss, 1_000));
+    assert_eq!(sends(&mut s, &t, us(10_080)), "1!");
+    acked(&mut s, &t, us(10_160), 2, &[]);
+    assert_eq!(sends(&mut s, &t, us(10_160)), "2! 3!");
+    // 3 has arrived, which was sent with 2, behind it: 2 is lost again, and nothing waits for a timer.
+    acked(&mut s, &t, us(10_240), 2, &[(3, 4)]);
+    assert_eq!(sends(&mut s, &t, us(10_240)), "2! 4!");
+    assert_eq!(s.timeouts, 1);
+}

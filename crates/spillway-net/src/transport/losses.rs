@@ -1,0 +1,111 @@
+//! How a sender finds losses, and how it repairs them: what is common to all congestion controllers.
+
+use super::receiver::EcnEcho;
+use super::reduction::ReductionRule;
+use spillway_settings::{Section, SettingsError};
+
+/// How a sender finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// By what has arrived behind them (RFC 6675).
+    Sack,
+    /// By when what has arrived was sent (RFC 8985).
+    Rack,
+    /// As the TCP of ns-3 (3.35 to 3.39) does: by the same, with a state machine of its own.
+    Ns3,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, Debug)]
+pub struct Losses {
+    /// How they are found.
+    pub detection: LossDetection,
+    /// Segments acknowledged behind a gap that tell a loss.
+    pub dupthresh: u32,
+    /// Whether an ack in the middle of a repair tells that what it misses is lost.
+    pub partial_acks_tell: bool,
+    /// Whether a loss does not cut again what a mark has cut, and tells of its own cut as a mark does.
+    pub cut_once: bool,
+    /// How a cut window is reached.
+    pub reduction: ReductionRule,
+    /// Whether the last packets of a window are probed for.
+    pub tail_loss_probe: bool,
+}
+
+impl Losses {
+    /// Of a sender that never sends again.
+    pub const NEVER: Losses = Losses {
+        detection: LossDetection::Sack,
+        dupthresh: u32::MAX,
+        partial_acks_tell: false,
+        cut_once: false,
+        reduction: ReductionRule::AtOnce,
+        tail_loss_probe: false,
+    };
+
+    /// Reads them. What means nothing under a way of finding losses is refused.
+    pub(super) fn read(section: &mut Section, echo: EcnEcho) -> Result<Losses, SettingsError> {
+        let ways = [
+            ("sack", LossDetection::Sack),
+            ("rack", LossDetection::Rack),
+            ("ns3", LossDetection::Ns3),
+        ];
+        let meaning = "how losses are found: by selective acks (RFC 6675), by the times at which \
+                       segments were sent (RFC 8985), or as ns-3's sender does";
+        let detection = section.choice("loss_detection", &ways, meaning)?;
+        let meaning = "segments acknowledged behind a gap that tell a loss";
+        let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
+        if detection == LossDetection::Ns3 {
+            return Losses::read_ns3(section, dupthresh);
+        }
+        let by_time = detection == LossDetection::Rack;
+        let partial_acks_tell = if by_time {
+            Losses::refuse_foreign_keys(section, "rack")?;
+            false
+        } else {
+            let meaning = "whether an ack in the middle of a repair tells the next loss (RFC 6582)";
+            section.flag("partial_acks_tell", false, meaning)?
+        };
+        // RFC 3168, section 6.1.2: once; RFC 8257, section 3.5: a loss as without marks.
+        let meaning = "whether a mark's cut keeps a loss of the same window from cutting again";
+        let cut_once = section.flag("cut_once", echo == EcnEcho::Latched, meaning)?;
+        let reduction = ReductionRule::read(section, ReductionRule::AtOnce)?;
+        let meaning = "whether the last packets of a window are probed for (RFC 8985)";
+        let tail_loss_probe = section.flag("tail_loss_probe", by_time, meaning)?;
+        Ok(Losses { detection, dupthresh, partial_acks_tell, cut_once, reduction, tail_loss_probe })
+    }
+
+    /// Whether a key means nothing under a way of finding losses.
+    pub fn is_foreign(key: &str, way: &str) -> bool {
+        Losses::foreign_keys(way).iter().any(|(name, _)| *name == key)
+    }
+
+    /// The keys that mean nothing under a way of finding losses, and why.
+    fn foreign_keys(way: &str) -> &'static [(&'static str, &'static str)] {
+        match way {
+            "rack" => &[("partial_acks_tell", "the times at which segments were sent tell")],
+            "ns3" => &[
+                ("partial_acks_tell", "an ack in the middle of a repair tells the next loss"),
+                ("cut_once", "a loss does not cut what a mark has cut"),
+                ("tail_loss_probe", "nothing is probed for"),
+            ],
+            _ => &[],
+        }
+    }
+
+    fn refuse_foreign_keys(section: &Section, way: &str) -> Result<(), SettingsError> {
+        for (key, does) in Losses::foreign_keys(way) {
+            if section.has(key) {
+                let problem = format!("means nothing with loss_detection = \"{way}\": {does}");
+                return Err(section.error(key, problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_ns3(section: &mut Section, dupthresh: u32) -> Result<Losses, SettingsError> {
+        Losses::refuse_foreign_keys(section, "ns3")?;
+        let reduction = ReductionRule::read(section, ReductionRule::Ns3)?;
+        Ok(Losses { detection: LossDetection::Ns3, dupthresh, reduction, ..Losses::NEVER })
+    }
+}

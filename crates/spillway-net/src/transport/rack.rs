@@ -1,0 +1,292 @@
+//! RACK: what was sent long enough before something that has arrived is lost.
+//!
+//! # Reference
+//! Y. Cheng, N. Cardwell, N. Dukkipati, P. Jha, "The RACK-TLP Loss Detection Algorithm for TCP",
+//! RFC 8985, 2021, section 6. Names are the RFC's.
+//!
+//! # Rule
+//! Of all that has arrived, `xmit_ts` and `end_seq` are those of what was sent last, and `rtt` is its round
+//! trip. What was sent before it is lost when it was sent more than `rtt` + `reo_wnd` ago. `reo_wnd` is
+//! `reo_wnd_mult` quarters of the least round trip, and at most the smoothed one; it is 0 as long as
+//! nothing has arrived out of order, in a repair or with `dupthresh` segments behind a gap. A
+//! duplicate that the receiver tells of (D-SACK) adds one to `reo_wnd_mult`, once in a round trip, for
+//! 16 repairs.
+
+use super::ranges::Range;
+use spillway_engine::Time;
+use std::collections::VecDeque;
+
+/// A segment that is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// When it was sent last.
+    xmit_ts: Time,
+    /// Whether that was not the first time.
+    retransmitted: bool,
+    lost: bool,
+    arrived: bool,
+}
+
+/// What an ack tells of a round trip.
+#[derive(Clone, Copy, Debug)]
+pub struct RackAck {
+    /// Now.
+    pub now: Time,
+    /// When the packet was sent that it acknowledges.
+    pub sent_at: Time,
+    /// The smoothed round trip.
+    pub smoothed: Time,
+    /// Whether it tells of data that has arrived twice.
+    pub is_duplicate: bool,
+}
+
+/// What was found to be lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Whether anything was.
+    pub any: bool,
+    /// When a repair that was lost was sent, the last of them.
+    pub repair_sent_at: Option<Time>,
+    /// How long until more may be; zero if nothing is in doubt.
+    pub wait: Time,
+}
+
+/// The times at which segments were sent, and what they tell.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    mss: u64,
+    /// The number of the first segment.
+    first: u64,
+    segments: VecDeque<Sent>,
+    /// No segment before this number is lost, and none from the other on has been sent again.
+    lost_from: u64,
+    repaired_to: u64,
+    lost_segments: u64,
+    /// The end of what was sent last, if it is not a full segment.
+    sent_to: u64,
+    xmit_ts: Time,
+    end_seq: u64,
+    rtt: Time,
+    min_rtt: Time,
+    fack: u64,
+    reordering_seen: bool,
+    reo_wnd: Time,
+    reo_wnd_mult: u64,
+    reo_wnd_persist: u32,
+    dsack_round: Option<u64>,
+}
+
+impl Rack {
+    /// Before anything is sent in segments of `mss` bytes.
+    pub fn new(mss: u64) -> Rack {
+        Rack {
+            mss,
+            first: 0,
+            segments: VecDeque::new(),
+            lost_from: 0,
+            repaired_to: 0,
+            lost_segments: 0,
+            sent_to: 0,
+            xmit_ts: Time::ZERO,
+            end_seq: 0,
+            rtt: Time::ZERO,
+            min_rtt: Time::MAX,
+            fack: 0,
+            reordering_seen: false,
+            reo_wnd: Time::ZERO,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
+            dsack_round: None,
+        }
+    }
+
+    /// The segment that begins at `seq` goes out.
+    pub fn on_sent(&mut self, now: Time, (seq, end): Range) {
+        let number = seq / self.mss;
+        let place = (number - self.first) as usize;
+        self.sent_to = self.sent_to.max(end);
+        match self.segments.get_mut(place) {
+            Some(sent) => {
+                if sent.lost {
+                    self.lost_segments -= 1;
+                    if number == self.lost_from {
+                        self.lost_from += 1;
+                    }
+                }
+                *sent = Sent { xmit_ts: now, retransmitted: true, lost: false, ..*sent };
+                self.repaired_to = self.repaired_to.max(number + 1);
+            }
+            None => {
+                debug_assert_eq!(place, self.segments.len(), "new data goes out in order");
+                self.segments.push_back(Sent {
+                    xmit_ts: now,
+                    retransmitted: false,
+                    lost: false,
+                    arrived: false,
+                });
+            }
+        }
+    }
+
+    /// An ack acknowledges all before `una`, and `newly` behind it (steps 1 to 3).
+    pub fn on_ack(&mut self, ack: &RackAck, una: u64, newly: impl Iterator<Item = Range>) {
+        self.min_rtt = self.min_rtt.min(ack.now - ack.sent_at);
+        let mut latest = None;
+        while self.first * self.mss < una.min(self.sent_to) {
+            let end = self.end_of(self.first);
+            if end > una {
+                break;
+            }
+            let Some(sent) = self.segments.pop_front() else { break };
+            self.first += 1;
+            if sent.lost {
+                self.lost_segments -= 1;
+            }
+            if !sent.arrived {
+                self.arrive(ack, sent, end, &mut latest);
+            }
+        }
+        for (start, end) in newly {
+            for number in start.div_ceil(self.mss)..end.div_ceil(self.mss) {
+                let segment_end = self.end_of(number);
+                let Some(place) = number.checked_sub(self.first) else { continue };
+                let Some(sent) = self.segments.get_mut(place as usize) else { continue };
+                if segment_end > end || sent.arrived {
+                    continue;
+                }
+                sent.arrived = true;
+                if std::mem::take(&mut sent.lost) {
+                    self.lost_segments -= 1;
+                }
+                let sent = *sent;
+                self.arrive(ack, sent, segment_end, &mut latest);
+            }
+        }
+        if let Some((xmit_ts, end_seq)) = latest {
+            self.rtt = ack.now - xmit_ts;
+            if (xmit_ts, end_seq) > (self.xmit_ts, self.end_seq) {
+                (self.xmit_ts, self.end_seq) = (xmit_ts, end_seq);
+            }
+        }
+    }
+
+    /// A segment is known to have arrived: whether it was sent last of those that have (step 2), and
+    /// whether it was overtaken (step 3).
+    fn arrive(&mut self, ack: &RackAck, sent: Sent, end: u64, latest: &mut Option<(Time, u64)>) {
+        if end > self.fack {
+            self.fack = end;
+        } else if end < self.fack && !sent.retransmitted {
+            self.reordering_seen = true;
+        }
+        let rtt = ack.now - sent.xmit_ts;
+        // The ack of an earlier transmission tells nothing of the last.
+        if sent.retransmitted && (ack.sent_at < sent.xmit_ts || rtt < self.min_rtt) {
+            return;
+        }
+        *latest = (*latest).max(Some((sent.xmit_ts, end)));
+    }
+
+    /// The reordering window (step 4); `repairs` while losses are repaired, and `ends_repair` with the
+    /// ack that ends that.
+    pub fn update_window(
+        &mut self,
+        ack: &RackAck,
+        (una, nxt): Range,
+        (repairs, ends_repair): (bool, bool),
+        has_dupthresh: bool,
+    ) {
+        if self.dsack_round.is_some_and(|round| una >= round) {
+            self.dsack_round = None;
+        }
+        if self.dsack_round.is_none() && ack.is_duplicate {
+            self.dsack_round = Some(nxt);
+            self.reo_wnd_mult += 1;
+            self.reo_wnd_persist = REPAIRS_TO_PERSIST;
+        } else if ends_repair {
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
+        }
+        self.reo_wnd = if !self.reordering_seen && (repairs || has_dupthresh) {
+            Time::ZERO
+        } else {
+            let quarters = u128::from(self.min_rtt.ps()) * u128::from(self.reo_wnd_mult) / 4;
+            Time::from_ps(quarters.min(u128::from(ack.smoothed.ps())) as u64)
+        };
+    }
+
+    /// Finds what is lost by now (step 5).
+    pub fn detect(&mut self, now: Time) -> Found {
+        let mut found = Found::default();
+        let limit = self.rtt + self.reo_wnd;
+        for place in 0..self.segments.len() {
+            let sent = self.segments[place];
+            let number = self.first + place as u64;
+            if sent.arrived || sent.lost {
+                continue;
+            }
+            if (sent.xmit_ts, self.end_of(number)) >= (self.xmit_ts, self.end_seq) {
+                // New data goes out in order: nothing behind it was sent earlier.
+                if number >= self.repaired_to {
+                    break;
+                }
+                continue;
+            }
+            let due = sent.xmit_ts + limit;
+            if due > now {
+                found.wait = found.wait.max(due - now);
+                continue;
+            }
+            found.any = true;
+            if sent.retransmitted {
+                found.repair_sent_at = found.repair_sent_at.max(Some(sent.xmit_ts));
+            }
+            self.lose(place);
+        }
+        found
+    }
+
+    /// The retransmission timer has run out: the first segment is lost, and what is as old as that
+    /// (section 6.3).
+    pub fn on_timeout(&mut self, now: Time) {
+        for place in 0..self.segments.len() {
+            let sent = self.segments[place];
+            let is_old = sent.xmit_ts + self.rtt + self.reo_wnd <= now;
+            if !sent.arrived && !sent.lost && (place == 0 || is_old) {
+                self.lose(place);
+            }
+        }
+    }
+
+    fn lose(&mut self, place: usize) {
+        self.segments[place].lost = true;
+        self.lost_segments += 1;
+        self.lost_from = self.lost_from.min(self.first + place as u64);
+    }
+
+    /// The first segment that is lost.
+    pub fn next_lost(&self) -> Option<Range> {
+        if self.lost_segments == 0 {
+            return None;
+        }
+        let from = self.lost_from.saturating_sub(self.first) as usize;
+        let place = self.segments.iter().skip(from).position(|sent| sent.lost)?;
+        let number = self.first + (from + place) as u64;
+        Some((number * self.mss, self.end_of(number)))
+    }
+
+    /// Bytes that are lost and have not been sent again.
+    pub fn lost_bytes(&self) -> u64 {
+        let last_is_lost = self.segments.back().is_some_and(|sent| sent.lost);
+        let missing = self.sent_to.div_ceil(self.mss) * self.mss - self.sent_to;
+        self.lost_segments * self.mss - if last_is_lost { missing } else { 0 }
+    }
+
+    fn end_of(&self, number: u64) -> u64 {
+        ((number + 1) * self.mss).min(self.sent_to)
+    }
+}
+
+/// How many repairs a wider reordering window lasts (RFC 8985, section 6.2, step 4).
+const REPAIRS_TO_PERSIST: u32 = 16;
