@@ -56,7 +56,8 @@ DCTCP = Experiment(
     {},
     (),
     (
-        "transport.cut_once=true",
+        "transport.loss_cut=alpha",
+        "transport.loss_cut=alpha, transport.min_window=1B",
         "transport.alpha0=0.0",
         "transport.min_window=2pkt",
         "switch.aqm.threshold=65pkt",
@@ -65,7 +66,14 @@ DCTCP = Experiment(
 CUBIC = Experiment(
     "cubic",
     "load0.4-burst0.3",
-    {"kind": "cubic", "g": None, "alpha0": None, "tcp_friendly": False, "hystart": "ns3"},
+    {
+        "kind": "cubic",
+        "g": None,
+        "alpha0": None,
+        "loss_cut": None,
+        "tcp_friendly": False,
+        "hystart": "ns3",
+    },
     ("switch.aqm=none",),
     (
         "transport.hystart=exact",

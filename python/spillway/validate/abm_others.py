@@ -33,7 +33,7 @@ PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 
 # A sender with a rate has no window to begin with, nor one that waits in its card.
 _RATE: dict[str, Any] = dict.fromkeys(
-    ("g", "alpha0", "slow_start", "min_window", "initial_window", "host_backlog")
+    ("g", "alpha0", "loss_cut", "slow_start", "min_window", "initial_window", "host_backlog")
 ) | {"min_rate": "100Mbps"}
 _POWERTCP = _RATE | {
     "kind": "powertcp",
