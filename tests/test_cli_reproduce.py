@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -70,8 +71,29 @@ def test_a_figure_s_claims_and_folder(command, tmp_path):
     assert document["seeds"] == [1]
     assert [claim["paper"] for claim in document["claims"]] == [0.5, None]
     assert document["folder"] is None
+    # One seed tells nothing of others.
+    assert {claim["verdict"] for claim in document["claims"]} == {"undecided"}
+    assert document["verdicts"]["undecided"] == 2
+    assert "no 95% intervals" in document["caution"]
     taken = command("reproduce", "tiny/bursts", "--out", "out")
     refused(taken, "out/tiny/bursts is there already", "--force")
+
+
+def test_claims_of_several_figures_are_counted(command, monkeypatch):
+    other = replace(
+        figures.BURSTS,
+        name="tiny/again",
+        claims=(replace(figures.BURSTS.claims[0], exploratory="the size"),),
+    )
+    monkeypatch.setitem(catalogue.PAPERS, "tiny", (figures.BURSTS, other))
+    outcome = command("reproduce", "tiny", "--seeds", "1..3")
+    assert outcome.status == 0, outcome.err
+    assert "* something of it was chosen after its numbers were seen" in outcome.out
+    assert "fewer than ten seeds" in outcome.out
+    rows = [line.split() for line in outcome.out.splitlines()[-6:] if line.strip()]
+    counts = {row[0]: list(map(int, row[-5:])) for row in rows if row[-1].isdigit()}
+    assert [sum(counts[name]) for name in ("tiny/bursts", "tiny/again", "figures")] == [2, 1, 3]
+    assert counts["tiny/again"] == [0, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +147,11 @@ def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):
         "runs": 1,
     }
     page = (tmp_path / "all" / "report.html").read_text()
-    for text in ("LQD is faster", "does not hold", "sharing=lqd", "DT", "queries", "[topology]"):
+    for text in ("LQD is faster", "undecided", "sharing=lqd", "DT", "queries", "[topology]"):
         assert text in page
+    assert "Fewer than three seeds tell nothing of others" in page
+    (counts,) = re.findall(r"<td>figures of papers</td>(.*?)</tr>", page)
+    assert re.findall(r">(\d+)<", counts) == ["0", "0", "2", "0", "0"]
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert not re.search(r"https?://", page)

@@ -11,7 +11,6 @@ from spillway.reproduce import harness
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.credence import figure14, figure15, table1
 from spillway.reproduce.figure import Scale, along
-from spillway.reproduce.verdict import AtLeast, AtMost, Estimate, NoGain, Verdict
 from spillway.slotted import Arrivals, flipped, run
 
 
@@ -63,21 +62,3 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
             (outcome,) = results.at(place, scheme.name).values()
             assert 0 < outcome.numbers["accuracy"] <= 1
         assert outcome.numbers["f1_gain"] in (0.0, None)
-
-
-@pytest.mark.parametrize(
-    ("rule", "value", "interval", "verdict"),
-    [
-        (AtMost(1.707), 1.707, None, Verdict.HOLDS),
-        (AtMost(1.707), 1.71, (1.6, 1.8), Verdict.FAILS),
-        (AtLeast(8.0), 6.0, None, Verdict.HOLDS),
-        (AtLeast(8.0), 5.9, None, Verdict.FAILS),
-        (NoGain(), -0.6, None, Verdict.HOLDS),
-        (NoGain(), 0.1, None, Verdict.HOLDS),
-        (NoGain(), 0.2, (-0.1, 0.5), Verdict.PARTLY),
-        (NoGain(), 0.2, (0.1, 0.3), Verdict.FAILS),
-    ],
-)
-def test_verdicts_on_bounds(rule, value, interval, verdict):
-    assert rule.judge(Estimate(value, interval)) is verdict
-    assert rule.text

@@ -353,6 +353,8 @@ def test_a_plot_says_what_its_bars_are():
         }
     )
     panels = (Panel(Y, "y"), Panel(figures.INCAST, "incast"))
-    assert drawn_lines(Lines(panels, "x", "x"), (1, 2, 3), some)[1] == (
-        "seeds 1, 2; bars: 95% over queries and flows, or the range of seeds"
+    lines = Lines(panels, "x", "x")
+    assert drawn_lines(lines, (1, 2, 3), some)[1] == "seeds 1, 2; bars: the range of seeds"
+    assert drawn_lines(lines, (1, 2, 3), some, seeds=(1, 2, 3))[1] == (
+        "seeds 1, 2, 3; bars: 95% over seeds, queries and flows, or the range of seeds"
     )

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway.reproduce import metric, samples, series
+from spillway.reproduce import samples, series
 from spillway.reproduce.figure import Scale
 from spillway.reproduce.metric import Tail
 from spillway.reproduce.point import Outcome
@@ -158,29 +158,6 @@ def test_figures_1_and_4_have_series():
     assert max(series.values(outcome, "incast")) > 3.5
     assert len(series.values(outcome, "gbps")) == 140
     assert outcome.numbers["flows.lost_packets"] > 0
-
-
-def test_replicates_are_percentiles_of_what_was_drawn():
-    # So heavy a tail, and so few flows, that the worst flows alone would not always do.
-    random = np.random.default_rng(1)
-    slowdown = np.round(random.pareto(1.0, 3_000), 1)
-    unit = np.sort(random.integers(0, 40, 3_000))
-    kept = pa.table(
-        {
-            "class": pa.DictionaryArray.from_arrays(
-                pa.array(np.full(3_000, 3), pa.int8()), pa.array(samples.CLASSES)
-            ),
-            "unit": pa.array(np.unique(unit, return_inverse=True)[1], pa.int32()),
-            "slowdown": slowdown,
-        }
-    )
-    units = kept["unit"].to_numpy()
-    for p in (0.1, 0.5, 0.95, 0.99):
-        found = Tail("incast", p).measured({7: Outcome({}, kept)}, 50)
-        draw = metric._draws(7, "incast", units.max() + 1)
-        for replicate in found.replicates:
-            drawn = np.sort(np.repeat(slowdown, draw()[units]))
-            assert replicate == drawn[samples.rank(len(drawn), p) - 1]
 
 
 def test_predictions_stand_beside_a_run_with_endless_memory():

@@ -14,6 +14,7 @@ from spillway import _core, tables
 from spillway.errors import ScenarioError
 from spillway.folder import SUMMARY, check_new_file, whole_file
 from spillway.reproduce import tables as claims
+from spillway.reproduce import tally
 from spillway.result import SCENARIO
 
 _TEMPLATE = "report.html"
@@ -77,6 +78,8 @@ def page(sections: Mapping[str, Any]) -> str:
         told=claims.told,
         interval=claims.interval,
         spread=claims.spread,
+        first_reading=tally.first_reading,
+        counted=tally.counted,
         slug=lambda text: text.replace(" ", "-"),
     )
     try:

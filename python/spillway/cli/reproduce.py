@@ -102,6 +102,8 @@ def reproduce(
         folder = None if out is None else write.write(results, summary, out, force)
         documents.append({**summary, "folder": None if folder is None else str(folder)})
         parts.append(tables.claims(summary, folder))
+    if len(documents) > 1:
+        parts.append(tables.verdicts(documents))
     from rich.console import Group
 
     display({"figures": documents}, Group(*parts), as_json)

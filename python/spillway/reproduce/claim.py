@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from spillway.reproduce.metric import Behind, Measured, Metric, Tail
-from spillway.reproduce.verdict import Estimate, Rule, Verdict
+from spillway.reproduce.metric import LEAST_SEEDS, Behind, Measured, Metric, Number, Tail
+from spillway.reproduce.verdict import Ends, Estimate, Rule, Verdict, judge
 
 if TYPE_CHECKING:
-    from spillway.reproduce.figure import Point, Value
+    from spillway.reproduce.figure import Figure, Point, Value
     from spillway.reproduce.results import Results
 
 Look: TypeAlias = Callable[[str], Measured]
@@ -117,7 +118,17 @@ def _ratio(new: Measured, old: Measured, then: Callable[[Any], Any]) -> Measured
     return Measured(then(new.value / old.value), then(new.replicates / old.replicates))
 
 
-_TAKES: dict[str, Callable[..., Any]] = {"mean": np.mean, "largest": np.max, "smallest": np.min}
+def _furthest(numbers: Any, axis: int | None = None) -> Any:
+    """The largest distance from 0: differences to both sides do not make up for each other."""
+    return np.max(np.abs(numbers), axis=axis)
+
+
+_TAKES: dict[str, Callable[..., Any]] = {
+    "mean": np.mean,
+    "largest": np.max,
+    "smallest": np.min,
+    "furthest": _furthest,
+}
 
 
 @dataclass(frozen=True)
@@ -125,7 +136,7 @@ class Over:
     """Which points a claim is about, and what is taken of their numbers."""
 
     where: Mapping[str, Value] = field(default_factory=dict)
-    take: Literal["mean", "largest", "smallest"] = "mean"
+    take: Literal["mean", "largest", "smallest", "furthest"] = "mean"
 
     def text(self, chosen: list[Point]) -> str:
         """In words."""
@@ -146,6 +157,8 @@ class Claim:
     over: Over = field(default_factory=Over)
     variant: str = ""
     """What else has been changed here, where a claim is tried under several settings."""
+    exploratory: str = ""
+    """What of it was chosen after its numbers were seen, in words: such a claim does not count."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +175,8 @@ class Finding:
     points: int
     uninformative: int
     """Points at which nothing was lost under any scheme."""
+    exploratory: str
+    """What of claim, schemes or points was chosen after their numbers were seen."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -175,10 +190,12 @@ class Finding:
             "formula": claim.formula.text,
             "is_change": claim.formula.is_change,
             "over": self.over,
+            "exploratory": self.exploratory,
             "rule": claim.rule.text,
+            "range": _told(claim.rule.ends),
             "paper": claim.rule.paper,
             "ours": None if estimate is None else estimate.value,
-            "interval": None if estimate is None else estimate.interval,
+            "interval": None if estimate is None else _told(estimate.interval),
             "by_seed": {str(seed): value for seed, value in self.by_seed.items()},
             "behind": {
                 scheme: {"flows": each.flows, "with_timeout": each.with_timeout}
@@ -202,8 +219,8 @@ def examine(claim: Claim, results: Results) -> Finding:
     estimate = None
     verdict = Verdict.NONE
     if found.value is not None and uninformative < len(places):
-        estimate = Estimate(found.value, _interval(found, list(by_seed.values())))
-        verdict = claim.rule.judge(estimate)
+        estimate = Estimate(found.value, _interval(claim, found, list(by_seed.values())))
+        verdict = judge(claim.rule, estimate)
     return Finding(
         claim,
         estimate,
@@ -213,7 +230,18 @@ def examine(claim: Claim, results: Results) -> Finding:
         claim.over.text([figure.points[place] for place in places]),
         len(places),
         uninformative,
+        _hindsight(claim, figure, places),
     )
+
+
+def _hindsight(claim: Claim, figure: Figure, places: list[int]) -> str:
+    names = claim.formula.schemes
+    found = [
+        claim.exploratory,
+        *(scheme.exploratory for scheme in figure.schemes if scheme.name in names),
+        *(figure.points[place].exploratory for place in places),
+    ]
+    return "; ".join(dict.fromkeys(text for text in found if text))
 
 
 def _over_points(
@@ -234,12 +262,20 @@ def _over_points(
     return Measured(float(take(values)), replicates)
 
 
-def _interval(found: Measured, by_seed: list[float | None]) -> tuple[float, float] | None:
-    """95%: of the replicates; or, where there are none and three seeds or more, Student's t."""
-    if found.interval is not None:
+def _interval(claim: Claim, found: Measured, by_seed: list[float | None]) -> Ends | None:
+    """95%: of the replicates; or, of what rests on no samples, Student's t over the seeds.
+
+    The worst of all that was looked at has no such interval: the truth is that, or worse.
+    """
+    if found.replicates is not None:
         return found.interval
+    metric = claim.formula.metric
+    if isinstance(metric, Number) and metric.over_seeds == "largest":
+        if found.value is None or not isinstance(claim.formula, Plain):
+            return None
+        return found.value, math.inf
     known = [value for value in by_seed if value is not None]
-    if len(known) < 3:
+    if len(known) < LEAST_SEEDS:
         return None
     from scipy import special
 
@@ -247,6 +283,14 @@ def _interval(found: Measured, by_seed: list[float | None]) -> tuple[float, floa
     half = float(special.stdtrit(len(known) - 1, 0.975) * deviation)
     middle = float(np.mean(known))
     return middle - half, middle + half
+
+
+def _told(ends: Ends | None) -> tuple[float | None, float | None] | None:
+    """Both ends for JSON, which has no infinity, nor a least number above 0."""
+    if ends is None:
+        return None
+    low, high = (None if math.isinf(end) else end for end in ends)
+    return (0.0 if low == math.ulp(0.0) else low), high
 
 
 def _behind(claim: Claim, results: Results, places: list[int]) -> dict[str, Behind]:

@@ -144,7 +144,7 @@ class Lines:
         ]
         drawn = {each.interval is not None for each in found if each.value is not None}
         kinds = [
-            *(["95% over queries and flows"] if True in drawn else []),
+            *(["95% over seeds, queries and flows"] if True in drawn else []),
             *(["the range of seeds"] if False in drawn and len(results.seeds) > 1 else []),
         ]
         return f"bars: {', or '.join(kinds)}" if kinds else ""

@@ -26,6 +26,8 @@ class Scheme:
     assignments: tuple[str, ...] = ()
     style: int | None = None
     """Which colour and marker it has in all plots; that of its place in the figure if None."""
+    exploratory: str = ""
+    """What of it was chosen after its numbers were seen, in words."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Point:
     """The coordinates as the axes of plots have them."""
     of_scheme: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What it sets for one scheme only, by the scheme's name."""
+    exploratory: str = ""
+    """What of it was chosen after its numbers were seen, in words."""
 
     @property
     def label(self) -> str:
@@ -98,7 +102,8 @@ def product(*axes: Iterable[Point]) -> tuple[Point, ...]:
             for scheme, sets in point.of_scheme.items():
                 of_scheme[scheme] = (*of_scheme.get(scheme, ()), *sets)
         sets = tuple(text for point in points for text in point.assignments)
-        return Point(values, sets, labels, ticks, of_scheme)
+        exploratory = "; ".join(point.exploratory for point in points if point.exploratory)
+        return Point(values, sets, labels, ticks, of_scheme, exploratory)
 
     return tuple(joined(points) for points in itertools.product(*axes))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,9 +15,28 @@ from spillway.reproduce import samples
 from spillway.reproduce.point import Outcome
 
 REPLICATES = 1000
-"""How often samples are drawn again."""
+"""How often seeds, and samples within them, are drawn again."""
+LEAST_SEEDS = 3
+"""Fewer tell nothing of what other seeds would bring: there is no interval."""
+ENOUGH_SEEDS = 10
+"""With fewer an interval may be too narrow, and the range of the seeds' numbers is to be seen."""
 
 BySeed: TypeAlias = Mapping[int, Outcome]
+
+
+def caution(seeds: int) -> str:
+    """What so few seeds cannot tell, in words; nothing where there are enough of them."""
+    if seeds < LEAST_SEEDS:
+        return (
+            "fewer than three seeds tell nothing of others: there are no 95% intervals, and what "
+            "hangs on one is undecided"
+        )
+    if seeds < ENOUGH_SEEDS:
+        return (
+            "fewer than ten seeds: 95% intervals may be too narrow; beside them stand the least "
+            "and the greatest of the seeds' own numbers"
+        )
+    return ""
 
 
 @dataclass(frozen=True)
@@ -25,13 +45,17 @@ class Measured:
 
     value: float | None
     replicates: NDArray[np.float64] | None = None
+    """NaN where seeds were drawn that have nothing of the kind."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The middle 95% of the replicates."""
         if self.replicates is None:
             return None
-        low, high = np.quantile(self.replicates, (0.025, 0.975), method="inverted_cdf")
+        known = self.replicates[~np.isnan(self.replicates)]
+        if not len(known):
+            return None
+        low, high = np.quantile(known, (0.025, 0.975), method="inverted_cdf")
         return float(low), float(high)
 
 
@@ -82,20 +106,25 @@ class Tail:
     def of_each(self, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
         """The same of several schemes at once.
 
-        Drawn again are units (queries, or flows without one), within each seed. Equal units get
-        equal draws under every scheme, and at every point that has as many of them: comparisons
-        are of pairs.
+        Drawn again are seeds, and within each that is drawn its units (queries, or flows without
+        one). Seeds get equal draws under every scheme and at every point, and so do units where
+        there are as many of them: what had the same traffic is compared in pairs.
         """
         flows = {scheme: _Flows.of(self, by_seed) for scheme, by_seed in outcomes.items()}
         known = {scheme: each for scheme, each in flows.items() if each is not None}
+        seeds = sorted({seed for by_seed in outcomes.values() for seed in by_seed})
+        if len(seeds) < LEAST_SEEDS:
+            replicates = 0
         drawn = {scheme: np.empty(replicates) for scheme in known}
+        again = _draws_of_seeds(seeds)
         streams = {
             (seed, units): _draws(seed, self.of, units)
             for each in known.values()
             for seed, units in each.units
         }
         for number in range(replicates):
-            counts = {units: draw() for units, draw in streams.items()}
+            times = again()
+            counts = {units: draw(times[units[0]]) for units, draw in streams.items()}
             for scheme, each in known.items():
                 drawn[scheme][number] = each.percentile(self.p, counts)
         return {
@@ -159,9 +188,11 @@ class _Flows:
         return float(self.slowdown[len(self.slowdown) - samples.rank(len(self.slowdown), p)])
 
     def percentile(self, p: float, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
-        """The percentile if units are drawn so often."""
+        """The percentile if units are drawn so often; NaN if none is."""
         counts = np.concatenate([drawn[units] for units in self.units])
         total = int(counts @ self.sizes)
+        if not total:
+            return math.nan
         beyond = total - samples.rank(total, p)
         place = _first_above(counts[self.owner[: self.worst]], beyond)
         if place == self.worst:
@@ -243,7 +274,18 @@ def _first_above(counts: NDArray[np.int64], number: int) -> int:
     return int(np.searchsorted(np.cumsum(counts), number, side="right"))
 
 
-def _draws(seed: int, name: str, units: int) -> Callable[[], NDArray[np.int64]]:
-    """How often each unit is drawn, replicate by replicate: always the same for the same units."""
+def _draws_of_seeds(seeds: Sequence[int]) -> Callable[[], Mapping[int, int]]:
+    """How often each seed is drawn, replicate by replicate: always the same for the same seeds."""
+    stream = np.random.default_rng([zlib.crc32(b"seeds"), *seeds])
+
+    def draw() -> Mapping[int, int]:
+        times = np.bincount(stream.integers(len(seeds), size=len(seeds)), minlength=len(seeds))
+        return dict(zip(seeds, times.tolist(), strict=True))
+
+    return draw
+
+
+def _draws(seed: int, name: str, units: int) -> Callable[[int], NDArray[np.int64]]:
+    """How often each unit is drawn if its seed is so often: the same for the same units."""
     stream = np.random.default_rng([seed, zlib.crc32(name.encode()), units])
-    return lambda: np.bincount(stream.integers(units, size=units), minlength=units)
+    return lambda times: np.bincount(stream.integers(units, size=times * units), minlength=units)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from spillway.reproduce.tally import counted, first_reading
+
 if TYPE_CHECKING:
     from spillway.reproduce.figure import Figure
 
 STYLES = {
     "holds": "green",
-    "partly": "yellow",
     "does not hold": "red",
+    "undecided": "yellow",
     "not comparable": "dim",
 }
 
@@ -45,7 +47,7 @@ def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
     if quiet:
         parts.append(Text(f"nothing was lost under any scheme: {'; '.join(quiet)}", "yellow"))
     if summary["claims"]:
-        first = next((row["variant"] for row in summary["claims"] if row["variant"]), "")
+        first = first_reading(summary["claims"])
         shown = [
             row
             for row in summary["claims"]
@@ -55,6 +57,10 @@ def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
         if len(shown) < len(summary["claims"]):
             left = len(summary["claims"]) - len(shown)
             parts.append(Text(f"{left} more have the same verdict as under {first!r}", "dim"))
+        if any(row["exploratory"] for row in shown):
+            parts.append(Text("* something of it was chosen after its numbers were seen", "dim"))
+        if summary["caution"]:
+            parts.append(Text(summary["caution"], "dim"))
     else:
         parts.append(Text("the paper states no number about it", "dim"))
     if folder is not None:
@@ -79,13 +85,27 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> Table:
         table.add_row(
             row["claim"],
             f"{row['metric']}: {row['formula']}" + ("" if variant else f", {row['over']}"),
-            told(row["paper"], row["is_change"]),
+            asked(row),
             told(row["ours"], row["is_change"]),
             interval(row["interval"], row["is_change"]),
             spread(row["by_seed"], row["is_change"]),
             behind(row["behind"]),
-            Text(row["verdict"], STYLES[row["verdict"]]),
+            Text(row["verdict"] + "*" * bool(row["exploratory"]), STYLES[row["verdict"]]),
         )
+    return table
+
+
+def verdicts(summaries: Iterable[Mapping[str, Any]]) -> Table:
+    """How many of the figures' claims have come to what."""
+    table = _grid()
+    table.add_column("claims")
+    for heading in (*STYLES, "exploratory"):
+        table.add_column(heading, justify="right")
+    *figures, total = counted(summaries)
+    for name, counts in figures:
+        table.add_row(name, *map(str, counts.values()))
+    table.add_section()
+    table.add_row(total[0], *map(str, total[1].values()))
     return table
 
 
@@ -104,9 +124,26 @@ def told(value: float | None, is_change: bool) -> str:
     return f"{100 * value:.1f}%" if is_change else f"{value:.4g}"
 
 
-def interval(ends: Iterable[float] | None, is_change: bool) -> str:
-    """Both ends."""
-    return "-" if ends is None else " to ".join(told(end, is_change) for end in ends)
+def interval(ends: Sequence[float | None] | None, is_change: bool) -> str:
+    """Both ends, or the one that there is.
+
+    >>> interval((0.3, 0.5), True), interval((0.3, None), False), interval((0.0, None), True)
+    ('30.0% to 50.0%', '0.3 or more', 'above 0')
+    """
+    if ends is None:
+        return "-"
+    low, high = ends
+    if high is None:
+        return f"{told(low, is_change)} or more" if low else "above 0"
+    if low is None:
+        return f"{told(high, is_change)} or less"
+    return f"{told(low, is_change)} to {told(high, is_change)}"
+
+
+def asked(row: Mapping[str, Any]) -> str:
+    """The paper's number, if there is one, and which numbers bear the claim out."""
+    range_ = interval(row["range"], row["is_change"])
+    return range_ if row["paper"] is None else f"{told(row['paper'], row['is_change'])}\n{range_}"
 
 
 def spread(by_seed: Mapping[str, float | None], is_change: bool) -> str:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol, TypeAlias
+
+Ends: TypeAlias = tuple[float, float]
+"""The least and the greatest of a range of numbers; both belong to it."""
+
+_QUARTER = 0.25
 
 
 class Verdict(enum.StrEnum):
     """What becomes of a claim."""
 
     HOLDS = "holds"
-    PARTLY = "partly"
     FAILS = "does not hold"
+    UNDECIDED = "undecided"
     NONE = "not comparable"
 
 
@@ -21,20 +27,12 @@ class Estimate:
     """Our number."""
 
     value: float
-    interval: tuple[float, float] | None = None
-    """95% of what it comes to when samples are drawn again; None where there are none."""
-
-    def may_be(self, number: float) -> bool:
-        """Whether the interval has the number in it."""
-        return self.interval is not None and self.interval[0] <= number <= self.interval[1]
-
-    def is_about(self, number: float, within: float) -> bool:
-        """Whether it is within a share of the number, or may be that number."""
-        return abs(self.value - number) <= within * abs(number) or self.may_be(number)
+    interval: Ends | None = None
+    """Where the truth lies, at 95%; None where that cannot be told."""
 
 
 class Rule(Protocol):
-    """How a verdict is reached."""
+    """Which numbers bear a claim out."""
 
     @property
     def paper(self) -> float | None:
@@ -44,50 +42,65 @@ class Rule(Protocol):
     def text(self) -> str:
         """The rule in words."""
 
-    def judge(self, found: Estimate) -> Verdict:
-        """The verdict."""
+    @property
+    def ends(self) -> Ends:
+        """The range of the numbers that do."""
+
+
+def judge(rule: Rule, found: Estimate) -> Verdict:
+    """By the whole interval: a claim of which it tells neither, or that has none, is undecided."""
+    if found.interval is None:
+        return Verdict.UNDECIDED
+    (low, high), (least, greatest) = found.interval, rule.ends
+    if least <= low and high <= greatest:
+        return Verdict.HOLDS
+    return Verdict.FAILS if high < least or greatest < low else Verdict.UNDECIDED
 
 
 @dataclass(frozen=True)
 class Near:
-    """The paper gives a number that may be above 0 or below it, such as a change."""
+    """The paper gives a part of a whole: what is taken off, or a score such as recall.
+
+    What is left of the whole has to be near, too: of 95.5% less, 4.5% are left.
+    """
 
     paper: float
-    within: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.paper < 1:
+            raise ValueError(f"{self.paper} is no part of a whole: see `Within`")
 
     @property
     def text(self) -> str:
         """The rule in words."""
         return (
-            f"holds: same sign and within {100 * self.within:g}% of the paper's number, or that "
-            "number inside our 95% interval; partly: same sign"
+            "within a quarter of the paper's number, and what is left of the whole within a "
+            "quarter of what the paper leaves"
         )
 
-    def judge(self, found: Estimate) -> Verdict:
-        """By distance from the paper's number, then by sign."""
-        if found.is_about(self.paper, self.within):
-            return Verdict.HOLDS
-        return Verdict.PARTLY if found.value * self.paper > 0 else Verdict.FAILS
+    @property
+    def ends(self) -> Ends:
+        """Where both are."""
+        part, rest = _around(self.paper, _QUARTER), _around(1 - self.paper, _QUARTER)
+        return max(part[0], 1 - rest[1]), min(part[1], 1 - rest[0])
 
 
 @dataclass(frozen=True)
 class Within:
-    """The paper gives a number that has one sign only, such as a rate."""
+    """The paper gives a number above 0 that is no part of a whole."""
 
     paper: float
-    within: float = 0.25
+    within: float = _QUARTER
 
     @property
     def text(self) -> str:
         """The rule in words."""
-        return (
-            f"holds: within {100 * self.within:g}% of the paper's number, or that number inside "
-            "our 95% interval"
-        )
+        return f"within {100 * self.within:g}% of the paper's number"
 
-    def judge(self, found: Estimate) -> Verdict:
-        """By distance from the paper's number."""
-        return Verdict.HOLDS if found.is_about(self.paper, self.within) else Verdict.FAILS
+    @property
+    def ends(self) -> Ends:
+        """Around the paper's number."""
+        return _around(self.paper, self.within)
 
 
 @dataclass(frozen=True)
@@ -100,13 +113,12 @@ class Alike:
     @property
     def text(self) -> str:
         """The rule in words."""
-        return f"holds: at most {100 * self.margin:g}% apart; partly: 0 inside our 95% interval"
+        return f"at most {100 * self.margin:g}% apart"
 
-    def judge(self, found: Estimate) -> Verdict:
-        """By the margin."""
-        if abs(found.value) <= self.margin:
-            return Verdict.HOLDS
-        return Verdict.PARTLY if found.may_be(0.0) else Verdict.FAILS
+    @property
+    def ends(self) -> Ends:
+        """Around 0."""
+        return -self.margin, self.margin
 
 
 @dataclass(frozen=True)
@@ -120,49 +132,12 @@ class Apart:
     @property
     def text(self) -> str:
         """The rule in words."""
-        least = f"at least {100 * self.least:g}%" if self.least else "above 0"
-        return f"holds: {least}, and an interval of 95% without 0; partly: above 0"
-
-    def judge(self, found: Estimate) -> Verdict:
-        """By sign and size."""
-        if found.value <= 0:
-            return Verdict.FAILS
-        is_clear = found.interval is not None and not found.may_be(0.0)
-        is_clear = is_clear and found.value >= self.least
-        return Verdict.HOLDS if is_clear else Verdict.PARTLY
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """The paper proves that nothing is above a number; ours is the worst that was found."""
-
-    paper: float
-    text: ClassVar[str] = "holds: not above the paper's number; what was found can only refute it"
-
-    def judge(self, found: Estimate) -> Verdict:
-        """By the number."""
-        return Verdict.HOLDS if found.value <= self.paper else Verdict.FAILS
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """The paper proves that a number is reached in the limit; ours is the worst that was found."""
-
-    paper: float
-    within: float = 0.25
+        return f"at least {100 * self.least:g}%" if self.least else "above 0"
 
     @property
-    def text(self) -> str:
-        """The rule in words."""
-        return (
-            f"holds: above the paper's number, or at most {100 * self.within:g}% below it, since "
-            "it is reached in the limit"
-        )
-
-    def judge(self, found: Estimate) -> Verdict:
-        """By the number."""
-        is_reached = found.value >= (1 - self.within) * self.paper
-        return Verdict.HOLDS if is_reached else Verdict.FAILS
+    def ends(self) -> Ends:
+        """Upwards; 0 is not above 0."""
+        return self.least or math.ulp(0.0), math.inf
 
 
 @dataclass(frozen=True)
@@ -175,10 +150,51 @@ class NoGain:
     @property
     def text(self) -> str:
         """The rule in words."""
-        return f"holds: at most {100 * self.margin:g}% better; partly: 0 inside our 95% interval"
+        return f"at most {100 * self.margin:g}%"
 
-    def judge(self, found: Estimate) -> Verdict:
-        """By the margin."""
-        if found.value <= self.margin:
-            return Verdict.HOLDS
-        return Verdict.PARTLY if found.may_be(0.0) else Verdict.FAILS
+    @property
+    def ends(self) -> Ends:
+        """Downwards."""
+        return -math.inf, self.margin
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """The paper says that nothing is above a number."""
+
+    paper: float
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return "never above the paper's number: the worst that is found can only refute it"
+
+    @property
+    def ends(self) -> Ends:
+        """Downwards."""
+        return -math.inf, self.paper
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """The paper says that a number is reached, in the limit or with what can be measured."""
+
+    paper: float
+    within: float = 0.05
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return (
+            f"the paper's number is reached, to {100 * self.within:g}%: the worst that is found "
+            "can only prove it"
+        )
+
+    @property
+    def ends(self) -> Ends:
+        """Upwards."""
+        return (1 - self.within) * self.paper, math.inf
+
+
+def _around(number: float, within: float) -> Ends:
+    return (1 - within) * number, (1 + within) * number

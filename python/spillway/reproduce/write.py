@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from spillway import _core
 from spillway.folder import SUMMARY, OutputFolder
 from spillway.reproduce.claim import Finding, examine
-from spillway.reproduce.metric import Metric
+from spillway.reproduce.metric import Metric, caution
 from spillway.reproduce.point import build
 from spillway.reproduce.results import Results
+from spillway.reproduce.tally import tally
 from spillway.reproduce.verdict import Verdict
 from spillway.result import SCENARIO, write_json
 
@@ -35,8 +36,10 @@ def findings(results: Results) -> list[Finding]:
 def document(results: Results, found: list[Finding], scale: str) -> dict[str, Any]:
     """All of it but the data, for programs."""
     figure = results.figure
+    claims = _claims(found)
     return {
         "figure": figure.name,
+        "is_of_paper": figure.is_of_paper,
         "title": figure.title,
         "source": figure.source,
         "about": figure.about,
@@ -44,6 +47,7 @@ def document(results: Results, found: list[Finding], scale: str) -> dict[str, An
         "build": build(),
         "scale": scale,
         "seeds": list(results.seeds),
+        "caution": caution(len(results.seeds)),
         "scale_sets": list(figure.scales[scale].assignments),
         "schemes": {scheme.name: list(scheme.assignments) for scheme in figure.schemes},
         "points": [
@@ -57,7 +61,8 @@ def document(results: Results, found: list[Finding], scale: str) -> dict[str, An
             for number, point in enumerate(figure.points)
         ],
         "metrics": [_values(metric, results) for metric in figure.metrics],
-        "claims": _claims(found),
+        "claims": claims,
+        "verdicts": tally(claims),
     }
 
 

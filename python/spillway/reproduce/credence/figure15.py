@@ -13,7 +13,7 @@ from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed, Report
-from spillway.reproduce.verdict import NoGain, Within
+from spillway.reproduce.verdict import Near, NoGain
 
 if TYPE_CHECKING:
     from spillway.oracle.trace import Trace
@@ -100,7 +100,7 @@ def _paper(metric: Number, number: float) -> Claim:
         f"With four trees, {metric.name} is {number:g}",
         "section 4.1 on predictions",
         Plain(metric, PAPERS.name),
-        Within(number),
+        Near(number),
         Over({"trees": 4}),
     )
 

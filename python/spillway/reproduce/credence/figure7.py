@@ -56,18 +56,21 @@ CLAIMS = (
         "section 4.2 on burst absorption, Figure 7(a)",
         Reduction(setup.INCAST, new=_C, old=_L),
         Alike(),
+        Over(take="furthest"),
     ),
     Claim(
         "Short flows do as under DT",
         "section 4, answer to Q2, Figure 7(b)",
         Reduction(setup.SHORT, new=_C, old=_D),
         Alike(),
+        Over(take="furthest"),
     ),
     Claim(
         "Short flows do as under ABM",
         "section 4, answer to Q2, Figure 7(b)",
         Reduction(setup.SHORT, new=_C, old=_A),
         Alike(),
+        Over(take="furthest"),
     ),
     Claim(
         "Long flows finish sooner than under ABM",

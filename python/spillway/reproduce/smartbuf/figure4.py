@@ -128,6 +128,7 @@ FIGURE = Figure(
                     Apart(0.05),
                     Over(),
                     scheme.name,
+                    exploratory="the metric: the figure has throughputs",
                 ),
                 Claim(
                     "Beside the incast the long flows have a line's payload, 9.65 Gbps",

@@ -39,7 +39,7 @@ FIGURE = Figure(
                 "From 2.5 to 5 it is as good",
                 _IV_C + ", Figure 6",
                 Reduction(setup.SHORT, new="sigma = 5", old="sigma = 2.5"),
-                NoGain(),
+                Alike(),
             ),
             Claim(
                 "Above 5 there is little to gain",

@@ -14,7 +14,7 @@ from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed
 from spillway.reproduce.samples import quantity
 from spillway.reproduce.smartbuf import bursts, setup
-from spillway.reproduce.verdict import AtMost
+from spillway.reproduce.verdict import AtMost, Within
 from spillway.run import run
 from spillway.scenario import Scenario
 
@@ -33,7 +33,7 @@ def _claims(scheme: Scheme) -> tuple[Claim, ...]:
             "The error is 6% on average",
             "abstract",
             Plain(MEAN, scheme.name),
-            AtMost(6),
+            Within(6),
             Over(take="mean"),
             scheme.name,
         ),

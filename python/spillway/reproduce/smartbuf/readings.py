@@ -19,7 +19,7 @@ def _reading(name: str, *parameters: str) -> Point:
 
 
 TEXT = _reading("the text")
-DEMANDS = _reading("demands", *setup.LEARN_DEMANDS)
+DEMANDS = replace(_reading("demands", *setup.LEARN_DEMANDS), exploratory=setup.DEMANDS.exploratory)
 READINGS = (TEXT, DEMANDS)
 """The text's, and the one that loses least: what other figures try parameters with."""
 

@@ -38,7 +38,10 @@ FAB = scheme("FAB", "fab", "alpha=0.5", style=2)
 SMARTBUF = scheme("Smartbuf", "smartbuf", "alpha=0.5", style=3)
 LEARN_DEMANDS = ("record=admitted+dropped", "key=at-detection", "key_quantum=1.0")
 """The reading that loses least: what was lost counts, by the gradient at detection, in few keys."""
-DEMANDS = scheme("Smartbuf, demands", "smartbuf", "alpha=0.5", *LEARN_DEMANDS, style=4)
+DEMANDS = replace(
+    scheme("Smartbuf, demands", "smartbuf", "alpha=0.5", *LEARN_DEMANDS, style=4),
+    exploratory="of all readings that were tried it is the one that loses least",
+)
 
 
 def at_load(load: float) -> Point:

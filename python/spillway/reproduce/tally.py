@@ -1,0 +1,42 @@
+"""How many claims have come to what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from spillway.reproduce.verdict import Verdict
+
+EXPLORATORY = "exploratory"
+
+
+def first_reading(claims: Iterable[Mapping[str, Any]]) -> str:
+    """The first of the variants under which a figure's claims are tried, if there are any."""
+    return next((row["variant"] for row in claims if row["variant"]), "")
+
+
+def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How many of a figure's claims have come to each verdict, and how many are exploratory.
+
+    A claim counts once, under the first of its readings; one that is exploratory has no verdict
+    that counts.
+    """
+    claims = list(claims)
+    first = first_reading(claims)
+    counts = dict.fromkeys([*map(str, Verdict), EXPLORATORY], 0)
+    for row in claims:
+        if row["variant"] in ("", first):
+            counts[EXPLORATORY if row["exploratory"] else row["verdict"]] += 1
+    return counts
+
+
+def counted(summaries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, int]]]:
+    """The counts of each figure that has claims, and those of all that are the papers' own."""
+    total = dict.fromkeys([*map(str, Verdict), EXPLORATORY], 0)
+    for summary in summaries:
+        if summary["claims"]:
+            yield summary["figure"], summary["verdicts"]
+        if summary["is_of_paper"]:
+            for name, count in summary["verdicts"].items():
+                total[name] += count
+    yield "figures of papers", total
