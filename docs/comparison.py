@@ -17,6 +17,7 @@ from typing import Any
 
 from spillway.palette import COLOURS
 from spillway.reproduce.draw import drawing_of, log_scale
+from spillway.tables import FEW, rests_on_few
 
 DOCS = Path(__file__).resolve().parent
 CLASSES = {
@@ -36,7 +37,18 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def spread(variant: Json, *path: str, scale: float = 1.0) -> str:
+def slowdown(variant: Json, name: str, percentile: str) -> str:
+    """A percentile of a class; marked where it rests on few flows in a run."""
+    mark = FEW if is_few(variant, name, percentile) else ""
+    return spread(variant, "fct_slowdown", name, percentile, mark=mark)
+
+
+def is_few(variant: Json, name: str, percentile: str) -> bool:
+    """Whether few flows lie beyond a percentile in any run."""
+    return rests_on_few((run["fct_slowdown"][name] for run in variant["runs"]), percentile)
+
+
+def spread(variant: Json, *path: str, scale: float = 1.0, mark: str = "") -> str:
     """The mean over seeds, and their standard deviation."""
     values = []
     for taken in ("mean", "std"):
@@ -44,7 +56,7 @@ def spread(variant: Json, *path: str, scale: float = 1.0) -> str:
         for step in path:
             found = found[step]
         values.append(None if found is None else scale * found)
-    return f"{number(values[0])} ± {number(values[1])}"
+    return f"{number(values[0])}{mark} ± {number(values[1])}"
 
 
 def lost(variant: Json) -> str:
@@ -72,11 +84,7 @@ def table(summary: Json, classes: tuple[str, ...]) -> str:
         rows.append(
             [
                 f"`{policy(variant)}`",
-                *(
-                    spread(variant, "fct_slowdown", name, p)
-                    for name in classes
-                    for p in ("p95", "p99")
-                ),
+                *(slowdown(variant, name, p) for name in classes for p in ("p95", "p99")),
                 spread(variant, "fct_slowdown", "all", "with_timeout"),
                 lost(variant),
                 spread(variant, "buffer_occupancy", "p99", scale=100),
@@ -102,14 +110,17 @@ def draw(summaries: dict[str, Json], file: Path) -> None:
                     colour = COLOURS[place % len(COLOURS)]
                     axis.plot(known, [place] * len(known), "|", color=colour, markersize=8)
                     if known:
-                        axis.plot([statistics.mean(known)], [place], "o", color=colour)
+                        face = "white" if is_few(variant, of, "p99") else colour
+                        mean = statistics.mean(known)
+                        axis.plot([mean], [place], "o", color=colour, markerfacecolor=face)
                 axis.set_title(f"{name}: {of} flows, p99")
                 axis.set_yticks(places, [policy(variant) for variant in variants])
                 axis.set_ylim(len(variants) - 0.5, -0.5)
                 axis.set_xlabel("slowdown")
                 log_scale(axis, "x")
         drawing.supxlabel(
-            "a line for every seed, a dot for their mean; "
+            "a line for every seed, a dot for their mean, hollow: fewer than 10 flows beyond it in "
+            "a run; "
             "the forest trained in Smartbuf's network was asked there only",
             fontsize=7.5,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spillway.errors import ScenarioError
 from spillway.folder import check_file, whole_file
 from spillway.palette import COLOURS, MARKERS
-from spillway.tables import CLASSES, spread
+from spillway.tables import CLASSES, rests_on_few, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ def _slowdowns(axis: Axes, name: str, runs: Sequence[Sequence[dict[str, Any]]]) 
     for place, each in enumerate(runs):
         rows = [run["fct_slowdown"][name] for run in each]
         columns = [[row[p] for row in rows] for p in _PERCENTILES]
-        few = [any(p in row["few_samples"] for row in rows) for p in _PERCENTILES]
+        few = [rests_on_few(rows, p) for p in _PERCENTILES]
         _plot(axis, place, len(runs), columns, few)
     flows = spread([run["fct_slowdown"][name]["count"] for run in runs[0]]).mean or 0
     axis.set_title(f"{name}\n", fontsize=11, fontweight="bold")

@@ -114,6 +114,11 @@ def _flagged(row: Mapping[str, Any], scale: float = 1.0) -> list[str]:
     return [number(row[p] * scale) + mark for p, mark in zip(_PERCENTILES, marks, strict=True)]
 
 
+def rests_on_few(rows: Iterable[Mapping[str, Any]], percentile: str) -> bool:
+    """Whether in any of these rows, of several runs, few samples lie beyond a percentile."""
+    return any(percentile in row["few_samples"] for row in rows)
+
+
 def _has_few(summary: Mapping[str, Any]) -> bool:
     rows = [*summary["fct_slowdown"].values(), summary["query_us"]]
     return any(row["count"] and row["few_samples"] for row in rows)
@@ -192,13 +197,10 @@ def sweep(sweep: Sweep) -> RenderableType:
         cells.append([_cell(metric, spreads, place) for place in range(len(runs))])
     parts: list[RenderableType] = [title, _SideBySide(labels, metrics, cells)]
     few = sorted(
-        {
-            f"{name} {p}"
-            for run in every
-            for name in classes
-            for p in ("p95", "p99")
-            if p in run["fct_slowdown"][name]["few_samples"]
-        }
+        f"{name} {p}"
+        for name in classes
+        for p in ("p95", "p99")
+        if rests_on_few((run["fct_slowdown"][name] for run in every), p)
     )
     if few:
         parts.append(Text(f"{FEW} fewer than 10 flows beyond it in a run: {', '.join(few)}", "dim"))
