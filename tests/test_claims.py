@@ -9,9 +9,10 @@ import pytest
 
 import figures
 from spillway.reproduce import catalogue, metric, samples
-from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction, examine
+from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction
 from spillway.reproduce.credence import figure15
 from spillway.reproduce.figure import product
+from spillway.reproduce.finding import examine
 from spillway.reproduce.metric import Behind, Number, Share, Tail, caution
 from spillway.reproduce.point import Outcome
 from spillway.reproduce.results import Results
@@ -243,37 +244,58 @@ def test_the_same_seeds_and_flows_are_drawn_at_every_point():
     assert found.estimate.interval == pytest.approx((0.5, 0.5))
 
 
+def of_ratios(*ratios):
+    """Three seeds alike; by point, what the new takes of the old."""
+    return {
+        (place, name, seed): of([value], [0])
+        for place, ratio in enumerate(ratios)
+        for name, value in (("new", ratio), ("old", 1.0))
+        for seed in (1, 2, 3)
+    }
+
+
+SAVED = Reduction(Tail("incast", 0.5), "new", "old")
+
+
 @pytest.mark.parametrize(
-    ("take", "value"), [("mean", -0.0625), ("largest", 0.5), ("smallest", -0.5), ("furthest", 0.5)]
+    ("take", "rule", "value", "over"),
+    [
+        # Saved: 1/2, 1/4, -1/2 and -3/4.
+        ("mean", Alike(), -0.125, "mean of 4 points"),
+        ("largest", Near(0.5), 0.5, "x = 0, largest of 4 points"),
+        ("each", Alike(), -0.75, "x = 3, worst of 4 points"),
+        ("each", Apart(), -0.75, "x = 3, worst of 4 points"),
+        ("each", NoGain(), 0.5, "x = 0, worst of 4 points"),
+    ],
 )
-def test_what_is_taken_of_several_points(take, value):
-    # Savings of 1 - 1/2, 1 - 3/4, 1 - 3/2 and 1 - 3/2.
-    cells = {}
-    for place, (new, old) in enumerate([(1, 2), (3, 4), (3, 2), (3, 2)]):
-        cells[place, "new", 1] = of([new], [0])
-        cells[place, "old", 1] = of([old], [0])
-    formula = Reduction(Tail("incast", 0.5), "new", "old")
-
-    def found(over):
-        return examine(Claim("", "", formula, Alike(), over), results(cells, 4)).estimate.value
-
-    assert found(Over(take=take)) == value
-    assert found(Over({"x": 1})) == 0.25
-    assert found(Over({"x": 3})) == -0.5
+def test_what_is_taken_of_several_points(take, rule, value, over):
+    found = results(of_ratios(0.5, 0.75, 1.5, 1.75), 4)
+    finding = examine(Claim("", "", SAVED, rule, Over(take=take)), found)
+    assert (finding.estimate, finding.over) == (Estimate(value, (value, value)), over)
+    assert finding.by_seed == {1: value, 2: value, 3: value}
+    one = examine(Claim("", "", SAVED, rule, Over({"x": 1}, take)), found)
+    assert (one.estimate.value, one.over, one.points) == (0.25, "x = 1", 1)
 
 
-def test_differences_to_both_sides_do_not_make_up_for_each_other():
-    cells = {}
-    for seed in (1, 2, 3):
-        for place, old in enumerate((1.5, 0.5)):
-            cells[place, "new", seed] = of([1.0], [0])
-            cells[place, "old", seed] = of([old], [0])
-    formula = Reduction(Tail("incast", 0.5), "new", "old")
-    claim = Claim("", "", formula, Alike(), Over(take="furthest"))
-    finding = examine(claim, results(cells, 2))
-    # 1/3 less at one point, and as much again at the other.
-    assert finding.estimate == Estimate(1.0, (1.0, 1.0))
-    assert finding.verdict is Verdict.FAILS
+def test_what_is_said_of_each_point_has_to_be_so_at_all_of_them():
+    def verdict(cells, points):
+        claim = Claim("", "", SAVED, Alike(), Over(take="each"))
+        return examine(claim, results(cells, points)).verdict
+
+    assert verdict(of_ratios(1.0, 0.95, 1.05), 3) is Verdict.HOLDS
+    # A third more at one point, and a third less at the other: alike on average, and nowhere.
+    assert verdict(of_ratios(2 / 3, 4 / 3), 2) is Verdict.FAILS
+    # At the second point the seeds save 0, 1/10 and 1/5: too far for the last.
+    wide = of_ratios(1.0, 1.0)
+    wide |= {(1, "new", seed): of([1.1 - seed / 10], [0]) for seed in (1, 2, 3)}
+    assert verdict(wide, 2) is Verdict.UNDECIDED
+    # Where it is not so at one point, others that are undecided are no excuse.
+    wide |= {
+        (2, name, seed): of([v], [0])
+        for name, v in (("new", 1.5), ("old", 1))
+        for seed in (1, 2, 3)
+    }
+    assert verdict(wide, 3) is Verdict.FAILS
 
 
 def test_timeouts_behind_a_percentile():
@@ -428,7 +450,7 @@ def test_every_claim_has_a_rule_for_its_kind_of_number(figure):
             assert isinstance(rule, (AtMost, AtLeast)) and isinstance(formula, Plain)
         # What is alike on average may be far apart everywhere.
         if isinstance(rule, Alike) and len(points) > 1:
-            assert claim.over.take == "furthest"
+            assert claim.over.take == "each"
 
 
 def test_names_are_not_used_twice():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import _core
 from spillway.folder import SUMMARY, OutputFolder
-from spillway.reproduce.claim import Finding, examine
+from spillway.reproduce.finding import Finding, examine
 from spillway.reproduce.metric import Metric, caution
 from spillway.reproduce.point import build
 from spillway.reproduce.results import Results

@@ -48,7 +48,7 @@ def _claims(scheme: Scheme, p: float = 0.99, exploratory: str = "") -> tuple[Cla
             _SECTION_3,
             Reduction(incast, new=scheme.name, old=old.name),
             Apart(),
-            Over(take="smallest"),
+            Over(take="each"),
         )
         for old in (ABM, DT)
     )

@@ -50,7 +50,7 @@ CLAIMS = (
         "section 4.2 on RTT, Figure 9(b)",
         Reduction(setup.SHORT, new=_C, old=_A),
         Alike(),
-        Over(take="furthest"),
+        Over(take="each"),
     ),
     Claim(
         "At an RTT of 8 us, long flows finish sooner than under ABM",

@@ -13,7 +13,7 @@ THRESHOLD = Number(
 PEAK = Number("bursts.most_peak", "most that a burst holds", "% of the buffer", 100, "largest")
 DEMAND = Number("bursts.most_demand", "most that a burst wants", "% of the buffer", 100, "largest")
 
-_LARGEST, _SMALLEST = Over(take="largest"), Over(take="smallest")
+_EVERYWHERE = Over(take="each")
 
 FIGURE = Figure(
     name="smartbuf/figure2",
@@ -45,7 +45,7 @@ FIGURE = Figure(
                     "section II, Figure 2",
                     Plain(THRESHOLD, scheme.name),
                     AtMost(50),
-                    _LARGEST,
+                    _EVERYWHERE,
                     scheme.name,
                 ),
                 Claim(
@@ -53,7 +53,7 @@ FIGURE = Figure(
                     "section II, on Figure 2",
                     Plain(setup.DROPS, scheme.name),
                     AtMost(0),
-                    _LARGEST,
+                    _EVERYWHERE,
                     scheme.name,
                 ),
             )
@@ -63,7 +63,7 @@ FIGURE = Figure(
             "section II, Figure 2",
             Plain(THRESHOLD, setup.EDT.name),
             AtLeast(100),
-            _SMALLEST,
+            _EVERYWHERE,
         ),
     ),
 )

@@ -21,7 +21,7 @@ from spillway.reproduce.smartbuf.setup import (
 from spillway.reproduce.verdict import Alike, Apart, Near
 
 _LOW, _HIGHEST = Over({"load": 0.2}), Over({"load": 0.9})
-_SMALLEST = Over(take="smallest")
+_EVERYWHERE = Over(take="each")
 _IV_B = "section IV-B, Figure 3"
 
 
@@ -45,7 +45,7 @@ def _claims(scheme: Scheme) -> tuple[Claim, ...]:
                 _IV_B,
                 Reduction(SHORT, new=scheme.name, old=other.name),
                 Apart(),
-                _SMALLEST,
+                _EVERYWHERE,
             )
             for other in others
         ),
@@ -79,14 +79,14 @@ FIGURE = Figure(
             "section IV-B",
             Reduction(SHORT, new=FAB.name, old=EDT.name),
             Alike(),
-            Over(take="furthest"),
+            _EVERYWHERE,
         ),
         Claim(
             "Equal shares have a longer tail than DT, at every load",
             "section IV-B",
             Reduction(SHORT, new=DT.name, old=EQUAL_SHARES.name),
             Apart(),
-            _SMALLEST,
+            _EVERYWHERE,
         ),
         Claim(
             "Complete sharing has a longer tail than DT, at the highest load",

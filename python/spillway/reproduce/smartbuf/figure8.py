@@ -42,7 +42,7 @@ def _claims(scheme: Scheme) -> tuple[Claim, ...]:
             _IV_E,
             Plain(LARGEST, scheme.name),
             AtMost(9),
-            Over(take="largest"),
+            Over(take="each"),
             scheme.name,
         ),
     )

@@ -1,0 +1,205 @@
+"""What has become of a claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spillway.reproduce.claim import Claim, Plain
+from spillway.reproduce.metric import LEAST_SEEDS, Behind, Measured, Number, Tail
+from spillway.reproduce.verdict import Ends, Estimate, Verdict, judge
+
+if TYPE_CHECKING:
+    from spillway.reproduce.figure import Figure
+    from spillway.reproduce.results import Results
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What has become of a claim."""
+
+    claim: Claim
+    estimate: Estimate | None
+    verdict: Verdict
+    by_seed: Mapping[int, float | None]
+    behind: Mapping[str, Behind]
+    """For a percentile: by scheme, what it rests on."""
+    over: str
+    """The point that it is told of, or what is taken of several."""
+    points: int
+    uninformative: int
+    """Points at which nothing was lost under any scheme."""
+    exploratory: str
+    """What of claim, schemes or points was chosen after their numbers were seen."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        claim, estimate = self.claim, self.estimate
+        return {
+            "claim": claim.says,
+            "source": claim.source,
+            "variant": claim.variant,
+            "metric": claim.formula.metric.name,
+            "formula": claim.formula.text,
+            "is_change": claim.formula.is_change,
+            "over": self.over,
+            "exploratory": self.exploratory,
+            "rule": claim.rule.text,
+            "range": _told(claim.rule.ends),
+            "paper": claim.rule.paper,
+            "ours": None if estimate is None else estimate.value,
+            "interval": None if estimate is None else _told(estimate.interval),
+            "by_seed": {str(seed): value for seed, value in self.by_seed.items()},
+            "behind": {
+                scheme: {"flows": each.flows, "with_timeout": each.with_timeout}
+                for scheme, each in self.behind.items()
+            },
+            "points": self.points,
+            "uninformative_points": self.uninformative,
+            "verdict": str(self.verdict),
+        }
+
+
+def examine(claim: Claim, results: Results) -> Finding:
+    """What becomes of a claim."""
+    figure = results.figure
+    places = [n for n, point in enumerate(figure.points) if point.lies_at(claim.over.where)]
+    is_one = claim.over.take == "mean" or not places
+    groups = [places] if is_one else [[place] for place in places]
+    looks = [_look(claim, results, group) for group in groups]
+    uninformative = sum(not results.is_informative(place) for place in places)
+    known = [look for look in looks if look.estimate is not None]
+    is_told = len(known) == len(looks) and uninformative < len(places)
+    look = _chosen(claim, known) if is_told else looks[0]
+    return Finding(
+        claim,
+        look.estimate if is_told else None,
+        look.verdict if is_told else Verdict.NONE,
+        look.by_seed,
+        _behind(claim, results, look.places),
+        _about(claim, figure, look.places, len(places)),
+        len(places),
+        uninformative,
+        _hindsight(claim, figure, places),
+    )
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Our number at a point, or the mean of several."""
+
+    places: list[int]
+    by_seed: Mapping[int, float | None]
+    estimate: Estimate | None
+    verdict: Verdict
+
+
+def _look(claim: Claim, results: Results, places: list[int]) -> _Look:
+    found = _mean(claim, results, places, results.seeds, True)
+    by_seed = {seed: _mean(claim, results, places, (seed,), False).value for seed in results.seeds}
+    if found.value is None:
+        return _Look(places, by_seed, None, Verdict.NONE)
+    estimate = Estimate(found.value, _interval(claim, found, list(by_seed.values())))
+    return _Look(places, by_seed, estimate, judge(claim.rule, estimate))
+
+
+_FROM_BEST = (Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS)
+
+
+def _chosen(claim: Claim, looks: list[_Look]) -> _Look:
+    """Where the number is largest; or of what is said of each point, where it is least so."""
+    least, greatest = claim.rule.ends
+
+    def order(look: _Look) -> tuple[float, float]:
+        assert look.estimate is not None
+        value = look.estimate.value
+        if claim.over.take == "largest":
+            return value, 0.0
+        return _FROM_BEST.index(look.verdict), max(least - value, value - greatest)
+
+    return max(looks, key=order)
+
+
+def _about(claim: Claim, figure: Figure, places: list[int], of: int) -> str:
+    if len(places) != 1:
+        return f"mean of {of} points"
+    label = figure.points[places[0]].label
+    if of == 1:
+        return label
+    return f"{label}, {'largest' if claim.over.take == 'largest' else 'worst'} of {of} points"
+
+
+def _hindsight(claim: Claim, figure: Figure, places: list[int]) -> str:
+    names = claim.formula.schemes
+    found = [
+        claim.exploratory,
+        *(scheme.exploratory for scheme in figure.schemes if scheme.name in names),
+        *(figure.points[place].exploratory for place in places),
+    ]
+    return "; ".join(dict.fromkeys(text for text in found if text))
+
+
+def _mean(
+    claim: Claim, results: Results, places: list[int], seeds: tuple[int, ...], draw: bool
+) -> Measured:
+    metric = claim.formula.metric
+
+    def at(place: int) -> Measured:
+        return claim.formula.of(lambda scheme: results.measured(metric, place, scheme, seeds, draw))
+
+    each = [at(place) for place in places]
+    values = [one.value for one in each if one.value is not None]
+    if not each or len(values) < len(each):
+        return Measured(None)
+    drawn = [one.replicates for one in each if one.replicates is not None]
+    replicates = np.mean(np.stack(drawn), axis=0) if len(drawn) == len(each) else None
+    return Measured(float(np.mean(values)), replicates)
+
+
+def _interval(claim: Claim, found: Measured, by_seed: list[float | None]) -> Ends | None:
+    """95%: of the replicates; or, of what rests on no samples, Student's t over the seeds.
+
+    The worst of all that was looked at has no such interval: the truth is that, or worse.
+    """
+    if found.replicates is not None:
+        return found.interval
+    metric = claim.formula.metric
+    if isinstance(metric, Number) and metric.over_seeds == "largest":
+        if found.value is None or not isinstance(claim.formula, Plain):
+            return None
+        return found.value, math.inf
+    known = [value for value in by_seed if value is not None]
+    if len(known) < LEAST_SEEDS:
+        return None
+    from scipy import special
+
+    deviation = np.std(known, ddof=1) / np.sqrt(len(known))
+    half = float(special.stdtrit(len(known) - 1, 0.975) * deviation)
+    middle = float(np.mean(known))
+    return middle - half, middle + half
+
+
+def _told(ends: Ends | None) -> tuple[float | None, float | None] | None:
+    """Both ends for JSON, which has no infinity, nor a least number above 0."""
+    if ends is None:
+        return None
+    low, high = (None if math.isinf(end) else end for end in ends)
+    return (0.0 if low == math.ulp(0.0) else low), high
+
+
+def _behind(claim: Claim, results: Results, places: list[int]) -> dict[str, Behind]:
+    metric = claim.formula.metric
+    if not isinstance(metric, Tail):
+        return {}
+    found = {}
+    for scheme in claim.formula.schemes:
+        each = [metric.behind(results.at(place, scheme)) for place in places]
+        found[scheme] = Behind(
+            sum(one.flows for one in each), sum(one.with_timeout for one in each)
+        )
+    return found
