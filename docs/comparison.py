@@ -93,6 +93,43 @@ def table(summary: Json, classes: tuple[str, ...]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+BASE = "dt"
+"""What the others are compared with, seed by seed."""
+
+
+def pairs(summary: Json, classes: tuple[str, ...]) -> str:
+    """Every policy's 99th percentiles over those of the base with the same flows."""
+    variants = {policy(variant): variant for variant in summary["variants"]}
+    base = variants.pop(BASE)
+    rows = [["", *(f"{name} p99" for name in classes)], ["---"] * (len(classes) + 1)]
+    for name, variant in variants.items():
+        rows.append([f"`{name}`", *(ratios(variant, base, of) for of in classes)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def ratios(variant: Json, base: Json, name: str) -> str:
+    """The mean of the seeds' ratios, the least and the greatest."""
+    found = []
+    for run, other in zip(variant["runs"], base["runs"], strict=True):
+        new, old = (each["fct_slowdown"][name]["p99"] for each in (run, other))
+        if new is not None and old:
+            found.append(new / old)
+    if not found:
+        return "-"
+    mark = FEW if any(is_few(each, name, "p99") for each in (variant, base)) else ""
+    return f"{statistics.mean(found):.2f}{mark} ({min(found):.2f} to {max(found):.2f})"
+
+
+def block(name: str, summary: Json) -> str:
+    """What the page has of a scenario."""
+    classes = CLASSES[name]
+    return (
+        f"{table(summary, classes)}\n\n"
+        f"In pairs: 99th percentiles over those under `{BASE}` with the same flows, seed by seed; "
+        f"their mean, the least and the greatest.\n\n{pairs(summary, classes)}"
+    )
+
+
 def draw(summaries: dict[str, Json], file: Path) -> None:
     """A column for each scenario, a row for each class: the 99th percentile of all policies."""
     import matplotlib as mpl
@@ -141,9 +178,9 @@ def main() -> None:
     page = DOCS / "comparison.md"
     text = page.read_text(encoding="utf-8")
     for name, summary in summaries.items():
-        block = re.compile(f"<!-- table: {name} -->\n.*?<!-- end -->", re.DOTALL)
-        written = f"<!-- table: {name} -->\n\n{table(summary, CLASSES[name])}\n\n<!-- end -->"
-        text = block.sub(lambda _, written=written: written, text)
+        place = re.compile(f"<!-- table: {name} -->\n.*?<!-- end -->", re.DOTALL)
+        written = f"<!-- table: {name} -->\n\n{block(name, summary)}\n\n<!-- end -->"
+        text = place.sub(lambda _, written=written: written, text)
     page.write_text(text, encoding="utf-8")
 
 
