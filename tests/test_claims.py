@@ -13,7 +13,7 @@ from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction
 from spillway.reproduce.credence import figure15
 from spillway.reproduce.figure import product
 from spillway.reproduce.finding import examine
-from spillway.reproduce.metric import Behind, Number, Share, Tail, caution
+from spillway.reproduce.metric import Behind, Number, Share, Tail, Total, caution
 from spillway.reproduce.point import Outcome
 from spillway.reproduce.results import Results
 from spillway.reproduce.samples import CLASSES
@@ -342,8 +342,12 @@ def test_the_worst_of_all_seeds_is_a_bound():
     cells = {(0, "only", seed): numbers(x=value) for seed, value in ((1, 1.0), (2, 4.0))}
     worst = Number("x", "x", over_seeds="largest")
 
-    def found(rule):
-        return examine(Claim("", "", Plain(worst, "only"), rule), results(cells, schemes=("only",)))
+    def found(rule, metric=worst):
+        claim = Claim("", "", Plain(metric, "only"), rule)
+        return examine(claim, results(cells, schemes=("only",), drops=3.0))
+
+    lost = Total("drops", "lost", "packets", "largest")
+    assert found(AtMost(2.0), lost).estimate == Estimate(3.0, (3.0, math.inf))
 
     assert found(AtMost(3.9)).estimate == Estimate(4.0, (4.0, math.inf))
     assert found(AtMost(3.9)).verdict is Verdict.FAILS
@@ -441,7 +445,7 @@ def test_every_claim_has_a_rule_for_its_kind_of_number(figure):
     for claim in figure.claims:
         points = [point for point in figure.points if point.lies_at(claim.over.where)]
         formula, rule, number = claim.formula, claim.rule, claim.formula.metric
-        is_worst = isinstance(number, Number) and number.over_seeds == "largest"
+        is_worst = getattr(number, "over_seeds", "mean") == "largest"
         # Parts of a whole, and only these, are judged by what is left as well.
         is_part = isinstance(formula, Reduction) or number in SCORES
         assert isinstance(rule, Near) == (is_part and rule.paper is not None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spillway.reproduce.claim import Claim, Plain
-from spillway.reproduce.metric import LEAST_SEEDS, Behind, Measured, Number, Tail
+from spillway.reproduce.metric import LEAST_SEEDS, Behind, Measured, Number, Tail, Total
 from spillway.reproduce.verdict import Ends, Estimate, Verdict, judge
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _interval(claim: Claim, found: Measured, by_seed: list[float | None]) -> End
     if found.replicates is not None:
         return found.interval
     metric = claim.formula.metric
-    if isinstance(metric, Number) and metric.over_seeds == "largest":
+    if isinstance(metric, Number | Total) and metric.over_seeds == "largest":
         if found.value is None or not isinstance(claim.formula, Plain):
             return None
         return found.value, math.inf

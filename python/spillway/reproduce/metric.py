@@ -6,7 +6,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,6 +200,10 @@ class _Flows:
         return float(self.slowdown[place])
 
 
+OverSeeds: TypeAlias = Literal["mean", "largest"]
+_OVER_SEEDS: dict[str, Callable[[Any], Any]] = {"mean": np.mean, "largest": np.max}
+
+
 @dataclass(frozen=True)
 class Number:
     """A number of the summary by its dotted path, or of what a function returned."""
@@ -208,29 +212,29 @@ class Number:
     name: str
     unit: str = ""
     scale: float = 1.0
-    over_seeds: Literal["mean", "largest"] = "mean"
+    over_seeds: OverSeeds = "mean"
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
         """The mean over seeds, or the largest; nothing is drawn again."""
         found = [outcome.numbers.get(self.path) for outcome in outcomes.values()]
         known = [number for number in found if number is not None]
-        take = np.mean if self.over_seeds == "mean" else np.max
-        return Measured(self.scale * float(take(known)) if known else None)
+        return Measured(self.scale * float(_OVER_SEEDS[self.over_seeds](known)) if known else None)
 
 
 @dataclass(frozen=True)
 class Total:
-    """A sum of counts, of whatever kind, as a mean over seeds."""
+    """A sum of counts, of whatever kind."""
 
     within: str
     """The first step of the counts' path."""
     name: str
     unit: str
+    over_seeds: OverSeeds = "mean"
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
-        """The mean over seeds; what has no count counts as 0."""
+        """The mean over seeds, or the largest; what has no count counts as 0."""
         totals = [total(outcome, self.within) for outcome in outcomes.values()]
-        return Measured(float(np.mean(totals)) if totals else None)
+        return Measured(float(_OVER_SEEDS[self.over_seeds](totals)) if totals else None)
 
 
 @dataclass(frozen=True)

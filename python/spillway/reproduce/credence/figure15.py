@@ -134,7 +134,7 @@ FIGURE = Figure(
     points=along("trees", (1, 2, 4, 8, 16, 32, 64, 128), label="{} trees", tick="{}"),
     schemes=(PAPERS, OURS),
     scales={
-        "quick": Scale((1, 2), parameters={"duration": "250ms", "one_in": 200}),
+        "quick": Scale((1, 2, 3), parameters={"duration": "250ms", "one_in": 200}),
         "full": Scale((1, 2, 3), parameters={"duration": "1s", "one_in": 200}),
     },
     plot=Lines(

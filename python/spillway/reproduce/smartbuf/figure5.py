@@ -3,7 +3,7 @@
 from spillway.reproduce.claim import Claim, Reduction
 from spillway.reproduce.figure import Figure
 from spillway.reproduce.smartbuf import setup
-from spillway.reproduce.smartbuf.readings import PLOT, READINGS, RUN, SCALES, of_both, with_each
+from spillway.reproduce.smartbuf.readings import PLOT, READINGS, RUN, of_both, with_each
 from spillway.reproduce.verdict import Apart, NoGain
 
 _IV_C = "section IV-C, Figure 5"
@@ -16,7 +16,7 @@ FIGURE = Figure(
     measure=RUN,
     points=READINGS,
     schemes=with_each("K", "k", (1, 2, 3, 5, 10, 30)),
-    scales=SCALES,
+    scales=setup.SCALES,
     plot=PLOT,
     claims=of_both(
         (

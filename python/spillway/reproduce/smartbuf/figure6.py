@@ -8,7 +8,6 @@ from spillway.reproduce.smartbuf.readings import (
     PLOT,
     READINGS,
     RUN,
-    SCALES,
     of_both,
     with_each,
 )
@@ -25,7 +24,7 @@ FIGURE = Figure(
     measure=RUN,
     points=READINGS,
     schemes=with_each("sigma", "sigma", (1.25, 2.5, 3.75, 5.0, 10.0, 20.0)),
-    scales=SCALES,
+    scales=setup.SCALES,
     plot=PLOT,
     claims=of_both(
         (
@@ -66,7 +65,7 @@ BETA = Figure(
     measure=RUN,
     points=READINGS,
     schemes=with_each("beta", "beta", (0.01, 0.1, 0.19, 0.2, 0.35, 0.5, 0.7, 0.9)),
-    scales=SCALES,
+    scales=setup.SCALES,
     plot=PLOT,
     claims=of_both(
         (

@@ -149,7 +149,7 @@ SECOND_RUN = Figure(
     points=along("load", (0.2, 0.4, 0.6, 0.8, 0.9), label="load {:.0%}", tick="{:.0%}"),
     schemes=_SCHEMES,
     scales={
-        "quick": Scale((1, 2), parameters={"warmup": "20ms", "duration": "60ms"}),
+        "quick": Scale((1, 2, 3), parameters={"warmup": "20ms", "duration": "60ms"}),
         "full": Scale((1, 2, 3), parameters={"warmup": "200ms", "duration": "1s"}),
     },
     plot=_PLOT,

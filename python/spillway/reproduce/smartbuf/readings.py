@@ -29,9 +29,6 @@ ENTRIES = Number("sharing_counts.leaf.most_entries", "most entries of a leaf", "
 RUN = replace(setup.BURSTS, assignments=(*setup.HIGH.assignments, *setup.BURSTS.assignments))
 """At high load."""
 
-# Numbers of entries have an interval from three seeds on.
-SCALES = {name: replace(scale, seeds=(1, 2, 3)) for name, scale in setup.SCALES.items()}
-
 PLOT = Variants((setup.SHORT, setup.LONG, setup.DROPS, ENTRIES), "reading")
 
 
@@ -75,7 +72,7 @@ FIGURE = Figure(
         DEMANDS,
     ),
     schemes=(setup.SMARTBUF,),
-    scales=SCALES,
+    scales=setup.SCALES,
     plot=PLOT,
     is_of_paper=False,
 )

@@ -57,7 +57,7 @@ HIGH = at_load(0.8)
 
 # Smartbuf learns from the beginning; flows of its first 20 ms (200 ms) are not counted.
 SCALES = {
-    "quick": Scale((1, 2), ("warmup=20ms", "duration=60ms", "record.drops=false")),
+    "quick": Scale((1, 2, 3), ("warmup=20ms", "duration=60ms", "record.drops=false")),
     "full": Scale((1, 2, 3), ("warmup=200ms", "duration=1s", "record.drops=false")),
 }
 
