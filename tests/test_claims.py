@@ -172,6 +172,25 @@ def test_replicates_are_percentiles_of_what_was_drawn(p):
         assert replicate == np.sort(drawn)[samples.rank(len(drawn), p) - 1]
 
 
+@pytest.mark.parametrize(("seeds", "share"), [(3, 0.77), (10, 0.94)])
+def test_intervals_hold_the_truth_as_often_as_is_said(seeds, share):
+    # As docs/reproduce.md has it: seeds and the flows within them spread alike, around 0.
+    random = np.random.default_rng(seeds)
+    hits, trials = 0, 200
+    for _ in range(trials):
+        found = Tail("incast", 0.5).measured(
+            {
+                seed: of(random.normal() + random.normal(size=100), np.arange(100))
+                for seed in random.integers(1 << 30, size=seeds).tolist()
+            },
+            100,
+        )
+        low, high = found.interval
+        hits += low <= 0 <= high
+    # Three standard deviations of so many trials.
+    assert hits / trials == pytest.approx(share, abs=3 * (share * (1 - share) / trials) ** 0.5)
+
+
 def test_seeds_without_such_flows_bring_none():
     # With one draw in 27 only the last seed is drawn: there is nothing then.
     seeds = {1: of([5], [0]), 2: of([7], [0]), 3: of([], [])}
