@@ -218,7 +218,7 @@ table! {
 table! {
     /// How busy links were, in every interval in which they were not idle.
     LinkTable {
-        /// The end of the interval.
+        /// The end of the interval: a multiple of it, or the end of the run.
         time_ps: u64,
         /// The link's number: hosts' first, then by switch and port.
         link: u32,

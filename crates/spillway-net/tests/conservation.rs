@@ -9,6 +9,7 @@ use common::*;
 use spillway_engine::Stream;
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::traffic::FlowColumns;
+use std::collections::BTreeMap;
 
 /// A scenario in parts.
 struct Case {
@@ -366,6 +367,10 @@ fn check(seed: u64) -> Run {
     assert_eq!(run.flows, woken.flows, "seed {seed}, woken");
     assert_eq!(run.summary_but_events(), woken.summary_but_events(), "seed {seed}, woken");
     assert_eq!(run.record.drops, woken.record.drops, "seed {seed}, woken");
+    // With flows that never end, links would be measured until the stop.
+    if run.flows.iter().all(|row| row.size > 0) {
+        check_links(seed, &case);
+    }
     assert_eq!(scenario_with(&resolved, &case.list).resolved.to_string(), resolved, "seed {seed}");
     case.traffic.reverse();
     let reversed = case.text();
@@ -373,6 +378,35 @@ fn check(seed: u64) -> Run {
     case.list = backwards(&case.list);
     same(finish(Simulation::new(scenario_with(&reversed, &case.list))), "rows backwards");
     run
+}
+
+/// Links are busy for as long as the bytes that they carry take, a share of time that is one at most,
+/// however long the intervals are.
+fn check_links(seed: u64, case: &Case) {
+    let measured = |interval_ps: u64| {
+        let record = format!("[record]\nlink_interval = \"{interval_ps}ps\"");
+        let scenario = scenario_with(&format!("{}\n{record}", case.text()), &case.list);
+        let hosts = scenario.topology.hosts();
+        let ps_per_byte = scenario.topology.links[0].rate.ps_per_byte();
+        let is_whole = !scenario.cables_fail();
+        let run = finish(Simulation::new(scenario));
+        let (links, mut busy) = (&run.record.links, BTreeMap::<u32, u64>::new());
+        for row in 0..links.len() {
+            let (time, share) = (links.time_ps[row], links.utilisation[row]);
+            assert!(share > 0.0 && share <= 1.0, "seed {seed}: {share} at {time}");
+            let span = time - (time - 1) / interval_ps * interval_ps;
+            *busy.entry(links.link[row]).or_default() += (share * span as f64).round() as u64;
+        }
+        let totals = run.counters.totals;
+        if is_whole && totals.made_packets == totals.arrived_packets + totals.lost_packets {
+            let of_hosts: u64 = busy.range(..hosts).map(|(_, ps)| ps).sum();
+            assert_eq!(of_hosts, totals.made_bytes * ps_per_byte, "seed {seed}");
+        }
+        busy
+    };
+    let mut draw = Draw(Stream::new(seed, "links", 0));
+    let (short, long) = (100_000 + draw.below(3_000_000), 1_000_000 + draw.below(300_000_000));
+    assert_eq!(measured(short), measured(long), "seed {seed}: {short} and {long} ps");
 }
 
 /// A list with its rows the other way round.

@@ -274,6 +274,36 @@ fn two_flows_of_one_packet_share_the_receivers_line() {
     assert_eq!([run.flows[0].src, run.flows[1].src], [0, 2]);
 }
 
+/// When link number `line` was busy: the end of each interval, and the share of it.
+fn utilisation(run: &Run, line: u32) -> Vec<(u64, f64)> {
+    let links = &run.record.links;
+    let rows = (0..links.len()).filter(|&row| links.link[row] == line);
+    rows.map(|row| (links.time_ps[row], links.utilisation[row])).collect()
+}
+
+#[test]
+fn a_packet_s_time_on_a_line_is_that_of_the_intervals_that_it_spans() {
+    // At 1 Mbps a byte takes 8 us and a packet of 1500 bytes 12 ms: on the host's line from 0 to 12 ms,
+    // on the switch's from 12.25 to 24.25 ms. The run ends as it arrives, at 24.5 ms.
+    let run = |interval: &str| {
+        let text = format!(
+            "duration = \"1s\"\nrecord = {{ link_interval = \"{interval}\" }}\n\
+             topology = {{ kind = \"star\", hosts = 2, host_rate = \"1Mbps\", link_delay = \"250us\" }}\n\
+             transport = {{ kind = \"udp\", rate = \"1Mbps\" }}"
+        );
+        run_flows(&text, &[(0, 1, MSS, 0)])
+    };
+    let ms = |ms: u64| 1_000 * US * ms;
+    let long = run("5ms");
+    assert_eq!(utilisation(&long, 0), [(ms(5), 1.0), (ms(10), 1.0), (ms(15), 0.4)]);
+    // 2.75 of 5 ms; of the last 4.5 ms 4.25.
+    let last = (ms(49) / 2, 4.25 / 4.5);
+    assert_eq!(utilisation(&long, 3), [(ms(15), 0.55), (ms(20), 1.0), last]);
+    // An eighth of a byte, and 24.5 ms in 24,500 of them.
+    let short = utilisation(&run("1us"), 0);
+    assert_eq!(short, (1..=12_000).map(|us| (us * US, 1.0)).collect::<Vec<_>>());
+}
+
 fn any_topology() -> impl Strategy<Value = (&'static str, u32)> {
     prop_oneof![
         Just((STAR, 1)),

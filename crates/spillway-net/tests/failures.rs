@@ -130,6 +130,24 @@ fn busy(run: &Run, line: u32) -> Vec<u64> {
 }
 
 #[test]
+fn a_packet_that_a_failure_cuts_has_taken_the_line_until_then() {
+    // At 1 Mbps a packet takes 12 ms and a byte 8 us. The cable fails after 4 ms and 3 us, in the middle
+    // of byte 501, and again 5 us into the next packet, which leaves at 12 ms.
+    let down = |at, until| event("link-down", ("leaf0", "host0"), at, until, "");
+    let events = [down("4003us", "6ms"), down("12005us", "14ms")].concat();
+    let text = format!(
+        "duration = \"1s\"\ntopology = {{ kind = \"star\", hosts = 2, host_rate = \"1Mbps\" }}\n\
+         transport = {{ kind = \"udp\", rate = \"1Mbps\" }}\n\
+         record = {{ link_interval = \"1us\" }}\n{events}"
+    );
+    let run = run_flows(&text, &[(0, 1, 2 * MSS, 0)]);
+    assert_eq!(run.drops(DropReason::LinkDown), 2);
+    let sending = (1..=4_003).chain(12_001..=12_005);
+    assert_eq!(busy(&run, 0), sending.collect::<Vec<u64>>());
+    assert!(run.record.links.utilisation.iter().all(|&share| share == 1.0));
+}
+
+#[test]
 fn routes_lead_around_a_failure_and_back() {
     // A flow of 5 MB (4 ms at least) whose packets take the first of equal next hops.
     let down =

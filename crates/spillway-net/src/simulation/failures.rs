@@ -27,6 +27,8 @@ pub(super) struct Failures {
     random: Vec<Stream>,
     /// How many of them switches know of: they hear of each change a while later.
     known: Vec<u32>,
+    /// A byte that a failure cuts counts as sent: how much time a line has saved by that.
+    cut_short: Vec<Time>,
 }
 
 impl Failures {
@@ -38,8 +40,14 @@ impl Failures {
             loss: vec![0.0; lines],
             random: (0..lines).map(stream).collect(),
             known: vec![0; lines],
+            cut_short: vec![Time::ZERO; lines],
             line_of_link,
         }
+    }
+
+    /// How much less time a line has taken than the bytes that it has sent.
+    pub fn cut_short(&self, line: u32) -> Time {
+        self.cut_short.get(line as usize).copied().unwrap_or(Time::ZERO)
     }
 }
 
@@ -97,6 +105,8 @@ impl Network {
         let now = self.now;
         let line = &mut self.lines[line_id as usize];
         let mut id = std::mem::replace(&mut line.head, NO_PACKET);
+        let left = Time::from_ps(line.busy_until.since(now).ps() % line.ps_per_byte);
+        self.failures.cut_short[line_id as usize] += left;
         line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;
         line.waits = false;

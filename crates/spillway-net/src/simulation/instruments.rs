@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 /// What instruments keep between their readings.
 #[derive(Debug)]
 pub(super) struct Instruments {
-    /// Bytes put on every line at the last measurement of links.
-    sent_before: Vec<u64>,
+    /// When links were last measured, and how long every line had been sending then.
+    links_at: Time,
+    busy_before: Vec<Time>,
     /// Bytes that hosts had put on their lines when the window of measurement began, and ended.
     pub on_wire: [u64; 2],
     decisions_left: u64,
@@ -28,7 +29,8 @@ pub(super) struct Instruments {
 impl Instruments {
     pub fn new(scenario: &Scenario, lines: usize) -> Instruments {
         Instruments {
-            sent_before: vec![0; lines],
+            links_at: Time::ZERO,
+            busy_before: vec![Time::ZERO; lines],
             on_wire: [0, 0],
             decisions_left: scenario.recording.decisions.first,
             last_sample: BTreeMap::new(),
@@ -150,17 +152,32 @@ impl Simulation {
     pub(super) fn sample_links(&mut self) {
         let Some(interval) = self.scenario.recording.link_interval else { return };
         self.network.catch_up_all();
-        for (number, line) in self.network.lines.iter().enumerate() {
-            let sent = self.network.sent_bytes(number as u32);
-            let before = std::mem::replace(&mut self.instruments.sent_before[number], sent);
-            if sent > before {
-                let busy = line.time_of(sent - before);
-                self.record.links.time_ps.push(self.network.now.ps());
-                self.record.links.link.push(number as u32);
-                self.record.links.utilisation.push(busy.ps() as f64 / interval.ps() as f64);
+        self.measure_links();
+        self.network.events.push(self.network.now + interval, Kind::SampleLinks.key(0));
+    }
+
+    /// The run is over: the last interval ends with it.
+    pub(super) fn finish_links(&mut self) {
+        if self.scenario.recording.link_interval.is_some() {
+            self.measure_links();
+        }
+    }
+
+    /// Writes how busy links have been since they were last measured.
+    fn measure_links(&mut self) {
+        let now = self.network.now;
+        let before = std::mem::replace(&mut self.instruments.links_at, now);
+        let interval = now - before;
+        let links = &mut self.record.links;
+        for (number, busy_before) in (0..).zip(&mut self.instruments.busy_before) {
+            let busy = self.network.busy_time(number);
+            let before = std::mem::replace(busy_before, busy);
+            if busy > before {
+                links.time_ps.push(now.ps());
+                links.link.push(number);
+                links.utilisation.push((busy - before).ps() as f64 / interval.ps() as f64);
             }
         }
-        self.network.events.push(self.network.now + interval, Kind::SampleLinks.key(0));
     }
 
     /// Counts a lost packet and writes its row.

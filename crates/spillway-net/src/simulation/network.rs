@@ -212,6 +212,13 @@ impl Network {
         line.accepted_bytes - self.busy_until(line_id).since(self.now).ps() / line.ps_per_byte
     }
 
+    /// How long a line has been sending until now: what was put on it, less what is still to be sent.
+    pub fn busy_time(&self, line_id: u32) -> Time {
+        let line = &self.lines[line_id as usize];
+        let given = line.time_of(line.accepted_bytes);
+        given - self.busy_until(line_id).since(self.now) - self.failures.cut_short(line_id)
+    }
+
     /// Has what the next events will want fetched: a line, the packet that arrives on it, and what is
     /// in that if it arrives at a host. If an event is for something else than a line, any will do.
     #[inline(always)]

@@ -32,6 +32,7 @@ impl Simulation {
         }
         self.finish_fates();
         self.finish_ports();
+        self.finish_links();
         self.collect_traces_before(None);
     }
 
