@@ -61,3 +61,45 @@ fn a_whole_flow_is_no_window_where_it_never_ends() {
     let with = format!("{text}\ninitial_window = \"10pkt\"");
     assert!(Scenario::read(with.parse().unwrap(), &Sources::of(Path::new(""))).is_ok());
 }
+
+#[test]
+fn a_timeout_that_no_ack_can_come_within_is_refused() {
+    // Two cables of 3 us there and back and 1500 B at 10 Gbps: 13.2 us.
+    let read = |transport: &str, own: &str| {
+        let text = format!(
+            "duration = \"1ms\"\ntopology = {{ kind = \"star\", hosts = 2 }}\n\
+             transport = {{ {transport} }}\n[[traffic]]\nname = \"one\"\nkind = \"permutation\"\n\
+             size = \"1MB\"\n{own}"
+        );
+        let read = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new("")));
+        read.map(|scenario| scenario.warnings).map_err(|error| error.to_string())
+    };
+    let never = "in the empty network: no ack would ever come in time";
+    for (transport, own, expected) in [
+        ("initial_rto = \"0us\"", "", "transport.initial_rto: 0us is not valid: the timeout"),
+        // Doubled sixteen times, 200 ps are 13.1072 us.
+        (
+            "initial_rto = \"200ps\"",
+            "",
+            "never gets longer than 13.1072us, and a packet and its ack",
+        ),
+        ("", "initial_rto = \"0us\"", "traffic.one.initial_rto: 0us is not valid"),
+        (
+            "initial_rto = \"1ps\", min_rto = \"1ps\", max_rto = \"1ps\"",
+            "",
+            "transport.max_rto: 1ps is not valid: the timeout never gets longer than 1ps, and",
+        ),
+        ("min_rto = \"1us\", max_rto = \"13.1us\"", "", "transport.max_rto: 13.1us is not valid"),
+    ] {
+        let error = read(transport, own).unwrap_err();
+        assert!(error.contains(expected) && error.ends_with(never), "{error}");
+    }
+    let warnings = read("initial_rto = \"202ps\"", "").unwrap();
+    let expected = "transport.initial_rto = 202ps is less than 13.2us, which a packet and its ack";
+    assert!(warnings.len() == 1 && warnings[0].starts_with(expected), "{warnings:?}");
+    let none: [String; 0] = [];
+    let tight = "initial_rto = \"13.2us\", min_rto = \"1us\", max_rto = \"13.2us\"";
+    assert_eq!(read(tight, "").unwrap(), none);
+    // What nothing is sent with does not matter.
+    assert_eq!(read("initial_rto = \"0us\"", "transport = \"udp\"").unwrap(), none);
+}

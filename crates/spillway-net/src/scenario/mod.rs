@@ -3,6 +3,7 @@
 mod events;
 mod recording;
 mod switches;
+mod timeouts;
 
 pub use events::{LinkChange, LinkEvent};
 pub use recording::{DecisionFilter, Recording};
@@ -16,6 +17,7 @@ use crate::transport::{Losses, Transport};
 use spillway_engine::Time;
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use std::path::Path;
+use timeouts::Timeouts;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
@@ -192,9 +194,14 @@ impl Scenario {
         let mut class_transport = vec![0; class_count];
         let mut class_is_incast = vec![false; class_count];
         let mut class_stop = vec![stop; class_count];
+        let mut timeouts = Timeouts::beside(&network);
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
             let (own_transport, table) = own.read(section)?;
             tables.push(Value::Table(table));
+            match &own_transport {
+                Some(own) => timeouts.check(&format!("traffic.{}", source.name()), own)?,
+                None => timeouts.check("transport", &transport)?,
+            }
             let place = match own_transport {
                 None => 0,
                 Some(transport) => {
@@ -237,7 +244,8 @@ impl Scenario {
             recording::Place { base_rtt, topology: &network, tiers: &tiers, traffic: &traffic };
         let recording = Recording::read(&mut section, &place)?;
         root.put("record", section.finish()?);
-        let warnings = warnings(&network, &tiers, &traffic);
+        let mut warnings = warnings(&network, &tiers, &traffic);
+        warnings.extend(timeouts.warnings);
         Ok(Scenario {
             name,
             seed,

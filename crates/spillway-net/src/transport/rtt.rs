@@ -22,6 +22,16 @@ pub struct RtoBounds {
     pub max: Time,
 }
 
+/// How often a timeout is doubled at most.
+const DOUBLINGS: u32 = 16;
+
+impl RtoBounds {
+    /// What the timeout comes to, doubled again and again, where no ack ever comes.
+    pub fn longest_without_an_ack(&self) -> Time {
+        Time::from_ps(self.initial.ps().saturating_mul(1 << DOUBLINGS)).min(self.max)
+    }
+}
+
 impl RttEstimate {
     /// Takes a sample (RFC 6298, section 2: weights 1/8 and 1/4).
     #[inline]
@@ -48,7 +58,8 @@ impl RttEstimate {
             0 => bounds.initial,
             smoothed => Time::from_ps(smoothed + 4 * self.variation).max(bounds.min),
         };
-        Time::from_ps(base.ps() << self.backoff.min(16)).min(bounds.max)
+        let times = 1 << self.backoff.min(DOUBLINGS);
+        Time::from_ps(base.ps().saturating_mul(times)).min(bounds.max)
     }
 
     /// The timeout ran out: wait twice as long for the next.
@@ -88,5 +99,21 @@ mod tests {
         assert_eq!(estimate.timeout(&bounds), us(5000));
         estimate.reset_backoff();
         assert_eq!(estimate.timeout(&bounds), us(245));
+    }
+
+    #[test]
+    fn a_timeout_is_doubled_sixteen_times_and_never_beyond_its_bound() {
+        let (day, most) = (Time::from_ms(86_400_000), Time::from_ps(u64::MAX / 4));
+        for (initial, max, expected) in [
+            (Time::from_ns(1), Time::from_us(5_000), Time::from_ns(65_536)),
+            (Time::from_us(1), Time::from_us(5_000), Time::from_us(5_000)),
+            (day, most, most),
+        ] {
+            let bounds = RtoBounds { initial, min: Time::from_ns(1), max };
+            let mut estimate = RttEstimate::default();
+            (0..40).for_each(|_| estimate.back_off());
+            assert_eq!(estimate.timeout(&bounds), expected);
+            assert_eq!(bounds.longest_without_an_ack(), expected);
+        }
     }
 }
