@@ -34,6 +34,19 @@ def test_an_exception_stops_the_run_and_is_the_cause():
     assert trace.tb_frame.f_code.co_name == "raises"
 
 
+def test_a_period_of_nothing_is_refused():
+    class Ticks(spillway.SharingPolicy):
+        id = "ticks"
+        period_ps = 0
+
+        def admit(self, arrival, buffer):
+            return True
+
+    with pytest.raises(spillway.PluginError) as raised:
+        spillway.run(TINY, set=["switch.sharing=ticks"], plugins=[Ticks])
+    assert "period_ps is 0; expected a whole number above 0" in str(raised.value.__cause__)
+
+
 def test_the_command_line_shows_the_traceback_and_leaves_nothing(command, tmp_path):
     options = [option for each in FAILS for option in ("--set", each)]
     plugin = f"{plugins.HERE}:Fails"

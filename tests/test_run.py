@@ -227,7 +227,7 @@ def test_a_trace_of_fates_agrees_with_the_drops_and_samples_the_rest():
     ("more", "problem"),
     [
         ([], r"there is no switch with sharing = \"lqd\""),
-        (["switch.sharing=lqd", "topology.base_rtt=0us"], "base_rtt must be above 0"),
+        (["switch.sharing=lqd", "topology.base_rtt=0us"], "base_rtt: .* expected a time above 0"),
     ],
 )
 def test_a_trace_of_fates_needs_a_switch_that_can_have_one(more, problem):

@@ -268,7 +268,7 @@ fn what_cannot_be_recorded_is_refused() {
         ("buffer = \"1MB\"", "bursts = \"100%\"", "record.bursts: not a share that a port can"),
         ("buffer = \"1MB\"", "bursts = \"0%\"", "record.bursts: not a share that a port can"),
         ("", "port_switch = 0", "record.port_switch: it needs `port_interval`"),
-        ("", "port_interval = \"0us\"", "record.port_interval: 0us is not valid"),
+        ("", "port_interval = \"0us\"", "record.port_interval: \"0us\" is not valid"),
         (
             "",
             "port_interval = \"1us\"\nport_switch = 1",

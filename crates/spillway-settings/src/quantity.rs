@@ -1,9 +1,19 @@
 //! Quantities as people write them: `"10Gbps"`, `"25.2us"`, `"5.12KB/port/Gbps"`, `"65pkt"`.
 //!
-//! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved.
+//! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved. What can be written
+//! is bounded, so that a few of them can be added, and sizes are exact as floats.
 
 use spillway_engine::{Rate, Time};
 use std::fmt;
+
+/// The longest time.
+pub const LONGEST: Time = Time::from_ps(u64::MAX / 4);
+/// The most bytes.
+pub const MOST_BYTES: u64 = 1 << 53;
+/// The most packets: with 64 KiB each they are no more than the most bytes.
+pub const MOST_PACKETS: u64 = 1 << 37;
+/// The most bytes for every Gbps of a port.
+const MOST_PER_GBPS: u64 = 1_000_000_000;
 
 /// A positive decimal number times a unit, still exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +27,7 @@ impl Decimal {
     /// `self * factor`, to the nearest whole number; `None` when it does not fit.
     pub fn times(self, factor: u64) -> Option<u64> {
         let product = self.mantissa.checked_mul(u128::from(factor))?;
-        u64::try_from((product + self.divisor / 2) / self.divisor).ok()
+        u64::try_from(product.checked_add(self.divisor / 2)? / self.divisor).ok()
     }
 
     /// As a float, for a share or a ratio.
@@ -39,6 +49,7 @@ const SIZES: &[(&str, u128)] = &[
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
 ];
+const PACKETS: &[(&str, u128)] = &[("pkt", 1)];
 const TIMES: &[(&str, u128)] =
     &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 const RATES: &[(&str, u128)] = &[
@@ -71,7 +82,7 @@ fn with_units(text: &str, units: &[(&str, u128)]) -> Option<u64> {
 
 /// A span of time: `"25.2us"`.
 pub fn time(text: &str) -> Option<Time> {
-    with_units(text, TIMES).map(Time::from_ps)
+    with_units(text, TIMES).map(Time::from_ps).filter(|&time| time <= LONGEST)
 }
 
 /// A line's rate: `"10Gbps"`.
@@ -81,7 +92,28 @@ pub fn rate(text: &str) -> Option<Rate> {
 
 /// A number of bytes: `"1448B"`, `"4MB"`.
 pub fn size(text: &str) -> Option<u64> {
-    with_units(text, SIZES)
+    with_units(text, SIZES).filter(|&bytes| bytes <= MOST_BYTES)
+}
+
+/// A number of packets: `"65pkt"`.
+fn packets(text: &str) -> Option<u64> {
+    with_units(text, PACKETS).filter(|&packets| packets <= MOST_PACKETS)
+}
+
+/// What is wrong with a quantity that has a number and a unit, and is refused all the same: it is more
+/// than any may be.
+pub fn excess(text: &str) -> Option<&'static str> {
+    let (_, unit) = split(text)?;
+    let has_unit_of = |units: &[(&str, u128)]| units.iter().any(|(name, _)| *name == unit);
+    if has_unit_of(TIMES) && time(text).is_none() {
+        Some("is more than 53 days")
+    } else if has_unit_of(SIZES) && size(text).is_none() {
+        Some("is more than 2^53 bytes")
+    } else if has_unit_of(PACKETS) && packets(text).is_none() {
+        Some("is more than 2^37 packets")
+    } else {
+        None
+    }
 }
 
 /// A share: `"50%"` is 0.5.
@@ -112,7 +144,9 @@ impl BufferSize {
         };
         let (number, unit) = split(per)?;
         let (_, factor) = SIZES.iter().find(|(name, _)| *name == unit)?;
-        number.scaled(*factor).map(BufferSize::PerPortPerGbps)
+        let each = number.scaled(*factor)?;
+        each.times(1).filter(|&bytes| bytes <= MOST_PER_GBPS)?;
+        Some(BufferSize::PerPortPerGbps(each))
     }
 
     /// The bytes of a switch whose ports have these rates; `None` is unlimited.
@@ -123,8 +157,9 @@ impl BufferSize {
             BufferSize::PerPortPerGbps(each) => {
                 let bits_per_second: u128 =
                     port_rates.map(|rate| u128::from(rate.bits_per_second())).sum();
-                let product = each.mantissa * bits_per_second / (each.divisor * 1_000_000_000);
-                Some(product as u64)
+                let (whole, part) = (each.mantissa / each.divisor, each.mantissa % each.divisor);
+                let product = whole * bits_per_second + part * bits_per_second / each.divisor;
+                Some((product / 1_000_000_000) as u64)
             }
         }
     }
@@ -171,7 +206,7 @@ impl Amount {
         if text == "unlimited" {
             return Some(Amount::Unlimited);
         }
-        match with_units(text, &[("pkt", 1)]) {
+        match packets(text) {
             Some(packets) => Some(Amount::Packets(packets)),
             None => size(text).map(Amount::Bytes),
         }
@@ -210,7 +245,9 @@ impl BdpSize {
     pub fn bytes(self, rate: Rate, base_rtt: Time) -> u64 {
         match self {
             BdpSize::Bytes(bytes) => bytes,
-            BdpSize::Bdp(times) => times.times(rate.bytes_in(base_rtt)).unwrap_or(u64::MAX),
+            BdpSize::Bdp(times) => {
+                times.times(rate.bytes_in(base_rtt)).unwrap_or(MOST_BYTES).min(MOST_BYTES)
+            }
         }
     }
 }
@@ -243,6 +280,38 @@ mod tests {
         assert_eq!(bytes("5.12KB/port/Gbps"), Some(1_024_000));
         assert_eq!(bytes("5.14KiB/port/Gbps"), Some(1_052_672));
         assert_eq!((bytes("4MB"), bytes("unlimited")), (Some(4_000_000), None));
+    }
+
+    #[test]
+    fn what_can_be_written_is_bounded() {
+        // 2^62 ps are 4,611,686.018427387904 s; 2^53 B 9,007,199.254740992 GB.
+        assert_eq!(time("4611686.018427387903s"), Some(LONGEST));
+        assert_eq!(size("9007199.254740992GB"), Some(MOST_BYTES));
+        assert_eq!(Amount::parse("137438953472pkt"), Some(Amount::Packets(MOST_PACKETS)));
+        for (text, expected) in [
+            ("4611686.018427387904s", Some("is more than 53 days")),
+            ("99999999999999999999999s", Some("is more than 53 days")),
+            ("9007199254740993B", Some("is more than 2^53 bytes")),
+            ("18446744073709551615B", Some("is more than 2^53 bytes")),
+            ("137438953473pkt", Some("is more than 2^37 packets")),
+            ("1us", None),
+            ("3 apples", None),
+        ] {
+            assert_eq!(excess(text), expected, "{text}");
+            let is_read = time(text).is_some() || Amount::parse(text).is_some();
+            assert_eq!(is_read, text == "1us", "{text}");
+        }
+    }
+
+    #[test]
+    fn the_largest_buffer_per_port_does_not_overflow() {
+        // 1 GB * 1,000,000 ports * 8000 Gbps = 8e18 B.
+        let ports = || std::iter::repeat_n(rate("8Tbps").unwrap(), 1_000_000);
+        let bytes = |text| BufferSize::parse(text).map(|buffer| buffer.bytes(ports()));
+        assert_eq!(bytes("1GB/port/Gbps"), Some(Some(8_000_000_000_000_000_000)));
+        let nearly = bytes("0.999999999999999999GB/port/Gbps");
+        assert_eq!(nearly, Some(Some(7_999_999_999_999_999_992)));
+        assert_eq!(bytes("2GB/port/Gbps"), None);
     }
 
     #[test]

@@ -131,6 +131,18 @@ impl Section {
         self.quantity(key, default, "a time such as \"25.2us\"", meaning, quantity::time)
     }
 
+    /// A span of time above 0.
+    pub fn positive_time(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<Time> {
+        let takes = "a time above 0, such as \"25.2us\"";
+        let parse = |text: &str| quantity::time(text).filter(|&time| time > Time::ZERO);
+        self.quantity(key, default, takes, meaning, parse)
+    }
+
     /// A line's rate.
     pub fn rate(
         &mut self,
@@ -450,8 +462,11 @@ impl Section {
     }
 
     fn wrong(&self, key: &str, value: &Value, takes: &str) -> SettingsError {
-        let is_negative = value.as_str().is_some_and(|text| text.trim_start().starts_with('-'));
-        let problem = if is_negative { "must not be negative" } else { "is not valid" };
+        let is_negative = |text: &str| text.trim_start().starts_with('-');
+        let problem = match value.as_str() {
+            Some(text) if is_negative(text) => "must not be negative",
+            text => text.and_then(quantity::excess).unwrap_or("is not valid"),
+        };
         self.error(key, format!("{value} {problem}; expected {takes}"))
     }
 }
@@ -483,11 +498,20 @@ mod tests {
 
     #[test]
     fn errors_name_the_key_the_value_and_what_was_expected() {
-        let mut s = section("rtt = 3\nalpha = -1\nkind = \"tial\"");
+        let mut s =
+            section("rtt = 3\nalpha = -1\nkind = \"tial\"\nnever = \"0us\"\nage = \"99999999s\"");
         let text = |error: SettingsError| error.to_string();
         assert_eq!(
             text(s.time("rtt", "1us", "").unwrap_err()),
             "switch.rtt: 3 is not valid; expected a time such as \"25.2us\""
+        );
+        assert_eq!(
+            text(s.positive_time("never", "1us", "").unwrap_err()),
+            "switch.never: \"0us\" is not valid; expected a time above 0, such as \"25.2us\""
+        );
+        assert_eq!(
+            text(s.time("age", "1us", "").unwrap_err()),
+            "switch.age: \"99999999s\" is more than 53 days; expected a time such as \"25.2us\""
         );
         assert_eq!(
             text(s.number("alpha", 1.0, Range::Positive, "").unwrap_err()),

@@ -44,7 +44,7 @@ pub struct Environment {
     pub ack_class: u8,
     /// The class of data without a priority.
     pub data_class: u8,
-    /// The round trip of an empty network.
+    /// The round trip of an empty network, above 0.
     pub base_rtt: Time,
     /// Bytes of a full packet on the wire.
     pub full_packet: u32,

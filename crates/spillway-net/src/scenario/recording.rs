@@ -71,11 +71,7 @@ impl BurstDefinition {
 impl Recording {
     pub(super) fn read(section: &mut Section, place: &Place) -> Result<Recording> {
         let interval = |section: &mut Section, key: &'static str, meaning: &'static str| {
-            let read = section.optional(key, "a time", meaning, |s| s.time(key, "", meaning))?;
-            match read {
-                Some(Time::ZERO) => Err(section.error(key, "0us is not valid; it must be above 0")),
-                read => Ok(read),
-            }
+            section.optional(key, "a time above 0", meaning, |s| s.positive_time(key, "", meaning))
         };
         let queue_interval = interval(section, "queue_interval", "time between samples of queues")?;
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
@@ -98,10 +94,7 @@ impl Recording {
         let window_flows = read_flows(section)?;
         place.check_flows(section, "windows", &window_flows)?;
         let meaning = "time between samples of windows";
-        let window_interval = section.time("window_interval", "10us", meaning)?;
-        if window_interval == Time::ZERO {
-            return Err(section.error("window_interval", "0us is not valid; it must be above 0"));
-        }
+        let window_interval = section.positive_time("window_interval", "10us", meaning)?;
         let link_interval =
             interval(section, "link_interval", "time between measurements of links")?;
         let bursts = read_bursts(section, place)?;
@@ -254,10 +247,6 @@ fn read_oracle_trace(section: &mut Section, place: &Place) -> Result<Option<Fate
     let averaging = section.choice("oracle_trace_average", &kinds, meaning)?;
     if is_traced && !place.tiers.iter().any(TierSettings::drops_longest_queue) {
         let problem = "there is no switch with sharing = \"lqd\", whose drops an oracle learns";
-        return Err(section.error("oracle_trace", problem));
-    }
-    if is_traced && place.base_rtt == Time::ZERO {
-        let problem = "averages are over the base RTT: topology.base_rtt must be above 0";
         return Err(section.error("oracle_trace", problem));
     }
     Ok(is_traced.then_some(FateTracing { averaging, span: place.base_rtt, one_in }))

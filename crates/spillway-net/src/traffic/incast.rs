@@ -479,7 +479,7 @@ mod tests {
                 "queries_per_host_per_s = 2\ninterval = \"1s\"",
                 "interval: not together with queries_per_host_per_s",
             ),
-            ("interval = \"0s\"", "interval: expected a time above 0"),
+            ("interval = \"0s\"", "interval: \"0s\" is not valid; expected a time above 0"),
             ("interval = \"1s\"\nfan_in = 2", "burst: missing; expected this or `sizes`"),
             (&format!("{valid}fan_in = 17"), "fan_in: 17 senders for host 0, which has 16"),
             (

@@ -149,12 +149,11 @@ impl Transport {
         };
         let rto = RtoBounds {
             initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
-            min: section.time("min_rto", "10ms", "the least retransmission timeout")?,
+            min: section.positive_time("min_rto", "10ms", "the least retransmission timeout")?,
             max: section.time("max_rto", "1s", "the greatest retransmission timeout")?,
         };
-        if rto.min > rto.max || rto.min == Time::ZERO {
-            let problem =
-                format!("{} is not valid; it must be above 0 and not above max_rto", rto.min);
+        if rto.min > rto.max {
+            let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
             return Err(section.error("min_rto", problem));
         }
         let losses = Losses::read(section, echo)?;

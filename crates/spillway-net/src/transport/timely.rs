@@ -70,9 +70,9 @@ impl TimelyParams {
         let low = section.time("t_low", "50us", "round trips below it let the rate rise")?;
         let high = section.time("t_high", "500us", "round trips above it cut the rate")?;
         let meaning = "what differences of round trips are divided by";
-        let min_rtt = section.time("min_rtt", "20us", meaning)?;
-        if low > high || min_rtt == Time::ZERO {
-            let problem = format!("{low} is not valid; it must not be above t_high, nor min_rtt 0");
+        let min_rtt = section.positive_time("min_rtt", "20us", meaning)?;
+        if low > high {
+            let problem = format!("{low} is not valid; it must not be above t_high = {high}");
             return Err(section.error("t_low", problem));
         }
         let bits = |rate: Rate| rate.bits_per_second() as f64;

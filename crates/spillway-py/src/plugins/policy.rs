@@ -3,9 +3,11 @@
 use super::answers::{admission, nothing, number, verdict};
 use super::instance::{Arguments, Hook, Instance};
 use super::views::{Arrival, Buffer, Departure};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_engine::Time;
+use spillway_settings::quantity::LONGEST;
 use spillway_switch::aqm::{self, Aqm, Verdict};
 use spillway_switch::sharing::{self, Admission, Count, Sharing};
 use spillway_switch::watch::Watch;
@@ -38,10 +40,14 @@ impl Policy {
             None => Ok(false),
         };
         let period: Option<u64> = object.getattr("period_ps")?.extract()?;
+        if period == Some(0) {
+            let problem = "period_ps is 0; expected a whole number above 0, or None for never";
+            return Err(PyValueError::new_err(problem));
+        }
         Ok(Policy {
             instance,
             view: Some(Py::new(py, Buffer::of(environment))?),
-            period: period.filter(|&ps| ps > 0).map(Time::from_ps),
+            period: period.map(|ps| Time::from_ps(ps).min(LONGEST)),
             knows_packets: flag("knows_packets")?,
             passes_idle_ports: flag("passes_idle_ports")?,
             introduced: None,

@@ -131,9 +131,9 @@ impl Policy for ActiveBufferManagement {
             "how often congestion and drain rates are measured; the base RTT if not given";
         let interval =
             section.optional("update_interval", "a time above 0", meaning, |section| {
-                section.time("update_interval", "25us", meaning)
+                section.positive_time("update_interval", "25us", meaning)
             })?;
-        let interval = interval.unwrap_or(environment.base_rtt).max(Time::from_ps(1));
+        let interval = interval.unwrap_or(environment.base_rtt);
         let queues = environment.port_rates.len() * environment.queues_per_port as usize;
         let queue =
             Queue { dequeued: 0, waits_from: u64::MAX, port_sent: 0, drain: 1.0, level: 0.0 };

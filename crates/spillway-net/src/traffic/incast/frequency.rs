@@ -47,9 +47,9 @@ impl Frequency {
             s.number(RATE, 1.0, Range::Positive, meaning)
         })?;
         let meaning = "Time between the queries of each receiver, instead of exponential gaps.";
-        let interval = section.optional("interval", "a time such as \"10ms\"", meaning, |s| {
-            s.time("interval", "", meaning)
-        })?;
+        let takes = "a time above 0, such as \"10ms\"";
+        let interval = section
+            .optional("interval", takes, meaning, |s| s.positive_time("interval", "", meaning))?;
         let meaning = "The offered load in payload bytes, as a share of what `load_of` says, \
                        instead of a number of queries.";
         let load = section.optional("load", "a number in (0, inf)", meaning, |s| {
@@ -66,9 +66,6 @@ impl Frequency {
         match (rate, interval, load) {
             (Some(queries_per_second), None, None) => {
                 Ok(Frequency::Of(Arrivals::Poisson { queries_per_second }))
-            }
-            (None, Some(Time::ZERO), None) => {
-                Err(section.error("interval", "expected a time above 0"))
             }
             (None, Some(interval), None) => Ok(Frequency::Of(Arrivals::Every(interval))),
             (None, None, Some(load)) => Ok(of.unwrap_or(Frequency::OfUplinks)(load)),

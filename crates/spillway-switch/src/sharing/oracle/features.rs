@@ -64,9 +64,6 @@ impl Features {
         };
         let averaged = [Feature::AverageQueue, Feature::AverageOccupancy];
         let looks_back = features.iter().any(|feature| averaged.contains(feature));
-        if looks_back && environment.base_rtt == Time::ZERO {
-            return Err("it looks at averages over the base RTT, which is 0us".into());
-        }
         let queues = environment.port_rates.len() * environment.queues_per_port as usize;
         let averages = looks_back.then(|| Averages::new(averaging, environment.base_rtt, queues));
         let release_at_end = environment.service.release_at_end;
