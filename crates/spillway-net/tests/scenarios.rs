@@ -63,6 +63,44 @@ fn a_whole_flow_is_no_window_where_it_never_ends() {
 }
 
 #[test]
+fn what_cannot_be_counted_is_refused() {
+    let error = |rate: &str, traffic: &str| {
+        let text = format!(
+            "duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 2000\nhost_rate = \"{rate}\"\n\
+             [transport]\nmax_rto = \"10s\"\n[[traffic]]\nname = \"big\"\n{traffic}"
+        );
+        let read = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new("")));
+        read.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let permutation = |size: &str| format!("kind = \"permutation\"\nsize = \"{size}\"");
+    // 53 days are 2^62 - 1 ps. At 1 Mbps, 8,000,000 ps for a byte, they carry 576,460,752,303 B: of
+    // packets of 1500 B, 384,307,168 and a half.
+    let packets = |packets: u64| permutation(&format!("{}B", 1448 * packets));
+    assert_eq!(error("1Mbps", &packets(384_307_168)), "");
+    assert_eq!(
+        error("1Mbps", &packets(384_307_169)),
+        "traffic.big: a flow of 556476780712 bytes takes more than 53 days on a line of 1Mbps"
+    );
+    // 2000 flows of 2^51 B are 4.5e18, nearly 2^62 = 4.6e18; of 2,400,000,000,000,000 B 4.8e18.
+    assert_eq!(error("1000Gbps", &permutation("2251799813685248B")), "");
+    assert_eq!(
+        error("1000Gbps", &permutation("2400000000000000B")),
+        "traffic.big: 4.80e18 bytes are expected in all; 2^62 can be counted"
+    );
+    let endless = permutation("18446744073709551615B");
+    let expected =
+        "traffic.big.size: \"18446744073709551615B\" is more than 2^53 bytes; expected a size";
+    assert!(error("10Gbps", &endless).starts_with(expected), "{}", error("10Gbps", &endless));
+    let load = "kind = \"poisson\"\nsizes = \"1MB\"\nload_of = \"host\"\nload = 1e300\n\
+                destinations = \"uniform\"";
+    assert!(
+        error("10Gbps", load).contains("bytes are expected in all"),
+        "{}",
+        error("10Gbps", load)
+    );
+}
+
+#[test]
 fn a_timeout_that_no_ack_can_come_within_is_refused() {
     // Two cables of 3 us there and back and 1500 B at 10 Gbps: 13.2 us.
     let read = |transport: &str, own: &str| {

@@ -4,6 +4,7 @@ mod events;
 mod recording;
 mod switches;
 mod timeouts;
+mod volume;
 
 pub use events::{LinkChange, LinkEvent};
 pub use recording::{DecisionFilter, Recording};
@@ -18,6 +19,7 @@ use spillway_engine::Time;
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use std::path::Path;
 use timeouts::Timeouts;
+use volume::Volume;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
@@ -195,6 +197,7 @@ impl Scenario {
         let mut class_is_incast = vec![false; class_count];
         let mut class_stop = vec![stop; class_count];
         let mut timeouts = Timeouts::beside(&network);
+        let mut volume = Volume::of(&network);
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
             let (own_transport, table) = own.read(section)?;
             tables.push(Value::Table(table));
@@ -209,6 +212,7 @@ impl Scenario {
                     transports.len() as u16 - 1
                 }
             };
+            volume.add(source, &transports[usize::from(place)])?;
             let never_ends = source.sends_until().is_some();
             if never_ends && transports[usize::from(place)].starts_with_whole_flow() {
                 let path = format!("traffic.{}.initial_window", source.name());

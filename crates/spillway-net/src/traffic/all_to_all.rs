@@ -13,7 +13,7 @@
 //! Memory per host, not per flow.
 
 use super::label::Label;
-use super::{Context, Flows, Kind, Pattern};
+use super::{Context, Expected, Flows, Kind, Pattern};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
@@ -68,6 +68,12 @@ impl Pattern for AllToAllParams {
             let others = (0..hosts).filter(move |&dst| dst != src);
             others.map(move |dst| label.flow(start, src, dst, size))
         }))
+    }
+
+    fn expected(&self) -> Expected {
+        let time = self.duration.since(self.start).ps() as f64;
+        let in_time = (time / self.jitter.ps().max(1) as f64).min(1.0);
+        Expected::equal(self.most_flows() as f64 * in_time, self.size)
     }
 
     fn most_flows(&self) -> u64 {

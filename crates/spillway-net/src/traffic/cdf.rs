@@ -1,6 +1,7 @@
 //! Distributions of flow sizes, given by points of their cumulative probability.
 
 use spillway_engine::Stream;
+use spillway_settings::quantity::MOST_BYTES;
 
 /// A distribution of sizes in bytes: points, and straight lines between them.
 ///
@@ -150,6 +151,11 @@ impl Cdf {
         first.probability * first.size + pieces.sum::<f64>()
     }
 
+    /// The largest size in bytes.
+    pub fn largest(&self) -> u64 {
+        self.points.last().map_or(0, |point| point.size as u64)
+    }
+
     /// Draws a size. It takes one number from the stream: instead of drawing again what is below
     /// one byte, it chooses among the rest only.
     pub fn draw(&self, stream: &mut Stream) -> u64 {
@@ -180,7 +186,7 @@ fn parse_point(line: usize, text: &str) -> Result<Point, CdfError> {
     let number = |text: &str| match text.parse::<f64>() {
         Ok(value) if value < 0.0 => Err(CdfError::Negative { line, value }),
         // Larger sizes are not whole numbers of bytes as floats, and mean a mistake.
-        Ok(value) if value <= (1u64 << 53) as f64 => Ok(value),
+        Ok(value) if value <= MOST_BYTES as f64 => Ok(value),
         _ => Err(CdfError::NotANumber { line, text: text.into() }),
     };
     Ok(Point { size: number(size)?, probability: number(probability)? })

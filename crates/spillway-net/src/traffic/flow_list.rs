@@ -16,10 +16,12 @@
 
 use super::flow_columns::{FIRST_LINE, FlowColumns};
 use super::label::Label;
-use super::{Context, Flows, Kind, Pattern};
+use super::{Context, Expected, Flows, Kind, Pattern};
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
+use spillway_settings::quantity::MOST_BYTES;
 use spillway_settings::{Section, SettingsError, nearest_name};
+use spillway_switch::packet::NO_PRIORITY;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -112,6 +114,15 @@ impl Pattern for FlowListParams {
     fn flows(&self) -> Flows {
         let flows = self.flows.clone();
         Box::new((0..flows.len()).map(move |place| flows[place]))
+    }
+
+    fn expected(&self) -> Expected {
+        let sizes = self.flows.iter().map(|flow| flow.size);
+        Expected {
+            flows: self.flows.len() as f64,
+            bytes: sizes.clone().map(|size| size as f64).sum(),
+            largest: sizes.max().unwrap_or(0),
+        }
     }
 
     fn classes(&self) -> Option<Vec<String>> {
@@ -207,6 +218,9 @@ impl List {
         if size == 0 {
             return wrong("size_bytes", size, "bytes; a flow has at least one".into());
         }
+        if size > MOST_BYTES {
+            return wrong("size_bytes", size, "bytes are more than 2^53".into());
+        }
         let start = match &list.start_ps {
             Some(start_ps) => Some(start_ps[row]),
             None => list.start_ns[row].checked_mul(1_000),
@@ -217,11 +231,18 @@ impl List {
         };
         let of_row = |column: &Option<Vec<Option<u32>>>| column.as_ref().and_then(|c| c[row]);
         let own_priority = list.priority.as_ref().and_then(|c| c[row]);
+        if own_priority == Some(NO_PRIORITY) {
+            return wrong("priority", NO_PRIORITY.into(), "is not a priority from 0 to 254".into());
+        }
+        let query = of_row(&list.query_id);
+        if query == Some(u32::MAX) {
+            return wrong("query_id", u32::MAX.into(), "is more than 2^32 - 2".into());
+        }
         Ok(FlowSpec {
             priority: own_priority.or(label.priority),
             path: of_row(&list.path),
             ack_path: of_row(&list.ack_path),
-            query: of_row(&list.query_id),
+            query,
             ..label.flow(Time::from_ps(start), src, dst, size)
         })
     }
@@ -330,6 +351,12 @@ mod tests {
         empty.size_bytes[3] = 0;
         let mut late = columns();
         late.start_ns[0] = u64::MAX / 999;
+        let mut endless = columns();
+        endless.size_bytes[2] = u64::MAX;
+        let mut none = columns();
+        none.priority = Some(vec![Some(254), Some(255), None, None]);
+        let mut no_query = columns();
+        no_query.query_id = Some(vec![None, None, Some(u32::MAX), None]);
         let mut short = columns();
         short.query_id = Some(vec![None]);
         let file = "file = \"x.parquet\"\n";
@@ -338,6 +365,9 @@ mod tests {
             (itself, file, "x.parquet: row 2, column dst: 0 is the sender too"),
             (empty, file, "row 4, column size_bytes: 0 bytes; a flow has at least one"),
             (late, file, "row 1, column start_ns: 18465"),
+            (endless, file, "row 3, column size_bytes: 18446744073709551615 bytes are more than"),
+            (none, file, "row 2, column priority: 255 is not a priority from 0 to 254"),
+            (no_query, file, "row 3, column query_id: 4294967295 is more than 2^32 - 2"),
             (short, file, "x.parquet: columns of unequal length"),
             (columns(), &only("wbe"), "only_class: x.parquet: no flow of class \"wbe\"\nhint: did"),
             (

@@ -35,7 +35,7 @@ use super::poisson::exponential_gap;
 use super::racks::{Group, Racks};
 use super::sizes::Sizes;
 use super::window::Window;
-use super::{Context, Flows, Kind, Pattern, keys};
+use super::{Context, Expected, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
 use answers::{AnswerSizes, FanIn};
 use frequency::{Arrivals, Frequency};
@@ -70,6 +70,8 @@ struct Asker {
     host: u32,
     arrivals: Arrivals,
     answers: AnswerSizes,
+    /// On average.
+    bytes_per_query: f64,
 }
 
 /// What a receiver needs to draw a query.
@@ -147,6 +149,8 @@ impl IncastParams {
         }
         let frequency = frequency.among(receivers.len(), context.topology, &racks);
         let frequency = frequency.map_err(|problem| section.error("load_of", problem))?;
+        // Most receivers ask for the same.
+        let mut known: Option<(AnswerSizes, f64)> = None;
         let askers = receivers.iter().map(|&host| {
             let answers = match (burst, &sizes) {
                 (Some(burst), None) => AnswerSizes::shared(burst, section, context, host, most)?,
@@ -156,9 +160,13 @@ impl IncastParams {
                     return Err(section.error("burst", "missing; expected this or `sizes`"));
                 }
             };
-            let bits = 8.0 * answers.mean(fan_in);
-            let arrivals = frequency.arrivals(context.topology, host, bits);
-            Ok(Asker { host, arrivals, answers })
+            let bytes_per_query = match &known {
+                Some((same, bytes)) if *same == answers => *bytes,
+                _ => answers.mean(fan_in),
+            };
+            known = Some((answers.clone(), bytes_per_query));
+            let arrivals = frequency.arrivals(context.topology, host, 8.0 * bytes_per_query);
+            Ok(Asker { host, arrivals, answers, bytes_per_query })
         });
         Ok(IncastParams {
             receivers: askers.collect::<Result<_, _>>()?,
@@ -190,14 +198,21 @@ impl Pattern for IncastParams {
         (self.queries as u64).saturating_mul(self.draw.fan_in.most.into())
     }
 
+    fn expected(&self) -> Expected {
+        let Draw { fan_in, window, .. } = &*self.draw;
+        let rates = self.receivers.iter().map(|asker| asker.arrivals.per_second());
+        let queries = window.arrivals(rates.sum()).min(self.queries as f64);
+        let bytes = self.receivers.iter().map(|asker| asker.bytes_per_query);
+        let largest = self.receivers.iter().map(|asker| asker.answers.largest(*fan_in));
+        Expected {
+            flows: queries * fan_in.mean(),
+            bytes: queries * bytes.fold(0.0, f64::max),
+            largest: largest.max().unwrap_or(0),
+        }
+    }
+
     fn offered_bits_per_second(&self) -> Option<f64> {
-        let rate = |asker: &Asker| {
-            let queries_per_second = match asker.arrivals {
-                Arrivals::Poisson { queries_per_second } => queries_per_second,
-                Arrivals::Every(interval) => 1.0 / interval.secs_f64(),
-            };
-            queries_per_second * 8.0 * asker.answers.mean(self.draw.fan_in)
-        };
+        let rate = |asker: &Asker| asker.arrivals.per_second() * 8.0 * asker.bytes_per_query;
         Some(self.receivers.iter().map(rate).sum())
     }
 }
@@ -225,7 +240,7 @@ impl Iterator for Receiver {
 
     fn next(&mut self) -> Option<Query> {
         let Draw { fan_in, senders, jitter, racks, window, .. } = &*self.draw;
-        let Asker { host, arrivals, answers } = &self.asker;
+        let Asker { host, arrivals, answers, .. } = &self.asker;
         let time = match (arrivals, self.last) {
             (Arrivals::Every(_), None) => window.start,
             (Arrivals::Every(interval), Some(last)) => last.saturating_add(*interval),
@@ -489,6 +504,10 @@ mod tests {
             (&format!("{valid}fan_in = 64\nsenders = \"any\""), "which has 63"),
             (&format!("{valid}fan_in = 1\nreceivers = [64]"), "receivers: 64 is not a host"),
             ("interval = \"1s\"\nburst = \"5B\"\nfan_in = 6", "burst: 5 bytes for 6 senders"),
+            (
+                "interval = \"1s\"\nburst = \"9999999999999%\"\nfan_in = 6",
+                "burst: 105267199999989472 bytes are more than 2^53",
+            ),
         ] {
             let error = fixture().source("incast", text).unwrap_err().to_string();
             assert!(error.contains(problem), "{text}: {error}");

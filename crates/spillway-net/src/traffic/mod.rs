@@ -7,6 +7,7 @@
 
 mod all_to_all;
 mod cdf;
+mod expected;
 #[cfg(test)]
 mod fixture;
 mod flow_columns;
@@ -22,6 +23,7 @@ mod racks;
 mod sizes;
 mod window;
 
+pub use expected::Expected;
 pub use flow_columns::FlowColumns;
 pub use merge::Merge;
 pub use sizes::{NAMED as NAMED_SIZES, NamedCdf};
@@ -66,6 +68,9 @@ type Read = fn(&mut Section, Label, &Context) -> Result<Box<dyn Pattern>, Settin
 trait Pattern: fmt::Debug + Send + Sync {
     /// Its flows, from the first.
     fn flows(&self) -> Flows;
+
+    /// What its flows come to on average.
+    fn expected(&self) -> Expected;
 
     /// How many flows it has at most, whatever the seed.
     fn most_flows(&self) -> u64 {
@@ -206,6 +211,11 @@ impl Source {
         self.pattern.flows()
     }
 
+    /// What its flows come to on average.
+    pub fn expected(&self) -> Expected {
+        self.pattern.expected()
+    }
+
     /// The payload that it offers in its window, in bits per second over all hosts; `None` for
     /// what has no rate: lists, and flows that start at once or never end.
     pub fn offered_bits_per_second(&self) -> Option<f64> {
@@ -236,6 +246,10 @@ impl Traffic {
                 return Err(section.error("name", problem));
             }
             classes.extend_from_slice(&source.classes);
+            if classes.len() > usize::from(u16::MAX) {
+                let problem = format!("more than {} classes of flows", u16::MAX);
+                return Err(SettingsError::new("traffic", problem));
+            }
             sources.push((place, source));
         }
         sources.sort_by_key(|(place, _)| *place);
@@ -353,6 +367,51 @@ mod tests {
         assert_eq!(most(&[&limited[0], &limited[1]]), 9 + 5 * 4);
         assert_eq!(most(&[WEB, LONG]), u64::MAX);
         assert_eq!(most(&[QUERIES]), u64::MAX);
+    }
+
+    #[test]
+    fn what_is_expected_is_what_is_drawn_on_average() {
+        let mut fixture = fixture();
+        fixture.duration = Time::from_ms(100);
+        fixture.columns = Some(FlowColumns {
+            src: vec![0, 1],
+            dst: vec![2, 3],
+            size_bytes: vec![5, 6],
+            start_ns: vec![0, 100_000_001],
+            ..FlowColumns::default()
+        });
+        for text in [
+            &WEB.replace("websearch", "20KB"),
+            &format!("{}\nstart = \"40ms\"\nstop = \"1s\"", WEB.replace("websearch", "1KB..9KB")),
+            &format!("{WEB}\nflows = 7"),
+            QUERIES,
+            &format!("{QUERIES}\nqueries = 30"),
+            "name = \"x\"\nkind = \"incast\"\ninterval = \"3ms\"\nsizes = \"9KB\"\nfan_in = \"2..4\"",
+            SHUFFLE,
+            &format!("{SHUFFLE}\njitter = \"196ms\""),
+            &SHUFFLE.replace("2ms", "2s"),
+            "name = \"x\"\nkind = \"permutation\"\nsize = \"7KB\"",
+            LONG,
+            &format!("{LONG}\nflows_per_pair = 3\nstagger = \"3ms\""),
+            &format!("{LONG}\nflows_per_pair = 3\nstagger = \"30us\""),
+            &format!("{LONG}\nstart = \"100ms\"\nstop = \"101ms\""),
+            "name = \"x\"\nkind = \"flows\"\nfile = \"f\"",
+        ] {
+            let source = &fixture.traffic(&[text]).unwrap().sources[0];
+            let ends = |flow: &FlowSpec| flow.size != FlowSpec::ENDLESS;
+            let sizes: Vec<u64> = source.flows().filter(ends).map(|flow| flow.size).collect();
+            let (expected, flows) = (source.expected(), source.flows().count() as f64);
+            let bytes = sizes.iter().sum::<u64>() as f64;
+            // Half of all hosts more or less, where the jitter is twice the time.
+            let spread = if text.contains("196ms") { 0.5 } else { 3.0 / flows.max(1.0).sqrt() };
+            let about = |drawn: f64, expected: f64| (drawn - expected).abs() <= spread * expected;
+            assert!(about(flows, expected.flows), "{text}: {flows}, {expected:?}");
+            let largest = sizes.iter().copied().max().unwrap_or(0);
+            assert!(largest <= expected.largest || flows == 0.0, "{text}: {largest}, {expected:?}");
+            // Of websearch a few flows are most of the bytes.
+            let is_drawn = text.contains("websearch");
+            assert!(is_drawn || about(bytes, expected.bytes), "{text}: {bytes}, {expected:?}");
+        }
     }
 
     #[test]

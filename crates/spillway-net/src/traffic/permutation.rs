@@ -13,7 +13,7 @@
 //! Memory per host.
 
 use super::label::Label;
-use super::{Context, Flows, Kind, Pattern};
+use super::{Context, Expected, Flows, Kind, Pattern};
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Section, SettingsError};
 
@@ -66,6 +66,11 @@ impl Pattern for PermutationParams {
         let PermutationParams { label, receivers, size, start, duration } = self.clone();
         let flow = move |(src, dst)| label.flow(start, src, dst, size);
         Box::new((0..).zip(receivers).map(flow).take_while(move |flow| flow.start < duration))
+    }
+
+    fn expected(&self) -> Expected {
+        let flows = if self.start < self.duration { self.receivers.len() } else { 0 };
+        Expected::equal(flows as f64, self.size)
     }
 }
 

@@ -13,7 +13,7 @@
 //! Memory per pair.
 
 use super::label::Label;
-use super::{Context, Flows, Kind, Pattern, keys};
+use super::{Context, Expected, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError, Value};
@@ -80,6 +80,16 @@ impl Pattern for PersistentParams {
             flow
         });
         Box::new(flows.take_while(move |flow| flow.start < end))
+    }
+
+    fn expected(&self) -> Expected {
+        let time = self.stop.min(self.duration).since(self.start).ps() as f64;
+        let all = self.pairs.len() as f64 * self.flows_per_pair as f64;
+        let in_time = match self.stagger {
+            Time::ZERO if time > 0.0 => all,
+            stagger => (time / stagger.ps().max(1) as f64).ceil(),
+        };
+        Expected { flows: all.min(in_time), ..Expected::default() }
     }
 
     fn sends_until(&self) -> Option<Time> {

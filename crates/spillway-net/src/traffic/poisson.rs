@@ -29,7 +29,7 @@ use super::merge::Merge;
 use super::racks::{Group, Racks};
 use super::sizes::Sizes;
 use super::window::Window;
-use super::{Context, Flows, Kind, Pattern, keys};
+use super::{Context, Expected, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
 use crate::topology::Topology;
 use spillway_engine::{Stream, Time};
@@ -158,6 +158,13 @@ impl Pattern for PoissonParams {
 
     fn most_flows(&self) -> u64 {
         self.flows as u64
+    }
+
+    fn expected(&self) -> Expected {
+        let Draw { sizes, window, .. } = &*self.draw;
+        let drawn = window.arrivals(self.senders.iter().map(|(_, rate)| rate).sum());
+        let flows = drawn.min(self.flows as f64);
+        Expected { flows, bytes: flows * sizes.mean(), largest: sizes.largest() }
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Where the sizes of flows come from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
     /// All the same.
     Fixed(u64),
@@ -77,7 +77,7 @@ fn read_within(section: &mut Section) -> Result<Option<(u64, u64)>, SettingsErro
 fn parse_range(text: &str) -> Option<(u64, u64)> {
     let (low, high) = text.split_once("..")?;
     let (low, high) = (quantity::size(low.trim())?, quantity::size(high.trim())?);
-    (0 < low && low < high && high <= 1 << 53).then_some((low, high))
+    (0 < low && low < high).then_some((low, high))
 }
 
 impl NamedCdf {
@@ -172,6 +172,14 @@ impl Sizes {
         match self {
             Sizes::Fixed(size) => *size as f64,
             Sizes::Drawn(cdf) => cdf.mean(),
+        }
+    }
+
+    /// The largest in bytes.
+    pub fn largest(&self) -> u64 {
+        match self {
+            Sizes::Fixed(size) => *size,
+            Sizes::Drawn(cdf) => cdf.largest(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::traffic::Context;
 use crate::traffic::sizes::Sizes;
 use spillway_engine::Stream;
-use spillway_settings::quantity::BufferPart;
+use spillway_settings::quantity::{BufferPart, MOST_BYTES};
 use spillway_settings::{Section, SettingsError, Value};
 
 /// How many answer: from so many to so many.
@@ -16,7 +16,7 @@ pub struct FanIn {
 }
 
 /// The bytes of the answers to a query.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AnswerSizes {
     /// So many are shared equally.
     Shared(u64),
@@ -72,6 +72,9 @@ impl AnswerSizes {
             }
             (burst, buffer) => burst.bytes(buffer.unwrap_or_default()),
         };
+        if bytes > MOST_BYTES {
+            return Err(section.error("burst", format!("{bytes} bytes are more than 2^53")));
+        }
         match bytes / most as u64 {
             0 => Err(section.error("burst", format!("{bytes} bytes for {most} senders"))),
             _ => Ok(AnswerSizes::Shared(bytes)),
@@ -87,6 +90,14 @@ impl AnswerSizes {
                 let number = fan_ins.clone().count() as f64;
                 fan_ins.map(|n| (bytes / n * n) as f64).sum::<f64>() / number
             }
+        }
+    }
+
+    /// The bytes of the largest answer.
+    pub fn largest(&self, fan_in: FanIn) -> u64 {
+        match self {
+            AnswerSizes::Shared(bytes) => bytes / u64::from(fan_in.fewest),
+            AnswerSizes::Drawn(sizes) => sizes.largest(),
         }
     }
 

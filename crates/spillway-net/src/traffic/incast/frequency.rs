@@ -18,6 +18,16 @@ pub enum Arrivals {
     Every(Time),
 }
 
+impl Arrivals {
+    /// How often on average.
+    pub fn per_second(self) -> f64 {
+        match self {
+            Arrivals::Poisson { queries_per_second } => queries_per_second,
+            Arrivals::Every(interval) => 1.0 / interval.secs_f64(),
+        }
+    }
+}
+
 /// How often receivers ask, as it is given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frequency {

@@ -1,0 +1,54 @@
+//! What is sent, beside what can be counted: bytes and picoseconds are numbers of 64 bits.
+
+use super::Result;
+use crate::ideal::Packets;
+use crate::topology::Topology;
+use crate::traffic::Source;
+use crate::transport::Transport;
+use spillway_engine::Rate;
+use spillway_settings::SettingsError;
+use spillway_settings::quantity::LONGEST;
+
+/// The most payload of all flows together: well below what is counted, since it is an average.
+const MOST_IN_ALL: f64 = (1u64 << 62) as f64;
+
+/// What adds up what sources send.
+pub(super) struct Volume {
+    /// The rate of the slowest line.
+    slowest: Rate,
+    /// The payload of all sources so far.
+    in_all: f64,
+}
+
+impl Volume {
+    /// Nothing yet.
+    pub fn of(topology: &Topology) -> Volume {
+        let rates = topology.links.iter().map(|link| link.rate);
+        let slowest = rates.max_by_key(|rate| rate.ps_per_byte()).expect("a network has links");
+        Volume { slowest, in_all: 0.0 }
+    }
+
+    /// Adds what a source sends. Refuses flows that would take too long on the slowest line, and too much
+    /// in all.
+    pub fn add(&mut self, source: &Source, transport: &Transport) -> Result<()> {
+        let expected = source.expected();
+        let refuse =
+            |problem| Err(SettingsError::new(format!("traffic.{}", source.name()), problem));
+        let size = expected.largest;
+        let packets = Packets::of(size.max(1), transport.mss, transport.header);
+        let bytes = u128::from(packets.count) * u128::from(packets.full);
+        if bytes * u128::from(self.slowest.ps_per_byte()) > u128::from(LONGEST.ps()) {
+            let line = format!("a line of {}", self.slowest);
+            return refuse(format!("a flow of {size} bytes takes more than 53 days on {line}"));
+        }
+        self.in_all += expected.bytes;
+        // What is no number is too much, too.
+        match self.in_all <= MOST_IN_ALL {
+            true => Ok(()),
+            false => {
+                let bytes = self.in_all;
+                refuse(format!("{bytes:.2e} bytes are expected in all; 2^62 can be counted"))
+            }
+        }
+    }
+}
