@@ -191,6 +191,28 @@ def test_what_toml_cannot_hold_is_refused(given, text):
     assert text in str(caught.value)
 
 
+def _in_itself(kind):
+    whole = {"duration": "1ms"}
+    whole["record"] = whole if kind is dict else {"windows": [whole]}
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("given", "assignments"),
+    [
+        (_in_itself(dict), ()),
+        (_in_itself(list), ()),
+        ("a." * 10_000 + "a = 1", ()),
+        ("[" + "a." * 10_000 + "a]", ()),
+        ("a = " + "[" * 10_000 + "]" * 10_000, ()),
+        (TINY.read_text(), ("a." * 10_000 + "a=1",)),
+    ],
+)
+def test_what_is_nested_without_end_is_refused(given, assignments):
+    with pytest.raises(ScenarioError, match="tables and lists stand within one another"):
+        Scenario(given, assignments=assignments).read()
+
+
 def test_facts_follow_from_the_scenario():
     facts = Scenario.load(TINY).facts
     assert (facts["hosts"], facts["racks"], facts["cables"]) == (8, 2, 10)

@@ -15,9 +15,9 @@ pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
 }
 
 /// What is not TOML at all: a file, by its name, or text, which has none.
-pub fn not_toml(py: Python<'_>, file: Option<&str>, error: impl std::fmt::Display) -> PyErr {
+pub fn not_toml(py: Python<'_>, file: Option<&str>, error: &str) -> PyErr {
     let name = file.unwrap_or("this");
-    let text = format!("{name} is not TOML: {}", error.to_string().trim_end());
+    let text = format!("{name} is not TOML: {}", error.trim_end());
     scenario_error(py, text, None, String::new())
 }
 

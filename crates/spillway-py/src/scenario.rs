@@ -11,7 +11,7 @@ use spillway_net::extensions::Extensions;
 use spillway_net::scenario::Sources;
 use spillway_net::topology;
 use spillway_net::transport::{self, Losses, Transport};
-use spillway_settings::{Table, Value, apply};
+use spillway_settings::{Table, Value, apply, check_depth};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,7 +75,7 @@ impl Scenario {
         let extensions = plugins.extensions();
         let mut table = match given.cast::<PyString>() {
             Ok(text) => parse(py, file, &text.to_cow()?)?,
-            Err(_) => table_of("", given)?,
+            Err(_) => table_of("", given, 0)?,
         };
         let forgotten = apply_all(py, &mut table, &assignments, &extensions)?;
         // What an assignment names, a later one may have replaced.
@@ -165,7 +165,7 @@ pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<
 }
 
 fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
-    text.parse().map_err(|error| errors::not_toml(py, file, error))
+    spillway_settings::parse(text).map_err(|error| errors::not_toml(py, file, &error))
 }
 
 /// Applies assignments in order. Returns a warning for each that a later one has made void.
@@ -320,20 +320,23 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     warnings
 }
 
-/// A dict as the table that TOML would make of it.
-pub fn table_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Table> {
+/// A dict as the table that TOML would make of it, which stands within so many tables and lists, itself
+/// among them, the whole scenario not.
+pub fn table_of(path: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Table> {
+    check_depth(path, depth).map_err(|error| errors::wrong_setting(given.py(), error))?;
     let not_a_value = || errors::not_a_value(given.py(), path, given);
     let dict = given.cast::<PyDict>().map_err(|_| not_a_value())?;
     let mut table = Table::new();
     for (key, value) in dict {
         let key: String = key.extract().map_err(|_| not_a_value())?;
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        table.insert(key, value_of(&path, &value)?);
+        table.insert(key, value_of(&path, &value, depth)?);
     }
     Ok(table)
 }
 
-pub fn value_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// A value in a table that stands within so many.
+pub fn value_of(path: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if let Ok(flag) = given.cast::<PyBool>() {
         return Ok(Value::Boolean(flag.is_true()));
     }
@@ -350,11 +353,12 @@ pub fn value_of(path: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
         let items = given.try_iter()?.enumerate();
         let item = |(place, item): (usize, PyResult<Bound<'_, PyAny>>)| {
-            value_of(&format!("{path}.{place}"), &item?)
+            value_of(&format!("{path}.{place}"), &item?, depth + 1)
         };
+        check_depth(path, depth + 1).map_err(|error| errors::wrong_setting(given.py(), error))?;
         return items.map(item).collect::<PyResult<_>>().map(Value::Array);
     }
-    table_of(path, given).map(Value::Table)
+    table_of(path, given, depth + 1).map(Value::Table)
 }
 
 /// What Python makes of a value of TOML; a date becomes text.

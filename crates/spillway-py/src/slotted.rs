@@ -44,7 +44,7 @@ impl Arrivals {
         buffer: u64,
         seed: u64,
     ) -> PyResult<Arrivals> {
-        let section = Section::new(id, table_of(id, given)?);
+        let section = Section::new(id, table_of(id, given, 0)?);
         let generator = Generator::named(id, "");
         let make = generator.and_then(|g| g.read(section, Setting { ports, buffer, seed }));
         let make = make.map_err(|error| errors::wrong_setting(py, error))?;
@@ -118,7 +118,7 @@ pub fn slotted_run(
     predictions: Option<PyBuffer<u8>>,
 ) -> PyResult<Outcome> {
     let arrivals = &arrivals.0;
-    let mut section = Section::new(id, table_of(id, given)?);
+    let mut section = Section::new(id, table_of(id, given, 0)?);
     let predictions = predictions.map(|labels| flags(py, &labels)).transpose()?;
     let read = policy(id, &mut section, arrivals.ports(), buffer, seed, predictions);
     let policy = read.and_then(|policy| section.finish().map(|_| policy));
@@ -169,7 +169,7 @@ pub fn prediction_error(
     predicted: PyBuffer<u8>,
     rule: &Bound<'_, PyAny>,
 ) -> PyResult<(u64, u64, f64, f64, [u64; 4])> {
-    let (predicted, rule) = (flags(py, &predicted)?, table_of("rule", rule)?);
+    let (predicted, rule) = (flags(py, &predicted)?, table_of("rule", rule, 0)?);
     let found = py.detach(|| model::prediction_error(buffer, &arrivals.0, &predicted, &rule));
     let found = found.map_err(|error| errors::wrong_setting(py, error))?;
     let confusion = found.confusion;

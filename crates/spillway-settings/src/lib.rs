@@ -1,12 +1,14 @@
 //! How scenarios are written: quantities with units, sections that validate, resolve and document
 //! themselves, errors that say what to do, and changes from the command line.
 
+mod depth;
 mod error;
 mod files;
 mod overrides;
 pub mod quantity;
 mod section;
 
+pub use depth::{check_depth, parse};
 pub use error::{SettingsError, nearest_name};
 pub use files::Files;
 pub use overrides::apply;

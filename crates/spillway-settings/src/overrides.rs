@@ -1,5 +1,6 @@
 //! `--set key=value`: changing a scenario by dotted paths before it is read.
 
+use crate::depth::{check_depth, parse};
 use crate::error::SettingsError;
 use toml::{Table, Value};
 
@@ -18,11 +19,12 @@ pub fn apply(scenario: &mut Table, assignment: &str) -> Result<(), SettingsError
     if steps.iter().any(|step| step.is_empty()) {
         return Err(SettingsError::new("", format!("{path:?} is not a dotted path")));
     }
-    set(scenario, path, &steps, parse(text))
+    check_depth(path, steps.len())?;
+    set(scenario, path, &steps, value_of(text))
 }
 
-fn parse(text: &str) -> Value {
-    let parsed = format!("value = {text}").parse::<Table>();
+fn value_of(text: &str) -> Value {
+    let parsed = parse(&format!("value = {text}"));
     match parsed.ok().and_then(|mut table| table.remove("value")) {
         Some(value) if !matches!(value, Value::Datetime(_)) => value,
         _ => Value::String(text.into()),
@@ -97,6 +99,14 @@ mod tests {
         assert_eq!(applied(given, &["traffic.incast.burst=75%"]), expected);
         let error = apply(&mut given.parse().unwrap(), "traffic.incats.burst=1").unwrap_err();
         assert!(error.to_string().contains("valid here: incast"), "{error}");
+    }
+
+    #[test]
+    fn what_goes_too_deep_is_refused() {
+        let error = apply(&mut Table::new(), &format!("{}a=1", "a.".repeat(10_000))).unwrap_err();
+        assert!(error.to_string().contains("tables and lists stand within one another"), "{error}");
+        let deep = "[".repeat(10_000);
+        assert_eq!(applied("", &[&format!("a={deep}")]), format!("a = \"{deep}\"\n"));
     }
 
     #[test]

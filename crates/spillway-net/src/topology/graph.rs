@@ -29,7 +29,7 @@
 use super::kinds::{MAX_HOSTS, Size, delay};
 use super::{Fabric, Search, Topology};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Section, SettingsError, Table, Value, nearest_name};
+use spillway_settings::{Section, SettingsError, Value, nearest_name, parse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -74,8 +74,7 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
 fn open(section: &Section, path: &Path, name: &str) -> Result<Section> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| section.error("file", format!("cannot read {name:?}: {error}")))?;
-    let table: Table = text
-        .parse()
+    let table = parse(&text)
         .map_err(|error| section.error("file", format!("{name:?} is not valid TOML: {error}")))?;
     Ok(Section::new("", table))
 }

@@ -121,7 +121,7 @@ impl Kind {
         let values = values.cast_into::<PyDict>()?;
         for name in &self.parameters {
             if let Some(value) = values.get_item(name)? {
-                section.put(name, value_of(&section.path_of(name), &value)?);
+                section.put(name, value_of(&section.path_of(name), &value, 1)?);
             }
         }
         Ok(values)

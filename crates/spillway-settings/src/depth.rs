@@ -1,0 +1,77 @@
+//! How deep tables and lists may stand within one another.
+//!
+//! Whoever walks through a scenario calls itself at every level, and so does whoever drops it: the
+//! stack is finite.
+
+use crate::error::SettingsError;
+use toml::{Table, Value};
+
+/// The most tables and lists within one another. A scenario has a handful.
+const MOST: usize = 64;
+
+/// Refuses what stands within so many tables and lists.
+pub fn check_depth(path: &str, depth: usize) -> Result<(), SettingsError> {
+    if depth <= MOST {
+        return Ok(());
+    }
+    // All of such a path is of no use to anybody.
+    let begin: String = path.chars().take(40).collect();
+    Err(SettingsError::new(format!("{begin}..."), too_deep()))
+}
+
+/// Reads TOML.
+///
+/// # Errors
+/// Why it is none, or that it is nested too deeply: of that its parser makes sure first, by a bound of
+/// its own.
+pub fn parse(text: &str) -> Result<Table, String> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        if error.message().contains("recurs") { too_deep() } else { error.to_string() }
+    })?;
+    if table.values().all(|value| is_within(value, MOST)) { Ok(table) } else { Err(too_deep()) }
+}
+
+fn too_deep() -> String {
+    format!("tables and lists stand within one another, more than {MOST} of them")
+}
+
+/// Whether nothing in a value stands within more than so many tables and lists.
+fn is_within(value: &Value, most: usize) -> bool {
+    match (value, most) {
+        (Value::Array(_) | Value::Table(_), 0) => false,
+        (Value::Array(list), _) => list.iter().all(|item| is_within(item, most - 1)),
+        (Value::Table(table), _) => table.values().all(|item| is_within(item, most - 1)),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nested_too_deeply_is_refused_before_anybody_walks_through_it() {
+        let nested = |depth: usize| {
+            [
+                format!("a = {}{}", "[".repeat(depth), "]".repeat(depth)),
+                format!("a = {}1{}", "{ a = ".repeat(depth), " }".repeat(depth)),
+                format!("{}a = 1", "a.".repeat(depth)),
+                format!("[{}a]", "a.".repeat(depth - 1)),
+                format!("[[{}a]]", "a.".repeat(depth - 2)),
+            ]
+        };
+        for text in nested(MOST) {
+            parse(&text).unwrap();
+        }
+        let expected = "tables and lists stand within one another, more than 64 of them";
+        for text in [nested(MOST + 1), nested(200), nested(100_000)].concat() {
+            let depth = text.matches(['[', '{', '.']).count();
+            let error = parse(&text).unwrap_err();
+            assert_eq!(error, expected, "{depth}");
+        }
+        assert!(parse("a = [1").unwrap_err().contains("line 1"));
+        check_depth("a", MOST).unwrap();
+        let error = check_depth(&"a.".repeat(10_000), MOST + 1).unwrap_err().to_string();
+        assert_eq!(error, format!("{}...: {expected}", "a.".repeat(20)));
+    }
+}
