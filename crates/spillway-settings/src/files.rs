@@ -1,5 +1,6 @@
 //! The files that a scenario names.
 
+use crate::whole::read_whole;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ impl Files {
         if let Some(bytes) = known.get(name) {
             return Ok(bytes.clone());
         }
-        let bytes: Arc<[u8]> = std::fs::read(self.folder.join(name))?.into();
+        let bytes: Arc<[u8]> = read_whole(&self.folder.join(name))?.into();
         known.insert(name.to_string(), bytes.clone());
         Ok(bytes)
     }

@@ -7,6 +7,7 @@ mod files;
 mod overrides;
 pub mod quantity;
 mod section;
+mod whole;
 
 pub use depth::{check_depth, parse};
 pub use error::{SettingsError, nearest_name};
@@ -14,3 +15,4 @@ pub use files::Files;
 pub use overrides::apply;
 pub use section::{Key, Range, Section};
 pub use toml::{Table, Value};
+pub use whole::{read_whole, read_whole_text};

@@ -29,7 +29,7 @@
 use super::kinds::{MAX_HOSTS, Size, delay};
 use super::{Fabric, Search, Topology};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Section, SettingsError, Value, nearest_name, parse};
+use spillway_settings::{Section, SettingsError, Value, nearest_name, parse, read_whole_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -72,7 +72,7 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
 }
 
 fn open(section: &Section, path: &Path, name: &str) -> Result<Section> {
-    let text = std::fs::read_to_string(path)
+    let text = read_whole_text(path)
         .map_err(|error| section.error("file", format!("cannot read {name:?}: {error}")))?;
     let table = parse(&text)
         .map_err(|error| section.error("file", format!("{name:?} is not valid TOML: {error}")))?;

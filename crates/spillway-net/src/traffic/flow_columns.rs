@@ -1,5 +1,7 @@
 //! A list of flows as columns, and reading one from a file of comma-separated values.
 
+use std::str::Lines;
+
 /// A list of flows, column by column. All columns are equally long; a column that is left out, or
 /// a place in it that is empty, says nothing about the flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,16 +57,13 @@ impl FlowColumns {
             Some(line) if !line.is_empty() => cells(line).collect(),
             _ => return Err(ColumnsError::Empty),
         };
-        let mut rows = Vec::new();
-        for (line, row) in (FIRST_LINE..).zip(lines) {
-            let row: Vec<&str> = cells(row).collect();
-            if row.len() != names.len() {
-                let (found, expected) = (row.len(), names.len());
+        for (line, row) in (FIRST_LINE..).zip(lines.clone()) {
+            let (found, expected) = (cells(row).count(), names.len());
+            if found != expected {
                 return Err(ColumnsError::Width { line, found, expected });
             }
-            rows.push(row);
         }
-        let table = Csv { names, rows };
+        let table = Csv { names, rows: lines };
         let picoseconds = "a whole number of picoseconds";
         let start_ps = table.column("start_ps", |cell| whole(cell).ok_or(picoseconds))?;
         Ok(FlowColumns {
@@ -92,9 +91,11 @@ fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split(',').map(|cell| cell.trim().trim_matches('"'))
 }
 
+/// Lines that all have a value for every name. They are split again for every column: as cells they would
+/// take several times as much as the text.
 struct Csv<'a> {
     names: Vec<&'a str>,
-    rows: Vec<Vec<&'a str>>,
+    rows: Lines<'a>,
 }
 
 impl Csv<'_> {
@@ -109,13 +110,15 @@ impl Csv<'_> {
         if places.next().is_some() {
             return Err(ColumnsError::ColumnTwice(column));
         }
-        let parse_row = |(line, row): (usize, &Vec<&str>)| {
-            parse(row[place]).map_err(|expected| {
-                let value = row[place].to_string();
+        let parse_row = |(line, row): (usize, &str)| {
+            let cell = cells(row).nth(place).unwrap_or_default();
+            parse(cell).map_err(|expected| {
+                let value = cell.to_string();
                 ColumnsError::Value { line, column, value, expected }
             })
         };
-        (FIRST_LINE..).zip(&self.rows).map(parse_row).collect::<Result<_, _>>().map(Some)
+        let rows = (FIRST_LINE..).zip(self.rows.clone());
+        rows.map(parse_row).collect::<Result<_, _>>().map(Some)
     }
 
     fn required<T: std::str::FromStr>(

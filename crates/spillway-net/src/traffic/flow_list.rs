@@ -20,7 +20,7 @@ use super::{Context, Expected, Flows, Kind, Pattern};
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
 use spillway_settings::quantity::MOST_BYTES;
-use spillway_settings::{Section, SettingsError, nearest_name};
+use spillway_settings::{Section, SettingsError, nearest_name, read_whole_text};
 use spillway_switch::packet::NO_PRIORITY;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl List {
             return Err("Parquet is read by the Python package only; expected CSV".into());
         }
         let path = context.folder.join(file);
-        let text = std::fs::read_to_string(&path)
+        let text = read_whole_text(&path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let columns = FlowColumns::from_csv(&text).map_err(|error| error.to_string())?;
         Ok(List { columns, rows: ("line", FIRST_LINE), hosts })

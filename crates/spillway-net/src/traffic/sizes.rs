@@ -2,7 +2,7 @@
 
 use super::cdf::Cdf;
 use spillway_engine::Stream;
-use spillway_settings::{Section, SettingsError, nearest_name, quantity};
+use spillway_settings::{Section, SettingsError, nearest_name, quantity, read_whole_text};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -149,6 +149,9 @@ impl Sizes {
             return Ok(Sizes::Drawn(Arc::new(Cdf::uniform(low, high))));
         }
         let path = folder.join(text);
+        if let Some(excess) = quantity::excess(text) {
+            return Err(section.error("sizes", format!("{text:?} {excess}")));
+        }
         match quantity::size(text) {
             Some(0) => return Err(section.error("sizes", "0 bytes; a flow has at least one")),
             Some(size) => return Ok(Sizes::Fixed(size)),
@@ -159,7 +162,7 @@ impl Sizes {
                 return Err(section.error("sizes", problem).hint(hint));
             }
         }
-        let file = std::fs::read_to_string(&path).map_err(|error| {
+        let file = read_whole_text(&path).map_err(|error| {
             section.error("sizes", format!("cannot read {}: {error}", path.display()))
         })?;
         let cdf = Cdf::parse(&file)
@@ -284,5 +287,7 @@ mod tests {
         assert!(error("webserach").ends_with("hint: did you mean `websearch`?"));
         assert!(error("my.txt").contains("cannot read /nowhere/my.txt: "), "{}", error("my.txt"));
         assert_eq!(error("0B"), "traffic.x.sizes: 0 bytes; a flow has at least one");
+        assert_eq!(error("10000000GB"), "traffic.x.sizes: \"10000000GB\" is more than 2^53 bytes");
+        assert!(error("/dev/null").ends_with("cannot read /dev/null: it is not a file"));
     }
 }
