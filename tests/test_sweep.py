@@ -63,6 +63,27 @@ def test_what_is_no_list_of_seeds_is_refused(text):
         seeds_of(text)
 
 
+@pytest.mark.parametrize("text", ["1..100000000000", "1..60000,70000..110000"])
+def test_seeds_without_end_are_refused(text):
+    with pytest.raises(spillway.ScenarioError, match="are too many") as raised:
+        seeds_of(text)
+    assert raised.value.hint == "100,000 are the most"
+
+
+@pytest.mark.parametrize(
+    "more", [{"seeds": range(10**11)}, {"vary": [f"k{n}=1,2,3,4,5,6,7,8,9" for n in range(9)]}]
+)
+def test_a_sweep_without_end_is_refused(more):
+    with pytest.raises(spillway.ScenarioError, match="too many runs") as raised:
+        spillway.sweep(TINY, **more)
+    assert raised.value.hint == "one sweep has 100,000 at most"
+
+
+def test_seeds_that_can_be_had_once_are_those_of_every_variant():
+    sweep = spillway.sweep(TINY, vary=["switch.sharing=dt,cs"], seeds=iter([1, 2]))
+    assert [len(runs) for _, runs in sweep.results] == [2, 2]
+
+
 def test_threads_change_nothing(tmp_path):
     vary = ["switch.sharing=dt,lqd,cs"]
     results = [

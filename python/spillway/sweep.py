@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import statistics
 import threading
@@ -23,6 +24,9 @@ from spillway.threads import processors, side_by_side
 
 Follow = Callable[[str], tuple[Report, Callable[[], None]]]
 """Called with a run's label when it begins; what it returns is called as it goes on and ends."""
+
+MOST_RUNS = 100_000
+"""More than anybody has meant."""
 
 _STATUSES = ("complete", "stopped", "interrupted")
 
@@ -101,11 +105,12 @@ def sweep(
     Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
     """
     scenario = Scenario.of(source).plug(*plugins).set(*set)
+    wanted = None if seeds is None else list(itertools.islice(seeds, MOST_RUNS + 1))
     plan = []
     for variant in variants(vary):
         varied = scenario.set(*variant.assignments).with_named_plugins()
-        own = varied.read().seed
-        chosen = [own] if seeds is None else list(seeds)
+        chosen = [varied.read().seed] if wanted is None else wanted
+        _check_number(len(plan) + len(chosen))
         plan += [_Run(variant, seed, varied.set(f"seed={seed}")) for seed in chosen]
     named = [plugin for run in plan for plugin in run.scenario.plugins]
     check_named(describe_all(scenario.plugins), describe_all(named))
@@ -126,6 +131,11 @@ def sweep(
     if is_interrupted:
         raise Interrupted(result)
     return result
+
+
+def _check_number(runs: int) -> None:
+    if runs > MOST_RUNS:
+        raise ScenarioError("too many runs", f"one sweep has {MOST_RUNS:,} at most")
 
 
 @dataclass(frozen=True)
@@ -201,6 +211,7 @@ def variants(vary: Iterable[str]) -> list[Variant]:
             hint = "for one: --vary switch.sharing=dt,lqd"
             raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
         choices.append((key, chosen))
+    _check_number(math.prod(len(chosen) for _, chosen in choices))
     keys = [key for key, _ in choices]
     if len({*keys}) < len(keys):
         raise ScenarioError("a key is varied twice", "list all of its values in one --vary")
@@ -234,15 +245,17 @@ def split(values: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def seeds_of(text: str) -> list[int]:
-    """The seeds of a text such as `1..5` (both ends) or `1,2,7`."""
+def seeds_of(text: str, most: int = MOST_RUNS) -> list[int]:
+    """The seeds of a text such as `1..5` (both ends) or `1,2,7`, if they are not too many."""
     found: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", part)
+        match = re.fullmatch(r"\s*(\d{1,19})\s*(?:\.\.\s*(\d{1,19})\s*)?", part)
         low, high = (match[1], match[2] or match[1]) if match else ("1", "0")
         if int(low) > int(high):
             hint = "for one: --seeds 1..5, or --seeds 1,2,7"
             raise ScenarioError(f"{text!r} is not a list of seeds", hint)
+        if len(found) + int(high) - int(low) >= most:
+            raise ScenarioError(f"--seeds {text} are too many", f"{most:,} are the most")
         found += range(int(low), int(high) + 1)
     return list(dict.fromkeys(found))
 
