@@ -415,7 +415,7 @@ SECTIONS: dict[str, Section] = {
     "run": Section(
         lambda values: {"topology": {"kind": "star"}, **values},
         ({"duration": "1ms"},),
-        ("topology", "transport", "routing", "switch", "nic", "traffic", "event", "record"),
+        ("topology", "transport", "routing", "switch", "nic", "traffic", "event", "record", "limits"),
     ),
     "topology": Section(
         **within("topology", given=({"kind": "star"},), skip=("hosts", "host_rate", "link_delay"))
@@ -432,6 +432,7 @@ SECTIONS: dict[str, Section] = {
         resolved=lambda whole: whole["event"][0],
     ),
     "record": Section(**within("record")),
+    "limits": Section(**within("limits")),
 }
 
 ROW = re.compile(r"\| `(?P<name>\w+)` \| .*? \| (?P<default>.*?) \| (?P<meaning>.*) \|")

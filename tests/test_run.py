@@ -13,7 +13,7 @@ import spillway
 from spillway import _core, arrow
 from spillway.progress import Progress
 from spillway.run import Streamed
-from support import TINY, without_cost
+from support import TINY, names, without_cost
 
 FLOW_COLUMNS = {
     "flow_id": pa.uint32(),
@@ -177,6 +177,18 @@ def test_an_interruption_carries_what_there_is():
     result = caught.value.result
     assert result.status == "interrupted"
     assert result.flows.num_rows == result.summary["flows"]["started"] > 0
+
+
+def test_a_run_that_takes_too_much_memory_ends_with_an_error(command, tmp_path):
+    # Without a folder the tables are kept too: a row of the samples has 32 bytes.
+    asked = ["record.queue_interval=10ns", "limits.memory=20MB"]
+    with pytest.raises(spillway.SpillwayError, match=r"take 0\.02 GB: more than limits\.memory"):
+        spillway.run(TINY, set=asked)
+    options = [part for each in asked for part in ("--set", each)]
+    assert command("run", TINY, *options, "--out", "there").status == 0
+    little = command("run", TINY, "--set", "limits.memory=10KB", "--out", "here")
+    assert little.status == 1 and "raise limits.memory" in little.err
+    assert names(tmp_path) == ["there"]
 
 
 def test_a_simulation_uses_its_scenario_up():

@@ -23,6 +23,11 @@ macro_rules! table {
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
+
+            /// Bytes of its rows.
+            fn bytes(&self) -> usize {
+                self.len() * [$(size_of::<$type>()),+].iter().sum::<usize>()
+            }
         }
     };
 }
@@ -372,4 +377,29 @@ pub struct Record {
     pub history: HistoryTable,
     /// What the summary needs of every measured flow.
     pub outcomes: Vec<Outcome>,
+}
+
+impl Record {
+    /// Bytes of all that is kept, until it is taken.
+    pub fn bytes(&self) -> u64 {
+        let Record {
+            flows,
+            queues,
+            drops,
+            decisions,
+            oracle_trace,
+            windows,
+            links,
+            ports,
+            port_classes,
+            bursts,
+            history,
+            outcomes,
+        } = self;
+        let samples = queues.bytes() + windows.bytes() + links.bytes();
+        let of_ports = ports.bytes() + port_classes.bytes() + bursts.bytes() + history.bytes();
+        let of_packets = drops.bytes() + decisions.bytes() + oracle_trace.bytes();
+        let of_flows = flows.bytes() + size_of_val(outcomes.as_slice());
+        (samples + of_ports + of_packets + of_flows) as u64
+    }
 }

@@ -30,7 +30,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     let mut outcomes = std::mem::take(&mut simulation.record_mut().outcomes);
     let scenario = simulation.scenario();
     let end = match progress {
-        Progress::Running => now,
+        Progress::Running | Progress::OutOfMemory => now,
         // A flow of which packets are lost and not sent again waits for them to the end.
         Progress::Complete | Progress::Stopped => now.max(scenario.stop),
     };
@@ -51,7 +51,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "status": match progress {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
-            Progress::Running => "interrupted",
+            Progress::Running | Progress::OutOfMemory => "interrupted",
         },
         "scenario": scenario.name,
         "seed": scenario.seed,

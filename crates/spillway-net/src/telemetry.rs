@@ -56,6 +56,11 @@ impl Telemetry {
 pub struct Reports(Vec<Telemetry>);
 
 impl Reports {
+    /// Bytes that they take.
+    pub fn bytes(&self) -> u64 {
+        (self.0.len() * size_of::<Telemetry>()) as u64
+    }
+
     /// What is written on a packet; `None` if nothing ever was, nor on those in its place before.
     #[inline]
     pub fn get(&self, id: PacketId) -> Option<&Telemetry> {

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+use spillway_engine::Time;
 use spillway_settings::SettingsError;
 
 /// A wrong setting, as `spillway.errors.ScenarioError`.
@@ -37,6 +38,18 @@ pub fn not_a_value(py: Python<'_>, path: &str, value: &Bound<'_, PyAny>) -> PyEr
 /// A simulation or a scenario that has been used up.
 pub fn spent(py: Python<'_>, what: &str) -> PyErr {
     raise(py, "SpillwayError", (format!("this {what} has been used up"),))
+}
+
+/// A run that takes more memory than its scenario allows.
+pub fn out_of_memory(py: Python<'_>, now: Time, bytes: u64) -> PyErr {
+    let gigabytes = bytes as f64 * 1e-9;
+    let text = format!(
+        "at simulated time {now} packets, flows and what is recorded of them take {gigabytes:.2} GB: \
+         more than limits.memory"
+    );
+    let hint = "if that is meant, raise limits.memory; without a folder for the results, tables are kept \
+                in memory, too";
+    raise(py, "SpillwayError", (text, hint))
 }
 
 /// A plug-in that has raised an exception: the text, its id, what was called, and the simulated time

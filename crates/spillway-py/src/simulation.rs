@@ -51,7 +51,8 @@ impl Simulation {
     ///
     /// Every `interval` seconds `report` is called with the simulated time in picoseconds, events,
     /// packet-hops, flows started and flows completed. Whenever a table has `rows` rows, `drain` is
-    /// called to take them. A KeyboardInterrupt, raised by either or by a signal, ends the run.
+    /// called to take them. A KeyboardInterrupt, raised by either or by a signal, ends the run; an error
+    /// is raised if it takes more memory than its scenario allows.
     #[pyo3(signature = (report=None, interval=0.1, drain=None, rows=usize::MAX))]
     fn run(
         &self,
@@ -101,11 +102,15 @@ impl Simulation {
                 break;
             }
         }
+        if self.state().progress == Progress::OutOfMemory {
+            let now = self.state().simulation.now();
+            return Err(errors::out_of_memory(py, now, self.state().simulation.bytes()));
+        }
         py.detach(|| self.state().simulation.finish());
         Ok(match self.state().progress {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
-            Progress::Running => "interrupted",
+            Progress::Running | Progress::OutOfMemory => "interrupted",
         })
     }
 

@@ -81,6 +81,9 @@ pub struct Contents {
     pub remaining: u32,
 }
 
+/// What a packet takes in the arena.
+pub const PACKET_BYTES: u64 = (size_of::<Packet>() + size_of::<Contents>()) as u64;
+
 /// All packets of a run. Places are reused, the last one given back first.
 ///
 /// Each packet's contents are kept apart, so that what moves from switch to switch stays small.
@@ -135,6 +138,11 @@ impl Arena {
         self.live
     }
 
+    /// Bytes that it takes: as many places as there have been packets at a time.
+    pub fn bytes(&self) -> u64 {
+        self.packets.len() as u64 * PACKET_BYTES
+    }
+
     /// What is between the end hosts.
     #[inline]
     pub fn contents(&self, id: PacketId) -> &Contents {
@@ -181,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_packet_and_its_contents_are_half_a_cache_line_each() {
-        assert_eq!((size_of::<Packet>(), size_of::<Contents>()), (32, 32));
+        assert_eq!((size_of::<Packet>(), size_of::<Contents>(), PACKET_BYTES), (32, 32, 64));
     }
 
     #[test]
@@ -194,7 +202,7 @@ mod tests {
         let second = insert(&mut arena, 2);
         arena.remove(first);
         let third = insert(&mut arena, 3);
-        assert_eq!((third, arena.live()), (first, 2));
+        assert_eq!((third, arena.live(), arena.bytes()), (first, 2, 128));
         assert_eq!((arena.contents(second).seq, arena.contents(third).seq), (2, 3));
     }
 }

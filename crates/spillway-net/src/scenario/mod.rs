@@ -1,12 +1,14 @@
 //! A scenario: the one description of a run, validated, with every default filled in.
 
 mod events;
+mod limits;
 mod recording;
 mod switches;
 mod timeouts;
 mod volume;
 
 pub use events::{LinkChange, LinkEvent};
+pub use limits::Limits;
 pub use recording::{DecisionFilter, Recording};
 pub use switches::{SwitchSettings, TierSettings};
 
@@ -14,7 +16,7 @@ use crate::extensions::Extensions;
 use crate::nic::{NicScheduling, NicSettings};
 use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
-use crate::transport::{Losses, Transport};
+use crate::transport::{Access, Losses, Transport};
 use spillway_engine::Time;
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use std::path::Path;
@@ -114,6 +116,8 @@ pub struct Scenario {
     pub events: Vec<LinkEvent>,
     /// What is recorded.
     pub recording: Recording,
+    /// How much it may ask for.
+    pub limits: Limits,
     /// What slowdowns are relative to.
     pub slowdown_base: SlowdownBase,
     /// The files that policies' parameters name.
@@ -145,6 +149,11 @@ impl Scenario {
             "what slowdowns are relative to: the exact least time, or RTT + size/rate",
         )?;
 
+        let are_limits_given = root.has("limits");
+        let mut section = root.section("limits")?;
+        let limits = Limits::read(&mut section)?;
+        let limits_table = section.finish()?;
+
         let mut section = root.section("topology")?;
         let network = topology::read(&mut section, folder)?;
         let mut transport_section = root.section("transport")?;
@@ -152,10 +161,10 @@ impl Scenario {
         let mut transport_section = Section::new("transport", transport_given.clone());
         let transport = Transport::read(&mut transport_section, extensions)?;
         let transport_table = transport_section.finish()?;
-        let default_rtt = base_rtt(&network, transport.full_packet().into()).to_string();
+        let least_rtt = base_rtt(&network, transport.full_packet().into());
         let meaning = "round trip of the empty network: bandwidth-delay products and intervals \
                        hang on it";
-        let base_rtt = section.positive_time("base_rtt", &default_rtt, meaning)?;
+        let base_rtt = section.positive_time("base_rtt", &least_rtt.to_string(), meaning)?;
         root.put("topology", section.finish()?);
 
         let mut section = root.section("routing")?;
@@ -167,6 +176,8 @@ impl Scenario {
             seed,
             base_rtt,
             transport: &transport,
+            duration,
+            limits: &limits,
             files: &files,
             extensions,
             records: sources.records,
@@ -176,6 +187,13 @@ impl Scenario {
         let mut section = root.section("nic")?;
         let nic = read_nic(&mut section, &tiers[0].settings)?;
         root.put("nic", section.finish()?);
+        let ports = |tier| {
+            let settings = tiers.iter().find(|settings| settings.tier == tier);
+            settings.map_or((1, 0), |tier| {
+                (tier.settings.queues_per_port, tier.settings.port_fifo_packets)
+            })
+        };
+        limits.check_queues(&network, ports, &nic)?;
         root.put("transport", transport_table);
 
         let leaf_buffer = |leaf: u32| tiers[0].capacity_of(&network, leaf);
@@ -190,6 +208,7 @@ impl Scenario {
         };
         let mut sections = root.sections("traffic")?;
         let traffic = Traffic::read(&mut sections, &context)?;
+        limits.check_flows(&traffic.sources)?;
         let own = Overrides { given: &transport_given, default: &transport, extensions };
         let class_count = traffic.classes.len();
         let (mut transports, mut tables) = (vec![transport.clone()], Vec::new());
@@ -198,6 +217,9 @@ impl Scenario {
         let mut class_stop = vec![stop; class_count];
         let mut timeouts = Timeouts::beside(&network);
         let mut volume = Volume::of(&network);
+        let rates = network.nics.iter().map(|&link| network.links[link as usize].rate);
+        let fastest = rates.min_by_key(|rate| rate.ps_per_byte()).expect("a network has hosts");
+        let access = Access { rate: fastest, base_rtt: base_rtt.max(least_rtt) };
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
             let (own_transport, table) = own.read(section)?;
             tables.push(Value::Table(table));
@@ -212,13 +234,14 @@ impl Scenario {
                     transports.len() as u16 - 1
                 }
             };
-            volume.add(source, &transports[usize::from(place)])?;
             let never_ends = source.sends_until().is_some();
             if never_ends && transports[usize::from(place)].starts_with_whole_flow() {
                 let path = format!("traffic.{}.initial_window", source.name());
                 let problem = "\"flow\" is no window for flows that never end";
                 return Err(SettingsError::new(path, problem));
             }
+            volume.add(source, &transports[usize::from(place)])?;
+            limits.check_window(source, &transports[usize::from(place)], &access)?;
             for class in source.class_numbers() {
                 class_transport[usize::from(class)] = place;
                 let named = traffic.classes[usize::from(class)] == "incast";
@@ -244,10 +267,20 @@ impl Scenario {
             root.put("event", Value::Array(tables));
         }
         let mut section = root.section("record")?;
-        let place =
-            recording::Place { base_rtt, topology: &network, tiers: &tiers, traffic: &traffic };
+        let place = recording::Place {
+            base_rtt,
+            duration,
+            limits: &limits,
+            topology: &network,
+            tiers: &tiers,
+            traffic: &traffic,
+        };
         let recording = Recording::read(&mut section, &place)?;
         root.put("record", section.finish()?);
+        if are_limits_given {
+            // They change no result: what is not said need not be kept.
+            root.put("limits", limits_table);
+        }
         let mut warnings = warnings(&network, &tiers, &traffic);
         warnings.extend(timeouts.warnings);
         Ok(Scenario {
@@ -268,6 +301,7 @@ impl Scenario {
             traffic,
             events,
             recording,
+            limits,
             slowdown_base,
             files,
             extensions: extensions.clone(),

@@ -1,6 +1,6 @@
 //! `[record]`: what is recorded beside the flows.
 
-use super::{Result, TierSettings, numbered};
+use super::{Limits, Result, TierSettings, numbered};
 use crate::topology::Topology;
 use crate::traffic::Traffic;
 use spillway_engine::Time;
@@ -116,6 +116,20 @@ impl Recording {
                 return Err(section.error(key, problem));
             }
         }
+        let (switches, links) = (place.topology.switches.len(), place.topology.links.len());
+        let ports_of = |switch: u32| place.topology.switches[switch as usize].ports.len();
+        let ports = port_switch.map_or(links, ports_of);
+        for (key, interval, things) in [
+            ("queue_interval", queue_interval, switches),
+            ("window_interval", window_flows.first().map(|_| window_interval), window_flows.len()),
+            ("link_interval", link_interval, links),
+            ("port_interval", port_interval, ports),
+        ] {
+            if let Some(interval) = interval {
+                let path = section.path_of(key);
+                place.limits.check_samples(&path, interval, things, place.duration)?;
+            }
+        }
         let short_bytes =
             section.size("short", "100KB", "the longest flow that counts as short")?;
         let long_bytes = section.size("long", "1MB", "the shortest flow that counts as long")?;
@@ -144,6 +158,8 @@ impl Recording {
 /// What of the rest of the scenario a recording depends on.
 pub(super) struct Place<'a> {
     pub base_rtt: Time,
+    pub duration: Time,
+    pub limits: &'a Limits,
     pub topology: &'a Topology,
     pub tiers: &'a [TierSettings],
     pub traffic: &'a Traffic,

@@ -1,6 +1,6 @@
 //! `[switch]` and its tiers.
 
-use super::{RecordReader, Result};
+use super::{Limits, RecordReader, Result};
 use crate::extensions::Extensions;
 use crate::topology::{Node, Topology};
 use crate::transport::Transport;
@@ -9,6 +9,7 @@ use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
 use spillway_switch::sharing::LongestQueueDrop;
+use spillway_switch::watch::Watch;
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 
 /// A policy as it was chosen: read anew for every switch.
@@ -59,6 +60,8 @@ pub(super) struct Place<'a> {
     pub seed: u64,
     pub base_rtt: Time,
     pub transport: &'a Transport,
+    pub duration: Time,
+    pub limits: &'a Limits,
     pub files: &'a Files,
     pub extensions: &'a Extensions,
     pub records: &'a RecordReader<'a>,
@@ -196,11 +199,18 @@ impl SwitchSettings {
             table.insert(key.into(), Value::Table(resolved));
             Ok::<_, SettingsError>(())
         };
+        let switches = place.topology.switches.iter().filter(|s| s.tier == tier).count();
+        let check = |path: &str, policy: &dyn Watch| match policy.period() {
+            None => Ok(()),
+            Some(period) => place.limits.check_samples(path, period, switches, place.duration),
+        };
         read("sharing", &self.sharing, &|s| {
-            place.extensions.read_sharing(&self.sharing.id, s, &environment).map(drop)
+            let policy = place.extensions.read_sharing(&self.sharing.id, s, &environment)?;
+            check(s.path(), &policy)
         })?;
         read("aqm", &self.aqm, &|s| {
-            place.extensions.read_aqm(&self.aqm.id, s, &environment).map(drop)
+            let policy = place.extensions.read_aqm(&self.aqm.id, s, &environment)?;
+            check(s.path(), &policy)
         })?;
         read("scheduling", &self.scheduling, &|s| {
             SchedulingPolicy::read(&self.scheduling.id, s, &environment).map(drop)
@@ -282,6 +292,8 @@ impl super::Scenario {
             seed: self.seed,
             base_rtt: self.base_rtt,
             transport: &self.transports[0],
+            duration: self.duration,
+            limits: &self.limits,
             files: &self.files,
             extensions: &self.extensions,
             records: &|_, _, _| None,

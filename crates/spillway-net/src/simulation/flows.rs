@@ -97,6 +97,11 @@ impl Flows {
         self.by_number.get(&number).copied()
     }
 
+    /// Bytes that they take: as many places as there have been flows alive at a time.
+    pub fn bytes(&self) -> u64 {
+        (self.places.len() * size_of::<Flow>()) as u64
+    }
+
     /// The places of all flows that are alive, by their numbers.
     pub fn slots(&self) -> Vec<u32> {
         self.by_number.values().copied().collect()

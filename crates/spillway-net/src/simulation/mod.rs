@@ -38,6 +38,8 @@ pub enum Progress {
     Complete,
     /// The scenario's stop was reached with flows that are not complete.
     Stopped,
+    /// Packets, flows and what is recorded take more than the scenario allows.
+    OutOfMemory,
 }
 
 /// What a run has counted so far.
@@ -155,7 +157,18 @@ impl Simulation {
                 self.collect_lost();
             }
         }
-        Progress::Running
+        if self.is_out_of_memory() { Progress::OutOfMemory } else { Progress::Running }
+    }
+
+    /// Bytes that packets, flows and what is recorded of them take: what grows as a run goes on.
+    pub fn bytes(&self) -> u64 {
+        let sacks = size_of_val(self.sacks.as_slice()) as u64;
+        let packets = self.network.packets.bytes() + self.network.reports.bytes();
+        packets + sacks + self.flows.bytes() + self.record.bytes()
+    }
+
+    fn is_out_of_memory(&self) -> bool {
+        self.bytes() > self.scenario.limits.memory
     }
 
     #[cold]
@@ -238,6 +251,10 @@ impl Simulation {
         let now = self.network.now;
         while let Some(spec) = self.traffic.next_if(|spec: &FlowSpec| spec.start <= now) {
             self.start_flow(spec);
+            if self.is_out_of_memory() {
+                // The run is over as soon as somebody asks.
+                return;
+            }
         }
         self.schedule_start();
     }

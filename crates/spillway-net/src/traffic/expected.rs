@@ -22,6 +22,14 @@ impl Expected {
     }
 }
 
+/// An average of what is drawn, no more than so many, of which the greatest number bounds nothing.
+pub fn at_most(drawn: f64, most: usize) -> f64 {
+    match most {
+        usize::MAX => drawn,
+        most => drawn.min(most as f64),
+    }
+}
+
 impl Window {
     /// How many arrivals it has on average where there are so many per second.
     pub fn arrivals(&self, per_second: f64) -> f64 {

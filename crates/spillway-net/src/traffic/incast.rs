@@ -29,13 +29,14 @@
 mod answers;
 mod frequency;
 
+use super::expected::{Expected, at_most};
 use super::label::Label;
 use super::merge::Merge;
 use super::poisson::exponential_gap;
 use super::racks::{Group, Racks};
 use super::sizes::Sizes;
 use super::window::Window;
-use super::{Context, Expected, Flows, Kind, Pattern, keys};
+use super::{Context, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
 use answers::{AnswerSizes, FanIn};
 use frequency::{Arrivals, Frequency};
@@ -201,7 +202,7 @@ impl Pattern for IncastParams {
     fn expected(&self) -> Expected {
         let Draw { fan_in, window, .. } = &*self.draw;
         let rates = self.receivers.iter().map(|asker| asker.arrivals.per_second());
-        let queries = window.arrivals(rates.sum()).min(self.queries as f64);
+        let queries = at_most(window.arrivals(rates.sum()), self.queries);
         let bytes = self.receivers.iter().map(|asker| asker.bytes_per_query);
         let largest = self.receivers.iter().map(|asker| asker.answers.largest(*fan_in));
         Expected {

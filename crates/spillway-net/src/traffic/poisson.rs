@@ -24,12 +24,13 @@
 //! Memory per sending host, whatever the number of flows; time per flow grows with the logarithm
 //! of the number of hosts.
 
+use super::expected::{Expected, at_most};
 use super::label::Label;
 use super::merge::Merge;
 use super::racks::{Group, Racks};
 use super::sizes::Sizes;
 use super::window::Window;
-use super::{Context, Expected, Flows, Kind, Pattern, keys};
+use super::{Context, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
 use crate::topology::Topology;
 use spillway_engine::{Stream, Time};
@@ -163,7 +164,7 @@ impl Pattern for PoissonParams {
     fn expected(&self) -> Expected {
         let Draw { sizes, window, .. } = &*self.draw;
         let drawn = window.arrivals(self.senders.iter().map(|(_, rate)| rate).sum());
-        let flows = drawn.min(self.flows as f64);
+        let flows = at_most(drawn, self.flows);
         Expected { flows, bytes: flows * sizes.mean(), largest: sizes.largest() }
     }
 

@@ -274,7 +274,8 @@ impl Transport {
 
     /// How long the sender's own line may have work for while windows grow.
     pub fn host_backlog(&self, rate: Rate, base_rtt: Time) -> Time {
-        let time = |size: BdpSize| rate.time_of(size.bytes(rate, base_rtt));
+        let ps = |bytes: u64| bytes.saturating_mul(rate.ps_per_byte());
+        let time = |size: BdpSize| Time::from_ps(ps(size.bytes(rate, base_rtt)));
         self.windows.host_backlog.map_or(Time::MAX, time)
     }
 
@@ -306,6 +307,16 @@ impl Transport {
             window.set_paced(window.cwnd, access.rate.ps_per_byte() as f64);
         }
         window
+    }
+
+    /// The most of a flow of `size` bytes that leaves at once before any ack has come: its first window,
+    /// or the least one, if that is larger.
+    pub fn largest_burst(&self, size: u64, access: &Access) -> u64 {
+        let window = self.initial_window(size, access);
+        match self.control {
+            Control::Udp(_) => u64::from(self.mss),
+            _ => window.cwnd.max(window.min).min(size),
+        }
     }
 
     /// Whether packets leave at a pace, or may: also where a window may be less than a segment.

@@ -1,0 +1,148 @@
+//! `[limits]`: how much a scenario may ask for, unless it says that it is meant.
+//!
+//! A digit too many is enough for a run that fills memory, or never ends. What can be told beforehand
+//! is refused when the scenario is read; memory is looked at again as the run goes on, since how
+//! much waits in the network is what it finds out.
+
+use super::Result;
+use crate::nic::NicSettings;
+use crate::topology::Topology;
+use crate::traffic::Source;
+use crate::transport::{Access, Transport};
+use spillway_engine::Time;
+use spillway_settings::{Section, SettingsError};
+use spillway_switch::packet::PACKET_BYTES;
+
+/// Flows are told apart by 28 bits of their numbers. That many are never expected, since by chance
+/// there may be a few more.
+const MOST_FLOWS: u64 = 250_000_000;
+/// What a queue takes at least, in a switch or in a card.
+const QUEUE_BYTES: u128 = 64;
+/// What a packet takes that a port has taken out of its queues.
+const FIFO_BYTES: u128 = 8;
+
+/// How much may be asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Flows that may be expected.
+    flows: u64,
+    /// How often something may be looked at because it is time.
+    samples: u64,
+    /// Bytes that packets, flows and what is recorded may take while a run goes on.
+    pub memory: u64,
+}
+
+impl Limits {
+    pub(super) fn read(section: &mut Section) -> Result<Limits> {
+        let meaning = "the most flows that may be expected, of all traffic together";
+        let flows = section.integer("flows", 10_000_000, 1..=MOST_FLOWS, meaning)?;
+        let meaning = "how often something is looked at because it is time: a queue by a sample, a \
+                       switch by its policy";
+        let samples = section.integer("samples", 1_000_000_000, 1..=i64::MAX as u64, meaning)?;
+        let meaning = "bytes that packets, flows and what is recorded may take as the run goes on";
+        let memory = section.size("memory", "4GB", meaning)?;
+        Ok(Limits { flows, samples, memory })
+    }
+
+    /// Refuses more flows than may be expected.
+    pub(super) fn check_flows(&self, sources: &[Source]) -> Result<()> {
+        let mut in_all = 0.0;
+        for source in sources {
+            in_all += source.expected().flows;
+            // What is no number is too much, too.
+            let is_within = in_all <= self.flows as f64;
+            if !is_within {
+                let flows = told(in_all);
+                let problem = format!("{flows} flows are expected in all: more than limits.flows");
+                return Err(self.error(format!("traffic.{}", source.name()), problem, "flows"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what is looked at too often: so many things, again and again until `end`.
+    pub(super) fn check_samples(
+        &self,
+        path: &str,
+        interval: Time,
+        things: usize,
+        end: Time,
+    ) -> Result<()> {
+        let samples = end.ps() as f64 / interval.ps() as f64 * things as f64;
+        if samples <= self.samples as f64 {
+            return Ok(());
+        }
+        let times = told(end.ps() as f64 / interval.ps() as f64);
+        let of = if things == 1 { String::new() } else { format!(" of each of {things}") };
+        let problem =
+            format!("every {interval} comes to {times} samples{of}: more than limits.samples");
+        Err(self.error(path.into(), problem, "samples"))
+    }
+
+    /// Refuses a flow whose first window, or the least one after a cut, would fill the memory.
+    pub(super) fn check_window(
+        &self,
+        source: &Source,
+        transport: &Transport,
+        access: &Access,
+    ) -> Result<()> {
+        let size = match source.sends_until() {
+            Some(_) => u64::MAX,
+            None => source.expected().largest,
+        };
+        let bytes = transport.largest_burst(size, access);
+        let packets = bytes.div_ceil(u64::from(transport.mss));
+        let taken = u128::from(packets) * u128::from(PACKET_BYTES);
+        let what = format!("a window of {packets} packets, sent at once,");
+        self.check_memory(format!("traffic.{}", source.name()), &what, taken)
+    }
+
+    /// Refuses more queues than fit in memory: of all tiers' ports, with the packets below each, and of
+    /// cards.
+    pub(super) fn check_queues(
+        &self,
+        topology: &Topology,
+        port: impl Fn(&'static str) -> (u32, u32),
+        nic: &NicSettings,
+    ) -> Result<()> {
+        let bytes = |ports: usize, (queues, fifo_packets): (u32, u32)| {
+            let each = u128::from(queues) * QUEUE_BYTES + u128::from(fifo_packets) * FIFO_BYTES;
+            ports as u128 * each
+        };
+        let of_switches = topology.switches.iter().map(|s| bytes(s.ports.len(), port(s.tier)));
+        let ports: usize = topology.switches.iter().map(|switch| switch.ports.len()).sum();
+        self.check_memory(
+            "switch".into(),
+            &format!("the queues of {ports} ports"),
+            of_switches.sum(),
+        )?;
+        let hosts = topology.nics.len();
+        let taken = bytes(hosts, (nic.queues.into(), nic.fifo_packets));
+        self.check_memory("nic".into(), &format!("the queues of {hosts} cards"), taken)
+    }
+
+    fn check_memory(&self, path: String, what: &str, bytes: u128) -> Result<()> {
+        if bytes <= u128::from(self.memory) {
+            return Ok(());
+        }
+        let gigabytes = bytes as f64 * 1e-9;
+        let problem = format!("{what} would take {gigabytes:.1} GB: more than limits.memory");
+        Err(self.error(path, problem, "memory"))
+    }
+
+    /// An error with the limit that is in the way.
+    fn error(&self, path: String, problem: String, key: &str) -> SettingsError {
+        let limit = match key {
+            "flows" => self.flows.to_string(),
+            "samples" => self.samples.to_string(),
+            _ => format!("{}B", self.memory),
+        };
+        let hint = format!("if that is meant, raise limits.{key}, which is {limit}");
+        SettingsError::new(path, problem).hint(hint)
+    }
+}
+
+/// A number of things that may be no whole one, and far from any that is real.
+fn told(number: f64) -> String {
+    if number < 1e15 { format!("{number:.0}") } else { format!("{number:.1e}") }
+}

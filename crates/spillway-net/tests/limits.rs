@@ -1,0 +1,154 @@
+//! What asks for more than `[limits]` allows is refused, with the figure and the key, and whoever means
+//! it may have it.
+
+#![allow(clippy::unwrap_used)]
+
+use spillway_net::scenario::{Scenario, Sources};
+use spillway_net::simulation::{Progress, Simulation};
+use std::path::Path;
+
+/// A scenario around one switch with so many hosts, for so long.
+fn read(hosts: u32, duration: &str, more: &str) -> Result<Scenario, String> {
+    let star = format!("topology.kind = \"star\"\ntopology.hosts = {hosts}");
+    let text = format!("duration = \"{duration}\"\n{star}\n{more}");
+    let read = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new("")));
+    read.map_err(|error| error.to_string())
+}
+
+const WEB: &str = "[[traffic]]\nname = \"web\"\nkind = \"poisson\"\nsizes = \"1KB\"\n\
+                   load_of = \"host\"\ndestinations = \"uniform\"";
+const BIG: &str = "[[traffic]]\nname = \"big\"\nkind = \"permutation\"\nsize = \"200GB\"";
+const LONG: &str = "[[traffic]]\nname = \"long\"\nkind = \"persistent\"\nreceiver = 0";
+
+#[test]
+fn more_flows_than_are_allowed_are_refused() {
+    let ask = "[[traffic]]\nname = \"ask\"\nkind = \"incast\"\nsizes = \"1KB\"\nfan_in = 3\n\
+               senders = \"any\"\ninterval = \"1ps\"";
+    let all = "[[traffic]]\nname = \"all\"\nkind = \"all-to-all\"\nsize = \"1KB\"";
+    for (hosts, more, problem) in [
+        // 16 lines of 10 Gbps for 1 ms, and 8000 bits for each flow: 20,000 times the load.
+        (16, &format!("{WEB}\nload = 1e30"), "web: 2.0e34 flows are expected"),
+        (16, &format!("{WEB}\nload = 501"), "web: 10020000 flows are expected"),
+        (100_000, &all.to_string(), "all: 9999900000 flows are expected"),
+        (
+            4,
+            &format!("{LONG}\nflows_per_pair = 99999999999"),
+            "long: 299999999997 flows are expected",
+        ),
+        (4, &ask.to_string(), "ask: 12000000000 flows are expected"),
+        // Each alone would do.
+        (
+            16,
+            &format!("{WEB}\nload = 300\n{}\nload = 300", WEB.replace("web", "too")),
+            "too: 12000000",
+        ),
+    ] {
+        let error = read(hosts, "1ms", more).unwrap_err();
+        let hint = "hint: if that is meant, raise limits.flows, which is 10000000";
+        assert!(error.starts_with(&format!("traffic.{problem}")), "{error}");
+        assert!(error.ends_with(&format!("in all: more than limits.flows\n{hint}")), "{error}");
+    }
+    let meant = format!("limits = {{ flows = 10_020_000 }}\n{WEB}\nload = 501");
+    let resolved = read(16, "1ms", &meant).unwrap().resolved;
+    let limits = "flows = 10020000\nsamples = 1000000000\nmemory = \"4GB\"\n";
+    assert_eq!(resolved["limits"].as_table().unwrap().to_string(), limits);
+    let little = read(16, "1ms", &format!("{WEB}\nload = 0.5")).unwrap();
+    assert!(!little.resolved.contains_key("limits"));
+}
+
+#[test]
+fn what_would_fill_memory_at_once_is_refused() {
+    // 100 GB are 69,060,774 packets of 1448 B, of 64 B each in memory.
+    let packets = "traffic.big: a window of 69060774 packets, sent at once, would take 4.4 GB";
+    for (hosts, more, problem) in [
+        (4, &format!("{BIG}\ninitial_window = \"100GB\""), packets),
+        (4, &format!("{BIG}\nmin_window = \"100GB\""), packets),
+        (4, &format!("{}\ninitial_window = \"flow\"", BIG.replace("200", "100")), packets),
+        // 125 GB, in 100 s.
+        (
+            4,
+            &format!("topology.base_rtt = \"100s\"\n{LONG}\ntransport = \"timely\""),
+            "traffic.long: a window of 86325967 packets, sent at once, would take 5.5 GB",
+        ),
+        (
+            1_000_000,
+            &"switch.port_fifo_packets = 10_000".to_string(),
+            "switch: the queues of 1000000 ports would take 80.1 GB",
+        ),
+        (
+            1_000_000,
+            &"nic.queues = 64".to_string(),
+            "nic: the queues of 1000000 cards would take 4.1 GB",
+        ),
+    ] {
+        let error = read(hosts, "1ms", more).unwrap_err();
+        let hint = "hint: if that is meant, raise limits.memory, which is 4000000000B";
+        assert_eq!(error, format!("{problem}: more than limits.memory\n{hint}"));
+    }
+    let meant = format!("limits.memory = \"5GB\"\n{BIG}\ninitial_window = \"100GB\"");
+    assert!(read(4, "1ms", &meant).is_ok());
+    // What a clock sends is not there at once.
+    assert!(read(4, "1ms", &format!("{BIG}\ntransport = \"udp\"")).is_ok());
+}
+
+#[test]
+fn what_is_done_too_often_is_refused() {
+    for (more, problem) in [
+        (
+            "record.link_interval = \"5ps\"",
+            "record.link_interval: every 5ps comes to 400000000 samples of each of 8",
+        ),
+        (
+            "record.queue_interval = \"0.5ps\"",
+            "record.queue_interval: every 1ps comes to 2000000000 samples",
+        ),
+        (
+            "record.port_interval = \"3ps\"",
+            "record.port_interval: every 3ps comes to 666666667 samples of each of 8",
+        ),
+        (
+            "record.port_interval = \"3ps\"\nrecord.port_switch = 0",
+            "record.port_interval: every 3ps comes to 666666667 samples of each of 4",
+        ),
+        (
+            "switch.sharing = { kind = \"abm\", update_interval = \"1ps\" }",
+            "switch.sharing: every 1ps comes to 2000000000 samples",
+        ),
+    ] {
+        let Err(error) = read(4, "2ms", more) else { panic!("{more}") };
+        let hint = "hint: if that is meant, raise limits.samples, which is 1000000000";
+        assert_eq!(error, format!("{problem}: more than limits.samples\n{hint}"));
+    }
+}
+
+/// Runs a scenario to its end with so much memory. Returns how it ended, and the most that it took.
+fn most(memory: &str, more: &str) -> (Progress, u64) {
+    let limits = format!("limits.memory = \"{memory}\"\n{more}");
+    let mut simulation = Simulation::new(read(4, "1ms", &limits).unwrap());
+    loop {
+        match simulation.run(100) {
+            Progress::Running => {}
+            done => return (done, simulation.bytes()),
+        }
+    }
+}
+
+#[test]
+fn a_run_ends_when_it_takes_more_memory_than_is_allowed() {
+    // Three hosts send to one at 10 Gbps each and nothing is refused: in 1 ms 1667 packets of 64 B wait.
+    let overload =
+        format!("transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n{LONG}\nstop = \"1ms\"");
+    assert_eq!(most("1MB", &overload).0, Progress::Complete);
+    let (progress, bytes) = most("50KB", &overload);
+    assert_eq!(progress, Progress::OutOfMemory);
+    assert!((50_001..60_000).contains(&bytes), "{bytes}");
+    // Flows that start together.
+    let many = format!("{LONG}\nflows_per_pair = 100_000");
+    let (progress, bytes) = most("1MB", &many);
+    assert_eq!(progress, Progress::OutOfMemory);
+    assert!((1_000_001..1_010_000).contains(&bytes), "{bytes}");
+    // Flows that are over are remembered, 48 bytes each.
+    let web = format!("transport = {{ kind = \"udp\" }}\n{WEB}\nload = 0.5");
+    assert_eq!(most("1MB", &web).0, Progress::Complete);
+    assert_eq!(most("60KB", &web).0, Progress::OutOfMemory);
+}
