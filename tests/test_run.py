@@ -186,7 +186,7 @@ def test_a_run_that_takes_too_much_memory_ends_with_an_error(command, tmp_path):
         spillway.run(TINY, set=asked)
     options = [part for each in asked for part in ("--set", each)]
     assert command("run", TINY, *options, "--out", "there").status == 0
-    little = command("run", TINY, "--set", "limits.memory=10KB", "--out", "here")
+    little = command("run", TINY, "--set", "limits.memory=2KB", "--out", "here")
     assert little.status == 1 and "raise limits.memory" in little.err
     assert names(tmp_path) == ["there"]
 

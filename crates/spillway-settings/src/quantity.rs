@@ -134,19 +134,19 @@ pub enum BufferSize {
 }
 
 impl BufferSize {
-    /// `"1MB"`, `"5.12KB/port/Gbps"` or `"unlimited"`.
+    /// `"1MB"`, `"5.12KB/port/Gbps"` or `"unlimited"`, above 0.
     pub fn parse(text: &str) -> Option<BufferSize> {
         if text == "unlimited" {
             return Some(BufferSize::Unlimited);
         }
         let Some(per) = text.strip_suffix("/port/Gbps") else {
-            return size(text).map(BufferSize::Bytes);
+            return size(text).filter(|&bytes| bytes > 0).map(BufferSize::Bytes);
         };
         let (number, unit) = split(per)?;
         let (_, factor) = SIZES.iter().find(|(name, _)| *name == unit)?;
         let each = number.scaled(*factor)?;
-        each.times(1).filter(|&bytes| bytes <= MOST_PER_GBPS)?;
-        Some(BufferSize::PerPortPerGbps(each))
+        let is_within = each.mantissa > 0 && each.times(1)? <= MOST_PER_GBPS;
+        is_within.then_some(BufferSize::PerPortPerGbps(each))
     }
 
     /// The bytes of a switch whose ports have these rates; `None` is unlimited.
@@ -311,7 +311,10 @@ mod tests {
         assert_eq!(bytes("1GB/port/Gbps"), Some(Some(8_000_000_000_000_000_000)));
         let nearly = bytes("0.999999999999999999GB/port/Gbps");
         assert_eq!(nearly, Some(Some(7_999_999_999_999_999_992)));
-        assert_eq!(bytes("2GB/port/Gbps"), None);
+        assert_eq!(
+            (bytes("2GB/port/Gbps"), bytes("0B/port/Gbps"), bytes("0MB")),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use crate::error::{SettingsError, nearest_name};
 use crate::quantity::{self, Amount, BdpSize, BufferSize};
 use spillway_engine::{Rate, Time};
+use std::fmt;
 use toml::{Table, Value};
 
 type Result<T> = std::result::Result<T, SettingsError>;
@@ -72,6 +73,8 @@ pub struct Section {
     given: Table,
     resolved: Table,
     keys: Vec<Key>,
+    /// What deserves a second look.
+    warnings: Vec<String>,
     /// Names that are valid in this table though somebody else reads them.
     also_valid: Vec<String>,
 }
@@ -84,6 +87,7 @@ impl Section {
             given,
             resolved: Table::new(),
             keys: Vec::new(),
+            warnings: Vec::new(),
             also_valid: Vec::new(),
         }
     }
@@ -119,6 +123,16 @@ impl Section {
     /// An error about `key`, for checks that need more than one key.
     pub fn error(&self, key: &str, problem: impl Into<String>) -> SettingsError {
         SettingsError::new(self.path_of(key), problem)
+    }
+
+    /// Says that what `key` says, though valid, deserves a second look.
+    pub fn warn(&mut self, key: &str, text: impl fmt::Display) {
+        self.warnings.push(format!("{}: {text}", self.path_of(key)));
+    }
+
+    /// What was said by [`Section::warn`].
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// A span of time.
@@ -159,6 +173,18 @@ impl Section {
         self.quantity(key, default, "a size such as \"1500B\" or \"4MB\"", meaning, quantity::size)
     }
 
+    /// A number of bytes above 0.
+    pub fn positive_size(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        meaning: &'static str,
+    ) -> Result<u64> {
+        let takes = "a size above 0, such as \"1500B\" or \"4MB\"";
+        let parse = |text: &str| quantity::size(text).filter(|&bytes| bytes > 0);
+        self.quantity(key, default, takes, meaning, parse)
+    }
+
     /// Packets or bytes, or unlimited.
     pub fn amount(
         &mut self,
@@ -177,7 +203,7 @@ impl Section {
         default: &str,
         meaning: &'static str,
     ) -> Result<BufferSize> {
-        let takes = "a size such as \"1MB\" or \"5.12KB/port/Gbps\", or \"unlimited\"";
+        let takes = "a size above 0, such as \"1MB\" or \"5.12KB/port/Gbps\", or \"unlimited\"";
         self.quantity(key, default, takes, meaning, BufferSize::parse)
     }
 
@@ -263,7 +289,7 @@ impl Section {
         value.as_bool().ok_or_else(|| self.wrong(key, &value, "true or false"))
     }
 
-    /// Any text. An empty default means that a value must be given.
+    /// Any text but blanks. An empty default means that a value must be given.
     pub fn text(
         &mut self,
         key: &'static str,
@@ -271,7 +297,8 @@ impl Section {
         takes: &str,
         meaning: &'static str,
     ) -> Result<String> {
-        self.quantity(key, default, takes, meaning, |text| Some(text.to_string()))
+        let parse = |text: &str| (!text.trim().is_empty()).then(|| text.to_string());
+        self.quantity(key, default, takes, meaning, parse)
     }
 
     /// One of some names. The first is the default.
@@ -381,6 +408,9 @@ impl Section {
         let (kind, parameters) = match self.given.remove(key) {
             None => (default.to_string(), Table::new()),
             Some(Value::String(kind)) => (kind, Table::new()),
+            Some(Value::Table(table)) if table.is_empty() => {
+                return Err(self.wrong(key, &Value::Table(table), &takes));
+            }
             Some(Value::Table(mut table)) => match table.remove("kind") {
                 None => (default.to_string(), table),
                 Some(Value::String(kind)) => (kind, table),
@@ -529,6 +559,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_blank_or_nothing_is_refused() {
+        let mut s = section("name = \" \"\nquantum = \"0B\"\nbuffer = \"0B\"");
+        let error = |read: Result<()>| read.unwrap_err().to_string();
+        assert_eq!(
+            error(s.text("name", "", "a name", "").map(drop)),
+            "switch.name: \" \" is not valid; expected a name"
+        );
+        assert_eq!(
+            error(s.positive_size("quantum", "", "").map(drop)),
+            "switch.quantum: \"0B\" is not valid; expected a size above 0, such as \"1500B\" or \"4MB\""
+        );
+        let error = error(s.buffer("buffer", "", "").map(drop));
+        assert!(error.contains("\"0B\" is not valid; expected a size above 0"), "{error}");
+    }
+
+    #[test]
+    fn what_is_said_to_deserve_a_second_look_is_kept() {
+        let mut s = section("");
+        s.warn("alpha", "3 numbers");
+        assert_eq!(s.warnings(), ["switch.alpha: 3 numbers"]);
+    }
+
+    #[test]
     fn an_unknown_key_is_an_error_with_the_nearest_name() {
         let mut s = section("bufer = \"1MB\"");
         s.buffer("buffer", "unlimited", "").unwrap();
@@ -544,6 +597,8 @@ mod tests {
             let (id, _) = section(text).policy("p", "dt", ids.into_iter(), "").unwrap();
             assert_eq!(id, kind, "{text}");
         }
+        let error = section("p = {}").policy("p", "dt", ids.into_iter(), "").unwrap_err();
+        assert!(error.to_string().contains("{} is not valid; expected one of dt, lqd"), "{error}");
         let error = section("p = \"lqt\"").policy("p", "dt", ids.into_iter(), "").unwrap_err();
         assert!(error.to_string().ends_with("hint: did you mean `lqd`?"), "{error}");
     }

@@ -2,7 +2,7 @@
 
 use crate::scheduling::{Fifo, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
-use spillway_settings::{Files, Key, Section, SettingsError};
+use spillway_settings::{Files, Key, Range, Section, SettingsError};
 use std::sync::Arc;
 
 /// How the ports of a switch serve their queues, for policies that imagine another switch.
@@ -93,6 +93,28 @@ impl Environment {
     ) -> Result<Arc<[u8]>, SettingsError> {
         let refused = |why| section.error(key, format!("{name}: it cannot be read: {why}"));
         self.files.read(name).map_err(refused)
+    }
+
+    /// Reads a number, or one for every class of queue. What is there for more classes than there are
+    /// deserves a second look.
+    pub fn by_class(
+        &self,
+        section: &mut Section,
+        key: &'static str,
+        default: f64,
+        range: Range,
+        meaning: &'static str,
+    ) -> Result<Vec<f64>, SettingsError> {
+        let numbers = section.numbers(key, &[default], range, meaning)?;
+        let (given, classes) = (numbers.len(), self.queues_per_port);
+        if given > classes as usize {
+            let of_port =
+                if classes == 1 { "one queue".into() } else { format!("{classes} queues") };
+            let text =
+                format!("{given} numbers, but a port has {of_port}: the others mean nothing");
+            section.warn(key, text);
+        }
+        Ok(numbers)
     }
 
     /// Reads whether a policy leaves acks alone: the class of queues that it does.

@@ -6,6 +6,7 @@ mod recording;
 mod switches;
 mod timeouts;
 mod volume;
+mod warnings;
 
 pub use events::{LinkChange, LinkEvent};
 pub use limits::Limits;
@@ -281,8 +282,9 @@ impl Scenario {
             // They change no result: what is not said need not be kept.
             root.put("limits", limits_table);
         }
-        let mut warnings = warnings(&network, &tiers, &traffic);
-        warnings.extend(timeouts.warnings);
+        let mut warnings = timeouts.warnings;
+        warnings.extend(warnings::of(&network, &tiers, &transports));
+        warnings.extend(warnings::of_times(&traffic, &events, duration, stop));
         Ok(Scenario {
             name,
             seed,
@@ -460,27 +462,4 @@ impl Overrides<'_> {
         }
         Ok((Some(transport), resolved))
     }
-}
-
-fn warnings(topology: &Topology, tiers: &[TierSettings], traffic: &Traffic) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if traffic.sources.is_empty() {
-        warnings.push("there is no [[traffic]]: nothing is sent".into());
-    }
-    let mut rounded: Vec<String> = topology
-        .links
-        .iter()
-        .filter(|link| !link.rate.is_exact())
-        .map(|link| {
-            let ps = link.rate.ps_per_byte();
-            format!("{} is not a whole number of ps per byte: {ps} ps are used", link.rate)
-        })
-        .collect();
-    rounded.sort();
-    rounded.dedup();
-    warnings.extend(rounded);
-    for tier in tiers {
-        warnings.extend(tier.warnings.iter().cloned());
-    }
-    warnings
 }

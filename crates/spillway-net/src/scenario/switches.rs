@@ -99,10 +99,10 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
     base.policies_of(place, "leaf", &mut resolved)?;
     let mut read = Vec::new();
     for (tier, own) in own {
-        let settings = match own {
+        let (settings, warnings) = match own {
             None => {
-                base.policies_of(place, tier, &mut Table::new())?;
-                base.clone()
+                let warnings = base.policies_of(place, tier, &mut Table::new())?;
+                (base.clone(), warnings)
             }
             Some(own) => {
                 let mut merged = given.clone();
@@ -110,12 +110,12 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
                 let mut section = Section::new(format!("switch.{tier}"), merged);
                 let settings = SwitchSettings::read(&mut section, place.extensions)?;
                 let mut table = section.finish()?;
-                settings.policies_of(place, tier, &mut table)?;
+                let warnings = settings.policies_of(place, tier, &mut table)?;
                 resolved.insert(tier.into(), Value::Table(table));
-                settings
+                (settings, warnings)
             }
         };
-        read.push(TierSettings { tier, settings, warnings: Vec::new() });
+        read.push(TierSettings { tier, settings, warnings });
     }
     Ok((read, resolved))
 }
@@ -144,6 +144,10 @@ impl SwitchSettings {
         let meaning =
             "the most that one queue may hold, below the shared buffer; never more than 4 GiB";
         let queue_limit = section.amount("queue_limit", "unlimited", meaning)?;
+        if let Amount::Bytes(0) | Amount::Packets(0) = queue_limit {
+            let problem = format!("{queue_limit} is not valid; nothing would ever be queued");
+            return Err(section.error("queue_limit", problem));
+        }
         let queues = section.integer("queues_per_port", 1, 1..=64, "queues of each port")?;
         let last = queues - 1;
         let ack = section.integer("ack_queue", 0, 0..=last, "queue of acks and control packets")?;
@@ -187,13 +191,15 @@ impl SwitchSettings {
     }
 
     /// Reads the policies for a tier's first switch, so that what is wrong with them is found, and
-    /// puts them, resolved, into `table`.
-    fn policies_of(&self, place: &Place, tier: &str, table: &mut Table) -> Result<()> {
+    /// puts them, resolved, into `table`. Returns what deserves a second look.
+    fn policies_of(&self, place: &Place, tier: &str, table: &mut Table) -> Result<Vec<String>> {
         let switch = place.topology.switches.iter().position(|s| s.tier == tier).unwrap_or(0);
         let environment = self.environment(place, switch as u32)?;
+        let mut warnings = Vec::new();
         let mut read = |key: &str, choice: &Choice, read: &dyn Fn(&mut Section) -> Result<()>| {
             let mut section = choice.section();
             read(&mut section)?;
+            warnings.extend_from_slice(section.warnings());
             let mut resolved = Table::from_iter([("kind".into(), choice.id.clone().into())]);
             resolved.extend(section.finish()?);
             table.insert(key.into(), Value::Table(resolved));
@@ -214,7 +220,8 @@ impl SwitchSettings {
         })?;
         read("scheduling", &self.scheduling, &|s| {
             SchedulingPolicy::read(&self.scheduling.id, s, &environment).map(drop)
-        })
+        })?;
+        Ok(warnings)
     }
 
     /// What the policies of a switch may depend on.

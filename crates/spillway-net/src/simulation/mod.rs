@@ -126,8 +126,13 @@ impl Simulation {
     }
 
     /// Handles up to so many events; before anybody looks, `catch_up`.
-    #[inline(never)]
     pub fn run_events(&mut self, events: u64) -> Progress {
+        let progress = self.handle_events(events);
+        if self.is_out_of_memory() { Progress::OutOfMemory } else { progress }
+    }
+
+    #[inline(never)]
+    fn handle_events(&mut self, events: u64) -> Progress {
         for _ in 0..events {
             if self.unfinished == 0 && self.is_quiet() {
                 return Progress::Complete;
@@ -157,7 +162,7 @@ impl Simulation {
                 self.collect_lost();
             }
         }
-        if self.is_out_of_memory() { Progress::OutOfMemory } else { Progress::Running }
+        Progress::Running
     }
 
     /// Bytes that packets, flows and what is recorded of them take: what grows as a run goes on.
@@ -252,7 +257,7 @@ impl Simulation {
         while let Some(spec) = self.traffic.next_if(|spec: &FlowSpec| spec.start <= now) {
             self.start_flow(spec);
             if self.is_out_of_memory() {
-                // The run is over as soon as somebody asks.
+                // The run is over when this piece of it is.
                 return;
             }
         }

@@ -70,6 +70,9 @@ impl FlowListParams {
         let list = List::read(&section.path_of("file"), &file, context)
             .map_err(|problem| section.error("file", named(problem)))?;
         let classes = list.classes();
+        if classes.first().is_some_and(|class| class.trim().is_empty()) {
+            return Err(section.error("file", named("a class has no name".into())));
+        }
         if classes.len() > MOST_CLASSES {
             let problem = format!("{} classes; at most {MOST_CLASSES} make sense", classes.len());
             return Err(section.error("file", named(problem)));
@@ -357,6 +360,8 @@ mod tests {
         none.priority = Some(vec![Some(254), Some(255), None, None]);
         let mut no_query = columns();
         no_query.query_id = Some(vec![None, None, Some(u32::MAX), None]);
+        let mut nameless = columns();
+        nameless.class = Some(["x", "", "x", "y"].map(String::from).into());
         let mut short = columns();
         short.query_id = Some(vec![None]);
         let file = "file = \"x.parquet\"\n";
@@ -368,6 +373,7 @@ mod tests {
             (endless, file, "row 3, column size_bytes: 18446744073709551615 bytes are more than"),
             (none, file, "row 2, column priority: 255 is not a priority from 0 to 254"),
             (no_query, file, "row 3, column query_id: 4294967295 is more than 2^32 - 2"),
+            (nameless, file, "x.parquet: a class has no name"),
             (short, file, "x.parquet: columns of unequal length"),
             (columns(), &only("wbe"), "only_class: x.parquet: no flow of class \"wbe\"\nhint: did"),
             (

@@ -274,10 +274,7 @@ pub fn merge(sources: Vec<Flows>) -> Merge<Flows> {
 
 /// Reads the key `size` of kinds whose flows are all the same.
 fn read_size(section: &mut Section) -> Result<u64, SettingsError> {
-    match section.size("size", "", "Bytes of payload of each flow.")? {
-        0 => Err(section.error("size", "0 bytes; a flow has at least one")),
-        size => Ok(size),
-    }
+    section.positive_size("size", "", "Bytes of payload of each flow.")
 }
 
 #[cfg(test)]

@@ -141,7 +141,9 @@ mod tests {
             fixture.source("permutation", text).unwrap_err().to_string()
         };
         assert!(error("shift = 1").contains("size: missing; expected a size"));
-        assert!(error("size = \"0B\"").contains("size: 0 bytes; a flow has at least one"));
+        assert!(
+            error("size = \"0B\"").contains("size: \"0B\" is not valid; expected a size above 0")
+        );
         let expected = "shift: 6 is not valid; expected a whole number from 1 to 5";
         assert!(error("size = \"1B\"\nshift = 6").contains(expected));
     }

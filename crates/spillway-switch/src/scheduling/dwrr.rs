@@ -48,9 +48,10 @@ impl Policy for DeficitRoundRobin {
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "weight of each class, the last holding for all further ones";
-        let weights = section.numbers("weights", &[1.0], Range::Within(0.001, 1000.0), meaning)?;
+        let range = Range::Within(0.001, 1000.0);
+        let weights = environment.by_class(section, "weights", 1.0, range, meaning)?;
         let meaning = "bytes that a class of weight 1 may send in a visit";
-        let quantum = section.size("quantum", "1500B", meaning)?;
+        let quantum = section.positive_size("quantum", "1500B", meaning)?;
         let ports = environment.port_rates.len();
         let classes = environment.queues_per_port as usize;
         Ok(DeficitRoundRobin {

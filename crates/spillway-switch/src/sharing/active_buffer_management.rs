@@ -104,7 +104,7 @@ impl Policy for ActiveBufferManagement {
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte, by class of queue, the last \
                        holding for all further classes";
-        let alpha = section.numbers("alpha", &[0.5], Range::Positive, meaning)?;
+        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
         let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
         let meaning = "whether first packets are held to alpha (B - Q), or to the whole formula";
@@ -116,8 +116,8 @@ impl Policy for ActiveBufferManagement {
         let congestion = if is_fractional {
             let meaning =
                 "of congestion = \"fractional\", the length of a queue that is congested wholly";
-            let saturation = section.size("saturation", "28000B", meaning)?;
-            Congestion::Fractional { saturation: saturation.max(1) as f64 }
+            let saturation = section.positive_size("saturation", "28000B", meaning)?;
+            Congestion::Fractional { saturation: saturation as f64 }
         } else {
             let meaning = "the share of its threshold from which on a queue is congested";
             let congested_at = section.number("congested_at", 0.9, Range::Unit, meaning)?;

@@ -70,7 +70,7 @@ impl Policy for Cbm {
         let meaning = "the limit on waiting, in the time that a port takes to send the free buffer; \
                        by class of queue where a list is given, the last holding for all further \
                        classes";
-        let alpha = section.numbers("alpha", &[0.5], Range::Positive, meaning)?;
+        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
         let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
         let meaning = "the share of its threshold from which on a queue is congested";

@@ -48,14 +48,10 @@ impl Policy for DynamicThresholds {
     const CITATION: &'static str =
         "Choudhury, Hahne: IEEE/ACM Trans. Networking 6(2), 1998, doi:10.1109/90.664262";
 
-    fn read(section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
-        let alpha = section.numbers(
-            "alpha",
-            &[0.5],
-            Range::Positive,
-            "bytes a queue may hold for every free byte; by class of queue where a list is given, \
-             the last holding for all further classes",
-        )?;
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "bytes a queue may hold for every free byte; by class of queue where a list is \
+                       given, the last holding for all further classes";
+        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
         let alpha_first_rtt =
             section.optional("alpha_first_rtt", "a number in (0, inf)", meaning, |s| {

@@ -94,10 +94,10 @@ impl Policy for Fab {
     const CITATION: &'static str =
         "Apostolaki, Vanbever, Ghobadi: FAB, BS 2019, doi:10.1145/3375235.3375237";
 
-    fn read(section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte; by class of queue where a list \
                        is given, the last holding for all further classes";
-        let alpha = section.numbers("alpha", &[0.5], Range::Positive, meaning)?;
+        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for the first bytes of a flow";
         let alpha_short = section.number("alpha_short", 1024.0, Range::Positive, meaning)?;
         let meaning = "a flow of fewer bytes, the arriving packet among them, has alpha_short";

@@ -1,0 +1,74 @@
+//! What is valid, but deserves a second look.
+
+use super::{LinkEvent, TierSettings};
+use crate::topology::Topology;
+use crate::traffic::Traffic;
+use crate::transport::Transport;
+use spillway_engine::Time;
+use spillway_settings::quantity::Amount;
+
+/// Of the network and its switches.
+pub(super) fn of(
+    topology: &Topology,
+    tiers: &[TierSettings],
+    transports: &[Transport],
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for link in topology.links.iter().filter(|link| !link.rate.is_exact()) {
+        let ps = link.rate.ps_per_byte();
+        let rate = link.rate;
+        warnings.push(format!("{rate} is not a whole number of ps per byte: {ps} ps are used"));
+    }
+    warnings.sort();
+    warnings.dedup();
+    let largest = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
+    for tier in tiers {
+        // Tiers without settings of their own say the same.
+        let own = tier.warnings.iter().cloned().chain(tier_without_room(topology, tier, largest));
+        let new: Vec<String> = own.filter(|text| !warnings.contains(text)).collect();
+        warnings.extend(new);
+    }
+    warnings
+}
+
+/// A tier's switches that take no full packet.
+fn tier_without_room(topology: &Topology, tier: &TierSettings, packet: u32) -> Option<String> {
+    let counted = u64::from(packet.saturating_sub(tier.settings.uncounted_bytes));
+    let of_tier = |switch: &u32| topology.switches[*switch as usize].tier == tier.tier;
+    let switches = (0..topology.switches.len() as u32).filter(of_tier);
+    let buffer = switches.filter_map(|switch| tier.capacity_of(topology, switch)).min();
+    let (key, bytes) = match (buffer, tier.settings.queue_limit) {
+        (Some(bytes), _) if bytes < counted => ("buffer", bytes),
+        (_, Amount::Bytes(bytes)) if bytes < counted => ("queue_limit", bytes),
+        _ => return None,
+    };
+    let tier = tier.tier;
+    Some(format!(
+        "switch.{key}: a {tier} has room for {bytes} bytes; a full packet, which counts {counted}, never \
+         gets through it"
+    ))
+}
+
+/// Of what never happens.
+pub(super) fn of_times(
+    traffic: &Traffic,
+    events: &[LinkEvent],
+    duration: Time,
+    stop: Time,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if traffic.sources.is_empty() {
+        warnings.push("there is no [[traffic]]: nothing is sent".into());
+    }
+    for source in traffic.sources.iter().filter(|source| source.expected().flows == 0.0) {
+        let name = source.name();
+        warnings.push(format!("traffic.{name}: no flow starts before duration = {duration}"));
+    }
+    for (place, event) in events.iter().enumerate().filter(|(_, event)| event.at >= stop) {
+        let at = event.at;
+        warnings.push(format!(
+            "event.{place}: at = {at} is not before stop = {stop}: it never happens"
+        ));
+    }
+    warnings
+}

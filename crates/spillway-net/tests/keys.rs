@@ -1,0 +1,501 @@
+//! Every key of every section with nothing, the least, the greatest, and what is of another kind.
+//!
+//! Whatever a key says, the scenario is refused with an error that names a key, or it is read; then it
+//! resolves to itself and runs, at least for a while, in bounded memory. Tests are built
+//! with checks of overflow, so nothing wraps on the way.
+
+#![allow(clippy::unwrap_used)]
+
+use spillway_net::scenario::{Scenario, Sources};
+use spillway_net::simulation::{Progress, Simulation};
+use spillway_net::traffic::FlowColumns;
+use spillway_net::{topology, traffic, transport};
+use spillway_settings::{SettingsError, Table, Value, apply};
+use spillway_switch::aqm::AqmPolicy;
+use spillway_switch::scheduling::SchedulingPolicy;
+use spillway_switch::sharing::SharingPolicy;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Small, and with all that may be in a scenario.
+const BASE: &str = r#"
+    duration = "60us"
+    stop = "5ms"
+    limits = { memory = "20MB" }
+    topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 2 }
+    switch = { buffer = "20KB", queues_per_port = 2 }
+    transport = { initial_rto = "500us", min_rto = "200us" }
+    [[traffic]]
+    name = "a"
+    kind = "permutation"
+    size = "40KB"
+    [[traffic]]
+    name = "b"
+    kind = "incast"
+    interval = "50us"
+    burst = "9KB"
+    fan_in = 2
+    [[event]]
+    kind = "link-down"
+    a = "leaf0"
+    b = "spine0"
+    at = "20us"
+    until = "40us"
+    [record]
+    queue_interval = "10us"
+    link_interval = "7us"
+    bursts = "3KB"
+"#;
+
+/// A section of a scenario: the steps to it, what it has, and its keys.
+struct Place {
+    steps: Vec<&'static str>,
+    has: Table,
+    keys: Vec<String>,
+}
+
+fn table(text: &str) -> Table {
+    text.parse().unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+impl Place {
+    fn new(steps: &str, has: &str, keys: impl IntoIterator<Item = impl Into<String>>) -> Place {
+        let steps = steps.split('.').filter(|step| !step.is_empty());
+        Place {
+            steps: steps.map(|step| &*step.to_string().leak()).collect(),
+            has: table(has),
+            keys: keys.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// The keys that an error about an unknown one names.
+    fn asked(steps: &str, has: &str) -> Place {
+        let mut place = Place::new(steps, has, [""; 0]);
+        let unknown = "z".repeat(40);
+        let error = read(place.with(&unknown, Value::Integer(1))).unwrap_err();
+        let hint = error.hint.unwrap();
+        let names = hint.strip_prefix("valid here: ").unwrap_or_else(|| panic!("{steps}: {hint}"));
+        place.keys = names.split(", ").map(str::to_string).collect();
+        place
+    }
+
+    /// The scenario in which a key of this section has a value.
+    fn with(&self, key: &str, value: Value) -> Table {
+        let mut scenario = table(BASE);
+        if self.steps == ["topology"] {
+            // Other networks have other cables.
+            scenario.remove("event");
+        }
+        let mut section = &mut scenario;
+        for step in &self.steps {
+            let next = section.entry(*step).or_insert_with(|| Value::Table(Table::new()));
+            section = match next {
+                Value::Array(list) => list[0].as_table_mut().unwrap(),
+                Value::Table(table) => table,
+                other => panic!("{other}"),
+            };
+        }
+        if let Some(kind) = self.has.get("kind") {
+            // Another kind has other keys.
+            if section.get("kind") != Some(kind) {
+                section.clear();
+            }
+        }
+        section.extend(self.has.clone());
+        section.insert(key.to_string(), value);
+        scenario
+    }
+
+    fn name(&self, key: &str) -> String {
+        let kind = self.has.get("kind").map_or(String::new(), |kind| format!(" ({kind})"));
+        format!("{}.{key}{kind}", self.steps.join("."))
+    }
+}
+
+fn read(scenario: Table) -> Result<Scenario, SettingsError> {
+    let list = FlowColumns {
+        src: vec![0, 1, 3],
+        dst: vec![1, 2, 0],
+        size_bytes: vec![1, 9_000, 40_000],
+        start_ns: vec![0, 20_000, 30_000],
+        class: Some(["x", "y", "x"].map(String::from).into()),
+        priority: Some(vec![None, Some(0), Some(254)]),
+        ..FlowColumns::default()
+    };
+    let sources = Sources::of(Path::new("/nowhere"));
+    let flows = |_: &str, name: &str| (name == "list").then(|| list.clone());
+    Scenario::read(scenario, &Sources { flows: &flows, ..sources })
+}
+
+/// All sections in all kinds.
+fn places() -> Vec<Place> {
+    let names = |keys: &[spillway_settings::Key]| -> Vec<String> {
+        keys.iter().map(|key| key.name.to_string()).collect()
+    };
+    let mut places = vec![
+        Place::asked("", ""),
+        Place::asked("routing", ""),
+        Place::asked("switch", ""),
+        Place::asked("switch.leaf", ""),
+        Place::asked("nic", ""),
+        Place::asked("record", ""),
+        Place::asked("limits", ""),
+        Place::asked("event", ""),
+        Place::asked("event", "kind = \"link-loss\"\na = \"leaf0\"\nb = \"spine0\"\nat = \"2us\""),
+    ];
+    for kind in topology::KINDS {
+        let has = match kind.id {
+            "graph" => "kind = \"graph\"\nswitch = [{ name = \"s\" }]\nhost = [\n\
+                        { name = \"a\", switch = \"s\", rate = \"1Gbps\", delay = \"1us\" },\n\
+                        { name = \"b\", switch = \"s\", rate = \"1Gbps\", delay = \"1us\" }]"
+                .to_string(),
+            id => format!("kind = {id:?}"),
+        };
+        places.push(Place::asked("topology", &has));
+    }
+    for (kind, ..) in transport::KINDS {
+        let has = format!("kind = {kind:?}");
+        places.push(Place::new("transport", &has, names(&transport::Transport::keys(kind))));
+    }
+    for kind in traffic::KINDS {
+        let alternatives: &[&str] = match kind.id {
+            "poisson" => &[
+                "sizes = \"websearch\"\nload = 0.5\nflows = 20",
+                "sizes = \"1KB..9KB\"\nload = 0.5\nload_of = \"host\"\ndestinations = 3",
+            ],
+            "incast" => &[
+                "interval = \"20us\"\nburst = \"9KB\"\nfan_in = 2",
+                "load = 0.1\nsizes = \"websearch\"\nfan_in = 1",
+                "queries_per_host_per_s = 1000\nburst = \"20%\"\nfan_in = \"1..3\"\nsenders = \"any\"",
+            ],
+            "permutation" | "all-to-all" => &["size = \"9KB\""],
+            "persistent" => &["receiver = 0\nstop = \"50us\"", "pairs = [[0, 1]]\nstop = \"50us\""],
+            _ => &["file = \"list\""],
+        };
+        for has in alternatives {
+            let has = format!("kind = {:?}\nname = \"a\"\n{has}", kind.id);
+            places.push(Place::new("traffic", &has, names(&kind.keys())));
+        }
+    }
+    let mut policies = |room: &str, entries: Vec<spillway_switch::Entry>| {
+        for entry in entries {
+            let own = match entry.id {
+                "abm" => "congestion = \"fractional\"",
+                "credence" => "oracle = \"random\"",
+                "red" => "form = \"point-slope\"",
+                "sp" => "form = \"rtt\"",
+                _ => "",
+            };
+            let mut settings = vec!["", own];
+            settings.dedup();
+            for has in settings {
+                let has = format!("kind = {:?}\n{has}", entry.id);
+                places.push(Place::new(&format!("switch.{room}"), &has, names(&entry.keys)));
+            }
+        }
+    };
+    policies("sharing", SharingPolicy::catalogue());
+    policies("aqm", AqmPolicy::catalogue());
+    policies("scheduling", SchedulingPolicy::catalogue());
+    places
+}
+
+fn values() -> Vec<Value> {
+    let numbers = [0, 1, 2, -1, 64, 255, i64::from(u32::MAX), i64::MAX, i64::MIN];
+    let floats = [0.0, -0.0, 0.5, 1.0, 1e-300, 1e300, -1.0, f64::INFINITY, f64::NAN];
+    let texts = [
+        "",
+        " ",
+        "0us",
+        "1ps",
+        "1us",
+        "100us",
+        "4000000s",
+        "99999999999999s",
+        "0B",
+        "1B",
+        "1500B",
+        "100GB",
+        "9007199254740992B",
+        "18446744073709551615B",
+        "0pkt",
+        "1pkt",
+        "99999999pkt",
+        "0%",
+        "100%",
+        "99999999999999%",
+        "0bdp",
+        "1000000bdp",
+        "99999999999999bdp",
+        "0bps",
+        "8bps",
+        "8Tbps",
+        "9Tbps",
+        "1GB/port/Gbps",
+        "0B/port/Gbps",
+        "unlimited",
+        "flow",
+        "0..1",
+        "1..0",
+        "0..4294967295",
+        "1B..9007199254740992B",
+        "-1us",
+        "1e3us",
+        "none",
+        "spine0",
+        "x",
+        "list",
+        "leaf0",
+        "host3",
+        "default",
+        "/dev/zero",
+        "\u{1b}[31m",
+    ];
+    let numbers = numbers.into_iter().map(Value::Integer);
+    let floats = floats.into_iter().map(Value::Float);
+    let texts = texts.into_iter().map(|text| Value::String(text.into()));
+    let others = [
+        "[]",
+        "{}",
+        "[0]",
+        "[0, 0]",
+        "[[0, 1]]",
+        "[1e300, 1e-300]",
+        "[0.5, 0.5, 0.5, 0.5, 0.5]",
+        "true",
+        "1979-05-27",
+        "{ kind = \"dt\" }",
+        "{ kind = [] }",
+        "[{}]",
+        "[\"\"]",
+    ];
+    let others = others.into_iter().map(|text| table(&format!("v = {text}"))["v"].clone());
+    numbers.chain(floats).chain(texts).chain(others).collect()
+}
+
+/// Whether a value may be valid for some key.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Float(number) => !number.is_finite(),
+        Value::Table(table) => table.values().all(is_nothing),
+        Value::Array(list) => list.iter().all(is_nothing),
+        Value::Datetime(_) => true,
+        Value::Integer(_) | Value::Boolean(_) => false,
+    }
+}
+
+/// Where nothing is something: no list, or a section in which all is as it is by default.
+fn may_be_empty(place: &Place, key: &str, value: &Value) -> bool {
+    let is_section = ["topology", "routing", "switch", "nic", "transport", "record", "limits"];
+    let is_tier = ["leaf", "spine"];
+    match value {
+        Value::Table(table) if table.is_empty() => {
+            (place.steps.is_empty() && is_section.contains(&key))
+                || (place.steps == ["switch"] && is_tier.contains(&key))
+        }
+        Value::Array(list) if list.is_empty() => {
+            (place.steps.is_empty() && ["traffic", "event"].contains(&key))
+                || (place.steps == ["record"] && key == "windows")
+                || (place.steps == ["topology"] && key == "link")
+        }
+        _ => false,
+    }
+}
+
+/// Reads a scenario, and what it resolves to; then runs it for a while.
+fn try_out(given: Table) -> Result<(), SettingsError> {
+    let scenario = read(given)?;
+    let resolved = scenario.resolved.to_string();
+    let again = read(table(&resolved)).unwrap_or_else(|error| panic!("{error}: {resolved}"));
+    assert_eq!(again.resolved.to_string(), resolved);
+    assert_eq!(again.warnings, scenario.warnings);
+    let memory = scenario.limits.memory;
+    let mut simulation = Simulation::new(scenario);
+    for _ in 0..6 {
+        if simulation.run(1000) != Progress::Running {
+            break;
+        }
+    }
+    assert!(simulation.is_conserved());
+    assert!(simulation.bytes() < 2 * memory, "{} B", simulation.bytes());
+    simulation.finish();
+    Ok(())
+}
+
+#[test]
+fn every_key_is_refused_or_read_whatever_it_says() {
+    let (mut valid, mut refused, mut keys) = (0, 0, BTreeSet::new());
+    for place in places() {
+        for key in &place.keys {
+            keys.insert(place.name(key));
+            for value in values() {
+                let shown = format!("{} = {value}", place.name(key));
+                println!("{shown}");
+                match try_out(place.with(key, value.clone())) {
+                    Ok(()) => {
+                        valid += 1;
+                        assert!(
+                            !is_nothing(&value) || may_be_empty(&place, key, &value),
+                            "valid: {shown}"
+                        );
+                    }
+                    Err(error) => {
+                        refused += 1;
+                        assert!(!error.path.is_empty(), "{shown}: {error}");
+                    }
+                }
+            }
+        }
+    }
+    println!("{} keys: {valid} values valid, {refused} refused", keys.len());
+    assert!(keys.len() > 250 && valid > 1_500, "{} keys, {valid} valid", keys.len());
+}
+
+/// The base with assignments on top.
+fn assigned(assignments: &[&str]) -> Result<Scenario, SettingsError> {
+    let mut given = table(BASE);
+    for assignment in assignments {
+        apply(&mut given, assignment)?;
+    }
+    read(given)
+}
+
+#[test]
+fn what_would_do_nothing_or_never_end_is_refused() {
+    for (assignments, error) in [
+        (&["duration=0us"][..], "duration: \"0us\" is not valid; expected a time above 0"),
+        (
+            &["topology.base_rtt=0us"],
+            "topology.base_rtt: \"0us\" is not valid; expected a time above 0",
+        ),
+        (
+            &["switch.sharing=abm", "switch.sharing.update_interval=0us"],
+            "switch.sharing.update_interval: \"0us\" is not valid; expected a time above 0",
+        ),
+        (
+            &[
+                "switch.sharing=abm",
+                "switch.sharing.congestion=fractional",
+                "switch.sharing.saturation=0B",
+            ],
+            "switch.sharing.saturation: \"0B\" is not valid; expected a size above 0",
+        ),
+        (&["switch.sharing={}"], "switch.sharing: {} is not valid; expected one of cs, sp, dt,"),
+        (
+            &["switch.leaf.aqm={}"],
+            "switch.leaf.aqm: {} is not valid; expected one of none, ecn, red",
+        ),
+        (&["switch.buffer=0B"], "switch.buffer: \"0B\" is not valid; expected a size above 0"),
+        (&["switch.buffer=0KB/port/Gbps"], "switch.buffer: \"0KB/port/Gbps\" is not valid"),
+        (
+            &["switch.queue_limit=0B"],
+            "switch.queue_limit: 0B is not valid; nothing would ever be queued",
+        ),
+        (&["switch.queue_limit=0pkt"], "switch.queue_limit: 0pkt is not valid; nothing would ever"),
+        (
+            &["switch.scheduling=dwrr", "switch.scheduling.quantum=0B"],
+            "switch.scheduling.quantum: \"0B\" is not valid; expected a size above 0",
+        ),
+        (&["name=\"\""], "name: \"\" is not valid; expected a name"),
+        (&["traffic.0.name=\" \""], "traffic. .name: \" \" is not valid; expected a name"),
+        (&["traffic.a.size=0B"], "traffic.a.size: \"0B\" is not valid; expected a size above 0"),
+        (
+            &["traffic.a.priority=255"],
+            "traffic.a.priority: 255 is not valid; expected a whole number",
+        ),
+        (
+            &["traffic.b.interval=0s"],
+            "traffic.b.interval: \"0s\" is not valid; expected a time above 0",
+        ),
+        (
+            &["record.link_interval=0us"],
+            "record.link_interval: \"0us\" is not valid; expected a time",
+        ),
+        (&["limits.flows=0"], "limits.flows: 0 is not valid; expected a whole number from 1 to"),
+        (
+            &["transport.kind=timely", "transport.min_rtt=0us"],
+            "transport.min_rtt: \"0us\" is not valid",
+        ),
+    ] {
+        let refused = assigned(assignments).unwrap_err().to_string();
+        assert!(refused.starts_with(error), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_probably_not_meant_is_warned_of() {
+    assert_eq!(assigned(&[]).unwrap().warnings, [""; 0]);
+    for (assignments, expected) in [
+        (
+            &["switch.sharing=dt", "switch.sharing.alpha=[1, 2, 3]"][..],
+            &["switch.sharing.alpha: 3 numbers, but a port has 2 queues: the others mean nothing"]
+                [..],
+        ),
+        (
+            &[
+                "switch.spine.queues_per_port=1",
+                "switch.spine.scheduling.kind=dwrr",
+                "switch.spine.scheduling.weights=[2, 1]",
+            ],
+            &[
+                "switch.spine.scheduling.weights: 2 numbers, but a port has one queue: the others mean nothing",
+            ],
+        ),
+        (
+            &["switch.buffer=1499B", "switch.spine.buffer=1MB"],
+            &[
+                "switch.buffer: a leaf has room for 1499 bytes; a full packet, which counts 1500, never gets \
+               through it",
+            ],
+        ),
+        (
+            &["switch.buffer=1499B", "switch.uncounted_bytes=1B", "switch.queue_limit=1498B"],
+            &[
+                "switch.queue_limit: a leaf has room for 1498 bytes; a full packet, which counts 1499, \
+                 never gets through it",
+                "switch.queue_limit: a spine has room for 1498 bytes; a full packet, which counts 1499, \
+                 never gets through it",
+            ],
+        ),
+        (
+            &["event.0.at=5ms", "event.0.until=6ms"],
+            &["event.0: at = 5ms is not before stop = 5ms: it never happens"],
+        ),
+        (&["traffic.b.start=60us"], &["traffic.b: no flow starts before duration = 60us"]),
+        (
+            &["traffic.a.start=1ms", "traffic.b.start=1ms"],
+            &[
+                "traffic.a: no flow starts before duration = 60us",
+                "traffic.b: no flow starts before duration = 60us",
+            ],
+        ),
+        (
+            &["traffic.a.initial_rto=5us"],
+            &[
+                "traffic.a.initial_rto = 5us is less than 25.2us, which a packet and its ack take in the \
+               empty network: what a flow sends first is sent again before its ack can be there",
+            ],
+        ),
+    ] {
+        assert_eq!(assigned(assignments).unwrap().warnings, expected);
+    }
+}
+
+/// A switch that has no room for a full packet lets none through: that is what the warning says.
+#[test]
+fn what_has_no_room_for_a_full_packet_lets_none_through() {
+    for (assignment, passes) in [
+        ("switch.buffer=1499B", false),
+        ("switch.buffer=1500B", true),
+        ("switch.queue_limit=1499B", false),
+        ("switch.queue_limit=1500B", true),
+    ] {
+        let scenario = assigned(&[assignment, "traffic.a.size=1448B", "stop=2ms"]).unwrap();
+        assert_eq!(scenario.warnings.is_empty(), passes, "{assignment}");
+        let mut simulation = Simulation::new(scenario);
+        while simulation.run(1 << 16) == Progress::Running {}
+        let of_a = simulation.counters().delivered_bytes[0];
+        assert_eq!(of_a > 0, passes, "{assignment}: {of_a} B");
+    }
+}
