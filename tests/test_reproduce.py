@@ -70,23 +70,26 @@ def test_a_key_tells_contents_of_files_apart(tmp_path):
 
     def listed(size: int) -> str:
         flows.write_text(f"src,dst,size_bytes,start_ps\n0,5,{size},0\n")
-        figure = figures.BURSTS
-        measure = Run(str(scenario))
-        return measure.task(
-            point=figures.along("n", (1,))[0],
-            scheme=figures.DT,
-            seed=1,
-            scale=figure.scales["quick"],
-        ).key
+        return (
+            Run(str(scenario))
+            .task(
+                point=figures.along("n", (1,))[0],
+                scheme=figures.DT,
+                seed=1,
+                scale=figures.BURSTS.scales["quick"],
+            )
+            .key
+        )
 
     assert listed(1000) == listed(1000) != listed(2000)
 
 
-def test_a_model_s_content_is_part_of_the_key(tmp_path):
-    (tmp_path / "forest.npz").write_bytes(b"1")
-    found = point._named_files('[switch.sharing]\nmodel = "forest.npz"', tmp_path)
-    assert list(found) == [tmp_path / "forest.npz"]
-    assert not list(point._named_files('[switch.sharing]\nmodel = "default"', tmp_path))
+def test_a_file_that_is_not_read_is_no_part_of_the_key(tmp_path):
+    scenario = tmp_path / "own.toml"
+    scenario.write_text(TINY.read_text())
+    before = key(Run(str(scenario)))
+    (tmp_path / "hadoop-hpcc").write_text("100 0\n200 1\n")
+    assert key(Run(str(scenario))) == before
 
 
 @pytest.mark.parametrize("more", [[], ["stop=4.5ms"], ["warmup=1ms"]])

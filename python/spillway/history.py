@@ -18,15 +18,14 @@ COLUMNS = {"gradient_bps": "float64", "bytes": "uint64"}
 ALL_SWITCHES = 2**32 - 1
 
 
-def learned(place: Path, switches: Sequence[str]) -> bytes:
+def learned(file: Path, switches: Sequence[str]) -> bytes:
     """A history as the simulator takes it: switch, gradient in bytes per second, bytes.
 
-    `place` is a Parquet file or a result's folder; `switches` are the names of all switches, by
-    their numbers. Without a column `switch` all switches know all of it.
+    `switches` are the names of all switches, by their numbers. Without a column `switch` all
+    switches know all of it.
     """
     import numpy as np
 
-    file = place / FILE if place.is_dir() else place
     table = _read(file)
     rows = np.empty(
         table.num_rows, np.dtype([("switch", "<u4"), ("gradient", "<f8"), ("bytes", "<u8")])

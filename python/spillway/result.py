@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
 from spillway.errors import SpillwayError
 from spillway.folder import SUMMARY, OutputFolder
+from spillway.inputs import Inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import pyarrow as pa
 
 SCENARIO = "scenario.toml"
 ALWAYS = ("flows", "queues", "drops")
 """The tables that every run has. The others are there where the scenario records them."""
-_INPUTS = "inputs"
 
 
 class Result:
@@ -34,15 +31,13 @@ class Result:
         *,
         tables: Mapping[str, pa.Table] | None = None,
         folder: Path | None = None,
-        inputs: Path = Path(),
-        sources: Mapping[str, str] | None = None,
+        inputs: Inputs | None = None,
     ) -> None:
         self.summary = summary
         self.scenario = scenario
         self.folder = folder
         self._tables = dict(tables or {})
-        self._inputs = inputs
-        self._sources = dict(sources or {})
+        self._inputs = inputs or Inputs(scenario, {}, {}, {})
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -54,7 +49,7 @@ class Result:
         except OSError as error:
             hint = "`spillway run SCENARIO --out DIR` writes one"
             raise SpillwayError(f"{folder} holds no result: {error}", hint) from error
-        return cls(summary, scenario, folder=folder, inputs=folder)
+        return cls(summary, scenario, folder=folder, inputs=Inputs.inside(folder, scenario))
 
     @property
     def status(self) -> str:
@@ -134,15 +129,14 @@ class Result:
         with OutputFolder(folder, force) as output:
             for name in self._names():
                 pq.write_table(self.table(name), output.partial / f"{name}.parquet")
+            self._inputs.write(output.partial)
             self.write_documents(output.partial)
         return output.place
 
     def write_documents(self, folder: Path) -> None:
-        """Writes what is no table, the sources of plug-ins among it."""
-        write_documents(folder, self.summary, self.scenario, self._inputs)
-        for name, text in self._sources.items():
-            (folder / _INPUTS).mkdir(exist_ok=True)
-            (folder / _INPUTS / name).write_text(text, encoding="utf-8")
+        """Writes the summary, and the scenario as it is to be run again from there."""
+        write_json(folder / SUMMARY, self.summary)
+        (folder / SCENARIO).write_text(self._inputs.scenario, encoding="utf-8")
 
     def _names(self) -> list[str]:
         recorded = recorded_tables(self.scenario)
@@ -174,45 +168,6 @@ def _learns(switch: Mapping[str, Any]) -> bool:
     """Whether switches of some tier learn of bursts."""
     tiers = (own for own in switch.values() if isinstance(own, dict) and "sharing" in own)
     return any(own["sharing"]["kind"] == "smartbuf" for own in (switch, *tiers))
-
-
-def write_documents(folder: Path, summary: Mapping[str, Any], scenario: str, inputs: Path) -> None:
-    """Writes the summary and the scenario, with a copy of every file that the scenario names."""
-    write_json(folder / SUMMARY, summary)
-    assignments = []
-    for key, place in _named_files(tomllib.loads(scenario)):
-        source = inputs / place
-        if source.is_dir() and (table := _TABLES_NAMED.get(key[0].rpartition(".")[2])):
-            source /= table
-        if source.is_file():
-            name = re.sub(r"[^\w.-]", "_", key[1]) + source.suffix
-            (folder / _INPUTS).mkdir(exist_ok=True)
-            shutil.copyfile(source, folder / _INPUTS / name)
-            assignments.append(f"{key[0]}={json.dumps(f'{_INPUTS}/{name}')}")
-    if assignments:
-        scenario = _core.assign(scenario, assignments)
-    (folder / SCENARIO).write_text(scenario, encoding="utf-8")
-
-
-_TABLES_NAMED = {"trace": "oracle_trace.parquet", "history": "history.parquet"}
-"""What keys take of a result's folder."""
-
-
-def _named_files(resolved: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    """What may be a file: its key, how a copy of it is called, and what the key says."""
-    for place, section in enumerate(resolved.get("traffic", [])):
-        for key in ("file", "sizes"):
-            if key in section:
-                yield (f"traffic.{place}.{key}", f"{section['name']}.{key}"), str(section[key])
-    switch = resolved["switch"]
-    tiers = {f"switch.{tier}": own for tier, own in switch.items() if isinstance(own, dict)}
-    for path, settings in {"switch": switch, **tiers}.items():
-        sharing = settings.get("sharing")
-        if isinstance(sharing, dict):
-            for key in ("model", *_TABLES_NAMED):
-                if key in sharing:
-                    full = f"{path}.sharing.{key}"
-                    yield (full, full), str(sharing[key])
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

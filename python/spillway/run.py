@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from spillway import _core
 from spillway.errors import Interrupted
 from spillway.folder import OutputFolder
+from spillway.inputs import Inputs
 from spillway.plugins.base import Plugin
-from spillway.plugins.files import sources
 from spillway.progress import Progress, Report
 from spillway.result import Result, recorded_tables
 from spillway.scenario import Scenario, Source
@@ -69,11 +69,12 @@ def run_to(
     Without `out`, tables are kept in memory, or dropped where `keep` is false.
     """
     if out is None:
-        return _simulate(scenario, scenario.read(), Kept() if keep else Dropped(), progress)
+        return _simulate(*_read(scenario), Kept() if keep else Dropped(), progress)
     with OutputFolder(out, force) as output:
-        read = scenario.read()
+        read, inputs = _read(scenario)
+        inputs.write(output.partial)
         with Streamed(output.partial, recorded_tables(read.resolved)) as sink:
-            result = _simulate(scenario, read, sink, progress)
+            result = _simulate(read, inputs, sink, progress)
         result.write_documents(output.partial)
     result.folder = output.place
     return result
@@ -170,9 +171,12 @@ class Streamed:
                 writer.close()
 
 
-def _simulate(
-    scenario: Scenario, read: _core.Scenario, sink: Sink, progress: Report | None
-) -> Result:
+def _read(scenario: Scenario) -> tuple[_core.Scenario, Inputs]:
+    read = scenario.read()
+    return read, Inputs.of(read, scenario.folder, scenario.plugins)
+
+
+def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report | None) -> Result:
     cpu, wall = time.thread_time(), time.perf_counter()
     simulation = _core.Simulation(read)
     times = (read.duration_ps, read.stop_ps)
@@ -189,13 +193,7 @@ def _simulate(
         "wall_s": round(time.perf_counter() - wall, 6),
         "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
     }
-    return Result(
-        summary,
-        read.resolved,
-        tables=sink.tables(),
-        inputs=scenario.folder,
-        sources=sources(scenario.plugins),
-    )
+    return Result(summary, read.resolved, tables=sink.tables(), inputs=inputs)
 
 
 def peak_rss_bytes() -> int:

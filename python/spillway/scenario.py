@@ -106,13 +106,17 @@ class Scenario:
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 
-        def records(key: str, name: str, switches: list[str]) -> bytes:
+        def records(kind: str, key: str, name: str, switches: list[str]) -> tuple[str, bytes]:
             from spillway import history
             from spillway.oracle import trace
 
-            read = history.learned if key.endswith(".history") else trace.fates
+            table, read = {
+                "fates": (trace.FILE, trace.fates),
+                "history": (history.FILE, history.learned),
+            }[kind]
+            file = Path(name, table) if (self.folder / name).is_dir() else Path(name)
             try:
-                return read(self.folder / name, switches)
+                return str(file), read(self.folder / file, switches)
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error
 

@@ -4,15 +4,13 @@ use crate::errors;
 use crate::facts::facts;
 use crate::flows::{Flows, columns_of};
 use crate::plugins::{Failure, Plugins};
-use crate::tables::switch_names;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
-use spillway_net::scenario::Sources;
+use spillway_net::scenario::{RecordReader, Sources};
 use spillway_net::topology;
 use spillway_net::transport::{self, Losses, Transport};
-use spillway_settings::{Table, Value, apply, check_depth};
-use std::cell::RefCell;
+use spillway_settings::{Content, NamedFile, Table, Value, apply, check_depth};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,6 +40,10 @@ pub struct Scenario {
     /// The names of the switches, by number.
     #[pyo3(get)]
     pub switches: Vec<String>,
+    /// The paths of the keys that name files, and the files that were read for them.
+    #[pyo3(get)]
+    files: Vec<(String, String)>,
+    named_files: Vec<NamedFile>,
     /// The places of the plug-ins that it names.
     #[pyo3(get)]
     named_plugins: Vec<usize>,
@@ -55,7 +57,8 @@ impl Scenario {
     ///
     /// Files that it names are relative to `folder`. `load` gets the key and the name of a list of
     /// flows as it is written and returns its columns, or None where the list is to be read as CSV.
-    /// `records` gets those of a policy's file and the names of the switches, and returns bytes.
+    /// `records` gets what is expected of a policy's file, its key and name, and the names of the
+    /// switches, and returns the file that it has read and what that comes to.
     /// `plugins` are descriptions of those that it may name. `file` is what text is from, if it is
     /// from a file.
     #[new]
@@ -82,37 +85,34 @@ impl Scenario {
         plugins.forget_named();
         let mut warnings = overruled(&table, &assignments);
         warnings.extend(forgotten);
-        let failure = RefCell::new(None);
+        let raised = Raised::default();
         let columns = |key: &str, file: &str| {
             let loaded = load.call1((key, file)).and_then(|loaded| match loaded.is_none() {
                 true => Ok(None),
                 false => Ok(Some(columns_of(loaded.cast::<PyDict>()?)?)),
             });
-            loaded.unwrap_or_else(|error| {
-                failure.borrow_mut().get_or_insert(error);
-                None
+            raised.or_default(loaded)
+        };
+        let (reader, kept) = (records.clone().unbind(), raised.clone());
+        let records: RecordReader = Arc::new(move |kind, key, file, switches| {
+            Python::attach(|py| {
+                let read = reader.call1(py, (kind, key, file, switches));
+                let read = read.and_then(|read| read.extract::<(String, Vec<u8>)>(py));
+                let (file, bytes) = kept.or_default(read);
+                Content { file, bytes: bytes.into() }
             })
-        };
-        let records = |key: &str, file: &str, switches: &[String]| {
-            let loaded =
-                records.call1((key, file, switches)).and_then(|bytes| bytes.extract::<Vec<u8>>());
-            match loaded {
-                Ok(bytes) => Some(bytes),
-                Err(error) => {
-                    failure.borrow_mut().get_or_insert(error);
-                    Some(Vec::new())
-                }
-            }
-        };
-        let sources = Sources { folder: &folder, flows: &columns, records: &records, extensions };
+        });
+        let records = Some(records);
+        let sources = Sources { folder: &folder, flows: &columns, records, extensions };
         let read = spillway_net::scenario::Scenario::read(table, &sources);
-        if let Some(error) = failure.take() {
+        if let Some(error) = raised.take() {
             return Err(error);
         }
         if let Some(error) = plugins.failure.take(py, None, &[]) {
             return Err(error);
         }
         let read = read.map_err(|error| errors::wrong_setting(py, error))?;
+        let named_files = read.named_files();
         Ok(Scenario {
             name: read.name.clone(),
             seed: read.seed,
@@ -120,11 +120,25 @@ impl Scenario {
             warnings: warnings.into_iter().chain(read.warnings.iter().cloned()).collect(),
             duration_ps: read.duration.ps(),
             stop_ps: read.stop.ps(),
-            switches: switch_names(&read.topology),
+            switches: read.topology.switch_names(),
+            files: named_files
+                .iter()
+                .map(|named| (named.key.clone(), named.file.clone()))
+                .collect(),
+            named_files,
             named_plugins: plugins.named(),
             failure: (!plugins.is_empty()).then(|| plugins.failure.clone()),
             read: Mutex::new(Some(read)),
         })
+    }
+
+    /// The scenario as TOML, with other names for its files, in their order.
+    fn resolved_with(&self, py: Python<'_>, names: Vec<String>) -> PyResult<String> {
+        let mut resolved = parse(py, None, &self.resolved)?;
+        for (named, name) in self.named_files.iter().zip(names) {
+            named.rename(&mut resolved, &name);
+        }
+        Ok(resolved.to_string())
     }
 
     /// Numbers that follow from the scenario, as JSON. Flows are counted up to so many.
@@ -162,6 +176,24 @@ pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<
     let mut table = parse(py, None, text)?;
     apply_all(py, &mut table, &assignments, &Extensions::default())?;
     Ok(table.to_string())
+}
+
+/// The first that Python's readers of files have raised.
+#[derive(Clone, Default)]
+struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    /// What was read; after a failure, which is kept, what stands for nothing.
+    fn or_default<T: Default>(&self, read: PyResult<T>) -> T {
+        read.unwrap_or_else(|error| {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            T::default()
+        })
+    }
+
+    fn take(&self) -> Option<PyErr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {

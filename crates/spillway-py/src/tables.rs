@@ -27,7 +27,7 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     pub fn of(scenario: &Scenario) -> Vocabulary {
-        let switches = switch_names(&scenario.topology);
+        let switches = scenario.topology.switch_names();
         Vocabulary {
             classes: scenario.traffic.classes.iter().cloned().collect(),
             links: link_names(&scenario.topology, &switches).into(),
@@ -36,17 +36,6 @@ impl Vocabulary {
             verdicts: ["admitted", "marked", "lost"].map(String::from).into(),
         }
     }
-}
-
-/// Every switch's name: its tier and its place in it, as in `leaf3`.
-pub fn switch_names(topology: &Topology) -> Vec<String> {
-    let mut of_tier: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut name = |tier| {
-        let place = of_tier.entry(tier).or_default();
-        *place += 1;
-        format!("{tier}{}", *place - 1)
-    };
-    topology.switches.iter().map(|switch| name(switch.tier)).collect()
 }
 
 /// Every line's name, as in `host3-leaf0`, in the order in which runs number them: hosts' first,

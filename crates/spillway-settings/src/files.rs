@@ -1,43 +1,179 @@
 //! The files that a scenario names.
 
-use crate::whole::read_whole;
+use crate::section::Section;
+use crate::whole::{read_whole, read_whole_text};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use toml::{Table, Value};
 
-/// Files, looked for in a scenario's folder. Each is read once, so that all who ask for it see the
-/// same, however long a run takes.
+/// Files, looked for in a scenario's folder. What is kept of one is read once, so that all who ask
+/// for it see the same, however long a run takes.
+///
+/// Whoever reads a key knows whether its value is a file's name, and asks for the file here: so what
+/// has been asked for is what the scenario hangs on, and under which keys.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     folder: PathBuf,
-    known: Arc<Mutex<BTreeMap<String, Arc<[u8]>>>>,
+    reader: Option<Reader>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By kind and name.
+    known: BTreeMap<(&'static str, String), Content>,
+    /// By the place of the key.
+    named: BTreeMap<Vec<String>, NamedFile>,
+}
+
+/// What a key's value comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Content {
+    /// The file that was read, seen from the scenario's folder.
+    pub file: String,
+    /// What came of it.
+    pub bytes: Arc<[u8]>,
+}
+
+/// A file that was read, and the key that named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The key's path.
+    pub key: String,
+    /// The file, seen from the scenario's folder: what the key says, or a file within that folder.
+    pub file: String,
+    /// The steps to the key, of which those into arrays are numbers.
+    place: Vec<String>,
+}
+
+impl NamedFile {
+    /// Has the key of a resolved scenario say another name.
+    pub fn rename(&self, resolved: &mut Table, name: &str) {
+        let (last, steps) = self.place.split_last().expect("a key has a name");
+        let mut table = resolved;
+        let mut steps = steps.iter();
+        while let Some(step) = steps.next() {
+            let entry = match table.get_mut(step).expect("the sections of a key are resolved") {
+                Value::Array(list) => {
+                    steps.next().and_then(|place| list.get_mut(place.parse::<usize>().ok()?))
+                }
+                entry => Some(entry),
+            };
+            table = entry.and_then(Value::as_table_mut).expect("steps lead through tables");
+        }
+        table.insert(last.clone(), name.into());
+    }
+}
+
+/// Reads files of which the simulator does not know the format.
+///
+/// It is told what is expected, the path of the key, and the name.
+#[derive(Clone)]
+pub struct Reader(pub Arc<Read>);
+
+type Read = dyn Fn(&str, &str, &str) -> Content + Send + Sync;
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reader")
+    }
 }
 
 impl Files {
     /// Those of a folder.
     pub fn of(folder: impl Into<PathBuf>) -> Files {
-        Files { folder: folder.into(), known: Arc::default() }
+        Files { folder: folder.into(), ..Files::default() }
     }
 
-    /// Has somebody else's version of a file.
-    pub fn insert(&self, name: &str, bytes: Vec<u8>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(name.to_string(), bytes.into());
+    /// The same, with somebody else's reader.
+    pub fn with(self, reader: Option<Reader>) -> Files {
+        Files { reader, ..self }
     }
 
-    /// The bytes of a file.
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The bytes of the file that a key names, kept.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read(&self, name: &str) -> io::Result<Arc<[u8]>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = known.get(name) {
-            return Ok(bytes.clone());
-        }
-        let bytes: Arc<[u8]> = read_whole(&self.folder.join(name))?.into();
-        known.insert(name.to_string(), bytes.clone());
-        Ok(bytes)
+    pub fn read(&self, section: &Section, key: &str, name: &str) -> io::Result<Arc<[u8]>> {
+        self.known("", section, key, name, None)
+    }
+
+    /// What a file of this kind comes to, which is for the reader to say, if there is one; kept.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn records(
+        &self,
+        kind: &'static str,
+        section: &Section,
+        key: &str,
+        name: &str,
+    ) -> io::Result<Arc<[u8]>> {
+        self.known(kind, section, key, name, self.reader.as_ref())
+    }
+
+    /// The text of the file that a key names.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn text(&self, section: &Section, key: &str, name: &str) -> io::Result<String> {
+        let text = read_whole_text(&self.folder.join(name))?;
+        self.note(section, key, name);
+        Ok(text)
+    }
+
+    /// Has somebody else read the file that a key names.
+    pub fn note(&self, section: &Section, key: &str, file: &str) {
+        self.state().note(section, key, file);
+    }
+
+    /// The files that were read, and the keys that named them.
+    pub fn named(&self) -> Vec<NamedFile> {
+        self.state().named.values().cloned().collect()
+    }
+
+    fn known(
+        &self,
+        kind: &'static str,
+        section: &Section,
+        key: &str,
+        name: &str,
+        reader: Option<&Reader>,
+    ) -> io::Result<Arc<[u8]>> {
+        let id = (kind, name.to_string());
+        let known = self.state().known.get(&id).cloned();
+        let content = match (known, reader) {
+            (Some(known), _) => known,
+            (None, Some(Reader(read))) => read(kind, &section.path_of(key), name),
+            (None, None) => {
+                let bytes = read_whole(&self.folder.join(name))?.into();
+                Content { file: name.to_string(), bytes }
+            }
+        };
+        let mut state = self.state();
+        state.note(section, key, &content.file);
+        state.known.insert(id, content.clone());
+        Ok(content.bytes)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn note(&mut self, section: &Section, key: &str, file: &str) {
+        let (place, key) = (section.place_of(key), section.path_of(key));
+        let named = NamedFile { key, file: file.to_string(), place: place.clone() };
+        self.named.insert(place, named);
     }
 }
 
@@ -45,18 +181,68 @@ impl Files {
 mod tests {
     use super::*;
 
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("spillway-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
     #[test]
     fn a_file_is_read_once() {
-        let folder = std::env::temp_dir().join(format!("spillway-files-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = folder("files");
+        let section = Section::new("switch.sharing", Table::new());
         std::fs::write(folder.join("a"), "before").unwrap();
         let files = Files::of(&folder);
-        assert_eq!(&*files.read("a").unwrap(), b"before");
+        let read = |name: &str| files.clone().read(&section, "model", name);
+        assert_eq!(&*read("a").unwrap(), b"before");
         std::fs::write(folder.join("a"), "after").unwrap();
-        assert_eq!(&*files.clone().read("a").unwrap(), b"before");
-        assert_eq!(files.read("b").unwrap_err().kind(), io::ErrorKind::NotFound);
-        files.insert("b", b"given".to_vec());
-        assert_eq!(&*files.read("b").unwrap(), b"given");
+        assert_eq!(&*read("a").unwrap(), b"before");
+        assert_eq!(read("b").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(files.named().len(), 1);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_reader_says_what_a_file_comes_to_and_which_it_has_read() {
+        let reader = Reader(Arc::new(|kind, key, name| Content {
+            file: format!("{name}/{kind}.parquet"),
+            bytes: format!("{kind} of {key}").into_bytes().into(),
+        }));
+        let files = Files::default().with(Some(reader));
+        let section = Section::new("switch.sharing", Table::new());
+        let read = files.records("history", &section, "past", "run").unwrap();
+        assert_eq!(&*read, b"history of switch.sharing.past");
+        let named = files.named();
+        let named: Vec<_> = named.iter().map(|n| (n.key.as_str(), n.file.as_str())).collect();
+        assert_eq!(named, [("switch.sharing.past", "run/history.parquet")]);
+    }
+
+    /// Names of sections hold dots, are numbers of others, or are not there at all.
+    #[test]
+    fn the_keys_that_named_files_are_found_again() {
+        let text = "[[traffic]]\nname = \"1\"\nsizes = \"a\"\n\
+                    [[traffic]]\nname = \"x.sizes\"\nsizes = \"b\"\n\
+                    [switch.sharing]\nmodel = \"c\"\n";
+        let mut resolved: Table = text.parse().unwrap();
+        let mut root = Section::new("", resolved.clone());
+        let files = Files::default();
+        for section in root.sections("traffic").unwrap() {
+            files.note(&section, "sizes", "file");
+        }
+        let (_, sharing) = root
+            .section("switch")
+            .and_then(|mut section| section.policy("sharing", "dt", ["dt"].into_iter(), ""))
+            .unwrap();
+        files.note(&sharing, "model", "file");
+        let named = files.named();
+        let keys: Vec<_> = named.iter().map(|named| named.key.as_str()).collect();
+        assert_eq!(keys, ["switch.sharing.model", "traffic.1.sizes", "traffic.x.sizes.sizes"]);
+        for (named, copy) in named.iter().zip(["C", "A", "B"]) {
+            named.rename(&mut resolved, copy);
+        }
+        let expected = ["a", "b", "c"].iter().fold(text.to_string(), |text, name| {
+            text.replace(&format!("\"{name}\""), &format!("\"{}\"", name.to_uppercase()))
+        });
+        assert_eq!(resolved, expected.parse().unwrap());
     }
 }

@@ -11,7 +11,7 @@ mod whole;
 
 pub use depth::{check_depth, parse};
 pub use error::{SettingsError, nearest_name};
-pub use files::Files;
+pub use files::{Content, Files, NamedFile, Reader};
 pub use overrides::apply;
 pub use section::{Key, Range, Section};
 pub use toml::{Table, Value};

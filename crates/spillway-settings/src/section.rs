@@ -70,6 +70,9 @@ impl Range {
 #[derive(Debug)]
 pub struct Section {
     path: String,
+    /// The steps to it from the root, of which those into arrays are numbers: unlike the path, which
+    /// has names there, it is exact.
+    place: Vec<String>,
     given: Table,
     resolved: Table,
     keys: Vec<Key>,
@@ -82,8 +85,11 @@ pub struct Section {
 impl Section {
     /// The section at this dotted path, with what was given for it.
     pub fn new(path: impl Into<String>, given: Table) -> Section {
+        let path = path.into();
+        let place = path.split('.').filter(|step| !step.is_empty()).map(Into::into).collect();
         Section {
-            path: path.into(),
+            path,
+            place,
             given,
             resolved: Table::new(),
             keys: Vec::new(),
@@ -108,6 +114,11 @@ impl Section {
             "" => key.to_string(),
             path => format!("{path}.{key}"),
         }
+    }
+
+    /// The steps to a key in it from the root, of which those into arrays are numbers.
+    pub(crate) fn place_of(&self, key: &str) -> Vec<String> {
+        self.place.iter().cloned().chain([key.to_string()]).collect()
     }
 
     /// The keys asked for so far.
@@ -387,7 +398,10 @@ impl Section {
                 Some(name) => name.to_string(),
                 None => place.to_string(),
             };
-            sections.push(Section::new(format!("{}.{label}", self.path_of(key)), table));
+            let mut section = Section::new(format!("{}.{label}", self.path_of(key)), table);
+            section.place = self.place_of(key);
+            section.place.push(place.to_string());
+            sections.push(section);
         }
         Ok(sections)
     }

@@ -92,7 +92,19 @@ impl Environment {
         name: &str,
     ) -> Result<Arc<[u8]>, SettingsError> {
         let refused = |why| section.error(key, format!("{name}: it cannot be read: {why}"));
-        self.files.read(name).map_err(refused)
+        self.files.read(section, key, name).map_err(refused)
+    }
+
+    /// What was recorded in the file of this kind that a key names.
+    pub fn records(
+        &self,
+        kind: &'static str,
+        section: &Section,
+        key: &str,
+        name: &str,
+    ) -> Result<Arc<[u8]>, SettingsError> {
+        let refused = |why| section.error(key, format!("{name}: it cannot be read: {why}"));
+        self.files.records(kind, section, key, name).map_err(refused)
     }
 
     /// Reads a number, or one for every class of queue. What is there for more classes than there are

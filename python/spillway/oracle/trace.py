@@ -142,7 +142,7 @@ def find(places: Iterable[str | Path]) -> list[Path]:
     return found
 
 
-def fates(place: Path, switches: Sequence[str]) -> bytes:
+def fates(file: Path, switches: Sequence[str]) -> bytes:
     """The fates of a trace as the simulator takes them, for the oracle `trace`.
 
     Every packet of the run must be there: a sample is refused. `switches` are the names of all
@@ -150,8 +150,7 @@ def fates(place: Path, switches: Sequence[str]) -> bytes:
     """
     import numpy as np
 
-    file = _file(place)
-    table = _read(file, ("switch", "flow_id", "seq", "dropped", "weight"))
+    table = _read(_file(file), ("switch", "flow_id", "seq", "dropped", "weight"))
     check_whole(file, table)
     column = table["switch"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()

@@ -6,7 +6,7 @@ import difflib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,17 +36,15 @@ def load(text: str) -> type[Plugin]:
     return found  # type: ignore[no-any-return]
 
 
-def sources(plugins: Iterable[type[Plugin]]) -> dict[str, str]:
-    """The texts of the files that plug-ins come from, by the names of copies."""
-    found = {}
+def sources(plugins: Iterable[type[Plugin]]) -> Iterator[tuple[str, str]]:
+    """The texts of the files that plug-ins come from, each with a name for a copy."""
     for plugin in plugins:
         try:
             file = inspect.getsourcefile(plugin)
         except TypeError:
             continue
         if file is not None and Path(file).is_file():
-            found[f"{plugin.id}.py"] = Path(file).read_text(encoding="utf-8")
-    return found
+            yield f"{plugin.id}.py", Path(file).read_text(encoding="utf-8")
 
 
 def _module(path: Path) -> ModuleType:

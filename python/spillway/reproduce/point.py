@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spillway import _core
+from spillway.checksums import digest
 from spillway.progress import Progress
 from spillway.reproduce import samples
 from spillway.run import run_to
@@ -75,7 +76,8 @@ class Run:
             *point.of_scheme.get(scheme.name, ()),
             f"seed={seed}",
         )
-        resolved = scenario.read().resolved
+        read = scenario.read()
+        resolved = read.resolved
 
         def run(report: Report) -> Outcome | None:
             result = run_to(None, scenario, progress=report)
@@ -87,7 +89,7 @@ class Run:
                 numbers.update(also(result))
             return Outcome(numbers, kept, resolved)
 
-        files = {str(file): digest(file) for file in _named_files(resolved, scenario.folder)}
+        files = {key: digest(scenario.folder / file) for key, file in read.files}
         also = named(self.also) if self.also else None
         what = {"also": self.also, "code": _file_of(also)} if also else {}
         key = _key(scenario=resolved, files=files, **what)
@@ -145,12 +147,6 @@ def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, f
             yield path, value
 
 
-def digest(file: Path) -> str:
-    """What a file's content comes down to."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
 @functools.cache
 def build() -> str:
     """The compiled core that this process runs."""
@@ -185,23 +181,3 @@ def _form() -> list[str]:
 def _key(**given: Any) -> str:
     text = json.dumps({"form": _form(), "build": build(), **given}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _named_files(resolved: str, folder: Path) -> Iterator[Path]:
-    """The files that a scenario names: lists of flows, sizes, models, traces, histories."""
-
-    def walk(value: Any) -> Iterator[Path]:
-        if isinstance(value, dict):
-            for name, within in value.items():
-                if name in ("file", "sizes", "model", "trace", "history") and isinstance(
-                    within, str
-                ):
-                    if (folder / within).is_file():
-                        yield folder / within
-                else:
-                    yield from walk(within)
-        elif isinstance(value, list):
-            for within in value:
-                yield from walk(within)
-
-    return walk(tomllib.loads(resolved))

@@ -19,8 +19,9 @@ use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
 use crate::transport::{Access, Losses, Transport};
 use spillway_engine::Time;
-use spillway_settings::{Files, Section, SettingsError, Table, Value};
+use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
 use std::path::Path;
+use std::sync::Arc;
 use timeouts::Timeouts;
 use volume::Volume;
 
@@ -56,8 +57,8 @@ pub enum SlowdownBase {
     Published,
 }
 
-/// Gives what a policy's file comes to, as bytes, by key, name, and the names of the switches.
-pub type RecordReader<'a> = dyn Fn(&str, &str, &[String]) -> Option<Vec<u8>> + 'a;
+/// Reads a policy's file, as a [`Reader`] does; it gets the names of the switches by their numbers, too.
+pub type RecordReader = Arc<dyn Fn(&str, &str, &str, &[String]) -> Content + Send + Sync>;
 
 /// Where the files and the algorithms that a scenario names come from.
 pub struct Sources<'a> {
@@ -65,9 +66,8 @@ pub struct Sources<'a> {
     pub folder: &'a Path,
     /// The flows of a file that somebody else has read, by key and name.
     pub flows: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
-    /// What has been recorded in a file that somebody else has read, by key and name; it gets the
-    /// names of the switches by their numbers, too.
-    pub records: &'a RecordReader<'a>,
+    /// What has been recorded in a file that somebody else reads.
+    pub records: Option<RecordReader>,
     /// Algorithms beside those of the catalogues.
     pub extensions: Extensions,
 }
@@ -76,7 +76,7 @@ impl Sources<'_> {
     /// All are read here.
     pub fn of(folder: &Path) -> Sources<'_> {
         let extensions = Extensions::default();
-        Sources { folder, flows: &|_, _| None, records: &|_, _, _| None, extensions }
+        Sources { folder, flows: &|_, _| None, records: None, extensions }
     }
 }
 
@@ -121,7 +121,7 @@ pub struct Scenario {
     pub limits: Limits,
     /// What slowdowns are relative to.
     pub slowdown_base: SlowdownBase,
-    /// The files that policies' parameters name.
+    /// The files that it names.
     files: Files,
     /// The algorithms that it may name beside those of the catalogues.
     extensions: Extensions,
@@ -135,7 +135,6 @@ impl Scenario {
     /// Reads a scenario from TOML.
     pub fn read(given: Table, sources: &Sources) -> Result<Scenario> {
         let (folder, extensions) = (sources.folder, &sources.extensions);
-        let files = Files::of(folder);
         let mut root = Section::new("", given);
         let name = root.text("name", "unnamed", "a name", "name of the run")?;
         let seed = root.integer("seed", 1, 0..=i64::MAX as u64, "seed of all that is random")?;
@@ -172,6 +171,10 @@ impl Scenario {
         let routing = read_routing(&mut section)?;
         root.put("routing", section.finish()?);
 
+        let files = Files::of(folder).with(sources.records.clone().map(|records| {
+            let switches = network.switch_names();
+            Reader(Arc::new(move |kind, key, name| records(kind, key, name, &switches)))
+        }));
         let place = switches::Place {
             topology: &network,
             seed,
@@ -181,7 +184,6 @@ impl Scenario {
             limits: &limits,
             files: &files,
             extensions,
-            records: sources.records,
         };
         let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
         root.put("switch", switch_table);
@@ -204,7 +206,7 @@ impl Scenario {
             duration,
             stop,
             leaf_buffer_bytes: &leaf_buffer,
-            folder,
+            files: &files,
             columns: sources.flows,
         };
         let mut sections = root.sections("traffic")?;
@@ -310,6 +312,11 @@ impl Scenario {
             resolved: root.finish()?,
             warnings,
         })
+    }
+
+    /// The files that were read for it, and the keys that named them.
+    pub fn named_files(&self) -> Vec<NamedFile> {
+        self.files.named()
     }
 
     /// The tier of a switch, by its place in `tiers`.

@@ -1,6 +1,6 @@
 //! `[switch]` and its tiers.
 
-use super::{Limits, RecordReader, Result};
+use super::{Limits, Result};
 use crate::extensions::Extensions;
 use crate::topology::{Node, Topology};
 use crate::transport::Transport;
@@ -11,6 +11,7 @@ use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
 use spillway_switch::sharing::LongestQueueDrop;
 use spillway_switch::watch::Watch;
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
+use std::collections::BTreeMap;
 
 /// A policy as it was chosen: read anew for every switch.
 #[derive(Clone, Debug)]
@@ -64,7 +65,6 @@ pub(super) struct Place<'a> {
     pub limits: &'a Limits,
     pub files: &'a Files,
     pub extensions: &'a Extensions,
-    pub records: &'a RecordReader<'a>,
 }
 
 /// Reads `[switch]` and the tiers' own versions of it, the leaf tier first.
@@ -88,10 +88,6 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
         own.push((tier, table));
     }
     let given = section.rest();
-    take_records("switch", &given, place);
-    for (tier, own) in &own {
-        own.iter().for_each(|own| take_records(&format!("switch.{tier}"), own, place));
-    }
     let mut section = Section::new("switch", given.clone());
     section.also(tiers.iter().map(ToString::to_string));
     let base = SwitchSettings::read(&mut section, place.extensions)?;
@@ -118,19 +114,6 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
         read.push(TierSettings { tier, settings, warnings });
     }
     Ok((read, resolved))
-}
-
-/// Takes over what a policy's files come to, if somebody else has read them.
-fn take_records(path: &str, given: &Table, place: &Place) {
-    let Some(sharing) = given.get("sharing").and_then(Value::as_table) else { return };
-    for key in ["trace", "history"] {
-        let Some(name) = sharing.get(key).and_then(Value::as_str) else { continue };
-        let switches = 0..place.topology.switches.len() as u32;
-        let names: Vec<String> = switches.map(|s| place.topology.switch_name(s)).collect();
-        if let Some(bytes) = (place.records)(&format!("{path}.sharing.{key}"), name, &names) {
-            place.files.insert(name, bytes);
-        }
-    }
 }
 
 fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
@@ -303,7 +286,6 @@ impl super::Scenario {
             limits: &self.limits,
             files: &self.files,
             extensions: &self.extensions,
-            records: &|_, _, _| None,
         };
         let read = "a policy that was read once reads again";
         let environment = settings.environment(&place, switch).expect(read);
@@ -335,6 +317,17 @@ impl Topology {
         let before = &self.switches[..switch as usize];
         let place = before.iter().filter(|other| other.tier == tier).count();
         format!("{tier}{place}")
+    }
+
+    /// Every switch's name, by its number.
+    pub fn switch_names(&self) -> Vec<String> {
+        let mut of_tier: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut name = |tier| {
+            let place = of_tier.entry(tier).or_default();
+            *place += 1;
+            format!("{tier}{}", *place - 1)
+        };
+        self.switches.iter().map(|switch| name(switch.tier)).collect()
     }
 
     /// A node's name: a switch's, or `host7`.

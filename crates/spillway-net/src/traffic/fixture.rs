@@ -4,8 +4,8 @@ use super::{Context, FlowColumns, Label, Source, Traffic, read};
 use crate::flow::FlowSpec;
 use crate::topology::{self, Topology};
 use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError};
-use std::path::{Path, PathBuf};
+use spillway_settings::{Files, Section, SettingsError};
+use std::path::Path;
 
 /// What a section is read with. All lines are at 10 Gbps.
 pub struct Fixture {
@@ -14,7 +14,7 @@ pub struct Fixture {
     pub duration: Time,
     pub stop: Time,
     pub leaf_buffer: Option<u64>,
-    pub folder: PathBuf,
+    pub files: Files,
     pub columns: Option<FlowColumns>,
 }
 
@@ -45,7 +45,7 @@ impl Fixture {
             duration: Time::from_ms(10),
             stop: Time::from_ms(20),
             leaf_buffer: Some(1_000_000),
-            folder: PathBuf::new(),
+            files: Files::default(),
             columns: None,
         }
     }
@@ -57,7 +57,7 @@ impl Fixture {
             duration: self.duration,
             stop: self.stop,
             leaf_buffer_bytes: &|_| self.leaf_buffer,
-            folder: &self.folder,
+            files: &self.files,
             columns: &|_, _| self.columns.clone(),
         })
     }

@@ -20,7 +20,7 @@ use super::{Context, Expected, Flows, Kind, Pattern};
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
 use spillway_settings::quantity::MOST_BYTES;
-use spillway_settings::{Section, SettingsError, nearest_name, read_whole_text};
+use spillway_settings::{Section, SettingsError, nearest_name};
 use spillway_switch::packet::NO_PRIORITY;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl FlowListParams {
         let origin = section.time("origin", "0us", meaning)?;
 
         let named = |problem: String| format!("{file}: {problem}");
-        let list = List::read(&section.path_of("file"), &file, context)
+        let list = List::read(section, &file, context)
             .map_err(|problem| section.error("file", named(problem)))?;
         let classes = list.classes();
         if classes.first().is_some_and(|class| class.trim().is_empty()) {
@@ -142,9 +142,10 @@ struct List {
 }
 
 impl List {
-    fn read(key: &str, file: &str, context: &Context) -> Result<List, String> {
+    fn read(section: &Section, file: &str, context: &Context) -> Result<List, String> {
         let hosts = context.topology.hosts();
-        if let Some(columns) = (context.columns)(key, file) {
+        if let Some(columns) = (context.columns)(&section.path_of("file"), file) {
+            context.files.note(section, "file", file);
             let list = List { columns, rows: ("row", 1), hosts };
             return list
                 .has_equal_columns()
@@ -154,9 +155,9 @@ impl List {
         if file.ends_with(".parquet") {
             return Err("Parquet is read by the Python package only; expected CSV".into());
         }
-        let path = context.folder.join(file);
-        let text = read_whole_text(&path)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let text = context.files.text(section, "file", file).map_err(|error| {
+            format!("cannot read {}: {error}", context.files.folder().join(file).display())
+        })?;
         let columns = FlowColumns::from_csv(&text).map_err(|error| error.to_string())?;
         Ok(List { columns, rows: ("line", FIRST_LINE), hosts })
     }
@@ -255,6 +256,7 @@ impl List {
 mod tests {
     use super::*;
     use crate::traffic::fixture::{self, Fixture};
+    use spillway_settings::Files;
 
     fn fixture() -> Fixture {
         let mut fixture = Fixture::new(fixture::leaf_spine(2, 2, 1));
@@ -330,7 +332,7 @@ mod tests {
         std::fs::write(folder.join("good.csv"), good).unwrap();
         std::fs::write(folder.join("bad.csv"), text).unwrap();
         let mut fixture = fixture();
-        fixture.folder = folder.clone();
+        fixture.files = Files::of(&folder);
         let flows = fixture.flows("flows", "file = \"good.csv\"");
         let exact = text.replace("start_ns", "start_ps").replace("0,9,", "1,0,");
         std::fs::write(folder.join("exact.csv"), exact).unwrap();

@@ -117,7 +117,7 @@ impl IncastParams {
         let burst = section.optional("burst", takes, meaning, |s| {
             s.quantity("burst", "", takes, meaning, BufferPart::parse)
         })?;
-        let sizes = Sizes::read_if_given(section, context.folder)?;
+        let sizes = Sizes::read_if_given(section, context.files)?;
         let takes =
             "a whole number from 1 to 2^32 - 1, or a range with both ends such as \"8..64\"";
         let meaning = "How many hosts answer a query.";

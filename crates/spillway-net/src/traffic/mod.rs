@@ -32,7 +32,7 @@ use crate::flow::FlowSpec;
 use crate::topology::{self, Topology};
 use label::Label;
 use spillway_engine::Time;
-use spillway_settings::{Key, Section, SettingsError, nearest_name};
+use spillway_settings::{Files, Key, Section, SettingsError, nearest_name};
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -105,8 +105,8 @@ pub struct Context<'a> {
     pub stop: Time,
     /// The buffer of a leaf switch, by its number; `None` is unlimited.
     pub leaf_buffer_bytes: &'a dyn Fn(u32) -> Option<u64>,
-    /// The folder of the scenario, where its files are.
-    pub folder: &'a Path,
+    /// The files of the scenario.
+    pub files: &'a Files,
     /// The flows of a file, by the key that names it and its name as written, where somebody else
     /// has read it.
     pub columns: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
@@ -143,7 +143,7 @@ impl Kind {
             duration: Time::from_ms(1),
             stop: Time::from_ms(1),
             leaf_buffer_bytes: &|_| Some(1_000_000),
-            folder: Path::new(""),
+            files: &Files::default(),
             columns: &|_, _| Some(FlowColumns::default()),
         };
         let text = format!("name = \"example\"\nkind = \"{}\"\n{}", self.id, self.example);

@@ -100,7 +100,7 @@ impl PoissonParams {
     ) -> Result<PoissonParams, SettingsError> {
         let (topology, hosts) = (context.topology, context.topology.hosts());
         let racks = Racks::read(section, topology)?;
-        let sizes = Sizes::read(section, context.folder)?;
+        let sizes = Sizes::read(section, context.files)?;
         let load = read_load(section)?;
         let load_of = section.choice("load_of", &LOAD_OF, "What the load is a share of.")?;
         let destinations = read_destinations(section)?;

@@ -2,8 +2,7 @@
 
 use super::cdf::Cdf;
 use spillway_engine::Stream;
-use spillway_settings::{Section, SettingsError, nearest_name, quantity, read_whole_text};
-use std::path::Path;
+use spillway_settings::{Files, Section, SettingsError, nearest_name, quantity};
 use std::sync::Arc;
 
 /// Where the sizes of flows come from.
@@ -97,18 +96,17 @@ impl NamedCdf {
 }
 
 impl Sizes {
-    /// Reads the keys `sizes` and `sizes_within`, for what has such sizes. Names of files are seen
-    /// from `folder`.
-    pub fn read(section: &mut Section, folder: &Path) -> Result<Sizes, SettingsError> {
+    /// Reads the keys `sizes` and `sizes_within`, for what has such sizes.
+    pub fn read(section: &mut Section, files: &Files) -> Result<Sizes, SettingsError> {
         let text = section.text("sizes", "", TAKES, MEANING)?;
         let within = read_within(section)?;
-        Sizes::of(section, &text, within, folder)
+        Sizes::of(section, &text, within, files)
     }
 
     /// The same where there may be none.
     pub fn read_if_given(
         section: &mut Section,
-        folder: &Path,
+        files: &Files,
     ) -> Result<Option<Sizes>, SettingsError> {
         let text =
             section.optional("sizes", TAKES, MEANING, |s| s.text("sizes", "", TAKES, MEANING))?;
@@ -116,7 +114,7 @@ impl Sizes {
         match (text, within) {
             (None, None) => Ok(None),
             (None, Some(_)) => Err(section.error("sizes_within", "it needs `sizes`")),
-            (Some(text), within) => Sizes::of(section, &text, within, folder).map(Some),
+            (Some(text), within) => Sizes::of(section, &text, within, files).map(Some),
         }
     }
 
@@ -125,9 +123,9 @@ impl Sizes {
         section: &Section,
         text: &str,
         within: Option<(u64, u64)>,
-        folder: &Path,
+        files: &Files,
     ) -> Result<Sizes, SettingsError> {
-        let sizes = Sizes::named(section, text, folder)?;
+        let sizes = Sizes::named(section, text, files)?;
         match (sizes, within) {
             (sizes, None) => Ok(sizes),
             (Sizes::Fixed(_), Some(_)) => {
@@ -141,14 +139,14 @@ impl Sizes {
         }
     }
 
-    fn named(section: &Section, text: &str, folder: &Path) -> Result<Sizes, SettingsError> {
+    fn named(section: &Section, text: &str, files: &Files) -> Result<Sizes, SettingsError> {
         if let Some(named) = NAMED.iter().find(|named| named.name == text) {
             return Ok(Sizes::Drawn(Arc::new(named.cdf())));
         }
         if let Some((low, high)) = parse_range(text) {
             return Ok(Sizes::Drawn(Arc::new(Cdf::uniform(low, high))));
         }
-        let path = folder.join(text);
+        let path = files.folder().join(text);
         if let Some(excess) = quantity::excess(text) {
             return Err(section.error("sizes", format!("{text:?} {excess}")));
         }
@@ -162,7 +160,7 @@ impl Sizes {
                 return Err(section.error("sizes", problem).hint(hint));
             }
         }
-        let file = read_whole_text(&path).map_err(|error| {
+        let file = files.text(section, "sizes", text).map_err(|error| {
             section.error("sizes", format!("cannot read {}: {error}", path.display()))
         })?;
         let cdf = Cdf::parse(&file)
@@ -198,10 +196,11 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn read(sizes: &str, folder: &Path) -> Result<Sizes, SettingsError> {
         let text = format!("sizes = {sizes:?}");
-        Sizes::read(&mut Section::new("traffic.x", text.parse().unwrap()), folder)
+        Sizes::read(&mut Section::new("traffic.x", text.parse().unwrap()), &Files::of(folder))
     }
 
     #[test]
@@ -248,7 +247,7 @@ mod tests {
         let within = |sizes: &str, within: &str| {
             let text = format!("sizes = {sizes:?}\nsizes_within = {within:?}");
             let mut section = Section::new("traffic.x", text.parse().unwrap());
-            Sizes::read(&mut section, folder).map_err(|error| error.to_string())
+            Sizes::read(&mut section, &Files::of(folder)).map_err(|error| error.to_string())
         };
         // 0.1 from 1 to 2 MB, 0.1 to 5 MB, 0.07 to 10 MB: (0.15 + 0.35 + 0.525) / 0.27 MB.
         let mean = within("websearch", "1MB..10MB").unwrap().mean();

@@ -151,7 +151,7 @@ impl Policy for Smartbuf {
         let fastest = rates.max().unwrap_or(8) as f64 / 8.0;
         let mut history = History::new(quantum * fastest, max_age);
         if let Some(name) = file {
-            let bytes = environment.file(section, "history", &name)?;
+            let bytes = environment.records("history", section, "history", &name)?;
             if !history.load(&bytes, environment.switch) {
                 let problem = format!("{name}: it is not a history of bursts");
                 return Err(section.error("history", problem));

@@ -28,7 +28,7 @@ impl Recorded {
         let meaning = "of oracle = \"trace\", the fates that packets had: oracle_trace.parquet of an open-loop run with \
                        sharing = \"lqd\"";
         let name = section.text("trace", "", "a path, seen from the scenario's folder", meaning)?;
-        let bytes = environment.file(section, "trace", &name)?;
+        let bytes = environment.records("fates", section, "trace", &name)?;
         let (records, rest) = bytes.as_chunks::<RECORD>();
         if !rest.is_empty() || records.iter().any(|record| record[RECORD - 1] > 1) {
             return Err(section.error("trace", format!("{name}: it is not a trace of fates")));

@@ -1,0 +1,97 @@
+"""The files that a run was made of beside its scenario, as its result keeps them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spillway.checksums import digest
+from spillway.errors import SpillwayError
+from spillway.plugins.files import sources
+
+if TYPE_CHECKING:
+    from spillway import _core
+    from spillway.plugins.base import Plugin
+
+FOLDER = "inputs"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A resolved scenario that names copies of its files, and what the copies are of."""
+
+    scenario: str
+    files: Mapping[str, Path]
+    """By the name of the copy."""
+    digests: Mapping[str, str]
+    """What the files came to when they were read."""
+    texts: Mapping[str, str]
+    """By name, too: the sources of plug-ins."""
+
+    @classmethod
+    def of(cls, read: _core.Scenario, folder: Path, plugins: Iterable[type[Plugin]] = ()) -> Inputs:
+        """Those of a scenario that has just been read, its files seen from `folder`."""
+        texts: dict[str, str] = {}
+        for name, text in sources(plugins):
+            texts[_unused(name, texts)] = text
+        names: dict[Path, str] = {}
+        for key, file in read.files:
+            source = folder / file
+            if source not in names:
+                names[source] = _unused(_name(key, file), {*texts, *names.values()})
+        copies = [f"{FOLDER}/{names[folder / file]}" for _, file in read.files]
+        files = {name: source for source, name in names.items()}
+        digests = {name: digest(source) for name, source in files.items()}
+        return cls(read.resolved_with(copies), files, digests, texts)
+
+    @classmethod
+    def inside(cls, folder: Path, scenario: str) -> Inputs:
+        """Those that a result's folder has."""
+        place = folder / FOLDER
+        files = {file.name: file for file in sorted(place.iterdir())} if place.is_dir() else {}
+        return cls(scenario, files, {name: digest(file) for name, file in files.items()}, {})
+
+    def write(self, folder: Path) -> None:
+        """Copies them into a result's folder. A file that is not what was read is refused."""
+        place = folder / FOLDER
+        if self.files or self.texts:
+            place.mkdir()
+        for name, source in self.files.items():
+            if source.is_file():
+                shutil.copyfile(source, place / name)
+            if not source.is_file() or digest(place / name) != self.digests[name]:
+                hint = "run it again: a result goes with the files that it was made of"
+                raise SpillwayError(f"{source} has changed since the run read it", hint)
+        for name, text in self.texts.items():
+            (place / name).write_text(text, encoding="utf-8")
+
+
+def _name(key: str, file: str) -> str:
+    """What a copy is called: after the key, with the ending of the file, which tells its format.
+
+    >>> _name("traffic.a b.file", "/tmp/list.v2.csv"), _name("switch.sharing.model", "forest")
+    ('a_b.file.csv', 'switch.sharing.model')
+    """
+    plain = re.compile(r"[^\w.-]", re.ASCII)
+    ending = re.search(r"\.[^.]*$", Path(file).name)
+    name = plain.sub("_", key.removeprefix("traffic."))[:100]
+    return name + plain.sub("_", ending[0])[-20:] if ending else name
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    """The name, or one that tells it apart from those that are taken, also where case is no matter.
+
+    >>> _unused("a.csv", []), _unused("A.csv", ["a.csv", "A-2.csv"])
+    ('a.csv', 'A-3.csv')
+    """
+    known = {each.casefold() for each in taken}
+    stem, dot, ending = name.rpartition(".")
+    number, unused = 1, name
+    while unused.casefold() in known:
+        number += 1
+        unused = f"{stem}-{number}{dot}{ending}" if dot else f"{name}-{number}"
+    return unused
