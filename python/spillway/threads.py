@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
+
+_TURN_S = 0.2
 
 
 def side_by_side(
@@ -32,13 +34,25 @@ def side_by_side(
         try:
             for item in items:
                 futures.append(pool.submit(one, item))
-            wait(futures, return_when=FIRST_EXCEPTION)
+            _wait(futures)
         except KeyboardInterrupt:
             is_interrupted = True
         if is_interrupted or any(future.done() and future.exception() for future in futures):
             stop.set()
     done = [future.result() for future in futures]
     return done + [None] * (len(items) - len(done)), is_interrupted
+
+
+def _wait(futures: Iterable[Future[Any]]) -> None:
+    """Waits until all are done, or one has failed.
+
+    In turns: a Ctrl-C that comes just before a wait without an end would not end it.
+    """
+    left = set(futures)
+    while left:
+        done, left = wait(left, timeout=_TURN_S, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return
 
 
 def processors() -> int:
