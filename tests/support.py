@@ -32,3 +32,8 @@ def names(folder: str | Path = ".") -> list[str]:
 def without_cost(summary: dict[str, Any]) -> dict[str, Any]:
     """A summary without what may differ between equal runs."""
     return {key: value for key, value in summary.items() if key != "run"}
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    """The content with one bit of that byte turned over, another in every byte."""
+    return content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]

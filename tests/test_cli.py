@@ -58,7 +58,8 @@ def test_run_writes_a_folder(command, tmp_path):
     outcome = command("run", TINY, "--out", "deep/out", "--json")
     folder = tmp_path / "deep" / "out"
     assert names(folder) == [
-        "drops.parquet", "flows.parquet", "queues.parquet", "scenario.toml", "summary.json",
+        "SHA256SUMS", "drops.parquet", "flows.parquet", "queues.parquet", "scenario.toml",
+        "summary.json",
     ]  # fmt: skip
     assert (folder / "summary.json").read_text() == outcome.out
     again = command("run", folder, "--json")
@@ -112,7 +113,7 @@ def test_several_seeds_have_a_folder_each(command, tmp_path):
     (variant,) = outcome.json["variants"]
     assert variant["seeds"] == [1, 2, 3]
     assert names(tmp_path / "out") == [
-        "seed-1", "seed-2", "seed-3", "summary.json",
+        "SHA256SUMS", "seed-1", "seed-2", "seed-3", "summary.json",
     ]  # fmt: skip
     alone = command("run", TINY, "--seed", 2, "--json")
     assert without_cost(variant["runs"][1]) == without_cost(alone.json)

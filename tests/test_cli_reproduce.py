@@ -4,10 +4,12 @@ import base64
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import figures
+from spillway import checksums
 from spillway.progress import Countdown
 from spillway.reproduce import catalogue, harness
 from spillway.scenario import Scenario
@@ -167,11 +169,11 @@ def test_what_no_page_can_be_made_of(command, tmp_path):
     refused(command("report", "nowhere"), "there is no folder nowhere", "has results in it")
     (tmp_path / "empty").mkdir()
     refused(command("report", "empty"), "there are no results in empty", "--out")
-    (tmp_path / "empty" / "summary.json").write_text("{")
+    summarise(tmp_path / "empty", "{")
     refused(command("report", "empty"), "summary.json cannot be read", "is it a result?")
-    (tmp_path / "empty" / "summary.json").write_text(json.dumps({"else": 1}))
+    summarise(tmp_path / "empty", json.dumps({"else": 1}))
     refused(command("report", "empty"), "there are no results in empty", "--out")
-    (tmp_path / "empty" / "summary.json").write_text(json.dumps({"figure": "old/figure1"}))
+    summarise(tmp_path / "empty", json.dumps({"figure": "old/figure1"}))
     refused(command("report", "empty"), "a result lacks what a page shows", "with this version")
     refused(command("report", "empty", "--out", "no/page.html"), "there is no folder no", "make")
 
@@ -187,5 +189,11 @@ def test_a_figure_without_a_scenario_is_on_the_page(command, tmp_path, monkeypat
 def test_what_is_no_summary_is_refused(command, tmp_path):
     for text in ("[]", '{"figure": 3}'):
         (tmp_path / "odd").mkdir(exist_ok=True)
-        (tmp_path / "odd" / "summary.json").write_text(text)
+        summarise(tmp_path / "odd", text)
         refused(command("report", "odd"), "summary.json is no result's summary", "")
+
+
+def summarise(folder: Path, text: str) -> None:
+    """A folder of results whose summary is this text."""
+    (folder / "summary.json").write_text(text)
+    checksums.write(folder, but=checksums.FILE)

@@ -1,11 +1,10 @@
 """Lists of flows in Parquet: read, and refused with the file and the column."""
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import spillway
-from spillway import ScenarioError
+from spillway import ScenarioError, parquet
 from support import TINY
 
 FLOWS = {
@@ -17,7 +16,7 @@ FLOWS = {
 
 
 def run(folder, **columns):
-    pq.write_table(pa.table({**FLOWS, **columns}), folder / "list.parquet")
+    parquet.write(pa.table({**FLOWS, **columns}), folder / "list.parquet")
     return replay(folder)
 
 
@@ -83,7 +82,7 @@ def test_what_cannot_be_is_refused(tmp_path, columns, error):
 @pytest.mark.parametrize("column", ["src", "dst", "size_bytes", "start_ns"])
 def test_a_column_that_is_missing_is_named(tmp_path, column):
     columns = {name: values for name, values in FLOWS.items() if name != column}
-    pq.write_table(pa.table(columns), tmp_path / "list.parquet")
+    parquet.write(pa.table(columns), tmp_path / "list.parquet")
     with pytest.raises(ScenarioError, match=f"there is no column {column}") as caught:
         replay(tmp_path)
     assert "src, dst, size_bytes and start_ns" in (caught.value.hint or "")

@@ -3,10 +3,10 @@
 import tomllib
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import spillway
+from spillway import parquet
 from spillway.plugins import Sharing
 from support import TINY, names
 
@@ -97,7 +97,7 @@ def test_a_file_that_two_keys_name_is_copied_once(tmp_path):
 
 def test_a_file_whose_name_is_all_ending_keeps_it(tmp_path):
     columns = {"src": [0], "dst": [4], "size_bytes": [1000], "start_ns": [10]}
-    pq.write_table(pa.table(columns), tmp_path / ".parquet")
+    parquet.write(pa.table(columns), tmp_path / ".parquet")
     (tmp_path / "own.toml").write_text(TINY.read_text() + listed("a", ".parquet"))
     first = spillway.run(tmp_path / "own.toml", out=tmp_path / "first")
     assert names(tmp_path / "first" / "inputs") == ["a.file.parquet"]

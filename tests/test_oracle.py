@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import spillway
-from spillway import _core
+from spillway import _core, parquet
 from spillway.oracle import FEATURES, Model, Scores, evaluate, model, train
 from spillway.oracle import default as recipe
 from spillway.oracle.trace import Trace, join, load
@@ -401,10 +401,9 @@ def test_a_model_is_written_to_a_plain_file_only(command, traces):
 
 def test_a_test_without_drops_says_nothing(command, traces, tmp_path):
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    table = pq.read_table(traces / "seed-2" / "oracle_trace.parquet")
-    pq.write_table(table.filter(pc.equal(table["dropped"], 0)), tmp_path / "quiet.parquet")
+    table = parquet.read(traces / "seed-2" / "oracle_trace.parquet")
+    parquet.write(table.filter(pc.equal(table["dropped"], 0)), tmp_path / "quiet.parquet")
     done = command("oracle", "eval", "default", "quiet.parquet")
     assert done.status == 0 and "nothing was dropped: such scores say nothing" in done.out
 

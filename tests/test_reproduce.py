@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import figures
 import spillway
+from spillway import parquet
 from spillway.reproduce import harness, point, samples, write
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.draw import Lines, Panel
@@ -21,7 +21,7 @@ from spillway.reproduce.figure import Scale, along, product
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Outcome, Run
 from spillway.reproduce.results import Results
-from support import TINY, names
+from support import TINY, flipped, names
 
 
 def key(measure=None, seed=1, scale=None, place=0, scheme=figures.DT):
@@ -149,8 +149,17 @@ def test_a_point_comes_back_from_the_cache(tmp_path):
 def test_a_damaged_point_is_computed_again(tmp_path, content):
     (tmp_path / "a.parquet").write_bytes(content)
     assert Cache(tmp_path).load("a") is None
-    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    parquet.write(pa.table({"x": [1]}), tmp_path / "a.parquet")
     assert Cache(tmp_path).load("a") is None
+
+
+def test_a_point_with_a_flipped_bit_is_computed_again(tmp_path):
+    cache = Cache(tmp_path)
+    cache.store("a", Outcome({"x": 0.1, "y": 2.0}, scenario="seed = 1"))
+    whole = (tmp_path / "a.parquet").read_bytes()
+    for place in range(len(whole)):
+        (tmp_path / "a.parquet").write_bytes(flipped(whole, place))
+        assert cache.load("a") is None, place
 
 
 def test_no_point_is_run_twice(tmp_path, monkeypatch):
@@ -258,6 +267,7 @@ def test_a_figure_s_folder(bursts, tmp_path):
     place = write.write(bursts, document, tmp_path, force=False)
     assert place == tmp_path / "tiny" / "bursts"
     assert names(place) == [
+        "SHA256SUMS",
         "bursts.png",
         "bursts.svg",
         "numbers.parquet",

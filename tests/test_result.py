@@ -20,6 +20,7 @@ def test_a_saved_result_is_what_the_run_would_have_written(tiny, tmp_path):
     spillway.run(TINY, out=tmp_path / "written")
     assert names(tmp_path / "written") == names(tmp_path / "saved")
     assert names(tmp_path / "saved") == [
+        "SHA256SUMS",
         "drops.parquet",
         "flows.parquet",
         "queues.parquet",

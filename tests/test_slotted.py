@@ -5,13 +5,12 @@ from inspect import signature
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spillway
-from spillway import slotted
+from spillway import parquet, slotted
 from spillway.reproduce.credence import figure14 as reproduced
 from spillway.slotted import Arrivals
 from spillway.slotted.arrivals import generators, ports_of
@@ -128,7 +127,7 @@ def test_the_packets_of_a_run_come_in_slots(tmp_path):
             "size_bytes": [250, 50, 100, 900],
         }
     )
-    pq.write_table(table, tmp_path / "trace.parquet")
+    parquet.write(table, tmp_path / "trace.parquet")
     binned = Arrivals.of_packets(
         tmp_path / "trace.parquet", switch="leaf0", slot_ns=1000, unit_bytes=100
     )
@@ -138,7 +137,7 @@ def test_the_packets_of_a_run_come_in_slots(tmp_path):
 def test_a_result_s_decisions_come_in_slots(tmp_path):
     keys = ["record.decisions=100000", "duration=1ms"]
     spillway.run(TINY, set=keys, out=tmp_path / "run")
-    table = pq.read_table(tmp_path / "run/decisions.parquet")
+    table = parquet.read(tmp_path / "run/decisions.parquet")
     name = table["switch"].to_pylist()[0]
     binned = Arrivals.of_packets(tmp_path / "run", switch=name, slot_ns=1200)
     assert binned.ports == ports_of(tmp_path / "run", name) == (2 if "spine" in name else 5)
@@ -221,7 +220,7 @@ def run(policy, **keys):
 
 def test_tables_that_are_no_arrivals_are_refused(tmp_path):
     def refused(columns, text, read=Arrivals.read):
-        pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+        parquet.write(pa.table(columns), tmp_path / "a.parquet")
         with pytest.raises(spillway.ScenarioError, match=text):
             read(tmp_path / "a.parquet")
 

@@ -1,10 +1,10 @@
 """Smartbuf over the Python API: what it learns is recorded, and another run begins with it."""
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import spillway
+from spillway import parquet
 
 SCENARIO = {
     "duration": "2ms",
@@ -85,7 +85,7 @@ def _neighbours(history, switch):
 
 def test_a_history_of_no_switch_is_for_all(trained, tmp_path):
     file = tmp_path / "all.parquet"
-    pq.write_table(pa.table({"gradient_bps": [1e9], "bytes": [123_456]}), file)
+    parquet.write(pa.table({"gradient_bps": [1e9], "bytes": [123_456]}), file)
     result = spillway.run(SCENARIO, set=[f"switch.leaf.sharing.history={file}"])
     first = {}
     for row in result.bursts.to_pylist():
@@ -127,9 +127,7 @@ def test_what_a_burst_wanted_may_be_more_than_any_buffer(tmp_path):
 
 def test_a_history_may_be_empty(tmp_path):
     file = tmp_path / "empty.parquet"
-    pq.write_table(
-        pa.table({"gradient_bps": pa.array([], "f8"), "bytes": pa.array([], "u8")}), file
-    )
+    parquet.write(pa.table({"gradient_bps": pa.array([], "f8"), "bytes": pa.array([], "u8")}), file)
     result = spillway.run(SCENARIO, set=[f"switch.leaf.sharing.history={file}"])
     assert result.flows == spillway.run(SCENARIO).flows
 
@@ -143,9 +141,9 @@ def test_what_is_no_history_is_refused(tmp_path):
     assert "there is no history" in refused(tmp_path / "none.parquet")
     text = tmp_path / "text.parquet"
     text.write_text("nothing of the kind")
-    assert "is not a history of bursts" in refused(text)
+    assert "cannot be read as Parquet" in refused(text)
     other = tmp_path / "other.parquet"
-    pq.write_table(pa.table({"bytes": [1]}), other)
+    parquet.write(pa.table({"bytes": [1]}), other)
     assert "it has no gradient_bps" in refused(other)
     for column, wrong in (
         ("gradient_bps", ["fast"]),
@@ -158,10 +156,10 @@ def test_what_is_no_history_is_refused(tmp_path):
         ("gradient_bps", [float("inf")]),
     ):
         good = {"gradient_bps": [1e9], "bytes": [1]}
-        pq.write_table(pa.table({**good, column: wrong}), other)
+        parquet.write(pa.table({**good, column: wrong}), other)
         assert f"is not a history of bursts: {column}" in refused(other), wrong
     elsewhere = tmp_path / "elsewhere.parquet"
-    pq.write_table(pa.table({"switch": ["leaf7"], "gradient_bps": [1e9], "bytes": [1]}), elsewhere)
+    parquet.write(pa.table({"switch": ["leaf7"], "gradient_bps": [1e9], "bytes": [1]}), elsewhere)
     assert "there is no switch leaf7 here" in refused(elsewhere)
 
 

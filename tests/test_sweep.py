@@ -143,7 +143,12 @@ def test_every_run_is_followed_to_its_end():
 
 def test_variants_with_like_names_have_folders_of_their_own(tmp_path):
     spillway.sweep(TINY, vary=["name=a b,a_b"], out=tmp_path / "out")
-    assert names(tmp_path / "out") == ["name=a_b", "name=a_b-2", "summary.json"]
+    assert names(tmp_path / "out") == [
+        "SHA256SUMS",
+        "name=a_b",
+        "name=a_b-2",
+        "summary.json",
+    ]
 
 
 def test_seeds_are_added_up_number_by_number():

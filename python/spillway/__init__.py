@@ -11,7 +11,14 @@ the classes that algorithms of one's own derive from.
 """
 
 from spillway._core import __version__
-from spillway.errors import Interrupted, PluginError, ScenarioError, ScenarioWarning, SpillwayError
+from spillway.errors import (
+    Interrupted,
+    PluginError,
+    ScenarioError,
+    ScenarioWarning,
+    SpillwayError,
+    UncheckedWarning,
+)
 from spillway.result import Result
 from spillway.run import run
 from spillway.scenario import Scenario
@@ -26,6 +33,7 @@ __all__ = [
     "ScenarioWarning",
     "SpillwayError",
     "Sweep",
+    "UncheckedWarning",
     "__version__",
     "run",
     "sweep",

@@ -1,12 +1,72 @@
-"""What files come to, so that it is noticed when one is not what it was."""
+"""What files come to, so that it is noticed when one is not what was written.
+
+Parquet has its checksum within (`spillway.parquet`). A folder of results has a list of all its
+files' in SHA256SUMS, which `sha256sum --check` reads, too.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import warnings
 from pathlib import Path
+
+from spillway.errors import ScenarioError, UncheckedWarning
+
+FILE = "SHA256SUMS"
 
 
 def digest(file: Path) -> str:
     """What a file's content comes down to."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def write(folder: Path, but: str) -> None:
+    """Lists all files of a folder but one; folders in it that have a list are left to theirs."""
+    names = []
+    for here, folders, files in os.walk(folder):
+        within = Path(here)
+        folders[:] = [name for name in folders if not (within / name / FILE).is_file()]
+        names += [within / name for name in files]
+    listed = {file.relative_to(folder).as_posix(): digest(file) for file in names}
+    listed.pop(but, None)
+    lines = [f"{listed[name]}  {name}\n" for name in sorted(listed)]
+    (folder / FILE).write_text("".join(lines), encoding="utf-8")
+
+
+def check(folder: Path, *names: str) -> None:
+    """Refuses files of a folder that are not what was written there.
+
+    A name with a slash at its end stands for all that was written to that folder, or is there now.
+    A folder without a list is let pass, with a note.
+    """
+    if not (folder / FILE).is_file():
+        text = f"{folder} has no {FILE}: damage to what is there would not be noticed"
+        warnings.warn(UncheckedWarning(text), stacklevel=3)
+        return
+    listed = _listed(folder / FILE)
+    wanted = [name for name in names if not name.endswith("/")]
+    for within in set(names).difference(wanted):
+        there = (folder / within).iterdir() if (folder / within).is_dir() else ()
+        wanted += {f"{within}{file.name}" for file in there}
+        wanted += {name for name in listed if name.startswith(within)}
+    for name in sorted(set(wanted)):
+        file = folder / name
+        hint = f"it is damaged, or was changed by hand: `sha256sum --check {FILE}` tells all"
+        if name not in listed:
+            raise ScenarioError(f"{file} is not in {folder / FILE}", hint)
+        if not file.is_file() or digest(file) != listed[name]:
+            raise ScenarioError(f"{file} is not what was written there", hint)
+
+
+def _listed(file: Path) -> dict[str, str]:
+    """What a list says of every name."""
+    found = {}
+    for line in file.read_bytes().splitlines():
+        match = re.fullmatch(rb"([0-9a-f]{64})  (.+)", line)
+        if match is None:
+            raise ScenarioError(f"{file} is damaged: it is no list of checksums")
+        found[os.fsdecode(match[2])] = match[1].decode()
+    return found

@@ -33,6 +33,10 @@ class ScenarioWarning(UserWarning):
     """Something in a scenario that deserves a second look."""
 
 
+class UncheckedWarning(ScenarioWarning):
+    """Something was read that has no checksum."""
+
+
 class PluginError(SpillwayError):
     """A plug-in has raised an exception, which is the cause of this one (`__cause__`).
 

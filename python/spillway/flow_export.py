@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spillway import parquet
 from spillway.errors import ScenarioError
 from spillway.folder import check_new_file, whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     from spillway import _core
 
@@ -44,12 +44,8 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
     }
 
 
-def _writer(path: Path, suffix: str, schema: pa.Schema) -> pq.ParquetWriter | _Csv:
-    import pyarrow.parquet as pq
-
-    if suffix == ".csv":
-        return _Csv(path, schema)
-    return pq.ParquetWriter(path, schema, compression="zstd")
+def _writer(path: Path, suffix: str, schema: pa.Schema) -> parquet.Writer | _Csv:
+    return _Csv(path, schema) if suffix == ".csv" else parquet.Writer(path, schema)
 
 
 class _Csv:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from spillway import parquet
 from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -21,19 +22,11 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
     """The columns of a Parquet file, as the core takes them; None for any other file."""
     if not name.endswith(".parquet"):
         return None
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     path = folder / name
     if not path.is_file():
         raise _wrong(f"{path}: there is no such file")
-    try:
-        file = pq.ParquetFile(path)
-        names = set(file.schema_arrow.names)
-        wanted = [*_REQUIRED, *_STARTS, *_OPTIONAL, "class"]
-        table = file.read([name for name in wanted if name in names])
-    except (OSError, pa.ArrowException) as error:
-        raise _wrong(f"{path}: cannot be read as Parquet: {error}") from error
+    table = parquet.read(path, [*_REQUIRED, *_STARTS, *_OPTIONAL, "class"])
+    names = table.column_names
     start = next((column for column in _STARTS if column in names), "start_ns")
     columns: dict[str, Any] = {}
     for column, kind in {**_REQUIRED, start: "uint64"}.items():

@@ -11,9 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from spillway import checksums
 from spillway.errors import ScenarioError
 
-SUMMARY = "summary.json"
+SUMMARY, SCENARIO, INPUTS = "summary.json", "scenario.toml", "inputs"
+"""What a result's folder has beside tables."""
 _MARK = "INCOMPLETE"
 
 
@@ -103,6 +105,7 @@ class OutputFolder:
             shutil.rmtree(self.partial, ignore_errors=True)
 
     def _commit(self) -> None:
+        checksums.write(self.partial, but=_MARK)
         (self.partial / _MARK).unlink()
         if os.path.lexists(self.place):
             self.check()

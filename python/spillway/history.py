@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spillway import parquet
 from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -41,15 +42,11 @@ def learned(file: Path, switches: Sequence[str]) -> bytes:
 def _read(file: Path) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    try:
-        table = pq.read_table(file)
-    except FileNotFoundError:
+    if not file.is_file():
         hint = 'a run with sharing = "smartbuf" leaves one'
-        raise ScenarioError(f"there is no history {file}", hint) from None
-    except (OSError, pa.ArrowException) as error:
-        raise ScenarioError(f"{file} is not a history of bursts: {error}") from error
+        raise ScenarioError(f"there is no history {file}", hint)
+    table = parquet.read(file)
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise ScenarioError(f"{file} is not a history of bursts: it has no {missing[0]}")

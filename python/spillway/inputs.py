@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from spillway.checksums import digest
 from spillway.errors import SpillwayError
+from spillway.folder import INPUTS
 from spillway.plugins.files import sources
 
 if TYPE_CHECKING:
     from spillway import _core
     from spillway.plugins.base import Plugin
-
-FOLDER = "inputs"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Inputs:
             source = folder / file
             if source not in names:
                 names[source] = _unused(_name(key, file), {*texts, *names.values()})
-        copies = [f"{FOLDER}/{names[folder / file]}" for _, file in read.files]
+        copies = [f"{INPUTS}/{names[folder / file]}" for _, file in read.files]
         files = {name: source for source, name in names.items()}
         digests = {name: digest(source) for name, source in files.items()}
         return cls(read.resolved_with(copies), files, digests, texts)
@@ -51,13 +50,13 @@ class Inputs:
     @classmethod
     def inside(cls, folder: Path, scenario: str) -> Inputs:
         """Those that a result's folder has."""
-        place = folder / FOLDER
+        place = folder / INPUTS
         files = {file.name: file for file in sorted(place.iterdir())} if place.is_dir() else {}
         return cls(scenario, files, {name: digest(file) for name, file in files.items()}, {})
 
     def write(self, folder: Path) -> None:
         """Copies them into a result's folder. A file that is not what was read is refused."""
-        place = folder / FOLDER
+        place = folder / INPUTS
         if self.files or self.texts:
             place.mkdir()
         for name, source in self.files.items():

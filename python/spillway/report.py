@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spillway import _core, tables
+from spillway import _core, checksums, tables
 from spillway.errors import ScenarioError
 from spillway.folder import SUMMARY, check_new_file, whole_file
 from spillway.reproduce import tables as claims
 from spillway.reproduce import tally
-from spillway.result import SCENARIO
+from spillway.result import documents
 
 _TEMPLATE = "report.html"
 
@@ -39,19 +38,15 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
     sections: dict[str, list[dict[str, Any]]] = {"figures": [], "comparisons": [], "runs": []}
     for summary in _summaries(folder):
         place = summary.parent
-        try:
-            document = json.loads(summary.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ScenarioError(f"{summary} cannot be read: {error}", "is it a result?") from error
-        if not isinstance(document, dict) or not isinstance(document.get("figure", ""), str):
+        document, scenario = documents(place)
+        if not isinstance(document.get("figure", ""), str):
             raise ScenarioError(f"{summary} is no result's summary")
         name = os.path.relpath(place, folder)
         about = {**document, "path": place.name if name == "." else name}
-        scenario = place / SCENARIO
-        about["toml"] = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
+        about["toml"] = scenario
         if "figure" in document:
-            drawing = place / f"{document['figure'].rpartition('/')[2]}.svg"
-            about["plot"] = _data_uri(drawing) if drawing.is_file() else None
+            drawing = f"{document['figure'].rpartition('/')[2]}.svg"
+            about["plot"] = _data_uri(place, drawing) if (place / drawing).is_file() else None
             sections["figures"].append(about)
         elif "variants" in document:
             sections["comparisons"].append(about)
@@ -110,5 +105,7 @@ def _order(name: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
-def _data_uri(file: Path) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(file.read_bytes()).decode()
+def _data_uri(folder: Path, name: str) -> str:
+    checksums.check(folder, name)
+    content = (folder / name).read_bytes()
+    return "data:image/svg+xml;base64," + base64.b64encode(content).decode()

@@ -7,8 +7,9 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway.errors import SpillwayError
-from spillway.folder import SUMMARY, OutputFolder
+from spillway import checksums, parquet
+from spillway.errors import ScenarioError, SpillwayError
+from spillway.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder
 from spillway.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-SCENARIO = "scenario.toml"
 ALWAYS = ("flows", "queues", "drops")
 """The tables that every run has. The others are there where the scenario records them."""
 
@@ -43,12 +43,13 @@ class Result:
     def load(cls, folder: str | Path) -> Result:
         """The result in a folder. Tables are read when they are asked for."""
         folder = Path(folder)
+        hint = "`spillway run SCENARIO --out DIR` writes one"
         try:
-            summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-            scenario = (folder / SCENARIO).read_text(encoding="utf-8")
+            summary, scenario = documents(folder)
         except OSError as error:
-            hint = "`spillway run SCENARIO --out DIR` writes one"
             raise SpillwayError(f"{folder} holds no result: {error}", hint) from error
+        if scenario is None:
+            raise SpillwayError(f"{folder} holds no result of one run: no {SCENARIO}", hint)
         return cls(summary, scenario, folder=folder, inputs=Inputs.inside(folder, scenario))
 
     @property
@@ -117,18 +118,14 @@ class Result:
             path = None if self.folder is None else self.folder / f"{name}.parquet"
             if path is None or not path.is_file():
                 raise SpillwayError(f"this run has recorded no {name}")
-            import pyarrow.parquet as pq
-
-            self._tables[name] = pq.read_table(path)
+            self._tables[name] = parquet.read(path)
         return self._tables[name]
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Writes it all to a folder, which must not be there yet unless `force` is given."""
-        import pyarrow.parquet as pq
-
         with OutputFolder(folder, force) as output:
             for name in self._names():
-                pq.write_table(self.table(name), output.partial / f"{name}.parquet")
+                parquet.write(self.table(name), output.partial / f"{name}.parquet")
             self._inputs.write(output.partial)
             self.write_documents(output.partial)
         return output.place
@@ -146,6 +143,28 @@ class Result:
         flows = self.summary["flows"]
         of = f"{self.summary['scenario']!r}, seed {self.summary['seed']}"
         return f"<Result of {of}: {self.status}, {flows['completed']} of {flows['started']} flows>"
+
+
+def documents(folder: Path) -> tuple[dict[str, Any], str | None]:
+    """The summary in a folder of results, and the scenario, if it has one, as they were written."""
+    text, hint = (folder / SUMMARY).read_bytes(), "is it a result?"
+    has_scenario = (folder / SCENARIO).is_file()
+    checksums.check(folder, SUMMARY, f"{INPUTS}/", *([SCENARIO] if has_scenario else []))
+    try:
+        summary = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(f"{folder / SUMMARY} cannot be read: {error}", hint) from error
+    if not isinstance(summary, dict):
+        raise ScenarioError(f"{folder / SUMMARY} is no result's summary", hint)
+    return summary, read_text(folder / SCENARIO) if has_scenario else None
+
+
+def read_text(file: Path) -> str:
+    """The text of a file."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise ScenarioError(f"{file} cannot be read: {error}") from error
 
 
 def recorded_tables(scenario: str) -> list[str]:

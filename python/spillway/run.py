@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spillway import _core
+from spillway import _core, parquet
 from spillway.errors import Interrupted
 from spillway.folder import OutputFolder
 from spillway.inputs import Inputs
@@ -22,8 +22,9 @@ from spillway.result import Result, recorded_tables
 from spillway.scenario import Scenario, Source
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 _REPORT_INTERVAL_S = 0.1
 _ROW_GROUP = 1 << 18
@@ -135,15 +136,13 @@ class Streamed:
     rows = _ROW_GROUP
 
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
-        import pyarrow.parquet as pq
-
         from spillway import arrow
 
         self._arrow = arrow
-        self._open = pq.ParquetWriter
         self._folder = folder
         self._names = tuple(names)
-        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._open = contextlib.ExitStack()
+        self._writers: dict[str, parquet.Writer] = {}
 
     def take(self, simulation: _core.Simulation) -> None:
         """Writes the rows that there are."""
@@ -152,8 +151,8 @@ class Streamed:
             if name not in self._names:
                 continue
             if name not in self._writers:
-                path = self._folder / f"{name}.parquet"
-                self._writers[name] = self._open(path, table.schema, compression="zstd")
+                writer = parquet.Writer(self._folder / f"{name}.parquet", table.schema)
+                self._writers[name] = self._open.enter_context(writer)
             if table.num_rows:
                 self._writers[name].write_table(table)
 
@@ -164,11 +163,13 @@ class Streamed:
     def __enter__(self) -> Streamed:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        for writer in self._writers.values():
-            # What has failed once, such as a full disk, fails again at the close: once is enough.
-            with contextlib.suppress(*() if kind is None else (OSError,)):
-                writer.close()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._open.__exit__(kind, error, traceback)
 
 
 def _read(scenario: Scenario) -> tuple[_core.Scenario, Inputs]:

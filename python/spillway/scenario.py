@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from spillway import _core, flow_list
+from spillway import _core, checksums, flow_list
 from spillway.errors import ScenarioError, ScenarioWarning
+from spillway.folder import INPUTS, SCENARIO, SUMMARY
 from spillway.plugins.base import Plugin
 from spillway.plugins.description import Description, check_named, describe_all
 
@@ -46,8 +47,10 @@ class Scenario:
     def load(cls, source: str | Path) -> Scenario:
         """A scenario's file, the folder of a result, or the name of a shipped scenario."""
         path = Path(source)
-        if path.is_dir() and (path / "scenario.toml").is_file():
-            path = path / "scenario.toml"
+        if path.is_dir() and (path / SCENARIO).is_file():
+            if (path / SUMMARY).is_file():
+                checksums.check(path, SCENARIO, f"{INPUTS}/")
+            path = path / SCENARIO
         if path.is_file():
             try:
                 loaded = cls(path.read_text(encoding="utf-8"), path.parent)
@@ -150,10 +153,10 @@ def facts(read: _core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
 def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:
     hint = "`spillway list scenarios` names those that come with the program"
     if path.is_dir():
-        runs = sorted(path.glob("**/scenario.toml"))
+        runs = sorted(path.glob(f"**/{SCENARIO}"))
         if runs:
             hint = f"it has results in it: {runs[0].parent}, for one"
-        return ScenarioError(f"{source} is a folder without a scenario.toml", hint)
+        return ScenarioError(f"{source} is a folder without a {SCENARIO}", hint)
     near = difflib.get_close_matches(path.stem, names, n=1)
     if near:
         hint = f"did you mean `{near[0]}`, which comes with the program?"

@@ -12,7 +12,13 @@ import typer
 
 from spillway import _core
 from spillway.cli.output import FAILED, INTERRUPTED, WRONG
-from spillway.errors import PluginError, ScenarioError, ScenarioWarning, SpillwayError
+from spillway.errors import (
+    PluginError,
+    ScenarioError,
+    ScenarioWarning,
+    SpillwayError,
+    UncheckedWarning,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -102,4 +108,5 @@ def _where_to_look(path: str) -> str | None:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    kind = "note" if isinstance(message, UncheckedWarning) else "warning"
+    print(f"{kind}: {message}", file=sys.stderr)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spillway import _core
+from spillway import _core, parquet
 from spillway.cli.app import app
 from spillway.cli.options import (
     ForceOption,
@@ -329,11 +329,9 @@ def _note_empty(results: Iterable[Result]) -> None:
     for result in results:
         if result.folder is None:
             continue
-        import pyarrow.parquet as pq
-
         for name in recorded_tables(result.scenario):
             file = result.folder / f"{name}.parquet"
-            if name not in ALWAYS and not pq.read_metadata(file).num_rows:
+            if name not in ALWAYS and not parquet.rows(file):
                 empty.setdefault(name, []).append(file)
     for name, files in empty.items():
         more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spillway import parquet
 from spillway.errors import ScenarioError
+from spillway.result import documents
 
 if TYPE_CHECKING:
     import numpy as np
@@ -194,17 +195,11 @@ def _file(place: Path) -> Path:
 
 
 def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        known = pq.read_schema(file).names
-        missing = [name for name in columns if name not in known]
-        if missing:
-            raise ScenarioError(f"{file} is not a trace of fates: it has no {missing[0]}")
-        return pq.read_table(file, columns=list(columns))
-    except (OSError, pa.ArrowException) as error:
-        raise ScenarioError(f"{file} cannot be read as Parquet: {error}") from error
+    table = parquet.read(file, columns)
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        raise ScenarioError(f"{file} is not a trace of fates: it has no {missing[0]}")
+    return table
 
 
 def _origin(file: Path) -> dict[str, Any]:
@@ -212,8 +207,9 @@ def _origin(file: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        summary = json.loads((file.parent / "summary.json").read_text(encoding="utf-8"))
-        scenario = (file.parent / "scenario.toml").read_text(encoding="utf-8")
+        summary, scenario = documents(file.parent)
+        if scenario is None:
+            return {"file": file.name}
         record = tomllib.loads(scenario)["record"]
         return {
             "scenario": summary["scenario"],
@@ -224,6 +220,8 @@ def _origin(file: Path) -> dict[str, Any]:
         }
     except FileNotFoundError:
         return {"file": file.name}
+    except ScenarioError as error:
+        raise ScenarioError(f"what lies beside {file} is no run's: {error}", error.hint) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "a trace stays in the folder of its run"
         raise ScenarioError(f"what lies beside {file} is no run's: {error!r}", hint) from error

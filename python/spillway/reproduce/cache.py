@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spillway import parquet
 from spillway.reproduce.point import Outcome
 
 if TYPE_CHECKING:
@@ -36,21 +37,17 @@ class Cache:
 
     def load(self, key: str) -> Outcome | None:
         """The point, if it is there; what cannot be read is not."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         try:
-            table = pq.read_table(self._file(key))
+            table = parquet.read(self._file(key), only_sealed=True)
             entry = json.loads(table.schema.metadata[_ENTRY])
             samples = table.replace_schema_metadata(None) if entry["has_samples"] else None
             return Outcome(entry["numbers"], samples, entry["scenario"])
-        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             return None
 
     def store(self, key: str, outcome: Outcome) -> None:
         """Keeps a point."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         entry = {
             "numbers": dict(outcome.numbers),
@@ -64,7 +61,7 @@ class Cache:
         handle, partial = tempfile.mkstemp(dir=self.folder, suffix=".partial")
         os.close(handle)
         try:
-            pq.write_table(table, partial, compression="zstd")
+            parquet.write(table, partial)
             Path(partial).replace(self._file(key))
         finally:
             Path(partial).unlink(missing_ok=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
-from spillway.folder import SUMMARY, OutputFolder
+from spillway import _core, parquet
+from spillway.folder import SCENARIO, SUMMARY, OutputFolder
 from spillway.reproduce.finding import Finding, examine
 from spillway.reproduce.metric import Metric, caution
 from spillway.reproduce.point import build
 from spillway.reproduce.results import Results
 from spillway.reproduce.tally import tally
 from spillway.reproduce.verdict import Verdict
-from spillway.result import SCENARIO, write_json
+from spillway.result import write_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -92,14 +92,12 @@ def _claims(found: list[Finding]) -> list[dict[str, Any]]:
 
 def write(results: Results, summary: dict[str, Any], folder: Path, force: bool) -> Path:
     """Writes the figure's folder, whole or not at all, and says where it is."""
-    import pyarrow.parquet as pq
-
     figure = results.figure
     with OutputFolder(place(folder, figure), force) as output:
-        pq.write_table(results.numbers(), output.partial / NUMBERS, compression="zstd")
+        parquet.write(results.numbers(), output.partial / NUMBERS)
         samples = results.samples()
         if samples is not None:
-            pq.write_table(samples, output.partial / SAMPLES, compression="zstd")
+            parquet.write(samples, output.partial / SAMPLES)
         if figure.plot is not None:
             _save(figure.plot(results), output.partial / figure.short_name)
         first = results.at(0, figure.schemes[0].name)[results.seeds[0]]

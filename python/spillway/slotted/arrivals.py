@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spillway import _core
+from spillway import _core, checksums, parquet
 from spillway.errors import ScenarioError, ScenarioWarning
 from spillway.oracle import trace
 
@@ -233,7 +233,6 @@ class Arrivals:
         """
         import pyarrow as pa
         import pyarrow.csv
-        import pyarrow.parquet
 
         from spillway.folder import check_file, whole_file
 
@@ -248,7 +247,7 @@ class Arrivals:
             if path.suffix == ".csv":
                 pa.csv.write_csv(table, partial)
             else:
-                pa.parquet.write_table(table.replace_schema_metadata(noted), partial)
+                parquet.write(table.replace_schema_metadata(noted), partial)
 
     @property
     def ports(self) -> int:
@@ -365,6 +364,7 @@ def _check_whole(path: Path, table: pa.Table) -> None:
     scenario = path.with_name("scenario.toml")
     if path.name != _DECISIONS or not scenario.is_file():
         return
+    checksums.check(path.parent, scenario.name)
     record = tomllib.loads(scenario.read_text(encoding="utf-8")).get("record", {})
     for key in ("decisions_flow", "decisions_port", "decisions_queue"):
         if key in record:
@@ -379,15 +379,15 @@ def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Ta
     """The columns that are wanted, and those of some more that are there."""
     import pyarrow as pa
     import pyarrow.csv
-    import pyarrow.parquet
 
     check_kind(path)
     if not path.is_file():
         raise ScenarioError(f"{path}: there is no such file")
     try:
-        table = pa.csv.read_csv(path) if path.suffix == ".csv" else pa.parquet.read_table(path)
+        table = pa.csv.read_csv(path) if path.suffix == ".csv" else parquet.read(path)
     except (OSError, pa.ArrowException) as error:
         raise ScenarioError(f"{path}: cannot be read: {error}") from error
+    parquet.check_names(path, table.column_names)
     for name in wanted:
         if name not in table.column_names:
             hint = f"it must have the columns {', '.join(wanted)}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spillway import parquet
 from spillway.agreement import LEAST_TIMEOUT_MS, bootstrap, bootstrap_groups
 from spillway.errors import ScenarioError
 from spillway.scenario import Scenario
@@ -165,9 +166,7 @@ def read_reference(folder: Path, experiment: Experiment) -> tuple[pa.Table, Flow
 
 def replay(experiment: Experiment, listed: pa.Table, file: Path) -> Scenario:
     """Their scenario with their flows."""
-    import pyarrow.parquet as pq
-
-    pq.write_table(listed, file)
+    parquet.write(listed, file)
     replay = {"kind": "flows", "file": str(file)}
     open_before = {"initial_window": "flow", "handshake": False}
     if experiment.transport_keys.get("initial_window", "flow") is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from spillway import credence_paths
+from spillway import credence_paths, parquet
 from spillway.agreement import (
     BACKGROUND,
     CLASSES,
@@ -262,8 +262,6 @@ def _replay(flows: Path) -> Scenario:
 
 def _with_paths(listed: pa.Table, folder: Path) -> Path:
     """The list of flows with the paths that they took in the program."""
-    import pyarrow.parquet as pq
-
     columns = (listed[name].to_pylist() for name in ("src", "dst", "start_ns", "open_ns"))
     flows = [
         credence_paths.Flow(*flow)
@@ -277,7 +275,7 @@ def _with_paths(listed: pa.Table, folder: Path) -> Path:
     for name, values in ways.items():
         listed = listed.append_column(name, [values])
     file = folder / "flows.parquet"
-    pq.write_table(listed, file)
+    parquet.write(listed, file)
     return file
 
 

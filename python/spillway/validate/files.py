@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway.errors import ScenarioError
+from spillway import parquet
+from spillway.errors import ScenarioError, UncheckedWarning
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,15 +18,12 @@ def read(
     path: Path, content: str, columns: Sequence[str], may_lack: Sequence[str] = ()
 ) -> pa.Table:
     """A Parquet file with these columns, of which some flows may lack the last ones' values."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if not path.is_file():
         raise ScenarioError(f"there is no file {path}", f"it holds {content} of the reference run")
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise ScenarioError(f"{path}: cannot be read as Parquet: {error}") from error
+    with warnings.catch_warnings():
+        # All files of a reference run are another program's.
+        warnings.simplefilter("ignore", UncheckedWarning)
+        table = parquet.read(path)
     wanted = [*columns, *may_lack]
     for column in wanted:
         if column not in table.column_names:

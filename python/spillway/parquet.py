@@ -1,0 +1,163 @@
+"""Parquet, as all of the program writes and reads it: sealed, so that no damage goes unnoticed.
+
+The format has checksums of pages, which are written and verified too, but they leave out the pages'
+heads and the footer, where names of columns and places of data are. So a file carries, among the
+footer's key-value metadata, the SHA-256 of all its bytes, with zeros in that place: its seal.
+Files without one are somebody else's. They are read, with a note.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Self
+
+from spillway.errors import ScenarioError, UncheckedWarning
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_KEY = b"spillway.sha256"
+_BLANK = b"0" * 64
+# A key and its value, as the footer's encoding (Thrift's compact protocol) has them.
+_SEAL = re.compile(re.escape(_KEY) + rb"\x18\x40(.{64})", re.DOTALL)
+_MAGIC = b"PAR1"
+_BLOCK = 1 << 20
+
+
+def write(table: pa.Table, file: str | Path) -> None:
+    """Writes a table to a file."""
+    with Writer(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+class Writer:
+    """A context in which tables are written to a file, one behind the other."""
+
+    def __init__(self, file: str | Path, schema: pa.Schema) -> None:
+        import pyarrow.parquet as pq
+
+        self._file = Path(file)
+        self._writer = pq.ParquetWriter(
+            self._file, schema, compression="zstd", write_page_checksum=True
+        )
+
+    def write_table(self, table: pa.Table) -> None:
+        """Writes rows."""
+        self._writer.write_table(table)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            # What has failed once, such as a full disk, fails again at the close: once is enough.
+            with suppress(OSError):
+                self._writer.close()
+            return
+        self._writer.add_key_value_metadata({_KEY: _BLANK})
+        self._writer.close()
+        with self._file.open("r+b") as content:
+            seal = _seal(content)
+            assert seal is not None, "the footer has what was just put there"
+            place = seal[0]
+            own = _digest(content, place)
+            content.seek(place)
+            content.write(own)
+
+
+def read(
+    file: str | Path, columns: Sequence[str] | None = None, *, only_sealed: bool = False
+) -> pa.Table:
+    """The table in a file, or those of the columns that it has. Damage is refused.
+
+    A file without a seal is read with a note, or refused with `only_sealed`.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = Path(file)
+    is_sealed = _is_sealed(file)
+    if not is_sealed and only_sealed:
+        raise ScenarioError(f"{file} has no checksum")
+    try:
+        with pq.ParquetFile(file, page_checksum_verification=True) as content:
+            names = content.schema_arrow.names
+            check_names(file, names)
+            chosen = None if columns is None else [name for name in columns if name in names]
+            table = content.read(chosen)
+        if not is_sealed:
+            table.validate(full=True)
+    except (OSError, UnicodeError, pa.ArrowException) as error:
+        raise ScenarioError(f"{file}: cannot be read as Parquet: {error}") from error
+    if not is_sealed:
+        text = f"{file} has no checksum: damage to it would not be noticed"
+        warnings.warn(UncheckedWarning(text), stacklevel=2)
+    return table
+
+
+def rows(file: Path) -> int:
+    """How many rows a file has."""
+    import pyarrow.parquet as pq
+
+    count: int = pq.read_metadata(file).num_rows
+    return count
+
+
+def check_names(file: Path, names: Sequence[str]) -> None:
+    """Refuses a table of which nobody knows which column a name means."""
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ScenarioError(f"{file}: the column {name} is there twice", "leave one of them")
+
+
+def _is_sealed(file: Path) -> bool:
+    """Whether a file has a seal, which is refused if it is broken."""
+    try:
+        with file.open("rb") as content:
+            seal = _seal(content)
+            if seal is None:
+                return False
+            place, told = seal
+            is_whole = _digest(content, place) == told
+    except OSError as error:
+        raise ScenarioError(f"{file}: cannot be read: {error.strerror}") from error
+    if not is_whole:
+        hint = "it is not what was written: make it again, or get it again from where it is from"
+        raise ScenarioError(f"{file} is damaged: its checksum is another", hint)
+    return True
+
+
+def _seal(content: BinaryIO) -> tuple[int, bytes] | None:
+    """Where a file's seal is and what it says, if it has one."""
+    size = content.seek(0, 2)
+    end = len(_MAGIC) + 4
+    content.seek(max(0, size - end))
+    tail = content.read()
+    if len(tail) < end or not tail.endswith(_MAGIC):
+        return None
+    (length,) = struct.unpack("<I", tail[:4])
+    start = max(0, size - end - length)
+    content.seek(start)
+    seals = list(_SEAL.finditer(content.read(size - end - start)))
+    return (start + seals[-1].start(1), seals[-1][1]) if seals else None
+
+
+def _digest(content: BinaryIO, place: int) -> bytes:
+    """The SHA-256 of a file with zeros for what its seal says."""
+    found = hashlib.sha256()
+    content.seek(0)
+    left = place
+    while block := content.read(min(_BLOCK, left)):
+        found.update(block)
+        left -= len(block)
+    found.update(_BLANK)
+    content.seek(place + len(_BLANK))
+    while block := content.read(_BLOCK):
+        found.update(block)
+    return found.hexdigest().encode()
