@@ -191,16 +191,6 @@ def test_force_replaces_results_only(command, tmp_path):
     refused(command("run", TINY, "--out", "other"), "other.partial is there already", "move it")
 
 
-def test_where_no_folder_can_be(command, tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    for arguments in (("run", TINY), ("reproduce", "credence/figure14")):
-        outcome = command(*arguments, "--out", "file/out")
-        refused(outcome, "file is not a folder", "choose another place")
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    refused(command("run", TINY, "--out", "a/b"), "may not be written to", "choose another place")
-    assert names() == ["file"]
-
-
 def test_a_list_of_flows_that_is_there(command, tmp_path):
     assert command("flows", TINY, "--out", "f.csv").status == 0
     refused(command("flows", TINY, "--out", "f.csv"), "f.csv is there already", "--force")

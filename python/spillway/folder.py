@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +20,21 @@ SUMMARY, SCENARIO, INPUTS = "summary.json", "scenario.toml", "inputs"
 _MARK = "INCOMPLETE"
 
 
+def path_of(given: object) -> Path:
+    """A path that somebody has given."""
+    try:
+        path = Path(given)  # type: ignore[arg-type]
+        is_possible = b"\0" not in os.fsencode(path)
+    except (TypeError, UnicodeError):
+        is_possible = False
+    if not is_possible:
+        raise ScenarioError(f"{given!r} is no path")
+    return path
+
+
 def check_file(file: Path) -> None:
     """Refuses a place where no file can be written, before anything is done for it."""
+    _check_name(_partial(file))
     if not file.parent.is_dir():
         raise ScenarioError(
             f"there is no folder {file.parent}", "make it first, or write elsewhere"
@@ -29,6 +43,40 @@ def check_file(file: Path) -> None:
         raise ScenarioError(f"{file} is a folder", "give the file a name of its own")
     if file.exists() and not file.is_file():
         raise ScenarioError(f"{file} is no plain file", "give the file a name of its own")
+    if _partial(file).is_dir():
+        raise ScenarioError(f"{_partial(file)} is a folder", "move it away, or write elsewhere")
+    check_folder(file.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuses a folder in which no file can be made, or which cannot be made itself."""
+    above = folder
+    try:
+        places = (folder.absolute(), *folder.absolute().parents)
+        above = next(place for place in places if os.path.lexists(place))
+        if not above.is_dir():
+            raise ScenarioError(f"{above} is not a folder", _ELSEWHERE)
+        # What permissions say is not all: a file is made, without a name.
+        with tempfile.TemporaryFile(dir=above):
+            pass
+    except OSError as error:
+        raise ScenarioError(
+            f"{above} cannot be written to: {error.strerror}", _ELSEWHERE
+        ) from error
+    _check_name(folder)
+
+
+def _check_name(path: Path) -> None:
+    """Refuses a name that nothing can have."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise ScenarioError(f"{path} cannot be written: {error.strerror}", _ELSEWHERE) from error
+
+
+_ELSEWHERE = "choose another place"
 
 
 def check_new_file(file: Path, force: bool) -> None:
@@ -42,12 +90,22 @@ def check_new_file(file: Path, force: bool) -> None:
 @contextmanager
 def whole_file(file: Path) -> Iterator[Path]:
     """A context in which a file is written as `FILE.partial`; it is renamed when it is whole."""
-    partial = file.with_name(file.name + ".partial")
+    partial = _partial(file)
     try:
         yield partial
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _partial(place: Path) -> Path:
+    """Where it is written before it is whole."""
+    return place.parent / f"{place.name}.partial"
+
+
+def _replaced(place: Path) -> Path:
+    """Where what was there before is, while another takes its place."""
+    return place.parent / f"{place.name}.replaced"
 
 
 class OutputFolder:
@@ -58,20 +116,21 @@ class OutputFolder:
     """
 
     def __init__(self, place: str | Path, force: bool = False) -> None:
-        self.place = Path(place)
-        self.partial = self.place.with_name(self.place.name + ".partial")
+        self.place = path_of(place)
+        self.partial = _partial(self.place)
         self.force = force
         self._lock = -1
 
     def check(self) -> None:
-        """Refuses a place that is taken."""
-        if not self.place.name:
-            raise ScenarioError(f"{self.place} is not a folder to write to", "give --out a name")
-        above = next(each for each in self.place.absolute().parents if os.path.lexists(each))
-        if not above.is_dir():
-            raise ScenarioError(f"{above} is not a folder", "choose another place with --out")
-        if not os.access(above, os.W_OK | os.X_OK):
-            raise ScenarioError(f"{above} may not be written to", "choose another place with --out")
+        """Refuses a place that is taken, or where nothing can be written."""
+        if self.place.name in ("", ".."):
+            hint = "--out takes the name of a folder that is not there yet"
+            raise ScenarioError(f"{self.place} is not a folder to write to", hint)
+        check_folder(self.place.parent)
+        _check_name(self.partial)
+        old = _replaced(self.place)
+        if os.path.lexists(old) and not _is_result(old):
+            raise ScenarioError(f"{old} is there already, and no run's", "move it away")
         if not os.path.lexists(self.place):
             return
         if not self.force:
@@ -83,11 +142,14 @@ class OutputFolder:
 
     def __enter__(self) -> Self:
         self.check()
-        self.place.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self.partial.mkdir()
-        except FileExistsError:
-            self._take_over()
+            self.place.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self.partial.mkdir()
+            except FileExistsError:
+                self._take_over()
+        except OSError as error:
+            raise ScenarioError(f"{self.partial} cannot be made: {error}", _ELSEWHERE) from error
         self._lock = _locked(self.partial / _MARK)
         return self
 
@@ -109,7 +171,7 @@ class OutputFolder:
         (self.partial / _MARK).unlink()
         if os.path.lexists(self.place):
             self.check()
-            old = self.place.with_name(self.place.name + ".replaced")
+            old = _replaced(self.place)
             shutil.rmtree(old, ignore_errors=True)
             self.place.rename(old)
             self.partial.rename(self.place)

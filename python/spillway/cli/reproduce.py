@@ -83,8 +83,9 @@ def reproduce(
 
         for each in figures:
             OutputFolder(write.place(out, each), force).check()
-    planned = harness.plan(figures, scale, seeds_of(seeds) if seeds is not None else None)
     kept = Cache(cache or default_folder())
+    kept.check()
+    planned = harness.plan(figures, scale, seeds_of(seeds) if seeds is not None else None)
     try:
         found = _compute(planned, kept, jobs)
     except harness.Unfinished as unfinished:

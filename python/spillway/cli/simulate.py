@@ -129,6 +129,9 @@ def compare(
         from spillway.plots import check
 
         check(plot)
+        if out is not None and plot.absolute() == out.absolute():
+            hint = "a figure is a file, results are a folder"
+            raise ScenarioError(f"--out and --plot are both {plot}", hint)
     chosen = _scenario(scenario, set, plugin)
     _sweep(chosen, vary, _seeds(seed, seeds), jobs, out, force, as_json, plot)
 

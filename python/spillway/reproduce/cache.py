@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway import parquet
+from spillway.folder import check_folder
 from spillway.reproduce.point import Outcome
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def check(self) -> None:
+        """Refuses a folder that nothing can be kept in, before anything is computed for it."""
+        check_folder(self.folder)
 
     def has(self, key: str) -> bool:
         """Whether the point is there."""
