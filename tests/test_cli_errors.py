@@ -268,6 +268,23 @@ def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, mon
         (["compare", TINY, "--vary", "switch.sharing"], "key=value,value", "switch.sharing=dt"),
         (["compare", TINY, "--vary", "seed=1,,2"], "key=value,value", "switch.sharing=dt"),
         (["compare", TINY, "--vary", "seed=1,2", "--vary", "seed=3"], "varied twice", "one --vary"),
+        (
+            ["compare", TINY, "--vary", "seed=1,2", "--seeds", "3..4"],
+            "seed is varied, and there are seeds besides",
+            "one of them",
+        ),
+        (
+            ["compare", TINY, "--vary", "switch.sharing=dt,lqd, dt"],
+            "switch.sharing is dt twice",
+            "run once",
+        ),
+        (
+            ["compare", TINY, "--vary", "traffic.background.load=0.5,0.50"],
+            "load=0.5 and load=0.50 are the same scenario",
+            "run once",
+        ),
+        (["run", TINY, "--set", "name=a\nseed=3"], "has a line break in it", "one key=value"),
+        (["run", TINY, "--seeds", "1..99999999999"], "too many seeds", "1,000,000 are the most"),
         (["compare", TINY, "--vary", "seed=1", "--plot", "x.bmp"], "x.bmp is not a figure", ".png"),
         (["list", "shaing"], "nothing to list called 'shaing'", "did you mean `sharing`?"),
     ],

@@ -229,7 +229,11 @@ def test_facts_follow_from_the_scenario():
     assert background["counted_all"] and background["flows"] > 10
 
 
-@given(st.integers(0, 2**62), st.booleans(), st.text(st.characters(codec="utf-8"), max_size=20).map("a{}".format))
+@given(
+    st.integers(0, 2**62),
+    st.booleans(),
+    st.text(st.characters(codec="utf-8"), max_size=20).map("a{}".format),
+)
 def test_any_value_of_a_dict_arrives(seed, drops, name):
     given = tomllib.loads(TINY.read_text())
     given.update(seed=seed, name=name, record={"drops": drops})

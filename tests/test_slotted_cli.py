@@ -225,7 +225,7 @@ def test_other_commands_report(command):
         ),
         (["run", "bursts", "--set", "dt.buffer=1"], "dt.buffer: unknown key", ""),
         (["run", "bursts", "--set", "arrivals.seed=1"], "bursts.seed: unknown key", ""),
-        (["run", "bursts", "--seeds", "1..99999999999"], "are too many", "1,000,000"),
+        (["run", "bursts", "--seeds", "1..99999999999"], "too many seeds", "1,000,000"),
         (["run", "bursts", "--seeds", "9" * 5000], "is not a list of seeds", "1..5"),
         (["lemma1", "--set", "credence.instances=1"], "credence.instances: unknown key", ""),
         (["run", "bursts", "--policies", ""], "a name is missing", "--policies dt,lqd"),

@@ -3,11 +3,10 @@
 import threading
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import spillway
-from spillway.sweep import across_seeds, seeds_of, split, variants
+from spillway.arguments import seeds_of, split
+from spillway.sweep import across_seeds, variants
 from support import TINY, names, without_cost
 
 
@@ -16,11 +15,6 @@ def test_values_are_split_at_commas_outside_of_brackets_and_quotes():
     assert split("[64, 0.5], 1") == ["[64, 0.5]", "1"]
     assert split('{ kind = "dt", alpha = 2 },cs') == ['{ kind = "dt", alpha = 2 }', "cs"]
     assert split('"a,b",c') == ['"a,b"', "c"]
-
-
-@given(st.lists(st.text("abc0.5%_-", min_size=1), min_size=1))
-def test_plain_values_come_back(values):
-    assert split(",".join(values)) == values
 
 
 def test_variants_multiply_and_the_first_varies_slowest():

@@ -7,8 +7,12 @@
 
 `run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
 path, the name of one that comes with the program, a dict, or a `Scenario`. `spillway.plugins` has
-the classes that algorithms of one's own derive from.
+the classes that algorithms of one's own derive from, `spillway.oracle` trains oracles for Credence,
+`spillway.slotted` is the model of the theory.
 """
+
+import importlib
+from typing import TYPE_CHECKING
 
 from spillway._core import __version__
 from spillway.errors import (
@@ -24,7 +28,22 @@ from spillway.run import run
 from spillway.scenario import Scenario
 from spillway.sweep import Sweep, sweep
 
+Error = SpillwayError
+"""What all errors are, by its short name."""
+
+if TYPE_CHECKING:
+    from spillway import oracle, plugins, slotted
+else:
+
+    def __getattr__(name: str) -> object:
+        """Rooms that take long to import are imported when they are asked for."""
+        if name in ("oracle", "slotted"):
+            return importlib.import_module(f"spillway.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
+    "Error",
     "Interrupted",
     "PluginError",
     "Result",
@@ -35,6 +54,9 @@ __all__ = [
     "Sweep",
     "UncheckedWarning",
     "__version__",
+    "oracle",
+    "plugins",
     "run",
+    "slotted",
     "sweep",
 ]

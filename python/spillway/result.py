@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import checksums, parquet
 from spillway.errors import ScenarioError, SpillwayError
-from spillway.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder
+from spillway.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder, path_of
 from spillway.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Result:
     @classmethod
     def load(cls, folder: str | Path) -> Result:
         """The result in a folder. Tables are read when they are asked for."""
-        folder = Path(folder)
+        folder = path_of(folder)
         hint = "`spillway run SCENARIO --out DIR` writes one"
         try:
             summary, scenario = documents(folder)

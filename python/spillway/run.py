@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spillway import _core, parquet
+from spillway.arguments import LARGEST_SEED, Assignments, assignments_of, callback, whole
 from spillway.errors import Interrupted
 from spillway.folder import OutputFolder
 from spillway.inputs import Inputs
-from spillway.plugins.base import Plugin
+from spillway.plugins import Plugins, plugins_of
 from spillway.progress import Progress, Report
 from spillway.result import Result, recorded_tables
 from spillway.scenario import Scenario, Source
@@ -34,23 +35,24 @@ def run(
     source: Source,
     *,
     seed: int | None = None,
-    set: Iterable[str] = (),
-    plugins: Iterable[type[Plugin]] = (),
+    set: Assignments = (),
+    plugins: Plugins = (),
     out: str | Path | None = None,
     force: bool = False,
     progress: Report | None = None,
 ) -> Result:
     """Runs a scenario to its end.
 
-    `set` are `key=value` assignments, `plugins` classes that the scenario names by their ids. With
-    `out` the tables go to that folder while the run goes on, otherwise they are kept in memory.
-    `progress` is called about ten times a second.
+    `set` are `key=value` assignments, or a mapping of keys to values; `plugins` are classes that
+    the scenario names by their ids. With `out` the tables go to that folder while the run goes on,
+    otherwise they are kept in memory. `progress` is called about ten times a second.
 
     Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
     """
-    scenario = Scenario.of(source).plug(*plugins).set(*set)
+    scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
     if seed is not None:
-        scenario = scenario.set(f"seed={seed}")
+        scenario = scenario.set(f"seed={whole('seed', seed, 0, LARGEST_SEED)}")
+    callback("progress", progress)
     result = run_to(out, scenario, force=force, progress=progress)
     if result.status == "interrupted":
         raise Interrupted(result)

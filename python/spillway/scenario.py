@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import difflib
 import json
+import os
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from spillway import _core, checksums, flow_list
+from spillway.arguments import Assignments, assignments_of, check_text
 from spillway.errors import ScenarioError, ScenarioWarning
-from spillway.folder import INPUTS, SCENARIO, SUMMARY
+from spillway.folder import INPUTS, SCENARIO, SUMMARY, path_of
+from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.base import Plugin
 from spillway.plugins.description import Description, check_named, describe_all
 
@@ -26,54 +29,45 @@ _WHOLE = "`spillway show leaf-spine-128` shows a whole scenario, every key writt
 class Scenario:
     """A description of a run, as it was given: nothing is checked until it is read.
 
-    `given` is TOML text or a dict; files that it names are looked for in `folder`; `assignments`
-    are `key=value` texts, applied in order; `plugins` are classes that it names by their ids.
+    `given` is TOML text, a dict, or what `load` takes; files that it names are looked for in
+    `folder`, without it beside the file that was loaded; `assignments` are `key=value` texts, or
+    mappings of keys to values, applied in order; `plugins` are classes that it names by their ids.
     """
 
     def __init__(
         self,
-        given: str | Mapping[str, Any],
-        folder: str | Path = ".",
-        assignments: Iterable[str] = (),
-        plugins: Iterable[type[Plugin]] = (),
+        given: str | Path | Mapping[str, Any],
+        folder: str | Path | None = None,
+        assignments: Assignments = (),
+        plugins: Plugins = (),
     ) -> None:
-        self.given = given
-        self.folder = Path(folder)
-        self.assignments = tuple(assignments)
-        self.plugins = tuple(plugins)
+        self.given: str | Mapping[str, Any]
         self._file: Path | None = None
+        if isinstance(given, Mapping):
+            self.given, own = given, Path()
+        elif isinstance(given, str) and _is_toml(given):
+            check_text(given)
+            self.given, own = given, Path()
+        else:
+            self.given, own, self._file = _loaded(given)
+        self.folder = own if folder is None else path_of(folder)
+        self.assignments = tuple(assignments_of(assignments))
+        self.plugins = tuple(plugins_of(plugins))
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:
         """A scenario's file, the folder of a result, or the name of a shipped scenario."""
-        path = Path(source)
-        if path.is_dir() and (path / SCENARIO).is_file():
-            if (path / SUMMARY).is_file():
-                checksums.check(path, SCENARIO, f"{INPUTS}/")
-            path = path / SCENARIO
-        if path.is_file():
-            try:
-                loaded = cls(path.read_text(encoding="utf-8"), path.parent)
-            except (OSError, UnicodeDecodeError) as error:
-                raise ScenarioError(f"{path} cannot be read: {error}") from error
-            return loaded._but(_file=path)
-        names = dict(_core.shipped())
-        if str(source) in names:
-            return cls(names[str(source)])
-        raise _not_found(str(source), path, list(names))
+        text, folder, file = _loaded(source)
+        return cls({}, folder)._but(given=text, _file=file)
 
     @classmethod
     def of(cls, source: Source) -> Scenario:
         """Whatever describes a scenario, as one."""
-        if isinstance(source, Scenario):
-            return source
-        if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
-            return cls(source)
-        return cls.load(source)
+        return source if isinstance(source, Scenario) else cls(source)
 
-    def set(self, *assignments: str) -> Scenario:
-        """This scenario with more `key=value` assignments."""
-        return self._but(assignments=(*self.assignments, *assignments))
+    def set(self, *assignments: str | Mapping[str, Any]) -> Scenario:
+        """This scenario with more assignments: `key=value`, or mappings of keys to values."""
+        return self._but(assignments=(*self.assignments, *assignments_of(assignments)))
 
     def plug(self, *plugins: type[Plugin]) -> Scenario:
         """This scenario with more plug-ins."""
@@ -131,6 +125,9 @@ class Scenario:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE
             raise
+        except UnicodeEncodeError as error:
+            text = f"{error.object!r} is no text: it has half a character in it"
+            raise ScenarioError(text, _WHOLE) from error
         return read, [plugins[place] for place in read.named_plugins]
 
     @property
@@ -148,6 +145,37 @@ def facts(read: _core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
     """Numbers that follow from a scenario; flows are counted up to so many."""
     found: dict[str, Any] = json.loads(read.facts(most_flows))
     return found
+
+
+def _is_toml(text: str) -> bool:
+    """Whether a text is a scenario, not the name of one or of a file."""
+    if "\n" in text or "=" not in text:
+        return "\n" in text
+    try:
+        return bool(tomllib.loads(text))
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _loaded(source: object) -> tuple[str, Path, Path | None]:
+    """The text of a scenario, the folder of its files, and the file that it is from, if it is."""
+    if not isinstance(source, (str, os.PathLike)):
+        hint = "a file, a name, TOML text, a dict or a Scenario is one"
+        raise ScenarioError(f"{source!r} is no scenario", hint)
+    path = path_of(source)
+    if path.is_dir() and (path / SCENARIO).is_file():
+        if (path / SUMMARY).is_file():
+            checksums.check(path, SCENARIO, f"{INPUTS}/")
+        path = path / SCENARIO
+    if path.is_file():
+        try:
+            return path.read_text(encoding="utf-8"), path.parent, path
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScenarioError(f"{path} cannot be read: {error}") from error
+    names = dict(_core.shipped())
+    if str(source) in names:
+        return names[str(source)], Path(), None
+    raise _not_found(str(source), path, list(names))
 
 
 def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:

@@ -7,14 +7,24 @@ import math
 import re
 import statistics
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spillway.arguments import (
+    Assignments,
+    Seeds,
+    Vary,
+    assignments_of,
+    callback,
+    choices_of,
+    seeds_of,
+    whole,
+)
 from spillway.errors import Interrupted, ScenarioError
 from spillway.folder import SUMMARY, OutputFolder
-from spillway.plugins.base import Plugin
+from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.description import check_named, describe_all
 from spillway.progress import Progress, Report
 from spillway.result import Result, write_json
@@ -85,10 +95,10 @@ class Sweep:
 def sweep(
     source: Source,
     *,
-    vary: Iterable[str] = (),
-    seeds: Iterable[int] | None = None,
-    set: Iterable[str] = (),
-    plugins: Iterable[type[Plugin]] = (),
+    vary: Vary = (),
+    seeds: Seeds | None = None,
+    set: Assignments = (),
+    plugins: Plugins = (),
     jobs: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -97,26 +107,34 @@ def sweep(
 ) -> Sweep:
     """Runs every variant of a scenario with every seed, `jobs` at a time.
 
-    `vary` are texts such as `switch.sharing=dt,lqd`; several multiply. Without `seeds` the
-    scenario's own is taken; without `jobs` there are as many as processors. With `out` every run
-    has a folder in that one; without, tables are kept in memory if `keep` is true. A variant
-    must name each of `plugins`.
+    `vary` are texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values;
+    several multiply. `seeds` are numbers, or a text such as `1..5`; without them the scenario's own
+    is taken. Without `jobs` there are as many as processors. With `out` every run has a folder in
+    that one; without, tables are kept in memory if `keep` is true. A variant must name each of
+    `plugins`.
 
     Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
     """
-    scenario = Scenario.of(source).plug(*plugins).set(*set)
-    wanted = None if seeds is None else list(itertools.islice(seeds, MOST_RUNS + 1))
+    scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
+    several = None if seeds is None else seeds_of(seeds)
+    jobs = processors() if jobs is None else whole("jobs", jobs, 1)
+    callback("follow", follow)
     plan = []
+    seen: dict[str, Variant] = {}
     for variant in variants(vary):
         varied = scenario.set(*variant.assignments).with_named_plugins()
-        chosen = [varied.read().seed] if wanted is None else wanted
+        read = varied.read()
+        _check_seed(variant, several)
+        same = seen.setdefault(read.resolved, variant)
+        if same is not variant:
+            text = f"{same.label} and {variant.label} are the same scenario"
+            raise ScenarioError(text, "each variant is run once")
+        chosen = [read.seed] if several is None else several
         _check_number(len(plan) + len(chosen))
         plan += [_Run(variant, seed, varied.set(f"seed={seed}")) for seed in chosen]
     named = [plugin for run in plan for plugin in run.scenario.plugins]
     check_named(describe_all(scenario.plugins), describe_all(named))
     plan = _with_folders(plan)
-    if jobs is None:
-        jobs = processors()
     if out is None:
         done, is_interrupted = _run_all(plan, None, jobs, keep, follow)
         result = _collect(plan, done, is_interrupted)
@@ -136,6 +154,12 @@ def sweep(
 def _check_number(runs: int) -> None:
     if runs > MOST_RUNS:
         raise ScenarioError("too many runs", f"one sweep has {MOST_RUNS:,} at most")
+
+
+def _check_seed(variant: Variant, seeds: list[int] | None) -> None:
+    """Refuses seeds beside those that are varied: either would be silently others'."""
+    if seeds is not None and any(text.startswith("seed=") for text in variant.assignments):
+        raise ScenarioError("seed is varied, and there are seeds besides", "choose one of them")
 
 
 @dataclass(frozen=True)
@@ -200,21 +224,11 @@ def _collect(plan: list[_Run], done: list[Result | None], is_interrupted: bool) 
     return Sweep(list(runs.items()), is_interrupted)
 
 
-def variants(vary: Iterable[str]) -> list[Variant]:
+def variants(vary: Vary) -> list[Variant]:
     """The variants that texts such as `switch.sharing=dt,lqd` multiply to."""
-    choices = []
-    for text in vary:
-        key, equals, values = text.partition("=")
-        key = key.strip()
-        chosen = split(values)
-        if not equals or not key or not all(chosen):
-            hint = "for one: --vary switch.sharing=dt,lqd"
-            raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
-        choices.append((key, chosen))
+    choices = choices_of(vary)
     _check_number(math.prod(len(chosen) for _, chosen in choices))
     keys = [key for key, _ in choices]
-    if len({*keys}) < len(keys):
-        raise ScenarioError("a key is varied twice", "list all of its values in one --vary")
     last = [key.removesuffix(".kind").rpartition(".")[2] for key in keys]
     short = [key if last.count(name) > 1 else name for key, name in zip(keys, last, strict=True)]
     return [
@@ -224,40 +238,6 @@ def variants(vary: Iterable[str]) -> list[Variant]:
         )
         for values in itertools.product(*(values for _, values in choices))
     ]
-
-
-def split(values: str) -> list[str]:
-    """Values between commas; those within brackets, braces and quotes do not count."""
-    parts, depth, quote = [""], 0, ""
-    for character in values:
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character in "[{":
-            depth += 1
-        elif character in "]}":
-            depth -= 1
-        if character == "," and depth == 0 and not quote:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
-
-
-def seeds_of(text: str, most: int = MOST_RUNS) -> list[int]:
-    """The seeds of a text such as `1..5` (both ends) or `1,2,7`, if they are not too many."""
-    found: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,19})\s*(?:\.\.\s*(\d{1,19})\s*)?", part)
-        low, high = (match[1], match[2] or match[1]) if match else ("1", "0")
-        if int(low) > int(high):
-            hint = "for one: --seeds 1..5, or --seeds 1,2,7"
-            raise ScenarioError(f"{text!r} is not a list of seeds", hint)
-        if len(found) + int(high) - int(low) >= most:
-            raise ScenarioError(f"--seeds {text} are too many", f"{most:,} are the most")
-        found += range(int(low), int(high) + 1)
-    return list(dict.fromkeys(found))
 
 
 _NOT_COMPARED = ("status", "scenario", "seed", "version", "slowdown_base", "run")

@@ -61,9 +61,9 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Run figures of papers again: data, plots, and what becomes of every claim."""
+    from spillway.arguments import seeds_of
     from spillway.reproduce import catalogue, harness, tables, write
     from spillway.reproduce.cache import Cache, default_folder
-    from spillway.sweep import seeds_of
 
     if list_ or figure == "list":
         every = catalogue.every()

@@ -263,7 +263,7 @@ def _numbers(option: str, text: str | None) -> list[int] | None:
 
 
 def _seeds(seed: int | None, seeds: str | None) -> list[int] | None:
-    from spillway.sweep import seeds_of
+    from spillway.arguments import seeds_of
 
     if seed is not None and seeds is not None:
         raise ScenarioError("--seed and --seeds are both there", "choose one of them")

@@ -87,6 +87,7 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run policies over arrivals, and compare them with the optimum."""
+    from spillway.arguments import seeds_of
     from spillway.slotted import tables
     from spillway.slotted.model import measure, optimum
 
@@ -98,7 +99,7 @@ def run(
     found: dict[str, list[Measured]] = {policy: [] for policy in chosen}
     sequences = []
     with _interruptible(), _hint(POLICY_HINT):
-        for seed in _seeds(seeds):
+        for seed in seeds_of(seeds):
             arrivals = _arrivals(source, ports, buffer, seed, keys["arrivals"])
             best = optimum(arrivals, buffer=buffer)
             sequences.append(_sequence(arrivals, seed, best))
@@ -352,14 +353,6 @@ def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str
         return Arrivals.read(source, None if source.endswith(".parquet") else ports)
     with _hint("`spillway slotted list` tells the generators and their keys"):
         return Arrivals.generate_with(source, keys, ports=ports, buffer=buffer, seed=seed)
-
-
-def _seeds(text: str) -> list[int]:
-    """The seeds of a text such as `1..5`, if they are not too many."""
-    from spillway.slotted.arrivals import MOST_SEEDS
-    from spillway.sweep import seeds_of
-
-    return seeds_of(text, MOST_SEEDS)
 
 
 def _sequence(arrivals: Arrivals, seed: int, best: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import _core
 from spillway.errors import ScenarioError
-from spillway.folder import check_file, whole_file
+from spillway.folder import check_file, path_of, whole_file
 from spillway.oracle.trace import FEATURES
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Model:
         if known is not None:
             return cls(known, f"the model {file}")
         try:
-            content = Path(file).read_bytes()
+            content = path_of(file).read_bytes()
         except OSError as error:
             raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
         return cls(content, str(file))
@@ -93,7 +93,7 @@ class Model:
 
     def save(self, file: str | Path) -> None:
         """Writes it to a file, whole or not at all."""
-        file = Path(file)
+        file = path_of(file)
         check_file(file)
         with whole_file(file) as partial:
             partial.write_bytes(self.content)

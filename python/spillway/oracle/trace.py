@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
 from spillway.errors import ScenarioError
+from spillway.folder import path_of
 from spillway.result import documents
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def load(place: str | Path, tier: str | None = None) -> Trace:
     import numpy as np
     import pyarrow.compute as pc
 
-    file = _file(Path(place))
+    file = _file(path_of(place))
     table = _read(file)
     rows = table.num_rows
     if tier is not None:
@@ -137,7 +138,7 @@ def join(traces: Iterable[Trace]) -> Trace:
 def find(places: Iterable[str | Path]) -> list[Path]:
     """The files of traces: a result's folder has one, a sweep's folder one for every run."""
     found = []
-    for place in map(Path, places):
+    for place in map(path_of, places):
         inside = sorted(place.glob(f"**/{FILE}")) if place.is_dir() else []
         found += inside or [_file(place)]
     return found

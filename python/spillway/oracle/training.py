@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spillway import _core
+from spillway.arguments import items, whole
 from spillway.errors import ScenarioError
-from spillway.oracle.model import Model
+from spillway.oracle.model import UNITS, Model
 from spillway.oracle.scores import Scores
 from spillway.oracle.trace import FEATURES, Trace, join
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+
+SPLITS = ("time", "random", "none")
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,23 @@ def train(
         seed: of the forest and of a random split.
 
     Raises:
-        ScenarioError: where nothing was dropped, or everything: there is nothing to learn.
+        ScenarioError: where an argument is wrong, and where nothing was dropped, or everything:
+            there is nothing to learn.
     """
     from sklearn.ensemble import RandomForestClassifier
 
+    traces = list(items(traces, "traces", "for one: [load(folder)]"))
+    trees, depth = whole("trees", trees, 1), whole("depth", depth, 1, 64)
+    seed = whole("seed", seed, 0, 2**32 - 1)
+    features = _known("features", features, FEATURES)
+    (units,) = _known("units", [units], UNITS)
+    (split,) = _known("split", [split], SPLITS)
+    if not isinstance(train_share, (int, float)) or not 0 < train_share < 1:
+        raise ScenarioError(
+            f"train_share: {train_share!r} is not valid; expected a share in (0, 1)"
+        )
+    if not traces:
+        raise ScenarioError("there is no trace to train on")
     if len(averages := {trace.origin.get("average", "time") for trace in traces}) > 1:
         raise ScenarioError(f"the traces' averages differ: {', '.join(sorted(averages))}")
     seen, unseen = _split(traces, split, train_share, seed)
@@ -123,6 +140,16 @@ def sweep_trees(
                 "nothing is left to test on", "name traces to test on, or split what there is"
             )
         found.append((count, scores))
+    return found
+
+
+def _known(what: str, given: Iterable[str], choices: Iterable[str]) -> tuple[str, ...]:
+    """Names of which each is one of the choices; one at least."""
+    listed = ", ".join(choices)
+    found = tuple(items(given, what, f"known are {listed}"))
+    for name in found or ("",):
+        if name not in choices:
+            raise ScenarioError(f"{what}: {name!r} is not known", f"known are {listed}")
     return found
 
 

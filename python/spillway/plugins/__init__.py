@@ -29,7 +29,7 @@ from spillway._core import (
 )
 from spillway.plugins.base import Aqm, CongestionControl, Plugin, Sharing
 from spillway.plugins.description import Description, describe, describe_all
-from spillway.plugins.files import load
+from spillway.plugins.files import Plugins, load, plugins_of
 
 __all__ = [
     "Access",
@@ -43,6 +43,7 @@ __all__ = [
     "Drop",
     "Hop",
     "Plugin",
+    "Plugins",
     "PushOut",
     "Sharing",
     "Switch",
@@ -51,4 +52,5 @@ __all__ = [
     "describe",
     "describe_all",
     "load",
+    "plugins_of",
 ]

@@ -9,10 +9,26 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
+from spillway.arguments import items
 from spillway.errors import PluginError, ScenarioError
 from spillway.plugins.base import Plugin
+
+Plugins: TypeAlias = type[Plugin] | Iterable[type[Plugin]]
+"""A class, or several."""
+
+
+def plugins_of(given: Plugins) -> list[type[Plugin]]:
+    """Classes that somebody has given; what they are is looked at later."""
+    if isinstance(given, type):
+        return [given]
+    hint = "for one: plugins=[MyDt]"
+    found = list(items(given, "plug-ins", hint))
+    for each in found:
+        if not isinstance(each, type):
+            raise ScenarioError(f"{each!r} is no plug-in", hint)
+    return found
 
 
 def load(text: str) -> type[Plugin]:

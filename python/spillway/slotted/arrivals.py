@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spillway import _core, checksums, parquet
+from spillway.arguments import LARGEST_SEED, integer
 from spillway.errors import ScenarioError, ScenarioWarning
 from spillway.oracle import trace
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST_PORTS = 1 << 16
 MOST_BUFFER = 1 << 31
-MOST_SEEDS = 1_000_000
 MOST_PACKETS = 1 << 30
 LONGEST_SLOT_NS = 1e15
 LARGEST_UNIT = 1 << 31
@@ -313,18 +313,21 @@ def ports_of(source: str | Path, switch: str) -> int | None:
 
 def check_switch(ports: int, buffer: int) -> None:
     """Refuses a switch that cannot be."""
-    if not 1 <= ports <= MOST_PORTS:
-        raise ScenarioError(f"{ports} ports are not possible", f"there may be 1 to {MOST_PORTS:,}")
-    if not 1 <= buffer <= MOST_BUFFER:
+    if not 1 <= (integer(ports) or 0) <= MOST_PORTS:
+        raise ScenarioError(
+            f"{ports!r} ports are not possible", f"there may be 1 to {MOST_PORTS:,}"
+        )
+    if not 1 <= (integer(buffer) or 0) <= MOST_BUFFER:
         hint = f"it may have room for 1 to {MOST_BUFFER:,} packets"
-        raise ScenarioError(f"a buffer of {buffer} packets is not possible", hint)
+        raise ScenarioError(f"a buffer of {buffer!r} packets is not possible", hint)
 
 
 def check_seed(seed: int) -> int:
     """Refuses what is no seed."""
-    if not 0 <= seed < 2**63:
-        raise ScenarioError(f"{seed} is not a seed", "a whole number from 0 is")
-    return seed
+    number = integer(seed)
+    if number is None or not 0 <= number <= LARGEST_SEED:
+        raise ScenarioError(f"{seed!r} is not a seed", "a whole number from 0 is")
+    return number
 
 
 def check_kind(file: Path) -> None:

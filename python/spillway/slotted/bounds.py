@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from spillway.arguments import MOST_SEEDS
 from spillway.errors import ScenarioError
-from spillway.slotted.arrivals import MOST_SEEDS, Arrivals, check_switch, generators
+from spillway.slotted.arrivals import Arrivals, check_switch, generators
 from spillway.slotted.model import Measured, measure, optimum
 
 ROWS: tuple[tuple[str, str, str, dict[str, Any], float], ...] = (

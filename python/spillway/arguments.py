@@ -1,0 +1,190 @@
+"""What callers give: taken from Python as from the command line, and refused alike."""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+from spillway.errors import ScenarioError
+
+Assignments: TypeAlias = str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]]
+"""`key=value` texts, or mappings of keys to values; one of them, or several."""
+Seeds: TypeAlias = str | Iterable[int]
+"""Numbers, or a text such as `1..5` or `1,2,7`."""
+Vary: TypeAlias = str | Mapping[str, Any] | Iterable[str]
+"""Texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values."""
+
+MOST_SEEDS = 1_000_000
+LARGEST_SEED = 2**63 - 1
+
+
+def assignments_of(given: Assignments) -> list[str]:
+    """Assignments as texts `key=value`."""
+    if isinstance(given, Mapping):
+        texts = [f"{key}={written(str(key), value)}" for key, value in given.items()]
+    elif isinstance(given, str):
+        texts = [given]
+    else:
+        hint = 'for one: set={"duration": "1ms"}, or set=["duration=1ms"]'
+        texts = []
+        for each in items(given, "assignments", hint):
+            if not isinstance(each, (str, Mapping)):
+                raise ScenarioError(f"{each!r} is not of the form key=value", hint)
+            texts += assignments_of(each) if isinstance(each, Mapping) else [each]
+    for text in texts:
+        check_text(text)
+        if re.search(r"[\r\n]", text.strip()):
+            hint = "one key=value at a time; within quotes a line break is written \\n"
+            raise ScenarioError(f"{text!r} has a line break in it", hint)
+    return texts
+
+
+def written(key: str, value: object) -> str:
+    """A value as it stands behind the = of an assignment: texts as they are, the rest as TOML.
+
+    >>> written("k", "1ms"), written("k", True), written("k", [64, 0.5]), written("k", {"a": "b"})
+    ('1ms', 'true', '[64, 0.5]', '{ "a" = "b" }')
+    """
+    return value if isinstance(value, str) else _toml(key, value)
+
+
+def _toml(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        check_text(value)
+        # TOML has JSON's escapes, and one character more that must be written so.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    if isinstance(value, Mapping):
+        pairs = (f"{_toml(key, str(name))} = {_toml(key, each)}" for name, each in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_toml(key, each) for each in value)}]"
+    raise ScenarioError(f"{key}: {type(value)} is not a value", path=key)
+
+
+def choices_of(given: Vary) -> list[tuple[str, list[str]]]:
+    """Keys, each with the values that it is to have in turn."""
+    hint = 'for one: vary={"switch.sharing": ["dt", "lqd"]}'
+    if isinstance(given, Mapping):
+        found = []
+        for key, values in given.items():
+            listed = split(values) if isinstance(values, str) else items(values, "values", hint)
+            found.append((str(key).strip(), [written(str(key), value) for value in listed]))
+    else:
+        texts = [given] if isinstance(given, str) else list(items(given, "variants", hint))
+        found = [_choice(text) for text in texts]
+    for key, values in found:
+        if not key or not values or not all(values):
+            raise ScenarioError(f"{key!r} has no value, or an empty one", hint)
+        assignments_of(f"{key}={value}" for value in values)
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:
+            raise ScenarioError(f"{key} is {twice} twice", "each variant is run once")
+    keys = [key for key, _ in found]
+    if len({*keys}) < len(keys):
+        raise ScenarioError("a key is varied twice", "list all of its values in one --vary")
+    return found
+
+
+def _choice(text: object) -> tuple[str, list[str]]:
+    key, equals, values = text.partition("=") if isinstance(text, str) else ("", "", "")
+    chosen = split(values)
+    if not equals or not key.strip() or not all(chosen):
+        hint = "for one: --vary switch.sharing=dt,lqd"
+        raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
+    return key.strip(), chosen
+
+
+def split(values: str) -> list[str]:
+    """Values between commas; those within brackets, braces and quotes do not count."""
+    parts, depth, quote = [""], 0, ""
+    for character in values:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        if character == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def seeds_of(given: Seeds) -> list[int]:
+    """Seeds, each once: of a text such as `1..5` (both ends) or `1,2,7`, or numbers."""
+    hint = "for one: --seeds 1..5, or --seeds 1,2,7"
+    if isinstance(given, str):
+        parts: Iterator[Any] = _ranges(given, hint)
+    else:
+        hint = "for one: seeds=[1, 2, 7], or seeds=range(1, 6)"
+        parts = ((seed, seed) for seed in items(given, "seeds", hint))
+    found: dict[int, None] = {}
+    for first, last in parts:
+        low, high = whole("seed", first, 0, LARGEST_SEED), whole("seed", last, 0, LARGEST_SEED)
+        if high - low + len(found) >= MOST_SEEDS:
+            raise ScenarioError("there are too many seeds", f"{MOST_SEEDS:,} are the most")
+        found.update(dict.fromkeys(range(low, high + 1)))
+    if not found:
+        raise ScenarioError("there is no seed to run with", hint)
+    return list(found)
+
+
+def _ranges(text: str, hint: str) -> Iterator[tuple[int, int]]:
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,19})\s*(?:\.\.\s*([0-9]{1,19})\s*)?", part)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if low > high:
+            raise ScenarioError(f"{text!r} is not a list of seeds", hint)
+        yield low, high
+
+
+def whole(name: str, given: object, least: int, most: int | None = None) -> int:
+    """A whole number within a range, both ends allowed."""
+    number = integer(given)
+    if number is None or number < least or (most is not None and number > most):
+        expected = f"from {least} to {most}" if most is not None else f"of {least} or more"
+        raise ScenarioError(f"{name}: {given!r} is not valid; expected a whole number {expected}")
+    return number
+
+
+def integer(given: object) -> int | None:
+    """A whole number of any kind, and nothing else."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def callback(name: str, given: object) -> None:
+    """Refuses what is to be called and cannot be."""
+    if given is not None and not callable(given):
+        raise ScenarioError(f"{name}: {given!r} is not valid; expected a function")
+
+
+def items(given: object, what: str, hint: str) -> Iterator[Any]:
+    """What there is several of."""
+    try:
+        return iter(given)  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        raise ScenarioError(f"{given!r} are no {what}", hint) from None
+
+
+def check_text(text: str) -> None:
+    """Refuses a text that no file and no other program can have: half a character in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ScenarioError(f"{text!r} is no text: it has half a character in it") from None
