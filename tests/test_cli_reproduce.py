@@ -174,7 +174,7 @@ def test_what_no_page_can_be_made_of(command, tmp_path):
     summarise(tmp_path / "empty", json.dumps({"else": 1}))
     refused(command("report", "empty"), "there are no results in empty", "--out")
     summarise(tmp_path / "empty", json.dumps({"figure": "old/figure1"}))
-    refused(command("report", "empty"), "a result lacks what a page shows", "with this version")
+    refused(command("report", "empty"), "lacks what a page shows", "with this one")
     refused(command("report", "empty", "--out", "no/page.html"), "there is no folder no", "make")
 
 

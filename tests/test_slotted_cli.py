@@ -157,14 +157,15 @@ def test_arrivals_are_written(command):
 
 @pytest.mark.parametrize("made", [("arrivals", "bursts"), ("search", "dt", "--steps", "5")])
 def test_a_file_is_replaced_by_force_only(command, made):
-    Path("a.csv").write_text("mine")
+    Path("a.csv").write_text("slot,port\n")
     refused = command("slotted", *made, "--out", "a.csv")
-    assert refused.status == 2 and Path("a.csv").read_text() == "mine"
+    assert refused.status == 2 and Path("a.csv").read_text() == "slot,port\n"
     assert "a.csv is there already" in refused.err and "--force" in refused.err
     assert command("slotted", *made, "--out", "a.csv", "--force").status == 0
     assert len(Arrivals.read("a.csv")) > 0
     Path("link.csv").symlink_to("nowhere.csv")
     assert command("slotted", *made, "--out", "link.csv").status == 2
+    assert command("slotted", *made, "--out", "link.csv", "--force").status == 0
 
 
 def test_a_file_with_a_port_too_many_asks_for_ports(command):

@@ -61,6 +61,12 @@ def check(folder: Path, *names: str) -> None:
             raise ScenarioError(f"{file} is not what was written there", hint)
 
 
+def lists(file: Path) -> bool:
+    """Whether a file is one of those that were written to a folder of results."""
+    names = file.parent / FILE
+    return file.name == FILE or (names.is_file() and file.name in _listed(names))
+
+
 def _listed(file: Path) -> dict[str, str]:
     """What a list says of every name."""
     found = {}

@@ -23,7 +23,7 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
         raise ScenarioError(
             f"{file} is neither Parquet nor CSV", "its name tells: .parquet or .csv"
         )
-    check_new_file(file, force)
+    check_new_file(file, force, "a list of flows", is_list)
     from spillway import arrow
 
     flows = read.flows()
@@ -46,6 +46,20 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
 
 def _writer(path: Path, suffix: str, schema: pa.Schema) -> parquet.Writer | _Csv:
     return _Csv(path, schema) if suffix == ".csv" else parquet.Writer(path, schema)
+
+
+def is_list(file: Path) -> bool:
+    """Whether a file is a list of flows, by its columns."""
+    return {"src", "dst", "size_bytes"} <= {*column_names(file)}
+
+
+def column_names(file: Path) -> list[str]:
+    """The names of the columns of a Parquet or CSV file."""
+    if file.suffix != ".csv":
+        return parquet.names(file)
+    with file.open("rb") as content:
+        first = content.readline(1 << 16).decode(errors="replace")
+    return [name.strip().strip('"') for name in first.split(",")]
 
 
 class _Csv:

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -43,6 +43,8 @@ def check_file(file: Path) -> None:
         raise ScenarioError(f"{file} is a folder", "give the file a name of its own")
     if file.exists() and not file.is_file():
         raise ScenarioError(f"{file} is no plain file", "give the file a name of its own")
+    if checksums.lists(file):
+        raise ScenarioError(f"{file} is part of a result, and is not replaced", _ELSEWHERE)
     if _partial(file).is_dir():
         raise ScenarioError(f"{_partial(file)} is a folder", "move it away, or write elsewhere")
     check_folder(file.parent)
@@ -79,12 +81,17 @@ def _check_name(path: Path) -> None:
 _ELSEWHERE = "choose another place"
 
 
-def check_new_file(file: Path, force: bool) -> None:
-    """The same, and a file that is there unless `force` is given."""
+def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], bool]) -> None:
+    """The same, and a file that is there, unless `force` is given and it is one of this kind."""
     check_file(file)
-    if os.path.lexists(file) and not force:
+    if not os.path.lexists(file):
+        return
+    if not force:
         hint = "choose another place with --out, or replace it with --force"
         raise ScenarioError(f"{file} is there already", hint)
+    if file.exists() and not is_one(file):
+        hint = f"--force replaces only {what}"
+        raise ScenarioError(f"{file} is not {what}, and is not replaced", hint)
 
 
 @contextmanager

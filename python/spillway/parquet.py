@@ -109,6 +109,18 @@ def rows(file: Path) -> int:
     return count
 
 
+def names(file: Path) -> list[str]:
+    """The names of the columns of a file; none of what is no Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found: list[str] = pq.read_schema(file).names
+    except (OSError, UnicodeError, pa.ArrowException):
+        return []
+    return found
+
+
 def check_names(file: Path, names: Sequence[str]) -> None:
     """Refuses a table of which nobody knows which column a name means."""
     for place, name in enumerate(names):

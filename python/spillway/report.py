@@ -17,20 +17,29 @@ from spillway.reproduce import tally
 from spillway.result import documents
 
 _TEMPLATE = "report.html"
+_MARK = b"<title>Spillway: results</title>"
+"""What all pages have near their beginning, and nothing else has."""
 
 
 def write(folder: Path, file: Path, force: bool = False) -> dict[str, Any]:
     """Writes the page, and says what is on it."""
     if not folder.is_dir():
         raise ScenarioError(f"there is no folder {folder}", "name one that has results in it")
-    check_new_file(file, force)
+    check_new_file(file, force, "a report", is_one)
     sections = gather(folder)
     if not any(sections.values()):
         hint = "`spillway reproduce`, `run` and `compare` write results with --out"
         raise ScenarioError(f"there are no results in {folder}", hint)
+    content = page(sections)
     with whole_file(file) as partial:
-        partial.write_text(page(sections), encoding="utf-8")
+        partial.write_bytes(content)
     return {"report": str(file), **{kind: len(found) for kind, found in sections.items()}}
+
+
+def is_one(file: Path) -> bool:
+    """Whether a file is such a page."""
+    with file.open("rb") as content:
+        return _MARK in content.read(4096)
 
 
 def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -38,11 +47,14 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
     sections: dict[str, list[dict[str, Any]]] = {"figures": [], "comparisons": [], "runs": []}
     for summary in _summaries(folder):
         place = summary.parent
-        document, scenario = documents(place)
+        try:
+            document, scenario = documents(place)
+        except OSError as error:
+            raise ScenarioError(f"{summary} cannot be read: {error.strerror}") from error
         if not isinstance(document.get("figure", ""), str):
             raise ScenarioError(f"{summary} is no result's summary")
         name = os.path.relpath(place, folder)
-        about = {**document, "path": place.name if name == "." else name}
+        about = {**document, "path": place.name if name == "." else name, "file": str(summary)}
         about["toml"] = scenario
         if "figure" in document:
             drawing = f"{document['figure'].rpartition('/')[2]}.svg"
@@ -55,9 +67,29 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return sections
 
 
-def page(sections: Mapping[str, Any]) -> str:
+def page(sections: Mapping[str, list[dict[str, Any]]]) -> bytes:
     """The page; all that comes from results is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, UndefinedError
+    try:
+        return _rendered(sections)
+    except Exception:
+        # Whatever is wrong with a summary shows here, in any way: of which one, it is asked again.
+        for kind, entries in sections.items():
+            for entry in entries:
+                _check({**{each: [] for each in sections}, kind: [entry]}, entry["file"])
+        raise
+
+
+def _check(sections: Mapping[str, Any], file: str) -> None:
+    """Refuses a summary of which no page can be made."""
+    try:
+        _rendered(sections)
+    except Exception as error:
+        hint = "it is damaged, or of another version: write it again with this one"
+        raise ScenarioError(f"{file} lacks what a page shows: {error}", hint) from error
+
+
+def _rendered(sections: Mapping[str, Any]) -> bytes:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("spillway"),
@@ -77,11 +109,8 @@ def page(sections: Mapping[str, Any]) -> str:
         counted=tally.counted,
         slug=lambda text: text.replace(" ", "-"),
     )
-    try:
-        return environment.get_template(_TEMPLATE).render(version=_core.__version__, **sections)
-    except UndefinedError as error:
-        hint = "write it again with this version"
-        raise ScenarioError(f"a result lacks what a page shows: {error}", hint) from error
+    text = environment.get_template(_TEMPLATE).render(version=_core.__version__, **sections)
+    return text.encode()
 
 
 def _summaries(folder: Path) -> list[Path]:

@@ -127,7 +127,7 @@ def train(
     from spillway.oracle.trace import find, join, load
 
     if out is not None:
-        check_new_file(out, force)
+        check_new_file(out, force, "a model", oracles.Model.is_one)
     if out is not None and sweep_trees is not None:
         raise ScenarioError("--sweep-trees writes no model", "leave --out or the sweep away")
     if plot is not None:
@@ -175,13 +175,14 @@ def default(
     as_json: JsonOption = False,
 ) -> None:
     """Make a model that comes along once more: trace, train, test. A few minutes."""
+    from spillway import oracle as oracles
     from spillway.folder import check_new_file
     from spillway.oracle import default as recipe
     from spillway.progress import ProgressBar
 
     chosen = recipe.find(name)
     if out is not None:
-        check_new_file(out, force)
+        check_new_file(out, force, "a model", oracles.Model.is_one)
     with ProgressBar(console(sys.stderr), 2) as bar:
         training, scores = chosen.make(bar.follow)
     _finish(training, {"another seed": scores}, out, as_json)

@@ -320,10 +320,10 @@ def lemma1(
 def _check(out: Path, force: bool) -> None:
     """Refuses a place for arrivals before anything is done for it."""
     from spillway.folder import check_new_file
-    from spillway.slotted.arrivals import check_kind
+    from spillway.slotted.arrivals import check_kind, is_list
 
     check_kind(out)
-    check_new_file(out, force)
+    check_new_file(out, force, "a list of arrivals", is_list)
 
 
 def _keys(assignments: Sequence[str] | None, policies: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -71,6 +71,15 @@ class Model:
         return cls(content, str(file))
 
     @classmethod
+    def is_one(cls, file: Path) -> bool:
+        """Whether there is a model in a file."""
+        try:
+            cls(file.read_bytes())
+        except (OSError, ScenarioError):
+            return False
+        return True
+
+    @classmethod
     def of(
         cls,
         forest: RandomForestClassifier,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from spillway import _core, checksums, parquet
 from spillway.arguments import LARGEST_SEED, integer
 from spillway.errors import ScenarioError, ScenarioWarning
+from spillway.flow_export import column_names
 from spillway.oracle import trace
 
 if TYPE_CHECKING:
@@ -336,6 +337,11 @@ def check_kind(file: Path) -> None:
         raise ScenarioError(
             f"{file} is neither .csv nor .parquet", "the end of its name says what a file holds"
         )
+
+
+def is_list(file: Path) -> bool:
+    """Whether a file is a list of arrivals, by its columns."""
+    return {"slot", "port"} <= {*column_names(file)}
 
 
 def _whole(name: str, given: ArrayLike) -> NDArray[np.uint64]:

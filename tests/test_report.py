@@ -1,0 +1,148 @@
+"""Pages of results: of damaged summaries, and in place of other files."""
+
+import copy
+import json
+from collections.abc import Iterator
+
+import pytest
+
+import figures
+import spillway
+from spillway import ScenarioError, checksums, report
+from spillway.reproduce import harness, write
+from spillway.reproduce.cache import Cache
+from support import TINY
+from test_cli_errors import refused
+
+JUNK = (None, "12", [], {}, [None], {"x": 1}, True, -1, 1e300, float("nan"), "\ud800", "</article>")
+
+
+@pytest.fixture(scope="module")
+def summaries(tmp_path_factory):
+    """A summary of each kind, by name."""
+    folder = tmp_path_factory.mktemp("results")
+    spillway.run(TINY, out=folder / "run")
+    vary = {"switch.sharing": ["dt", "lqd"]}
+    spillway.sweep(TINY, vary=vary, seeds=[1, 2], set=["duration=1ms"], out=folder / "sweep")
+    (results,) = harness.compute(harness.plan([figures.BURSTS], "quick"), Cache(folder / "points"))
+    document = write.document(results, write.findings(results), "quick")
+    figure = write.write(results, document, folder, force=False)
+    places = {"run": folder / "run", "sweep": folder / "sweep", "figure": figure}
+    return {
+        name: json.loads((place / "summary.json").read_text()) for name, place in places.items()
+    }
+
+
+def gathered(folder, text: str) -> bool:
+    """Whether a page can be made of a folder with this summary; what is refused names the file."""
+    (folder / "summary.json").write_text(text, errors="surrogatepass")
+    checksums.write(folder, but=checksums.FILE)
+    try:
+        report.write(folder, folder / "page.html", force=True)
+    except ScenarioError as error:
+        refusal = str(error)
+    else:
+        return True
+    assert str(folder) in refusal
+    return False
+
+
+@pytest.mark.parametrize("kind", ["run", "sweep", "figure"])
+def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
+    text = json.dumps(summaries[kind])
+    assert gathered(tmp_path, text)
+    for length in range(0, len(text), len(text) // 40):
+        assert not gathered(tmp_path, text[:length])
+
+
+@pytest.mark.parametrize("kind", ["run", "sweep", "figure"])
+def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind):
+    """Every place in it in turn gets something else, or goes."""
+    whole = summaries[kind]
+    refusals = 0
+    for number, steps in enumerate(places(whole)):
+        changed = copy.deepcopy(whole)
+        within = changed
+        for step in steps[:-1]:
+            within = within[step]
+        if number % (len(JUNK) + 1) == len(JUNK):
+            del within[steps[-1]]
+        else:
+            within[steps[-1]] = JUNK[number % (len(JUNK) + 1)]
+        refusals += not gathered(tmp_path, json.dumps(changed))
+    assert refusals > 5
+
+
+def places(document, depth: int = 6) -> Iterator[tuple]:
+    """The steps to values within a document, of lists to the first two."""
+    if not depth or not isinstance(document, (dict, list)):
+        return
+    steps = document if isinstance(document, dict) else range(min(len(document), 2))
+    for step in steps:
+        yield (step,)
+        yield from ((step, *more) for more in places(document[step], depth - 1))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "null", "3", '"x"', "[" * 100_000, "1" * 5000, '{"figure": []}']
+)
+def test_what_is_no_summary_is_told(tmp_path, text):
+    assert not gathered(tmp_path, text)
+
+
+def test_a_damaged_summary_is_told_before_it_is_read(summaries, tmp_path):
+    assert gathered(tmp_path, json.dumps(summaries["run"]))
+    text = (tmp_path / "summary.json").read_text()
+    (tmp_path / "summary.json").write_text(text.replace('"timeouts": ', '"timeouts": 1'))
+    with pytest.raises(ScenarioError, match=r"summary\.json is not what was written there"):
+        report.write(tmp_path, tmp_path / "page.html", force=True)
+
+
+FORCED = {
+    "report": (["report", "results", "--out"], ".html", "a report"),
+    "list": (["flows", TINY, "--out"], ".csv", "a list of flows"),
+    "table": (["flows", TINY, "--out"], ".parquet", "a list of flows"),
+    "arrivals": (["slotted", "arrivals", "bursts", "--out"], ".parquet", "a list of arrivals"),
+    "packets": (["slotted", "arrivals", "bursts", "--out"], ".csv", "a list of arrivals"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "suffix", "what"), FORCED.values(), ids=FORCED)
+def test_force_replaces_only_its_like(command, tmp_path, arguments, suffix, what):
+    assert command("run", TINY, "--out", "results").status == 0
+    assert command(*arguments, f"out{suffix}").status == 0
+    refused(command(*arguments, f"out{suffix}"), "is there already", "--force")
+    before = (tmp_path / f"out{suffix}").read_bytes()
+    assert command(*arguments, f"out{suffix}", "--force").status == 0
+    assert (tmp_path / f"out{suffix}").read_bytes() == before
+    (tmp_path / f"mine{suffix}").write_text("seed = 1\n")
+    outcome = command(*arguments, f"mine{suffix}", "--force")
+    refused(outcome, f"mine{suffix} is not {what}, and is not replaced", f"only {what}")
+    assert (tmp_path / f"mine{suffix}").read_text() == "seed = 1\n"
+
+
+def test_a_report_does_not_replace_a_scenario(command, tmp_path):
+    assert command("run", TINY, "--out", "results").status == 0
+    (tmp_path / "scenario.toml").write_text("seed = 1\n")
+    for name in ("scenario.toml", "results/scenario.toml", "results/SHA256SUMS"):
+        before = (tmp_path / name).read_bytes()
+        refused(command("report", "results", "--out", name, "--force"), "is not replaced", "")
+        assert (tmp_path / name).read_bytes() == before
+
+
+def test_a_model_does_not_replace_a_scenario(command, tmp_path):
+    from spillway.oracle import Model
+
+    (tmp_path / "scenario.toml").write_text("seed = 1\n")
+    outcome = command("oracle", "default", "--out", "scenario.toml", "--force")
+    refused(outcome, "scenario.toml is not a model", "only a model")
+    Model.load("default").save("model")
+    assert Model.is_one(tmp_path / "model") and not Model.is_one(tmp_path / "scenario.toml")
+
+
+def test_no_file_replaces_a_table_of_a_result(command, tmp_path):
+    assert command("run", TINY, "--out", "results").status == 0
+    before = (tmp_path / "results" / "flows.parquet").read_bytes()
+    outcome = command("flows", TINY, "--out", "results/flows.parquet", "--force")
+    refused(outcome, "results/flows.parquet is part of a result", "choose another place")
+    assert (tmp_path / "results" / "flows.parquet").read_bytes() == before
