@@ -16,6 +16,13 @@ def test_a_comparison_is_drawn(tmp_path, suffix):
     assert (tmp_path / f"plot.{suffix}").stat().st_size > 5_000
 
 
+def test_names_with_dollar_signs_are_no_formulas(tmp_path):
+    sweep = spillway.sweep(TINY, vary={"name": ["$x^2$", r"$\frac$"]}, set=["duration=1ms"])
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        plots.comparison(sweep, tmp_path / "plot.svg")
+    assert r"name=$\frac$" in (tmp_path / "plot.svg").read_text()
+
+
 def test_a_figure_of_what_was_interrupted_says_so(tmp_path):
     whole = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], keep=False)
     part = Sweep(whole.results[:1], is_interrupted=True)

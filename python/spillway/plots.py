@@ -13,6 +13,7 @@ from spillway.tables import CLASSES, rests_on_few, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from spillway.sweep import Sweep
 
@@ -30,9 +31,17 @@ def check(file: Path) -> None:
 
 def comparison(sweep: Sweep, file: Path) -> None:
     """Draws slowdowns by class and percentile, and buffer occupancy, for every variant."""
-    from matplotlib.figure import Figure
+    import matplotlib as mpl
 
     check(file)
+    # Names may have dollar signs: they are no formulas.
+    with mpl.rc_context({"text.parse_math": False}), whole_file(file) as partial:
+        _drawn(sweep).savefig(partial, format=file.suffix[1:])
+
+
+def _drawn(sweep: Sweep) -> Figure:
+    from matplotlib.figure import Figure
+
     runs = [[result.summary for result in results] for _, results in sweep.results]
     labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
     classes = [
@@ -62,8 +71,7 @@ def comparison(sweep: Sweep, file: Path) -> None:
     if sweep.status == "interrupted":
         note = f"interrupted: partial results. {note}"
     figure.supxlabel(note, fontsize=8, color="#555555")
-    with whole_file(file) as partial:
-        figure.savefig(partial, format=file.suffix[1:])
+    return figure
 
 
 def _plot(

@@ -48,10 +48,10 @@ class ProgressBar:
         from rich import progress
 
         self._bar = progress.Progress(
-            progress.TextColumn("{task.description}"),
+            progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=28),
             progress.TaskProgressColumn(),
-            progress.TextColumn("[dim]{task.fields[detail]}"),
+            progress.TextColumn("{task.fields[detail]}", style="dim", markup=False),
             progress.TimeRemainingColumn(compact=True),
             console=console,
             transient=True,

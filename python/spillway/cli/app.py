@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from spillway import _core
-from spillway.cli.output import FAILED, INTERRUPTED, WRONG
+from spillway.cli.output import FAILED, INTERRUPTED, WRONG, say
 from spillway.errors import (
     PluginError,
     ScenarioError,
@@ -72,14 +72,14 @@ def invoke(arguments: list[str]) -> int:
         hint = "this is a mistake in Spillway: please report it, with the scenario"
         return _complain(FAILED, f"the run has failed: {error}", hint)
     if status == INTERRUPTED:
-        print("interrupted", file=sys.stderr)
+        say("interrupted")
     return status if isinstance(status, int) else 0
 
 
 def _complain(status: int, text: str, hint: str | None) -> int:
-    print(f"error: {text}", file=sys.stderr)
+    say(f"error: {text}")
     if hint:
-        print(f"\nhint: {hint}", file=sys.stderr)
+        say(f"\nhint: {hint}")
     return status
 
 
@@ -92,8 +92,7 @@ def _show_cause(error: PluginError) -> None:
     trace = cause.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith((ours, "<frozen")):
         trace = trace.tb_next
-    traceback.print_exception(type(cause), cause, trace)
-    print(file=sys.stderr)
+    say("".join(traceback.format_exception(type(cause), cause, trace)))
 
 
 def _where_to_look(path: str) -> str | None:
@@ -109,4 +108,4 @@ def _where_to_look(path: str) -> str | None:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     kind = "note" if isinstance(message, UncheckedWarning) else "warning"
-    print(f"{kind}: {message}", file=sys.stderr)
+    say(f"{kind}: {message}")

@@ -11,7 +11,7 @@ import typer
 
 from spillway.cli.app import app
 from spillway.cli.options import ForceOption, JobsOption, JsonOption, SeedsOption
-from spillway.cli.output import INTERRUPTED, console, display
+from spillway.cli.output import INTERRUPTED, console, display, say
 from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -89,10 +89,9 @@ def reproduce(
     try:
         found = _compute(planned, kept, jobs)
     except harness.Unfinished as unfinished:
-        print(
+        say(
             f"{unfinished.done} of {unfinished.total} points are kept: the same command goes on "
-            "from there",
-            file=sys.stderr,
+            "from there"
         )
         raise typer.Exit(INTERRUPTED) from None
     documents: list[dict[str, Any]] = []

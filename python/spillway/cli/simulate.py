@@ -23,7 +23,7 @@ from spillway.cli.options import (
     SeedsOption,
     SetOption,
 )
-from spillway.cli.output import INTERRUPTED, console, display
+from spillway.cli.output import INTERRUPTED, console, display, say
 from spillway.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
@@ -338,4 +338,4 @@ def _note_empty(results: Iterable[Result]) -> None:
                 empty.setdefault(name, []).append(file)
     for name, files in empty.items():
         more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""
-        print(f"note: nothing to record for {name}: {files[0]} has no rows{more}", file=sys.stderr)
+        say(f"note: nothing to record for {name}: {files[0]} has no rows{more}")
