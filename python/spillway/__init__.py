@@ -11,22 +11,31 @@ the classes that algorithms of one's own derive from, `spillway.oracle` trains o
 `spillway.slotted` is the model of the theory.
 """
 
-import importlib
-from typing import TYPE_CHECKING
+import sys
 
-from spillway._core import __version__
-from spillway.errors import (
-    Interrupted,
-    PluginError,
-    ScenarioError,
-    ScenarioWarning,
-    SpillwayError,
-    UncheckedWarning,
-)
-from spillway.result import Result
-from spillway.run import run
-from spillway.scenario import Scenario
-from spillway.sweep import Sweep, sweep
+try:
+    import importlib
+    from typing import TYPE_CHECKING
+
+    from spillway._core import __version__
+    from spillway.errors import (
+        Interrupted,
+        PluginError,
+        ScenarioError,
+        ScenarioWarning,
+        SpillwayError,
+        UncheckedWarning,
+    )
+    from spillway.result import Result
+    from spillway.run import run
+    from spillway.scenario import Scenario
+    from spillway.sweep import Sweep, sweep
+except KeyboardInterrupt:
+    # The command line begins with these imports: it ends here as later, without a traceback.
+    if sys.argv[0].rpartition("/")[2] not in ("-m", "spillway"):
+        raise
+    sys.stderr.write("interrupted\n")
+    sys.exit(130)
 
 Error = SpillwayError
 """What all errors are, by its short name."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 import warnings
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -42,11 +41,6 @@ def _start(
         print(context.get_help())
 
 
-def main() -> NoReturn:
-    """Runs the command line and exits: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
-    sys.exit(invoke(sys.argv[1:]))
-
-
 def invoke(arguments: list[str]) -> int:
     """Runs a command and returns its exit status."""
     warnings.simplefilter("once", ScenarioWarning)
@@ -66,6 +60,8 @@ def invoke(arguments: list[str]) -> int:
         return _complain(FAILED, str(error), error.hint)
     except OSError as error:
         return _complain(FAILED, str(error), "is there room on the disk, and may you write there?")
+    except SystemExit:
+        return _complain(FAILED, "something has ended the program", "does a plug-in do so?")
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

@@ -76,7 +76,7 @@ def _module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        if not isinstance(error, Exception):
+        if isinstance(error, KeyboardInterrupt):
             raise
         raise PluginError(f"{path} cannot be imported", str(path), "the file") from error
     return module

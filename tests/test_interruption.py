@@ -1,0 +1,100 @@
+"""Ctrl-C and exits at odd moments: while modules are imported, in plug-ins."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from support import TINY, names
+from test_cli_errors import refused
+
+PLUGIN = """
+from spillway.plugins import Sharing
+
+
+class Ends(Sharing):
+    id = "ends"
+
+    {hook}
+        {statement}
+
+    def admit(self, arrival, buffer):
+        return True
+"""
+
+
+@pytest.mark.parametrize("module", ["statistics", "typer", "rich", "pyarrow"])
+@pytest.mark.parametrize("arguments", [["run", TINY, "--out", "out"], ["--version"]])
+def test_ctrl_c_during_an_import_is_no_traceback(tmp_path, module, arguments):
+    """Of the package, the command line, or what a command needs."""
+    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "spillway", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    if arguments == ["--version"] and module in ("rich", "pyarrow"):
+        assert done.returncode == 0
+        return
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert not [name for name in names(tmp_path) if name.startswith("out")]
+
+
+def test_ctrl_c_during_an_import_by_others_is_theirs(tmp_path):
+    (tmp_path / "statistics.py").write_text("raise KeyboardInterrupt\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "import spillway"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0 and done.stderr.endswith("KeyboardInterrupt\n")
+
+
+@pytest.mark.parametrize("statement", ["sys.exit()", "sys.exit(0)", "raise GeneratorExit"])
+def test_a_plug_in_that_ends_the_program_at_import_has_failed(command, tmp_path, statement):
+    (tmp_path / "ends.py").write_text(f"import sys\n\n{statement}\n")
+    for name in ("run", "show", "list"):
+        more = [] if name == "list" else [TINY]
+        outcome = command(name, *more, "--plugin", "ends.py:Ends")
+        assert outcome.status == 1
+        assert "error: ends.py cannot be imported" in outcome.err
+        assert statement in outcome.err
+
+
+@pytest.mark.parametrize("hook", ["def __init__(self):", "def start(self, switch):"])
+def test_a_plug_in_that_ends_the_program_later_has_failed(command, tmp_path, hook):
+    text = PLUGIN.format(hook=hook, statement="raise SystemExit(0)")
+    (tmp_path / "ends.py").write_text(text)
+    chosen = ["--plugin", "ends.py:Ends", "--set", "switch.sharing=ends"]
+    outcome = command("run", TINY, *chosen, "--out", "out")
+    assert outcome.status == 1 and "error: the plug-in ends has failed" in outcome.err
+    assert names() == ["ends.py"]
+
+
+QUITS = """
+from spillway.plugins import Sharing
+
+
+class Meta(type):
+    @property
+    def citation(cls):
+        raise SystemExit(0)
+
+
+class Quits(Sharing, metaclass=Meta):
+    id = "quits"
+
+    def admit(self, arrival, buffer):
+        return True
+"""
+
+
+def test_whatever_else_ends_the_program_is_no_success(command, tmp_path):
+    (tmp_path / "quits.py").write_text(QUITS)
+    outcome = command("list", "sharing", "--plugin", "quits.py:Quits")
+    refused(outcome, "something has ended the program", "does a plug-in do so?", status=1)
