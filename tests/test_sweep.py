@@ -57,15 +57,15 @@ def test_what_is_no_list_of_seeds_is_refused(text):
         seeds_of(text)
 
 
-@pytest.mark.parametrize("text", ["1..100000000000", "1..60000,70000..110000"])
+@pytest.mark.parametrize("text", ["1..100000000000", "1..600000,700000..1100000"])
 def test_seeds_without_end_are_refused(text):
-    with pytest.raises(spillway.ScenarioError, match="are too many") as raised:
+    with pytest.raises(spillway.ScenarioError, match="too many seeds") as raised:
         seeds_of(text)
-    assert raised.value.hint == "100,000 are the most"
+    assert raised.value.hint == "1,000,000 are the most"
 
 
 @pytest.mark.parametrize(
-    "more", [{"seeds": range(10**11)}, {"vary": [f"k{n}=1,2,3,4,5,6,7,8,9" for n in range(9)]}]
+    "more", [{"seeds": range(10**5 + 1)}, {"vary": [f"k{n}=1,2,3,4,5,6,7,8,9" for n in range(9)]}]
 )
 def test_a_sweep_without_end_is_refused(more):
     with pytest.raises(spillway.ScenarioError, match="too many runs") as raised:
