@@ -12,6 +12,7 @@ mod bursts;
 pub mod catalogue;
 mod extension;
 mod fates;
+mod limit;
 mod lists;
 mod meter;
 pub mod packet;

@@ -13,9 +13,10 @@ pub use losses::Lost;
 pub use tracing::Decision;
 
 use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
-use crate::buffer::{Buffer, Length, QueueId};
+use crate::buffer::{Buffer, QueueId};
 use crate::bursts::Bursts;
 use crate::fates::Fates;
+use crate::limit::QueueLimit;
 use crate::lists::Lists;
 use crate::meter::Meter;
 use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
@@ -85,8 +86,7 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     introduces: bool,
     buffer: Buffer,
     lists: Lists,
-    /// The most that a queue may hold, in packets and in bytes.
-    queue_limit: Length,
+    queue_limit: QueueLimit,
     uncounted_bytes: u32,
     aqm: A,
     sharing: S,
@@ -123,11 +123,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             ack_queue: if own_ack_queue { parts.ack_class } else { NO_CLASS },
             plain_classes: [parts.data_class, parts.ack_class],
             last_class,
-            queue_limit: match parts.queue_limit {
-                Amount::Packets(limit) => Length { packets: capped(limit), bytes: u32::MAX },
-                Amount::Bytes(limit) => Length { packets: u32::MAX, bytes: capped(limit) },
-                Amount::Unlimited => Length { packets: u32::MAX, bytes: u32::MAX },
-            },
+            queue_limit: QueueLimit::of(parts.queue_limit),
             uncounted_bytes: parts.uncounted_bytes,
             watches_departures,
             may_bypass: stateless_order && !parts.release_at_end && !watches_queues,
@@ -386,7 +382,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// The occupancy below which nobody need be asked about a packet that passes.
     fn opens_below(&self) -> u64 {
-        let fits = self.queue_limit.packets > 0 && self.queue_limit.bytes >= LARGEST_PACKET;
+        let fits = self.queue_limit.takes(LARGEST_PACKET);
         let is_seen = !self.may_bypass || self.watches_departures || self.is_traced;
         match fits && !is_seen && self.aqm.passes_idle_ports() {
             true => self.sharing.open_below(self.buffer.capacity()),
@@ -423,10 +419,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             true => Verdict::Pass,
             false => self.aqm.on_arrival(arrival, &self.buffer),
         };
-        let marked = outcome(managed, can_mark, DropReason::Aqm)?;
-        let length = self.buffer.length(arrival.queue);
-        let bytes = u64::from(length.bytes) + u64::from(arrival.size);
-        if length.packets >= self.queue_limit.packets || bytes > self.queue_limit.bytes.into() {
+        let marked = managed.outcome(can_mark, DropReason::Aqm)?;
+        if !self.queue_limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
             return Err(DropReason::QueueLimit);
         }
         match self.sharing.admit(arrival, &self.buffer) {
@@ -457,12 +451,12 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             true => Verdict::Pass,
             false => self.aqm.on_departure(&departure, &self.buffer),
         };
-        let outcome = outcome(managed, can_mark, DropReason::Aqm).and_then(|marked| {
+        let outcome = managed.outcome(can_mark, DropReason::Aqm).and_then(|marked| {
             if !self.sharing.watches_departures() {
                 return Ok(marked);
             }
             let shared = self.sharing.on_departure(&departure, &self.buffer);
-            Ok(marked | outcome(shared, can_mark, DropReason::OverDelay)?)
+            Ok(marked | shared.outcome(can_mark, DropReason::OverDelay)?)
         });
         if self.is_traced {
             self.note_departure(now, queue, id, size, outcome.is_ok());
@@ -545,22 +539,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             }
         }
     }
-}
-
-/// What a verdict comes to: whether the packet is marked, or why it is lost.
-#[inline(always)]
-fn outcome(verdict: Verdict, can_mark: bool, reason: DropReason) -> Result<bool, DropReason> {
-    match verdict {
-        Verdict::Pass => Ok(false),
-        Verdict::Mark => Ok(can_mark),
-        Verdict::MarkOrDrop if can_mark => Ok(true),
-        Verdict::MarkOrDrop | Verdict::Drop => Err(reason),
-    }
-}
-
-/// A length is counted in 32 bits: no queue holds more than 4 GiB, whatever it may.
-fn capped(limit: u64) -> u32 {
-    u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

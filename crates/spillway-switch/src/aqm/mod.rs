@@ -11,7 +11,7 @@ pub use red::Red;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
 use crate::extension::AqmExtension;
-use crate::sharing::Arrival;
+use crate::sharing::{Arrival, DropReason};
 use crate::watch::{Watch, watch_each};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
@@ -27,6 +27,19 @@ pub enum Verdict {
     MarkOrDrop,
     /// It is lost.
     Drop,
+}
+
+impl Verdict {
+    /// What it comes to: whether the packet is marked, or why it is lost.
+    #[inline(always)]
+    pub(crate) fn outcome(self, can_mark: bool, reason: DropReason) -> Result<bool, DropReason> {
+        match self {
+            Verdict::Pass => Ok(false),
+            Verdict::Mark => Ok(can_mark),
+            Verdict::MarkOrDrop if can_mark => Ok(true),
+            Verdict::MarkOrDrop | Verdict::Drop => Err(reason),
+        }
+    }
 }
 
 /// A packet that has waited and would be sent now.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::buffer::Length;
 use crate::catalogue::Environment;
 use crate::packet::Contents;
 use crate::sharing::Victim;
