@@ -1,7 +1,9 @@
 //! A scenario: the one description of a run, validated, with every default filled in.
 
+mod choice;
 mod events;
 mod limits;
+mod nic;
 mod recording;
 mod switches;
 mod timeouts;
@@ -14,7 +16,7 @@ pub use recording::{DecisionFilter, Recording};
 pub use switches::{SwitchSettings, TierSettings};
 
 use crate::extensions::Extensions;
-use crate::nic::{NicScheduling, NicSettings};
+use crate::nic::NicSettings;
 use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
 use crate::transport::{Access, Losses, Transport};
@@ -188,7 +190,7 @@ impl Scenario {
         let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
-        let nic = read_nic(&mut section, &tiers[0].settings)?;
+        let nic = nic::read(&mut section, &tiers[0].settings)?;
         root.put("nic", section.finish()?);
         let ports = |tier| {
             let settings = tiers.iter().find(|settings| settings.tier == tier);
@@ -402,26 +404,6 @@ fn read_routing(section: &mut Section) -> Result<RoutingSettings> {
             "whether switches hash alike",
         )?,
     })
-}
-
-fn read_nic(section: &mut Section, leaf: &SwitchSettings) -> Result<NicSettings> {
-    let scheduling = section.choice(
-        "scheduling",
-        &[("fifo", NicScheduling::Fifo), ("per-flow-rr", NicScheduling::PerFlowRoundRobin)],
-        "the order of packets of equal priority",
-    )?;
-    let meaning = "priorities that it tells apart, the lowest number first";
-    let queues = section.integer("queues", u64::from(leaf.queues_per_port), 1..=64, meaning)? as u8;
-    let last = u64::from(queues - 1);
-    let default = last.min(leaf.ack_queue.into());
-    let ack_queue = section.integer("ack_queue", default, 0..=last, "queue of acks and control")?;
-    let default = last.min(leaf.data_queue.into());
-    let meaning = "queue of data without a priority";
-    let data_queue = section.integer("data_queue", default, 0..=last, meaning)?;
-    let meaning = "packets that it takes out of its queues ahead of time";
-    let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;
-    let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
-    Ok(NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets })
 }
 
 /// A traffic section's own version of `[transport]`.

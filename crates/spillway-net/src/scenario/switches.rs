@@ -1,5 +1,6 @@
 //! `[switch]` and its tiers.
 
+use super::choice::Choice;
 use super::{Limits, Result};
 use crate::extensions::Extensions;
 use crate::topology::{Node, Topology};
@@ -12,14 +13,6 @@ use spillway_switch::sharing::LongestQueueDrop;
 use spillway_switch::watch::Watch;
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 use std::collections::BTreeMap;
-
-/// A policy as it was chosen: read anew for every switch.
-#[derive(Clone, Debug)]
-struct Choice {
-    id: String,
-    path: String,
-    parameters: Table,
-}
 
 /// The settings of a switch.
 #[derive(Clone, Debug)]
@@ -180,12 +173,12 @@ impl SwitchSettings {
         let environment = self.environment(place, switch as u32)?;
         let mut warnings = Vec::new();
         let mut read = |key: &str, choice: &Choice, read: &dyn Fn(&mut Section) -> Result<()>| {
-            let mut section = choice.section();
-            read(&mut section)?;
-            warnings.extend_from_slice(section.warnings());
-            let mut resolved = Table::from_iter([("kind".into(), choice.id.clone().into())]);
-            resolved.extend(section.finish()?);
-            table.insert(key.into(), Value::Table(resolved));
+            let resolved = choice.resolve(|section| {
+                read(section)?;
+                warnings.extend_from_slice(section.warnings());
+                Ok(())
+            })?;
+            table.insert(key.into(), resolved);
             Ok::<_, SettingsError>(())
         };
         let switches = place.topology.switches.iter().filter(|s| s.tier == tier).count();
@@ -234,17 +227,6 @@ impl SwitchSettings {
         environment.service.scheduling =
             SchedulingPolicy::read(id, &mut self.scheduling.section(), &environment)?;
         Ok(environment)
-    }
-}
-
-impl Choice {
-    /// What a section has found under a policy's key.
-    fn of((id, mut own): (String, Section)) -> Choice {
-        Choice { id, path: own.path().to_string(), parameters: own.rest() }
-    }
-
-    fn section(&self) -> Section {
-        Section::new(self.path.clone(), self.parameters.clone())
     }
 }
 
