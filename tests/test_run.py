@@ -83,6 +83,23 @@ def test_switches_and_reasons_go_by_their_names(tiny):
     assert whole.num_rows == 3 * times
 
 
+def test_a_loss_on_a_host_s_own_line_goes_by_the_host_s_name():
+    result = spillway.run(
+        {
+            "duration": "1ms",
+            "topology": {"kind": "star", "hosts": 3, "link_delay": "10us"},
+            "transport": {"kind": "udp", "rate": "10Gbps"},
+            "traffic": [{"name": "all", "kind": "permutation", "size": "100KB"}],
+            "event": [{"kind": "link-loss", "a": "host2", "b": "leaf0", "at": "0us", "rate": 0.5}],
+        }
+    )
+    lost = zip(
+        *(result.drops[name].to_pylist() for name in ("switch", "port", "queue")), strict=True
+    )
+    # Its cable loses in both directions; port 2 of the switch leads to it.
+    assert set(lost) == {("host2", 0, None), ("leaf0", None, None)}
+
+
 def test_tables_are_not_copied():
     simulation = _core.Simulation(spillway.Scenario.load(TINY).read())
     simulation.run()

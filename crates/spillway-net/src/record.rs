@@ -93,8 +93,8 @@ table! {
     DropTable {
         /// When.
         time_ps: u64,
-        /// The switch's number; -1 at a host.
-        switch: i32,
+        /// The switch's number; behind all switches, the host's.
+        place: u32,
         /// The port (at a host 0).
         port: i32,
         /// The queue of the port; -1 on a link.

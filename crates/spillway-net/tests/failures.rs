@@ -54,7 +54,7 @@ fn what_is_on_a_failing_cable_is_lost_and_what_is_sent_to_it_too() {
     let run = run_flows(&text, &[(0, 1, 100 * MSS, 0)]);
     // At 100 us numbers 37 to 40 are on it; 41 (at 100.6 us) to 82 (199.0 us) come while it is down.
     let lost = run.lost();
-    assert!(lost.iter().all(|loss| loss.reason == DropReason::LinkDown && loss.switch == 0));
+    assert!(lost.iter().all(|loss| loss.reason == DropReason::LinkDown && loss.place == 0));
     let numbers: Vec<u64> = lost.iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(numbers, (37..=82).collect::<Vec<u64>>());
     let time = |number: u64| if number <= 40 { 100 * US } else { 2_400_000 * number + 2_200_000 };
@@ -79,7 +79,8 @@ fn a_failing_cable_takes_the_card_s_queue_with_it() {
     let numbers: Vec<u64> = lost.iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(numbers, (41..=200).collect::<Vec<u64>>());
     assert_eq!(lost.iter().filter(|loss| loss.time_ps == 60_100_000).count(), 60);
-    assert!(lost.iter().all(|loss| loss.switch == -1));
+    // Places are numbered switches first: host 0 is behind the only one.
+    assert!(lost.iter().all(|loss| loss.place == 1));
     assert_eq!(run.flows[0].delivered, 140 * MSS);
     // Nobody sends again what was lost: the flow waits for it until the stop, 10 s after 10 ms.
     assert_eq!((run.number("fct_us.all.max"), run.number("fct_us.all.unfinished")), (1.001e7, 1.0));
@@ -269,7 +270,7 @@ fn a_lossy_cable_loses_its_share_in_both_directions() {
     assert!((times.len() as i64 - 667).abs() < 4 * 25, "{}", times.len());
     assert!(times.iter().all(|time| (1_000 * US..5_000 * US).contains(time)));
     for switch in [0, 1] {
-        let there = run.lost().iter().filter(|loss| loss.switch == switch).count() as i64;
+        let there = run.lost().iter().filter(|loss| loss.place == switch).count() as i64;
         assert!((there - 333).abs() < 4 * 17, "{there}");
     }
     let delivered = run.flows[0].delivered + run.flows[1].delivered;
@@ -324,7 +325,7 @@ fn a_host_without_its_cable_is_unreachable_until_it_is_back() {
         }
     }
     let no_route = run.lost().into_iter().filter(|loss| loss.reason == DropReason::NoRoute);
-    assert!(no_route.clone().all(|loss| loss.flow != 1 || loss.switch == 0));
+    assert!(no_route.clone().all(|loss| loss.flow != 1 || loss.place == 0));
     // The bound that slowdowns relate to is that of the whole network: 20 KB take at least 13
     // packets of 1.2 us and one of 1228 B over 4 links, 4 us of propagation.
     let late = &run.flows[2];

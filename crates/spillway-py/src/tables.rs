@@ -20,6 +20,8 @@ type Table<'py> = PyResult<Bound<'py, PyDict>>;
 pub struct Vocabulary {
     classes: Names,
     switches: Names,
+    /// Switches, and behind them hosts.
+    places: Names,
     links: Names,
     reasons: Names,
     verdicts: Names,
@@ -31,11 +33,18 @@ impl Vocabulary {
         Vocabulary {
             classes: scenario.traffic.classes.iter().cloned().collect(),
             links: link_names(&scenario.topology, &switches).into(),
+            places: place_names(&scenario.topology).into(),
             switches: switches.into(),
             reasons: DropReason::ALL.iter().map(|reason| reason.name().to_string()).collect(),
             verdicts: ["admitted", "marked", "lost"].map(String::from).into(),
         }
     }
+}
+
+/// The names of all nodes by their places: of switches, and behind them of hosts, as in `host3`.
+pub fn place_names(topology: &Topology) -> Vec<String> {
+    let hosts = (0..topology.hosts()).map(|host| format!("host{host}"));
+    topology.switch_names().into_iter().chain(hosts).collect()
 }
 
 /// Every line's name, as in `host3-leaf0`, in the order in which runs number them: hosts' first,
@@ -133,8 +142,7 @@ fn queues<'py>(py: Python<'py>, table: QueueTable, vocabulary: &Vocabulary) -> T
 fn drops<'py>(py: Python<'py>, table: DropTable, vocabulary: &Vocabulary) -> Table<'py> {
     let columns = Columns::new(py);
     columns.put("time_ps", Column::of(table.time_ps))?;
-    let switch = Column::optional(py, table.switch, |n| n < 0)?;
-    columns.put("switch", switch.named(&vocabulary.switches))?;
+    columns.put("switch", Column::of(table.place).named(&vocabulary.places))?;
     columns.put("port", Column::optional(py, table.port, |n| n < 0)?)?;
     columns.put("queue", Column::optional(py, table.queue, |n| n < 0)?)?;
     columns.put("reason", Column::of(table.reason).named(&vocabulary.reasons))?;

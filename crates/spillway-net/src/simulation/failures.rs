@@ -9,7 +9,7 @@ use super::key::Kind;
 use super::network::Network;
 use crate::routing::Routing;
 use crate::scenario::{LinkChange, LinkEvent, Scenario};
-use crate::topology::{LinkId, Topology};
+use crate::topology::{LinkId, Node, Topology};
 use spillway_engine::{Stream, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PACKET, PacketId};
@@ -110,25 +110,26 @@ impl Network {
         line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;
         line.waits = false;
-        let from = line.from;
-        let is_nic = line_id < self.nics.len() as u32;
-        let switch = (!is_nic).then_some(from);
+        let at = self.sender_on(line_id);
         while id != NO_PACKET {
             let next = self.packets[id].next;
-            self.lose(id, DropReason::LinkDown, switch);
+            self.lose(id, DropReason::LinkDown, at);
             id = next;
         }
-        if is_nic {
-            while self.nics[line_id as usize].has_backlog() {
-                let id = self.nics[line_id as usize].dequeue(&self.packets);
-                self.lose(id, DropReason::LinkDown, None);
+        match at {
+            Node::Host(host) => {
+                while self.nics[host as usize].has_backlog() {
+                    let id = self.nics[host as usize].dequeue(&self.packets);
+                    self.lose(id, DropReason::LinkDown, at);
+                }
             }
-        } else {
-            let port = self.port_of(line_id);
-            let switch = &mut self.switches[from as usize];
-            switch.on_sent(now, port);
-            switch.purge(now, port, DropReason::LinkDown, &mut self.packets);
-            self.collect_lost(from);
+            Node::Switch(from) => {
+                let port = self.port_of(line_id);
+                let switch = &mut self.switches[from as usize];
+                switch.on_sent(now, port);
+                switch.purge(now, port, DropReason::LinkDown, &mut self.packets);
+                self.collect_lost(from);
+            }
         }
     }
 
@@ -151,8 +152,7 @@ impl Network {
         } else {
             return false;
         };
-        let switch = (line_id >= self.nics.len() as u32).then_some(line.from);
-        self.lose(id, reason, switch);
+        self.lose(id, reason, self.sender_on(line_id));
         true
     }
 }

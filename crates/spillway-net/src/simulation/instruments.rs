@@ -6,6 +6,7 @@ use super::key::Kind;
 use super::network::Lost;
 use crate::record::{DecisionTable, OracleTraceTable};
 use crate::scenario::{DecisionFilter, Scenario};
+use crate::topology::Node;
 use spillway_engine::{Stream, Time};
 use spillway_switch::{Buffer, BurstReport, Decision, Fate, Meter, QueueId};
 use std::collections::BTreeMap;
@@ -190,8 +191,9 @@ impl Simulation {
         let packet = &self.network.packets[lost.packet];
         let contents = self.network.packets.contents(lost.packet);
         let drops = &mut self.record.drops;
+        // A host's line has the only port that there is.
         let (mut port, mut class, mut queue_bytes, mut occupancy) = (0, -1, 0, 0);
-        if let Some(switch) = lost.switch {
+        if let Node::Switch(switch) = lost.at {
             let buffer = self.network.switches[switch as usize].buffer();
             occupancy = buffer.occupancy();
             port = -1;
@@ -203,7 +205,7 @@ impl Simulation {
             }
         }
         drops.time_ps.push(self.network.now.ps());
-        drops.switch.push(lost.switch.map_or(-1, |switch| switch as i32));
+        drops.place.push(self.scenario.topology.place_of(lost.at));
         drops.port.push(port);
         drops.queue.push(class);
         drops.reason.push(lost.reason as u8);

@@ -23,8 +23,8 @@ use spillway_switch::{DropReason, QueueId, Switch};
 pub(super) struct Lost {
     pub packet: PacketId,
     pub reason: DropReason,
-    /// The switch; `None` at a host's line.
-    pub switch: Option<u32>,
+    /// The switch or host that it was to leave.
+    pub at: Node,
     /// The queue that it was in or meant for, if it was one.
     pub queue: Option<QueueId>,
 }
@@ -271,7 +271,7 @@ impl Network {
             }
         };
         let Some(port) = self.routing.next_hop(switch_id, packet.dst, choose) else {
-            return self.lose(id, DropReason::NoRoute, Some(switch_id));
+            return self.lose(id, DropReason::NoRoute, Node::Switch(switch_id));
         };
         let line_id = first_line + port;
         let line = &mut self.lines[line_id as usize];
@@ -353,10 +353,18 @@ impl Network {
         line_id - self.places[from as usize].first_line
     }
 
-    /// A packet is lost outside a switch's queues.
+    /// The switch or host that sends on a line.
+    pub fn sender_on(&self, line_id: u32) -> Node {
+        match line_id < self.nics.len() as u32 {
+            true => Node::Host(line_id),
+            false => Node::Switch(self.lines[line_id as usize].from),
+        }
+    }
+
+    /// A packet is lost that no queue has, or a host's.
     #[cold]
-    pub fn lose(&mut self, packet: PacketId, reason: DropReason, switch: Option<u32>) {
-        self.lost.push(Lost { packet, reason, switch, queue: None });
+    pub fn lose(&mut self, packet: PacketId, reason: DropReason, at: Node) {
+        self.lost.push(Lost { packet, reason, at, queue: None });
     }
 
     /// Takes over what a switch has lost.
@@ -366,7 +374,7 @@ impl Network {
         self.lost.extend(switch.lost().iter().map(|lost| Lost {
             packet: lost.packet,
             reason: lost.reason,
-            switch: Some(switch_id),
+            at: Node::Switch(switch_id),
             queue: Some(lost.queue),
         }));
         switch.clear_lost();

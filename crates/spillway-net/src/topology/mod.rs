@@ -71,6 +71,14 @@ impl Topology {
         self.nics.len() as u32
     }
 
+    /// A number for every node: switches by theirs, hosts behind them.
+    pub fn place_of(&self, node: Node) -> u32 {
+        match node {
+            Node::Switch(switch) => switch,
+            Node::Host(host) => self.switches.len() as u32 + host,
+        }
+    }
+
     /// The switch that a host is attached to: its rack.
     pub fn rack_of(&self, host: u32) -> u32 {
         match self.links[self.nics[host as usize] as usize].to {

@@ -76,12 +76,12 @@ impl Run {
         summary
     }
 
-    /// Rows of lost packets: time, switch, port, reason, flow, first byte.
+    /// Rows of lost packets: time, place, port, reason, flow, first byte.
     pub fn lost(&self) -> Vec<Loss> {
         let drops = &self.record.drops;
         let loss = |row: usize| Loss {
             time_ps: drops.time_ps[row],
-            switch: drops.switch[row],
+            place: drops.place[row],
             port: drops.port[row],
             reason: DropReason::ALL[usize::from(drops.reason[row])],
             flow: drops.flow_id[row],
@@ -96,7 +96,7 @@ impl Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
     pub time_ps: u64,
-    pub switch: i32,
+    pub place: u32,
     pub port: i32,
     pub reason: DropReason,
     pub flow: u32,
