@@ -144,6 +144,15 @@ class Fails(Sharing):
         sys.exit("enough")
 
 
+class FailsInHosts(Aqm):
+    """An AQM that fails with its first arrival."""
+
+    id = "fails-in-hosts"
+
+    def on_arrival(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+        raise ValueError("not here")
+
+
 class FailsAtTheEnd(Sharing):
     """Fails when the run is over."""
 

@@ -44,6 +44,11 @@ def test_a_period_of_nothing_is_refused():
     assert "period_ps is 0; expected a whole number above 0" in str(raised.value.__cause__)
 
 
+def test_a_host_is_named_where_its_aqm_fails():
+    with pytest.raises(spillway.PluginError, match=r"in on_arrival at host\d+$"):
+        spillway.run(TINY, set=["nic.aqm=fails-in-hosts"], plugins=[plugins.FailsInHosts])
+
+
 def test_the_command_line_shows_the_traceback_and_leaves_nothing(command, tmp_path):
     options = [option for each in FAILS for option in ("--set", each)]
     plugin = f"{plugins.HERE}:Fails"

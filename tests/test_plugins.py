@@ -74,6 +74,19 @@ def test_an_aqm_of_ones_own_is_ecn(scenario):
 
 
 @pytest.mark.parametrize("scenario", SMALL)
+def test_hosts_may_have_it_too(scenario):
+    source, assignments = SMALL[scenario]
+    ecn = same(
+        source,
+        [*assignments, "nic.queue_limit=4pkt", "switch.aqm=none"],
+        ["nic.aqm=ecn", "nic.aqm.threshold=2pkt"],
+        ["nic.aqm=my-ecn", "nic.aqm.threshold_packets=2"],
+        plugins.MyEcn,
+    )
+    assert ecn["marks"] > 0 and ecn["drops"]["queue_limit"] > 0
+
+
+@pytest.mark.parametrize("scenario", SMALL)
 @pytest.mark.parametrize("kind", ["dctcp", "newreno"])
 def test_a_controller_of_ones_own_is_the_built_in_one(scenario, kind):
     source, assignments = SMALL[scenario]

@@ -100,6 +100,14 @@ def test_a_loss_on_a_host_s_own_line_goes_by_the_host_s_name():
     assert set(lost) == {("host2", 0, None), ("leaf0", None, None)}
 
 
+def test_a_loss_in_a_host_s_card_has_the_host_and_the_queue():
+    drops = spillway.run(TINY, set=["nic.queue_limit=2pkt"]).drops
+    lost = drops.filter(pc.equal(drops["reason"], "queue_limit"))
+    assert all(name.startswith("host") for name in lost["switch"].to_pylist())
+    assert set(lost["port"].to_pylist()) == set(lost["queue"].to_pylist()) == {0}
+    assert max(lost["queue_bytes"].to_pylist()) == 2 * 1500
+
+
 def test_tables_are_not_copied():
     simulation = _core.Simulation(spillway.Scenario.load(TINY).read())
     simulation.run()

@@ -1,6 +1,11 @@
 //! A host's network card: strict priorities, and within each FIFO or one queue for every flow.
+//!
+//! It takes whatever comes, unless it has a discipline: then packets are marked and lost as at a
+//! switch's port.
 
+use spillway_engine::Time;
 use spillway_switch::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use spillway_switch::{Discipline, DropReason, Length};
 use std::collections::VecDeque;
 
 /// How packets of equal priority are ordered.
@@ -67,13 +72,28 @@ pub struct Nic {
     queues: Vec<VecDeque<List>>,
     packets: u32,
     bytes: u64,
+    /// What marks and drops, if anything does.
+    discipline: Option<Box<Discipline>>,
 }
 
 impl Nic {
     /// An empty card.
-    pub fn new(settings: NicSettings) -> Nic {
+    pub fn new(settings: NicSettings, discipline: Option<Discipline>) -> Nic {
         let queues = vec![VecDeque::new(); settings.queues.into()];
-        Nic { settings, queues, packets: 0, bytes: 0 }
+        Nic { settings, queues, packets: 0, bytes: 0, discipline: discipline.map(Box::new) }
+    }
+
+    /// What marks and drops, if anything does.
+    #[inline]
+    pub fn discipline(&self) -> Option<&Discipline> {
+        self.discipline.as_deref()
+    }
+
+    /// Another period of its AQM is over.
+    pub fn on_timer(&mut self, now: Time) {
+        if let Some(discipline) = &mut self.discipline {
+            discipline.on_timer(now);
+        }
     }
 
     /// Whether it has anything to send.
@@ -88,7 +108,22 @@ impl Nic {
         self.bytes
     }
 
-    /// Adds a packet.
+    /// Adds a packet, unless the discipline loses it.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Result<(), DropReason> {
+        let class = self.queue_of(&packets[id]);
+        if let Some(discipline) = &mut self.discipline {
+            discipline.on_arrival(now, class, id, packets)?;
+        }
+        self.enqueue(id, packets);
+        Ok(())
+    }
+
+    /// Adds a packet to a card without a discipline.
     #[inline]
     pub fn enqueue(&mut self, id: PacketId, packets: &mut Arena) {
         self.packets += 1;
@@ -108,7 +143,28 @@ impl Nic {
         }
     }
 
-    /// Takes out the packet that is sent next. There must be one.
+    /// Takes out the packet that is next, and tells why the discipline loses it, if it does. There must
+    /// be one.
+    pub fn release(
+        &mut self,
+        now: Time,
+        packets: &mut Arena,
+    ) -> (PacketId, Result<(), DropReason>) {
+        let id = self.dequeue(packets);
+        let discipline = self.discipline.as_mut();
+        (id, discipline.map_or(Ok(()), |discipline| discipline.on_departure(now, id, packets)))
+    }
+
+    /// Takes out a packet that is lost, if there is one.
+    pub fn lose(&mut self, now: Time, packets: &Arena) -> Option<PacketId> {
+        let id = self.has_backlog().then(|| self.dequeue(packets))?;
+        if let Some(discipline) = &mut self.discipline {
+            discipline.on_loss(now, &packets[id]);
+        }
+        Some(id)
+    }
+
+    /// Takes out the packet that is sent next by a card without a discipline. There must be one.
     #[inline]
     pub fn dequeue(&mut self, packets: &Arena) -> PacketId {
         self.packets -= 1;
@@ -128,6 +184,24 @@ impl Nic {
     /// The first packet of every list, for tests.
     pub fn heads(&self) -> impl Iterator<Item = PacketId> {
         self.queues.iter().flatten().map(|list| list.head)
+    }
+
+    /// Whether its discipline, if it has one, counts what waits, for tests.
+    pub fn is_consistent(&self, packets: &Arena) -> bool {
+        let length = |lists: &VecDeque<List>| {
+            let mut length = Length::default();
+            for list in lists {
+                let mut id = list.head;
+                while id != NO_PACKET {
+                    length.bytes += packets[id].size;
+                    length.packets += 1;
+                    id = packets[id].next;
+                }
+            }
+            length
+        };
+        let waiting: Vec<Length> = self.queues.iter().map(length).collect();
+        self.discipline().is_none_or(|discipline| discipline.holds(&waiting))
     }
 
     fn queue_of(&self, packet: &Packet) -> u8 {
@@ -151,7 +225,7 @@ mod tests {
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
         let settings =
             NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2, fifo_packets: 0 };
-        let (mut nic, mut packets) = (Nic::new(settings), Arena::new());
+        let (mut nic, mut packets) = (Nic::new(settings, None), Arena::new());
         for (seq, &(slot, priority)) in (0..).zip(given) {
             let id = {
                 let contents = Contents { slot, seq, ..Contents::default() };

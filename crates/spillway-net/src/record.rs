@@ -109,7 +109,7 @@ table! {
         size_bytes: u32,
         /// Bytes in its queue.
         queue_bytes: u64,
-        /// Bytes in the switch's buffer.
+        /// Bytes in the switch's buffer, or in the queues of a host's card that has a discipline.
         occupancy_bytes: u64,
     }
 }

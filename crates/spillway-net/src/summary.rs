@@ -26,7 +26,6 @@ const ENOUGH_BEYOND: f64 = 10.0;
 pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     let now = simulation.now();
     let occupancy = occupancy(simulation);
-    let marks: u64 = simulation.switches().iter().map(|switch| switch.marks()).sum();
     let mut outcomes = std::mem::take(&mut simulation.record_mut().outcomes);
     let scenario = simulation.scenario();
     let end = match progress {
@@ -69,7 +68,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "goodput_gbps": goodput(simulation),
         "load": load(simulation),
         "drops": drops,
-        "marks": marks,
+        "marks": simulation.marks(),
         "sharing_counts": sharing_counts(simulation),
         "retransmitted_packets": counters.retransmitted_packets,
         "timeouts": counters.timeouts,

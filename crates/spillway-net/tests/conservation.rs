@@ -193,6 +193,19 @@ fn window(draw: &mut Draw) -> String {
     )
 }
 
+/// What hosts mark and drop: mostly nothing.
+fn discipline(draw: &mut Draw) -> String {
+    let aqm = draw.one(&[
+        "\"none\"",
+        "\"none\"",
+        "{ kind = \"ecn\", threshold = \"3pkt\" }",
+        "{ kind = \"ecn\", threshold = \"9KB\", not_ect = \"drop\" }",
+        "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
+    ]);
+    let queue_limit = draw.one(&["unlimited", "unlimited", "unlimited", "3pkt", "15KB"]);
+    format!("queues = {}\nqueue_limit = \"{queue_limit}\"\naqm = {aqm}", 1 + draw.below(3))
+}
+
 fn datagrams(draw: &mut Draw) -> String {
     let pacing = draw.one(&["constant", "poisson"]);
     format!("transport = \"udp\"\nrate = \"2Gbps\"\npacing = \"{pacing}\"")
@@ -291,13 +304,14 @@ fn case(seed: u64) -> Case {
          [topology]\n{topology}\n\
          [routing]\nkind = \"{}\"\nhash_seeds = \"{}\"\n\
          [switch]\n{switch}\n\
-         [nic]\nscheduling = \"{}\"\nfifo_packets = {fifo}\n\
+         [nic]\nscheduling = \"{}\"\nfifo_packets = {fifo}\n{}\n\
          [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         draw.one(&["ecmp", "spray"]),
         draw.one(&["per-switch", "same"]),
         draw.one(&["fifo", "per-flow-rr"]),
+        discipline(draw),
         match draw.one(&["newreno", "dctcp", "cubic"]) {
             "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
             kind => format!("\"{kind}\""),

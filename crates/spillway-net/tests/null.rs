@@ -104,6 +104,30 @@ fn samples_see_ports_that_wait_as_they_are() {
     }
 }
 
+/// A card that needs no queue, and one whose queue marks and drops nothing.
+#[test]
+fn a_card_s_discipline_that_is_never_in_force_changes_nothing() {
+    for (name, scenario) in SCENARIOS {
+        let with = |nic: &str| run(&format!("{scenario}\n[nic]\n{nic}"));
+        let plain = with("");
+        for nic in [
+            "aqm = \"none\"",
+            "queue_limit = \"1GB\"",
+            "aqm = { kind = \"ecn\", threshold = \"100000pkt\" }",
+            "aqm = { kind = \"red\", min = \"1GB\", max = \"2GB\", weight = 0.5 }\n\
+             queue_limit = \"100000pkt\"",
+        ] {
+            let own = with(nic);
+            same(&format!("{name}, {nic}"), &plain, &own);
+            assert_eq!(nic.contains("none"), own.counters.events == plain.counters.events);
+        }
+        let queues = "queues = 2\nscheduling = \"per-flow-rr\"\nfifo_packets = 3";
+        let (without, own) = (with(queues), with(&format!("{queues}\nqueue_limit = \"1GB\"")));
+        same(name, &without, &own);
+        assert_eq!(without.counters.events, own.counters.events, "{name}");
+    }
+}
+
 /// Sixteen senders to one receiver, in a run that ends at any time.
 #[test]
 fn a_run_that_is_stopped_has_sent_what_could_be_sent() {

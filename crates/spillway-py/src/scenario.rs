@@ -4,6 +4,7 @@ use crate::errors;
 use crate::facts::facts;
 use crate::flows::{Flows, columns_of};
 use crate::plugins::{Failure, Plugins};
+use crate::tables::place_names;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
@@ -37,9 +38,9 @@ pub struct Scenario {
     /// The run ends here at the latest.
     #[pyo3(get)]
     stop_ps: u64,
-    /// The names of the switches, by number.
+    /// The names of switches and hosts, by their places.
     #[pyo3(get)]
-    pub switches: Vec<String>,
+    pub places: Vec<String>,
     /// The paths of the keys that name files, and the files that were read for them.
     #[pyo3(get)]
     files: Vec<(String, String)>,
@@ -120,7 +121,7 @@ impl Scenario {
             warnings: warnings.into_iter().chain(read.warnings.iter().cloned()).collect(),
             duration_ps: read.duration.ps(),
             stop_ps: read.stop.ps(),
-            switches: read.topology.switch_names(),
+            places: place_names(&read.topology),
             files: named_files
                 .iter()
                 .map(|named| (named.key.clone(), named.file.clone()))

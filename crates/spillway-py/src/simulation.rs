@@ -21,8 +21,8 @@ const STINT: u64 = 1 << 14;
 pub struct Simulation {
     state: Mutex<State>,
     vocabulary: Vocabulary,
-    /// The names of the switches, by number.
-    switches: Vec<String>,
+    /// The names of switches and hosts, by their places.
+    places: Vec<String>,
     /// What plug-ins have raised, if there are any.
     failure: Option<Arc<Failure>>,
 }
@@ -37,12 +37,12 @@ impl Simulation {
     /// A run at its beginning.
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Simulation> {
-        let (failure, switches) = (scenario.failure(), scenario.switches.clone());
+        let (failure, places) = (scenario.failure(), scenario.places.clone());
         let Some(scenario) = scenario.take() else { return Err(errors::spent(py, "scenario")) };
         let vocabulary = Vocabulary::of(&scenario);
         let simulation = py.detach(|| spillway_net::simulation::Simulation::new(scenario));
         let state = Mutex::new(State { simulation, progress: Progress::Running });
-        let made = Simulation { state, vocabulary, switches, failure };
+        let made = Simulation { state, vocabulary, places, failure };
         made.check_plugins(py)?;
         Ok(made)
     }
@@ -151,7 +151,7 @@ impl Simulation {
             return Ok(());
         };
         let now = self.state().simulation.now();
-        failure.take(py, Some(now), &self.switches).map_or(Ok(()), Err)
+        failure.take(py, Some(now), &self.places).map_or(Ok(()), Err)
     }
 
     /// Runs until it is over, `interval` has passed, or a table has `rows` rows.

@@ -32,7 +32,8 @@ impl Service {
 pub struct Environment {
     /// The run's seed.
     pub seed: u64,
-    /// The switch's number: with the seed and a name, the policy's random stream.
+    /// The switch's number, or a host's place behind all switches: with the seed and a name, the
+    /// policy's random stream.
     pub switch: u32,
     /// Bytes of the buffer ([`crate::Buffer::UNLIMITED`] if it is never full).
     pub capacity: u64,

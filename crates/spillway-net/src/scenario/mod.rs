@@ -12,6 +12,7 @@ mod warnings;
 
 pub use events::{LinkChange, LinkEvent};
 pub use limits::Limits;
+pub use nic::DisciplineSettings;
 pub use recording::{DecisionFilter, Recording};
 pub use switches::{SwitchSettings, TierSettings};
 
@@ -105,6 +106,8 @@ pub struct Scenario {
     pub tiers: Vec<TierSettings>,
     /// Every host's card.
     pub nic: NicSettings,
+    /// What the card marks and drops, if anything.
+    pub discipline: Option<DisciplineSettings>,
     /// The transports in use.
     pub transports: Vec<Transport>,
     /// For every class of flows its transport, by place.
@@ -190,7 +193,7 @@ impl Scenario {
         let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
-        let nic = nic::read(&mut section, &tiers[0].settings)?;
+        let (nic, discipline) = nic::read(&mut section, &tiers[0].settings, &place)?;
         root.put("nic", section.finish()?);
         let ports = |tier| {
             let settings = tiers.iter().find(|settings| settings.tier == tier);
@@ -256,6 +259,7 @@ impl Scenario {
         }
         root.put("traffic", Value::Array(tables));
         check_sizes(&tiers, &transports)?;
+        discipline.iter().try_for_each(|discipline| discipline.check(&transports))?;
         check_recorded_fates(&tiers, &transports)?;
 
         let (mut events, mut tables) = (Vec::new(), Vec::new());
@@ -300,6 +304,7 @@ impl Scenario {
             routing,
             tiers,
             nic,
+            discipline,
             transports,
             class_transport,
             class_is_incast,
@@ -319,6 +324,20 @@ impl Scenario {
     /// The files that were read for it, and the keys that named them.
     pub fn named_files(&self) -> Vec<NamedFile> {
         self.files.named()
+    }
+
+    /// What switches and cards depend on.
+    fn place(&self) -> switches::Place<'_> {
+        switches::Place {
+            topology: &self.topology,
+            seed: self.seed,
+            base_rtt: self.base_rtt,
+            transport: &self.transports[0],
+            duration: self.duration,
+            limits: &self.limits,
+            files: &self.files,
+            extensions: &self.extensions,
+        }
     }
 
     /// The tier of a switch, by its place in `tiers`.

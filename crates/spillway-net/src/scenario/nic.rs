@@ -1,11 +1,48 @@
 //! `[nic]`: every host's card.
 
+use super::choice::Choice;
+use super::switches::Place;
 use super::{Result, SwitchSettings};
-use crate::nic::{NicScheduling, NicSettings};
-use spillway_settings::Section;
+use crate::nic::{Nic, NicScheduling, NicSettings};
+use crate::topology::Node;
+use crate::transport::Transport;
+use spillway_settings::quantity::Amount;
+use spillway_settings::{Section, SettingsError};
+use spillway_switch::aqm::NoAqm;
+use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
+use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, Service};
+
+/// What a card marks and drops.
+#[derive(Clone, Debug)]
+pub struct DisciplineSettings {
+    queue_limit: Amount,
+    aqm: Choice,
+}
+
+impl DisciplineSettings {
+    /// Refuses what goes with none of the packets.
+    pub(super) fn check(&self, transports: &[Transport]) -> Result<()> {
+        let full = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
+        let holds_none = match self.queue_limit {
+            Amount::Packets(limit) => limit == 0,
+            Amount::Bytes(limit) => limit < u64::from(full),
+            Amount::Unlimited => false,
+        };
+        if holds_none {
+            let limit = self.queue_limit;
+            let problem = format!("{limit} is not valid; it must hold a full packet, {full}B");
+            return Err(SettingsError::new("nic.queue_limit", problem));
+        }
+        Ok(())
+    }
+}
 
 /// Reads the section; what it does not say is as in leaves.
-pub(super) fn read(section: &mut Section, leaf: &SwitchSettings) -> Result<NicSettings> {
+pub(super) fn read(
+    section: &mut Section,
+    leaf: &SwitchSettings,
+    place: &Place,
+) -> Result<(NicSettings, Option<DisciplineSettings>)> {
     let scheduling = section.choice(
         "scheduling",
         &[("fifo", NicScheduling::Fifo), ("per-flow-rr", NicScheduling::PerFlowRoundRobin)],
@@ -22,5 +59,66 @@ pub(super) fn read(section: &mut Section, leaf: &SwitchSettings) -> Result<NicSe
     let meaning = "packets that it takes out of its queues ahead of time";
     let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;
     let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
-    Ok(NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets })
+    let nic = NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets };
+    Ok((nic, read_discipline(section, &nic, place)?))
+}
+
+fn read_discipline(
+    section: &mut Section,
+    nic: &NicSettings,
+    place: &Place,
+) -> Result<Option<DisciplineSettings>> {
+    let meaning = "the most that one queue may hold";
+    let queue_limit = section.amount("queue_limit", "unlimited", meaning)?;
+    let meaning = "how its queues of data are managed";
+    let ids = place.extensions.aqm_ids();
+    let aqm = Choice::of(section.policy("aqm", NoAqm::ID, ids, meaning)?);
+    let environment = environment(nic, place, 0);
+    let resolved =
+        aqm.resolve(|s| place.extensions.read_aqm(&aqm.id, s, &environment).map(drop))?;
+    section.put("aqm", resolved);
+    let has_one = queue_limit != Amount::Unlimited || aqm.id != NoAqm::ID;
+    Ok(has_one.then_some(DisciplineSettings { queue_limit, aqm }))
+}
+
+/// What the AQM of a host may depend on.
+fn environment(nic: &NicSettings, place: &Place, host: u32) -> Environment {
+    let Place { topology, .. } = place;
+    Environment {
+        seed: place.seed,
+        switch: topology.place_of(Node::Host(host)),
+        capacity: Buffer::UNLIMITED,
+        port_rates: vec![topology.links[topology.nics[host as usize] as usize].rate],
+        queues_per_port: nic.queues.into(),
+        ack_class: nic.ack_queue,
+        data_class: nic.data_queue,
+        base_rtt: place.base_rtt,
+        full_packet: place.transport.full_packet(),
+        service: Service {
+            scheduling: SchedulingPolicy::StrictPriority(StrictPriority),
+            uncounted_bytes: 0,
+            release_at_end: false,
+            slot: None,
+        },
+        files: place.files.clone(),
+    }
+}
+
+impl super::Scenario {
+    /// Makes a host's card, empty.
+    pub fn make_nic(&self, host: u32) -> Nic {
+        let discipline = self.discipline.as_ref().map(|settings| {
+            let environment = environment(&self.nic, &self.place(), host);
+            let DisciplineSettings { queue_limit, aqm } = settings;
+            let read = self.extensions.read_aqm(&aqm.id, &mut aqm.section(), &environment);
+            Discipline::new(DisciplineParts {
+                rate: environment.port_rates[0],
+                queues: environment.queues_per_port,
+                ack_queue: environment.has_ack_queues().then_some(self.nic.ack_queue),
+                queue_limit: *queue_limit,
+                aqm: read.expect("a policy that was read once reads again"),
+            })
+        });
+        Nic::new(self.nic, discipline)
+    }
 }

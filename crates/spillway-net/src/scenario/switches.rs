@@ -259,18 +259,8 @@ impl super::Scenario {
     pub fn make_switch(&self, switch: u32) -> Switch {
         let tier = &self.tiers[self.tier_of(switch)];
         let settings = &tier.settings;
-        let place = Place {
-            topology: &self.topology,
-            seed: self.seed,
-            base_rtt: self.base_rtt,
-            transport: &self.transports[0],
-            duration: self.duration,
-            limits: &self.limits,
-            files: &self.files,
-            extensions: &self.extensions,
-        };
         let read = "a policy that was read once reads again";
-        let environment = settings.environment(&place, switch).expect(read);
+        let environment = settings.environment(&self.place(), switch).expect(read);
         let SwitchSettings { sharing, aqm, .. } = settings;
         Switch::new(SwitchParts {
             capacity: environment.capacity,

@@ -118,8 +118,7 @@ impl Network {
         }
         match at {
             Node::Host(host) => {
-                while self.nics[host as usize].has_backlog() {
-                    let id = self.nics[host as usize].dequeue(&self.packets);
+                while let Some(id) = self.nics[host as usize].lose(now, &self.packets) {
                     self.lose(id, DropReason::LinkDown, at);
                 }
             }

@@ -8,7 +8,7 @@ use crate::record::{DecisionTable, OracleTraceTable};
 use crate::scenario::{DecisionFilter, Scenario};
 use crate::topology::Node;
 use spillway_engine::{Stream, Time};
-use spillway_switch::{Buffer, BurstReport, Decision, Fate, Meter, QueueId};
+use spillway_switch::{Buffer, BurstReport, Decision, Discipline, Fate, Meter, QueueId};
 use std::collections::BTreeMap;
 
 /// What instruments keep between their readings.
@@ -191,18 +191,18 @@ impl Simulation {
         let packet = &self.network.packets[lost.packet];
         let contents = self.network.packets.contents(lost.packet);
         let drops = &mut self.record.drops;
-        // A host's line has the only port that there is.
-        let (mut port, mut class, mut queue_bytes, mut occupancy) = (0, -1, 0, 0);
-        if let Node::Switch(switch) = lost.at {
-            let buffer = self.network.switches[switch as usize].buffer();
-            occupancy = buffer.occupancy();
-            port = -1;
-            if let Some(queue) = lost.queue {
-                let of = buffer.port_of(queue);
-                port = of as i32;
-                class = (queue - buffer.queues_of(of).start) as i32;
-                queue_bytes = u64::from(buffer.bytes(queue));
+        // A host has one port only.
+        let (buffer, mut port) = match lost.at {
+            Node::Switch(switch) => (Some(self.network.switches[switch as usize].buffer()), -1),
+            Node::Host(host) => {
+                (self.network.nics[host as usize].discipline().map(Discipline::buffer), 0)
             }
+        };
+        let (mut class, mut queue_bytes) = (-1, 0);
+        if let (Some(buffer), Some(queue)) = (buffer, lost.queue) {
+            port = buffer.port_of(queue) as i32;
+            class = i32::from(buffer.class_of(queue));
+            queue_bytes = u64::from(buffer.bytes(queue));
         }
         drops.time_ps.push(self.network.now.ps());
         drops.place.push(self.scenario.topology.place_of(lost.at));
@@ -213,7 +213,7 @@ impl Simulation {
         drops.seq.push(contents.seq);
         drops.size_bytes.push(packet.size);
         drops.queue_bytes.push(queue_bytes);
-        drops.occupancy_bytes.push(occupancy);
+        drops.occupancy_bytes.push(buffer.map_or(0, Buffer::occupancy));
     }
 
     /// Moves what switches have traced into the record; called now and then.

@@ -1,5 +1,6 @@
 //! A run: the network's state and the loop that moves it from event to event.
 
+mod cards;
 mod failures;
 mod flows;
 mod hosts;
@@ -16,6 +17,7 @@ mod timetable;
 mod waiting;
 
 use crate::flow::FlowSpec;
+use crate::nic::Nic;
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::traffic::{self, Merge};
@@ -26,7 +28,7 @@ use key::Kind;
 use network::Network;
 pub use network::Totals;
 use spillway_engine::Time;
-use spillway_switch::{DropReason, Switch};
+use spillway_switch::{Discipline, DropReason, Switch};
 use std::iter::Peekable;
 
 /// Where a run stands.
@@ -232,6 +234,13 @@ impl Simulation {
         &self.network.switches
     }
 
+    /// Packets marked so far, by switches and by hosts.
+    pub fn marks(&self) -> u64 {
+        let switches = self.network.switches.iter().map(Switch::marks);
+        let hosts = self.network.nics.iter().filter_map(Nic::discipline).map(Discipline::marks);
+        switches.sum::<u64>() + hosts.sum::<u64>()
+    }
+
     /// What was recorded so far; tables may be taken out of it.
     pub fn record_mut(&mut self) -> &mut Record {
         &mut self.record
@@ -291,6 +300,7 @@ mod tests {
     use super::network::PolicyTimer;
     use super::*;
     use crate::scenario::Sources;
+    use crate::topology::Node;
     use std::path::Path;
 
     const FLOW: &str = r#"
@@ -311,7 +321,10 @@ mod tests {
         let scenario = Scenario::read(text.parse().unwrap(), &Sources::of(Path::new(""))).unwrap();
         let mut simulation = Simulation::new(scenario);
         assert!(simulation.network.timers.is_empty(), "no policy in the catalogue has one");
-        let timer = |&us: &u64| PolicyTimer { switch: 0, policy: 0, period: Time::from_us(us) };
+        let timer = |&us: &u64| {
+            let period = Time::from_us(us);
+            PolicyTimer { at: Node::Switch(0), policy: 0, period }
+        };
         simulation.network.timers = periods.iter().map(timer).collect();
         simulation.network.schedule_timers();
         while simulation.run(1 << 10) == Progress::Running {}

@@ -16,7 +16,7 @@ use crate::topology::{LinkId, Node, Topology};
 use crate::transport::Transport;
 use spillway_engine::{EventQueue, Stream, Time, mix, prefetch};
 use spillway_switch::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
-use spillway_switch::{DropReason, QueueId, Switch};
+use spillway_switch::{Discipline, DropReason, QueueId, Switch};
 
 /// A packet that was lost, and where.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,8 @@ pub struct Totals {
 /// A policy that wants to be woken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyTimer {
-    pub switch: u32,
+    /// The switch or host that has it.
+    pub at: Node,
     /// 0 for the sharing policy, 1 for the AQM.
     pub policy: usize,
     pub period: Time,
@@ -66,6 +67,17 @@ pub(super) struct Place {
     pub waiting: Timetable,
 }
 
+/// How hosts' cards queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cards {
+    /// In one FIFO queue each: then the line itself is the queue.
+    Plain,
+    /// In queues that take whatever comes.
+    Queued,
+    /// In queues with a discipline.
+    Managed,
+}
+
 /// Lines, switches and cards, and the packets in them.
 pub(super) struct Network {
     pub now: Time,
@@ -78,8 +90,7 @@ pub(super) struct Network {
     pub nics: Vec<Nic>,
     /// Rings below the queues of ports, by line, if there are any.
     port_fifos: Vec<Option<PortFifo>>,
-    /// Whether cards are one FIFO queue each: then the line itself is the queue.
-    nics_are_plain: bool,
+    pub cards: Cards,
     pub routing: Routing,
     /// Whether any packet asks switches for telemetry.
     pub writes_telemetry: bool,
@@ -105,6 +116,7 @@ impl Network {
         let port_fifos = port_fifo::of_lines(scenario, &mut lines);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
+        let nics: Vec<Nic> = (0..topology.hosts()).map(|host| scenario.make_nic(host)).collect();
         let place = |(switch, first_line): (u64, u32)| {
             let own = if scenario.routing.seed_per_switch { switch + 1 } else { 0 };
             let seed = mix(mix(scenario.routing.hash_seed) ^ own) as u32;
@@ -119,11 +131,15 @@ impl Network {
             events: EventQueue::new(width_log2, buckets_log2),
             packets: Arena::new(),
             places: (0..).zip(first_line).map(place).collect(),
-            timers: timers(&switches),
+            timers: timers(&switches, &nics),
             switches,
-            // What a line loses is decided when a packet is sent, not when the card takes it.
-            nics_are_plain: scenario.nic.is_plain() && scenario.events.is_empty(),
-            nics: (0..topology.hosts()).map(|_| Nic::new(scenario.nic)).collect(),
+            cards: match scenario.discipline {
+                Some(_) => Cards::Managed,
+                // What a line loses is decided when a packet is sent, not when the card takes it.
+                None if scenario.nic.is_plain() && scenario.events.is_empty() => Cards::Plain,
+                None => Cards::Queued,
+            },
+            nics,
             port_fifos,
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
             writes_telemetry,
@@ -152,9 +168,14 @@ impl Network {
 
     /// A policy's period is over, and the next begins.
     pub fn on_policy_timer(&mut self, number: u32) {
-        let PolicyTimer { switch, policy, period } = self.timers[number as usize];
-        self.catch_up(switch);
-        self.switches[switch as usize].on_timer(self.now, policy);
+        let PolicyTimer { at, policy, period } = self.timers[number as usize];
+        match at {
+            Node::Switch(switch) => {
+                self.catch_up(switch);
+                self.switches[switch as usize].on_timer(self.now, policy);
+            }
+            Node::Host(host) => self.nics[host as usize].on_timer(self.now),
+        }
         self.events.push(self.now + period, Kind::PolicyTimer.key(number));
     }
 
@@ -173,8 +194,10 @@ impl Network {
     pub fn relaunch(&mut self, host: u32, id: PacketId) {
         self.totals.made_packets += 1;
         self.totals.made_bytes += u64::from(self.packets[id].size);
-        if self.nics_are_plain {
-            return self.transmit(host, id);
+        match self.cards {
+            Cards::Plain => return self.transmit(host, id),
+            Cards::Managed => return self.offer(host, id),
+            Cards::Queued => {}
         }
         let line = &mut self.lines[host as usize];
         if line.busy_until <= self.now && !line.waits {
@@ -191,7 +214,7 @@ impl Network {
     #[inline(always)]
     pub fn host_backlog(&self, host: u32) -> Time {
         let line = &self.lines[host as usize];
-        if self.nics_are_plain {
+        if self.cards == Cards::Plain {
             return line.busy_until.since(self.now);
         }
         let sending = self.busy_until(host).since(self.now);
@@ -361,7 +384,7 @@ impl Network {
         }
     }
 
-    /// A packet is lost that no queue has, or a host's.
+    /// A packet is lost that no queue of a switch has.
     #[cold]
     pub fn lose(&mut self, packet: PacketId, reason: DropReason, at: Node) {
         self.lost.push(Lost { packet, reason, at, queue: None });
@@ -399,6 +422,7 @@ impl Network {
             && t.made_bytes == t.arrived_bytes + t.lost_bytes + bytes
             && packets == self.packets.live() as u64
             && self.switches.iter().all(|switch| switch.is_consistent(&self.packets))
+            && self.nics.iter().all(|nic| nic.is_consistent(&self.packets))
     }
 }
 
@@ -432,14 +456,21 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
 }
 
 /// The timers of all policies that want one.
-fn timers(switches: &[Switch]) -> Vec<PolicyTimer> {
-    let of = |(switch, policies): (u32, &Switch)| {
+fn timers(switches: &[Switch], nics: &[Nic]) -> Vec<PolicyTimer> {
+    let timers = |at: Node, periods: [Option<Time>; 2]| {
         let timer = move |(policy, period): (usize, Option<Time>)| {
-            period.map(|period| PolicyTimer { switch, policy, period })
+            period.map(|period| PolicyTimer { at, policy, period })
         };
-        policies.periods().into_iter().enumerate().filter_map(timer)
+        periods.into_iter().enumerate().filter_map(timer)
     };
-    (0..).zip(switches).flat_map(of).collect()
+    let of_switch =
+        |(number, switch): (u32, &Switch)| timers(Node::Switch(number), switch.periods());
+    let of_host = |(number, nic): (u32, &Nic)| {
+        let period = nic.discipline().and_then(Discipline::period);
+        timers(Node::Host(number), [None, period])
+    };
+    let hosts = (0..).zip(nics).flat_map(of_host);
+    (0..).zip(switches).flat_map(of_switch).chain(hosts).collect()
 }
 
 /// The event queue's buckets, as logarithms: width in picoseconds, and number.

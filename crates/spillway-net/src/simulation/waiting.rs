@@ -16,7 +16,7 @@
 
 use super::key::Kind;
 use super::line::Waking;
-use super::network::Network;
+use super::network::{Cards, Network};
 use spillway_switch::packet::PacketId;
 
 impl Network {
@@ -113,6 +113,9 @@ impl Network {
         line.waits = false;
         let from = line.from;
         if let Some(nic) = self.nics.get_mut(line_id as usize) {
+            if self.cards == Cards::Managed {
+                return self.send_managed(line_id);
+            }
             if nic.has_backlog() {
                 let next = (nic.dequeue(&self.packets), nic.has_backlog());
                 self.send_and_wait(line_id, next);
@@ -131,7 +134,7 @@ impl Network {
     }
 
     /// Puts a packet on a line, whose port waits if there is more.
-    fn send_and_wait(&mut self, line_id: u32, (id, waits): (PacketId, bool)) {
+    pub fn send_and_wait(&mut self, line_id: u32, (id, waits): (PacketId, bool)) {
         self.transmit(line_id, id);
         if waits {
             self.wait(line_id);

@@ -14,8 +14,8 @@ pub struct Origin {
     pub plugin: String,
     /// What of it was called.
     pub hook: &'static str,
-    /// The switch that it was called for; `None` for a flow.
-    pub switch: Option<u32>,
+    /// The place of the switch or host that it was called for; `None` for a flow.
+    pub place: Option<u32>,
 }
 
 /// The first exception of all plug-ins of a run. Once there is one, no hook is called.
@@ -42,13 +42,13 @@ impl Failure {
 
     /// The exception as users see it: a wrong setting and Ctrl-C as they are, anything else as
     /// what has caused a `PluginError`. `time` is when it was raised, `None` before the run.
-    pub fn take(&self, py: Python<'_>, time: Option<Time>, switches: &[String]) -> Option<PyErr> {
+    pub fn take(&self, py: Python<'_>, time: Option<Time>, places: &[String]) -> Option<PyErr> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (error, Origin { plugin, hook, switch }) = first?;
+        let (error, Origin { plugin, hook, place }) = first?;
         if error.is_instance_of::<PyKeyboardInterrupt>(py) || errors::is_wrong_setting(py, &error) {
             return Some(error);
         }
-        let place = switch.and_then(|switch| switches.get(switch as usize));
+        let place = place.and_then(|place| places.get(place as usize));
         let place = place.map(|name| format!(" at {name}")).unwrap_or_default();
         let when = match time {
             Some(time) => format!("at simulated time {time}"),

@@ -54,7 +54,7 @@ impl<T: for<'py> PyCallArgs<'py>> Arguments for T {}
 #[derive(Debug)]
 pub struct Instance {
     plugin: Arc<str>,
-    switch: Option<u32>,
+    place: Option<u32>,
     failure: Arc<Failure>,
     /// By the number of the hook.
     bound: Vec<Option<Py<PyAny>>>,
@@ -62,9 +62,9 @@ pub struct Instance {
 
 impl Instance {
     /// Nothing that could be called, for a plug-in that has failed to make an instance.
-    pub fn none(plugin: &Arc<str>, switch: Option<u32>, failure: &Arc<Failure>) -> Instance {
+    pub fn none(plugin: &Arc<str>, place: Option<u32>, failure: &Arc<Failure>) -> Instance {
         let bound = Hook::ALL.iter().map(|_| None).collect();
-        Instance { plugin: plugin.clone(), switch, failure: failure.clone(), bound }
+        Instance { plugin: plugin.clone(), place, failure: failure.clone(), bound }
     }
 
     /// Finds the hooks of these names.
@@ -112,7 +112,7 @@ impl Instance {
 
     /// Keeps an exception that this instance has raised.
     pub fn fail(&self, error: PyErr, hook: &'static str) {
-        let origin = Origin { plugin: self.plugin.to_string(), hook, switch: self.switch };
+        let origin = Origin { plugin: self.plugin.to_string(), hook, place: self.place };
         self.failure.set(error, origin);
     }
 }

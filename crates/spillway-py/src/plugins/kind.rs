@@ -78,8 +78,8 @@ impl Kind {
     }
 
     /// Nothing yet: hooks are still to be bound.
-    pub fn unbound(&self, switch: Option<u32>) -> Instance {
-        Instance::none(&self.id, switch, &self.failure)
+    pub fn unbound(&self, place: Option<u32>) -> Instance {
+        Instance::none(&self.id, place, &self.failure)
     }
 
     /// A new object of the class, started, and its hooks.
@@ -128,7 +128,7 @@ impl Kind {
     }
 
     fn fail(&self, error: PyErr) {
-        let origin = Origin { plugin: self.id.to_string(), hook: "its start", switch: None };
+        let origin = Origin { plugin: self.id.to_string(), hook: "its start", place: None };
         self.failure.set(error, origin);
     }
 

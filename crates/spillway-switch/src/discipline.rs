@@ -1,0 +1,168 @@
+//! A port that has a buffer to itself: what a host's queues mark and lose.
+//!
+//! The owner keeps the packets, and chooses which leaves next. An AQM sees a buffer of one port,
+//! without end; beside it each queue has a limit. Both are asked as in a switch, and in the same
+//! order.
+
+use crate::aqm::{Aqm, AqmPolicy, Departure};
+use crate::buffer::{Buffer, Length, QueueId};
+use crate::limit::QueueLimit;
+use crate::packet::{Arena, Packet, PacketId, flags};
+use crate::sharing::{Arrival, DropReason};
+use crate::watch::Watch;
+use spillway_engine::{Rate, Time};
+use spillway_settings::quantity::Amount;
+
+/// What a discipline is made of.
+#[derive(Debug)]
+pub struct DisciplineParts {
+    /// The rate of the port.
+    pub rate: Rate,
+    /// Its queues, numbered as classes.
+    pub queues: u32,
+    /// The queue whose packets the AQM is not asked about, if there is one.
+    pub ack_queue: Option<u8>,
+    /// The most that one queue may hold, the packet in transmission not counted.
+    pub queue_limit: Amount,
+    /// How queues are managed.
+    pub aqm: AqmPolicy,
+}
+
+/// The accounts of a port's queues, and who decides about their packets.
+#[derive(Debug)]
+pub struct Discipline {
+    aqm: AqmPolicy,
+    buffer: Buffer,
+    limit: QueueLimit,
+    ack_queue: Option<u8>,
+    marks: u64,
+}
+
+impl Discipline {
+    /// With empty queues.
+    pub fn new(parts: DisciplineParts) -> Discipline {
+        Discipline {
+            aqm: parts.aqm,
+            buffer: Buffer::new(Buffer::UNLIMITED, vec![parts.rate], parts.queues),
+            limit: QueueLimit::of(parts.queue_limit),
+            ack_queue: parts.ack_queue,
+            marks: 0,
+        }
+    }
+
+    /// What its queues hold.
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// Packets marked so far.
+    pub fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    /// A packet has come for a queue: why it is lost, or else it joins.
+    pub fn on_arrival(
+        &mut self,
+        now: Time,
+        class: u8,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Result<(), DropReason> {
+        let packet = &mut packets[id];
+        (packet.time, packet.class) = (now, class);
+        let arrival = Arrival {
+            now,
+            queue: class.into(),
+            class,
+            size: packet.size,
+            first_rtt: packet.flags & flags::FIRST_RTT != 0,
+        };
+        let outcome = self.decide(&arrival, packet.flags & flags::ECT != 0);
+        self.carry_out(outcome, now, packet)?;
+        self.buffer.add(arrival.queue, arrival.size);
+        self.aqm.on_enqueue(&arrival, &self.buffer);
+        Ok(())
+    }
+
+    /// A packet leaves its queue to be sent: why it is lost, if it is.
+    pub fn on_departure(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Result<(), DropReason> {
+        let packet = &mut packets[id];
+        let &mut Packet { class, size, time: queued_at, .. } = packet;
+        let queue = QueueId::from(class);
+        self.buffer.subtract(queue, size);
+        self.aqm.on_dequeue(now, queue, size, &self.buffer);
+        if !self.aqm.watches_departures() || self.ack_queue == Some(class) {
+            return Ok(());
+        }
+        let first_rtt = packet.flags & flags::FIRST_RTT != 0;
+        let departure = Departure { now, queue, class, size, first_rtt, queued_at };
+        let verdict = self.aqm.on_departure(&departure, &self.buffer);
+        let outcome = verdict.outcome(packet.flags & flags::ECT != 0, DropReason::Aqm);
+        self.carry_out(outcome, now, packet)
+    }
+
+    /// A packet is lost for another reason while it waits.
+    pub fn on_loss(&mut self, now: Time, packet: &Packet) {
+        let (queue, size) = (QueueId::from(packet.class), packet.size);
+        self.aqm.on_release(now, queue, &self.buffer);
+        self.buffer.subtract(queue, size);
+        self.aqm.on_drop(now, queue, size, &self.buffer);
+    }
+
+    /// How often the AQM wants to be woken.
+    pub fn period(&self) -> Option<Time> {
+        self.aqm.period()
+    }
+
+    /// Another period of the AQM is over.
+    pub fn on_timer(&mut self, now: Time) {
+        self.aqm.on_timer(now, &self.buffer);
+    }
+
+    /// Whether its counters are those of the packets that wait, told queue by queue; for tests.
+    pub fn holds(&self, waiting: &[Length]) -> bool {
+        let bytes: u64 = waiting.iter().map(|length| u64::from(length.bytes)).sum();
+        self.buffer.queues() == waiting && self.buffer.occupancy() == bytes
+    }
+
+    /// Whether an arrival is marked, or why it is lost.
+    fn decide(&mut self, arrival: &Arrival, can_mark: bool) -> Result<bool, DropReason> {
+        let marked = match self.ack_queue == Some(arrival.class) {
+            true => false,
+            false => {
+                let verdict = self.aqm.on_arrival(arrival, &self.buffer);
+                verdict.outcome(can_mark, DropReason::Aqm)?
+            }
+        };
+        match self.limit.has_room(self.buffer.length(arrival.queue), arrival.size) {
+            true => Ok(marked),
+            false => Err(DropReason::QueueLimit),
+        }
+    }
+
+    /// Marks a packet, or tells the AQM that it is lost, as was decided.
+    fn carry_out(
+        &mut self,
+        outcome: Result<bool, DropReason>,
+        now: Time,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        match outcome {
+            Ok(false) => {}
+            Ok(true) => {
+                packet.flags |= flags::CE;
+                self.marks += 1;
+            }
+            Err(reason) => {
+                self.aqm.on_drop(now, packet.class.into(), packet.size, &self.buffer);
+                return Err(reason);
+            }
+        }
+        Ok(())
+    }
+}
