@@ -193,8 +193,9 @@ fn window(draw: &mut Draw) -> String {
     )
 }
 
-/// What hosts mark and drop: mostly nothing.
-fn discipline(draw: &mut Draw) -> String {
+/// What hosts mark and drop: mostly nothing. Senders are told of it only where all that have windows cut
+/// for marks.
+fn discipline(draw: &mut Draw, all_cut: bool) -> String {
     let aqm = draw.one(&[
         "\"none\"",
         "\"none\"",
@@ -203,13 +204,21 @@ fn discipline(draw: &mut Draw) -> String {
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
     ]);
     let queue_limit = draw.one(&["unlimited", "unlimited", "unlimited", "3pkt", "15KB"]);
-    format!("queues = {}\nqueue_limit = \"{queue_limit}\"\naqm = {aqm}", 1 + draw.below(3))
+    let drops_nothing = (aqm, queue_limit) == ("\"none\"", "unlimited");
+    let told = if drops_nothing || !all_cut { "silent" } else { draw.one(&["silent", "cut"]) };
+    format!(
+        "queues = {}\nqueue_limit = \"{queue_limit}\"\naqm = {aqm}\nlocal_drops = \"{told}\"",
+        1 + draw.below(3)
+    )
 }
 
 fn datagrams(draw: &mut Draw) -> String {
     let pacing = draw.one(&["constant", "poisson"]);
     format!("transport = \"udp\"\nrate = \"2Gbps\"\npacing = \"{pacing}\"")
 }
+
+/// Transports whose packets leave at a pace.
+const PACED: [&str; 4] = ["theta-powertcp", "powertcp", "hpcc", "timely"];
 
 fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowColumns) {
     let mut sections = Vec::new();
@@ -265,7 +274,7 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
                 format!("transport = \"{kind}\"\necn = {}\n{}", draw.once_in(2), window(draw))
             }
             2 => {
-                let kind = draw.one(&["theta-powertcp", "powertcp", "hpcc", "timely"]);
+                let kind = draw.one(&PACED);
                 format!("transport = \"{kind}\"")
             }
             _ => String::new(),
@@ -299,6 +308,10 @@ fn case(seed: u64) -> Case {
     let (switch, window) = (switch(draw, !events.is_empty()), window(draw));
     let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
     let hystart = draw.one(&["none", "exact", "ns3"]);
+    let (traffic, list) = traffic(draw, hosts, is_split);
+    let paces =
+        |section: &String| PACED.iter().any(|kind| section.contains(&format!("\"{kind}\"")));
+    let all_cut = !traffic.iter().any(paces);
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n\
          [topology]\n{topology}\n\
@@ -311,13 +324,12 @@ fn case(seed: u64) -> Case {
         draw.one(&["ecmp", "spray"]),
         draw.one(&["per-switch", "same"]),
         draw.one(&["fifo", "per-flow-rr"]),
-        discipline(draw),
+        discipline(draw, all_cut),
         match draw.one(&["newreno", "dctcp", "cubic"]) {
             "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
             kind => format!("\"{kind}\""),
         },
     );
-    let (traffic, list) = traffic(draw, hosts, is_split);
     Case { head, traffic, list }
 }
 

@@ -204,6 +204,97 @@ fn a_switch_in_the_place_of_the_queue_does_the_same() {
     assert!(marks > 50.0, "{marks}");
 }
 
+#[test]
+fn a_sender_that_is_told_cuts_and_keeps_what_was_refused() {
+    // The fifth of ten packets is refused: it stays where it is, the window is five, and nothing more
+    // goes before the first ack, at 8.4 + 6.0832 us. That lets two go, the three behind it one each,
+    // and the next, a round trip on, the last; a window of five and a bit lets go no more.
+    for kind in ["newreno", "dctcp", "cubic\"\nbeta = 0.5\nhystart = \"none"] {
+        let run = ten(
+            "queue_limit = \"3pkt\"\nlocal_drops = \"cut\"",
+            &format!("kind = \"{kind}\"\nmin_window = \"1pkt\""),
+        );
+        let lost: Vec<_> = run.lost().iter().map(|loss| (loss.time_ps, loss.seq / MSS)).collect();
+        assert_eq!(lost, [(0, 4)], "{kind}");
+        assert_eq!(run.fct(0), 2 * 14_483_200 + 8_400_000, "{kind}");
+        let row = &run.flows[0];
+        assert_eq!((row.retransmitted, row.timeouts, row.delivered), (0, 0, 10 * MSS), "{kind}");
+    }
+}
+
+#[test]
+fn a_sender_that_is_told_of_an_early_drop_cuts_and_repairs() {
+    // Packet 6 is dropped, having found five. It counts as sent, and of a window of five seven are in
+    // flight: the other three go with the third ack and those behind it, and their acks tell the loss,
+    // for which the window is not cut again.
+    let aqm = "aqm = { kind = \"ecn\", threshold = \"4pkt\", not_ect = \"drop\" }";
+    let run = ten(&format!("{aqm}\nlocal_drops = \"cut\""), "kind = \"newreno\"");
+    let lost: Vec<_> = run.lost().iter().map(|loss| (loss.time_ps, loss.seq / MSS)).collect();
+    assert_eq!(lost, [(0, 6)]);
+    let row = &run.flows[0];
+    assert_eq!((row.retransmitted, row.timeouts), (1, 0));
+    // The third ack comes at 14.4832 + 2.4 us, and that of the last packet a round trip and 2.4 us later.
+    assert_eq!(run.fct(0), 2 * 14_483_200 + 2 * 2_400_000 + 8_400_000);
+}
+
+#[test]
+fn a_sender_that_has_nothing_out_tries_again_when_its_timer_runs_out() {
+    // Flow 0 fills the queue. Flow 1 gets none of its two packets out, so no ack will come: it tries
+    // again after the first timeout, which counts as none.
+    let transport = "kind = \"newreno\"\ninitial_window = \"10pkt\"\ninitial_rto = \"1ms\"";
+    for more in [
+        "",
+        "reduction = \"proportional\"",
+        "tail_loss_probe = true",
+        "loss_detection = \"rack\"",
+        "loss_detection = \"ns3\"",
+    ] {
+        let run = run_flows(
+            &text("queue_limit = \"3pkt\"\nlocal_drops = \"cut\"", &format!("{transport}\n{more}")),
+            &[(1, 0, 4 * MSS, 0), (1, 2, 2 * MSS, 0)],
+        );
+        let lost: Vec<_> = run.lost().iter().map(|loss| (loss.flow, loss.seq)).collect();
+        assert_eq!(lost, [(1, 0)], "{more}");
+        assert_eq!(run.fct(1), 1_000_000_000 + 2 * 1_200_000 + 3_000_000 + 4_200_000, "{more}");
+        assert_eq!((run.flows[1].timeouts, run.flows[1].retransmitted), (0, 0), "{more}");
+    }
+}
+
+#[test]
+fn whatever_is_refused_arrives_in_the_end() {
+    // The way to host 0 loses packets, and another flow and datagrams fill host 1's queue: new data is
+    // refused now and then, and so are repairs.
+    let nic = "queue_limit = \"4pkt\"\nlocal_drops = \"cut\"";
+    let list = columns(&[(1, 0, 200 * MSS, 0), (1, 2, 600 * MSS, 0)]);
+    for how in [
+        "",
+        "reduction = \"proportional\"",
+        "reduction = \"proportional-ns3\"",
+        "loss_detection = \"rack\"",
+        "loss_detection = \"rack\"\nreduction = \"at-once\"",
+        "loss_detection = \"ns3\"",
+        "min_window = \"400B\"",
+    ] {
+        let transport = format!("kind = \"newreno\"\nmin_rto = \"1ms\"\n{how}");
+        let text = format!(
+            "{}\n[[event]]\nkind = \"link-loss\"\na = \"leaf0\"\nb = \"host0\"\nat = \"0us\"\n\
+             rate = 0.05\n[[traffic]]\nname = \"clocked\"\nkind = \"persistent\"\nsenders = 1\n\
+             receiver = 2\nstop = \"30ms\"\ntransport = \"udp\"\nrate = \"9.9Gbps\"",
+            text(nic, &transport)
+        );
+        let run = run_columns(&text, &list);
+        let flow = run.flows.iter().find(|row| row.size == 200 * MSS).unwrap();
+        let at = |reason| {
+            let of_flow = |loss: &&Loss| loss.reason == reason && loss.flow == flow.flow_id;
+            run.lost().iter().filter(of_flow).map(|loss| loss.seq).collect::<Vec<_>>()
+        };
+        let (lost, refused) = (at(DropReason::LinkLoss), at(DropReason::QueueLimit));
+        assert!(refused.iter().any(|seq| lost.contains(seq)), "{how}: {lost:?} {refused:?}");
+        assert!(refused.iter().any(|seq| !lost.contains(seq)), "{how}: {lost:?} {refused:?}");
+        assert_eq!(flow.delivered, 200 * MSS, "{how}");
+    }
+}
+
 /// An AQM that loses what has waited for longer than 3 us, and what comes while it is closed: in
 /// every other period.
 #[derive(Debug, Default)]
@@ -306,6 +397,17 @@ fn what_is_wrong_is_told() {
     assert_eq!(
         error("queue_limit = \"0pkt\""),
         "nic.queue_limit: 0pkt is not valid; it must hold a full packet, 1500B"
+    );
+    assert_eq!(
+        error("local_drops = \"cut\""),
+        "nic.local_drops: \"cut\" needs `queue_limit` or `aqm`: without them hosts drop nothing"
+    );
+    let given = text("aqm = \"ecn\"\nlocal_drops = \"cut\"", "kind = \"timely\"").parse().unwrap();
+    let refused = Scenario::read(given, &Sources::of(Path::new(""))).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "nic.local_drops: \"cut\" is not valid with transport = \"timely\", which does not cut for a \
+         mark alone; it needs dctcp, newreno, cubic or udp"
     );
     assert_eq!(
         error("aqm = \"blue\""),

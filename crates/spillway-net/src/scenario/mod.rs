@@ -356,6 +356,11 @@ impl Scenario {
         has_port_fifos(&self.tiers, &self.nic)
     }
 
+    /// Whether senders hear at once of what their own hosts drop.
+    pub fn tells_senders(&self) -> bool {
+        self.discipline.as_ref().is_some_and(|discipline| discipline.tells_senders)
+    }
+
     /// A switch's name: its tier and its place in it.
     pub fn switch_name(&self, switch: u32) -> String {
         self.topology.switch_name(switch)

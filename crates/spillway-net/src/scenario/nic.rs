@@ -5,7 +5,7 @@ use super::switches::Place;
 use super::{Result, SwitchSettings};
 use crate::nic::{Nic, NicScheduling, NicSettings};
 use crate::topology::Node;
-use crate::transport::Transport;
+use crate::transport::{Control, Transport};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::NoAqm;
@@ -17,10 +17,12 @@ use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, 
 pub struct DisciplineSettings {
     queue_limit: Amount,
     aqm: Choice,
+    /// Whether senders hear at once of what is dropped on arrival, and cut.
+    pub tells_senders: bool,
 }
 
 impl DisciplineSettings {
-    /// Refuses what goes with none of the packets.
+    /// Refuses what goes with none of the packets, or with none of the senders.
     pub(super) fn check(&self, transports: &[Transport]) -> Result<()> {
         let full = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
         let holds_none = match self.queue_limit {
@@ -33,7 +35,22 @@ impl DisciplineSettings {
             let problem = format!("{limit} is not valid; it must hold a full packet, {full}B");
             return Err(SettingsError::new("nic.queue_limit", problem));
         }
-        Ok(())
+        let cuts = |transport: &Transport| {
+            matches!(
+                transport.control,
+                Control::NewReno | Control::Dctcp(_) | Control::Cubic(_) | Control::Udp(_)
+            )
+        };
+        match transports.iter().find(|transport| self.tells_senders && !cuts(transport)) {
+            None => Ok(()),
+            Some(Transport { kind, .. }) => {
+                let problem = format!(
+                    "\"cut\" is not valid with transport = {kind:?}, which does not cut for a mark \
+                     alone; it needs dctcp, newreno, cubic or udp"
+                );
+                Err(SettingsError::new("nic.local_drops", problem))
+            }
+        }
     }
 }
 
@@ -77,8 +94,17 @@ fn read_discipline(
     let resolved =
         aqm.resolve(|s| place.extensions.read_aqm(&aqm.id, s, &environment).map(drop))?;
     section.put("aqm", resolved);
+    let tells_senders = section.choice(
+        "local_drops",
+        &[("silent", false), ("cut", true)],
+        "whether a sender hears at once of what its own host drops, and cuts its window",
+    )?;
     let has_one = queue_limit != Amount::Unlimited || aqm.id != NoAqm::ID;
-    Ok(has_one.then_some(DisciplineSettings { queue_limit, aqm }))
+    if tells_senders && !has_one {
+        let problem = "\"cut\" needs `queue_limit` or `aqm`: without them hosts drop nothing";
+        return Err(section.error("local_drops", problem));
+    }
+    Ok(has_one.then_some(DisciplineSettings { queue_limit, aqm, tells_senders }))
 }
 
 /// What the AQM of a host may depend on.
@@ -109,7 +135,7 @@ impl super::Scenario {
     pub fn make_nic(&self, host: u32) -> Nic {
         let discipline = self.discipline.as_ref().map(|settings| {
             let environment = environment(&self.nic, &self.place(), host);
-            let DisciplineSettings { queue_limit, aqm } = settings;
+            let DisciplineSettings { queue_limit, aqm, .. } = settings;
             let read = self.extensions.read_aqm(&aqm.id, &mut aqm.section(), &environment);
             Discipline::new(DisciplineParts {
                 rate: environment.port_rates[0],

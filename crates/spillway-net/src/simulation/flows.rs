@@ -34,6 +34,9 @@ pub(super) struct Flow {
     pub transport: u16,
     /// The flags of its data packets.
     pub data_flags: u16,
+    /// Whether each of its pieces has to be seen to by itself: they leave at a pace, or it hears of those
+    /// that its own host drops.
+    pub sends_singly: bool,
     /// What it was asked to do.
     pub spec: FlowSpec,
     /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.

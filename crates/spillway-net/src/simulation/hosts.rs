@@ -9,6 +9,7 @@ use crate::transport::receiver::{AckFields, Segment};
 use crate::transport::sender::{AckSegment, Piece};
 use crate::transport::{Control, Transport};
 use spillway_engine::Time;
+use spillway_switch::DropReason;
 use spillway_switch::packet::{Contents, NO_PRIORITY, Packet, PacketId, flags};
 
 impl Simulation {
@@ -174,8 +175,8 @@ impl Simulation {
             }
         }
         let transport = &self.scenario.transports[usize::from(flow.transport)];
-        if transport.paces() {
-            return self.send_paced_pieces(slot);
+        if flow.sends_singly {
+            return self.send_single_pieces(slot);
         }
         while let Some(piece) = flow.sender.next_piece(now, transport) {
             self.counters.retransmitted_packets += u64::from(piece.again);
@@ -184,15 +185,26 @@ impl Simulation {
         set_timer(&mut self.network, flow);
     }
 
-    /// The same for a sender that paces: what is not due yet has an event.
+    /// The same for a sender that paces: what is not due yet has an event. And for one that hears of what
+    /// its host drops.
     #[inline(never)]
-    fn send_paced_pieces(&mut self, slot: u32) {
+    fn send_single_pieces(&mut self, slot: u32) {
         let flow = &mut self.flows[slot];
         let now = self.network.now;
         let transport = &self.scenario.transports[usize::from(flow.transport)];
+        let tells = self.scenario.tells_senders();
         while let Some(piece) = flow.sender.next_paced_piece(now, transport) {
             self.counters.retransmitted_packets += u64::from(piece.again);
+            let lost = self.network.lost.len();
             send_piece(&mut self.network, flow, transport, slot, piece);
+            match self.network.lost.get(lost).map(|lost| lost.reason) {
+                Some(DropReason::QueueLimit) if tells => {
+                    flow.sender.on_refused(&piece, transport);
+                    break;
+                }
+                Some(DropReason::Aqm) if tells => flow.sender.on_local_drop(transport),
+                _ => {}
+            }
         }
         if let Some(at) = flow.sender.waits_until(now)
             && at < flow.pace_timer

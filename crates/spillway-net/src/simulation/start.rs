@@ -58,6 +58,7 @@ impl Simulation {
             ack_path: back.path,
             data_flags: there.flags,
             ack_flags: back.flags,
+            sends_singly: transport.paces() || self.scenario.tells_senders(),
             packets: 0,
             completed_at: None,
             first_rtt_bytes: transport.first_rtt_bytes(nic_rate, self.scenario.base_rtt),

@@ -186,6 +186,11 @@ impl CongestionControl for Cubic {
         window.ssthresh = ((window.cwnd as f64 * self.params.beta) as u64).max(2 * window.mss);
     }
 
+    fn on_local_drop(&mut self, window: &mut Window) {
+        self.remember(window);
+        window.cut_to((window.cwnd as f64 * self.params.beta) as u64);
+    }
+
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         self.on_loss(window, in_flight);
         if let (None, Some(round_trips)) = (self.hystart, self.params.hystart) {

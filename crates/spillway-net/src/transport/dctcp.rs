@@ -134,6 +134,10 @@ impl CongestionControl for Dctcp {
         self.cut_for_loss(window, in_flight);
     }
 
+    fn on_local_drop(&mut self, window: &mut Window) {
+        window.cut_to(self.cut(window));
+    }
+
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         self.cut_for_loss(window, in_flight);
     }

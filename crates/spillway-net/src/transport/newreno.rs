@@ -47,6 +47,10 @@ impl CongestionControl for NewReno {
             window.grow(ack.acked);
         }
     }
+
+    fn on_local_drop(&mut self, window: &mut Window) {
+        window.cut_to(window.cwnd / 2);
+    }
 }
 
 #[cfg(test)]

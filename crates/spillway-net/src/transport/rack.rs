@@ -128,6 +128,12 @@ impl Rack {
         }
     }
 
+    /// The segment that began at `seq`, which went out last and for the first time, did not after all.
+    pub fn take_back(&mut self, seq: u64) {
+        self.segments.pop_back();
+        self.sent_to = seq;
+    }
+
     /// An ack acknowledges all before `una`, and `newly` behind it (steps 1 to 3).
     pub fn on_ack(&mut self, ack: &RackAck, una: u64, newly: impl Iterator<Item = Range>) {
         self.min_rtt = self.min_rtt.min(ack.now - ack.sent_at);

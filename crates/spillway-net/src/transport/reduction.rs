@@ -101,6 +101,12 @@ impl Reduction {
         may
     }
 
+    /// So many bytes that were to be sent were not.
+    pub fn give_back(&mut self, bytes: u64) {
+        self.allowed += bytes;
+        self.out = self.out.saturating_sub(bytes);
+    }
+
     /// So many bytes are sent.
     pub fn count(&mut self, bytes: u64) {
         self.allowed = self.allowed.saturating_sub(bytes);

@@ -3,6 +3,7 @@
 
 mod as_ns3;
 mod by_rack;
+mod local;
 mod probe;
 mod recovery;
 
@@ -318,6 +319,10 @@ impl Sender {
     /// The timer has run out. True for a timeout, after which pieces may be sent again; a piece for
     /// a tail-loss probe is returned instead.
     pub fn on_deadline(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+        if self.has_nothing_out() {
+            self.try_again(now, transport);
+            return None;
+        }
         match self.timer {
             Timer::Retransmission => {}
             Timer::Probe => return Some(self.send_probe(now, transport)),

@@ -142,6 +142,9 @@ pub trait CongestionControl {
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         window.halve(in_flight);
     }
+
+    /// The sender's own host has dropped a packet: a cut as for a mark, where marks cut.
+    fn on_local_drop(&mut self, _window: &mut Window) {}
 }
 
 /// The congestion controller of a flow. What is large is kept apart: most flows have something small.
@@ -202,6 +205,18 @@ impl CongestionControl for Congestion {
             Congestion::Hpcc(control) => control.on_timeout(window, in_flight),
             Congestion::Timely(control) => control.on_timeout(window, in_flight),
             Congestion::Extension(control) => control.on_timeout(window, in_flight),
+        }
+    }
+    fn on_local_drop(&mut self, window: &mut Window) {
+        match self {
+            Congestion::NewReno(control) => control.on_local_drop(window),
+            Congestion::Dctcp(control) => control.on_local_drop(window),
+            Congestion::Cubic(control) => control.on_local_drop(window),
+            Congestion::ThetaPowerTcp(_)
+            | Congestion::PowerTcp(_)
+            | Congestion::Hpcc(_)
+            | Congestion::Timely(_)
+            | Congestion::Extension(_) => {}
         }
     }
 }

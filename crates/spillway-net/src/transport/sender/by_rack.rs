@@ -35,6 +35,11 @@ impl ByRack {
         self.rack.on_sent(now, (piece.seq, piece.seq + u64::from(piece.payload)));
     }
 
+    /// What went out last, new data, did not after all.
+    pub fn take_back(&mut self, seq: u64) {
+        self.rack.take_back(seq);
+    }
+
     /// A probe goes out.
     #[cold]
     pub fn on_probe(&mut self, now: Time, piece: &Piece) {
