@@ -74,7 +74,7 @@ bench: build
 	cargo run --quiet --locked --release -p spillway-switch --example shadow | tee bench/results/shadow.txt
 	cargo run --quiet --locked --release -p spillway-slotted --example speed | tee bench/results/slotted.txt
 
-## bench-ns3: the same flows in stock ns-3, 5 to 20 minutes (FLOWS=400: half of that)
+## bench-ns3: the same flows in stock ns-3, 6 to 25 minutes (FLOWS=400: half of that)
 FLOWS ?= 800
 bench-ns3: build
 	$(MAKE) -C bench/ns3 deps build

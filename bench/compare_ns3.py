@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,36 @@ WIRE = ("transport.header=54B", "transport.ack_size=54B", "transport.handshake=t
 # As its sockets behave: no bound on the window of a flow that its own card slows down, and recovery
 # by proportional rate reduction.
 SOCKETS = ("transport.host_backlog=unlimited", "transport.reduction=proportional-ns3")
+# As the queue discs of switches' ports, where ns-3's hosts have them too (`--hosts-mark`).
+HOSTS = ("nic.aqm={ kind = 'ecn', threshold = '70pkt' }", "nic.queue_limit=1000pkt")
 # Beside the yardstick: all that leaf-spine-128 has. ns-3 would need an hour.
 BARE_FLOWS = 20_000
 # Long enough for any list.
 LONG = ("duration=10s", "stop=20s")
-PERCENTILES = {"p50": 0.5, "p99": 0.99}
+STATISTICS = ("mean", "p50", "p99")
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """What the hosts' cards are: options of ns-3's driver, settings here, and another choice."""
+
+    title: str
+    options: tuple[str, ...]
+    settings: tuple[str, ...]
+    other_title: str
+    other: tuple[str, ...]
+
+
+OPEN = Hosts(
+    "cards without limit or marks", (), (*WIRE, *SOCKETS), "windows rest, as shipped", WIRE
+)
+MARKING = Hosts(
+    "cards that mark",
+    ("--hosts-mark",),
+    (*WIRE, *SOCKETS, *HOSTS),
+    "no marks there",
+    (*WIRE, *SOCKETS),
+)
 
 
 def main() -> None:
@@ -50,13 +76,13 @@ def main() -> None:
         work = Path(folder)
         say(f"drawing {options.flows} flows")
         flows = draw(work, options.flows)
-        whole = write_flows(work / "whole", flows)
         timed = write_flows(work / "timed", flows[: options.timed])
         speed = compare_speed(options, timed)
         document = {
             **speed,
             "incast_star": incast_star(options),
-            "leaf_spine_128": completion_times(options, work, whole, flows),
+            "leaf_spine_128": completion_times(options, work, flows, OPEN),
+            "leaf_spine_128_hosts_mark": completion_times(options, work, flows, MARKING),
         }
     print_tables(document)
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -208,20 +234,33 @@ def incast_star(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def completion_times(
-    options: argparse.Namespace, work: Path, whole: Path, flows: Sequence[Sequence[int]]
+    options: argparse.Namespace, work: Path, flows: Sequence[Sequence[int]], hosts: Hosts
 ) -> dict[str, Any]:
     """Completion times of the same flows in both."""
-    say(f"ns-3, {options.flows} flows: a minute for every 300")
-    theirs = run_json([options.ns3, "leaf-spine-128", "--flows", whole / "flows.csv"])
+    work = Path(tempfile.mkdtemp(dir=work))
+
+    def folder(
+        name: str, listed: Sequence[Sequence[int]] = flows, settings: Sequence[str] = hosts.settings
+    ) -> Path:
+        return write_flows(work / name, listed, settings)
+
+    whole = folder("whole")
+    say(f"ns-3, {hosts.title}, {options.flows} flows: a minute for every 300")
+    listed = ["leaf-spine-128", "--flows", whole / "flows.csv"]
+    theirs = run_json([options.ns3, *listed, *hosts.options])
     say(f"Spillway, {options.flows} flows, and {options.moved} times with moved starts")
     ours = summary_of(whole)
-    shipped = summary_of(write_flows(work / "shipped", flows, WIRE))
+    other = summary_of(folder("other", settings=hosts.other))
     moved = []
     for turn in range(options.moved):
         by = random.Random(turn)
-        others = [[*row[:3], row[3] + by.randrange(1000), *row[4:]] for row in flows]
-        moved.append(summary_of(write_flows(work / f"moved-{turn}", others)))
-    found: dict[str, Any] = {"flows": options.flows}
+        later = [[*row[:3], row[3] + by.randrange(1000), *row[4:]] for row in flows]
+        moved.append(summary_of(folder(f"moved-{turn}", later)))
+    found: dict[str, Any] = {
+        "flows": options.flows,
+        "hosts": hosts.title,
+        "otherwise": hosts.other_title,
+    }
     for name, own_name in (("small", "short"), ("all", "all")):
         row: dict[str, Any] = {
             "count": ours["fct_us"][own_name]["count"],
@@ -229,15 +268,15 @@ def completion_times(
             "ns3": {},
             "spillway_over_ns3": {},
             "spillway_with_moved_starts": {},
-            "spillway_as_shipped": {},
+            "spillway_otherwise": {},
         }
-        for key in PERCENTILES:
-            own, other = ours["fct_us"][own_name][key], theirs[f"fct_{name}_{key}_us"]
+        for key in STATISTICS:
+            own, its = ours["fct_us"][own_name][key], theirs[f"fct_{name}_{key}_us"]
             row["spillway"][f"fct_{key}_us"] = round(own, 1)
-            row["ns3"][f"fct_{key}_us"] = round(other, 1)
-            row["spillway_over_ns3"][f"fct_{key}"] = round(own / other, 3)
-            as_shipped = shipped["fct_us"][own_name][key]
-            row["spillway_as_shipped"][f"fct_{key}_us"] = round(as_shipped, 1)
+            row["ns3"][f"fct_{key}_us"] = round(its, 1)
+            row["spillway_over_ns3"][f"fct_{key}"] = round(own / its, 3)
+            otherwise = other["fct_us"][own_name][key]
+            row["spillway_otherwise"][f"fct_{key}_us"] = round(otherwise, 1)
             if moved:
                 values = [each["fct_us"][own_name][key] for each in moved]
                 row["spillway_with_moved_starts"][f"fct_{key}_us"] = bench.spread(values, 1)
@@ -281,19 +320,25 @@ def print_tables(document: Mapping[str, Any]) -> None:
     print(f"\n{'incast-star':28}{'Spillway':>14}{'ns-3':>14}")
     for key in star["spillway"]:
         line(key, (f"{star[name][key]:,.4g}" for name in ("spillway", "ns3")))
-    fabric = document["leaf_spine_128"]
-    head = f"leaf-spine-128, {fabric['flows']} flows"
-    print(f"\n{head:28}{'Spillway':>14}{'ns-3':>14}{'ratio':>14}   with moved starts; as shipped")
+    print_fabric(document["leaf_spine_128"])
+    print_fabric(document["leaf_spine_128_hosts_mark"])
+    print()
+
+
+def print_fabric(fabric: Mapping[str, Any]) -> None:
+    """Prints completion times side by side."""
+    print(f"\nleaf-spine-128, {fabric['flows']} flows, {fabric['hosts']}")
+    last = f"with moved starts; {fabric['otherwise']}"
+    print(f"{'':28}{'Spillway':>14}{'ns-3':>14}{'ratio':>14}   {last}")
     for name in ("small", "all"):
         row = fabric[name]
-        for key in PERCENTILES:
+        for key in STATISTICS:
             own, other = (row[each][f"fct_{key}_us"] for each in ("spillway", "ns3"))
             moved = row["spillway_with_moved_starts"].get(f"fct_{key}_us")
             span = f"   {moved['min']:,.0f} to {moved['max']:,.0f}" if moved else ""
-            span += f"; {row['spillway_as_shipped'][f'fct_{key}_us']:,.0f}"
+            span += f"; {row['spillway_otherwise'][f'fct_{key}_us']:,.0f}"
             cells = (f"{own:,.1f}", f"{other:,.1f}", f"{own / other:.3f}{span}")
             print(f"{f'{name} FCT {key}, us':28}{cells[0]:>14}{cells[1]:>14}{'':>9}{cells[2]}")
-    print()
 
 
 if __name__ == "__main__":

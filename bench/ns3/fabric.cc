@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint32_t kFirstAddress = 0x0a000001;  // 10.0.0.1
 
-std::vector<Ptr<QueueDisc>> g_switchPorts;
+std::vector<Ptr<QueueDisc>> g_discs;
+std::vector<Ptr<QueueDisc>> g_hostDiscs;
 uint64_t g_timeouts = 0;
 
 Ptr<Ipv4Route> RouteBy(Ptr<NetDevice> device, Ipv4Address source)
@@ -174,19 +175,24 @@ Ptr<QueueDisc> AttachHost(const Settings& settings, uint32_t host, Ptr<Node> nod
                           Ptr<Node> onSwitch)
 {
     auto ends = Link(settings, node, onSwitch);
-    // The NIC: the device's own FIFO, no queue disc, no drops.
     auto nic = DynamicCast<PointToPointNetDevice>(ends.Get(0));
-    nic->GetQueue()->SetMaxSize(QueueSize("100000000p"));
-    uint32_t interface = AddInterface(nic);
+    if (settings.hostsMark) {
+        g_hostDiscs.push_back(MakePort(settings, nic));
+    } else {
+        // The device's own FIFO, no queue disc, no drops.
+        nic->GetQueue()->SetMaxSize(QueueSize("100000000p"));
+        AddInterface(nic);
+    }
+    uint32_t interface = node->GetObject<Ipv4>()->GetInterfaceForDevice(nic);
     auto address = Ipv4InterfaceAddress(AddressOf(host), Ipv4Mask::GetOnes());
     node->GetObject<Ipv4>()->AddAddress(interface, address);
     RoutingOf(node)->SetHost(host, nic);
-    auto queue = MakeSwitchPort(settings, ends.Get(1));
+    auto queue = MakePort(settings, ends.Get(1));
     RoutingOf(onSwitch)->SetDirect(host, ends.Get(1));
     return queue;
 }
 
-Ptr<QueueDisc> MakeSwitchPort(const Settings& settings, Ptr<NetDevice> device)
+Ptr<QueueDisc> MakePort(const Settings& settings, Ptr<NetDevice> device)
 {
     // The shortest that works: the device holds one packet besides the one it sends, the queue
     // disc the others.
@@ -204,17 +210,20 @@ Ptr<QueueDisc> MakeSwitchPort(const Settings& settings, Ptr<NetDevice> device)
                              "UseEcn", BooleanValue(true),
                              "UseHardDrop", BooleanValue(false),
                              "MaxSize", QueueSizeValue(limit));
-    g_switchPorts.push_back(control.Install(device).Get(0));
-    return g_switchPorts.back();
+    g_discs.push_back(control.Install(device).Get(0));
+    return g_discs.back();
 }
 
 Counters CountersNow()
 {
     Counters counters;
-    for (const auto& port : g_switchPorts) {
-        const auto& stats = port->GetStats();
+    for (const auto& disc : g_discs) {
+        const auto& stats = disc->GetStats();
         counters.marks += stats.nTotalMarkedPackets;
         counters.drops += stats.nTotalDroppedPackets;
+    }
+    for (const auto& disc : g_hostDiscs) {
+        counters.hostMarks += disc->GetStats().nTotalMarkedPackets;
     }
     counters.timeouts = g_timeouts;
     return counters;

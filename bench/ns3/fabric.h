@@ -20,8 +20,9 @@ constexpr uint32_t kSegmentSize = 1448;
 struct Settings {
     std::string rate = "10Gbps";
     std::string delay = "10us";
-    uint32_t threshold = 70;      // packets in a switch's queue disc at which it marks
-    uint32_t queueLimit = 1000;   // packets in a switch's queue disc
+    uint32_t threshold = 70;      // packets in a queue disc at which it marks
+    uint32_t queueLimit = 1000;   // packets in a queue disc
+    bool hostsMark = false;       // whether hosts have a queue disc, too
     std::string scheduler = "ns3::MapScheduler";
 };
 
@@ -88,16 +89,18 @@ ns3::Ptr<FabricRouting> RoutingOf(ns3::Ptr<ns3::Node> node);
 /// A full-duplex link; [0] is the device at `a`. Each end's queueing is set apart.
 ns3::NetDeviceContainer Link(const Settings& settings, ns3::Ptr<ns3::Node> a,
                              ns3::Ptr<ns3::Node> b);
-/// Attaches host number `host`: a NIC that holds any number of packets, a switch's port behind it.
+/// Attaches host number `host`: a NIC that holds any number of packets (or, if hosts mark, has the queue
+/// of a switch's port), a switch's port behind it.
 /// Returns the switch's queue disc towards the host.
 ns3::Ptr<ns3::QueueDisc> AttachHost(const Settings& settings, uint32_t host,
                                     ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::Node> onSwitch);
-/// The queue of a switch's port: threshold marking, tail drop.
-ns3::Ptr<ns3::QueueDisc> MakeSwitchPort(const Settings& settings, ns3::Ptr<ns3::NetDevice> device);
+/// A port with a queue disc: threshold marking, tail drop.
+ns3::Ptr<ns3::QueueDisc> MakePort(const Settings& settings, ns3::Ptr<ns3::NetDevice> device);
 
-/// Marks and drops of all switches' ports made so far; retransmission timeouts of watched sockets.
+/// Marks and drops of all queue discs made so far, how many of the marks are hosts'; retransmission timeouts of watched sockets.
 struct Counters {
     uint64_t marks = 0;
+    uint64_t hostMarks = 0;
     uint64_t drops = 0;
     uint64_t timeouts = 0;
 };

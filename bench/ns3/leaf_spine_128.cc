@@ -130,8 +130,8 @@ void Run::Wire(const Settings& settings)
         RoutingOf(m_leaves.Get(leaf))->SetPaths(&m_paths);
         for (uint32_t spine = 0; spine < kSpines; ++spine) {
             auto ends = Link(settings, m_leaves.Get(leaf), m_spines.Get(spine));
-            MakeSwitchPort(settings, ends.Get(0));
-            MakeSwitchPort(settings, ends.Get(1));
+            MakePort(settings, ends.Get(0));
+            MakePort(settings, ends.Get(1));
             RoutingOf(m_leaves.Get(leaf))->AddUplink(ends.Get(0));
             for (uint32_t index = 0; index < kHostsPerLeaf; ++index) {
                 RoutingOf(m_spines.Get(spine))->SetDirect(leaf * kHostsPerLeaf + index, ends.Get(1));
@@ -210,6 +210,12 @@ double Percentile(const std::vector<double>& sorted, double p)
     return sorted.empty() ? 0 : sorted[static_cast<size_t>(std::ceil(sorted.size() * p)) - 1] / 1e3;
 }
 
+/// The mean in microseconds.
+double Mean(const std::vector<double>& times)
+{
+    return times.empty() ? 0 : std::accumulate(times.begin(), times.end(), 0.0) / times.size() / 1e3;
+}
+
 /// Completion times in nanoseconds, in order; an unfinished flow counts with the time it has waited.
 std::vector<double> TimesOf(const std::vector<Flow>& flows, uint32_t atMost)
 {
@@ -259,12 +265,13 @@ void RunLeafSpine128(const Settings& settings, const LeafSpineOptions& options)
     auto small = TimesOf(run.Flows(), kSmallFlow);
     Counters counters = CountersNow();
     std::printf("{\"scenario\": \"leaf-spine-128\", \"flows\": %zu, \"completed\": %lu, "
-                "\"fct_small_p50_us\": %.3f, \"fct_small_p99_us\": %.3f, \"fct_all_p50_us\": %.3f, "
-                "\"fct_all_p99_us\": %.3f, \"marks\": %lu, \"drops\": %lu, \"timeouts\": %lu, "
+                "\"fct_small_mean_us\": %.3f, \"fct_small_p50_us\": %.3f, \"fct_small_p99_us\": %.3f, "
+                "\"fct_all_mean_us\": %.3f, \"fct_all_p50_us\": %.3f, \"fct_all_p99_us\": %.3f, "
+                "\"marks\": %lu, \"host_marks\": %lu, \"drops\": %lu, \"timeouts\": %lu, "
                 "\"simulated_ms\": %.3f, \"cpu_s\": %.2f, \"peak_rss_mb\": %.1f",
-                run.Flows().size(), run.Completed(), Percentile(small, 0.5), Percentile(small, 0.99),
-                Percentile(all, 0.5), Percentile(all, 0.99), counters.marks, counters.drops,
-                counters.timeouts, Simulator::Now().GetPicoSeconds() / 1e9, cpu, PeakRssMb());
+                run.Flows().size(), run.Completed(), Mean(small), Percentile(small, 0.5),
+                Percentile(small, 0.99), Mean(all), Percentile(all, 0.5), Percentile(all, 0.99),
+                counters.marks, counters.hostMarks, counters.drops, counters.timeouts, Simulator::Now().GetPicoSeconds() / 1e9, cpu, PeakRssMb());
     if (options.countHops) {
         std::printf(", \"packet_hops\": %lu, \"events\": %lu", run.Hops(), Simulator::GetEventCount());
     }

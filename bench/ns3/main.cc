@@ -24,7 +24,7 @@ int main(int argc, char* argv[])
     const char* usage = "spillway-ns3 incast-star [--duration-ms 100]\n"
                         "spillway-ns3 leaf-spine-128 --flows FILE.csv [--fct-out FILE.csv] [--max-flows N] "
                         "[--stop-ms T] [--count-hops]\n"
-                        "either: [--threshold 70] [--scheduler ns3::MapScheduler] [--json]";
+                        "either: [--threshold 70] [--hosts-mark] [--scheduler ns3::MapScheduler] [--json]";
     bool incast = argc > 1 && !std::strcmp(argv[1], "incast-star");
     if (!incast && !(argc > 1 && !std::strcmp(argv[1], "leaf-spine-128"))) {
         std::fprintf(stderr, "%s\n", usage);
@@ -36,7 +36,8 @@ int main(int argc, char* argv[])
     bool json = true;
     ns3::CommandLine line;
     line.Usage(usage);
-    line.AddValue("threshold", "packets in a switch's queue disc at which it marks", settings.threshold);
+    line.AddValue("threshold", "packets in a queue disc at which it marks", settings.threshold);
+    line.AddValue("hosts-mark", "whether hosts have the queue disc of switches' ports, too", settings.hostsMark);
     line.AddValue("scheduler", "ns-3's event queue", settings.scheduler);
     line.AddValue("json", "the only output there is", json);
     if (incast) {
