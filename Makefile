@@ -12,7 +12,7 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python test-slow lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build demo test test-rust test-python test-slow fuzz lint lint-rust lint-python check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway
 build: $(CORE)
@@ -45,6 +45,13 @@ test-python: build
 ## test-slow: what takes minutes, and is left out of test
 test-slow: $(VENV)/.tools
 	cargo test --quiet --locked --release -p spillway-net --test analytic --test conservation -- --ignored
+	$(MAKE) fuzz FUZZ_SECONDS=10
+
+## fuzz: every reader of data for FUZZ_SECONDS; seeds are printed, and FUZZ_SEED has one again
+FUZZ_SECONDS ?= 300
+fuzz: $(VENV)/.tools
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO_TEST) -p spillway-net --test fuzz -- \
+		--ignored --nocapture --test-threads 1
 
 ## lint: formatting, clippy, documentation, types
 lint: lint-rust lint-python
