@@ -415,7 +415,17 @@ SECTIONS: dict[str, Section] = {
     "run": Section(
         lambda values: {"topology": {"kind": "star"}, **values},
         ({"duration": "1ms"},),
-        ("topology", "transport", "routing", "switch", "nic", "traffic", "event", "record", "limits"),
+        (
+            "topology",
+            "transport",
+            "routing",
+            "switch",
+            "nic",
+            "traffic",
+            "event",
+            "record",
+            "limits",
+        ),
     ),
     "topology": Section(
         **within("topology", given=({"kind": "star"},), skip=("hosts", "host_rate", "link_delay"))

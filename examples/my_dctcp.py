@@ -17,7 +17,7 @@ class MyDctcp(CongestionControl):
         """Nothing is known of the path yet: alpha is 1."""
         self.alpha = 1.0
         self.acked = self.marked = 0
-        self.window_end = self.cut_until = 0
+        self.window_end = 0
 
     def on_ack(self, window: Window, ack: Ack) -> None:
         """Measures the share of marks once a window, cuts once a window, and grows."""
@@ -32,9 +32,9 @@ class MyDctcp(CongestionControl):
             self.window_end = ack.nxt
         if ack.in_recovery:
             return
-        recently_cut = ack.una <= self.cut_until
-        if ack.ece and not recently_cut:
-            self.cut_until = ack.nxt
-            window.cut_to(int(window.cwnd * (1.0 - self.alpha / 2.0)))
-        elif not recently_cut and ack.may_grow:
+        if window.is_held(ack):
+            return
+        if ack.ece:
+            window.cut_for_mark(int(window.cwnd * (1.0 - self.alpha / 2.0)), ack)
+        elif ack.may_grow:
             window.grow(ack.acked)

@@ -42,7 +42,10 @@ class MyPowerTcp(CongestionControl):
         """A loss is repaired, and changes nothing."""
         window.ssthresh = window.cwnd
 
-    on_timeout = on_loss
+    def on_timeout(self, window: Window, in_flight: int) -> None:
+        """What was sent before is no longer waited for."""
+        self.noted_at = 0
+        self.on_loss(window, in_flight)
 
     def measure(self, hops: list[Hop]) -> bool:
         """Current times voltage of the port where that is greatest, smoothed over a base RTT."""

@@ -86,16 +86,13 @@ class MyNewReno(CongestionControl):
 
     def start(self, window, access):
         assert access.rate_bps > 0 and access.base_rtt_ps > 0
-        self.cut_until = 0
 
     def on_ack(self, window: Window, ack: Ack):
-        if ack.in_recovery:
+        if ack.in_recovery or window.is_held(ack):
             return
-        recently_cut = ack.una <= self.cut_until
-        if ack.ece and not recently_cut:
-            self.cut_until = ack.nxt
-            window.cut_to(window.cwnd // 2)
-        elif not recently_cut and ack.may_grow:
+        if ack.ece:
+            window.cut_for_mark(window.cwnd // 2, ack)
+        elif ack.may_grow:
             window.grow(ack.acked)
 
     def on_loss(self, window: Window, in_flight: int):

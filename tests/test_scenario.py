@@ -74,7 +74,8 @@ def test_what_is_resolved_resolves_to_itself():
 def test_setting_a_policy_replaces_it_whole_and_sub_keys_refine_it():
     assert resolved("switch.aqm=red")["switch"]["aqm"]["kind"] == "red"
     assert "threshold" not in resolved("switch.aqm=red")["switch"]["aqm"]
-    refined = resolved("switch.sharing=dt", "switch.sharing.alpha=[8, 2]")["switch"]["sharing"]
+    several = ["switch.queues_per_port=2", "switch.sharing=dt", "switch.sharing.alpha=[8, 2]"]
+    refined = resolved(*several)["switch"]["sharing"]
     assert refined["alpha"] == [8, 2]
     assert resolved("switch.sharing.alpha=4")["switch"]["sharing"]["alpha"] == 4
     assert resolved("switch.aqm={ kind = 'ecn', threshold = '9pkt' }")["switch"]["aqm"] == {
@@ -203,7 +204,7 @@ def _in_itself(kind):
         (_in_itself(dict), ()),
         (_in_itself(list), ()),
         ("a." * 10_000 + "a = 1", ()),
-        ("[" + "a." * 10_000 + "a]", ()),
+        ("[" + "a." * 10_000 + "a]\n", ()),
         ("a = " + "[" * 10_000 + "]" * 10_000, ()),
         (TINY.read_text(), ("a." * 10_000 + "a=1",)),
     ],

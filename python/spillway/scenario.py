@@ -155,6 +155,9 @@ def _is_toml(text: str) -> bool:
         return bool(tomllib.loads(text))
     except tomllib.TOMLDecodeError:
         return False
+    except RecursionError:
+        # TOML that is nested too deeply: its reader says so.
+        return True
 
 
 def _loaded(source: object) -> tuple[str, Path, Path | None]:
@@ -163,6 +166,10 @@ def _loaded(source: object) -> tuple[str, Path, Path | None]:
         hint = "a file, a name, TOML text, a dict or a Scenario is one"
         raise ScenarioError(f"{source!r} is no scenario", hint)
     path = path_of(source)
+    try:
+        path.is_file()
+    except OSError as error:
+        raise ScenarioError(f"{str(source)[:100]} cannot be read: {error.strerror}") from error
     if path.is_dir() and (path / SCENARIO).is_file():
         if (path / SUMMARY).is_file():
             checksums.check(path, SCENARIO, f"{INPUTS}/")

@@ -119,7 +119,7 @@ def sweep(
     several = None if seeds is None else seeds_of(seeds)
     jobs = processors() if jobs is None else whole("jobs", jobs, 1)
     callback("follow", follow)
-    plan = []
+    plan: list[_Run] = []
     seen: dict[str, Variant] = {}
     for variant in variants(vary):
         varied = scenario.set(*variant.assignments).with_named_plugins()

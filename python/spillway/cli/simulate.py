@@ -245,7 +245,7 @@ def _switch_number(scenario: Scenario, name: str | None) -> int | None:
         return None if name is None else int(name)
     from difflib import get_close_matches
 
-    switches = scenario.read().switches
+    switches = [place for place in scenario.read().places if not place.startswith("host")]
     if name in switches:
         return switches.index(name)
     near = get_close_matches(name, switches, n=1) or switches[:1]

@@ -85,8 +85,14 @@ impl Window {
     /// there is no other cut for a mark, and no growth (RFC 3168, section 6.1.2).
     #[inline]
     pub fn is_held(&self, ack: &Ack) -> bool {
+        self.holds(ack.una)
+    }
+
+    /// The same, where all before `una` is acknowledged.
+    #[inline]
+    pub fn holds(&self, una: u64) -> bool {
         // 0 < una <= cut_until
-        ack.una.wrapping_sub(1) < self.cut_until
+        una.wrapping_sub(1) < self.cut_until
     }
 
     /// Whether it was cut since it was (`cwnd`, `ssthresh`), to be reached as `reduction` says. A window

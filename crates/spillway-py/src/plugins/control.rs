@@ -83,6 +83,18 @@ impl Window {
         self.0.cut_to(bytes);
     }
 
+    /// Cuts to so many bytes for the mark that an ack echoes: the cut holds until all that was sent
+    /// before is acknowledged, or a timeout takes it for lost.
+    fn cut_for_mark(&mut self, bytes: u64, ack: &Ack) {
+        self.0.cut_until = ack.nxt;
+        self.0.cut_to(bytes);
+    }
+
+    /// Whether a mark's cut holds: there is no other for a mark then, and no growth.
+    fn is_held(&self, ack: &Ack) -> bool {
+        self.0.holds(ack.una)
+    }
+
     /// Sets `ssthresh` to half of what is in flight, and two segments at least.
     fn halve(&mut self, in_flight: u64) {
         self.0.halve(in_flight);

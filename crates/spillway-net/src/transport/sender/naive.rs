@@ -61,7 +61,7 @@ impl Naive {
     /// The segment that begins with an octet: its last octet.
     fn segment_end(&self, octet: u64) -> u64 {
         let mut end = octet;
-        while end % SMSS != 0 && end < self.high_data && !self.is_sacked(end + 1) {
+        while !end.is_multiple_of(SMSS) && end < self.high_data && !self.is_sacked(end + 1) {
             end += 1;
         }
         end
