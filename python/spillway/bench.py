@@ -239,7 +239,7 @@ def spread(values: Sequence[float], places: int) -> dict[str, float]:
 
 
 # The loop over events. Names of functions are those of the core's symbols.
-_LOOP = "spillway_net::simulation::Simulation::run_events*"
+_LOOP = "spillway_net::simulation::Simulation::handle_events*"
 
 
 def _instructions(case: Case) -> float | None:

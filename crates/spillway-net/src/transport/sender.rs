@@ -1,5 +1,5 @@
 //! The sending half of a flow: what to send next, and when. What it does about losses is in
-//! [`recovery`], what has been sent and what became of it in its [`Scoreboard`].
+//! `recovery`, what has been sent and what became of it in its [`Scoreboard`].
 
 mod as_ns3;
 mod by_rack;
