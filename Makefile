@@ -12,19 +12,27 @@ RUST := $(shell find crates -name tests -prune -o -type f -print) $(wildcard sce
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-rust test-python test-slow fuzz lint lint-rust lint-python check bench bench-ns3 clean
+.PHONY: build lock demo test test-rust test-python test-slow fuzz lint lint-rust lint-python check bench bench-ns3 clean
 
 ## build: the command line, in .venv/bin/spillway
 build: $(CORE)
 
-$(VENV)/.tools:
+# What builds, tests and checks is the same everywhere: the lock names versions and their hashes.
+$(VENV)/.tools: requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check "maturin>=1.16,<2"
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 $(CORE): $(VENV)/.tools pyproject.toml $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --extras dev --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@touch $@
+
+## lock: requirements.lock anew, the newest versions within pyproject.toml's ranges
+lock: $(VENV)/.tools
+	$(BIN)/pip install --quiet --disable-pip-version-check "uv>=0.13,<0.14"
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
+		--no-annotate --custom-compile-command "make lock" \
+		--extra dev pyproject.toml --output-file requirements.lock
 
 ## demo: how three ways of sharing a buffer treat the traffic of Credence, in a minute or two
 demo: build

@@ -3,11 +3,14 @@
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import spillway
 from spillway import _core
@@ -37,3 +40,26 @@ def test_the_repository_s_scenarios_are_those_that_are_shipped():
     folder = Path(__file__).parent.parent / "scenarios"
     texts = {path.stem: path.read_text() for path in folder.glob("*.toml")}
     assert dict(_core.shipped()) == texts
+
+
+def test_the_lock_keeps_the_ranges_and_names_hashes_and_no_addresses():
+    root = Path(__file__).parent.parent
+    text = (root / "requirements.lock").read_text()
+    entries = re.findall(
+        r"^(\S+==\S+)(?: ; [^\\]+)?((?: \\\n    --hash=\S+)*)$", text, re.MULTILINE
+    )
+    assert entries and all(hashes for _, hashes in entries)
+    # Nothing else is in it, but for the comment on top: no address of an index, no option.
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(lines) == sum(1 + hashes.count("--hash=") for _, hashes in entries)
+    assert "//" not in text
+
+    locked: dict[str, list[str]] = {}
+    for entry, _ in entries:
+        name, version = entry.split("==")
+        locked.setdefault(name, []).append(version)
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    ranges = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    for wanted in map(Requirement, ranges):
+        assert wanted.name in locked, wanted
+        assert all(wanted.specifier.contains(version) for version in locked[wanted.name]), wanted
