@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spillway import agreement
-from spillway.agreement import Flows, Row
+from spillway.agreement import Flows, Row, Verdict
 from spillway.errors import ScenarioError
 
 
@@ -20,16 +20,33 @@ def test_percentiles_follow_the_reference_s_rule():
 
 
 @pytest.mark.parametrize(
-    ("percentile", "ours", "agrees"),
-    [(0.5, 1.04, True), (0.5, 1.06, False), (0.99, 1.14, True), (0.99, 1.16, False)],
+    ("percentile", "ours", "verdict"),
+    [
+        (0.5, 1.04, Verdict.near),
+        (0.5, 1.06, Verdict.outside),
+        (0.99, 1.14, Verdict.near),
+        (0.99, 0.84, Verdict.outside),
+    ],
 )
-def test_medians_are_held_to_5_percent_and_tails_to_15(percentile, ours, agrees):
-    assert Row("short", percentile, 1.0, (0.99, 1.01), ours, None).agrees is agrees
+def test_medians_are_held_to_5_percent_and_tails_to_15(percentile, ours, verdict):
+    assert Row("short", percentile, 1.0, (0.99, 1.01), ours, None).verdict is verdict
 
 
 def test_the_reference_s_own_interval_counts():
-    assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.97, None).agrees
-    assert not Row("long", 0.5, 1.82, (1.73, 1.98), 1.99, (1.9, 2.0)).agrees
+    assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.97, None).verdict is Verdict.inside
+    assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.99, (1.9, 2.0)).verdict is Verdict.outside
+
+
+def test_the_closing_line_counts_and_names_what_differs():
+    rule = "(medians within 5%, tails within 15%, or inside the 95% interval)"
+    kept = [("lqd short p50", 0.04, Verdict.near), ("lqd short p99", -0.2, Verdict.inside)]
+    found = agreement.bounds(kept)
+    assert found.sentence == f"all 2 numbers agree, 1 by the interval only {rule}"
+    assert not found.broken
+
+    found = agreement.bounds([*kept, ("dt incast p99", 1.907, Verdict.outside)])
+    assert found.broken == ["dt incast p99 +190.7%"]
+    assert found.sentence == f"1 of 3 numbers differ {rule}: dt incast p99 +190.7%"
 
 
 def flows(*rows: tuple[float, float, float], incast: int = 0) -> Flows:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,58 @@ PLACES = [(kind, p) for kind in CLASSES for p in PERCENTILES]
 """The percentiles that are compared, in their order."""
 
 
-def is_near(difference: float, p: float) -> bool:
-    """Whether a median is within 5%, or a tail within 15%."""
-    return abs(difference) <= (0.05 if p == 0.5 else 0.15)
+MEDIAN_WITHIN, TAIL_WITHIN = 0.05, 0.15
+
+
+class Verdict(enum.StrEnum):
+    """How one number stands to the other."""
+
+    near = "agrees"
+    """A median is within 5%, a tail within 15%."""
+    inside = "inside the interval"
+    """It is not, but the one number is inside the other's 95% interval."""
+    outside = "differs"
+
+
+def verdict(difference: float, p: float, number: float, interval: tuple[float, float]) -> Verdict:
+    """Of a difference at a percentile, or else of a number and the other one's interval."""
+    if abs(difference) <= (MEDIAN_WITHIN if p == 0.5 else TAIL_WITHIN):
+        return Verdict.near
+    low, high = interval
+    return Verdict.inside if low <= number <= high else Verdict.outside
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Which of the numbers that were compared keep the bounds that validation states."""
+
+    compared: int
+    inside: int
+    """Beyond the bound for the difference, but inside the interval."""
+    broken: list[str]
+    """Those that differ: what they are of, and by how much."""
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, in one line."""
+        rule = (
+            f"medians within {100 * MEDIAN_WITHIN:g}%, tails within {100 * TAIL_WITHIN:g}%, "
+            "or inside the 95% interval"
+        )
+        if self.broken:
+            count = f"{len(self.broken)} of {self.compared} numbers differ ({rule})"
+            return f"{count}: {'; '.join(self.broken)}"
+        return f"all {self.compared} numbers agree, {self.inside} by the interval only ({rule})"
+
+
+def bounds(compared: Iterable[tuple[str, float, Verdict]]) -> Bounds:
+    """Of what was compared: its name, the difference as a fraction, the verdict."""
+    found = list(compared)
+    return Bounds(
+        len(found),
+        sum(verdict is Verdict.inside for _, _, verdict in found),
+        [f"{name} {diff:+.1%}" for name, diff, verdict in found if verdict is Verdict.outside],
+    )
 
 
 @dataclass(frozen=True)
@@ -60,10 +110,14 @@ class Row:
         return self.ours / self.reference - 1
 
     @property
-    def agrees(self) -> bool:
-        """Whether a median is within 5%, a tail within 15%, or either inside the interval."""
-        low, high = self.interval
-        return is_near(self.difference, self.percentile) or low <= self.ours <= high
+    def verdict(self) -> Verdict:
+        """Ours beside the reference, and else beside its interval."""
+        return verdict(self.difference, self.percentile, self.ours, self.interval)
+
+    @property
+    def name(self) -> str:
+        """What it is of: "incast p99"."""
+        return f"{self.flows} p{100 * self.percentile:g}"
 
 
 @dataclass(frozen=True)

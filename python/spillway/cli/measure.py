@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import enum
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spillway.cli.app import app
 from spillway.cli.options import JobsOption, JsonOption
-from spillway.cli.output import console, display
+from spillway.cli.output import FAILED, console, display
 from spillway.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from spillway.agreement import Bounds
 
 
 class Reference(enum.StrEnum):
@@ -45,20 +51,28 @@ def validate(
     jobs: JobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run another simulator's flows, and compare with its output."""
+    """Run another simulator's flows, and compare with its output.
+
+    The status is 1 where a number breaks the stated bounds: the last line says which.
+    """
     from spillway.threads import processors
     from spillway.validate import abm, abm_tables, credence
 
     jobs = jobs or processors()
     if others and name != Reference.abm:
         raise ScenarioError(f"--others: nothing else is known of {name}", "leave it away")
+    shown: tuple[Mapping[str, Any], RenderableType, Bounds]
     match name:
         case Reference.abm:
-            found = abm.abm(folder, paths=paths, jobs=jobs, differences=differences, others=others)
-            display(found.document, abm_tables.table(found), as_json)
+            flows = abm.abm(folder, paths=paths, jobs=jobs, differences=differences, others=others)
+            shown = flows.document, abm_tables.table(flows), flows.bounds
         case Reference.credence:
-            by_sharing = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
-            display(by_sharing.document, credence.table(by_sharing), as_json)
+            found = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
+            shown = found.document, credence.table(found), found.bounds
+    document, tables, bounds = shown
+    display(document, tables, as_json, closing=bounds.sentence)
+    if bounds.broken:
+        raise typer.Exit(FAILED)
 
 
 @app.command()

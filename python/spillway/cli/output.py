@@ -61,9 +61,17 @@ def console(file: TextIO) -> Console:
     return made
 
 
-def display(document: Mapping[str, Any], people: RenderableType, as_json: bool) -> None:
-    """Prints what a command has found out: to people, and as JSON where that is asked for."""
-    console(sys.stderr if as_json else sys.stdout).print(people)
+def display(
+    document: Mapping[str, Any], people: RenderableType, as_json: bool, closing: str = ""
+) -> None:
+    """Prints what a command has found out: to people, and as JSON where that is asked for.
+
+    People are told `closing` in the last line, which is one however long it is.
+    """
+    file = sys.stderr if as_json else sys.stdout
+    console(file).print(people)
+    if closing:
+        print(clean(closing), file=file)
     if as_json:
         text = json.dumps(document, indent=2, ensure_ascii=False)
         print(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))

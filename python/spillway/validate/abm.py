@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 from spillway.agreement import (
     PERCENTILES,
     Agreement,
+    Bounds,
     Row,
+    Verdict,
+    bounds,
     of_pairs,
     percentile,
 )
@@ -127,7 +130,8 @@ class Comparison:
                 "ours": row.ours,
                 "drawn_min_max": None if row.drawn is None else list(row.drawn),
                 "difference": row.difference,
-                "agrees": row.agrees,
+                "agrees": row.verdict is not Verdict.outside,
+                "verdict": row.verdict,
             }
             for row in self.rows
         ]
@@ -153,7 +157,23 @@ class Validation:
         """All of it, for JSON: by the transport, and the others in a list."""
         by_transport = {found.transport: found.document for found in self.comparisons}
         others = {"others": [each.document for each in self.others]} if self.others else {}
-        return by_transport | others
+        return by_transport | others | {"bounds": asdict(self.bounds)}
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of all percentiles beside the reference's, and of those of others that were published."""
+        rows = [
+            (f"{found.transport} {row.name}", row.difference, row.verdict)
+            for found in self.comparisons
+            for row in found.rows
+        ]
+        places = [
+            (f"{each.name} {place.name}", place.difference, place.verdict)
+            for each in self.others
+            if each.is_of_program
+            for place in each.places
+        ]
+        return bounds([*rows, *places])
 
 
 def abm(

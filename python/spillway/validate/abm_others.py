@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from spillway.agreement import is_near, percentile
+from spillway.agreement import Verdict, percentile, verdict
 from spillway.run import run_to
 from spillway.validate.abm_flows import (
     CUBIC,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
-"""The percentiles that are known, the last not of all runs."""
+"""The percentiles that are known."""
 
 # A sender with a rate has no window to begin with, nor one that waits in its card.
 _RATE: dict[str, Any] = dict.fromkeys(
@@ -77,13 +77,15 @@ class Other:
     scheme: str
     experiment: Experiment
     settings: tuple[str, ...]
-    published: tuple[float, ...]
+    published: tuple[float, float, float]
     """Slowdowns, as in `PLACES`."""
     answer_bytes: int | None = None
     """Of each incast flow; as listed without."""
+    is_of_program: bool = True
+    """Whether the scheme is the program's: otherwise it is only shown beside what was published."""
 
 
-def _of_75(experiment: Experiment, **published: tuple[float, ...]) -> tuple[Other, ...]:
+def _of_75(experiment: Experiment, **published: tuple[float, float, float]) -> tuple[Other, ...]:
     """Queries of 75% of the buffer, 32 answers each, under DT and ABM."""
     settings = {"DT": (), "ABM": _ABM}
     return tuple(
@@ -96,10 +98,10 @@ OTHERS = (
     Other("CS", CUBIC, ("switch.sharing=cs",), (20.07, 94.9, 7.34)),
     Other("FAB", CUBIC, _FAB, (17.01, 108.6, 7.32)),
     Other("ABM", CUBIC, _ABM, (10.36, 10.40, 7.47)),
-    Other("ABM by its paper", CUBIC, _ABM_BY_PAPER, (10.36, 10.40, 7.47)),
-    *_of_75(DCTCP, DT=(14.4, 146.0), ABM=(13.4, 26.3)),
-    *_of_75(_POWERTCP_75, DT=(4.7, 76.6), ABM=(4.8, 17.8)),
-    *_of_75(_TIMELY_75, DT=(7.0, 86.0), ABM=(6.4, 18.5)),
+    Other("ABM by its paper", CUBIC, _ABM_BY_PAPER, (10.36, 10.40, 7.47), is_of_program=False),
+    *_of_75(DCTCP, DT=(14.4, 146.0, 18.19), ABM=(13.4, 26.3, 13.63)),
+    *_of_75(_POWERTCP_75, DT=(4.7, 76.6, 14.54), ABM=(4.8, 17.8, 13.84)),
+    *_of_75(_TIMELY_75, DT=(7.0, 86.0, 21.04), ABM=(6.4, 18.5, 13.77)),
 )
 
 
@@ -120,10 +122,14 @@ class Place:
         return self.ours / self.reference - 1
 
     @property
-    def agrees(self) -> bool:
-        """Whether they are near, or the reference is inside our interval."""
-        low, high = self.interval
-        return is_near(self.difference, self.percentile) or low <= self.reference <= high
+    def verdict(self) -> Verdict:
+        """Ours beside the reference, and else the reference beside our interval."""
+        return verdict(self.difference, self.percentile, self.reference, self.interval)
+
+    @property
+    def name(self) -> str:
+        """What it is of: "incast p99"."""
+        return f"{self.flows} p{100 * self.percentile:g}"
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,8 @@ class Beside:
     transport: str
     scheme: str
     answer_bytes: int
+    is_of_program: bool
+    """Whether the scheme is as in the program that was published of."""
     places: list[Place]
     flows_over_least_timeout: dict[str, int]
     """Of ours, by class."""
@@ -141,10 +149,20 @@ class Beside:
     def document(self) -> dict[str, Any]:
         """All of it, for JSON."""
         places = [
-            asdict(place) | {"difference": place.difference, "agrees": place.agrees}
+            asdict(place)
+            | {
+                "difference": place.difference,
+                "agrees": place.verdict is not Verdict.outside,
+                "verdict": place.verdict,
+            }
             for place in self.places
         ]
         return asdict(self) | {"places": places}
+
+    @property
+    def name(self) -> str:
+        """What it is of: "cubic/CS"."""
+        return f"{self.transport}/{self.scheme}"
 
 
 def run_others(folder: Path, *, jobs: int = 2) -> list[Beside]:
@@ -178,8 +196,15 @@ def _with_answers(
 
 def _beside(other: Other, ours: Flows) -> Beside:
     places = []
-    for (kind, p), reference in zip(PLACES, other.published, strict=False):
+    for (kind, p), reference in zip(PLACES, other.published, strict=True):
         found = percentile(ours.slowdown[ours.are(kind)], p)
         places.append(Place(kind, p, reference, found, interval(ours, kind, p)))
     answer = int(ours.payload[ours.is_incast].max())
-    return Beside(other.experiment.transport, other.scheme, answer, places, ours.late)
+    return Beside(
+        other.experiment.transport,
+        other.scheme,
+        answer,
+        other.is_of_program,
+        places,
+        ours.late,
+    )

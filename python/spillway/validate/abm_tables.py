@@ -43,7 +43,7 @@ def _percentiles(comparisons: Sequence[Comparison]) -> Table:
                 f"{row.ours:.2f}",
                 *([interval(row.drawn)] if row.drawn else []),
                 f"{100 * row.difference:+.1f}%",
-                "agrees" if row.agrees else "differs",
+                row.verdict,
             )
     return shown
 
@@ -151,7 +151,7 @@ def _others(found: Sequence[Beside]) -> Table:
                 f"{place.ours:.2f}",
                 interval(place.interval),
                 f"{100 * place.difference:+.1f}%",
-                "agrees" if place.agrees else "differs",
+                place.verdict,
             )
     shown.caption = "answer: bytes of an incast flow. The interval is that of ours."
     return shown

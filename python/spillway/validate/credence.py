@@ -20,11 +20,14 @@ from spillway.agreement import (
     PLACES,
     WITHIN,
     Agreement,
+    Bounds,
     Flows,
     Row,
+    Verdict,
     agreement,
     bootstrap,
     bootstrap_groups,
+    bounds,
     percentile,
 )
 from spillway.run import run_to
@@ -102,7 +105,8 @@ class Comparison:
                 "ours": row.ours,
                 "drawn_min_max": None if row.drawn is None else list(row.drawn),
                 "difference": row.difference,
-                "agrees": row.agrees,
+                "agrees": row.verdict is not Verdict.outside,
+                "verdict": row.verdict,
             }
             for row in self.rows
         ]
@@ -124,7 +128,17 @@ class Validation:
     @property
     def document(self) -> dict[str, Any]:
         """All of it, for JSON, by the way of sharing."""
-        return {found.sharing: found.document for found in self.comparisons}
+        by_sharing = {found.sharing: found.document for found in self.comparisons}
+        return by_sharing | {"bounds": asdict(self.bounds)}
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of all percentiles beside the reference's."""
+        return bounds(
+            (f"{found.sharing} {row.name}", row.difference, row.verdict)
+            for found in self.comparisons
+            for row in found.rows
+        )
 
 
 def credence(
@@ -310,7 +324,7 @@ def _percentiles(comparisons: Sequence[Comparison]) -> Table:
                 f"{row.ours:.2f}",
                 *([interval(row.drawn)] if row.drawn else []),
                 f"{100 * row.difference:+.1f}%",
-                "agrees" if row.agrees else "differs",
+                row.verdict,
             )
     return shown
 
