@@ -180,11 +180,16 @@ impl Sender {
     }
 
     /// Bytes in flight.
-    #[inline]
+    #[inline(always)]
     pub fn in_flight(&self) -> u64 {
         if self.phase == Phase::Open && !self.board.has_gap() {
             return self.board.nxt - self.board.una;
         }
+        self.in_flight_behind_gaps()
+    }
+
+    #[inline(never)]
+    fn in_flight_behind_gaps(&self) -> u64 {
         match &self.by_rack {
             None => self.board.pipe(),
             Some(by_rack) => self.board.missing() - by_rack.lost_bytes(),
@@ -217,8 +222,8 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
         }
-        if let Some(by_rack) = &mut self.by_rack {
-            by_rack.on_sent(now, &piece);
+        if transport.losses.detection == LossDetection::Rack {
+            self.note_sent(now, &piece);
         }
         Some(piece)
     }
@@ -260,7 +265,8 @@ impl Sender {
         let acked = ack.seq.saturating_sub(self.board.una);
         let is_proportional = transport.losses.reduction != ReductionRule::AtOnce;
         let arrived_before = if is_proportional { self.board.arrived() } else { 0 };
-        if self.by_rack.is_some() {
+        let detection = transport.losses.detection;
+        if detection == LossDetection::Rack {
             self.note_times(now, ack, transport);
         }
         if acked > 0 {
@@ -276,7 +282,7 @@ impl Sender {
         }
         let before = (self.window.cwnd, self.window.ssthresh);
         let cut_until = self.window.cut_until;
-        let as_ns3 = transport.losses.detection == LossDetection::Ns3;
+        let as_ns3 = detection == LossDetection::Ns3;
         let told = Ack {
             now,
             acked,
@@ -293,7 +299,7 @@ impl Sender {
         if ack.ece && is_cut {
             self.tells_cut = true;
         }
-        match transport.losses.detection {
+        match detection {
             LossDetection::Sack => self.advance_phase(&told, transport),
             LossDetection::Rack => self.advance_by_rack(now, ack, transport),
             LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
@@ -309,7 +315,7 @@ impl Sender {
             self.deadline = Time::MAX;
         } else if (acked > 0 && !self.keeps_timer)
             || (self.timer != Timer::Retransmission && self.phase != Phase::Open)
-            || self.by_rack.is_some()
+            || detection == LossDetection::Rack
         {
             // A repair that begins takes the place of a probe (RFC 8985, section 7.2).
             self.set_deadline(now, transport);

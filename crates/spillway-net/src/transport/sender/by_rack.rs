@@ -71,6 +71,14 @@ impl ByRack {
 }
 
 impl Sender {
+    /// A piece goes out.
+    #[cold]
+    pub(super) fn note_sent(&mut self, now: Time, piece: &Piece) {
+        if let Some(by_rack) = &mut self.by_rack {
+            by_rack.on_sent(now, piece);
+        }
+    }
+
     /// An ack has come, of which nothing has been noted yet: what it tells of each segment.
     #[cold]
     pub(super) fn note_times(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {

@@ -40,10 +40,7 @@ impl Sender {
     /// The byte behind all that is in flight: after a timeout only what has been sent again is.
     #[inline]
     pub(super) fn sent_to(&self) -> u64 {
-        match self.phase {
-            Phase::Loss => self.repaired_in_loss(),
-            Phase::Connecting | Phase::Open | Phase::Recovery | Phase::Reduced => self.board.nxt,
-        }
+        if self.phase == Phase::Loss { self.repaired_in_loss() } else { self.board.nxt }
     }
 
     #[cold]
@@ -133,12 +130,21 @@ impl Sender {
 
     #[inline]
     pub(super) fn advance_phase(&mut self, ack: &Ack, transport: &Transport) {
+        if self.phase != Phase::Open {
+            self.advance_repair(ack, transport);
+        } else if self.board.is_head_lost() {
+            self.enter_recovery(transport);
+        }
+        if transport.losses.tail_loss_probe
+            && self.probe.is_some_and(|probe| self.board.una > probe)
+        {
+            self.probe = None;
+        }
+    }
+
+    #[cold]
+    fn advance_repair(&mut self, ack: &Ack, transport: &Transport) {
         match self.phase {
-            Phase::Open => {
-                if self.board.is_head_lost() {
-                    self.enter_recovery(transport);
-                }
-            }
             Phase::Recovery if self.board.una >= self.recover => {
                 self.phase = Phase::Open;
                 self.board.end_repair();
@@ -158,12 +164,7 @@ impl Sender {
                 self.phase = Phase::Open;
                 self.board.end_repair();
             }
-            Phase::Recovery | Phase::Loss | Phase::Connecting | Phase::Reduced => {}
-        }
-        if transport.losses.tail_loss_probe
-            && self.probe.is_some_and(|probe| self.board.una > probe)
-        {
-            self.probe = None;
+            Phase::Open | Phase::Recovery | Phase::Loss | Phase::Connecting | Phase::Reduced => {}
         }
     }
 
