@@ -318,3 +318,18 @@ def test_a_ratio_without_packets_is_one_or_infinite():
     assert nothing.ratio == 1
     # Half of what is free after it: nothing fits.
     assert measure("dt", Arrivals.of_slots(2, [[0]]), buffer=1).ratio == np.inf
+
+
+def test_blind_trust_gets_labels_too():
+    """The paper's second pitfall, by hand: B = 4, and the last of four packets for queue 0 is
+    foretold to pass, wrongly. 3 wait after the first slot; then queue 1's find no room."""
+    arrivals = Arrivals.of_slots(2, [[0] * 4, *[[0, 1]] * 10])
+    told = measure("blind-trust", arrivals, buffer=4)
+    assert told.outcome.transmitted == told.optimum == 23
+    assert told.error is not None and told.error.eta == 1
+    labels = np.zeros(24, bool)
+    sent = slotted.run("blind-trust", arrivals, buffer=4, predictions=labels).transmitted
+    assert sent == 14
+    keys = {"oracle": "always-accept"}
+    with pytest.raises(spillway.ScenarioError, match=r"where blind-trust\.oracle predicts"):
+        measure("blind-trust", arrivals, buffer=4, flip_probability=0.1, keys=keys)

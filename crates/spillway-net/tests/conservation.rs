@@ -127,6 +127,7 @@ fn switch(draw: &mut Draw, cables_change: bool) -> String {
         "\"followlqd\"",
         "{ kind = \"credence\", oracle = \"random\", drop_probability = 0.1 }",
         "{ kind = \"credence\", thresholds = \"code\", flip_probability = 0.2 }",
+        "{ kind = \"blind-trust\", oracle = \"random\", drop_probability = 0.05 }",
         "{ kind = \"abm\", alpha = [8, 0.5] }",
         "\"cbm\"",
         "{ kind = \"cbm\", buffer_of = \"port\", exempt_acks = false }",

@@ -106,7 +106,7 @@ pub fn limit(py: Python<'_>, id: &str, ports: u32, buffer: u64) -> PyResult<Opti
 /// Packets sent, packets lost by reason, whether each was lost, and what the policy has counted.
 type Outcome = (u64, BTreeMap<&'static str, u64>, Column, Vec<Count>);
 
-/// Runs a policy with these keys. Credence takes a prediction for every packet instead of an oracle.
+/// Runs a policy with these keys. One that asks an oracle takes a prediction for every packet instead.
 #[pyfunction]
 pub fn slotted_run(
     py: Python<'_>,
@@ -143,14 +143,11 @@ fn policy(
         return Err(SettingsError::new("", problem).hint(nearest_name(id, ids)));
     }
     let policy = SharingPolicy::read(id, section, &environment(ports, buffer, seed))?;
-    match (policy, predictions) {
-        (SharingPolicy::Credence(credence), Some(predictions)) => {
-            Ok(SharingPolicy::Credence(credence.with_predictions(predictions.into())))
-        }
-        (_, Some(_)) => Err(SettingsError::new("", format!("{id} takes no predictions"))
-            .hint("only credence asks an oracle")),
-        (policy, None) => Ok(policy),
-    }
+    let Some(predictions) = predictions else { return Ok(policy) };
+    policy.with_predictions(predictions.into()).ok_or_else(|| {
+        let hint = "only credence and blind-trust ask an oracle";
+        SettingsError::new("", format!("{id} takes no predictions")).hint(hint)
+    })
 }
 
 /// The most packets that any policy could have sent.

@@ -80,8 +80,8 @@ def run(
         float,
         typer.Option(
             metavar="P",
-            help="Credence's predictions are what LQD drops, each turned round with this "
-            "probability (not with credence.oracle).",
+            help="The predictions of Credence and blind trust are what LQD drops, each turned "
+            "round with this probability (not with credence.oracle).",
         ),
     ] = 0.0,
     as_json: JsonOption = False,

@@ -69,7 +69,8 @@ def run(
     seed : int
         The seed of a policy that draws.
     predictions : array_like of bool, shape (P,), optional
-        For Credence: which packets are predicted as drops, instead of what its `oracle` says.
+        For a policy that asks an oracle: which packets are predicted as drops, instead of what its
+        `oracle` says.
     **keys
         The policy's parameters, as in a scenario: `alpha=1`, `safeguard=False`. A packet is a byte.
 
@@ -169,6 +170,9 @@ def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[
     return np.frombuffer(memoryview(column), dtype=np.uint8).view(np.bool_)
 
 
+PREDICTED = ("credence", "blind-trust")
+"""The policies that ask an oracle."""
+
 _ANSWERS = {"always-accept": False, "always-drop": True}
 """What oracles with one answer to all predict of every packet."""
 
@@ -191,7 +195,7 @@ class Measured:
     outcome: Outcome
     optimum: int
     error: PredictionError | None
-    """For Credence with labels for predictions, how wrong they were."""
+    """For a policy that gets labels for predictions, how wrong they were."""
 
     @property
     def ratio(self) -> float:
@@ -213,21 +217,22 @@ def measure(
 ) -> Measured:
     """Runs a policy and compares it with the optimum.
 
-    Credence gets what LQD really drops for predictions, each turned round with `flip_probability`,
-    unless `oracle` among its `keys` says who predicts. LQD then chooses its victims by Credence's
-    `count_arrival` and `tie`. How wrong predictions were is not known of an oracle with more than
-    one answer, which is asked about some packets only, nor where Credence turns round answers
-    itself, with a `flip_probability` among its `keys`. `best` is the optimum, where it is known.
+    Credence and blind trust get what LQD really drops for predictions, each turned round with
+    `flip_probability`, unless `oracle` among their `keys` says who predicts. LQD then chooses its
+    victims by Credence's `count_arrival` and `tie`. How wrong predictions were is not known of an
+    oracle with more than one answer, which is asked about some packets only, nor where the policy
+    turns round answers itself, with a `flip_probability` among its `keys`. `best` is the optimum,
+    where it is known.
     """
     keys = keys or {}
     best = optimum(arrivals, buffer=buffer) if best is None else best
-    if policy != "credence":
+    if policy not in PREDICTED:
         outcome = run_with(policy, keys, arrivals, buffer=buffer, seed=seed)
         return Measured(policy, outcome, best, None)
     if flip_probability and "oracle" in keys:
         raise ScenarioError(
-            "there are no labels to flip where credence.oracle predicts",
-            "credence.flip_probability turns round what an oracle says",
+            f"there are no labels to flip where {policy}.oracle predicts",
+            f"{policy}.flip_probability turns round what an oracle says",
         )
     rule = {key: keys[key] for key in ("count_arrival", "tie") if key in keys}
     given, said = None, None

@@ -61,8 +61,8 @@ use super::{Admission, Arrival, Count, DropReason, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
-use spillway_engine::{Stream, Time};
-use spillway_settings::{Range, Section, SettingsError};
+use spillway_engine::Time;
+use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
 /// Follows LQD with an oracle's help.
@@ -70,9 +70,6 @@ use std::sync::Arc;
 pub struct Credence {
     thresholds: Thresholds,
     oracle: Oracle,
-    /// The probability that an answer of the oracle is turned round.
-    flip: f64,
-    random: Stream,
     has_safeguard: bool,
     /// Bytes from which on a queue is too long for the safeguard.
     share: u64,
@@ -97,7 +94,6 @@ struct Counts {
     buffer_full: u64,
     oracle_accepts: u64,
     oracle_drops: u64,
-    flips: u64,
 }
 
 impl Policy for Credence {
@@ -110,9 +106,7 @@ impl Policy for Credence {
         &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let oracle = Oracle::read(section, environment)?;
-        let meaning = "the probability that an answer of the oracle is turned round";
-        let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
+        let oracle = Oracle::read(Self::ID, section, environment)?;
         let meaning = "whether everything that fits is admitted while all queues are below B / N";
         let has_safeguard = section.flag("safeguard", true, meaning)?;
         let exempt = environment.exempt_acks(section)?;
@@ -133,8 +127,6 @@ impl Policy for Credence {
         Ok(Credence {
             thresholds,
             oracle,
-            flip,
-            random: Stream::new(environment.seed, "credence", environment.switch.into()),
             has_safeguard,
             share,
             long: None,
@@ -147,8 +139,7 @@ impl Policy for Credence {
 impl Credence {
     /// With a prediction for every arrival, in their order, instead of an oracle.
     pub fn with_predictions(self, predictions: Arc<[bool]>) -> Credence {
-        let oracle = Oracle::Predictions { drops: predictions, arrivals: 0 };
-        Credence { oracle, ..self }
+        Credence { oracle: self.oracle.with_predictions(predictions), ..self }
     }
 
     /// Whether all queues that are tested are shorter than B / N (with the program's thresholds:
@@ -176,10 +167,7 @@ impl Credence {
 
     /// Whether LQD would drop the packet, as far as the oracle can tell.
     fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        let drops = self.oracle.predicts_drop(arrival, buffer, &mut self.random);
-        let flips = self.flip > 0.0 && self.random.uniform() < self.flip;
-        self.counts.flips += u64::from(flips);
-        let drops = drops != flips;
+        let drops = self.oracle.predicts_drop(arrival, buffer);
         if let Thresholds::Lqd(shadow) = &mut self.thresholds {
             shadow.note(if drops { Prediction::Drop } else { Prediction::Accept });
         }
@@ -261,15 +249,8 @@ impl Sharing for Credence {
     }
 
     fn counters(&self) -> Vec<Count> {
-        let Counts {
-            exempt,
-            safeguard,
-            threshold,
-            buffer_full,
-            oracle_accepts,
-            oracle_drops,
-            flips,
-        } = self.counts;
+        let Counts { exempt, safeguard, threshold, buffer_full, oracle_accepts, oracle_drops } =
+            self.counts;
         let mut counters = vec![
             ("exempt", exempt),
             ("buffer_full", buffer_full),
@@ -277,7 +258,7 @@ impl Sharing for Credence {
             ("threshold", threshold),
             ("oracle_accepts", oracle_accepts),
             ("oracle_drops", oracle_drops),
-            ("oracle_flips", flips),
+            ("oracle_flips", self.oracle.flips()),
         ];
         if let Thresholds::Lqd(shadow) = &self.thresholds {
             let truth = shadow.truth();

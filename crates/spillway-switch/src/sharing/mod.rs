@@ -1,6 +1,7 @@
 //! How the ports of a switch share its buffer: one file for each policy.
 
 mod active_buffer_management;
+mod blind_trust;
 mod cbm;
 mod complete_sharing;
 mod credence;
@@ -17,6 +18,7 @@ mod static_partitioning;
 pub mod victim;
 
 pub use active_buffer_management::ActiveBufferManagement;
+pub use blind_trust::BlindTrust;
 pub use cbm::Cbm;
 pub use complete_sharing::CompleteSharing;
 pub use credence::Credence;
@@ -36,6 +38,7 @@ use crate::extension::SharingExtension;
 use crate::watch::{Watch, watch_each};
 use spillway_engine::Time;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A packet at the moment when it is decided about.
 #[derive(Clone, Copy, Debug)]
@@ -214,7 +217,7 @@ pub trait Sharing: Watch {
 catalogue! {
     /// The sharing policy of a switch.
     SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd, Credence, ActiveBufferManagement, Cbm, Fab, Smartbuf,
+    LongestQueueDrop, FollowLqd, Credence, BlindTrust, ActiveBufferManagement, Cbm, Fab, Smartbuf,
     EnhancedDynamicThresholds;
     open to SharingExtension
 }
@@ -229,6 +232,7 @@ macro_rules! each {
             SharingPolicy::LongestQueueDrop($policy) => $call,
             SharingPolicy::FollowLqd($policy) => $call,
             SharingPolicy::Credence($policy) => $call,
+            SharingPolicy::BlindTrust($policy) => $call,
             SharingPolicy::ActiveBufferManagement($policy) => $call,
             SharingPolicy::Cbm($policy) => $call,
             SharingPolicy::Fab($policy) => $call,
@@ -290,6 +294,20 @@ pub trait WithPolicy {
 }
 
 impl SharingPolicy {
+    /// With a prediction for every arrival, in their order, instead of an oracle; `None` for a policy
+    /// that asks none.
+    pub fn with_predictions(self, predictions: Arc<[bool]>) -> Option<SharingPolicy> {
+        Some(match self {
+            SharingPolicy::Credence(policy) => {
+                SharingPolicy::Credence(policy.with_predictions(predictions))
+            }
+            SharingPolicy::BlindTrust(policy) => {
+                SharingPolicy::BlindTrust(policy.with_predictions(predictions))
+            }
+            _ => return None,
+        })
+    }
+
     /// Does something with the policy that this is.
     pub fn with<W: WithPolicy>(&mut self, what: W) -> W::Output {
         each!(self, policy => policy.take(what))

@@ -1,4 +1,4 @@
-//! Oracles: who tells Credence whether Longest Queue Drop would lose a packet.
+//! Oracles: who tells a policy whether Longest Queue Drop would lose a packet.
 
 mod features;
 mod recorded;
@@ -19,9 +19,19 @@ pub const MODELS: [(&str, &[u8]); 2] = [
     ("smartbuf", include_bytes!("../../models/smartbuf.safetensors")),
 ];
 
-/// Who predicts.
+/// Who predicts, and how often the answers are turned round.
 #[derive(Clone, Debug)]
-pub enum Oracle {
+pub struct Oracle {
+    source: Source,
+    /// The probability that an answer is turned round.
+    flip: f64,
+    random: Stream,
+    flips: u64,
+}
+
+/// Whom the answers are from.
+#[derive(Clone, Debug)]
+enum Source {
     /// A random forest that was trained on LQD's drops.
     Forest(Box<Trained>),
     /// The fates that packets had in another run.
@@ -52,33 +62,32 @@ pub struct Trained {
 }
 
 impl Oracle {
-    /// Reads the keys of a section that say who predicts.
-    pub fn read(section: &mut Section, environment: &Environment) -> Result<Oracle, SettingsError> {
-        let meaning = "who predicts whether LQD would drop a packet";
-        let kinds =
-            [("forest", 0), ("trace", 1), ("always-accept", 2), ("always-drop", 3), ("random", 4)];
-        Ok(match section.choice("oracle", &kinds, meaning)? {
-            0 => Oracle::Forest(Box::new(Trained::read(section, environment)?)),
-            1 => Oracle::Recorded(Box::new(Recorded::read(section, environment)?)),
-            2 => Oracle::AlwaysAccept,
-            3 => Oracle::AlwaysDrop,
-            _ => {
-                let meaning = "of oracle = \"random\", the probability that it says drop";
-                let drop_probability =
-                    section.number("drop_probability", 0.5, Range::Unit, meaning)?;
-                Oracle::Random { drop_probability }
-            }
-        })
+    /// Reads the keys of a section that say who predicts, for the policy with this id.
+    pub fn read(
+        policy: &str,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Oracle, SettingsError> {
+        let source = Source::read(section, environment)?;
+        let meaning = "the probability that an answer of the oracle is turned round";
+        let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
+        let random = Stream::new(environment.seed, policy, environment.switch.into());
+        Ok(Oracle { source, flip, random, flips: 0 })
+    }
+
+    /// The same with a prediction for every arrival, in their order, instead of its own answers.
+    pub fn with_predictions(self, drops: Arc<[bool]>) -> Oracle {
+        Oracle { source: Source::Predictions { drops, arrivals: 0 }, ..self }
     }
 
     /// Whether it must hear of every packet's flow and place in it before its arrival.
     pub fn knows_packets(&self) -> bool {
-        matches!(self, Oracle::Recorded(_))
+        matches!(self.source, Source::Recorded(_))
     }
 
     /// The next arrival is this packet of this flow.
     pub fn introduce(&mut self, flow: u32, seq: u64) {
-        if let Oracle::Recorded(recorded) = self {
+        if let Source::Recorded(recorded) = &mut self.source {
             recorded.introduce(flow, seq);
         }
     }
@@ -86,9 +95,9 @@ impl Oracle {
     /// A packet arrives, whether or not a prediction will be asked for.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        match self {
-            Oracle::Forest(trained) => trained.features.held(arrival.now, arrival.queue, 0, buffer),
-            Oracle::Predictions { arrivals, .. } => *arrivals += 1,
+        match &mut self.source {
+            Source::Forest(trained) => trained.features.held(arrival.now, arrival.queue, 0, buffer),
+            Source::Predictions { arrivals, .. } => *arrivals += 1,
             _ => {}
         }
     }
@@ -96,44 +105,72 @@ impl Oracle {
     /// A packet has left its queue to be sent.
     #[inline]
     pub fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        if let Oracle::Forest(trained) = self {
+        if let Source::Forest(trained) = &mut self.source {
             trained.features.departed(now, queue, size, buffer);
         }
     }
 
     /// Bytes of a queue are about to be given back without a departure.
     pub fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
-        if let Oracle::Forest(trained) = self {
+        if let Source::Forest(trained) = &mut self.source {
             trained.features.held(now, queue, 0, buffer);
         }
     }
 
-    /// Whether LQD would drop the packet that arrives.
+    /// Whether LQD would drop the packet that arrives, as far as it can tell.
     #[inline]
-    pub fn predicts_drop(
-        &mut self,
-        arrival: &Arrival,
-        buffer: &Buffer,
-        random: &mut Stream,
-    ) -> bool {
+    pub fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let drops = self.source.predicts_drop(arrival, buffer, &mut self.random);
+        let flips = self.flip > 0.0 && self.random.uniform() < self.flip;
+        self.flips += u64::from(flips);
+        drops != flips
+    }
+
+    /// How many answers were turned round.
+    pub fn flips(&self) -> u64 {
+        self.flips
+    }
+
+    /// What else it has counted, by name.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        match &self.source {
+            Source::Recorded(recorded) => vec![("oracle_unknown", recorded.unknown())],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Source {
+    fn read(section: &mut Section, environment: &Environment) -> Result<Source, SettingsError> {
+        let meaning = "who predicts whether LQD would drop a packet";
+        let kinds =
+            [("forest", 0), ("trace", 1), ("always-accept", 2), ("always-drop", 3), ("random", 4)];
+        Ok(match section.choice("oracle", &kinds, meaning)? {
+            0 => Source::Forest(Box::new(Trained::read(section, environment)?)),
+            1 => Source::Recorded(Box::new(Recorded::read(section, environment)?)),
+            2 => Source::AlwaysAccept,
+            3 => Source::AlwaysDrop,
+            _ => {
+                let meaning = "of oracle = \"random\", the probability that it says drop";
+                let drop_probability =
+                    section.number("drop_probability", 0.5, Range::Unit, meaning)?;
+                Source::Random { drop_probability }
+            }
+        })
+    }
+
+    #[inline]
+    fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer, random: &mut Stream) -> bool {
         match self {
-            Oracle::Forest(trained) => {
+            Source::Forest(trained) => {
                 let values = trained.features.of(arrival.queue, buffer);
                 trained.forest.is_positive(&values)
             }
-            Oracle::Recorded(recorded) => recorded.is_dropped(),
-            Oracle::AlwaysAccept => false,
-            Oracle::AlwaysDrop => true,
-            Oracle::Random { drop_probability } => random.uniform() < *drop_probability,
-            Oracle::Predictions { drops, arrivals } => drops[*arrivals - 1],
-        }
-    }
-
-    /// What it has counted, by name.
-    pub fn counters(&self) -> Vec<(&'static str, u64)> {
-        match self {
-            Oracle::Recorded(recorded) => vec![("oracle_unknown", recorded.unknown())],
-            _ => Vec::new(),
+            Source::Recorded(recorded) => recorded.is_dropped(),
+            Source::AlwaysAccept => false,
+            Source::AlwaysDrop => true,
+            Source::Random { drop_probability } => random.uniform() < *drop_probability,
+            Source::Predictions { drops, arrivals } => drops[*arrivals - 1],
         }
     }
 }

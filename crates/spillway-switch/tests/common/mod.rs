@@ -41,7 +41,7 @@ pub struct Settings {
     /// How long a slot is, where time has slots.
     pub slot: Option<Time>,
     pub sharing: (&'static str, String),
-    /// What Credence's oracle says of every arrival, if it is told.
+    /// What the policy's oracle says of every arrival, if it is told.
     pub predictions: Option<Vec<bool>>,
     pub aqm: (&'static str, String),
     pub scheduling: (&'static str, String),
@@ -101,9 +101,7 @@ impl Real {
         };
         let mut policy = SharingPolicy::read(sharing.0, &mut of_sharing, &environment).unwrap();
         if let Some(predictions) = &settings.predictions {
-            let SharingPolicy::Credence(credence) = policy else { panic!("it asks no oracle") };
-            let credence = credence.with_predictions(predictions.as_slice().into());
-            policy = SharingPolicy::Credence(credence);
+            policy = policy.with_predictions(predictions.as_slice().into()).unwrap();
         }
         let parts = SwitchParts {
             capacity: settings.capacity,

@@ -1,0 +1,193 @@
+//! Blind trust: drop what an oracle says that Longest Queue Drop would drop, and take the rest.
+//!
+//! # Reference
+//! V. Addanki, M. Pacut, S. Schmid, "Credence: Augmenting Datacenter Switch Buffer Sharing with ML
+//! Predictions", USENIX NSDI 2024, section 2.3.2 (the "naive algorithm that blindly trusts").
+//! <https://www.usenix.org/conference/nsdi24/presentation/addanki-credence>
+//!
+//! # Rule
+//! Admit iff the oracle does not say that LQD would drop it, and Q + s <= B.
+//! s: `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`.
+//!
+//! # Departures from the paper
+//! Acks and other control packets, where they have queues of their own, are not tested
+//! (`exempt_acks`).
+//!
+//! # Scope and limitations
+//! The paper's warning, to be measured: it is what [Credence](credence.md) is without its thresholds
+//! and its safeguard. With predictions that are all true it sends what LQD sends. With false positives
+//! alone it starves, and one false negative can cost a packet in every slot for ever.
+//! The oracles, their keys and what AQM hides from them are Credence's. `sharing_counts` of the summary
+//! has how many arrivals were `exempt`, refused for a full buffer (`buffer_full`), and what the oracle
+//! made of the others (`oracle_accepts`, `oracle_drops`), `oracle_flips` of its answers turned round.
+//! There is no imagined LQD here: whether the answers come true is not known.
+//!
+//! # Validation
+//! With predictions given beforehand it decides like a second, naive implementation on thousands of
+//! random arrivals (`tests/naive_blind_trust.rs`). In slots, with LQD's own drops for predictions, it
+//! sends packet by packet what LQD sends, and the paper's two examples come out as they are told
+//! (`spillway-slotted/tests/blind_trust.rs`).
+//!
+//! # Cost
+//! An answer of the oracle for every arrival: Credence asks only while a queue is long.
+
+use super::oracle::Oracle;
+use super::{Admission, Arrival, Count, DropReason, Sharing};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Policy};
+use crate::watch::Watch;
+use spillway_engine::Time;
+use spillway_settings::{Section, SettingsError};
+use std::sync::Arc;
+
+/// Does what an oracle says.
+#[derive(Clone, Debug)]
+pub struct BlindTrust {
+    oracle: Oracle,
+    exempt: Option<u8>,
+    counts: Counts,
+}
+
+/// How often what decided.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    exempt: u64,
+    buffer_full: u64,
+    oracle_accepts: u64,
+    oracle_drops: u64,
+}
+
+impl Policy for BlindTrust {
+    const ID: &'static str = "blind-trust";
+    const SUMMARY: &'static str = "Blind trust: drop what an oracle says that LQD would drop";
+    const CITATION: &'static str = "Addanki, Pacut, Schmid: Credence, NSDI 2024, section 2.3.2";
+
+    const VARIANTS: &'static [&'static str] =
+        &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
+
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let oracle = Oracle::read(Self::ID, section, environment)?;
+        let exempt = environment.exempt_acks(section)?;
+        Ok(BlindTrust { oracle, exempt, counts: Counts::default() })
+    }
+}
+
+impl BlindTrust {
+    /// With a prediction for every arrival, in their order, instead of an oracle.
+    pub fn with_predictions(self, predictions: Arc<[bool]>) -> BlindTrust {
+        BlindTrust { oracle: self.oracle.with_predictions(predictions), ..self }
+    }
+}
+
+impl Watch for BlindTrust {
+    fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        self.oracle.on_dequeue(now, queue, size, buffer);
+    }
+
+    fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
+        self.oracle.on_release(now, queue, buffer);
+    }
+}
+
+impl Sharing for BlindTrust {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        self.oracle.on_arrival(arrival, buffer);
+        let counts = &mut self.counts;
+        if u64::from(arrival.size) > buffer.free() {
+            counts.buffer_full += 1;
+            return Admission::Drop(DropReason::BufferFull);
+        }
+        if self.exempt == Some(arrival.class) {
+            counts.exempt += 1;
+            return Admission::Admit;
+        }
+        if self.oracle.predicts_drop(arrival, buffer) {
+            counts.oracle_drops += 1;
+            return Admission::Drop(DropReason::Predicted);
+        }
+        counts.oracle_accepts += 1;
+        Admission::Admit
+    }
+
+    fn knows_packets(&self) -> bool {
+        self.oracle.knows_packets()
+    }
+
+    fn introduce(&mut self, flow: u32, seq: u64) {
+        self.oracle.introduce(flow, seq);
+    }
+
+    fn tests(&self, class: u8) -> bool {
+        self.exempt != Some(class)
+    }
+
+    fn counters(&self) -> Vec<Count> {
+        let Counts { exempt, buffer_full, oracle_accepts, oracle_drops } = self.counts;
+        let mut counters = vec![
+            ("exempt", exempt),
+            ("buffer_full", buffer_full),
+            ("oracle_accepts", oracle_accepts),
+            ("oracle_drops", oracle_drops),
+            ("oracle_flips", self.oracle.flips()),
+        ];
+        counters.extend(self.oracle.counters());
+        counters.into_iter().map(|(name, n)| (name.into(), n)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    const PREDICTED: Admission = Admission::Drop(DropReason::Predicted);
+    const FULL: Admission = Admission::Drop(DropReason::BufferFull);
+
+    /// Two ports of one queue each share 4,000 bytes.
+    fn with(text: &str, predictions: &[bool]) -> (BlindTrust, Buffer) {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let environment = Environment { capacity: 4_000, ..Environment::example(2) };
+        let policy = BlindTrust::read(&mut section, &environment).unwrap();
+        section.finish().unwrap();
+        let buffer = Buffer::new(4_000, environment.port_rates, 1);
+        (policy.with_predictions(predictions.into()), buffer)
+    }
+
+    /// Packets of 1000 bytes join the first queue where they are let.
+    fn join(policy: &mut BlindTrust, buffer: &mut Buffer, number: usize) -> Vec<Admission> {
+        let one = |_| {
+            let admission = policy.admit(&arrival(0, 1_000), buffer);
+            if admission == Admission::Admit {
+                buffer.add(0, 1_000);
+            }
+            admission
+        };
+        (0..number).map(one).collect()
+    }
+
+    /// The paper's second pitfall: B = 4, and of packets for one queue the fourth is foretold to pass,
+    /// wrongly. The buffer is full from then on, and what comes for others is lost, whatever is said.
+    #[test]
+    fn one_false_negative_fills_the_buffer() {
+        let (mut policy, mut buffer) = with("", &[false; 5]);
+        assert_eq!(join(&mut policy, &mut buffer, 4), [Admission::Admit; 4]);
+        assert_eq!(policy.admit(&arrival(1, 1_000), &buffer), FULL);
+        let counts = policy.counters();
+        let counted = |name: &str| counts.iter().find(|(known, _)| known == name).unwrap().1;
+        assert_eq!((counted("oracle_accepts"), counted("buffer_full")), (4, 1));
+        // Had it been foretold as LQD treats it, there were room.
+        let (mut policy, mut buffer) = with("", &[false, false, false, true, false]);
+        assert_eq!(join(&mut policy, &mut buffer, 4)[3], PREDICTED);
+        assert_eq!(policy.admit(&arrival(1, 1_000), &buffer), Admission::Admit);
+    }
+
+    /// The first: false positives alone, and nothing is taken into an empty buffer.
+    #[test]
+    fn false_positives_starve() {
+        let (mut policy, mut buffer) = with("", &[true; 3]);
+        assert_eq!(join(&mut policy, &mut buffer, 3), [PREDICTED; 3]);
+        let (mut policy, mut buffer) = with("flip_probability = 1.0", &[true; 3]);
+        assert_eq!(join(&mut policy, &mut buffer, 3), [Admission::Admit; 3]);
+        assert_eq!(policy.counters()[4], ("oracle_flips".into(), 3));
+    }
+}
