@@ -175,6 +175,7 @@ def test_the_recipe_of_the_default_model_works():
     assert scores.document["packets"] > 0
 
 
+@pytest.mark.filterwarnings("ignore:.*asked about packets outside")
 def test_credence_with_a_forest_asks_it(traces):
     trained = train([load(traces / "seed-1")], split="none").model
     folder = traces.parent

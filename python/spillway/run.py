@@ -8,13 +8,14 @@ import re
 import resource
 import sys
 import time
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spillway import _core, parquet
 from spillway.arguments import LARGEST_SEED, Assignments, assignments_of, callback, whole
-from spillway.errors import Interrupted
+from spillway.errors import Interrupted, ScenarioWarning
 from spillway.folder import OutputFolder
 from spillway.inputs import Inputs
 from spillway.plugins import Plugins, plugins_of
@@ -196,7 +197,17 @@ def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report
         "wall_s": round(time.perf_counter() - wall, 6),
         "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
     }
+    _warn_of_oracles(summary)
     return Result(summary, read.resolved, tables=sink.tables(), inputs=inputs)
+
+
+def _warn_of_oracles(summary: dict[str, Any]) -> None:
+    """Says where a model was asked about what its training has not had."""
+    for tier, counts in summary["sharing_counts"].items():
+        if counts.get("oracle_outside"):
+            asked = "its model was asked about packets outside of what it was trained on"
+            text = f"switch.sharing, {tier} tier: {asked} (sharing_counts.{tier}.oracle_outside)"
+            warnings.warn(ScenarioWarning(text), stacklevel=4)
 
 
 def peak_rss_bytes() -> int:

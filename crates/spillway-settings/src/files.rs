@@ -27,6 +27,8 @@ struct State {
     known: BTreeMap<(&'static str, String), Content>,
     /// By the place of the key.
     named: BTreeMap<Vec<String>, NamedFile>,
+    /// What folders hold, by folder and ending.
+    listed: BTreeMap<(String, &'static str), Vec<String>>,
 }
 
 /// What a key's value comes to.
@@ -120,6 +122,30 @@ impl Files {
         self.known(kind, section, key, name, self.reader.as_ref())
     }
 
+    /// Whether there is a folder of this name.
+    pub fn is_folder(&self, name: &str) -> bool {
+        self.folder.join(name).is_dir()
+    }
+
+    /// The names, without it, of the files in a folder that end so, sorted; kept.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn list(&self, folder: &str, ending: &'static str) -> io::Result<Vec<String>> {
+        let id = (folder.to_string(), ending);
+        if let Some(known) = self.state().listed.get(&id) {
+            return Ok(known.clone());
+        }
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.folder.join(folder))? {
+            let name = entry?.file_name();
+            names.extend(name.to_str().and_then(|name| name.strip_suffix(ending)).map(Into::into));
+        }
+        names.sort_unstable();
+        self.state().listed.insert(id, names.clone());
+        Ok(names)
+    }
+
     /// The text of the file that a key names.
     ///
     /// # Errors
@@ -200,6 +226,21 @@ mod tests {
         assert_eq!(read("b").unwrap_err().kind(), io::ErrorKind::NotFound);
         assert_eq!(files.named().len(), 1);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_listed_once() {
+        let folder = folder("listed");
+        for name in ["b.model", "a.model", "a.text"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let files = Files::of(folder.parent().unwrap());
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        assert!(files.is_folder(name) && !files.is_folder("no such folder"));
+        assert_eq!(files.list(name, ".model").unwrap(), ["a", "b"]);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(files.clone().list(name, ".model").unwrap(), ["a", "b"]);
+        assert!(files.list(name, ".text").is_err());
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Environment {
     /// The switch's number, or a host's place behind all switches: with the seed and a name, the
     /// policy's random stream.
     pub switch: u32,
+    /// The names of all switches, by their numbers: a tier and a place in it, as in `leaf3`.
+    pub names: Arc<[String]>,
     /// Bytes of the buffer ([`crate::Buffer::UNLIMITED`] if it is never full).
     pub capacity: u64,
     /// The rates of the ports.
@@ -63,6 +65,7 @@ impl Environment {
         Environment {
             seed: 1,
             switch: 0,
+            names: Arc::new(["leaf0".into()]),
             capacity: 1_000_000,
             port_rates: vec![rate; ports],
             queues_per_port: 1,

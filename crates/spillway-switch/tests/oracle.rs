@@ -9,6 +9,7 @@ use spillway_forest::Forest;
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::sharing::MODELS;
 use spillway_switch::{Averaging, DropReason, Environment, Fate, FateTracing};
+use std::path::Path;
 
 const CAPACITY: u64 = 60_000;
 
@@ -26,6 +27,17 @@ fn features(fate: &Fate) -> Vec<f32> {
 /// Arrivals of data (for 0 to 2) and acks (3 to 5), and departures, a while apart; how many of the
 /// arrivals the oracle refused.
 fn check(steps: &[(u64, u32)], release_at_end: bool) -> usize {
+    check_with(steps, release_at_end, None)
+}
+
+/// The same with a file of the model that says what its features were in training: those are counted
+/// that were something else.
+fn check_with(
+    steps: &[(u64, u32)],
+    release_at_end: bool,
+    trained_on: Option<(&Path, [[f32; 4]; 2])>,
+) -> usize {
+    let model = trained_on.map(|(file, _)| format!("\nmodel = '{}'", file.display()));
     let forest = Forest::read(MODELS[0].1).expect("the model that comes along is whole");
     assert_eq!(forest.features(), ["queue", "average_queue", "occupancy", "average_occupancy"]);
     let mut real = Real::new(&Settings {
@@ -34,7 +46,7 @@ fn check(steps: &[(u64, u32)], release_at_end: bool) -> usize {
         queues_per_port: 2,
         classes: (0, 1),
         release_at_end,
-        sharing: ("credence", "safeguard = false".into()),
+        sharing: ("credence", format!("safeguard = false{}", model.unwrap_or_default())),
         ..Settings::default()
     });
     let span = Environment::example(1).base_rtt;
@@ -61,7 +73,7 @@ fn check(steps: &[(u64, u32)], release_at_end: bool) -> usize {
     real.switch.finish_fates();
     let fates = real.switch.take_fates();
     let decisions = real.switch.take_decisions();
-    let mut refused = 0;
+    let (mut refused, mut outside) = (0, 0);
     for fate in &fates {
         let decision = decisions.iter().find(|decision| decision.seq == fate.seq);
         let decision = decision.expect("every arrival has been decided about");
@@ -71,9 +83,53 @@ fn check(steps: &[(u64, u32)], release_at_end: bool) -> usize {
             Some(DropReason::Predicted) => assert!(predicted, "{fate:?}"),
             Some(_) => {}
         }
+        let is_asked = matches!(decision.dropped, None | Some(DropReason::Predicted));
+        let is_outside = trained_on.is_some_and(|(_, [least, greatest])| {
+            let values = features(fate);
+            (0..4).any(|n| values[n] < least[n] || values[n] > greatest[n])
+        });
+        outside += u64::from(is_asked && is_outside);
         refused += usize::from(decision.dropped == Some(DropReason::Predicted));
     }
+    let counts = real.switch.sharing_counters();
+    let told = counts.iter().find(|(name, _)| name == "oracle_outside").map(|&(_, n)| n);
+    assert_eq!(told, trained_on.map(|_| outside));
+    assert!(
+        trained_on.is_none() || (outside > 10 && outside < fates.len() as u64 - 10),
+        "{outside}"
+    );
     refused
+}
+
+/// The model that comes along, and what it was trained on, as a file's metadata has it.
+fn write_with_ranges(file: &Path, [least, greatest]: [[f32; 4]; 2]) {
+    let model = MODELS[0].1;
+    let (length, rest) = model.split_first_chunk().expect("a header's length");
+    let (header, arrays) = rest.split_at(u64::from_le_bytes(*length) as usize);
+    let list = |values: [f32; 4]| values.map(|value| value.to_string()).join(",");
+    let told = format!("{{\"least\":\"{}\",\"greatest\":\"{}\",", list(least), list(greatest));
+    let header = String::from_utf8(header.to_vec()).expect("JSON").replacen(
+        "{\"__metadata__\":{",
+        &format!("{{\"__metadata__\":{told}"),
+        1,
+    );
+    let header = format!("{header}{}", " ".repeat(header.len().next_multiple_of(8) - header.len()));
+    let length = (header.len() as u64).to_le_bytes();
+    std::fs::write(file, [&length[..], header.as_bytes(), arrays].concat()).expect("a file");
+}
+
+#[test]
+fn what_lies_outside_of_its_training_is_counted() {
+    let file = std::env::temp_dir().join(format!("spillway-ranges-{}", std::process::id()));
+    let ranges = [[0.05, 0.0, 0.06, 0.0], [0.5, 1.0, 0.9, 0.25]];
+    write_with_ranges(&file, ranges);
+    let fill = |port: u32, n: usize| vec![(50, port); n];
+    let hold = |port: u32, n: usize| [(600, port), (600, port + 6)].repeat(n);
+    let steps = [fill(0, 38), hold(0, 40), fill(1, 9), hold(1, 20), fill(0, 9)].concat();
+    for release_at_end in [false, true] {
+        assert!(check_with(&steps, release_at_end, Some((&file, ranges))) > 0);
+    }
+    std::fs::remove_file(&file).expect("it was written");
 }
 
 #[test]

@@ -246,6 +246,7 @@ def _told(model: Model) -> dict[str, Any]:
         "features": model.features,
         "units": model.units,
         "average": model.average,
+        "seen": vars(model.seen),
         "training": model.training,
     }
 

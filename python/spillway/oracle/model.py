@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spillway import _core
 from spillway.errors import ScenarioError
@@ -20,10 +22,63 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from sklearn.ensemble import RandomForestClassifier
 
+T = TypeVar("T")
+
 UNITS = ("fraction", "bytes")
 AVERAGES = ("time", "code")
 _FORMAT, _VERSION = "spillway-forest", "1"
 _TRAINING = {"packets", "drops", "split", "seed", "traces", "versions"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Within which bounds a model was trained: what is unknown is empty.
+
+    Attributes:
+        least, greatest: of every feature, in the model's units.
+        buffers: of the switches, in bytes.
+        rates: of their ports, in bits per second.
+    """
+
+    least: tuple[float, ...] = ()
+    greatest: tuple[float, ...] = ()
+    buffers: tuple[int, ...] = ()
+    rates: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, forest: _core.Forest, name: str) -> Seen:
+        """What a file's metadata tells."""
+
+        def told(key: str, number: Callable[[str], T]) -> tuple[T, ...]:
+            text = forest.metadata(key) or ""
+            try:
+                return tuple(number(part) for part in text.split(",") if part.strip())
+            except ValueError:
+                raise ScenarioError(f"{name}: its {key} are {text!r}") from None
+
+        seen = cls(
+            told("least", float), told("greatest", float), told("buffers", int), told("rates", int)
+        )
+        counts = [len(seen.least), len(seen.greatest)]
+        if counts not in ([0, 0], [len(forest.features)] * 2):
+            many = len(forest.features)
+            raise ScenarioError(f"{name}: it has the ranges of {counts} features, not of {many}")
+        return seen
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """As a file has it."""
+        told = vars(self)
+        return {key: ",".join(map(repr, values)) for key, values in told.items() if values}
+
+    def outside(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_] | None:
+        """For every row of features which of them the training has not had; None if unknown."""
+        import numpy as np
+
+        if not self.least:
+            return None
+        least, greatest = (np.array(bound, np.float32) for bound in (self.least, self.greatest))
+        return (inputs < least) | (inputs > greatest)
 
 
 class Model:
@@ -40,6 +95,7 @@ class Model:
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}") from error
         self._training = self._checked(name)
+        self._seen = Seen.of(self._forest, name)
 
     def _checked(self, name: str) -> dict[str, Any]:
         """What it was trained on. What a switch would refuse is refused here too."""
@@ -87,8 +143,12 @@ class Model:
         units: str,
         average: str,
         training: Mapping[str, Any],
+        seen: Seen | None = None,
     ) -> Model:
-        """What scikit-learn has trained; `training` says on what, and how."""
+        """What scikit-learn has trained.
+
+        `training` says on what, and how; `seen` within which bounds.
+        """
         arrays = _arrays(forest)
         metadata = {
             "format": _FORMAT,
@@ -97,6 +157,7 @@ class Model:
             "units": units,
             "average": average,
             "training": json.dumps(training),
+            **({} if seen is None else seen.metadata),
         }
         return cls(_file(arrays, metadata))
 
@@ -136,6 +197,11 @@ class Model:
     def training(self) -> dict[str, Any]:
         """What it was trained on."""
         return self._training
+
+    @property
+    def seen(self) -> Seen:
+        """Within which bounds it was trained, as far as its file says."""
+        return self._seen
 
     def predict(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
         """For every row of features whether the packet would be dropped."""

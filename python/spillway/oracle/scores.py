@@ -23,6 +23,9 @@ class Scores:
     false_negatives: float
     ports: int
     """N of Theorem 2."""
+    outside: dict[str, float] | None = None
+    """Packets with a feature outside of what the model was trained on, by feature, and with `any`;
+    None where the model does not say what that was."""
 
     @classmethod
     def of(
@@ -88,6 +91,7 @@ class Scores:
             "f1": self.f1,
             "inverse_eta": self.inverse_eta,
             "ports": self.ports,
+            "outside": self.outside,
         }
 
 

@@ -21,11 +21,28 @@ _HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")
 def scores(found: Mapping[str, Scores]) -> RenderableType:
     """A row for every trace that a model was tested on."""
     table = _table("tested on", found.items())
+    notes = [note for name, each in found.items() if (note := _outside(name, each))]
     empty = [name for name, each in found.items() if not each.document["drops"]]
-    if not empty:
-        return table
-    note = f"in {', '.join(empty)} nothing was dropped: such scores say nothing"
-    return Group(table, Text(note, "dim"))
+    if empty:
+        notes.append(f"in {', '.join(empty)} nothing was dropped: such scores say nothing")
+    return Group(table, *(Text(note, "dim") for note in notes))
+
+
+def _outside(name: str, found: Scores) -> str:
+    """How many packets a model's training had no like of."""
+    counts = found.outside
+    if counts is None:
+        return f"whether {name} lies outside of what the model was trained on is unknown"
+    if not counts["any"]:
+        return ""
+    packets = found.document["packets"]
+    features = [
+        f"{feature} of {count:,.0f}"
+        for feature, count in counts.items()
+        if count and feature != "any"
+    ]
+    share = f"{counts['any']:,.0f} packets ({counts['any'] / packets:.2%})"
+    return f"in {name} {share} lie outside of what the model was trained on: {', '.join(features)}"
 
 
 def sweep(found: Iterable[tuple[int, Scores]]) -> Table:
@@ -67,10 +84,17 @@ def model(chosen: Model) -> Table:
     table = Table(box=None, show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    training = chosen.training
+    training, seen = chosen.training, chosen.seen
     table.add_row("forest", f"{chosen.trees} trees, depth {chosen.depth}")
     table.add_row("looks at", f"{', '.join(chosen.features)}, in units of {_UNITS[chosen.units]}")
     table.add_row("averages", _AVERAGES[chosen.average])
+    ranges = [
+        f"{name} {least:.4g} to {greatest:.4g}"
+        for name, least, greatest in zip(chosen.features, seen.least, seen.greatest, strict=False)
+    ]
+    table.add_row("has seen", ", ".join(ranges) or "unknown")
+    table.add_row("buffers", " or ".join(f"{n:,} bytes" for n in seen.buffers) or "unknown")
+    table.add_row("lines", " and ".join(f"{n * 1e-9:g} Gbps" for n in seen.rates) or "unknown")
     if training:
         share = f"{training['drops'] / training['packets']:.3%}"
         table.add_row(

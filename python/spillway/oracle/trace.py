@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
-from spillway.errors import ScenarioError
+from spillway.errors import ScenarioError, ScenarioWarning, SpillwayError
 from spillway.folder import path_of
 from spillway.result import documents
 
@@ -43,6 +44,7 @@ class Trace:
         ports: the greatest number of ports of the switches in it.
         origin: where it comes from: scenario, seed, version, and how averages were taken.
         without_fate: rows that were left out, because nobody knows what LQD would have done.
+        rates: the rates of the switches' ports in bits per second; empty where they are unknown.
     """
 
     time_ps: npt.NDArray[np.uint64]
@@ -53,6 +55,7 @@ class Trace:
     ports: int
     origin: dict[str, Any] = field(default_factory=dict)
     without_fate: int = 0
+    rates: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.dropped)
@@ -70,14 +73,14 @@ class Trace:
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> Trace:
         """Only those packets."""
-        return Trace(
-            self.time_ps[chosen],
-            {name: values[chosen] for name, values in self.features.items()},
-            self.buffer_bytes[chosen],
-            self.dropped[chosen],
-            self.weight[chosen],
-            self.ports,
-            self.origin,
+        return replace(
+            self,
+            time_ps=self.time_ps[chosen],
+            features={name: values[chosen] for name, values in self.features.items()},
+            buffer_bytes=self.buffer_bytes[chosen],
+            dropped=self.dropped[chosen],
+            weight=self.weight[chosen],
+            without_fate=0,
         )
 
 
@@ -89,15 +92,15 @@ def load(place: str | Path, tier: str | None = None) -> Trace:
     file = _file(path_of(place))
     table = _read(file)
     rows = table.num_rows
+    names = table["switch"].unify_dictionaries().combine_chunks().dictionary.to_pylist()
     if tier is not None:
-        names = table["switch"].unify_dictionaries().combine_chunks().dictionary.to_pylist()
         tiers = sorted({tier_of(name) for name in names})
         if tier not in tiers:
             raise ScenarioError(f"{file}: there is no tier {tier!r}", f"it has {', '.join(tiers)}")
-        of_tier = [name for name in names if tier_of(name) == tier]
+        names = [name for name in names if tier_of(name) == tier]
         import pyarrow as pa
 
-        table = table.filter(pc.is_in(table["switch"].cast(pa.string()), pa.array(of_tier)))
+        table = table.filter(pc.is_in(table["switch"].cast(pa.string()), pa.array(names)))
         rows = table.num_rows
     table = table.filter(pc.and_(table["dropped"].is_valid(), table["buffer_bytes"].is_valid()))
     if not table.num_rows:
@@ -115,6 +118,7 @@ def load(place: str | Path, tier: str | None = None) -> Trace:
         ports=int(column("ports").max()),
         origin=_origin(file),
         without_fate=rows - table.num_rows,
+        rates=_rates(file.parent, {tier_of(name) for name in names}),
     )
 
 
@@ -132,6 +136,9 @@ def join(traces: Iterable[Trace]) -> Trace:
         max(part.ports for part in parts),
         {"traces": [part.origin for part in parts]},
         sum(part.without_fate for part in parts),
+        frozenset().union(*(part.rates for part in parts))
+        if all(part.rates for part in parts)
+        else frozenset(),
     )
 
 
@@ -201,6 +208,26 @@ def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
     if missing:
         raise ScenarioError(f"{file} is not a trace of fates: it has no {missing[0]}")
     return table
+
+
+def _rates(folder: Path, tiers: Collection[str]) -> frozenset[int]:
+    """The rates of some tiers' ports in bits per second.
+
+    They are told by the scenario beside a trace; none where there is none, or none that is read.
+    """
+    from spillway.scenario import Scenario, facts
+
+    try:
+        _, scenario = documents(folder)
+        if scenario is None:
+            return frozenset()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScenarioWarning)
+            told = facts(Scenario.load(folder).read(), 0)["tiers"]
+    except (OSError, SpillwayError):
+        return frozenset()
+    own = [tier["ports_by_gbps"] for tier in told if tier["tier"] in tiers]
+    return frozenset(round(float(gbps) * 1e9) for ports in own for gbps in ports)
 
 
 def _origin(file: Path) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from spillway import _core
 from spillway.arguments import items, whole
 from spillway.errors import ScenarioError
-from spillway.oracle.model import UNITS, Model
+from spillway.oracle.model import UNITS, Model, Seen
 from spillway.oracle.scores import Scores
 from spillway.oracle.trace import FEATURES, Trace, join
 
@@ -94,7 +94,8 @@ def train(
     forest = RandomForestClassifier(
         n_estimators=trees, max_depth=depth, random_state=seed, n_jobs=1
     )
-    forest.fit(seen.inputs(features, units), seen.dropped.astype(int), sample_weight=seen.weight)
+    inputs = seen.inputs(features, units)
+    forest.fit(inputs, seen.dropped.astype(int), sample_weight=seen.weight)
     balance = {
         "rows": float(len(seen)),
         "packets": float(seen.weight.sum()),
@@ -110,14 +111,29 @@ def train(
         "traces": [trace.origin for trace in traces],
         "versions": _versions(),
     }
-    model = Model.of(forest, features, units, next(iter(averages)), training)
+    bounds = Seen(
+        tuple(inputs.min(axis=0).tolist()),
+        tuple(inputs.max(axis=0).tolist()),
+        tuple(sorted({int(buffer) for buffer in set(seen.buffer_bytes.tolist())})),
+        tuple(sorted(seen.rates)),
+    )
+    model = Model.of(forest, features, units, next(iter(averages)), training, bounds)
     return Training(model, evaluate(model, unseen) if unseen is not None else None, balance)
 
 
 def evaluate(model: Model, trace: Trace) -> Scores:
     """How well a model predicts the fates of a trace."""
-    predicted = model.predict(trace.inputs(model.features, model.units))
-    return Scores.of(trace.dropped, predicted, trace.weight, trace.ports)
+    inputs = trace.inputs(model.features, model.units)
+    scores = Scores.of(trace.dropped, model.predict(inputs), trace.weight, trace.ports)
+    outside = model.seen.outside(inputs)
+    if outside is None:
+        return scores
+    by_feature = (outside * trace.weight[:, None]).sum(axis=0)
+    counts = {
+        **{name: float(count) for name, count in zip(model.features, by_feature, strict=True)},
+        "any": float(trace.weight[outside.any(axis=1)].sum()),
+    }
+    return replace(scores, outside=counts)
 
 
 def sweep_trees(

@@ -128,6 +128,8 @@ pub struct Scenario {
     pub slowdown_base: SlowdownBase,
     /// The files that it names.
     files: Files,
+    /// The names of all switches, by their numbers.
+    names: Arc<[String]>,
     /// The algorithms that it may name beside those of the catalogues.
     extensions: Extensions,
     /// The scenario with every value written out: reading it gives this scenario again.
@@ -176,8 +178,9 @@ impl Scenario {
         let routing = read_routing(&mut section)?;
         root.put("routing", section.finish()?);
 
+        let names: Arc<[String]> = network.switch_names().into();
         let files = Files::of(folder).with(sources.records.clone().map(|records| {
-            let switches = network.switch_names();
+            let switches = Arc::clone(&names);
             Reader(Arc::new(move |kind, key, name| records(kind, key, name, &switches)))
         }));
         let place = switches::Place {
@@ -188,6 +191,7 @@ impl Scenario {
             duration,
             limits: &limits,
             files: &files,
+            names: &names,
             extensions,
         };
         let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
@@ -315,6 +319,7 @@ impl Scenario {
             limits,
             slowdown_base,
             files,
+            names,
             extensions: extensions.clone(),
             resolved: root.finish()?,
             warnings,
@@ -336,6 +341,7 @@ impl Scenario {
             duration: self.duration,
             limits: &self.limits,
             files: &self.files,
+            names: &self.names,
             extensions: &self.extensions,
         }
     }

@@ -11,6 +11,7 @@ use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::NoAqm;
 use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
 use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, Service};
+use std::sync::Arc;
 
 /// What a card marks and drops.
 #[derive(Clone, Debug)]
@@ -113,6 +114,7 @@ fn environment(nic: &NicSettings, place: &Place, host: u32) -> Environment {
     Environment {
         seed: place.seed,
         switch: topology.place_of(Node::Host(host)),
+        names: Arc::clone(place.names),
         capacity: Buffer::UNLIMITED,
         port_rates: vec![topology.links[topology.nics[host as usize] as usize].rate],
         queues_per_port: nic.queues.into(),

@@ -13,6 +13,7 @@ use spillway_switch::sharing::LongestQueueDrop;
 use spillway_switch::watch::Watch;
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The settings of a switch.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ pub(super) struct Place<'a> {
     pub duration: Time,
     pub limits: &'a Limits,
     pub files: &'a Files,
+    /// The names of all switches, by their numbers.
+    pub names: &'a Arc<[String]>,
     pub extensions: &'a Extensions,
 }
 
@@ -213,6 +216,7 @@ impl SwitchSettings {
         let mut environment = Environment {
             seed: place.seed,
             switch,
+            names: Arc::clone(place.names),
             capacity: capacity.unwrap_or(Buffer::UNLIMITED),
             port_rates,
             queues_per_port: self.queues_per_port,

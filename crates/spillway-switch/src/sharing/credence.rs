@@ -36,6 +36,8 @@
 //! holds at the end is in none of them. The authors' thresholds know no fates.
 //! The imagined switch has no limits on single queues, and its cables do not fail. What AQM or
 //! `queue_limit` refuses, neither it nor the oracle sees.
+//! A `model` may be one for all switches, or one for each. Where its file tells what its features were
+//! in training, `oracle_outside` counts answers about something else, and a run warns of them.
 //! Oracles: a `forest` that was trained on what LQD drops; `trace`, which repeats the fates that the
 //! same packets had in another run (open loop only; `oracle_unknown` counts those that the trace does
 //! not know, which are taken for accepted); and three that need no training: one that accepts all,

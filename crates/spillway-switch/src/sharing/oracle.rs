@@ -1,23 +1,21 @@
 //! Oracles: who tells a policy whether Longest Queue Drop would lose a packet.
 
 mod features;
+mod models;
 mod recorded;
+mod seen;
+mod trained;
+
+pub use models::MODELS;
 
 use super::Arrival;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::Environment;
-use features::Features;
 use recorded::Recorded;
 use spillway_engine::{Stream, Time};
-use spillway_forest::Forest;
 use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;
-
-/// The models that come along, as `spillway oracle default` makes them: name, and a file's bytes.
-pub const MODELS: [(&str, &[u8]); 2] = [
-    ("default", include_bytes!("../../models/default.safetensors")),
-    ("smartbuf", include_bytes!("../../models/smartbuf.safetensors")),
-];
+use trained::Trained;
 
 /// Who predicts, and how often the answers are turned round.
 #[derive(Clone, Debug)]
@@ -52,13 +50,6 @@ enum Source {
         /// Arrivals so far.
         arrivals: usize,
     },
-}
-
-/// A forest and what it looks at.
-#[derive(Clone, Debug)]
-pub struct Trained {
-    forest: Forest,
-    features: Features,
 }
 
 impl Oracle {
@@ -96,7 +87,7 @@ impl Oracle {
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
         match &mut self.source {
-            Source::Forest(trained) => trained.features.held(arrival.now, arrival.queue, 0, buffer),
+            Source::Forest(trained) => trained.held(arrival.now, arrival.queue, buffer),
             Source::Predictions { arrivals, .. } => *arrivals += 1,
             _ => {}
         }
@@ -106,14 +97,14 @@ impl Oracle {
     #[inline]
     pub fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         if let Source::Forest(trained) = &mut self.source {
-            trained.features.departed(now, queue, size, buffer);
+            trained.departed(now, queue, size, buffer);
         }
     }
 
     /// Bytes of a queue are about to be given back without a departure.
     pub fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
         if let Source::Forest(trained) = &mut self.source {
-            trained.features.held(now, queue, 0, buffer);
+            trained.held(now, queue, buffer);
         }
     }
 
@@ -135,6 +126,9 @@ impl Oracle {
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         match &self.source {
             Source::Recorded(recorded) => vec![("oracle_unknown", recorded.unknown())],
+            Source::Forest(trained) => {
+                trained.outside().map(|n| ("oracle_outside", n)).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -162,33 +156,12 @@ impl Source {
     #[inline]
     fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer, random: &mut Stream) -> bool {
         match self {
-            Source::Forest(trained) => {
-                let values = trained.features.of(arrival.queue, buffer);
-                trained.forest.is_positive(&values)
-            }
+            Source::Forest(trained) => trained.predicts_drop(arrival.queue, buffer),
             Source::Recorded(recorded) => recorded.is_dropped(),
             Source::AlwaysAccept => false,
             Source::AlwaysDrop => true,
             Source::Random { drop_probability } => random.uniform() < *drop_probability,
             Source::Predictions { drops, arrivals } => drops[*arrivals - 1],
         }
-    }
-}
-
-impl Trained {
-    fn read(section: &mut Section, environment: &Environment) -> Result<Trained, SettingsError> {
-        let meaning = "of oracle = \"forest\", one that comes along (`spillway oracle show default`; \
-                       \"smartbuf\" was trained in that scenario), or a file that `spillway oracle \
-                       train` wrote";
-        let takes = "\"default\", \"smartbuf\" or a path, seen from the scenario's folder";
-        let name = section.text("model", "default", takes, meaning)?;
-        let refused = |why: String| section.error("model", format!("{name}: {why}"));
-        let bytes = match MODELS.iter().find(|(known, _)| *known == name) {
-            Some(&(_, bytes)) => bytes.into(),
-            None => environment.file(section, "model", &name)?,
-        };
-        let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;
-        let features = Features::of_model(&forest, environment).map_err(refused)?;
-        Ok(Trained { forest, features })
     }
 }

@@ -25,6 +25,9 @@ impl Feature {
     ];
 }
 
+/// A model looks at no more.
+pub const MOST_FEATURES: usize = Feature::NAMES.len();
+
 /// The features of one model at one switch.
 #[derive(Clone, Debug)]
 pub struct Features {
@@ -91,8 +94,8 @@ impl Features {
 
     /// Their values for a packet that arrives at this queue; the averages are up to now.
     #[inline]
-    pub fn of(&self, queue: QueueId, buffer: &Buffer) -> [f32; Feature::NAMES.len()] {
-        let mut values = [0.0; Feature::NAMES.len()];
+    pub fn of(&self, queue: QueueId, buffer: &Buffer) -> [f32; MOST_FEATURES] {
+        let mut values = [0.0; MOST_FEATURES];
         for (value, feature) in values.iter_mut().zip(&self.features) {
             let bytes = match (feature, &self.averages) {
                 (Feature::AverageQueue, Some(averages)) => averages.queue(queue),

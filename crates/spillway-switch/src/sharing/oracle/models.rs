@@ -1,0 +1,167 @@
+//! Which model a switch asks: all the same, or each its own.
+
+use super::features::Features;
+use super::seen::Seen;
+use crate::catalogue::Environment;
+use spillway_forest::Forest;
+use spillway_settings::{Section, SettingsError, Table, Value, nearest_name};
+use std::collections::BTreeMap;
+
+/// The models that come along, as `spillway oracle default` makes them: name, and a file's bytes.
+pub const MODELS: [(&str, &[u8]); 2] = [
+    ("default", include_bytes!("../../../models/default.safetensors")),
+    ("smartbuf", include_bytes!("../../../models/smartbuf.safetensors")),
+];
+
+const ENDING: &str = ".safetensors";
+
+/// What `model` says.
+pub enum Models {
+    /// All ask this.
+    One(String),
+    /// By the names of switches and tiers.
+    Each(BTreeMap<String, String>),
+}
+
+/// A model, and the key that names it.
+pub struct Asked {
+    /// One that comes along, or a file.
+    pub name: String,
+    /// The switch or the tier that it is given for, if it is for some only.
+    of: Option<String>,
+}
+
+impl Models {
+    /// Reads the key. A folder is a table of the models in it.
+    pub fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        let meaning = "of oracle = \"forest\", one that comes along (`spillway oracle show default`; \
+                       \"smartbuf\" was trained in that scenario), or a file that `spillway oracle \
+                       train` wrote; or one for every switch, by the names of switches and tiers: a \
+                       table, or a folder with NAME.safetensors";
+        let takes = "\"default\", \"smartbuf\", a path, seen from the scenario's folder, or a table \
+                     such as { leaf = \"leaf.safetensors\", spine0 = \"default\" }";
+        let is_text = |text: &String| !text.trim().is_empty();
+        let parse = |value: &Value| match value {
+            Value::String(name) => Some(Models::One(name.clone())).filter(|_| is_text(name)),
+            Value::Table(table) if !table.is_empty() => {
+                let text = |value: &Value| value.as_str().map(String::from).filter(is_text);
+                let each = |(of, name): (&String, &Value)| Some((of.clone(), text(name)?));
+                table.iter().map(each).collect::<Option<_>>().map(Models::Each)
+            }
+            _ => None,
+        };
+        let models = section.value("model", "default", takes, meaning, parse)?;
+        let Models::One(folder) = &models else { return Ok(models) };
+        if is_shipped(folder) || !environment.files.is_folder(folder) {
+            return Ok(models);
+        }
+        let refused = |why: String| section.error("model", format!("{folder}: {why}"));
+        let names = environment.files.list(folder, ENDING);
+        let names = names.map_err(|why| refused(format!("it cannot be read: {why}")))?;
+        if names.is_empty() {
+            let hint = "call them after switches or tiers: leaf.safetensors, spine0.safetensors";
+            return Err(
+                refused(format!("no model in the folder is called NAME{ENDING}")).hint(hint)
+            );
+        }
+        let file = |name: &String| (name.clone(), format!("{folder}/{name}{ENDING}"));
+        let each: BTreeMap<String, String> = names.iter().map(file).collect();
+        let resolved: Table =
+            each.iter().map(|(of, file)| (of.clone(), Value::from(file.as_str()))).collect();
+        section.put("model", resolved);
+        Ok(Models::Each(each))
+    }
+
+    /// What a switch asks.
+    pub fn of(
+        &self,
+        section: &Section,
+        environment: &Environment,
+        switch: u32,
+    ) -> Result<Asked, SettingsError> {
+        let each = match self {
+            Models::One(name) => return Ok(Asked { name: name.clone(), of: None }),
+            Models::Each(each) => each,
+        };
+        let name = &environment.names[switch as usize];
+        let found = each.get_key_value(name).or_else(|| each.get_key_value(tier_of(name)));
+        let (of, model) = found.ok_or_else(|| {
+            let hint =
+                format!("one for {name} alone, or one for {} for all of that tier", tier_of(name));
+            section.error("model", format!("there is none for {name}")).hint(hint)
+        })?;
+        Ok(Asked { name: model.clone(), of: Some(of.clone()) })
+    }
+
+    /// What the switches of this one's tier ask. A name that no switch and no tier has is an error.
+    pub fn of_tier(
+        &self,
+        section: &Section,
+        environment: &Environment,
+    ) -> Result<Vec<Asked>, SettingsError> {
+        let names = &environment.names;
+        if let Models::Each(each) = self {
+            let known = || names.iter().map(String::as_str).chain(names.iter().map(|n| tier_of(n)));
+            if let Some(of) = each.keys().find(|of| !known().any(|name| name == *of)) {
+                let error = section.error("model", format!("there is no switch or tier {of:?}"));
+                return Err(error.hint(nearest_name(of, known())));
+            }
+        }
+        let own = tier_of(&names[environment.switch as usize]);
+        let switches = (0u32..).zip(names.iter()).filter(|(_, name)| tier_of(name) == own);
+        switches.map(|(switch, _)| self.of(section, environment, switch)).collect()
+    }
+}
+
+impl Asked {
+    /// The model, and what it has seen. It is kept, where a file holds it, for the results.
+    pub fn open(
+        &self,
+        section: &Section,
+        environment: &Environment,
+    ) -> Result<(Forest, Seen), SettingsError> {
+        let bytes = match (MODELS.iter().find(|(known, _)| *known == self.name), &self.of) {
+            (Some(&(_, bytes)), _) => bytes.into(),
+            (None, None) => environment.file(section, "model", &self.name)?,
+            (None, Some(of)) => {
+                let section = Section::new(section.path_of("model"), Table::new());
+                environment.file(&section, of, &self.name)?
+            }
+        };
+        let refused = |why: String| self.error(section, &why);
+        let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;
+        let seen = Seen::of(&forest).map_err(refused)?;
+        Features::of_model(&forest, environment).map_err(refused)?;
+        Ok((forest, seen))
+    }
+
+    /// What it looks at, at one switch.
+    pub fn features(
+        &self,
+        section: &Section,
+        environment: &Environment,
+        forest: &Forest,
+    ) -> Result<Features, SettingsError> {
+        Features::of_model(forest, environment).map_err(|why| self.error(section, &why))
+    }
+
+    fn error(&self, section: &Section, why: &str) -> SettingsError {
+        section.error("model", format!("{}: {why}", self.name))
+    }
+}
+
+/// Whether no switch before it is of its tier.
+pub fn is_first_of_tier(environment: &Environment) -> bool {
+    let names = &environment.names;
+    let own = tier_of(&names[environment.switch as usize]);
+    !names[..environment.switch as usize].iter().any(|name| tier_of(name) == own)
+}
+
+fn is_shipped(name: &str) -> bool {
+    MODELS.iter().any(|(known, _)| *known == name)
+}
+
+/// The tier of a switch, by its name.
+fn tier_of(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}

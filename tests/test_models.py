@@ -1,0 +1,179 @@
+"""Which models switches ask, and what models know of their training."""
+
+import re
+import struct
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+import spillway
+from spillway.oracle import Model, evaluate, train
+from spillway.oracle.model import Seen
+from spillway.oracle.trace import load
+from support import TINY, names
+
+TRACED = ("switch.sharing=lqd", "switch.buffer=25KB", "record.oracle_trace=true")
+
+
+def forest(drops: bool, seen: Seen | None = None) -> Model:
+    """A model that says the same of every packet."""
+    forest = RandomForestClassifier(n_estimators=1, max_depth=1, random_state=1, bootstrap=False)
+    forest.fit(np.zeros((2, 1), np.float32), [0, 1], sample_weight=[1, 3] if drops else [3, 1])
+    return Model.of(forest, ["queue"], "fraction", "time", {}, seen)
+
+
+def tiny(folder, *assignments: str) -> spillway.Scenario:
+    scenario = spillway.Scenario.load(TINY).set("switch.buffer=25KB", *assignments)
+    scenario.folder = folder
+    return scenario
+
+
+def asking(model: str) -> str:
+    return f'switch.sharing={{ kind = "blind-trust", oracle = "forest", model = {model} }}'
+
+
+def counts(result: spillway.Result, tier: str) -> tuple[int, int]:
+    told = result.summary["sharing_counts"][tier]
+    return told["oracle_accepts"], told["oracle_drops"]
+
+
+def test_every_switch_asks_its_own_model(tmp_path):
+    """By the names of switches, else of tiers: leaf0 takes nothing, all others everything."""
+    forest(True).save(tmp_path / "no")
+    forest(False).save(tmp_path / "yes")
+    table = '{ leaf = "yes", spine = "yes", leaf0 = "no" }'
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = spillway.run(tiny(tmp_path, asking(table)), out=tmp_path / "first")
+    assert set(result.drops["switch"].to_pylist()) == {"leaf0"}
+    assert counts(result, "leaf")[1] > 100 and counts(result, "spine")[1] == 0
+    copies = {"switch.sharing.model.leaf", "switch.sharing.model.leaf0"}
+    assert copies == set(names(tmp_path / "first" / "inputs"))
+    (tmp_path / "no").unlink()
+    again = spillway.run(tmp_path / "first")
+    assert again.drops.equals(result.drops)
+
+
+def test_a_folder_of_models_is_a_table_of_them(tmp_path):
+    (tmp_path / "models").mkdir()
+    for name, drops in {"leaf": False, "spine": False, "leaf1": True}.items():
+        forest(drops).save(tmp_path / "models" / f"{name}.safetensors")
+    (tmp_path / "models" / "notes.txt").write_text("")
+    first = spillway.run(tiny(tmp_path, asking('"models"')), out=tmp_path / "first")
+    assert set(first.drops["switch"].to_pylist()) == {"leaf1"}
+    listed = {of: f"models/{of}.safetensors" for of in ("leaf", "leaf1", "spine")}
+    assert tiny(tmp_path, asking('"models"')).resolved["switch"]["sharing"]["model"] == listed
+    copies = {f"switch.sharing.model.{of}.safetensors" for of in listed}
+    assert set(names(tmp_path / "first" / "inputs")) == copies
+    for file in (tmp_path / "models").iterdir():
+        file.unlink()
+    assert spillway.run(tmp_path / "first").drops.equals(first.drops)
+
+
+@pytest.mark.parametrize(
+    ("model", "problem", "hint"),
+    [
+        ('{ leaf = "m" }', "switch.sharing.model: there is none for spine0", "for spine0 alone"),
+        ('{ leaf = "m", spine = "m", leef = "m" }', 'no switch or tier "leef"', "`leaf`"),
+        ('{ leaf = "m", spine = 3 }', "is not valid; expected", None),
+        ("{}", "is not valid; expected", None),
+        ('{ leaf = "m", spine = "none" }', "none: it cannot be read", None),
+        (
+            '"empty"',
+            "empty: no model in the folder is called NAME.safetensors",
+            "after switches or tiers",
+        ),
+        ('""', "is not valid; expected", None),
+    ],
+)
+def test_what_is_wrong_with_models_is_told(tmp_path, model, problem, hint):
+    (tmp_path / "empty").mkdir()
+    forest(False).save(tmp_path / "m")
+    with pytest.raises(spillway.ScenarioError, match=re.escape(problem)) as caught:
+        tiny(tmp_path, asking(model)).read()
+    assert hint is None or hint in caught.value.hint
+
+
+def test_another_buffer_and_other_lines_than_in_training_are_warned_of(tmp_path):
+    forest(False, Seen(buffers=(25_000,), rates=(10_000_000_000,))).save(tmp_path / "same")
+    forest(False, Seen(buffers=(1_000, 9), rates=(1_000_000_000,))).save(tmp_path / "other")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tiny(tmp_path, "topology.fabric_rate=10Gbps", asking('"same"')).read()
+    expected = (
+        "switch.sharing.model: other: it was trained where switches had buffers of 1000 or 9 "
+        "bytes, and here is 25000 bytes; lines of 1 Gbps, and here are 10 Gbps"
+    )
+    with pytest.warns(spillway.ScenarioWarning, match=re.escape(expected)):
+        tiny(tmp_path, "topology.fabric_rate=10Gbps", asking('"other"')).read()
+
+
+def test_a_model_knows_its_features_bounds_its_buffers_and_lines(tmp_path, command):
+    for seed in (1, 2):
+        spillway.run(TINY, seed=seed, set=TRACED, out=tmp_path / str(seed))
+    first, second = load(tmp_path / "1"), load(tmp_path / "2")
+    model = train([first], split="none").model
+    inputs = first.inputs(model.features, "fraction")
+    assert model.seen.least == tuple(inputs.min(axis=0).tolist())
+    assert model.seen.greatest == tuple(inputs.max(axis=0).tolist())
+    assert model.seen.buffers == (25_000,)
+    rates = spillway.Scenario.load(tmp_path / "1").facts["tiers"]
+    expected = {round(float(rate) * 1e9) for tier in rates for rate in tier["ports_by_gbps"]}
+    assert set(model.seen.rates) == expected
+    # What it was trained on lies within; of another seed, counted by hand, some may not.
+    assert set(evaluate(model, first).outside.values()) == {0}
+    others = second.inputs(model.features, "fraction")
+    beyond = (others > inputs.max(axis=0)) | (others < inputs.min(axis=0))
+    told = evaluate(model, second).outside
+    assert told["any"] == second.weight[beyond.any(axis=1)].sum()
+    assert [told[name] for name in model.features] == [
+        second.weight[column].sum() for column in beyond.T
+    ]
+    # As a command, and of a model that knows nothing.
+    model.save(tmp_path / "m")
+    half = Seen(tuple(inputs.min(axis=0).tolist()), tuple((inputs.max(axis=0) / 2).tolist()))
+    narrow = Model(model.content)
+    narrow._seen = half
+    assert evaluate(narrow, first).outside["any"] > 0
+    document = command("oracle", "eval", tmp_path / "m", tmp_path / "2", "--json").json
+    (scores,) = document["scores"].values()
+    assert scores["outside"] == told and document["model"]["seen"]["buffers"] == [25_000]
+    shown = command("oracle", "show", "smartbuf").out
+    assert "4,000,000 bytes" in shown and re.search(r"has seen +unknown", shown)
+    unknown = command("oracle", "eval", "default", tmp_path / "2").out
+    assert "what the model was trained on is unknown" in " ".join(unknown.split())
+
+
+def test_a_run_says_that_its_model_was_asked_outside_of_its_training(tmp_path):
+    forest(False, Seen(least=(0.0,), greatest=(1.0,))).save(tmp_path / "all")
+    forest(False, Seen(least=(0.0,), greatest=(0.0,))).save(tmp_path / "empty queues")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = spillway.run(tiny(tmp_path, asking('"all"')))
+    assert result.summary["sharing_counts"]["leaf"]["oracle_outside"] == 0
+    with pytest.warns(spillway.ScenarioWarning, match="outside of what it was trained on") as told:
+        result = spillway.run(tiny(tmp_path, asking('"empty queues"')))
+    own = result.summary["sharing_counts"]["leaf"]
+    assert 0 < own["oracle_outside"] < own["oracle_accepts"]
+    assert len([text for text in told if "leaf tier" in str(text.message)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [({"least": "0,1", "greatest": "1"}, "the ranges of"), ({"rates": "x"}, "its rates are")],
+)
+def test_bounds_that_are_no_bounds_are_refused(tmp_path, told, problem):
+    content = forest(False).content
+    (length,) = struct.unpack("<Q", content[:8])
+    header = content[8 : 8 + length].decode().rstrip()
+    more = "".join(f'"{key}":"{text}",' for key, text in told.items())
+    header = header.replace('{"__metadata__":{', '{"__metadata__":{' + more, 1)
+    header += " " * (-len(header) % 8)
+    data = content[8 + length :]
+    (tmp_path / "odd").write_bytes(struct.pack("<Q", len(header)) + header.encode() + data)
+    with pytest.raises(spillway.ScenarioError, match=problem):
+        Model.load(tmp_path / "odd")
+    with pytest.raises(spillway.ScenarioError, match=f"switch.sharing.model: odd: .*{problem}"):
+        tiny(tmp_path, asking('"odd"')).read()
