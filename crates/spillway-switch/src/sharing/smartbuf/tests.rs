@@ -1,0 +1,212 @@
+//! Smartbuf by hand.
+
+use super::*;
+use crate::sharing::tests::{arrival, filled};
+
+/// 1,000,000 bytes, so more than 200,000 are a burst; three ports of 10 Gbps, on which 1500 bytes
+/// take 1.2 us.
+struct Bench {
+    smartbuf: Smartbuf,
+    lengths: [u32; 3],
+    now: Time,
+}
+
+impl Bench {
+    fn new(text: &str) -> Bench {
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let smartbuf = Smartbuf::read(&mut section, &Environment::example(3)).unwrap();
+        Bench { smartbuf, lengths: [0; 3], now: Time::from_us(100) }
+    }
+
+    /// A full packet leaves a port, 1.2 us after the last, and so many bytes stay.
+    fn leaves(&mut self, port: u32, bytes: u32) -> Option<u64> {
+        self.now += Time::from_ns(1200);
+        self.lengths[port as usize] = bytes;
+        self.smartbuf.on_dequeue(self.now, port, 1500, &filled(&self.lengths));
+        self.smartbuf.ports[port as usize].limit
+    }
+
+    /// A queue grows by so many bytes a packet until it holds `most`; what it may hold then.
+    fn grows(&mut self, port: u32, by: u32, most: u32) -> Option<u64> {
+        let mut limit = None;
+        for bytes in (by..=most).step_by(by as usize) {
+            limit = self.leaves(port, bytes);
+        }
+        limit
+    }
+
+    /// It grows, and is below half of it at once.
+    fn comes_and_goes(&mut self, port: u32, by: u32, most: u32) {
+        self.grows(port, by, most);
+        assert_eq!(self.leaves(port, most / 2 - 1), None, "the burst is over");
+    }
+
+    fn admits(&mut self, port: u32, size: u32) -> bool {
+        let buffer = filled(&self.lengths);
+        self.smartbuf.admit(&arrival(port, size), &buffer) == Admission::Admit
+    }
+
+    fn known(&mut self) -> Vec<u64> {
+        self.smartbuf.history.nearest_above(self.now, f64::MIN, 100).collect()
+    }
+}
+
+#[test]
+fn a_burst_may_hold_what_the_nearest_above_came_to() {
+    let mut bench = Bench::new("");
+    // Growing by 6000, 9000 and 12,000 bytes in 1.2 us: 5, 7.5 and 10 GB/s.
+    bench.comes_and_goes(0, 12_000, 420_000);
+    bench.comes_and_goes(1, 6_000, 300_000);
+    bench.comes_and_goes(0, 9_000, 360_000);
+    assert_eq!(bench.known(), [300_000, 360_000, 420_000]);
+    // 4000 bytes are 3.33 GB/s: below all three. 200,000 bytes are not more than a fifth.
+    assert_eq!(bench.grows(2, 4_000, 200_000), None);
+    assert_eq!(bench.leaves(2, 204_000), Some(360_000));
+    bench.lengths[2] = 358_500;
+    assert!(bench.admits(2, 1500) && !bench.admits(2, 1501));
+    // 7500 bytes, 6.25 GB/s: two are above.
+    bench.leaves(2, 0);
+    assert_eq!(bench.grows(2, 7_500, 225_000), Some(390_000));
+    // 15,000 bytes: none is, and the largest counts.
+    bench.leaves(2, 0);
+    assert_eq!(bench.grows(2, 15_000, 210_000), Some(420_000));
+    // It falls to half of that: 3/4 12.5 - 1/4 87.5 GB/s, and port 2's own bursts of 204,000 and
+    // 225,000 bytes are among the three above. Below half it is over.
+    assert_eq!(bench.leaves(2, 105_000), Some(243_000));
+    assert_eq!(bench.leaves(2, 104_999), None);
+}
+
+#[test]
+fn k_is_how_many_count() {
+    for (k, limit) in [(1, 300_000), (2, 330_000), (3, 360_000), (9, 360_000)] {
+        let mut bench = Bench::new(&format!("k = {k}"));
+        bench.comes_and_goes(0, 12_000, 420_000);
+        bench.comes_and_goes(0, 6_000, 300_000);
+        bench.comes_and_goes(0, 9_000, 360_000);
+        assert_eq!(bench.grows(1, 3_000, 210_000), Some(limit), "{k}");
+    }
+}
+
+#[test]
+fn while_nothing_is_known_thresholds_are_dynamic() {
+    let mut bench = Bench::new("alpha = 1.0\nlearning_period = \"1ms\"");
+    assert_eq!(bench.grows(0, 6_000, 402_000), None);
+    // T = 1,000,000 - 402,000 = 598,000.
+    assert!(bench.admits(0, 10_000));
+    bench.lengths[0] = 500_000;
+    assert!(!bench.admits(0, 1), "T = 500,000");
+    // Learning goes on meanwhile, and 1 ms after the run's begin it is used.
+    bench.leaves(0, 0);
+    assert_eq!(bench.known(), [402_000]);
+    assert_eq!(bench.grows(1, 3_000, 210_000), None);
+    bench.now = Time::from_ps(998_799_999);
+    assert_eq!(bench.leaves(1, 211_000), None);
+    bench.now = Time::from_ns(998_800);
+    assert_eq!(bench.leaves(1, 211_000), Some(402_000));
+
+    let mut bench = Bench::new("variant = \"printed\"\nlearning_period = \"1ms\"");
+    bench.comes_and_goes(0, 12_000, 420_000);
+    bench.now = Time::from_ps(998_799_999);
+    assert_eq!(bench.leaves(0, 200_000), None);
+    bench.now = Time::from_ns(998_800);
+    assert_eq!(bench.leaves(0, 200_000), Some(140_000), "one of K = 3");
+}
+
+#[test]
+fn a_queue_that_is_no_burst_is_not_learned() {
+    let mut bench = Bench::new("");
+    bench.comes_and_goes(0, 5_000, 200_000);
+    assert!(bench.known().is_empty());
+    let mut bench = Bench::new("sigma = 5.1");
+    bench.comes_and_goes(0, 5_000, 200_000);
+    assert_eq!(bench.known(), [200_000]);
+    let counts: Vec<u64> = bench.smartbuf.counters().iter().map(|(_, count)| *count).collect();
+    assert_eq!(counts, [1, 1, 1, 0]);
+}
+
+#[test]
+fn it_is_known_by_the_gradient_that_is_asked_for() {
+    // 6000 a packet up to 204,000, which is detected; twice 12,000; then 3000 up to 234,000: 5
+    // GB/s, 3/4 5 + 1/4 10 = 6.25 and 7.1875 GB/s, and last 6.015625 and 5.13671875 GB/s.
+    for (key, gradient) in [("at-max", 5.13e9), ("at-detection", 5e9), ("peak", 7.18e9)] {
+        let mut bench = Bench::new(&format!("key = \"{key}\""));
+        bench.grows(0, 6_000, 204_000);
+        for bytes in [216_000, 228_000, 231_000, 234_000, 100_000] {
+            bench.leaves(0, bytes);
+        }
+        // A hundredth of 1.25 GB/s is 12.5 MB/s.
+        let mut above =
+            |gradient| bench.smartbuf.history.nearest_above(bench.now, gradient, 1).count();
+        assert_eq!((above(gradient - 0.0125e9), above(gradient + 0.0125e9)), (1, 0), "{key}");
+    }
+}
+
+#[test]
+fn what_was_lost_may_count() {
+    for (record, bytes) in [("admitted", 240_000), ("admitted+dropped", 249_000)] {
+        let mut bench = Bench::new(&format!("record = \"{record}\""));
+        bench.grows(0, 6_000, 234_000);
+        let buffer = filled(&bench.lengths);
+        for _ in 0..6 {
+            bench.smartbuf.on_drop(bench.now, 0, 1500, &buffer);
+            bench.smartbuf.on_drop(bench.now, 1, 1500, &buffer);
+        }
+        bench.leaves(0, 240_000);
+        // Lost after the maximum, and while it falls: 238,000 and 10,500 are fewer.
+        bench.smartbuf.on_drop(bench.now, 0, 1500, &buffer);
+        bench.leaves(0, 238_000);
+        bench.leaves(0, 100_000);
+        assert_eq!(bench.known(), [bytes]);
+    }
+}
+
+#[test]
+fn what_is_being_sent_is_no_burst() {
+    // A burst of 900 bytes, more than 16,000 / 20, is known. A packet is sent, the last one, and its
+    // bytes are held until then: no other leaves that could tell that the port is empty.
+    let mut environment = Environment { capacity: 16_000, ..Environment::example(1) };
+    environment.service.release_at_end = true;
+    let mut section = Section::new("sharing", "sigma = 20.0".parse().unwrap());
+    let mut smartbuf = Smartbuf::read(&mut section, &environment).unwrap();
+    smartbuf.learn(Time::ZERO, 0.0, 900);
+    let mut buffer = Buffer::new(16_000, environment.port_rates.clone(), 1);
+    buffer.add(0, 1500);
+    smartbuf.on_dequeue(Time::from_us(1), 0, 1500, &buffer);
+    buffer.subtract(0, 1500);
+    assert_eq!(smartbuf.admit(&arrival(0, 1500), &buffer), Admission::Admit);
+}
+
+#[test]
+fn a_pause_begins_a_new_train() {
+    let mut bench = Bench::new("key = \"at-detection\"");
+    // 100,000 bytes at 10 GB/s, a pause, and on with 5 GB/s.
+    bench.grows(0, 12_000, 96_000);
+    bench.now += Time::from_ps(1);
+    for bytes in (102_000..=210_000).step_by(6_000) {
+        bench.leaves(0, bytes);
+    }
+    bench.leaves(0, 0);
+    let mut above = |gradient| bench.smartbuf.history.nearest_above(bench.now, gradient, 1).count();
+    assert_eq!((above(4.98e9), above(5.02e9)), (1, 0));
+}
+
+#[test]
+fn as_printed_a_threshold_stays_where_nothing_is_above() {
+    let mut bench = Bench::new("variant = \"printed\"");
+    // 10 GB/s up to 420,000 bytes, of which less than half are left. It was the first.
+    assert_eq!(bench.grows(0, 12_000, 420_000), None);
+    assert_eq!(bench.leaves(0, 209_999), None);
+    // Again it is less than half: now it knows its own burst, one of K = 3.
+    assert_eq!(bench.leaves(0, 100_000), Some(140_000));
+    // Nothing changes for long, and the gradient comes to 0. With 109,999 bytes in 1.2 us it is
+    // a quarter of 91.7 GB/s, and that is above 10. Nor does a new maximum change anything.
+    for _ in 0..40 {
+        assert_eq!(bench.leaves(0, 100_000), Some(140_000));
+    }
+    assert_eq!(bench.leaves(0, 209_999), Some(140_000));
+    assert_eq!(bench.leaves(0, 500_000), Some(140_000));
+    assert!(!bench.admits(0, 64));
+    // The other ports have Dynamic Thresholds: 0.5 (1,000,000 - 500,000).
+    assert_eq!(bench.leaves(1, 1_000), None);
+    assert!(bench.admits(1, 248_000));
+}
