@@ -133,7 +133,8 @@ fn switch(draw: &mut Draw, cables_change: bool) -> String {
         "{ kind = \"cbm\", buffer_of = \"port\", exempt_acks = false }",
         "{ kind = \"fab\", alpha = [8, 0.5], short_bytes = \"6KB\", idle_timeout = \"50us\" }",
         "{ kind = \"edt\", alpha = [8, 0.5], burst_packets = 3, burst_time = \"20us\" }",
-        "{ kind = \"smartbuf\", alpha = [8, 0.5], sigma = 20.0, record = \"admitted+dropped\" }",
+        "{ kind = \"smartbuf\", alpha = [8, 0.5], sigma = 20.0, record = \"admitted+dropped\", \
+           estimate = \"quantile\", floor = \"dt\", learn_from = \"own-port\" }",
         "{ kind = \"sp\", form = \"rtt\", flows = 0.2 }",
         "{ kind = \"abm\", congestion = \"fractional\", drain = \"interval\", \
            update_interval = \"100us\" }",

@@ -66,10 +66,12 @@ impl Burst {
         self.lost += bytes;
     }
 
-    /// It is large enough to be taken for a burst.
-    pub fn detect(&mut self) {
+    /// It is large enough to be taken for a burst. Whether it was not before.
+    pub fn detect(&mut self) -> bool {
+        let is_new = self.at_detection.is_none();
         let gradient = self.gradient();
         self.at_detection.get_or_insert(gradient);
+        is_new
     }
 
     /// The smoothed gradient, in bytes per second.

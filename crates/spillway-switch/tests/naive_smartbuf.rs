@@ -20,7 +20,7 @@ use common::beside::{Checked, Given, Naive, Queues, Step, fate, is_asked, run, s
 use common::drawing::{Tally, look_at, watched_switches};
 use common::dynamic::Dynamic;
 use common::{Real, Settings, cases};
-use keys::{Keys, keys};
+use keys::{Estimate, Keys, keys};
 use proptest::prelude::*;
 use spillway_switch::{Decision, DropReason};
 use std::collections::BTreeMap;
@@ -71,6 +71,8 @@ struct Port {
     lost: Vec<u64>,
     /// What it may hold, since the last departure.
     limit: Option<u64>,
+    /// That, when the burst was detected.
+    first: Option<Option<u64>>,
 }
 
 impl Port {
@@ -113,6 +115,7 @@ struct Lines {
 #[derive(Clone, Copy, Debug)]
 struct Learned {
     time: u64,
+    port: usize,
     key: i64,
     bytes: u64,
 }
@@ -153,22 +156,31 @@ impl<'a> Smartbuf<'a> {
 
     fn limit(&self, arrival: &Given, queues: &Queues) -> u64 {
         let dynamic = self.setup.keys.dynamic.limit(arrival, queues);
-        self.predicted(arrival.queue).unwrap_or(dynamic)
+        self.at_least(self.predicted(arrival.queue), dynamic)
+    }
+
+    /// What is predicted, or what Dynamic Thresholds give where nothing is or that is the floor.
+    fn at_least(&self, predicted: Option<u64>, dynamic: u64) -> u64 {
+        let has_floor = self.setup.keys.is(|keys| keys.has_floor);
+        let floor = if has_floor { dynamic } else { 0 };
+        predicted.map_or(dynamic, |limit| limit.max(floor))
     }
 
     fn key(&self, gradient: f64) -> i64 {
         (gradient / self.setup.quantum()).floor() as i64
     }
 
-    /// The bursts that are not forgotten: what those of each key came to, the largest of a time in
-    /// which none was away for too long. And how many have been forgotten.
-    fn known(&self, now: u64) -> (BTreeMap<i64, u64>, usize) {
+    /// The bursts that are not forgotten, of all histories: what those of each key came to, the
+    /// largest of a time in which none was away for too long. And how many have been forgotten.
+    fn known(&self, now: u64) -> (BTreeMap<(usize, i64), u64>, usize) {
         let max_age = self.setup.keys.max_age_ps();
         let mut known = BTreeMap::new();
         let mut forgotten = 0;
-        for key in self.learned.iter().map(|burst| burst.key) {
+        let is_own = self.setup.keys.is(|keys| keys.is_own_port);
+        let place = |burst: &Learned| (if is_own { burst.port } else { 0 }, burst.key);
+        for key in self.learned.iter().map(place) {
             let (mut seen, mut bytes, mut lapses) = (None, 0, 0);
-            for burst in self.learned.iter().filter(|burst| burst.key == key) {
+            for burst in self.learned.iter().filter(|burst| place(burst) == key) {
                 let is_known = seen.is_some_and(|seen| burst.time - seen <= max_age);
                 lapses += usize::from(seen.is_some() && !is_known);
                 bytes = if is_known { burst.bytes.max(bytes) } else { burst.bytes };
@@ -184,16 +196,30 @@ impl<'a> Smartbuf<'a> {
         (known, forgotten)
     }
 
+    /// What a port knows of, by key.
+    fn known_to(&self, port: usize, now: u64) -> BTreeMap<i64, u64> {
+        let is_own = self.setup.keys.is(|keys| keys.is_own_port);
+        let known = self.known(now).0.into_iter();
+        let known = known.filter(|((of, _), _)| !is_own || *of == port);
+        known.map(|((_, key), bytes)| (key, bytes)).collect()
+    }
+
     /// What those bursts came to whose gradients are the nearest above.
-    fn nearest(&mut self, now: u64, gradient: f64, number: usize) -> Vec<u64> {
+    fn nearest(&mut self, now: u64, port: usize, gradient: f64, number: usize) -> Vec<u64> {
         self.looked_at = now;
-        let (key, (known, _)) = (self.key(gradient), self.known(now));
-        let above = known.iter().filter(|(other, _)| **other > key);
+        let (key, known) = (self.key(gradient), self.known_to(port, now));
+        let takes_own = self.setup.keys.is(|keys| keys.own_quantum);
+        let is_above = |other: i64| other > key || (takes_own && other == key);
+        let above = known.iter().filter(|(other, _)| is_above(**other));
         self.counts.count("of its own quantum", known.contains_key(&key));
+        self.counts.count("of its own quantum and taken", takes_own && known.contains_key(&key));
+        let others = self.known(now).0.len() - known.len();
+        self.counts.count("others know of some", others > 0);
         self.counts.count("more are above", above.clone().count() > number);
         let max_age = self.setup.keys.max_age_ps();
         let is_seen_last = |burst: &&Learned| {
-            !self.learned.iter().any(|other| other.key == burst.key && other.time > burst.time)
+            let is_later = |other: &Learned| other.key == burst.key && other.time > burst.time;
+            !self.learned.iter().any(is_later)
         };
         let mut seen_last = self.learned.iter().filter(is_seen_last);
         let is_oldest = seen_last.any(|burst| now - burst.time == max_age) && max_age > 0;
@@ -201,32 +227,41 @@ impl<'a> Smartbuf<'a> {
         above.take(number).map(|(_, bytes)| *bytes).collect()
     }
 
-    fn learn(&mut self, time: u64, gradient: f64, bytes: u64) {
+    fn learn(&mut self, time: u64, port: usize, gradient: f64, bytes: u64) {
         let key = self.key(gradient);
-        let known = self.known(time).0.get(&key).copied();
+        let known = self.known_to(port, time).get(&key).copied();
         self.counts.count("learned", true);
         self.counts.count("seen again", known.is_some());
         self.counts.count("seen again and smaller", known.is_some_and(|known| known > bytes));
         self.counts.count("below 0", key < 0);
         self.looked_at = time;
-        self.learned.push(Learned { time, key, bytes });
+        self.learned.push(Learned { time, port, key, bytes });
         self.most = self.most.max(self.known(time).0.len());
     }
 
-    /// The mean of the nearest above; the largest known if there are none.
-    fn predict(&mut self, now: u64, gradient: f64) -> Option<u64> {
+    /// The mean of the nearest above, or a quantile of them; the largest known if there are none.
+    fn predict(&mut self, now: u64, port: usize, gradient: f64) -> Option<u64> {
         if now < self.setup.keys.learning_ps() {
             self.counts.count("still learning", !self.learned.is_empty());
             return None;
         }
-        let nearest = self.nearest(now, gradient, self.setup.keys.k());
+        let mut nearest = self.nearest(now, port, gradient, self.setup.keys.k());
         let number = nearest.len() as u64;
-        let largest = self.known(now).0.values().max().copied();
+        let largest = self.known_to(port, now).values().max().copied();
         self.counts.count("nothing is known", largest.is_none());
         self.counts.count("none is above", number == 0 && largest.is_some());
         self.counts.count("fewer are above", number > 0 && nearest.len() < self.setup.keys.k());
-        self.counts.count("a mean of several", number > 1);
-        nearest.iter().sum::<u64>().checked_div(number).or(largest)
+        let Some(Estimate::Quantile(quantile)) = self.setup.keys.of_text.estimate else {
+            self.counts.count("a mean of several", number > 1);
+            return nearest.iter().sum::<u64>().checked_div(number).or(largest);
+        };
+        // The least of which at most so many are above: of n the (n - floor((1 - q) n))th.
+        let (over, under) = quantile.unwrap_or((1, 1));
+        let above = (under - over) * number / under;
+        nearest.sort();
+        self.counts.count("a quantile, not the largest", above > 0);
+        self.counts.count("the largest of several", number > 1 && above == 0);
+        nearest.iter().rev().nth(above as usize).copied().or(largest)
     }
 
     /// A packet leaves a port, which then holds so many bytes.
@@ -258,7 +293,14 @@ impl<'a> Smartbuf<'a> {
                     Some("at-detection") => at_detection.unwrap(),
                     _ => peak,
                 };
-                self.ports[number].limit = self.predict(now, gradient);
+                // Nothing is looked up, and nothing forgotten, where what was found is kept.
+                let first = self.ports[number].first;
+                let kept = first.filter(|_| self.setup.keys.is(|keys| keys.looks_once));
+                let limit = kept.unwrap_or_else(|| self.predict(now, number, gradient));
+                self.counts.count("kept from detection", kept.is_some_and(|kept| kept.is_some()));
+                self.counts.count("kept that nothing was known", kept == Some(None));
+                self.ports[number].first.get_or_insert(limit);
+                self.ports[number].limit = limit;
             }
             return;
         }
@@ -277,7 +319,7 @@ impl<'a> Smartbuf<'a> {
         let counts_lost = keys.counts_lost == Some(true);
         self.counts.count("wanted more than it held", counts_lost && wanted > max);
         self.counts.count("other keys", at_max != peak && at_detection != Some(peak));
-        self.learn(now, gradient, if counts_lost { wanted } else { max });
+        self.learn(now, number, gradient, if counts_lost { wanted } else { max });
     }
 
     /// Lines 8 to 33 of Algorithm 1.
@@ -305,7 +347,7 @@ impl<'a> Smartbuf<'a> {
                 let mut found = 0;
                 let is_real_phase = t >= self.setup.keys.learning_ps();
                 if is_real_phase {
-                    let nearest = self.nearest(t, gradient, k - 1);
+                    let nearest = self.nearest(t, number, gradient, k - 1);
                     found = nearest.len();
                     // 27 and 28: 1 to K - 1.
                     min[1..=found].copy_from_slice(&nearest);
@@ -318,7 +360,7 @@ impl<'a> Smartbuf<'a> {
                     self.counts.count("becomes", true);
                 }
                 let (gradient, max_buf_seen) = self.lines[number].temp_map;
-                self.learn(t, gradient, max_buf_seen); // 18 and 31
+                self.learn(t, number, gradient, max_buf_seen); // 18 and 31
             } else {
                 self.lines[number].max_buf_seen = 0; // 20
                 self.lines[number].temp_map = (0.0, 0); // 21
@@ -338,7 +380,8 @@ impl Naive for Smartbuf<'_> {
         let predicted = self.predicted(arrival.queue);
         let bytes = queues.port_bytes(port) + arrival.size;
         let dynamic = self.setup.keys.dynamic.takes(arrival, queues);
-        let is_within = predicted.map_or(dynamic, |limit| bytes <= limit);
+        let has_floor = self.setup.keys.is(|keys| keys.has_floor);
+        let is_within = predicted.map_or(dynamic, |limit| bytes <= limit || (has_floor && dynamic));
         let of_queue = queues.bytes(arrival.queue) + arrival.size;
         let is_asked = is_asked(&self.setup.switch, arrival, queues);
         let fits = queues.total() + arrival.size <= queues.capacity;
@@ -360,13 +403,16 @@ impl Naive for Smartbuf<'_> {
         self.counts.count("a byte beyond", predicted.is_some_and(|limit| bytes == limit + 1));
         let is_apart = is_within != (of_queue <= limit);
         self.counts.count("queue but not port", predicted.is_some() && is_apart);
+        let is_beyond = predicted.is_some_and(|limit| bytes > limit);
+        self.counts.count("over but for the floor", has_floor && is_beyond && dynamic);
         Ok(())
     }
 
     fn room(&self, arrival: &Given, queues: &Queues) -> u64 {
         let port_bytes = queues.port_bytes(arrival.queue / queues.per_port);
         let dynamic = self.setup.keys.dynamic.room(arrival, queues);
-        self.predicted(arrival.queue).map_or(dynamic, |limit| limit.saturating_sub(port_bytes))
+        let left = self.predicted(arrival.queue).map(|limit| limit.saturating_sub(port_bytes));
+        self.at_least(left, dynamic)
     }
 
     fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues) {
@@ -422,11 +468,16 @@ fn the_cases_learn_predict_and_forget() {
         let counts = compare(&setup, &steps).unwrap();
         totals.entry(setup.keys.is_printed).or_default().add(counts);
     });
-    for (is_printed, number) in [(false, 30), (true, 24)] {
+    for (is_printed, number) in [(false, 37), (true, 24)] {
         let mut total = totals[&is_printed].clone();
         // As printed, a port whose threshold was predicted never has another kind again: its
         // maximum is large, and does not fall.
         assert_eq!(total.0.remove("becomes dynamic"), is_printed.then_some(0));
+        if is_printed {
+            let not_taken =
+                ["of its own quantum and taken", "others know of some", "over but for the floor"];
+            assert!(not_taken.iter().all(|&what| total.0.remove(what) == Some(0)), "{total:?}");
+        }
         assert_eq!(total.0.len(), number, "{total:?}");
         let least = |what| if what == "known for just so long" { 5 } else { 20 };
         assert!(total.0.iter().all(|(&what, &n)| n > least(what)), "{total:?}");

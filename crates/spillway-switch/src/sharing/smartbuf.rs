@@ -32,6 +32,17 @@
 //!   what is learned can only shrink (`record = "admitted"`), or the greatest sum of what was held
 //!   and what the burst had lost by then (`"admitted+dropped"`), be it to a cable that was cut.
 //! - From when on predictions are used (`learning_period`): at once.
+//! - What is made of the K: the text has their average (`estimate = "mean"`), and "the upper bound":
+//!   `"quantile"` takes the largest, or another `quantile` of those that there are.
+//! - Whether bursts of the same quantum count as above (`own_quantum`): not, as if all of them were
+//!   below.
+//! - How often a burst is looked up (`lookup`): whenever a packet leaves (`"each-departure"`), since
+//!   the lines run then, or once, "when incast is detected" (`"detection"`): what is found then, or
+//!   Dynamic Thresholds if nothing is, holds to its end.
+//! - "Just enough" may be less than a port without a burst could have. With `floor = "dt"` a burst
+//!   may hold what is predicted, or what Dynamic Thresholds give if that is more.
+//! - "Ports can learn from each other" (`learn_from = "all-ports"`). With `"own-port"` each knows only
+//!   of its own bursts, and of what all know from the beginning.
 //! - A gradient is one of packets that leave one right after the other: after a pause, and after a
 //!   burst's end, the first is taken as it is. What leaves after a pause has one of 0.
 //!
@@ -40,7 +51,8 @@
 //! a port never gets out of its first burst; it takes K - 1 neighbours and divides by K. The rule
 //! above is that of the text around it ("when incast is detected"). `variant = "printed"` runs the
 //! lines as they are: gradients of all packets, from 0; a burst's end sets the threshold, and without
-//! a neighbour leaves it. Line 33, which brings Dynamic Thresholds back, asks for a low maximum: a
+//! a neighbour leaves it. They leave nothing open that `estimate`, `own_quantum`, `lookup`, `floor` and
+//! `learn_from` choose, and it takes none of these. Line 33, which brings Dynamic Thresholds back, asks for a low maximum: a
 //! port that has a predicted threshold never has one again. `smoothing`, `key` and `record` are not
 //! asked then, and `bursts` counts all packets with which the lines take a burst for over: many.
 //!
@@ -48,7 +60,8 @@
 //! Predicted limits are a port's and count the arrival, those of Dynamic Thresholds a queue's. In
 //! the slotted model a burst is one of packets. With `port_fifo_packets` packets leave a port's queues
 //! before they are sent: after a small one its gradient may begin anew. What is known from the
-//! beginning counts as seen at time 0, whenever it was.
+//! beginning counts as seen at time 0, whenever it was, and at all ports. With `floor = "dt"` a packet
+//! is admitted that either limit lets in.
 //!
 //! # Validation
 //! Has the limits, to the byte, and decides like a second, naive implementation, which works
@@ -58,9 +71,10 @@
 //!
 //! # Cost
 //! All packets take the way through their queues, idle ports or not. A look into a tree for every
-//! packet that leaves a burst; 170 bytes for every port, 80 for every burst of the
-//! last `max_age`.
+//! packet that leaves a burst, unless it is looked up once; 170 bytes for every port, 110 for every
+//! burst of the last `max_age`.
 
+mod estimate;
 mod history;
 mod printed;
 #[cfg(test)]
@@ -71,7 +85,8 @@ use crate::buffer::{Buffer, QueueId};
 use crate::burst::{Burst, KeyGradient};
 use crate::catalogue::{Environment, Policy};
 use crate::watch::Watch;
-use history::History;
+use estimate::Estimate;
+use history::{History, Rules};
 use printed::{Outcome, Printed};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
@@ -89,6 +104,7 @@ pub struct Smartbuf {
     past: f64,
     counts_lost: bool,
     learning_period: Time,
+    of_text: OfText,
     uncounted_bytes: u32,
     releases_at_end: bool,
     history: History,
@@ -100,6 +116,44 @@ pub struct Smartbuf {
 enum Variant {
     Text,
     Printed,
+}
+
+/// What the text leaves open of a prediction, and the printed lines do not.
+#[derive(Clone, Copy, Debug)]
+struct OfText {
+    estimate: Estimate,
+    own_quantum: bool,
+    looks_once: bool,
+    has_floor: bool,
+    has_own_history: bool,
+}
+
+impl OfText {
+    fn read(section: &mut Section, variant: Variant) -> Result<OfText, SettingsError> {
+        let mut of_text = OfText {
+            estimate: Estimate::Mean,
+            own_quantum: false,
+            looks_once: false,
+            has_floor: false,
+            has_own_history: false,
+        };
+        if variant == Variant::Printed {
+            return Ok(of_text);
+        }
+        of_text.estimate = Estimate::read(section)?;
+        let meaning = "whether bursts of the same gradient are among the nearest above";
+        of_text.own_quantum = section.flag("own_quantum", false, meaning)?;
+        let meaning = "when a burst's limit is looked up: whenever a packet leaves, or once";
+        let lookups = [("each-departure", false), ("detection", true)];
+        of_text.looks_once = section.choice("lookup", &lookups, meaning)?;
+        let meaning =
+            "what a prediction is never below: nothing, or the limit of Dynamic Thresholds";
+        of_text.has_floor = section.choice("floor", &[("none", false), ("dt", true)], meaning)?;
+        let meaning = "whose bursts a port knows of";
+        let ports = [("all-ports", false), ("own-port", true)];
+        of_text.has_own_history = section.choice("learn_from", &ports, meaning)?;
+        Ok(of_text)
+    }
 }
 
 /// A port's burst, and what it may hold if that is predicted.
@@ -115,6 +169,7 @@ impl Policy for Smartbuf {
     const SUMMARY: &'static str =
         "Smartbuf: a port in a burst may hold as much as bursts that grew like it came to";
     const CITATION: &'static str = "Rezaei, Almasi, Vamanan: Smartbuf, IWQoS 2021, Algorithm 1";
+    const VARIANTS: &'static [&'static str] = &["estimate = \"quantile\""];
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let dynamic = DynamicThresholds::read(section, environment)?;
@@ -128,7 +183,7 @@ impl Policy for Smartbuf {
             ("peak", KeyGradient::Peak),
         ];
         let key = section.choice("key", &keys, meaning)?;
-        let meaning = "of how many known bursts the mean is taken (K)";
+        let meaning = "how many known bursts a prediction is made of (K)";
         let k = section.integer("k", 3, 1..=1_000_000, meaning)? as usize;
         let meaning = "a port that holds more than one over it of the buffer is in a burst";
         let sigma = section.number("sigma", 5.0, Range::AtLeast(1.0), meaning)?;
@@ -145,13 +200,20 @@ impl Policy for Smartbuf {
         let counts_lost = section.choice("record", &records, meaning)?;
         let meaning = "until when nothing is predicted";
         let learning_period = section.time("learning_period", "0s", meaning)?;
+        let of_text = OfText::read(section, variant)?;
         let takes = "a path, seen from the scenario's folder";
         let meaning = "what is known from the beginning: history.parquet of a run, or its folder";
         let file = section
             .optional("history", takes, meaning, |s| s.text("history", "", takes, meaning))?;
         let rates = environment.port_rates.iter().map(|rate| rate.bits_per_second());
         let fastest = rates.max().unwrap_or(8) as f64 / 8.0;
-        let mut history = History::new(quantum * fastest, max_age);
+        let ports = environment.port_rates.len();
+        let mut history = History::new(Rules {
+            quantum: quantum * fastest,
+            max_age,
+            own_quantum: of_text.own_quantum,
+            histories: if of_text.has_own_history { ports as u32 } else { 1 },
+        });
         if let Some(name) = file {
             let bytes = environment.records("history", section, "history", &name)?;
             if !history.load(&bytes, environment.switch) {
@@ -169,10 +231,11 @@ impl Policy for Smartbuf {
             past,
             counts_lost,
             learning_period,
+            of_text,
             uncounted_bytes: environment.service.uncounted_bytes,
             releases_at_end: environment.service.release_at_end,
             history,
-            ports: vec![Port::default(); environment.port_rates.len()],
+            ports: vec![Port::default(); ports],
             bursts: 0,
         })
     }
@@ -180,47 +243,43 @@ impl Policy for Smartbuf {
 
 impl Smartbuf {
     /// What a port in such a burst may hold, if anything is known.
-    fn predict(&mut self, now: Time, gradient: f64) -> Option<u64> {
+    fn predict(&mut self, now: Time, port: u32, gradient: f64) -> Option<u64> {
         if now < self.learning_period {
             return None;
         }
-        let (mut count, mut sum) = (0, 0);
-        for bytes in self.history.nearest_above(now, gradient, self.k) {
-            (count, sum) = (count + 1, sum + bytes);
-        }
-        match count {
-            0 => self.history.largest(),
-            count => Some(sum / count),
-        }
+        let nearest = self.history.nearest_above(now, port, gradient, self.k);
+        self.of_text.estimate.of(nearest).or_else(|| self.history.largest(port))
     }
 
-    fn learn(&mut self, now: Time, gradient: f64, bytes: u64) {
-        self.history.insert(now, gradient, bytes);
+    fn learn(&mut self, now: Time, port: u32, gradient: f64, bytes: u64) {
+        self.history.insert(now, port, gradient, bytes);
         self.bursts += 1;
     }
 
     /// A packet has left a port that now holds so many bytes.
-    fn follow(&mut self, now: Time, port: usize, bytes: u64, sent: Time) {
-        let burst = &mut self.ports[port].burst;
+    fn follow(&mut self, now: Time, port: u32, bytes: u64, sent: Time) {
+        let burst = &mut self.ports[port as usize].burst;
         burst.sample(now, bytes, sent, self.past);
         let is_large = burst.max_held as f64 > self.large;
         if bytes as f64 >= self.beta * burst.max_held as f64 {
             if is_large {
-                burst.detect();
+                let is_new = burst.detect();
                 let gradient = match self.key {
                     KeyGradient::AtMax => burst.gradient(),
                     key => burst.key(key),
                 };
-                self.ports[port].limit = self.predict(now, gradient);
+                if is_new || !self.of_text.looks_once {
+                    self.ports[port as usize].limit = self.predict(now, port, gradient);
+                }
             }
             return;
         }
         let ended = *burst;
         burst.end();
-        self.ports[port].limit = None;
+        self.ports[port as usize].limit = None;
         if is_large {
             let bytes = if self.counts_lost { ended.max_wanted } else { ended.max_held };
-            self.learn(now, ended.key(self.key), bytes);
+            self.learn(now, port, ended.key(self.key), bytes);
         }
     }
 
@@ -253,7 +312,7 @@ impl Watch for Smartbuf {
         }
         let on_the_wire = u64::from(size) + u64::from(self.uncounted_bytes);
         let sent = now + buffer.rate(port).time_of(on_the_wire);
-        self.follow(now, port as usize, bytes, sent);
+        self.follow(now, port, bytes, sent);
     }
 
     fn on_drop(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
@@ -267,7 +326,11 @@ impl Sharing for Smartbuf {
         let Some(limit) = self.ports[port as usize].limit else {
             return self.dynamic.admit(arrival, buffer);
         };
-        Admission::if_within(buffer.port_bytes(port) + u64::from(arrival.size) <= limit)
+        let is_within = buffer.port_bytes(port) + u64::from(arrival.size) <= limit;
+        if self.of_text.has_floor && !is_within {
+            return self.dynamic.admit(arrival, buffer);
+        }
+        Admission::if_within(is_within)
     }
 
     fn counters(&self) -> Vec<Count> {
@@ -285,6 +348,9 @@ impl Sharing for Smartbuf {
 
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         let limit = self.ports[buffer.port_of(arrival.queue) as usize].limit;
-        limit.or_else(|| self.dynamic.threshold(arrival, buffer))
+        match limit {
+            Some(_) if !self.of_text.has_floor => limit,
+            _ => limit.max(self.dynamic.threshold(arrival, buffer)),
+        }
     }
 }

@@ -20,6 +20,49 @@ pub struct Keys {
     pub counts_lost: Option<bool>,
     pub max_age_ns: Option<u64>,
     pub learning_ns: Option<u64>,
+    pub of_text: OfText,
+}
+
+/// Those that only the text's reading takes.
+#[derive(Clone, Debug)]
+pub struct OfText {
+    pub estimate: Option<Estimate>,
+    pub own_quantum: Option<bool>,
+    pub looks_once: Option<bool>,
+    pub has_floor: Option<bool>,
+    pub is_own_port: Option<bool>,
+}
+
+/// What becomes of the K; `None` for the quantile that it is without a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Estimate {
+    Mean,
+    Quantile(Option<Ratio>),
+}
+
+impl OfText {
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        match self.estimate {
+            None => {}
+            Some(Estimate::Mean) => lines.push("estimate = \"mean\"".into()),
+            Some(Estimate::Quantile(quantile)) => {
+                lines.push("estimate = \"quantile\"".into());
+                lines.extend(quantile.map(|share| format!("quantile = {}", decimal(&share))));
+            }
+        }
+        lines.extend(self.own_quantum.map(|own| format!("own_quantum = {own}")));
+        let choices = [
+            ("lookup", self.looks_once, ["each-departure", "detection"]),
+            ("floor", self.has_floor, ["none", "dt"]),
+            ("learn_from", self.is_own_port, ["all-ports", "own-port"]),
+        ];
+        for (name, chosen, names) in choices {
+            let chosen = chosen.map(|is_second| names[usize::from(is_second)]);
+            lines.extend(chosen.map(|chosen| format!("{name} = \"{chosen}\"")));
+        }
+        lines
+    }
 }
 
 impl Keys {
@@ -44,7 +87,15 @@ impl Keys {
         }));
         lines.extend(self.max_age_ns.map(|ns| format!("max_age = \"{ns}ns\"")));
         lines.extend(self.learning_ns.map(|ns| format!("learning_period = \"{ns}ns\"")));
+        if !self.is_printed {
+            lines.extend(self.of_text.lines());
+        }
         lines.join("\n")
+    }
+
+    /// One of the text's keys that are true or false, which the printed lines do not have.
+    pub fn is(&self, key: impl Fn(&OfText) -> Option<bool>) -> bool {
+        !self.is_printed && key(&self.of_text) == Some(true)
     }
 
     pub fn k(&self) -> usize {
@@ -82,27 +133,43 @@ pub fn keys() -> impl Strategy<Value = Keys> {
     let quantum = select(vec![(1, 128), (1, 8), (1, 2), (2, 1), (16, 1)]);
     let max_age = select(vec![0u64, 200, 400, 800, 1_500, 5_000, 20_000]);
     let learning = select(vec![0u64, 1_000, 5_000, 20_000]);
+    let quantile = option::weighted(0.8, select(vec![(1, 4), (1, 2), (3, 4), (1, 1)]));
+    let estimate = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Estimate::Mean)),
+        1 => quantile.prop_map(|share| Some(Estimate::Quantile(share))),
+    ];
+    let flag = || option::weighted(0.6, any::<bool>());
+    let of_text = (estimate, flag(), flag(), flag(), flag()).prop_map(
+        |(estimate, own_quantum, looks_once, has_floor, is_own_port)| OfText {
+            estimate,
+            own_quantum,
+            looks_once,
+            has_floor,
+            is_own_port,
+        },
+    );
     (
         (dynamic(), any::<bool>(), key, k, option::weighted(0.8, sigma), beta),
         (smoothing, option::weighted(0.7, quantum), option::weighted(0.8, any::<bool>())),
-        (option::weighted(0.6, max_age), option::weighted(0.3, learning)),
+        (option::weighted(0.6, max_age), option::weighted(0.3, learning), of_text),
     )
-        .prop_map(
-            |(of_bursts, (smoothing, key_quantum, counts_lost), (max_age_ns, learning_ns))| {
-                let (dynamic, is_printed, key, k, sigma, beta) = of_bursts;
-                Keys {
-                    dynamic,
-                    is_printed,
-                    key,
-                    k,
-                    sigma,
-                    beta,
-                    smoothing,
-                    key_quantum,
-                    counts_lost,
-                    max_age_ns,
-                    learning_ns,
-                }
-            },
-        )
+        .prop_map(|(of_bursts, (smoothing, key_quantum, counts_lost), of_history)| {
+            let (max_age_ns, learning_ns, of_text) = of_history;
+            let (dynamic, is_printed, key, k, sigma, beta) = of_bursts;
+            Keys {
+                dynamic,
+                is_printed,
+                key,
+                k,
+                sigma,
+                beta,
+                smoothing,
+                key_quantum,
+                counts_lost,
+                max_age_ns,
+                learning_ns,
+                of_text,
+            }
+        })
 }

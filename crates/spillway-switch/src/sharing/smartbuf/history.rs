@@ -9,18 +9,32 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 ///
 /// Gradients are whole numbers of a quantum: as floats no two would ever be the same. Of bursts of
 /// one gradient the largest is kept. What has not been seen for `max_age` is forgotten.
+///
+/// There is one history for all ports, or one for each.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// Bytes per second.
-    quantum: f64,
-    max_age: Time,
-    entries: BTreeMap<i64, Entry>,
-    /// The same by size.
-    by_bytes: BTreeSet<(u64, i64)>,
+    rules: Rules,
+    /// By history and gradient.
+    entries: BTreeMap<(u32, i64), Entry>,
+    /// The same by history and size.
+    by_bytes: BTreeSet<(u32, u64, i64)>,
     /// When entries were seen, in order; those that were seen again since do not count.
-    seen: VecDeque<(Time, i64)>,
+    seen: VecDeque<(Time, (u32, i64))>,
     aged_out: u64,
     most: usize,
+}
+
+/// What counts as the same, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Gradients within it are the same, in bytes per second, above 0.
+    pub quantum: f64,
+    /// What has not been seen for longer is forgotten.
+    pub max_age: Time,
+    /// Whether what counts as the same gradient is among what is above it.
+    pub own_quantum: bool,
+    /// How many ports have a history of their own; 1 if all have one together.
+    pub histories: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +44,10 @@ struct Entry {
 }
 
 impl History {
-    /// Nothing is known yet. `quantum` is in bytes per second, above 0.
-    pub fn new(quantum: f64, max_age: Time) -> History {
+    /// Nothing is known yet.
+    pub fn new(rules: Rules) -> History {
         History {
-            quantum,
-            max_age,
+            rules,
             entries: BTreeMap::new(),
             by_bytes: BTreeSet::new(),
             seen: VecDeque::new(),
@@ -43,53 +56,65 @@ impl History {
         }
     }
 
-    fn key(&self, gradient: f64) -> i64 {
-        (gradient / self.quantum).floor() as i64
+    fn key(&self, port: u32, gradient: f64) -> (u32, i64) {
+        (self.history_of(port), (gradient / self.rules.quantum).floor() as i64)
     }
 
-    /// A burst that grew by so many bytes per second has come to so many bytes.
-    pub fn insert(&mut self, now: Time, gradient: f64, bytes: u64) {
+    fn history_of(&self, port: u32) -> u32 {
+        if self.rules.histories == 1 { 0 } else { port }
+    }
+
+    /// A burst of a port that grew by so many bytes per second has come to so many bytes.
+    pub fn insert(&mut self, now: Time, port: u32, gradient: f64, bytes: u64) {
         self.forget(now);
-        let key = self.key(gradient);
+        let key = self.key(port, gradient);
         let known = self.entries.get(&key).map(|entry| entry.bytes);
         let bytes = known.map_or(bytes, |known| known.max(bytes));
         if let Some(known) = known {
-            self.by_bytes.remove(&(known, key));
+            self.by_bytes.remove(&(key.0, known, key.1));
         }
         self.entries.insert(key, Entry { bytes, last_seen: now });
-        self.by_bytes.insert((bytes, key));
+        self.by_bytes.insert((key.0, bytes, key.1));
         self.seen.push_back((now, key));
         self.most = self.most.max(self.len());
     }
 
-    /// What the `k` bursts came to whose gradients are the nearest above this one, nearest first.
+    /// What the `k` bursts came to that a port knows of and whose gradients are the nearest above
+    /// this one, nearest first.
     pub fn nearest_above(
         &mut self,
         now: Time,
+        port: u32,
         gradient: f64,
         k: usize,
     ) -> impl Iterator<Item = u64> + use<'_> {
         self.forget(now);
-        let above = self.key(gradient).saturating_add(1);
-        self.entries.range(above..).take(k).map(|(_, entry)| entry.bytes)
+        let (history, own) = self.key(port, gradient);
+        let above = if self.rules.own_quantum { own } else { own.saturating_add(1) };
+        self.entries
+            .range((history, above)..=(history, i64::MAX))
+            .take(k)
+            .map(|(_, entry)| entry.bytes)
     }
 
-    /// What the largest burst came to.
-    pub fn largest(&self) -> Option<u64> {
-        self.by_bytes.last().map(|&(bytes, _)| bytes)
+    /// What the largest burst came to that a port knows of.
+    pub fn largest(&self, port: u32) -> Option<u64> {
+        let history = self.history_of(port);
+        let own = self.by_bytes.range((history, 0, i64::MIN)..=(history, u64::MAX, i64::MAX));
+        own.last().map(|&(_, bytes, _)| bytes)
     }
 
-    /// All that is known, by gradient: the middle of those that count as the same.
+    /// All that is known, by history and gradient: the middle of those that count as the same.
     pub fn entries(&self) -> impl Iterator<Item = Learned> + use<'_> {
-        self.entries.iter().map(|(&key, &Entry { bytes, last_seen })| Learned {
-            gradient: (key as f64 + 0.5) * self.quantum,
+        self.entries.iter().map(|(&(_, key), &Entry { bytes, last_seen })| Learned {
+            gradient: (key as f64 + 0.5) * self.rules.quantum,
             bytes,
             last_seen,
         })
     }
 
-    /// Knows of such a burst from the beginning, if it is one of this switch. What is known is in a
-    /// file: a switch (or [`u32::MAX`] for all) in four bytes, a gradient in eight, as a float, and
+    /// All ports know of such a burst from the beginning, if it is one of this switch. What is known
+    /// is in a file: a switch (or [`u32::MAX`] for all) in four bytes, a gradient in eight, as a float, and
     /// bytes in eight, all with the lowest first. False if it is something else.
     pub fn load(&mut self, bytes: &[u8], switch: u32) -> bool {
         let (records, rest) = bytes.as_chunks::<20>();
@@ -100,7 +125,9 @@ impl History {
                 return false;
             }
             if burst_of == switch || burst_of == u32::MAX {
-                self.insert(Time::ZERO, gradient, u64_at(record, 12));
+                for port in 0..self.rules.histories {
+                    self.insert(Time::ZERO, port, gradient, u64_at(record, 12));
+                }
             }
         }
         rest.is_empty()
@@ -123,14 +150,14 @@ impl History {
 
     fn forget(&mut self, now: Time) {
         while let Some(&(time, key)) = self.seen.front()
-            && now.since(time) > self.max_age
+            && now.since(time) > self.rules.max_age
         {
             self.seen.pop_front();
             if let Some(entry) = self.entries.get(&key).copied()
                 && entry.last_seen == time
             {
                 self.entries.remove(&key);
-                self.by_bytes.remove(&(entry.bytes, key));
+                self.by_bytes.remove(&(key.0, entry.bytes, key.1));
                 self.aged_out += 1;
             }
         }
@@ -141,16 +168,19 @@ impl History {
 mod tests {
     use super::*;
 
+    const RULES: Rules =
+        Rules { quantum: 100.0, max_age: Time::from_us(1000), own_quantum: false, histories: 1 };
+
     fn history(bursts: &[(u64, f64, u64)]) -> History {
-        let mut history = History::new(100.0, Time::from_us(1000));
+        let mut history = History::new(RULES);
         for &(us, gradient, bytes) in bursts {
-            history.insert(Time::from_us(us), gradient, bytes);
+            history.insert(Time::from_us(us), 0, gradient, bytes);
         }
         history
     }
 
     fn above(history: &mut History, us: u64, gradient: f64, k: usize) -> Vec<u64> {
-        history.nearest_above(Time::from_us(us), gradient, k).collect()
+        history.nearest_above(Time::from_us(us), 0, gradient, k).collect()
     }
 
     #[test]
@@ -164,7 +194,54 @@ mod tests {
         // Its own quantum is not above it; none is above the last.
         assert_eq!(above(&mut known, 0, 1201.0, 3), [30]);
         assert!(above(&mut known, 0, 1399.0, 3).is_empty());
-        assert_eq!(known.largest(), Some(40));
+        assert_eq!(known.largest(0), Some(40));
+    }
+
+    #[test]
+    fn its_own_quantum_may_be_among_those_above() {
+        // Keys 5, 12 and 13.
+        let mut known = History::new(Rules { own_quantum: true, ..RULES });
+        for (gradient, bytes) in [(1250.0, 40), (550.0, 10), (1300.0, 30)] {
+            known.insert(Time::ZERO, 0, gradient, bytes);
+        }
+        assert_eq!(above(&mut known, 0, 599.0, 3), [10, 40, 30]);
+        // 1299 is of 12 though none of its bursts grew as fast; 1300 is of 13, 1400 of none.
+        assert_eq!(above(&mut known, 0, 1299.0, 1), [40]);
+        assert_eq!(above(&mut known, 0, 1300.0, 3), [30]);
+        assert!(above(&mut known, 0, 1400.0, 3).is_empty());
+    }
+
+    #[test]
+    fn a_port_may_know_of_its_own_bursts_only() {
+        let mut known = History::new(Rules { histories: 3, ..RULES });
+        let at = |us: u64| Time::from_us(us);
+        for (us, port, gradient, bytes) in
+            [(0, 0, 550.0, 40), (10, 2, 550.0, 10), (20, 0, 1250.0, 30), (30, 2, 590.0, 20)]
+        {
+            known.insert(at(us), port, gradient, bytes);
+        }
+        let mut of = |us: u64, port: u32| {
+            let near: Vec<u64> = known.nearest_above(at(us), port, 0.0, 9).collect();
+            (near, known.largest(port), known.len(), known.aged_out())
+        };
+        // Port 2 has seen one gradient twice; port 1 nothing.
+        assert_eq!(of(30, 0), (vec![40, 30], Some(40), 3, 0));
+        assert_eq!(of(30, 1), (vec![], None, 3, 0));
+        assert_eq!(of(30, 2), (vec![20], Some(20), 3, 0));
+        // The first of port 0 is away for too long, the same of port 2 was seen 30 us later.
+        assert_eq!(of(1001, 2), (vec![20], Some(20), 2, 1));
+        assert_eq!(of(1001, 0), (vec![30], Some(30), 2, 1));
+        assert_eq!(known.most(), 3);
+        // What is known from the beginning all know.
+        let mut bytes = u32::to_le_bytes(7).to_vec();
+        bytes.extend(f64::to_le_bytes(700.0));
+        bytes.extend(u64::to_le_bytes(50));
+        let mut another = History::new(Rules { histories: 2, ..RULES });
+        assert!(another.load(&bytes, 7));
+        assert_eq!(
+            (another.largest(0), another.largest(1), another.len()),
+            (Some(50), Some(50), 2)
+        );
     }
 
     #[test]
@@ -177,7 +254,7 @@ mod tests {
             bytes.extend(f64::to_le_bytes(gradient));
             bytes.extend(u64::to_le_bytes(size));
         }
-        let mut another = History::new(100.0, Time::from_us(1000));
+        let mut another = History::new(RULES);
         assert!(another.load(&bytes, 3));
         assert_eq!(above(&mut another, 0, -1e9, 9), [9, 10, 40, 50]);
         assert_eq!(another.entries().next().map(|learned| learned.gradient), Some(-150.0));
@@ -188,7 +265,7 @@ mod tests {
     #[test]
     fn of_one_quantum_the_largest_is_kept() {
         let mut known = history(&[(0, 500.0, 10), (0, 599.0, 7), (0, 501.0, 12)]);
-        assert_eq!((known.len(), known.largest()), (1, Some(12)));
+        assert_eq!((known.len(), known.largest(0)), (1, Some(12)));
         assert_eq!(above(&mut known, 0, 0.0, 3), [12]);
     }
 
@@ -199,9 +276,9 @@ mod tests {
         // 1000 us after it was seen it is still there, a picosecond later not. The other was seen
         // again, with fewer bytes, and keeps what it has.
         let late = Time::from_ps(1_010_000_001);
-        assert_eq!(known.nearest_above(late, 0.0, 3).collect::<Vec<_>>(), [10]);
+        assert_eq!(known.nearest_above(late, 0, 0.0, 3).collect::<Vec<_>>(), [10]);
         assert_eq!((known.len(), known.aged_out()), (1, 1));
         assert!(above(&mut known, 1401, 0.0, 3).is_empty());
-        assert_eq!((known.largest(), known.aged_out(), known.most()), (None, 2, 2));
+        assert_eq!((known.largest(0), known.aged_out(), known.most()), (None, 2, 2));
     }
 }

@@ -3,6 +3,9 @@
 use super::history::History;
 use spillway_engine::Time;
 
+/// Main_map is "global across all ports".
+const ALL: u32 = 0;
+
 /// One port's variables, by the paper's names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Printed {
@@ -53,12 +56,12 @@ impl Printed {
             // i = 1; i < K: one fewer than K. What min(K) is, nobody has said: 0.
             let (mut found, mut sum) = (0, 0);
             if predicts {
-                for bytes in main_map.nearest_above(now, gradient, k - 1) {
+                for bytes in main_map.nearest_above(now, ALL, gradient, k - 1) {
                     (found, sum) = (found + 1, sum + bytes);
                 }
             }
             let average = (found > 0).then(|| sum / k as u64);
-            main_map.insert(now, self.temp_map.0, self.temp_map.1);
+            main_map.insert(now, ALL, self.temp_map.0, self.temp_map.1);
             return Outcome::Becomes(average);
         }
         self.max_buf_seen = 0;
@@ -69,6 +72,7 @@ impl Printed {
 
 #[cfg(test)]
 mod tests {
+    use super::super::history::Rules;
     use super::*;
 
     /// A port whose packets leave a microsecond apart, the first 1 us after the begin. More than
@@ -99,15 +103,17 @@ mod tests {
 
         /// What bursts of more than this came to.
         fn known(&mut self, gradient: f64) -> Vec<u64> {
-            self.map.nearest_above(self.now, gradient * 1e6, 100).collect()
+            self.map.nearest_above(self.now, ALL, gradient * 1e6, 100).collect()
         }
     }
 
     /// Gradients in MB/s and what bursts came to. Keys are whole MB/s.
     fn map(bursts: &[(f64, u64)]) -> History {
-        let mut map = History::new(1e6, Time::from_us(1000));
+        let rules =
+            Rules { quantum: 1e6, max_age: Time::from_us(1000), own_quantum: false, histories: 1 };
+        let mut map = History::new(rules);
         for &(gradient, bytes) in bursts {
-            map.insert(Time::ZERO, gradient * 1e6, bytes);
+            map.insert(Time::ZERO, ALL, gradient * 1e6, bytes);
         }
         map
     }

@@ -47,7 +47,7 @@ impl Bench {
     }
 
     fn known(&mut self) -> Vec<u64> {
-        self.smartbuf.history.nearest_above(self.now, f64::MIN, 100).collect()
+        self.smartbuf.history.nearest_above(self.now, 0, f64::MIN, 100).collect()
     }
 }
 
@@ -136,7 +136,7 @@ fn it_is_known_by_the_gradient_that_is_asked_for() {
         }
         // A hundredth of 1.25 GB/s is 12.5 MB/s.
         let mut above =
-            |gradient| bench.smartbuf.history.nearest_above(bench.now, gradient, 1).count();
+            |gradient| bench.smartbuf.history.nearest_above(bench.now, 0, gradient, 1).count();
         assert_eq!((above(gradient - 0.0125e9), above(gradient + 0.0125e9)), (1, 0), "{key}");
     }
 }
@@ -168,7 +168,7 @@ fn what_is_being_sent_is_no_burst() {
     environment.service.release_at_end = true;
     let mut section = Section::new("sharing", "sigma = 20.0".parse().unwrap());
     let mut smartbuf = Smartbuf::read(&mut section, &environment).unwrap();
-    smartbuf.learn(Time::ZERO, 0.0, 900);
+    smartbuf.learn(Time::ZERO, 0, 0.0, 900);
     let mut buffer = Buffer::new(16_000, environment.port_rates.clone(), 1);
     buffer.add(0, 1500);
     smartbuf.on_dequeue(Time::from_us(1), 0, 1500, &buffer);
@@ -186,7 +186,8 @@ fn a_pause_begins_a_new_train() {
         bench.leaves(0, bytes);
     }
     bench.leaves(0, 0);
-    let mut above = |gradient| bench.smartbuf.history.nearest_above(bench.now, gradient, 1).count();
+    let mut above =
+        |gradient| bench.smartbuf.history.nearest_above(bench.now, 0, gradient, 1).count();
     assert_eq!((above(4.98e9), above(5.02e9)), (1, 0));
 }
 
@@ -209,4 +210,129 @@ fn as_printed_a_threshold_stays_where_nothing_is_above() {
     // The other ports have Dynamic Thresholds: 0.5 (1,000,000 - 500,000).
     assert_eq!(bench.leaves(1, 1_000), None);
     assert!(bench.admits(1, 248_000));
+}
+
+/// Knows 300,000, 360,000 and 420,000 bytes, of 5, 7.5 and 10 GB/s.
+fn knows_three(text: &str) -> Bench {
+    let mut bench = Bench::new(text);
+    bench.comes_and_goes(0, 12_000, 420_000);
+    bench.comes_and_goes(0, 6_000, 300_000);
+    bench.comes_and_goes(0, 9_000, 360_000);
+    bench
+}
+
+#[test]
+fn a_burst_may_hold_a_quantile_of_what_the_nearest_came_to() {
+    // From 3.33 GB/s all three are above, from 6.67 GB/s two; of 12.5 GB/s the largest counts.
+    for (keys, limits) in [
+        ("estimate = \"quantile\"", [420_000, 420_000, 420_000]),
+        ("estimate = \"quantile\"\nquantile = 0.5", [360_000, 360_000, 420_000]),
+        ("estimate = \"quantile\"\nquantile = 0.25", [300_000, 360_000, 420_000]),
+        ("estimate = \"quantile\"\nk = 2", [360_000, 420_000, 420_000]),
+        ("estimate = \"mean\"", [360_000, 390_000, 420_000]),
+    ] {
+        for (by, limit) in [4_000, 8_000, 15_000].into_iter().zip(limits) {
+            let mut bench = knows_three(keys);
+            assert_eq!(bench.grows(1, by, 240_000), Some(limit), "{keys}: {by}");
+        }
+    }
+}
+
+#[test]
+fn a_burst_of_the_same_gradient_may_be_among_the_nearest() {
+    // 10 and 7.505 GB/s; that is quantum 600 of 12.5 MB/s.
+    for (own_quantum, limit) in [(false, 420_000), (true, 390_120)] {
+        let mut bench = Bench::new(&format!("own_quantum = {own_quantum}"));
+        bench.comes_and_goes(0, 12_000, 420_000);
+        bench.comes_and_goes(0, 9_006, 360_240);
+        assert_eq!(bench.grows(1, 9_006, 207_138), Some(limit));
+        // 7.51 GB/s is of the same, 7.52 GB/s of the next.
+        bench.leaves(1, 0);
+        let mut nearest = |gradient| {
+            let near = bench.smartbuf.history.nearest_above(bench.now, 0, gradient, 1);
+            near.collect::<Vec<_>>()
+        };
+        assert_eq!(nearest(7.51e9), [if own_quantum { 360_240 } else { 420_000 }]);
+        assert_eq!(nearest(7.52e9), [420_000]);
+    }
+}
+
+#[test]
+fn a_burst_may_be_looked_up_only_once() {
+    for (lookup, later) in [("each-departure", 360_000), ("detection", 390_000)] {
+        let mut bench = knows_three(&format!("lookup = \"{lookup}\""));
+        // 6.67 GB/s: two are above. Then it falls, 3/4 6.67 - 1/4 6.67 = 3.33 GB/s: all three.
+        assert_eq!(bench.grows(1, 8_000, 208_000), Some(390_000));
+        assert_eq!(bench.leaves(1, 200_000), Some(later), "{lookup}");
+        // The next burst is looked up again: 3.33 GB/s, and its own 208,000 bytes are the second.
+        bench.leaves(1, 0);
+        assert_eq!(bench.grows(1, 4_000, 204_000), Some(289_333), "{lookup}");
+    }
+}
+
+#[test]
+fn where_nothing_was_known_at_detection_it_stays_so_if_that_is_the_only_look() {
+    for (lookup, later) in [("each-departure", Some(300_000)), ("detection", None)] {
+        let mut bench = Bench::new(&format!("lookup = \"{lookup}\""));
+        assert_eq!(bench.grows(1, 8_000, 208_000), None);
+        bench.comes_and_goes(0, 6_000, 300_000);
+        assert_eq!(bench.leaves(1, 216_000), later, "{lookup}");
+    }
+}
+
+#[test]
+fn a_prediction_may_have_the_floor_of_dynamic_thresholds() {
+    for (floor, most) in [("none", 210_000), ("dt", 395_000)] {
+        let mut bench = Bench::new(&format!("floor = \"{floor}\""));
+        bench.comes_and_goes(0, 6_000, 210_000);
+        assert_eq!(bench.grows(1, 4_000, 208_000), Some(210_000));
+        // Of 1,000,000 bytes 790,000 are free: T = 395,000.
+        bench.lengths = [0, 208_000, 2_000];
+        let buffer = filled(&bench.lengths);
+        assert_eq!(bench.smartbuf.threshold(&arrival(1, 1), &buffer), Some(most), "{floor}");
+        assert!(bench.admits(1, 2_000));
+        assert_eq!(bench.admits(1, 2_001), floor == "dt");
+        assert!(!bench.admits(1, 187_001));
+        // 395,000 are free: T = 197,500 is less than what is predicted, which holds.
+        bench.lengths = [0, 208_000, 397_000];
+        let buffer = filled(&bench.lengths);
+        assert_eq!(bench.smartbuf.threshold(&arrival(1, 1), &buffer), Some(210_000));
+        assert!(bench.admits(1, 2_000) && !bench.admits(1, 2_001));
+        // A port that is in no burst has Dynamic Thresholds in any case.
+        assert!(!bench.admits(2, 1));
+    }
+}
+
+#[test]
+fn a_port_may_know_of_its_own_bursts_only() {
+    for (learn_from, limit) in [("all-ports", Some(360_000)), ("own-port", None)] {
+        let mut bench = knows_three(&format!("learn_from = \"{learn_from}\""));
+        assert_eq!(bench.grows(1, 4_000, 208_000), limit, "{learn_from}");
+        bench.leaves(1, 0);
+        // Its own burst of 208,000 bytes is the nearest now, or the only one.
+        let own = if learn_from == "own-port" { 208_000 } else { 289_333 };
+        assert_eq!(bench.grows(1, 3_000, 210_000), Some(own), "{learn_from}");
+        assert_eq!(bench.grows(0, 4_000, 208_000), Some(360_000), "{learn_from}");
+    }
+}
+
+#[test]
+fn what_the_printed_lines_do_not_leave_open_they_do_not_take() {
+    for key in [
+        "estimate = \"mean\"",
+        "own_quantum = true",
+        "lookup = \"detection\"",
+        "floor = \"dt\"",
+        "learn_from = \"own-port\"",
+    ] {
+        let rest = |variant: &str| {
+            let text = format!("variant = \"{variant}\"\n{key}");
+            let mut section = Section::new("sharing", text.parse().unwrap());
+            Smartbuf::read(&mut section, &Environment::example(3)).unwrap();
+            section.finish().err().map(|error| error.to_string())
+        };
+        let name = key.split(' ').next().unwrap();
+        assert_eq!(rest("text"), None);
+        assert!(rest("printed").unwrap().contains(name), "{key}");
+    }
 }
