@@ -9,6 +9,8 @@
   the catalogue. Between `<!-- keys: SECTION -->` and `<!-- end -->` names, what they take, and
   literal defaults come from the program; meanings, and defaults that are put in words, are written
   by hand and kept.
+- `docs/comparison.md`: what every sharing policy costs, between `<!-- generated: cost -->` and
+  `<!-- end -->`, comes from the catalogue.
 - `docs/results.md`: the names in the tables behind `<!-- names: TABLE -->` are compared with those
   of a run.
 - Everywhere: links lead somewhere, and the scenario in `docs/scenario.md` is one.
@@ -315,6 +317,43 @@ GENERATED: dict[str, Callable[[], str]] = {
 }
 
 
+# What policies cost ------------------------------------------------------------------------------
+
+COST = {
+    "queue": "for every queue",
+    "port": "for every port",
+    "switch": "once",
+    "others": "for what else",
+    "arrival": "arrival",
+    "departure": "departure",
+    "at_times": "at other times",
+    "needs": "needs",
+}
+"""The columns of the table of costs, by the parts that the catalogue has."""
+
+
+def costs(page: Path) -> str:
+    """What sharing policies ask of a switch, seen from a page."""
+    rows = []
+    for entry in CATALOGUE["sharing"]:
+        file = Path(os.path.relpath(source_of("sharing", entry["id"]), page.parent)).as_posix()
+        parts = (entry["cost"][part] or "-" for part in COST)
+        rows.append([f"[`{entry['id']}`]({file})", *parts])
+    return table(["", *COST.values()], rows)
+
+
+COST_BLOCK = re.compile(r"(<!-- generated: cost -->).*?(<!-- end -->)", re.DOTALL)
+
+
+def comparison_page(page: Path) -> str:
+    """The page with its table of costs written anew."""
+    text = page.read_text(encoding="utf-8")
+    written, number = COST_BLOCK.subn(lambda m: f"{m[1]}\n\n{costs(page)}\n\n{m[2]}", text)
+    if number != 1:
+        raise SystemExit(f"{page} has {number} blocks <!-- generated: cost -->")
+    return written
+
+
 # Sections whose keys the program is asked for ----------------------------------------------------
 
 UNKNOWN = "z" * 40
@@ -581,6 +620,8 @@ def main(arguments: list[str]) -> int:
     problems: list[str] = []
     pages = algorithm_pages(CATALOGUE)
     reference = DOCS / "scenario.md"
+    comparison = DOCS / "comparison.md"
+    pages[comparison] = comparison_page(comparison)
     pages[reference] = scenario_page(reference.read_text(encoding="utf-8"), problems)
     check_names((DOCS / "results.md").read_text(encoding="utf-8"), problems)
     stale = set((DOCS / "algorithms").glob("*.md")) - set(pages)

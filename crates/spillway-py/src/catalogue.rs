@@ -36,7 +36,14 @@ pub fn catalogue() -> String {
 }
 
 fn policies(entries: Vec<Entry>) -> Value {
-    entries.iter().map(|e| row(e.id, e.summary, e.citation, &e.keys)).collect()
+    let told = |entry: &Entry| {
+        let mut told = row(entry.id, entry.summary, entry.citation, &entry.keys);
+        if let Some(cost) = entry.cost {
+            told["cost"] = cost.parts().into_iter().collect();
+        }
+        told
+    };
+    entries.iter().map(told).collect()
 }
 
 /// A plug-in: its name, what it does, its source and its keys.

@@ -1,5 +1,6 @@
 //! The table of a room: one row for every algorithm in it.
 
+use crate::cost::Cost;
 use crate::scheduling::{Fifo, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Files, Key, Range, Section, SettingsError};
@@ -152,6 +153,8 @@ pub struct Entry {
     pub citation: &'static str,
     /// Its parameters.
     pub keys: Vec<Key>,
+    /// What it asks of a switch's hardware, if that is told.
+    pub cost: Option<Cost>,
 }
 
 /// What every policy tells of itself.
@@ -162,6 +165,9 @@ pub trait Policy: Sized {
     const SUMMARY: &'static str;
     /// Where it was published.
     const CITATION: &'static str;
+
+    /// What it asks of a switch's hardware: told of every way of sharing the buffer.
+    const COST: Option<Cost> = None;
 
     /// Settings with which it has keys that it has not by default, for the listing.
     const VARIANTS: &'static [&'static str] = &[];
@@ -186,7 +192,13 @@ pub trait Policy: Sized {
                 }
             }
         }
-        Entry { id: Self::ID, summary: Self::SUMMARY, citation: Self::CITATION, keys }
+        Entry {
+            id: Self::ID,
+            summary: Self::SUMMARY,
+            citation: Self::CITATION,
+            keys,
+            cost: Self::COST,
+        }
     }
 }
 

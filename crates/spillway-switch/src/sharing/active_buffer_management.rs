@@ -43,6 +43,7 @@
 use super::{Admission, Arrival, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
@@ -100,6 +101,36 @@ impl Policy for ActiveBufferManagement {
         "Active Buffer Management: DT over the congested queues, by how fast a queue drains";
     const CITATION: &'static str = "Addanki et al.: ABM, SIGCOMM 2022, doi:10.1145/3544216.3544252";
     const VARIANTS: &'static [&'static str] = &["congestion = \"fractional\""];
+    const COST: Option<Cost> = Some(Cost {
+        // What has left it and its port, from where on that counts, and its share of alpha.
+        queue: State { counters: 4, ..State::NONE },
+        port: State { counters: 1, ..State::NONE },
+        switch: State { more: "1 counter for each class", ..State::NONE },
+        // T, q + s and which is larger; whether the queue was empty.
+        arrival: Operations {
+            multiplications: 1,
+            additions: 1,
+            comparisons: 2,
+            ..Operations::NONE
+        },
+        // What has left queue and port; if nothing is left, what the port had sent meanwhile.
+        departure: Operations { additions: 4, comparisons: 2, ..Operations::NONE },
+        // 0.9 T, whether the queue is as long and not empty, n_p; what its port has sent
+        // meanwhile; mu / b, with a packet more in both; alpha mu / (b n_p).
+        at_times: &[(
+            "each base RTT and queue",
+            Operations {
+                additions: 5,
+                comparisons: 3,
+                scalings: 2,
+                multiplications: 1,
+                divisions: 2,
+                ..Operations::NONE
+            },
+        )],
+        needs: "which packets are of a first round trip, the base RTT",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte, by class of queue, the last \

@@ -32,9 +32,10 @@
 //! An answer of the oracle for every arrival: Credence asks only while a queue is long.
 
 use super::oracle::Oracle;
-use super::{Admission, Arrival, Count, DropReason, Sharing};
+use super::{Admission, Arrival, Count, Credence, DropReason, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
@@ -64,6 +65,21 @@ impl Policy for BlindTrust {
 
     const VARIANTS: &'static [&'static str] =
         &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
+
+    const COST: Option<Cost> = Some(Cost {
+        // The averages of a queue and of the buffer, and when they last moved.
+        queue: State { counters: 1, times: 1, ..State::NONE },
+        switch: State { counters: 1, times: 1, more: "122 nodes of 4 trees", ..State::NONE },
+        // Four trees of depth 4, and what they say together.
+        arrival: Credence::AVERAGES.and(Operations {
+            comparisons: 4 * 4 + 1,
+            additions: 3,
+            ..Operations::NONE
+        }),
+        departure: Credence::AVERAGES,
+        needs: "the base RTT, and a forest trained on what LQD drops in such a network",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let oracle = Oracle::read(Self::ID, section, environment)?;

@@ -39,6 +39,7 @@ use super::{Admission, Arrival, LARGEST_PACKET, Sharing, of_class};
 use crate::aqm::{Departure, Verdict};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
@@ -65,6 +66,23 @@ impl Policy for Cbm {
         "CBM: everything is admitted, and what has waited too long for a full buffer is dropped";
     const CITATION: &'static str =
         "Agarwal, Addanki, Mostafaei: CBM, CoNEXT-SW 2024, doi:10.1145/3694812.3699924, equation 1";
+    const COST: Option<Cost> = Some(Cost {
+        queue: State { bits: 1, ..State::NONE },
+        switch: State { more: "1 counter for each class", ..State::NONE },
+        others: &[("packet", State { times: 1, ..State::NONE })],
+        arrival: Cbm::COUNTING,
+        // How long it has waited, times n_p; Theta times n_p; whether the queue is empty.
+        departure: Cbm::COUNTING.and(Operations {
+            additions: 1,
+            comparisons: 2,
+            scalings: 1,
+            multiplications: 1,
+            ..Operations::NONE
+        }),
+        needs: "which packets are of a first round trip, the ports' rates; after a drop at the exit \
+                the next packet at once",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "the limit on waiting, in the time that a port takes to send the free buffer; \
@@ -103,6 +121,15 @@ impl Policy for Cbm {
 }
 
 impl Cbm {
+    /// Whether a queue is congested, q n_p >= 0.9 alpha (B - Q), and n_p with it or without.
+    const COUNTING: Operations = Operations {
+        additions: 1,
+        comparisons: 1,
+        scalings: 1,
+        multiplications: 1,
+        ..Operations::NONE
+    };
+
     fn alpha(&self, class: u8) -> f64 {
         of_class(&self.alpha, class)
     }

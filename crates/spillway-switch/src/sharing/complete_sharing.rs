@@ -24,6 +24,7 @@
 use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::cost::Cost;
 use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
@@ -35,6 +36,7 @@ impl Policy for CompleteSharing {
     const ID: &'static str = "cs";
     const SUMMARY: &'static str = "Complete Sharing: admit whatever fits";
     const CITATION: &'static str = "Kamoun, Kleinrock: IEEE Trans. Communications 28(7), 1980";
+    const COST: Option<Cost> = Some(Cost::NONE);
 
     fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
         Ok(CompleteSharing)

@@ -59,9 +59,10 @@
 use super::oracle::Oracle;
 use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
-use super::{Admission, Arrival, Count, DropReason, Sharing};
+use super::{Admission, Arrival, Count, DropReason, FollowLqd, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
@@ -106,6 +107,30 @@ impl Policy for Credence {
 
     const VARIANTS: &'static [&'static str] =
         &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
+    const COST: Option<Cost> = Some(Cost {
+        // As FollowLQD; the average of a queue and of the buffer, and when it last moved.
+        queue: State { counters: 2, times: 1, ..State::NONE },
+        switch: State {
+            counters: 2,
+            times: 1,
+            more: "the number of a long queue, 122 nodes of 4 trees",
+            ..State::NONE
+        },
+        port: State { times: 1, more: "its scheduler once more", ..State::NONE },
+        others: FollowLqd::IMAGINED,
+        // The safeguard: what is held, the queue that was long, or else all. Then four trees of
+        // depth 4, and what they say together.
+        arrival: FollowLqd::TEST.and(Credence::AVERAGES).and(Operations {
+            searches: 1,
+            comparisons: 2 + 4 * 4 + 1,
+            additions: 3,
+            ..Operations::NONE
+        }),
+        departure: Credence::AVERAGES,
+        at_times: FollowLqd::AT_TIMES,
+        needs: "the ports' rates and how they schedule, the base RTT, and a forest trained on what \
+                LQD drops in such a network",
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let oracle = Oracle::read(Self::ID, section, environment)?;
@@ -139,6 +164,11 @@ impl Policy for Credence {
 }
 
 impl Credence {
+    /// Of a queue and of the buffer: the time since, what that leaves of the difference (from a
+    /// table), and the new average.
+    pub(super) const AVERAGES: Operations =
+        Operations { additions: 2 * 3, multiplications: 2, look_ups: 2, ..Operations::NONE };
+
     /// With a prediction for every arrival, in their order, instead of an oracle.
     pub fn with_predictions(self, predictions: Arc<[bool]>) -> Credence {
         Credence { oracle: self.oracle.with_predictions(predictions), ..self }

@@ -29,6 +29,7 @@
 use super::{Admission, Arrival, LARGEST_PACKET, Sharing, of_class};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations};
 use crate::watch::Watch;
 use spillway_settings::{Range, Section, SettingsError};
 
@@ -47,6 +48,7 @@ impl Policy for DynamicThresholds {
         "Dynamic Thresholds: a queue may hold alpha times the free buffer";
     const CITATION: &'static str =
         "Choudhury, Hahne: IEEE/ACM Trans. Networking 6(2), 1998, doi:10.1109/90.664262";
+    const COST: Option<Cost> = Some(Cost { arrival: DynamicThresholds::TEST, ..Cost::NONE });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte; by class of queue where a list is \
@@ -67,6 +69,10 @@ impl Policy for DynamicThresholds {
 }
 
 impl DynamicThresholds {
+    /// alpha (B - Q), q + s, and which is larger.
+    pub(super) const TEST: Operations =
+        Operations { scalings: 1, additions: 1, comparisons: 1, ..Operations::NONE };
+
     #[inline(always)]
     fn alpha(&self, arrival: &Arrival) -> f64 {
         match self.alpha_first_rtt {

@@ -40,6 +40,7 @@
 use super::{Admission, Arrival, Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{self, Cost, Operations};
 use crate::watch::Watch;
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError};
@@ -81,6 +82,24 @@ impl Policy for EnhancedDynamicThresholds {
         "EDT: Dynamic Thresholds, but for ports that a burst has just come to (a reconstruction)";
     const CITATION: &'static str =
         "Shan, Jiang, Ren: EDT, INFOCOM 2015, doi:10.1109/INFOCOM.2015.7218373";
+    const COST: Option<Cost> = Some(Cost {
+        // Bytes and packets that it holds, and the most of a burst; when it was empty and when the
+        // burst began, and how long what may last.
+        port: cost::State { counters: 3, times: 4, bits: 1, ..cost::State::NONE },
+        // Whether its burst goes on, how many ports have one, and an equal part; what the port
+        // holds then; whether it was empty, and has grown by a burst in time.
+        arrival: DynamicThresholds::TEST.and(Operations {
+            additions: 4,
+            comparisons: 4,
+            divisions: 1,
+            port_searches: 1,
+            ..Operations::NONE
+        }),
+        departure: Operations { additions: 3, comparisons: 1, ..Operations::NONE },
+        at_times: &[("each loss", Operations { additions: 1, comparisons: 2, ..Operations::NONE })],
+        needs: "the ports' rates (all this is the reconstruction's: the paper's rule is not known)",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let dynamic = DynamicThresholds::read(section, environment)?;

@@ -41,9 +41,10 @@
 //! introduced, even to an idle port of an empty buffer: the switch takes the way that it takes when
 //! decisions are recorded.
 
-use super::{Admission, Arrival, Sharing, of_class};
+use super::{Admission, Arrival, DynamicThresholds, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
@@ -93,6 +94,18 @@ impl Policy for Fab {
         "FAB: Dynamic Thresholds with a larger alpha for the first bytes of a flow";
     const CITATION: &'static str =
         "Apostolaki, Vanbever, Ghobadi: FAB, BS 2019, doi:10.1145/3375235.3375237";
+    const COST: Option<Cost> = Some(Cost {
+        others: &[("flow and queue", State { counters: 1, times: 1, ..State::NONE })],
+        // Its flow, whether that was silent, and how many bytes it has.
+        arrival: DynamicThresholds::TEST.and(Operations {
+            look_ups: 1,
+            additions: 2,
+            comparisons: 2,
+            ..Operations::NONE
+        }),
+        needs: "a packet's flow; how many flows there is room for, the paper's table not being known",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte; by class of queue where a list \

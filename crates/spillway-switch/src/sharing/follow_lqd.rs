@@ -40,6 +40,7 @@ use super::victim::VictimRule;
 use super::{Admission, Arrival, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
@@ -57,12 +58,44 @@ impl Policy for FollowLqd {
         "FollowLQD: a queue may be as long as it would be under Longest Queue Drop";
     const CITATION: &'static str =
         "Addanki, Pacut, Schmid: Credence, NSDI 2024, appendix B, Algorithm 2";
+    const COST: Option<Cost> = Some(Cost {
+        // T, which is what LQD would hold, and what it would have free.
+        queue: State { counters: 1, ..State::NONE },
+        switch: State { counters: 1, ..State::NONE },
+        // When it could send again under LQD.
+        port: State { times: 1, more: "its scheduler once more", ..State::NONE },
+        others: FollowLqd::IMAGINED,
+        arrival: FollowLqd::TEST,
+        at_times: FollowLqd::AT_TIMES,
+        needs: "the ports' rates and how they schedule",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let rule = VictimRule::read(section)?;
         let exempt = environment.exempt_acks(section)?;
         Ok(FollowLqd { shadow: ShadowLqd::new(rule, exempt, environment), exempt })
     }
+}
+
+impl FollowLqd {
+    /// Its size: where all packets are of one, as in the paper, T tells enough.
+    pub(super) const IMAGINED: &'static [(&'static str, State)] =
+        &[("packet that LQD would hold", State { counters: 1, ..State::NONE })];
+
+    /// Whether LQD has room, T and what is free with the packet, q + s and whether it is within T.
+    pub(super) const TEST: Operations =
+        Operations { additions: 3, comparisons: 2, ..Operations::NONE };
+
+    /// The victim as under LQD; T and what is free without the packet.
+    pub(super) const AT_TIMES: &'static [(&'static str, Operations)] = &[
+        (
+            "each packet that LQD would push out",
+            Operations { searches: 1, additions: 3, comparisons: 2, ..Operations::NONE },
+        ),
+        // And when the next could be.
+        ("each that it would send", Operations { additions: 3, scalings: 1, ..Operations::NONE }),
+    ];
 }
 
 impl Watch for FollowLqd {}

@@ -36,6 +36,7 @@
 use super::{Admission, Arrival, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
@@ -61,6 +62,17 @@ impl Policy for Harmonic {
     const SUMMARY: &'static str = "Harmonic: the k-th longest queue may hold B / (k H_N)";
     const CITATION: &'static str =
         "Kesselman, Mansour: Theoretical Computer Science 324, 2004, doi:10.1016/j.tcs.2004.05.014";
+    const COST: Option<Cost> = Some(Cost {
+        // The bound of a rank, of which there are as many as queues.
+        queue: State { counters: 1, ..State::NONE },
+        // How many queues are as long, and whether that rank may be so long.
+        arrival: Operations { additions: 1, searches: 1, comparisons: 1, ..Operations::NONE },
+        at_times: &[(
+            "each queue overtaken",
+            Operations { searches: 1, comparisons: 1, ..Operations::NONE },
+        )],
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "whether every queue is bounded by its rank, or the k longest together";

@@ -41,6 +41,7 @@ use super::victim::VictimRule;
 use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, Victim};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_settings::{Section, SettingsError};
 
@@ -57,6 +58,16 @@ impl Policy for LongestQueueDrop {
         "Longest Queue Drop: a full buffer pushes out the tail of the longest queue";
     const CITATION: &'static str =
         "Aiello, Kesselman, Mansour: ACM Trans. Algorithms 5(1), 2008, doi:10.1145/1435375.1435378";
+    const COST: Option<Cost> = Some(Cost {
+        others: &[("packet", State { more: "1 link to the one before", ..State::NONE })],
+        // The longest, and whether the arrival makes its own queue longer, or as long.
+        at_times: &[(
+            "each packet pushed out",
+            Operations { searches: 1, additions: 1, comparisons: 2, ..Operations::NONE },
+        )],
+        needs: "a queue that can lose its last packet",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let rule = VictimRule::read(section)?;

@@ -357,6 +357,7 @@ pub(crate) mod tests {
         for entry in SharingPolicy::catalogue() {
             assert!(!entry.summary.is_empty() && !entry.citation.is_empty(), "{}", entry.id);
             assert!(entry.keys.iter().all(|key| !key.meaning.is_empty()), "{}", entry.id);
+            assert!(entry.cost.is_some(), "{} tells nothing of its cost", entry.id);
         }
     }
 }

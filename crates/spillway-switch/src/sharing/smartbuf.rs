@@ -84,6 +84,7 @@ use super::{Admission, Arrival, Count, DynamicThresholds, Learned, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::burst::{Burst, KeyGradient};
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use estimate::Estimate;
 use history::{History, Rules};
@@ -170,6 +171,32 @@ impl Policy for Smartbuf {
         "Smartbuf: a port in a burst may hold as much as bursts that grew like it came to";
     const CITATION: &'static str = "Rezaei, Almasi, Vamanan: Smartbuf, IWQoS 2021, Algorithm 1";
     const VARIANTS: &'static [&'static str] = &["estimate = \"quantile\""];
+    const COST: Option<Cost> = Some(Cost {
+        // What it holds and held when a packet last left, its gradient, maximum and that one's
+        // gradient, its limit; when a packet left and was sent; whether it has gradient and limit.
+        port: State { counters: 6, times: 2, bits: 2, ..State::NONE },
+        others: &[("known burst", State { counters: 2, times: 1, ..State::NONE })],
+        // With what the port holds.
+        arrival: DynamicThresholds::TEST.and(Operations { additions: 1, ..Operations::NONE }),
+        // What the port holds, when the packet is sent; whether that was without a pause; dq / dt
+        // and its average; the maximum, whether it is large, and beta times it.
+        departure: Operations {
+            additions: 5,
+            comparisons: 5,
+            scalings: 4,
+            divisions: 1,
+            ..Operations::NONE
+        },
+        at_times: &[
+            (
+                "each departure in a burst",
+                Operations { look_ups: 1, additions: 2, divisions: 1, ..Operations::NONE },
+            ),
+            ("each burst's end", Operations { look_ups: 1, comparisons: 1, ..Operations::NONE }),
+        ],
+        needs: "the ports' rates; a table in the order of its keys: fewer than 35 bursts in the paper",
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let dynamic = DynamicThresholds::read(section, environment)?;

@@ -35,6 +35,7 @@
 use super::{Admission, Arrival, Sharing};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
+use crate::cost::{Cost, Operations, State};
 use crate::watch::Watch;
 use spillway_engine::Rate;
 use spillway_settings::{Range, Section, SettingsError};
@@ -58,6 +59,13 @@ impl Policy for StaticPartitioning {
     const CITATION: &'static str = "Kamoun, Kleinrock: IEEE Trans. Communications 28(7), 1980; \
                                     Appenzeller, Keslassy, McKeown: SIGCOMM 2004";
     const VARIANTS: &'static [&'static str] = &["form = \"rtt\""];
+    const COST: Option<Cost> = Some(Cost {
+        // What it holds, and its limit.
+        port: State { counters: 2, ..State::NONE },
+        arrival: Operations { additions: 1, comparisons: 1, ..Operations::NONE },
+        departure: Operations { additions: 1, ..Operations::NONE },
+        ..Cost::NONE
+    });
 
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "whether a port's part is a share of the buffer, or RTT C / sqrt(n)";

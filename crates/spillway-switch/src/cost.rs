@@ -1,0 +1,200 @@
+//! What a policy asks of a switch's hardware.
+//!
+//! Told is what its rule needs, as its file has it with its defaults, on top of what every shared
+//! buffer has: the free bytes, each queue's length in bytes and packets, and the comparison that
+//! tells whether a packet fits. Counts are the most that a packet can cause. What is the same in
+//! the whole switch and never changes, such as alpha, is no state.
+
+use std::fmt::{self, Display, Formatter};
+
+/// State and operations of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// What is kept for every queue.
+    pub queue: State,
+    /// What is kept for every port.
+    pub port: State,
+    /// What is kept once.
+    pub switch: State,
+    /// What else something is kept for, such as every packet that waits.
+    pub others: &'static [(&'static str, State)],
+    /// When a packet arrives and joins its queue.
+    pub arrival: Operations,
+    /// When a packet leaves its queue.
+    pub departure: Operations,
+    /// At other times, and at which.
+    pub at_times: &'static [(&'static str, Operations)],
+    /// What must be known that a shared buffer does not know, and what it must be able to do. Empty
+    /// if nothing.
+    pub needs: &'static str,
+}
+
+impl Cost {
+    /// Nothing at all.
+    pub const NONE: Cost = Cost {
+        queue: State::NONE,
+        port: State::NONE,
+        switch: State::NONE,
+        others: &[],
+        arrival: Operations::NONE,
+        departure: Operations::NONE,
+        at_times: &[],
+        needs: "",
+    };
+
+    /// Its parts by name, in words.
+    pub fn parts(&self) -> [(&'static str, String); 8] {
+        [
+            ("queue", self.queue.to_string()),
+            ("port", self.port.to_string()),
+            ("switch", self.switch.to_string()),
+            ("others", each(self.others)),
+            ("arrival", self.arrival.to_string()),
+            ("departure", self.departure.to_string()),
+            ("at_times", each(self.at_times)),
+            ("needs", self.needs.to_string()),
+        ]
+    }
+}
+
+fn each(parts: &[(&str, impl Display)]) -> String {
+    let parts: Vec<_> = parts.iter().map(|(of, part)| format!("{of}: {part}")).collect();
+    parts.join("; ")
+}
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Numbers as large as the buffer: bytes, packets, shares and rates to as many bits.
+    pub counters: u32,
+    /// Points in time, and spans.
+    pub times: u32,
+    /// Yes or no.
+    pub bits: u32,
+    /// What is none of these, in words.
+    pub more: &'static str,
+}
+
+impl State {
+    /// Nothing.
+    pub const NONE: State = State { counters: 0, times: 0, bits: 0, more: "" };
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let named = |number: u32, name: &str| match number {
+            0 => None,
+            1 => Some(format!("1 {name}")),
+            _ => Some(format!("{number} {name}s")),
+        };
+        let parts = [
+            named(self.counters, "counter"),
+            named(self.times, "time"),
+            named(self.bits, "bit"),
+            (!self.more.is_empty()).then(|| self.more.to_string()),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// What is reckoned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operations {
+    /// Additions and subtractions.
+    pub additions: u32,
+    /// Comparisons of two numbers.
+    pub comparisons: u32,
+    /// Multiplications by what never changes: shifts, where it is a power of two.
+    pub scalings: u32,
+    /// Multiplications of two numbers that change.
+    pub multiplications: u32,
+    /// Divisions.
+    pub divisions: u32,
+    /// Looks into a table.
+    pub look_ups: u32,
+    /// Looks at all queues: a comparison for each, or a path through a tree of them.
+    pub searches: u32,
+    /// The same, but at all ports.
+    pub port_searches: u32,
+}
+
+impl Operations {
+    /// Nothing.
+    pub const NONE: Operations = Operations {
+        additions: 0,
+        comparisons: 0,
+        scalings: 0,
+        multiplications: 0,
+        divisions: 0,
+        look_ups: 0,
+        searches: 0,
+        port_searches: 0,
+    };
+
+    /// These and others.
+    pub const fn and(self, others: Operations) -> Operations {
+        Operations {
+            additions: self.additions + others.additions,
+            comparisons: self.comparisons + others.comparisons,
+            scalings: self.scalings + others.scalings,
+            multiplications: self.multiplications + others.multiplications,
+            divisions: self.divisions + others.divisions,
+            look_ups: self.look_ups + others.look_ups,
+            searches: self.searches + others.searches,
+            port_searches: self.port_searches + others.port_searches,
+        }
+    }
+}
+
+impl Display for Operations {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let counts = [
+            (self.additions, "+", "+"),
+            (self.comparisons, "<", "<"),
+            (self.scalings, "<<", "<<"),
+            (self.multiplications, "×", "×"),
+            (self.divisions, "/", "/"),
+            (self.look_ups, "look-up", "look-ups"),
+            (self.searches, "search", "searches"),
+            (self.port_searches, "search of ports", "searches of ports"),
+        ];
+        let parts: Vec<_> = counts
+            .into_iter()
+            .filter(|&(number, ..)| number > 0)
+            .map(|(number, one, several)| {
+                format!("{number} {}", if number == 1 { one } else { several })
+            })
+            .collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_told_in_words() {
+        let state = State { counters: 2, times: 1, more: "1 link", ..State::NONE };
+        let operations = Operations { additions: 3, searches: 1, ..Operations::NONE };
+        let cost = Cost {
+            queue: state,
+            others: &[("packet", State { bits: 1, ..State::NONE }), ("flow", State::NONE)],
+            arrival: operations.and(Operations { additions: 1, look_ups: 2, ..Operations::NONE }),
+            at_times: &[("each burst", Operations { divisions: 1, ..Operations::NONE })],
+            needs: "a clock",
+            ..Cost::NONE
+        };
+        let told = [
+            ("queue", "2 counters, 1 time, 1 link"),
+            ("port", ""),
+            ("switch", ""),
+            ("others", "packet: 1 bit; flow: "),
+            ("arrival", "4 +, 2 look-ups, 1 search"),
+            ("departure", ""),
+            ("at_times", "each burst: 1 /"),
+            ("needs", "a clock"),
+        ];
+        assert_eq!(cost.parts(), told.map(|(name, text)| (name, text.to_string())));
+    }
+}
