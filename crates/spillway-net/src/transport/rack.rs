@@ -134,7 +134,7 @@ impl Rack {
         self.sent_to = seq;
     }
 
-    /// An ack acknowledges all before `una`, and `newly` behind it (steps 1 to 3).
+    /// An ack acknowledges all before `una`, and `newly` behind it, in their order (steps 1 to 3).
     pub fn on_ack(&mut self, ack: &RackAck, una: u64, newly: impl Iterator<Item = Range>) {
         self.min_rtt = self.min_rtt.min(ack.now - ack.sent_at);
         let mut latest = None;
@@ -296,3 +296,6 @@ impl Rack {
 
 /// How many repairs a wider reordering window lasts (RFC 8985, section 6.2, step 4).
 const REPAIRS_TO_PERSIST: u32 = 16;
+
+#[cfg(test)]
+mod naive;

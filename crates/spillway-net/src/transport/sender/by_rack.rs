@@ -85,7 +85,10 @@ impl Sender {
         let told = self.rack_ack(now, ack);
         let una = ack.seq.max(self.board.una);
         if let Some(by_rack) = &mut self.by_rack {
-            let blocks = ack.sack.copied().unwrap_or_default();
+            // The latest comes first in an ack. What one ack tells is taken in as it was sent: that is
+            // no reordering.
+            let mut blocks = ack.sack.copied().unwrap_or_default();
+            blocks.sort_unstable();
             let newly = blocks.iter().flat_map(|&block| self.board.newly_told(block, una));
             by_rack.rack.on_ack(&told, una, newly);
         }

@@ -559,6 +559,17 @@ fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_r
 }
 
 #[test]
+fn rack_takes_no_ack_that_tells_of_several_segments_for_reordering() {
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    // The acks in between were lost: 8 and 9 are told before 5, which was sent first.
+    // Three behind a gap are then enough, and of the seven that are lost five fit the window.
+    acked(&mut s, &t, us(80), 0, &[(8, 10), (5, 6)]);
+    let again = sends(&mut s, &t, us(80));
+    assert_eq!((s.phase(), again.as_str()), (Phase::Recovery, "0! 1! 2! 3! 4!"));
+}
+
+#[test]
 fn rack_finds_a_repair_that_is_lost_without_a_timeout() {
     let (mut s, t) = sender(14, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
     sends(&mut s, &t, us(0));
