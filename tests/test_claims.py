@@ -296,6 +296,15 @@ def test_what_is_taken_of_several_points(take, rule, value, over):
     assert (one.estimate.value, one.over, one.points) == (0.25, "x = 1", 1)
 
 
+def test_growth_is_from_the_first_point_to_the_last():
+    # Saved: 1/2, 9/10, -1/2 and 3/4.
+    claim = Claim("", "", SAVED, Apart(0.2), Over(take="growth"))
+    finding = examine(claim, results(of_ratios(0.5, 0.1, 1.5, 0.25), 4))
+    assert (finding.estimate, finding.verdict) == (Estimate(0.25, (0.25, 0.25)), Verdict.HOLDS)
+    assert (finding.over, finding.points) == ("x = 3, less that with x = 0", 4)
+    assert finding.by_seed == {1: 0.25, 2: 0.25, 3: 0.25}
+
+
 def test_what_is_said_of_each_point_has_to_be_so_at_all_of_them():
     def verdict(cells, points):
         claim = Claim("", "", SAVED, Alike(), Over(take="each"))

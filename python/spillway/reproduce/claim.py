@@ -118,12 +118,13 @@ def _ratio(new: Measured, old: Measured, then: Callable[[Any], Any]) -> Measured
 class Over:
     """Which points a claim is about, and what is taken of them.
 
-    That is their numbers' mean, the point at which the number is largest ("up to"), or each point
-    for itself: what is said of all of them has to be so at the one where it is least so.
+    That is their numbers' mean, the point at which the number is largest ("up to"), each point
+    for itself (what is said of all of them has to be so at the one where it is least so), or by how
+    much the last point's number is above the first's ("grows").
     """
 
     where: Mapping[str, Value] = field(default_factory=dict)
-    take: Literal["mean", "largest", "each"] = "mean"
+    take: Literal["mean", "largest", "each", "growth"] = "mean"
 
 
 @dataclass(frozen=True)

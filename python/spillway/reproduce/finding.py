@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spillway.reproduce.claim import Claim, Plain
 from spillway.reproduce.metric import LEAST_SEEDS, Behind, Measured, Number, Tail, Total
@@ -69,7 +70,7 @@ def examine(claim: Claim, results: Results) -> Finding:
     """What becomes of a claim."""
     figure = results.figure
     places = [n for n, point in enumerate(figure.points) if point.lies_at(claim.over.where)]
-    is_one = claim.over.take == "mean" or not places
+    is_one = claim.over.take in ("mean", "growth") or not places
     groups = [places] if is_one else [[place] for place in places]
     looks = [_look(claim, results, group) for group in groups]
     uninformative = sum(not results.is_informative(place) for place in places)
@@ -126,6 +127,9 @@ def _chosen(claim: Claim, looks: list[_Look]) -> _Look:
 
 
 def _about(claim: Claim, figure: Figure, places: list[int], of: int) -> str:
+    if claim.over.take == "growth":
+        first, last = (figure.points[place].label for place in (places[0], places[-1]))
+        return f"{last}, less that with {first}"
     if len(places) != 1:
         return f"mean of {of} points"
     label = figure.points[places[0]].label
@@ -157,8 +161,19 @@ def _mean(
     if not each or len(values) < len(each):
         return Measured(None)
     drawn = [one.replicates for one in each if one.replicates is not None]
-    replicates = np.mean(np.stack(drawn), axis=0) if len(drawn) == len(each) else None
-    return Measured(float(np.mean(values)), replicates)
+    taken = _growth if claim.over.take == "growth" else _of_all
+    return Measured(
+        float(taken(np.array(values))),
+        taken(np.stack(drawn)) if len(drawn) == len(each) else None,
+    )
+
+
+def _of_all(values: NDArray[np.float64]) -> Any:
+    return np.mean(values, axis=0)
+
+
+def _growth(values: NDArray[np.float64]) -> Any:
+    return values[-1] - values[0]
 
 
 def _interval(claim: Claim, found: Measured, by_seed: list[float | None]) -> Ends | None:

@@ -1,5 +1,11 @@
 """CBM (Agarwal, Addanki, Mostafaei, CoNEXT Student Workshop 2024): the figure of its evaluation."""
 
-from spillway.reproduce.cbm import choices, figure1
+from spillway.reproduce.cbm import choices, figure1, rates
 
-FIGURES = (figure1.FIGURE, figure1.WITHOUT_CONTROL, *figure1.OTHER_PERCENTILES, choices.FIGURE)
+FIGURES = (
+    figure1.FIGURE,
+    figure1.WITHOUT_CONTROL,
+    *figure1.OTHER_PERCENTILES,
+    rates.FIGURE,
+    choices.FIGURE,
+)

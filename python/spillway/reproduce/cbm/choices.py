@@ -44,6 +44,12 @@ CHOICES = (
         "traffic.incast.queries_per_host_per_s=2",
     ),
     choice("weighted scheduling by bytes", "switch.scheduling=dwrr"),
+    choice("strict priorities", *setup.STRICT),
+    replace(
+        choice("spines with the leaves' buffer", "switch.spine.buffer=3.84MB"),
+        exploratory="the spines' buffer: theta-PowerTCP's timeouts with it were known",
+    ),
+    choice("rings of 100 packets below the queues", "switch.port_fifo_packets=100"),
     choice(
         "min RTO 1 ms",
         "transport.min_rto=1ms",
@@ -63,7 +69,7 @@ FIGURE = Figure(
     title="What the paper leaves open, made another way once",
     source="CBM (CoNEXT-SW 2024), section 3",
     about="Cubic at 30% of the uplinks. " + ABOUT,
-    measure=replace(setup.RUN, assignments=("traffic.cubic.load=0.3",)),
+    measure=setup.run("traffic.cubic.load=0.3"),
     points=CHOICES,
     schemes=ALL,
     scales=setup.SCALES,

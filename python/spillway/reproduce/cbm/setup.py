@@ -1,13 +1,22 @@
 """What the figures have in common: the network, the schemes, the percentiles."""
 
+from dataclasses import replace
+
+from spillway.reproduce.cbm.wastage import FREE_WHEN_LOST
 from spillway.reproduce.draw import Panel
 from spillway.reproduce.figure import Scale, Scheme
 from spillway.reproduce.metric import Number, Tail
 from spillway.reproduce.point import Run
 from spillway.reproduce.samples import SECTION
 
-RUN = Run("cbm")
+RUN = Run("cbm", ("record.drops=true",), also="spillway.reproduce.cbm.wastage:numbers")
 """The network and the traffic of section 3; its file says what is not in the text."""
+
+
+def run(*assignments: str) -> Run:
+    """The same with more set."""
+    return replace(RUN, assignments=(*RUN.assignments, *assignments))
+
 
 UNCONTROLLED = (
     'traffic.incast={name="incast", kind="incast", places="24..31", priority=3, '
@@ -15,6 +24,9 @@ UNCONTROLLED = (
     'transport="timely", min_rate="10Gbps"}'
 )
 """Incast at the line's rate: its least rate leaves TIMELY nothing to control."""
+
+STRICT = ("switch.scheduling=strict",)
+"""Queues in the order of their numbers: acks, Cubic, DCTCP, theta-PowerTCP."""
 
 # The text gives no alpha. Half for data and 64 for first round trips are ABM's, and its program has
 # 1 for the queue of acks.
@@ -46,6 +58,7 @@ PANELS = (
     Panel(DCTCP, "(b) DCTCP, p99", is_log=True),
     Panel(INCAST, "(c) theta-PowerTCP, p99", is_log=True),
     Panel(OCCUPANCY, "(d) leaf buffers, p99"),
+    Panel(FREE_WHEN_LOST, "(e) free when a byte is lost"),
 )
 
 # 512 queries a second are expected: 460 in 0.9 s.

@@ -1,0 +1,61 @@
+"""Whether CBM needs to know how fast a queue drains: the same traffic, drained in other ways.
+
+The paper has no such experiment. It says that drain rates, which ABM measures, depend on the
+scheduling, and that CBM is agnostic of them.
+"""
+
+from spillway.reproduce.cbm import setup
+from spillway.reproduce.cbm.setup import ABM, ABOUT, CBM, CUBIC, DCTCP, DT, INCAST
+from spillway.reproduce.cbm.wastage import FREE_WHEN_LOST
+from spillway.reproduce.claim import Claim, Excess, Over
+from spillway.reproduce.draw import Variants
+from spillway.reproduce.figure import Figure, Point
+from spillway.reproduce.verdict import NoGain
+
+
+def _drained(name: str, *assignments: str) -> Point:
+    return Point({"drained": name}, assignments, {"drained": name})
+
+
+WAYS = (
+    _drained("in turns, by packets"),
+    _drained("strict, Cubic first", *setup.STRICT),
+    _drained(
+        "strict, theta-PowerTCP first",
+        *setup.STRICT,
+        "traffic.incast.priority=1",
+        "traffic.cubic.priority=3",
+    ),
+    # The queues of acks, Cubic, DCTCP and theta-PowerTCP.
+    _drained("DWRR 4:2:1", 'switch.scheduling={kind="dwrr", weights=[1, 4, 2, 1]}'),
+    # A leaf has as many Gbps upwards as before, on 2 ports instead of 8.
+    _drained("ports of 10 and of 40 Gbps", "topology.spines=2", "topology.fabric_rate=40Gbps"),
+)
+
+FIGURE = Figure(
+    name="cbm/rates",
+    title="Ports that drain their queues in other ways",
+    source="CBM (CoNEXT-SW 2024), section 2, which says so and shows nothing",
+    about="Cubic at 30% of the uplinks. " + ABOUT,
+    measure=setup.run("traffic.cubic.load=0.3"),
+    points=WAYS,
+    schemes=(DT, ABM, CBM),
+    scales=setup.SCALES,
+    plot=Variants((CUBIC, DCTCP, INCAST, FREE_WHEN_LOST), "drained"),
+    claims=tuple(
+        Claim(
+            f"However queues are drained, {whose} flows take no longer than under ABM, which "
+            "measures how fast they do",
+            "sections 1 and 2: dequeue rate-agnostic",
+            Excess(metric, new=CBM.name, old=ABM.name),
+            NoGain(),
+            Over(take="each"),
+        )
+        for whose, metric in (
+            ("Cubic's", CUBIC),
+            ("DCTCP's", DCTCP),
+            ("theta-PowerTCP's", INCAST),
+        )
+    ),
+    is_of_paper=False,
+)

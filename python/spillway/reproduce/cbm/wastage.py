@@ -1,0 +1,64 @@
+"""How much of the buffer is unused when something is lost.
+
+The text asks for "minimal buffer wastage" and gives no measure of it. Complete Sharing wastes
+nothing: it loses a packet only when there is no room for it. So what is wasted is what is free
+when a packet is lost all the same.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spillway.reproduce.metric import Number
+from spillway.reproduce.samples import quantity
+
+if TYPE_CHECKING:
+    from spillway.result import Result
+
+FREE_WHEN_LOST = Number(
+    "free_when_lost", "buffer that is free when a byte is lost", "% of the buffer", 100
+)
+
+
+def numbers(result: Result) -> dict[str, float | None]:
+    """The share of its switch's buffer that was free when a byte was lost: the mean of all bytes.
+
+    Of a leaf-spine network in which no switch has a buffer without end; None if nothing was lost.
+    """
+    buffers = buffers_of(tomllib.loads(result.scenario))
+    lost = result.drops
+    names = lost["switch"].cast("string").to_numpy(zero_copy_only=False).astype(str)
+    tiers, tier = np.unique(np.char.rstrip(names, "0123456789"), return_inverse=True)
+    size = lost["size_bytes"].to_numpy().astype(float)
+    if not size.sum():
+        return {FREE_WHEN_LOST.path: None}
+    buffer = np.array([buffers[name] for name in tiers])[tier]
+    free = 1 - lost["occupancy_bytes"].to_numpy() / buffer
+    return {FREE_WHEN_LOST.path: float(free @ size / size.sum())}
+
+
+def buffers_of(scenario: Mapping[str, Any]) -> dict[str, int]:
+    """The bytes of a switch's buffer in each tier of a resolved leaf-spine scenario."""
+    topology, switch = scenario["topology"], scenario["switch"]
+    host, fabric = (_gbps(topology[rate]) for rate in ("host_rate", "fabric_rate"))
+    uplinks = topology["spines"] * topology["links_per_pair"]
+    downlinks = topology["leaves"] * topology["links_per_pair"]
+    rates = {
+        "leaf": topology["hosts_per_leaf"] * host + uplinks * fabric,
+        "spine": downlinks * fabric,
+    }
+    return {tier: _bytes(switch.get(tier, switch)["buffer"], gbps) for tier, gbps in rates.items()}
+
+
+def _bytes(buffer: str, gbps: float) -> int:
+    """A buffer, which may be given for each Gbps of a switch's ports."""
+    size, slash, _ = buffer.partition("/port/Gbps")
+    return int(quantity(size) * gbps) if slash else quantity(size)
+
+
+def _gbps(rate: str) -> float:
+    return float(rate.removesuffix("Gbps"))
