@@ -40,6 +40,7 @@ def test_cases_take_turns(monkeypatch, no_valgrind):
             "status": "complete",
             "events": 12,
             "packet_hops": 10,
+            "load_on_wire": 0.5,
             "user_cpu_s": float(len(asked)),
             "peak_rss_mb": 1.0,
         }
@@ -52,11 +53,20 @@ def test_cases_take_turns(monkeypatch, no_valgrind):
     spread = {"median": 3.0, "min": 1.0, "max": 5.0}
     assert found["cases"]["a"]["user_cpu_s"] == spread
     assert found["cases"]["a"]["packet_hops_per_cpu_s"] == {"median": 3, "min": 2, "max": 10}
+    # Each has 10 packet-hops.
+    per_hop = {"median": 3e8, "min": 1e8, "max": 5e8}
+    assert found["cases"]["a"]["ns_per_packet_hop"] == per_hop
 
 
 def test_equal_runs_that_differ_are_an_error(monkeypatch):
     counts = iter([10, 11])
-    base = {"status": "complete", "events": 12, "user_cpu_s": 1.0, "peak_rss_mb": 1.0}
+    base = {
+        "status": "complete",
+        "events": 12,
+        "load_on_wire": None,
+        "user_cpu_s": 1.0,
+        "peak_rss_mb": 1.0,
+    }
     monkeypatch.setattr(bench, "run_apart", lambda *_: {**base, "packet_hops": next(counts)})
     with pytest.raises(spillway.SpillwayError, match="equal runs differ"):
         bench.measure([TINY_CASE], runs=2)
@@ -92,8 +102,16 @@ def test_every_case_can_be_read(case):
 @pytest.mark.parametrize("case", bench.GROWTH, ids=lambda case: case.name)
 def test_growth_is_what_its_name_says(case):
     found = facts(Scenario.load(case.scenario).set(*case.settings).read(), 1)
-    assert case.name == f"{found['hosts']:,} hosts, {found['host_gbps']:g} Gbps"
+    name = f"{found['hosts']:,} hosts, {found['host_gbps']:g} Gbps"
+    assert case.name.removesuffix(", filled") == name
     assert found["oversubscription"] == 1
+
+
+def test_a_filled_network_is_filled_and_the_others_are_not():
+    (filled, empty) = (case for case in bench.GROWTH if case.name.startswith("128 hosts, 10 Gbps"))
+    # Of 25 ms the first tenth of one has nothing to carry yet, and headers and acks add a tenth.
+    assert 0.55 < bench.run_apart(filled.scenario, filled.quick)["load_on_wire"] < 0.7
+    assert bench.run_apart(empty.scenario, empty.quick)["load_on_wire"] < 0.1
 
 
 def test_what_cannot_be_measured_is_an_error(command):

@@ -70,32 +70,64 @@ CASES = (
 """What `spillway bench` runs."""
 
 
-def _growth() -> Iterable[Case]:
-    """Larger and faster leaf-spine networks without oversubscription, all else the same.
+SHAPES = {128: (16, 8, 8), 1_024: (64, 16, 16), 8_192: (256, 32, 32)}
+"""Leaf-spine networks without oversubscription by their hosts: leaves, hosts of each, spines."""
 
-    Each case carries the first few thousand flows, some 9,000 packet-hops each.
+
+def _network(hosts: int, gbps: int) -> tuple[str, ...]:
+    leaves, hosts_per_leaf, spines = SHAPES[hosts]
+    return (
+        f"topology.leaves={leaves}",
+        f"topology.hosts_per_leaf={hosts_per_leaf}",
+        f"topology.spines={spines}",
+        f"topology.host_rate={gbps}Gbps",
+        f"topology.fabric_rate={gbps}Gbps",
+    )
+
+
+def _filled() -> Iterable[Case]:
+    """Networks that carry 60% of what their hosts' lines could, from their first round trips on.
+
+    Flows of 100 KB begin with all that they have, as long as the case lasts. Those of web search
+    would be in their slow start for longer than that: in a millisecond 5% were on the lines.
     """
-    shapes = ((16, 8, 8, 500), (64, 16, 16, 2_000), (256, 32, 32, 4_000))
-    for leaves, hosts, spines, flows in shapes:
+    for hosts, gbps, us in (
+        (128, 10, 25_000),
+        (1_024, 10, 4_000),
+        (8_192, 10, 1_000),
+        (128, 400, 1_000),
+    ):
+        traffic = (
+            *_network(hosts, gbps),
+            "traffic.websearch.load=0.6",
+            "traffic.websearch.sizes=100KB",
+            "traffic.websearch.initial_window=flow",
+        )
+        yield Case(
+            f"{hosts:,} hosts, {gbps} Gbps, filled",
+            "leaf-spine-128",
+            settings=(*traffic, f"duration={us}us", f"stop={us}us"),
+            quick=(*traffic, f"duration={us // 4}us", f"stop={us // 4}us"),
+        )
+
+
+def _growth() -> Iterable[Case]:
+    """Larger and faster networks, nearly empty: the first few thousand flows, and nothing else.
+
+    Some 9,000 packet-hops each.
+    """
+    for hosts, flows in ((128, 500), (1_024, 2_000), (8_192, 4_000)):
         for gbps in (10, 100, 400):
-            network = (
-                f"topology.leaves={leaves}",
-                f"topology.hosts_per_leaf={hosts}",
-                f"topology.spines={spines}",
-                f"topology.host_rate={gbps}Gbps",
-                f"topology.fabric_rate={gbps}Gbps",
-                "duration=1s",
-                "stop=20s",
-            )
+            network = (*_network(hosts, gbps), "duration=1s", "stop=20s")
             yield Case(
-                f"{leaves * hosts:,} hosts, {gbps} Gbps",
+                f"{hosts:,} hosts, {gbps} Gbps",
                 "leaf-spine-128",
                 settings=(*network, f"traffic.websearch.flows={flows}"),
                 quick=(*network, f"traffic.websearch.flows={flows // 10}"),
             )
 
 
-GROWTH = tuple(_growth())
+GROWTH = (*_filled(), *_growth())
 """What `spillway bench --growth` runs."""
 
 
@@ -167,7 +199,9 @@ def table(document: Mapping[str, Any]) -> RenderableType:
         "events",
         "packet-hops",
         "events\nper hop",
+        "load on\nthe lines",
         "user CPU\ns",
+        "ns\nper hop",
         "M packet-hops\nper CPU s",
     ]
     for heading in [*headings, *(["instructions\nper hop"] * is_counted), "peak\nMB"]:
@@ -177,7 +211,9 @@ def table(document: Mapping[str, Any]) -> RenderableType:
             count(row["events"]),
             count(row["packet_hops"]),
             f"{row['events_per_packet_hop']:.3f}",
+            "-" if row["load_on_wire"] is None else f"{row['load_on_wire']:.0%}",
             _range(row["user_cpu_s"], 1, 3),
+            _range(row["ns_per_packet_hop"], 1, 0),
             _range(row["packet_hops_per_cpu_s"], 1e-6, 2),
         ]
         if is_counted:
@@ -226,7 +262,9 @@ def _row(case: Case, settings: Iterable[str], runs: Sequence[Mapping[str, Any]])
         "events": events,
         "packet_hops": packet_hops,
         "events_per_packet_hop": round(events / packet_hops, 4),
+        "load_on_wire": runs[0]["load_on_wire"],
         "user_cpu_s": spread([run["user_cpu_s"] for run in runs], 6),
+        "ns_per_packet_hop": spread([1e9 * run["user_cpu_s"] / packet_hops for run in runs], 2),
         "packet_hops_per_cpu_s": spread([packet_hops / run["user_cpu_s"] for run in runs], 0),
         "peak_rss_mb": spread([run["peak_rss_mb"] for run in runs], 1),
     }
@@ -281,6 +319,7 @@ def _child(request: str) -> None:
         "status": summary["status"],
         "events": summary["events"],
         "packet_hops": summary["packet_hops"],
+        "load_on_wire": summary["load"]["on_wire"],
         "user_cpu_s": _user_seconds(before, _clocks()),
         "peak_rss_mb": peak_rss_bytes() * 1e-6,
     }

@@ -84,7 +84,7 @@ def bench(
         ),
     ] = None,
     growth: Annotated[
-        bool, typer.Option("--growth", help="128, 1,024 and 8,192 hosts at 10, 100 and 400 Gbps.")
+        bool, typer.Option("--growth", help="128, 1,024 and 8,192 hosts, filled and nearly empty.")
     ] = False,
     runs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="Short runs, for a first look.")] = False,
