@@ -1,9 +1,10 @@
-"""Writes the tables and the plot of docs/comparison.md out of what `spillway compare` has left.
+"""Writes the tables and the plot of docs/comparison.md out of what `spillway reproduce` has left.
 
-    python docs/comparison.py FOLDER
+    spillway reproduce comparison --scale full --out results
+    python docs/comparison.py results
 
-FOLDER has a result of `spillway compare` for each scenario, and `trained`, that of Credence with a
-forest trained in Smartbuf's, as docs/comparison.md makes them.
+The folder has `comparison/NAME` for each of the networks and sweeps of
+`spillway.reproduce.comparison`; what is not there is left as it is on the page.
 """
 
 from __future__ import annotations
@@ -12,22 +13,122 @@ import json
 import re
 import statistics
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spillway import parquet
 from spillway.palette import COLOURS
 from spillway.reproduce.draw import drawing_of, log_scale
-from spillway.tables import FEW, rests_on_few
+from spillway.reproduce.samples import rank
+from spillway.reproduce.write import NUMBERS
+from spillway.tables import FEW
 
-DOCS = Path(__file__).resolve().parent
+PAGE = Path(__file__).resolve().parent / "comparison.md"
+IMAGE = PAGE.parent / "images" / "comparison.png"
+
 CLASSES = {
     "credence": ("short", "long", "incast"),
     "cbm": ("cubic", "dctcp", "incast"),
     "smartbuf": ("short", "long", "incast"),
 }
-"""By scenario, the classes that are told apart."""
+"""By network, the classes that are told apart."""
+SWEEPS = ("load", "burst", "buffer")
+PERCENTILES = {"p99": 0.99, "p99_9": 0.999}
+ENOUGH = 10
+"""A percentile with fewer values beyond it rests on few."""
+
+BASE = "dt"
+"""What the others are compared with, seed by seed."""
 
 Json = dict[str, Any]
+Row = Mapping[str, Any]
+"""The numbers of a run by their dotted path, and its scheme and seed."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What has come of a network, or of a point of a sweep: runs by policy."""
+
+    runs: Mapping[str, Sequence[Row]]
+
+    @property
+    def policies(self) -> list[str]:
+        """In their order."""
+        return list(self.runs)
+
+    def each(self, policy: str, number: Callable[[Row], float | None]) -> list[float]:
+        """A number of every run that has it."""
+        found = (number(row) for row in self.runs[policy])
+        return [value for value in found if value is not None]
+
+    def mean(self, policy: str, number: Callable[[Row], float | None]) -> float | None:
+        """Over the seeds."""
+        found = self.each(policy, number)
+        return statistics.mean(found) if found else None
+
+    def is_few(self, policy: str, of: str, percentile: str) -> bool:
+        """Whether few values lie beyond a percentile in any run."""
+        return any(is_few(row.get(f"{of}.count"), percentile) for row in self.runs[policy])
+
+    def regret(self, policy: str, number: Callable[[Row], float | None]) -> float | None:
+        """How many times the least of all policies a policy has."""
+        own, best = self.mean(policy, number), self.best(number)
+        if own is None or best is None:
+            return None
+        least = self.mean(best, number)
+        return own / least if least else None
+
+    def best(self, number: Callable[[Row], float | None]) -> str | None:
+        """The policy that has the least; None if no policy has any."""
+        means = {policy: self.mean(policy, number) for policy in self.runs}
+        known = {policy: mean for policy, mean in means.items() if mean is not None}
+        return min(known, key=known.__getitem__) if known else None
+
+
+def is_few(count: float | None, percentile: str) -> bool:
+    """Whether fewer than ten of so many values are beyond a percentile."""
+    if not count or percentile not in PERCENTILES:
+        return False
+    return count - rank(int(count), PERCENTILES[percentile]) < ENOUGH
+
+
+# Numbers of a run --------------------------------------------------------------------------------
+
+
+def slowdown(of: str, percentile: str) -> Callable[[Row], float | None]:
+    """Of a class."""
+    return lambda row: row.get(f"fct_slowdown.{of}.{percentile}")
+
+
+def query_ms(percentile: str) -> Callable[[Row], float | None]:
+    """How long queries took, from their beginning to the end of their last answer."""
+
+    def number(row: Row) -> float | None:
+        found = row.get(f"query_us.{percentile}")
+        return None if found is None else found / 1000
+
+    return number
+
+
+def goodput(row: Row) -> float | None:
+    """In Gbps."""
+    return row["goodput_gbps.all"]
+
+
+def with_timeout(row: Row) -> float | None:
+    """Flows that saw a timeout, in percent."""
+    count = row["fct_slowdown.all.count"]
+    return 100 * row["fct_slowdown.all.with_timeout"] / count if count else None
+
+
+def lost(row: Row) -> float:
+    """Packets lost for whatever reason."""
+    return sum(value or 0 for path, value in row.items() if path.startswith("drops."))
+
+
+# Tables ------------------------------------------------------------------------------------------
 
 
 def number(value: float | None) -> str:
@@ -37,152 +138,265 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def slowdown(variant: Json, name: str, percentile: str) -> str:
-    """A percentile of a class; marked where it rests on few flows in a run."""
-    mark = FEW if is_few(variant, name, percentile) else ""
-    return spread(variant, "fct_slowdown", name, percentile, mark=mark)
-
-
-def is_few(variant: Json, name: str, percentile: str) -> bool:
-    """Whether few flows lie beyond a percentile in any run."""
-    return rests_on_few((run["fct_slowdown"][name] for run in variant["runs"]), percentile)
-
-
-def spread(variant: Json, *path: str, scale: float = 1.0, mark: str = "") -> str:
+def spread(values: Sequence[float], mark: str = "") -> str:
     """The mean over seeds, and their standard deviation."""
-    values = []
-    for taken in ("mean", "std"):
-        found: Any = variant[taken]
-        for step in path:
-            found = found[step]
-        values.append(None if found is None else scale * found)
-    return f"{number(values[0])}{mark} ± {number(values[1])}"
+    if not values:
+        return "-"
+    deviation = f" ± {number(statistics.stdev(values))}" if len(values) > 1 else ""
+    return f"{number(statistics.mean(values))}{mark}{deviation}"
 
 
-def lost(variant: Json) -> str:
-    """Packets lost for whatever reason."""
-    each = [sum(run["drops"].values()) for run in variant["runs"]]
-    return f"{number(statistics.mean(each))} ± {number(statistics.stdev(each))}"
+def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table."""
+    heads = list(heads)
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def policy(variant: Json) -> str:
-    """Its id."""
-    return str(variant["label"]).rpartition("=")[2]
-
-
-def table(summary: Json, classes: tuple[str, ...]) -> str:
+def table(results: Results, classes: Sequence[str]) -> str:
     """Mean and deviation of every policy."""
     heads = [
         "",
-        *(f"{name} {p}" for name in classes for p in ("p95", "p99")),
-        "flows with a timeout",
+        *(f"{name} {p.replace('_', '.')}" for name in classes for p in PERCENTILES),
+        "queries, mean, ms",
+        "p99",
+        "goodput, Gbps",
+        "flows with a timeout, %",
         "packets lost",
-        "buffer p99, %",
     ]
-    rows = [heads, ["---"] * len(heads)]
-    for variant in summary["variants"]:
-        rows.append(
-            [
-                f"`{policy(variant)}`",
-                *(slowdown(variant, name, p) for name in classes for p in ("p95", "p99")),
-                spread(variant, "fct_slowdown", "all", "with_timeout"),
-                lost(variant),
-                spread(variant, "buffer_occupancy", "p99", scale=100),
-            ]
-        )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = []
+    for policy in results.policies:
+        cells = [f"`{policy}`"]
+        for name in classes:
+            for p in PERCENTILES:
+                mark = FEW if results.is_few(policy, f"fct_slowdown.{name}", p) else ""
+                cells.append(spread(results.each(policy, slowdown(name, p)), mark))
+        mark = FEW if results.is_few(policy, "query_us", "p99") else ""
+        cells += [
+            spread(results.each(policy, query_ms("mean"))),
+            spread(results.each(policy, query_ms("p99")), mark),
+            *(spread(results.each(policy, of)) for of in (goodput, with_timeout, lost)),
+        ]
+        rows.append(cells)
+    return markdown(heads, rows)
 
 
-BASE = "dt"
-"""What the others are compared with, seed by seed."""
-
-
-def pairs(summary: Json, classes: tuple[str, ...]) -> str:
+def pairs(results: Results, classes: Sequence[str]) -> str:
     """Every policy's 99th percentiles over those of the base with the same flows."""
-    variants = {policy(variant): variant for variant in summary["variants"]}
-    base = variants.pop(BASE)
-    rows = [["", *(f"{name} p99" for name in classes)], ["---"] * (len(classes) + 1)]
-    for name, variant in variants.items():
-        rows.append([f"`{name}`", *(ratios(variant, base, of) for of in classes)])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = [
+        [f"`{policy}`", *(ratios(results, policy, of) for of in classes)]
+        for policy in results.policies
+        if policy != BASE
+    ]
+    return markdown(["", *(f"{name} p99" for name in classes)], rows)
 
 
-def ratios(variant: Json, base: Json, name: str) -> str:
+def ratios(results: Results, policy: str, name: str) -> str:
     """The mean of the seeds' ratios, the least and the greatest."""
+    of = slowdown(name, "p99")
+    base = {row["seed"]: of(row) for row in results.runs[BASE]}
     found = []
-    for run, other in zip(variant["runs"], base["runs"], strict=True):
-        new, old = (each["fct_slowdown"][name]["p99"] for each in (run, other))
+    for row in results.runs[policy]:
+        new, old = of(row), base[row["seed"]]
         if new is not None and old:
             found.append(new / old)
     if not found:
         return "-"
-    mark = FEW if any(is_few(each, name, "p99") for each in (variant, base)) else ""
-    return f"{statistics.mean(found):.2f}{mark} ({min(found):.2f} to {max(found):.2f})"
+    few = any(results.is_few(each, f"fct_slowdown.{name}", "p99") for each in (policy, BASE))
+    mean = f"{statistics.mean(found):.2f}{FEW if few else ''}"
+    return f"{mean} ({min(found):.2f} to {max(found):.2f})"
 
 
-def block(name: str, summary: Json) -> str:
-    """What the page has of a scenario."""
-    classes = CLASSES[name]
+def regrets(networks: Mapping[str, Results]) -> str:
+    """How many times the best policy's, network by network; last the worst of all of them."""
+    tails = [
+        (f"{name}: {of} p99", results, regret_of_tail(results, of))
+        for name, results in networks.items()
+        for of in CLASSES[name]
+    ]
+    queries = [
+        (f"{name}: queries, mean", results, regret_of_queries(results))
+        for name, results in networks.items()
+    ]
+    columns = [*tails, *queries]
+    rows = []
+    for policy in dict.fromkeys(name for each in networks.values() for name in each.policies):
+        found = [of(policy) if policy in each.runs else NO_REGRET for _, each, of in columns]
+        rows.append([f"`{policy}`", *map(times, found), times(greatest(found))])
+    return markdown(["", *(name for name, _, _ in columns), "at worst"], rows)
+
+
+Regret = tuple[float | None, bool]
+"""How many times the best policy's, and whether that rests on few values."""
+NO_REGRET: Regret = (None, False)
+
+
+def regret_of_tail(results: Results, of: str) -> Callable[[str], Regret]:
+    """In a class's 99th percentile."""
+    number = slowdown(of, "p99")
+    best = results.best(number)
+
+    def regret(policy: str) -> Regret:
+        compared = (each for each in (policy, best) if each is not None)
+        few = any(results.is_few(each, f"fct_slowdown.{of}", "p99") for each in compared)
+        return results.regret(policy, number), few
+
+    return regret
+
+
+def regret_of_queries(results: Results) -> Callable[[str], Regret]:
+    """In the mean time that queries take."""
+    return lambda policy: (results.regret(policy, query_ms("mean")), False)
+
+
+def greatest(found: Iterable[Regret]) -> Regret:
+    """Of those that are known."""
+    known = [each for each in found if each[0] is not None]
+    return max(known, key=lambda each: each[0] or 0.0) if known else NO_REGRET
+
+
+def times(regret: Regret) -> str:
+    """How many times."""
+    value, few = regret
+    if value is None:
+        return "-"
+    return (f"{value:.2f}" if value < 10 else f"{value:.0f}") + (FEW if few else "")
+
+
+def sweep(points: Mapping[str, Results]) -> str:
+    """Incasts' tail and timeouts at every point; last the greatest regret of all classes."""
+    classes = CLASSES["credence"]
+    heads = [
+        "",
+        *(f"incast p99, {label}" for label in points),
+        *(f"flows with a timeout, %, {label}" for label in points),
+        "regret at worst",
+    ]
+    first = next(iter(points.values()))
+    rows = []
+    for policy in first.policies:
+        tails = []
+        for results in points.values():
+            mark = FEW if results.is_few(policy, "fct_slowdown.incast", "p99") else ""
+            tails.append(spread(results.each(policy, slowdown("incast", "p99")), mark))
+        found = [regret_of_tail(each, of)(policy) for each in points.values() for of in classes]
+        rows.append(
+            [
+                f"`{policy}`",
+                *tails,
+                *(spread(results.each(policy, with_timeout)) for results in points.values()),
+                times(greatest(found)),
+            ]
+        )
+    return markdown(heads, rows)
+
+
+# Results -----------------------------------------------------------------------------------------
+
+
+def load(folder: Path, name: str) -> tuple[Json, dict[str, Results]] | None:
+    """A figure's summary, and its runs by point; None if it is not there."""
+    place = folder / "comparison" / name
+    if not place.is_dir():
+        return None
+    summary: Json = json.loads((place / "summary.json").read_text(encoding="utf-8"))
+    rows = parquet.read(place / NUMBERS).to_pylist()
+    points = {}
+    for point in summary["points"]:
+        here = [row for row in rows if all(row[axis] == v for axis, v in point["values"].items())]
+        runs: dict[str, list[Row]] = {scheme: [] for scheme in summary["schemes"]}
+        for row in here:
+            runs[row["scheme"]].append(row)
+        points[point["label"]] = Results(runs)
+    return summary, points
+
+
+def caption(summary: Json) -> str:
+    """How it was made."""
+    seeds = ", ".join(map(str, summary["seeds"]))
+    sets = ", ".join(f"`{each}`" for each in summary["scale_sets"])
+    return f"Scale `{summary['scale']}`: {sets}; seeds {seeds}; version {summary['version']}."
+
+
+def block(summary: Json, results: Results, classes: Sequence[str]) -> str:
+    """What the page has of a network."""
     return (
-        f"{table(summary, classes)}\n\n"
+        f"{caption(summary)}\n\n{table(results, classes)}\n\n"
         f"In pairs: 99th percentiles over those under `{BASE}` with the same flows, seed by seed; "
-        f"their mean, the least and the greatest.\n\n{pairs(summary, classes)}"
+        f"their mean, the least and the greatest.\n\n{pairs(results, classes)}"
     )
 
 
-def draw(summaries: dict[str, Json], file: Path) -> None:
-    """A column for each scenario, a row for each class: the 99th percentile of all policies."""
+def draw(networks: Mapping[str, Results], file: Path) -> None:
+    """A column for each network, a row for each class: the 99th percentile of all policies."""
     import matplotlib as mpl
 
-    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(9.6, 8.4) as drawing:
-        axes = drawing.subplots(3, len(summaries), sharey=True)
-        for column, (name, summary) in enumerate(summaries.items()):
-            variants = summary["variants"]
-            places = range(len(variants))
+    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(10.2, 9.6) as drawing:
+        axes = drawing.subplots(3, len(networks), squeeze=False)
+        for column, (name, results) in enumerate(networks.items()):
             for row, of in enumerate(CLASSES[name]):
                 axis = axes[row, column]
-                for place, variant in zip(places, variants, strict=True):
-                    each = [run["fct_slowdown"][of]["p99"] for run in variant["runs"]]
-                    known = [value for value in each if value is not None]
+                for place, policy in enumerate(results.policies):
+                    known = results.each(policy, slowdown(of, "p99"))
                     colour = COLOURS[place % len(COLOURS)]
                     axis.plot(known, [place] * len(known), "|", color=colour, markersize=8)
                     if known:
-                        face = "white" if is_few(variant, of, "p99") else colour
+                        few = results.is_few(policy, f"fct_slowdown.{of}", "p99")
                         mean = statistics.mean(known)
+                        face = "white" if few else colour
                         axis.plot([mean], [place], "o", color=colour, markerfacecolor=face)
                 axis.set_title(f"{name}: {of} flows, p99")
-                axis.set_yticks(places, [policy(variant) for variant in variants])
-                axis.set_ylim(len(variants) - 0.5, -0.5)
+                axis.set_yticks(range(len(results.policies)), results.policies, fontsize=7)
+                axis.set_ylim(len(results.policies) - 0.5, -0.5)
                 axis.set_xlabel("slowdown")
                 log_scale(axis, "x")
         drawing.supxlabel(
             "a line for every seed, a dot for their mean, hollow: fewer than 10 flows beyond it in "
-            "a run; "
-            "the forest trained in Smartbuf's network was asked there only",
+            "a run",
             fontsize=7.5,
         )
         drawing.savefig(file, dpi=160)
 
 
-def main() -> None:
-    """Writes both."""
-    folder = Path(sys.argv[1])
-    summaries = {
-        name: json.loads((folder / name / "summary.json").read_text(encoding="utf-8"))
-        for name in CLASSES
-    }
-    trained = json.loads((folder / "trained" / "summary.json").read_text(encoding="utf-8"))
-    for variant in trained["variants"]:
-        summaries["smartbuf"]["variants"].append({**variant, "label": "=credence, trained"})
-    draw(summaries, DOCS / "images" / "comparison.png")
-    page = DOCS / "comparison.md"
-    text = page.read_text(encoding="utf-8")
-    for name, summary in summaries.items():
+def blocks(folder: Path) -> tuple[dict[str, str], dict[str, Results]]:
+    """The page's blocks by name, and the networks' results."""
+    found, networks = {}, {}
+    for name, classes in CLASSES.items():
+        if loaded := load(folder, name):
+            summary, points = loaded
+            (networks[name],) = points.values()
+            found[name] = block(summary, networks[name], classes)
+    if len(networks) == len(CLASSES):
+        found["regret"] = regrets(networks)
+    for name in SWEEPS:
+        if loaded := load(folder, name):
+            summary, points = loaded
+            found[name] = f"{caption(summary)}\n\n{sweep(points)}"
+    return found, networks
+
+
+def written(page: str, found: Mapping[str, str]) -> str:
+    """The page with these blocks."""
+    for name, body in found.items():
         place = re.compile(f"<!-- table: {name} -->\n.*?<!-- end -->", re.DOTALL)
-        written = f"<!-- table: {name} -->\n\n{block(name, summary)}\n\n<!-- end -->"
-        text = place.sub(lambda _, written=written: written, text)
-    page.write_text(text, encoding="utf-8")
+        text = f"<!-- table: {name} -->\n\n{body}\n\n<!-- end -->"
+        page, times = place.subn(lambda _, text=text: text, page)
+        if times != 1:
+            raise SystemExit(f"the page has {times} places <!-- table: {name} -->")
+    return page
+
+
+def main(folder: Path) -> None:
+    """Writes tables and plot."""
+    found, networks = blocks(folder)
+    if not found:
+        raise SystemExit(f"{folder} has no folder comparison/ with results")
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    if len(networks) == len(CLASSES):
+        draw(networks, IMAGE)
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    main(Path(sys.argv[1]))

@@ -1,66 +1,99 @@
-"""The tables of docs/comparison.md, out of what `spillway compare` leaves."""
+"""The comparison of all policies, and the tables of docs/comparison.md out of its results."""
 
 import importlib.util
-import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
-import spillway
+import pytest
+
+from spillway.reproduce import catalogue, harness, write
+from spillway.reproduce.cache import Cache
+from spillway.reproduce.comparison import setup
+from spillway.reproduce.figure import Figure, Scale, Scheme, along
+from spillway.reproduce.point import Run
 from support import TINY
 
 FILE = Path(__file__).parents[1] / "docs" / "comparison.py"
 
 
-def generator():
-    """The program, which is no part of the package."""
+@pytest.fixture(scope="module")
+def page():
+    """The program that writes the page, which is no part of the package."""
     spec = importlib.util.spec_from_file_location("comparison", FILE)
     module = importlib.util.module_from_spec(spec)
+    sys.modules["comparison"] = module
     spec.loader.exec_module(module)
     return module
 
 
-def row(few, **values):
-    return {"few_samples": few, **values}
-
-
-def variant(label, *few):
-    """Runs in which these percentiles of incasts rest on few flows."""
-    other = row([], p95=1.0, p99=2.0)
-    mean = {
-        "fct_slowdown": {
-            "short": other,
-            "incast": row([], p95=10.0, p99=1234.0),
-            "all": {"with_timeout": 3.0},
-        },
-        "buffer_occupancy": {"p99": 0.25},
+def row(seed, short=1.0, incast=2.0, incasts=2000, **more):
+    """A run's numbers."""
+    return {
+        "seed": seed,
+        "fct_slowdown.short.count": 2000,
+        "fct_slowdown.short.p99": short,
+        "fct_slowdown.short.p99_9": short,
+        "fct_slowdown.incast.count": incasts,
+        "fct_slowdown.incast.p99": incast,
+        "fct_slowdown.incast.p99_9": None,
+        "fct_slowdown.all.count": 4000,
+        "fct_slowdown.all.with_timeout": 100 * seed,
+        "query_us.count": 50,
+        "query_us.mean": 1500.0,
+        "query_us.p99": 2500.0,
+        "goodput_gbps.all": 640.0,
+        "drops.aqm": 1000 * seed,
+        "drops.buffer_full": None,
+        **more,
     }
-    runs = [
-        {"fct_slowdown": {"short": other, "incast": row(each)}, "drops": {"aqm": number}}
-        for number, each in enumerate(few)
+
+
+def cells(table):
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+
+
+def test_what_rests_on_few_flows_is_what_tables_of_runs_mark(page):
+    # Of 1000 values in order the 990th is the 99th percentile: 10 are beyond. Of 999 it is, too.
+    assert not page.is_few(1000, "p99") and page.is_few(999, "p99")
+    assert not page.is_few(10_000, "p99_9") and page.is_few(9_999, "p99_9")
+    assert not page.is_few(5, "mean") and not page.is_few(0, "p99") and not page.is_few(None, "p99")
+
+
+def test_a_table_has_means_and_deviations_and_marks(page):
+    results = page.Results({"dt": [row(1), row(3, short=3.0, incasts=999)]})
+    (heads, _, found) = cells(page.table(results, ("short", "incast")))
+    assert heads[:5] == ["", "short p99", "short p99.9", "incast p99", "incast p99.9"]
+    assert found == [
+        "`dt`",
+        "2 ± 1.41",
+        "2~ ± 1.41",
+        "2~ ± 0",
+        "-",
+        "1.5 ± 0",
+        "2.5~ ± 0",
+        "640 ± 0",
+        # 100 and 300 of 4000; 1000 and 3000 packets.
+        "5 ± 3.54",
+        "2,000 ± 1,414",
     ]
-    return {"label": f"sharing={label}", "mean": mean, "std": mean, "runs": runs}
 
 
-def test_what_rests_on_few_flows_in_a_run_is_marked():
-    summary = {"variants": [variant("dt", [], ["p99"]), variant("lqd", [], [])]}
-    lines = generator().table(summary, ("short", "incast")).splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-    assert cells[0][:5] == ["", "short p95", "short p99", "incast p95", "incast p99"]
-    assert cells[2][:5] == ["`dt`", "1 ± 1", "2 ± 2", "10 ± 10", "1,234~ ± 1,234"]
-    assert cells[3][:5] == ["`lqd`", "1 ± 1", "2 ± 2", "10 ± 10", "1,234 ± 1,234"]
+def test_policies_are_compared_in_pairs_seed_by_seed(page):
+    def runs(*p99s, **more):
+        return [row(seed, incast=p99, **more) for seed, p99 in enumerate(p99s)]
 
-
-def test_policies_are_compared_in_pairs_seed_by_seed():
-    def variant(label, *p99s, few=()):
-        runs = [{"fct_slowdown": {"incast": row(few, p99=p99)}} for p99 in p99s]
-        return {"label": f"sharing={label}", "runs": runs}
-
-    # With seed 1 a half, with seed 2 three times as much: 1.75 on average, though the means are 50
-    # and 60. Of the third nobody knows one.
-    base = variant("dt", 100, 20, None)
-    variants = [variant("lqd", 50, 60, 1), base, variant("cs", None, None, None)]
-    summary = {"variants": [*variants, variant("abm", 100, 20, 1, few=["p99"])]}
-    lines = generator().pairs(summary, ("incast",)).splitlines()
-    assert lines == [
+    # With one seed a half, with the next three times as much: 1.75 on average, though the means are
+    # 50 and 60. Of the third nobody knows one.
+    results = page.Results(
+        {
+            "lqd": runs(50, 60, 1),
+            "dt": runs(100, 20, None),
+            "cs": runs(None, None, None),
+            "abm": runs(100, 20, 1, incasts=999),
+        }
+    )
+    assert page.pairs(results, ("incast",)).splitlines() == [
         "|  | incast p99 |",
         "| --- | --- |",
         "| `lqd` | 1.75 (0.50 to 3.00) |",
@@ -69,13 +102,113 @@ def test_policies_are_compared_in_pairs_seed_by_seed():
     ]
 
 
-def test_a_comparison_s_summary_has_what_the_page_needs(tmp_path):
-    folder = tmp_path / "result"
-    spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], seeds=[1, 2], out=folder)
-    summary = json.loads((folder / "summary.json").read_text())
-    own = generator()
-    for each in summary["variants"]:
-        # 16 incast flows or so have none beyond their 99th percentile that would count.
-        assert own.is_few(each, "incast", "p99")
-        assert "~ ± " in own.slowdown(each, "incast", "p99")
-    assert "In pairs" in own.block("credence", summary)
+def test_regret_is_how_many_times_the_best_policy_s_mean(page):
+    runs = {
+        "dt": [row(1, incast=10.0), row(2, incast=30.0)],
+        "lqd": [row(1, incast=2.0), row(2, incast=6.0)],
+        "cs": [row(1, incast=None), row(2, incast=None)],
+    }
+    results = page.Results(runs)
+    tail = page.slowdown("incast", "p99")
+    assert [results.regret(policy, tail) for policy in runs] == [5.0, 1.0, None]
+    assert results.best(tail) == "lqd" and results.best(page.slowdown("long", "p99")) is None
+    # Short flows, long ones, of which there are none, incasts; queries.
+    networks = {"credence": results}
+    assert cells(page.regrets(networks))[2:] == [
+        ["`dt`", "1.00", "-", "5.00", "1.00", "5.00"],
+        ["`lqd`", "1.00", "-", "1.00", "1.00", "1.00"],
+        ["`cs`", "1.00", "-", "-", "1.00", "1.00"],
+    ]
+    # Where the best one's tail rests on few flows all are marked.
+    runs["lqd"][0]["fct_slowdown.incast.count"] = 999
+    found = cells(page.regrets(networks))[2:]
+    assert [each[3] for each in found] == ["5.00~", "1.00~", "-"]
+    assert [each[5] for each in found] == ["5.00~", "1.00", "1.00"]
+
+
+def test_a_sweep_s_regret_is_the_greatest_of_all_points(page):
+    def point(dt, lqd):
+        return page.Results({"dt": [row(1, incast=dt)], "lqd": [row(1, incast=lqd)]})
+
+    points = {"20%": point(2.0, 4.0), "40%": point(9.0, 3.0)}
+    assert cells(page.sweep(points)) == [
+        [
+            "",
+            "incast p99, 20%",
+            "incast p99, 40%",
+            "flows with a timeout, %, 20%",
+            "flows with a timeout, %, 40%",
+            "regret at worst",
+        ],
+        ["---"] * 6,
+        ["`dt`", "2", "9", "2.5", "2.5", "3.00"],
+        ["`lqd`", "4", "3", "2.5", "2.5", "2.00"],
+    ]
+
+
+def tiny(name, points):
+    """A comparison of two policies in a tiny network."""
+    return Figure(
+        name=f"comparison/{name}",
+        title="",
+        source="",
+        about="",
+        measure=setup.Numbers(Run(str(TINY))),
+        points=points,
+        schemes=(
+            Scheme("dt", ("switch.sharing=dt",)),
+            Scheme("lqd", ("switch.sharing=lqd",)),
+        ),
+        scales={"quick": Scale((1, 2), ("stop=20ms",))},
+    )
+
+
+def test_the_page_is_written_out_of_results(page, tmp_path):
+    figures = [
+        tiny(name, along("burst", bursts, "traffic.queries.burst={}%", label="burst {}%"))
+        for name, bursts in (("credence", (80,)), ("burst", (20, 80)))
+    ]
+    computed = harness.compute(harness.plan(figures, "quick"), Cache(tmp_path / "cache"))
+    for results in computed:
+        assert results.samples() is None, "of flows nothing is kept"
+        summary = write.document(results, write.findings(results), "quick")
+        write.write(results, summary, tmp_path, force=False)
+    found, networks = page.blocks(tmp_path)
+    assert list(found) == ["credence", "burst"] and list(networks) == ["credence"]
+    assert found["credence"].startswith("Scale `quick`: `stop=20ms`; seeds 1, 2; version")
+    # 16 incast flows or so have none beyond their 99th percentile that would count.
+    (_, _, dt, _) = cells(found["credence"].partition("\n\n")[2].partition("\n\n")[0])
+    assert dt[0] == "`dt`" and "~ ± " in dt[5]
+    (heads, *_) = cells(found["burst"].partition("\n\n")[2])
+    assert heads[1:3] == ["incast p99, burst 20%", "incast p99, burst 80%"]
+    text = "<!-- table: credence -->\nold\n<!-- end -->\n<!-- table: burst --> <!-- end -->"
+    with pytest.raises(SystemExit, match="0 places <!-- table: burst -->"):
+        page.written(text, found)
+    text = text.replace("--> <!-- end", "-->\n<!-- end")
+    assert "old" not in page.written(text, found)
+
+
+def test_the_page_has_a_place_for_every_comparison(page):
+    names = [figure.short_name for figure in catalogue.find("comparison")]
+    assert names == [*page.CLASSES, *page.SWEEPS]
+    page.written(page.PAGE.read_text(encoding="utf-8"), dict.fromkeys([*names, "regret"], ""))
+
+
+def test_numbers_without_flows_are_points_of_their_own():
+    figure = tiny("credence", along("burst", (20,)))
+    whole = replace(figure, measure=Run(str(TINY)))
+    keys = [set(harness.plan([each], "quick").tasks) for each in (figure, whole)]
+    assert keys[0].isdisjoint(keys[1])
+
+
+def test_abm_as_in_its_program_and_smartbuf_s_readings_are_set_by_the_key():
+    named = {scheme.name: scheme.assignments for scheme in setup.schemes("switch.leaf.sharing")}
+    assert named[setup.ABM_PROGRAM][:2] == (
+        "switch.leaf.sharing=abm",
+        "switch.leaf.sharing.alpha=[1024, 0.5]",
+    )
+    assert "switch.leaf.sharing.record=admitted+dropped" in named[setup.SMARTBUF_DEMANDS]
+    every = [text for sets in named.values() for text in sets]
+    assert all(text.startswith("switch.leaf.sharing") for text in every)
+    single = {scheme.name: scheme.assignments for scheme in setup.schemes(ack_queues=False)}
+    assert not any("alpha=" in text for text in single[setup.ABM_PROGRAM])

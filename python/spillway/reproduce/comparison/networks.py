@@ -1,0 +1,48 @@
+"""Every sharing policy in the networks of Credence, CBM and Smartbuf."""
+
+from spillway.reproduce.comparison.setup import ABOUT, Numbers, schemes
+from spillway.reproduce.figure import Figure, Point, Scale, Scheme
+from spillway.reproduce.point import Run
+
+SEEDS = (1, 2, 3, 4, 5)
+TRAINED = "credence, trained here"
+LEAF = "switch.leaf.sharing"
+
+
+def _network(name: str, learns_ms: int, every: tuple[Scheme, ...], about: str) -> Figure:
+    """250 ms of a scenario, after so long for Smartbuf to learn."""
+
+    def scale(learns_ms: int, measured_ms: int, seeds: tuple[int, ...]) -> Scale:
+        times = (f"warmup={learns_ms}ms", f"duration={learns_ms + measured_ms}ms")
+        return Scale(seeds, (*times, "record.drops=false"))
+
+    return Figure(
+        name=f"comparison/{name}",
+        title=f"All sharing policies in the network of {about}",
+        source=f"none: the scenario {name}",
+        about=ABOUT,
+        measure=Numbers(Run(name)),
+        points=(Point({"network": name}, labels={"network": about}),),
+        schemes=every,
+        scales={
+            "quick": scale(learns_ms // 5, 50, SEEDS[:3]),
+            "full": scale(learns_ms, 250, SEEDS),
+        },
+    )
+
+
+FIGURES = (
+    _network("credence", 500, schemes(), "Credence"),
+    _network("cbm", 500, schemes(), "CBM"),
+    # The spines have DT there, and the leaves the policy in question. Incasts are so many that less
+    # time is enough.
+    _network(
+        "smartbuf",
+        200,
+        (
+            *schemes(LEAF, ack_queues=False),
+            Scheme(TRAINED, (f"{LEAF}=credence", f"{LEAF}.model=smartbuf"), style=14),
+        ),
+        "Smartbuf",
+    ),
+)

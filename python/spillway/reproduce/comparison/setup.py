@@ -1,0 +1,61 @@
+"""What the comparisons have in common: the policies, and runs of which only numbers are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from spillway.reproduce import abm_program
+from spillway.reproduce.figure import Point, Scale, Scheme
+from spillway.reproduce.point import Outcome, Report, Run, Task
+from spillway.reproduce.smartbuf.setup import LEARN_DEMANDS
+
+SWITCH = "switch.sharing"
+"""The key of the policy where all switches have the same."""
+
+DEFAULTS = (
+    *("cs", "sp", "dt", "harmonic", "lqd", "followlqd", "credence"),
+    *("edt", "fab", "abm", "smartbuf", "cbm"),
+)
+"""Policies as they are if nothing else is said."""
+
+ABM_PROGRAM = "abm, as in its program"
+SMARTBUF_DEMANDS = "smartbuf, demands"
+
+
+def schemes(key: str = SWITCH, ack_queues: bool = True) -> tuple[Scheme, ...]:
+    """All policies, set by this key; `ack_queues` says whether acks have queues of their own."""
+    found = [Scheme(policy, (f"{key}={policy}",)) for policy in DEFAULTS]
+    # In the program acks have the alpha of first packets.
+    acks = (f"{key}.alpha=[1024, 0.5]",) if ack_queues else ()
+    program = (sets.replace(SWITCH, key) for sets in abm_program.ALL)
+    found.insert(DEFAULTS.index("abm") + 1, Scheme(ABM_PROGRAM, (f"{key}=abm", *acks, *program)))
+    demands = (f"{key}.{parameter}" for parameter in LEARN_DEMANDS)
+    found.insert(-1, Scheme(SMARTBUF_DEMANDS, (f"{key}=smartbuf", *demands)))
+    return tuple(replace(scheme, style=place) for place, scheme in enumerate(found))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A run of a scenario of which the summary's numbers are kept, and not the flows.
+
+    Some runs have half a million flows, and there are dozens.
+    """
+
+    run: Run
+
+    def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
+        """The run of the point."""
+        task = self.run.task(point, scheme, seed, scale)
+
+        def run(report: Report) -> Outcome | None:
+            outcome = task.run(report)
+            return None if outcome is None else replace(outcome, samples=None)
+
+        return Task(f"{task.key}-numbers", task.label, run)
+
+
+ABOUT = (
+    "Policies have their defaults. What is sent before the warm-up is over is not counted: until "
+    "then Smartbuf learns. Of Smartbuf there are two readings, and ABM is also there as in its "
+    "authors' program."
+)

@@ -1,0 +1,70 @@
+"""Every sharing policy in Credence's network over load, burst and buffer, one at a time."""
+
+from spillway.reproduce.comparison.setup import ABOUT, Numbers, schemes
+from spillway.reproduce.draw import Lines, Panel
+from spillway.reproduce.figure import Figure, Point, Scale, along
+from spillway.reproduce.metric import Number
+from spillway.reproduce.point import Run
+
+LOADS = along(
+    "load",
+    (0.2, 0.4, 0.6, 0.8),
+    "traffic.websearch.load={}",
+    label="load {:.0%}",
+    tick="{:.0%}",
+)
+BURSTS = along(
+    "burst_percent",
+    (25, 50, 75, 100),
+    "traffic.incast.burst={}%",
+    label="burst {}%",
+    tick="{}%",
+)
+# A burst stays what it is with 5.12 KB, the scenario's: half of a leaf's 1,024,000 bytes.
+BUFFERS = along(
+    "buffer_kb",
+    (1.28, 2.56, 3.84, 7.68),
+    "switch.buffer={}KB/port/Gbps",
+    "traffic.incast.burst=512KB",
+    label="buffer {:g} KB",
+    tick="{:g} KB",
+)
+
+SCALES = {
+    "quick": Scale((1, 2, 3), ("warmup=100ms", "duration=150ms", "record.drops=false")),
+    "full": Scale((1, 2, 3), ("warmup=500ms", "duration=600ms", "record.drops=false")),
+}
+
+
+def _p99(of: str) -> Number:
+    return Number(f"fct_slowdown.{of}.p99", f"{of} flows' p99 slowdown", "slowdown")
+
+
+PANELS = (
+    Panel(_p99("incast"), "(a) incast flows, p99", is_log=True),
+    Panel(_p99("short"), "(b) short flows, p99", is_log=True),
+    Panel(_p99("long"), "(c) long flows, p99", is_log=True),
+    Panel(Number("goodput_gbps.all", "goodput", "Gbps"), "(d) goodput"),
+)
+
+
+def _sweep(axis: str, points: tuple[Point, ...], label: str) -> Figure:
+    name = axis.partition("_")[0]
+    return Figure(
+        name=f"comparison/{name}",
+        title=f"All sharing policies in Credence's network, over the {name}",
+        source="none: the scenario credence",
+        about=ABOUT,
+        measure=Numbers(Run("credence")),
+        points=points,
+        schemes=schemes(),
+        scales=SCALES,
+        plot=Lines(PANELS, axis, label),
+    )
+
+
+FIGURES = (
+    _sweep("load", LOADS, "load of the uplinks, incasts aside"),
+    _sweep("burst_percent", BURSTS, "burst, of the buffer"),
+    _sweep("buffer_kb", BUFFERS, "buffer for each port and Gbps"),
+)
