@@ -1,5 +1,7 @@
 """Smartbuf's figures: what they make of a run's bursts, by hand."""
 
+import tomllib
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +11,17 @@ from spillway.reproduce import samples, series
 from spillway.reproduce.figure import Scale
 from spillway.reproduce.metric import Tail
 from spillway.reproduce.point import Outcome
-from spillway.reproduce.smartbuf import bursts, figure1, figure4, figure8, setup
+from spillway.reproduce.results import Results
+from spillway.reproduce.smartbuf import (
+    bursts,
+    claim,
+    figure1,
+    figure4,
+    figure8,
+    learning,
+    setup,
+    where,
+)
 
 MS = 10**9
 
@@ -48,6 +60,33 @@ def test_bursts_are_close_at_another_port_of_the_same_leaf():
 def test_no_threshold_is_endless():
     found = bursts.threshold(bursts.at_leaves(BURSTS, 0), "last")
     assert found.tolist() == [1000, np.inf, 500, 600, 500]
+    # 100 of 900 too much, 200 of 700 too little, and twice right.
+    demand = np.array([900.0, 800, 700, 600, 500])
+    errors = bursts.errors(found, demand)
+    assert errors["bursts.mean_error"] == pytest.approx((100 / 900 + 200 / 700) / 4)
+    assert errors["bursts.largest_error"] == 200 / 700
+    assert bursts.errors(found[1:2], demand[1:2])["bursts.mean_error"] is None
+
+
+def test_queries_collide_that_begin_while_a_burst_goes_on_at_their_port():
+    class Run:
+        scenario = "[topology]\nhosts_per_leaf = 4"
+        bursts = BURSTS
+        flows = pa.table(
+            {
+                "class": ["incast"] * 7 + ["short"],
+                "query_id": pa.array([0, 0, 1, 2, 3, 4, 5, None]),
+                "dst": [1, 1, 1, 2, 5, 7, 5, 1],
+                # Query 0 begins with its first flow, as the burst of leaf0, port 1 is detected;
+                # 1 as it is over, 2 before that of port 2. Those of port 1 of leaf1 follow each
+                # other; that of its port 3 has no end.
+                "start_ps": [MS + 1, MS, 3 * MS, MS, 3 * MS, 9 * MS, 4 * MS, 2 * MS],
+            }
+        )
+
+    assert bursts.collisions(Run, 0) == 3 / 6
+    assert bursts.collisions(Run, 2 * MS) == 2 / 4
+    assert bursts.collisions(Run, 99 * MS) is None
 
 
 def test_a_burst_is_compared_with_the_one_that_it_overlaps_for_the_longest_time():
@@ -168,3 +207,93 @@ def test_predictions_stand_beside_a_run_with_endless_memory():
     assert found["bursts.unmatched"] < found["bursts.count"] / 4
     # Some are cut, none wants nothing.
     assert 0 < found["bursts.mean_error"] < found["bursts.largest_error"] < 3
+
+
+def test_predictions_rest_once_a_window_is_like_the_one_before():
+    # 1000 to 950 is 5%, 950 to 932 is 1.9%.
+    assert learning.settled([1000, 950, 932, 800]) == 300
+    assert learning.settled([1000, 981]) == 200
+    assert learning.settled([1000, 979]) is None
+    assert learning.settled([float("nan"), 1000, 1000]) == 300
+    assert learning.settled([]) is None
+
+
+def test_predictions_are_told_by_window():
+    class Run:
+        scenario = "duration = '290ms'"
+        bursts = table(
+            ("leaf0", 1, 0, 1 * MS, 3 * MS, 900, 1000),
+            ("leaf0", 2, 0, 2 * MS, 99 * MS, 900, 3000),
+            ("leaf1", 1, 0, 2 * MS, 100 * MS, 900, 2020),
+            ("spine1", 1, 0, 2 * MS, 100 * MS, 900, 9000),
+            ("leaf1", 1, 0, 2 * MS, 250 * MS, 900, 9000),
+        )
+
+    found = Outcome(learning.numbers(Run))
+    assert series.values(found, "prediction") == [2.0, 2.02]
+    assert found.numbers["learning.ms"] == 200
+
+
+def test_incasts_of_another_kind_are_a_scenario_of_the_same_load():
+    scenario = spillway.Scenario("smartbuf").set(*setup.PLAUSIBLE.assignments)
+    sections = {each["name"]: each for each in tomllib.loads(scenario.read().resolved)["traffic"]}
+    assert {name: each["load"] for name, each in sections.items()} == {
+        "long": 0.64,
+        "short": 0.13,
+        "incast": 0.03,
+    }
+    assert (sections["incast"]["fan_in"], sections["incast"]["sizes"]) == (120, "14480B")
+    # What the scenario has, said once more, is the same.
+    again = spillway.Scenario("smartbuf").set(*setup.AS_IN_SCENARIO.assignments)
+    plain = spillway.Scenario("smartbuf").set(*setup.HIGH.assignments)
+    assert tomllib.loads(again.read().resolved) == tomllib.loads(plain.read().resolved)
+
+
+def late_flows(usual, late):
+    """100 short flows, of which so many waited for a timeout, and have slowdowns of 200."""
+    codes, names = pa.array([0] * 100, pa.int8()), pa.array(samples.CLASSES)
+    return pa.table(
+        {
+            "class": pa.DictionaryArray.from_arrays(codes, names),
+            "unit": pa.array(range(100), pa.int32()),
+            "slowdown": [usual] * (100 - late) + [200.0] * late,
+            "with_timeout": [False] * (100 - late) + [True] * late,
+        }
+    )
+
+
+def test_the_map_has_a_panel_for_each_kind_and_one_of_timeouts():
+    figure = where.FIGURE
+    assert len(figure.points) == len(where.KINDS) * len(where.SHARES) <= 24
+    # At each point a slowdown of its number; under each scheme one late flow more.
+    outcomes = {
+        (place, scheme.name, seed): Outcome({}, late_flows(place + 1.0, late))
+        for place in range(len(figure.points))
+        for late, scheme in enumerate(figure.schemes)
+        for seed in (1, 2)
+    }
+    results = Results(figure, (1, 2), outcomes)
+    assert results.measured(setup.TIMEOUTS, 0, setup.SMARTBUF.name).value == 3
+    drawing = figure.plot(results)
+    panels = [axes for axes in drawing.axes if axes.axison]
+    titles = [axes.get_title() for axes in panels]
+    assert titles == [*(name for name, _ in where.KINDS), "all points"]
+    assert titles[:2] == ["50 to 200 x web search", "120 x 14480 B"]
+    first, *_, last = panels
+    tails = [line.get_ydata().tolist() for line in first.get_lines()]
+    # Of 100 one may be late and the percentile is still of those that are not: 1%.
+    assert tails == [[1, 2, 3]] * 2 + [[200] * 3] * 3
+    assert [line.get_xdata()[0] for line in last.get_lines()[:5]] == [0, 1, 2, 3, 4]
+
+
+def test_leaves_may_begin_with_what_a_run_without_losses_taught_them():
+    def begin_with(learned):
+        times = {"learned": learned, "warmup": "0us", "duration": "3ms"}
+        scheme = setup.DEMANDS.name
+        return claim.from_unbounded(lambda _: None, seed=1, scheme=scheme, **times)
+
+    # In a microsecond nothing is learned.
+    taught, untaught = begin_with("3ms"), begin_with("1us")
+    assert taught["bursts.count"] == untaught["bursts.count"] > 3
+    for name in ("bursts.mean_error", "bursts.with_losses", "with_timeout", "p99"):
+        assert 0 < taught[name] < untaught[name], name

@@ -96,8 +96,7 @@ class Tail:
     @property
     def name(self) -> str:
         """The class and the percentile."""
-        classes = self.of.removeprefix(samples.SECTION).replace("+", " and ")
-        return f"{classes} flows' p{100 * self.p:g} slowdown"
+        return f"{_classes(self.of)} flows' p{100 * self.p:g} slowdown"
 
     def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
         """The percentile of all seeds' flows together."""
@@ -200,6 +199,27 @@ class _Flows:
         return float(self.slowdown[place])
 
 
+@dataclass(frozen=True)
+class WithTimeout:
+    """The part of a class's flows, of all seeds, that saw a timeout."""
+
+    of: str
+    """As `Tail` has it."""
+    unit: str = "% of the flows"
+
+    @property
+    def name(self) -> str:
+        """The class."""
+        return f"{_classes(self.of)} flows with a timeout"
+
+    def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
+        """The share in percent; nothing is drawn again."""
+        tables = [each.samples for each in outcomes.values() if each.samples is not None]
+        parts = [samples.select(table, self.of, "with_timeout") for table in tables]
+        flows = np.concatenate([np.empty(0, dtype=bool), *parts])
+        return Measured(100 * float(flows.mean()) if len(flows) else None)
+
+
 OverSeeds: TypeAlias = Literal["mean", "largest"]
 _OVER_SEEDS: dict[str, Callable[[Any], Any]] = {"mean": np.mean, "largest": np.max}
 
@@ -271,6 +291,11 @@ def of_each(metric: Metric, outcomes: Mapping[str, BySeed], replicates: int) -> 
     if isinstance(metric, Tail):
         return metric.of_each(outcomes, replicates)
     return {scheme: metric.measured(each, replicates) for scheme, each in outcomes.items()}
+
+
+def _classes(of: str) -> str:
+    """Classes, or a section, in words."""
+    return of.removeprefix(samples.SECTION).replace("+", " and ")
 
 
 def _first_above(counts: NDArray[np.int64], number: int) -> int:

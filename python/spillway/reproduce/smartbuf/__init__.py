@@ -2,6 +2,7 @@
 
 from spillway.reproduce.smartbuf import (
     choices,
+    claim,
     figure1,
     figure2,
     figure3,
@@ -10,7 +11,10 @@ from spillway.reproduce.smartbuf import (
     figure6,
     figure7,
     figure8,
+    learning,
+    options,
     readings,
+    where,
 )
 
 FIGURES = (
@@ -28,4 +32,9 @@ FIGURES = (
     figure3.CREDENCE,
     readings.FIGURE,
     choices.FIGURE,
+    options.FIGURE,
+    where.FIGURE,
+    claim.FIGURE,
+    claim.UNBOUNDED,
+    learning.FIGURE,
 )

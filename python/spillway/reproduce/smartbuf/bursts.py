@@ -25,7 +25,7 @@ def numbers(result: Result) -> dict[str, float | None]:
     switch = scenario["switch"]
     buffer = quantity(switch.get("leaf", switch)["buffer"])
     bursts = at_leaves(result.bursts, quantity(scenario["warmup"]))
-    most, last = (threshold(bursts, name) for name in ("most", "last"))
+    most, first, last = (threshold(bursts, name) for name in ("most", "first", "last"))
     demand = bursts["demand_bytes"].to_numpy().astype(float)
     found: dict[str, float | None] = {
         "bursts.count": bursts.num_rows,
@@ -34,13 +34,16 @@ def numbers(result: Result) -> dict[str, float | None]:
         "bursts.most_threshold": _share(np.minimum(most, buffer), buffer),
         "bursts.most_demand": _share(demand, buffer),
         "bursts.most_peak": _share(bursts["peak_bytes"].to_numpy().astype(float), buffer),
+        "bursts.mean_error_first": errors(first, demand)["bursts.mean_error"],
+        "bursts.collisions": collisions(result, quantity(scenario["warmup"])),
     }
     return found | errors(last, demand)
 
 
 def errors(predicted: NDArray[np.float64], demand: NDArray[np.float64]) -> dict[str, float | None]:
-    """How far predictions are from what bursts wanted, as shares of it."""
+    """How far predictions are from what bursts wanted, as shares of it; of limits only."""
     error = np.abs(predicted - demand) / demand
+    error = error[np.isfinite(error)]
     return {
         "bursts.mean_error": _mean(error),
         "bursts.largest_error": float(error.max()) if len(error) else None,
@@ -81,6 +84,29 @@ def close(bursts: pa.Table) -> float | None:
         for switch, time, port in rows
     ]
     return _mean(np.array(near))
+
+
+def collisions(result: Result, warmup: int) -> float | None:
+    """The share of queries that begin while a burst goes on at their receiver's port.
+
+    Two incasts that meet look like one larger burst. Counted are queries of a leaf-spine's incasts
+    that begin from `warmup` on; a burst goes on from when it is detected until it is over.
+    """
+    hosts = tomllib.loads(result.scenario)["topology"]["hosts_per_leaf"]
+    going_on: dict[tuple[str, int], list[tuple[int, float]]] = {}
+    for row in result.bursts.select(["switch", "port", "detected_ps", "end_ps"]).to_pylist():
+        end = float("inf") if row["end_ps"] is None else row["end_ps"]
+        going_on.setdefault((row["switch"], row["port"]), []).append((row["detected_ps"], end))
+    flows = result.flows.filter(result.flows["query_id"].is_valid())
+    names = ["class", "query_id", "dst"]
+    queries = flows.group_by(names).aggregate([("start_ps", "min")]).to_pylist()
+    met = [
+        any(begin <= query["start_ps_min"] < end for begin, end in going_on.get(port, []))
+        for query in queries
+        if query["start_ps_min"] >= warmup
+        for port in [(f"leaf{query['dst'] // hosts}", query["dst"] % hosts)]
+    ]
+    return _mean(np.array(met))
 
 
 def _mean(values: NDArray[Any]) -> float | None:

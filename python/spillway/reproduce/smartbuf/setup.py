@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from spillway.reproduce.draw import Panel
 from spillway.reproduce.figure import Point, Scale, Scheme
-from spillway.reproduce.metric import Tail, Total
+from spillway.reproduce.metric import Number, Tail, Total, WithTimeout
 from spillway.reproduce.point import Run
 
 SCENARIO = "smartbuf"
@@ -55,6 +55,39 @@ def at_load(load: float) -> Point:
 LOADS = tuple(at_load(load) for load in (0.2, 0.4, 0.6, 0.8, 0.9))
 HIGH = at_load(0.8)
 
+
+def incasts(fan_in: str, size: str = "") -> tuple[str, str]:
+    """Queries of another kind, in words and as the scenario has them.
+
+    `size` is that of all answers; without it they are web search's short flows. `{load}` stands for
+    their share of the uplinks.
+    """
+    number = f'"{fan_in}"' if ".." in fan_in else fan_in
+    sizes = f'sizes = "{size}"' if size else 'sizes = "websearch", sizes_within = "1KB..32KB"'
+    section = (
+        f'name = "incast", kind = "incast", {sizes}, load = {{load}}, load_of = "uplink", '
+        f'fan_in = {number}, senders = "other-racks"'
+    )
+    words = f"{fan_in.replace('..', ' to ')} x {size.replace('B', ' B') if size else 'web search'}"
+    return words, section
+
+
+def with_incasts(share: float, kind: tuple[str, str]) -> Point:
+    """80% load, of which 64% are long flows, so much incasts of this kind, the rest single ones."""
+    words, section = kind
+    sets = (
+        *HIGH.assignments,
+        f"traffic.incast={{ {section.format(load=share)} }}",
+        f"traffic.short.load={0.16 - share:.4g}",
+    )
+    labels = {"share": f"{share:.1%} in incasts", "queries": words}
+    return Point({"share": share, "queries": words}, sets, labels, {"share": f"{share:.1%}"})
+
+
+AS_IN_SCENARIO = with_incasts(0.08, incasts("50..200"))
+PLAUSIBLE = with_incasts(0.03, incasts("120", "14480B"))
+"""Fewer incasts, all alike, of less than half a leaf's buffer."""
+
 # Smartbuf learns from the beginning; flows of its first 20 ms (200 ms) are not counted.
 SCALES = {
     "quick": Scale((1, 2, 3), ("warmup=20ms", "duration=60ms", "record.drops=false")),
@@ -63,7 +96,11 @@ SCALES = {
 
 SHORT = Tail("short+incast", 0.99)
 LONG = Tail("long", 0.99)
+TIMEOUTS = WithTimeout("short+incast")
 DROPS = Total("drops", "packets lost", "packets")
+MEAN_FIRST = Number("bursts.mean_error_first", "its mean error", "% of the demand", 100)
+"""Of the first threshold of a burst, taken as the prediction."""
+COLLISIONS = Number("bursts.collisions", "queries that meet a burst", "% of the queries", 100)
 
 PANELS = (
     Panel(SHORT, "(a) short flows and incasts, p99", is_log=True),

@@ -1,0 +1,73 @@
+"""How long Smartbuf learns: until what it predicts no longer changes."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from spillway.reproduce import series
+from spillway.reproduce.figure import Figure, Scale
+from spillway.reproduce.metric import Number
+from spillway.reproduce.point import Run
+from spillway.reproduce.samples import quantity
+from spillway.reproduce.series import OverTime, Panel
+from spillway.reproduce.smartbuf import bursts, setup
+
+if TYPE_CHECKING:
+    from spillway.result import Result
+
+WINDOW_MS = 100
+WITHIN = 0.02
+
+
+def numbers(result: Result) -> dict[str, float | None]:
+    """The mean prediction in each window, in KB, and when it rests.
+
+    It is the mean of the last thresholds of the bursts that were over in the window.
+    """
+    ended = bursts.at_leaves(result.bursts, 0)
+    end = ended["end_ps"].to_numpy() / 1e9
+    last = bursts.threshold(ended, "last") / 1000
+    means = []
+    for window in range(quantity(tomllib.loads(result.scenario)["duration"]) // 10**9 // WINDOW_MS):
+        of_window = last[(end >= window * WINDOW_MS) & (end < (window + 1) * WINDOW_MS)]
+        means.append(float(of_window.mean()) if len(of_window) else math.nan)
+    return {
+        **series.numbers({"prediction": means}, 1000 * WINDOW_MS),
+        "learning.ms": settled(means),
+    }
+
+
+def settled(means: Sequence[float]) -> float | None:
+    """The end of the first window whose mean is within 2% of that of the window before."""
+    for window in range(1, len(means)):
+        if abs(means[window] / means[window - 1] - 1) <= WITHIN:
+            return (window + 1) * WINDOW_MS
+    return None
+
+
+FIGURE = Figure(
+    name="smartbuf/learning",
+    title="How long Smartbuf learns",
+    source="Smartbuf (IWQoS 2021), section III-B, which names a learning phase and no time",
+    about="Load 80%. The mean prediction (the last threshold of a burst) in each 100 ms, until it "
+    "is within 2% of that of the 100 ms before. One long run of each reading.",
+    measure=Run(
+        setup.SCENARIO,
+        (*setup.HIGH.assignments, "record.bursts=20%"),
+        also="spillway.reproduce.smartbuf.learning:numbers",
+    ),
+    points=(setup.HIGH,),
+    schemes=(setup.SMARTBUF, setup.DEMANDS),
+    scales={
+        "quick": Scale((1,), ("duration=600ms", "record.drops=false")),
+        "full": Scale((1,), ("duration=2s", "stop=3s", "record.drops=false")),
+    },
+    plot=OverTime(
+        (Panel("mean prediction", "KB", (("prediction", "last thresholds of bursts"),)),),
+        (Number("learning.ms", "until predictions rest", "ms"),),
+    ),
+    is_of_paper=False,
+)
