@@ -14,6 +14,7 @@ from spillway.reproduce.point import Run
 PACKET_LEVEL = [figure for figure in catalogue.every() if isinstance(figure.measure, Run)]
 
 
+@pytest.mark.filterwarnings("ignore:.*it was trained where")
 @pytest.mark.parametrize("figure", PACKET_LEVEL, ids=[figure.name for figure in PACKET_LEVEL])
 @pytest.mark.parametrize("scale", ["quick", "full"])
 def test_every_point_is_a_scenario(figure, scale):
