@@ -166,9 +166,32 @@ fn lqd_is_not_always_optimal() {
     assert!(worse > 5, "{worse}");
 }
 
+/// Every way in which the longest queue can be chosen here; `tests/test_lemma_rules.py` has all that
+/// there are.
+const RULES: [&str; 4] = ["", "count_arrival = false\n", "tie = \"lowest-index\"\n", EVICT_FIRST];
+
 /// Lemma 1 says Credence(sigma) >= LQD(sigma) / eta. Here eta is 1, and Credence sends less: its
 /// proof takes the thresholds over sigma, and over sigma without the packets that are predicted as
-/// drops, for the same.
+/// drops, for the same. No queues tie, so it is so under every rule.
+///
+/// The buffer is full when port 2's packet comes, and LQD pushes out one of queue 1's two: T_1 = 1. In
+/// the second slot port 1's packet finds one waiting. It makes no difference whether it is the first
+/// packet that is foretold, which the safeguard takes, or port 2's, for which there is no room.
+#[test]
+fn lemma_1_is_false_under_every_rule() {
+    let arrivals = Arrivals::of_slots(3, &[vec![1, 1, 2], vec![1]]);
+    for (rule, first) in RULES.iter().flat_map(|rule| [(rule, true), (rule, false)]) {
+        let predicted = [first, false, !first, false];
+        let error = prediction_error(2, &arrivals, &predicted, &rule_of(rule)).unwrap();
+        assert_eq!((error.lqd, error.follow_lqd, error.eta), (3, 3, 1.0), "{rule}");
+        assert_eq!(credence(rule, 2, &arrivals, &predicted), 2, "{rule}");
+        let unguarded = format!("{rule}safeguard = false");
+        let sent = credence(&unguarded, 2, &arrivals, &predicted);
+        assert_eq!(sent, if first { 3 } else { 2 }, "{rule}");
+    }
+}
+
+/// Another, that needs a rule under which, of two queues as long, it is port 0's own that loses.
 #[test]
 fn lemma_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(2, &[vec![0], vec![], vec![], vec![0, 0], vec![1, 0]]);
@@ -181,7 +204,8 @@ fn lemma_1_is_false_as_written() {
 }
 
 /// Theorem 1 says OPT / Credence <= min(1.707 eta, N). Here eta is 1, and it is 2: the packet for port 0
-/// is refused as predicted, and all the same its arrival has kept port 2's threshold at 1.
+/// is refused as predicted, and all the same its arrival has kept port 2's threshold at 1. Where an
+/// arrival does not count in its queue's length and port 0's queue loses of two as long, it is 2.
 #[test]
 fn theorem_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(3, &[vec![2, 0, 2]]);
@@ -217,7 +241,8 @@ fn theorem_2_is_false_as_written() {
     }
 }
 
-/// With the safeguard even perfect predictions can lose.
+/// With the safeguard even perfect predictions can lose; here where packets are pushed out before the
+/// arrival counts, or another queue is chosen before the arrival's own.
 #[test]
 fn the_safeguard_can_cost_a_packet() {
     let slots = [vec![3, 3, 3], vec![2, 2], vec![0, 1, 0, 2], vec![0, 0]];

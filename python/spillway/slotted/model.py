@@ -81,14 +81,16 @@ def run(
 
     Examples
     --------
-    Lemma 1 of the Credence paper fails here: see `docs/papers/credence-theory.md`.
+    Lemma 1 of the Credence paper fails here, whichever rule chooses the longest queue: see
+    `docs/papers/credence-theory.md`.
 
-    >>> arrivals = Arrivals.of_slots(2, [[0], [], [], [0, 0], [1, 0]])
-    >>> labels = [False, False, False, True, False]
+    >>> arrivals = Arrivals.of_slots(3, [[1, 1, 2], [1]])
+    >>> labels = [True, False, False, False]
     >>> run("credence", arrivals, buffer=2, predictions=labels).transmitted
-    3
-    >>> prediction_error(arrivals, labels, buffer=2).eta
-    1.0
+    2
+    >>> error = prediction_error(arrivals, labels, buffer=2)
+    >>> error.lqd, error.follow_lqd, error.eta
+    (3, 3, 1.0)
     """
     return run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=predictions)
 
