@@ -106,7 +106,7 @@ def test_claims_of_several_figures_are_counted(command, monkeypatch):
         (["credenc"], "there is no figure 'credenc'", "did you mean `credence`?"),
         (["zzz"], "there is no figure 'zzz'", "`spillway reproduce --list` names them"),
         ([], "no figure is given", "`spillway reproduce --list`"),
-        (["tiny", "--scale", "huge"], "'huge' is not one of 'quick', 'full'", "--help"),
+        (["tiny", "--scale", "huge"], "'huge' is not one of 'quick', 'page', 'full'", "--help"),
         (["tiny", "--seeds", "a"], "'a' is not a list of seeds", "--seeds 1..5"),
         (["tiny", "--jobs", "0"], "'--jobs'", "--help"),
     ],

@@ -14,6 +14,7 @@ import pytest
 import figures
 import spillway
 from spillway import parquet
+from spillway.errors import ScenarioError
 from spillway.reproduce import harness, point, samples, write
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.draw import Lines, Panel
@@ -371,3 +372,13 @@ def test_a_plot_says_what_its_bars_are():
     assert drawn_lines(lines, (1, 2, 3), some, seeds=(1, 2, 3))[1] == (
         "seeds 1, 2, 3; bars: 95% over seeds, queries and flows, or the range of seeds"
     )
+
+
+def test_what_has_no_size_for_the_pages_is_quick_there():
+    figure = figures.BURSTS
+    assert figure.scale("page") is figure.scales["quick"]
+    longer = replace(figure, scales=figure.scales | {"page": Scale((7, 8))})
+    assert harness.plan([longer], "page").seeds == ((7, 8),)
+    assert figure.scale("half") is None
+    with pytest.raises(ScenarioError, match="has no scale 'half'"):
+        harness.plan([figure], "half")

@@ -23,6 +23,7 @@ class ScaleName(enum.StrEnum):
     """How much is run."""
 
     quick = "quick"
+    page = "page"
     full = "full"
 
 
@@ -39,7 +40,10 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="Name the figures that there are.")] = False,
     scale: Annotated[
         ScaleName,
-        typer.Option(help="quick: minutes, 200 queries a point at least; full: the paper's size."),
+        typer.Option(
+            help="quick: minutes, 200 queries a point at least; page: what the papers' pages of "
+            "the documentation show; full: the paper's size."
+        ),
     ] = ScaleName.quick,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,

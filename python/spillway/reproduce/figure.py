@@ -150,6 +150,10 @@ class Figure:
     is_of_paper: bool = True
     """Whether the paper has it; `spillway reproduce PAPER` leaves out what is only about it."""
 
+    def scale(self, name: str) -> Scale | None:
+        """How much of it is run at a scale; what has no `page` of its own is quick there."""
+        return self.scales.get("quick" if name == "page" and name not in self.scales else name)
+
     @property
     def metrics(self) -> list[Metric]:
         """The numbers that plot and claims are about."""

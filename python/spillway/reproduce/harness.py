@@ -46,7 +46,7 @@ def plan(figures: Sequence[Figure], scale: str, seeds: Sequence[int] | None = No
     tasks: dict[str, Task] = {}
     chosen, keys = [], []
     for figure in figures:
-        size = figure.scales.get(scale)
+        size = figure.scale(scale)
         if size is None:
             hint = f"valid here: {', '.join(figure.scales)}"
             raise ScenarioError(f"{figure.name} has no scale {scale!r}", hint)

@@ -48,7 +48,7 @@ def document(results: Results, found: list[Finding], scale: str) -> dict[str, An
         "scale": scale,
         "seeds": list(results.seeds),
         "caution": caution(len(results.seeds)),
-        "scale_sets": list(figure.scales[scale].assignments),
+        "scale_sets": list(size.assignments) if (size := figure.scale(scale)) else [],
         "schemes": {scheme.name: list(scheme.assignments) for scheme in figure.schemes},
         "points": [
             {

@@ -94,7 +94,7 @@ FIGURE = Figure(
     measure=setup.RUN,
     points=LOADS,
     schemes=ALL,
-    scales=setup.SCALES,
+    scales=setup.HEADLINES,
     plot=Lines(setup.PANELS, "load", "load of Cubic, of the uplinks"),
     claims=tuple(
         claim for scheme in (CBM, PER_PORT) for claim in (*_claims(scheme), *_wastage(scheme))
@@ -110,6 +110,7 @@ WITHOUT_CONTROL = replace(
     "them: its senders send at their line's rate, whatever is delayed or lost. Here TIMELY does, "
     "whose least rate is that of the line; what is lost it repairs. " + ABOUT,
     measure=setup.run(setup.UNCONTROLLED),
+    scales=setup.SCALES,
     plot=Lines(
         tuple(
             replace(panel, title=panel.title.replace("theta-PowerTCP", "incast"))

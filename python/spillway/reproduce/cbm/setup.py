@@ -64,8 +64,10 @@ PANELS = (
 # 512 queries a second are expected: 460 in 0.9 s.
 SCALES = {
     "quick": Scale((1, 2, 3), ("duration=300ms",)),
-    "full": Scale((1, 2, 3), ("duration=3s",)),
+    "full": Scale((1, 2, 3, 4, 5), ("duration=3s",)),
 }
+HEADLINES = SCALES | {"page": SCALES["full"]}
+"""Of what the abstract rests on."""
 
 ABOUT = (
     "The text names no percentile: the 99th is that of the like figure of ABM, by the same "

@@ -67,7 +67,7 @@ FIGURE = Figure(
     measure=setup.RUN,
     points=POINTS,
     schemes=(LQD, CREDENCE),
-    scales=setup.SCALES,
+    scales=setup.OTHERS,
     plot=Lines(PANELS, "flip_probability", "probability that an answer is turned round"),
     claims=CLAIMS,
 )

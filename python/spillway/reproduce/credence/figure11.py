@@ -15,6 +15,6 @@ FIGURE = Figure(
         point for point in setup.BURSTS if point.values["burst_percent"] in (12.5, 25.0, 50.0, 75.0)
     ),
     schemes=ALL,
-    scales=setup.SCALES,
+    scales=setup.HEADLINES,
     plot=Distributions(),
 )

@@ -14,6 +14,6 @@ FIGURE = Figure(
     measure=setup.RUN,
     points=setup.LOADS,
     schemes=ALL,
-    scales=setup.SCALES,
+    scales=setup.HEADLINES,
     plot=Distributions(),
 )

@@ -13,6 +13,6 @@ FIGURE = Figure(
     measure=setup.POWERTCP,
     points=setup.BURSTS,
     schemes=ALL,
-    scales=setup.SCALES,
+    scales=setup.OTHERS,
     plot=Distributions(),
 )

@@ -94,7 +94,7 @@ FIGURE = Figure(
     measure=setup.RUN,
     points=setup.LOADS,
     schemes=ALL,
-    scales=setup.SCALES,
+    scales=setup.HEADLINES,
     plot=Lines(setup.PANELS, "load", "load of websearch"),
     claims=CLAIMS,
 )

@@ -111,7 +111,7 @@ FIGURE = Figure(
     measure=setup.RUN,
     points=setup.BURSTS,
     schemes=ALL,
-    scales=setup.SCALES,
+    scales=setup.HEADLINES,
     plot=Lines(setup.PANELS, "burst_percent", "burst, of the leaf's buffer"),
     claims=CLAIMS,
 )

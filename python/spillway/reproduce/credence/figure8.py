@@ -60,7 +60,7 @@ FIGURE = Figure(
     measure=setup.POWERTCP,
     points=setup.BURSTS,
     schemes=ALL,
-    scales=setup.SCALES,
+    scales=setup.OTHERS,
     plot=Lines(setup.PANELS, "burst_percent", "burst, of the leaf's buffer"),
     claims=CLAIMS,
 )

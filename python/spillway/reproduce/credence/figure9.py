@@ -83,7 +83,7 @@ FIGURE = Figure(
     measure=setup.RUN,
     points=tuple(_point(delay) for delay in (1, 2, 3, 4, 8)),
     schemes=(ABM, CREDENCE),
-    scales=setup.SCALES,
+    scales=setup.OTHERS,
     plot=Lines(setup.PANELS, "rtt_us", "RTT without a packet's transmission"),
     claims=CLAIMS,
 )

@@ -30,8 +30,11 @@ BURSTS = along(
 # arrive; 3 s is its program's.
 SCALES = {
     "quick": Scale((1, 2, 3), ("duration=170ms", "record.drops=false")),
-    "full": Scale((1, 2, 3), ("duration=3s", "record.drops=false")),
+    "full": Scale((1, 2, 3, 4, 5), ("duration=3s", "record.drops=false")),
 }
+HEADLINES = SCALES | {"page": SCALES["full"]}
+"""Of what the abstract rests on."""
+OTHERS = SCALES | {"page": Scale((1, 2, 3), ("duration=1s", "record.drops=false"))}
 
 INCAST = Tail("incast", 0.95)
 SHORT = Tail("short", 0.95)
