@@ -46,7 +46,7 @@ class Cache:
             table = parquet.read(self._file(key), only_sealed=True)
             entry = json.loads(table.schema.metadata[_ENTRY])
             samples = table.replace_schema_metadata(None) if entry["has_samples"] else None
-            return Outcome(entry["numbers"], samples, entry["scenario"])
+            return Outcome(entry["numbers"], samples, entry["scenario"], entry["cpu_s"])
         except (KeyError, TypeError, ValueError):
             return None
 
@@ -57,6 +57,7 @@ class Cache:
         entry = {
             "numbers": dict(outcome.numbers),
             "scenario": outcome.scenario,
+            "cpu_s": outcome.cpu_s,
             "has_samples": outcome.samples is not None,
         }
         table: pa.Table = outcome.samples if outcome.samples is not None else pa.table({})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from spillway.errors import ScenarioError
@@ -93,6 +94,7 @@ def compute(
             if report is not None and progress is not None:
                 report(progress)
 
+        begin = time.thread_time()
         try:
             outcome = task.run(checked)
         except KeyboardInterrupt:
@@ -101,6 +103,7 @@ def compute(
             if end is not None:
                 end()
         if outcome is not None:
+            outcome = replace(outcome, cpu_s=time.thread_time() - begin)
             cache.store(task.key, outcome)
             if done is not None:
                 done(task.label)

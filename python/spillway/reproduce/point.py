@@ -38,6 +38,8 @@ class Outcome:
     """The flows, for what needs more than numbers: see `spillway.reproduce.samples`."""
     scenario: str = ""
     """The scenario with every value written out, if it was a run."""
+    cpu_s: float = 0.0
+    """CPU time that it took, in seconds."""
 
 
 @dataclass(frozen=True)

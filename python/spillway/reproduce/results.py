@@ -28,6 +28,12 @@ class Results:
         self._outcomes = outcomes
         self._measured: dict[tuple[Metric, int, tuple[int, ...], bool], dict[str, Measured]] = {}
 
+    @property
+    def cpu_s(self) -> float:
+        """CPU time that all points took together when they were computed, in seconds."""
+        once = {id(outcome): outcome for outcome in self._outcomes.values()}
+        return sum(outcome.cpu_s for outcome in once.values())
+
     def at(self, place: int, scheme: str, seeds: tuple[int, ...] | None = None) -> BySeed:
         """The outcomes of the point with this number, by seed."""
         return {seed: self._outcomes[place, scheme, seed] for seed in seeds or self.seeds}

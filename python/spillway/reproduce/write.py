@@ -47,6 +47,7 @@ def document(results: Results, found: list[Finding], scale: str) -> dict[str, An
         "build": build(),
         "scale": scale,
         "seeds": list(results.seeds),
+        "cpu_s": round(results.cpu_s, 1),
         "caution": caution(len(results.seeds)),
         "scale_sets": list(size.assignments) if (size := figure.scale(scale)) else [],
         "schemes": {scheme.name: list(scheme.assignments) for scheme in figure.schemes},

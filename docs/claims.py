@@ -1,0 +1,105 @@
+"""Writes the claims and plots of docs/papers out of what `spillway reproduce` has left.
+
+    spillway reproduce credence --scale page --out results
+    python docs/claims.py results
+
+On a page, what stands between `<!-- claims: PAPER/FIGURE -->` and `<!-- end -->` is the table of
+the figure's claims, and how much was run for it. `<!-- claims: PAPER/FIGURE, VARIANT -->` has the
+claims of one variant. Plots go to docs/images/PAPER-FIGURE.png. Figures that the folder does not
+have are left as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from spillway.reproduce.tables import asked, interval, spread, told
+
+DOCS = Path(__file__).resolve().parent
+BLOCK = re.compile(r"(<!-- claims: (\S+?)(?:, (.+?))? -->).*?(<!-- end -->)", re.DOTALL)
+
+
+def page(text: str, results: Path, images: Path) -> str:
+    """The page with the tables of the figures that there are written anew."""
+
+    def block(match: re.Match[str]) -> str:
+        start, figure, variant, end = match.groups()
+        folder = results / figure
+        file = folder / "summary.json"
+        if not file.is_file():
+            return match[0]
+        summary = json.loads(file.read_text(encoding="utf-8"))
+        plot = folder / f"{figure.partition('/')[2]}.png"
+        if plot.is_file():
+            shutil.copyfile(plot, images / f"{figure.replace('/', '-')}.png")
+        rows = [row for row in summary["claims"] if variant in (None, row["variant"])]
+        if not rows:
+            raise SystemExit(f"{figure}: no claims of variant {variant!r}")
+        return f"{start}\n\n{_size(summary)}\n\n{_table(rows)}\n\n{end}"
+
+    return BLOCK.sub(block, text)
+
+
+def _size(summary: Mapping[str, Any]) -> str:
+    seeds = ", ".join(map(str, summary["seeds"]))
+    times = [each for each in summary["scale_sets"] if not each.startswith("record.")]
+    size = ", ".join([*(f"`{each}`" for each in times), f"seeds {seeds}"])
+    cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']})"
+    return f"Scale `{summary['scale']}`: {size}; {cost}."
+
+
+def _cpu(seconds: float) -> str:
+    """CPU time as people say it.
+
+    >>> _cpu(42.0), _cpu(1_000.0), _cpu(10_000.0)
+    ('42 s of CPU time', '17 minutes of CPU time', '2.8 hours of CPU time')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s of CPU time"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} minutes of CPU time"
+    return f"{seconds / 3600:.1f} hours of CPU time"
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    head = ["claim", "paper", "ours", "95%", "seeds", "verdict"]
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        is_change = row["is_change"]
+        variant = f"{row['variant']}: " if row["variant"] else ""
+        star = "*" if row["exploratory"] else ""
+        lines.append(
+            [
+                f"{variant}{row['claim']}: {row['metric']}, {row['formula']} ({row['over']})",
+                asked(row).replace("\n", "; "),
+                told(row["ours"], is_change),
+                interval(row["interval"], is_change),
+                spread(row["by_seed"], is_change),
+                row["verdict"] + star,
+            ]
+        )
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Rewrites the pages of papers; returns the status."""
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        raise SystemExit("usage: python docs/claims.py RESULTS")
+    for file in sorted((DOCS / "papers").glob("*.md")):
+        text = file.read_text(encoding="utf-8")
+        written = page(text, Path(arguments[0]), DOCS / "images")
+        if written != text:
+            file.write_text(written, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

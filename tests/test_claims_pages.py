@@ -1,0 +1,64 @@
+"""The tables of claims on papers' pages, out of what figures have left."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+import figures
+from spillway.reproduce import harness, write
+from spillway.reproduce.cache import Cache
+
+FILE = Path(__file__).parents[1] / "docs" / "claims.py"
+
+
+@pytest.fixture(scope="module")
+def claims():
+    """The program that writes the pages, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location("claims_of_pages", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A folder with a small figure in it."""
+    folder = tmp_path_factory.mktemp("results")
+    planned = harness.plan([figures.BURSTS], "quick")
+    (found,) = harness.compute(planned, Cache(folder / "points"), jobs=1)
+    write.write(found, write.document(found, write.findings(found), "quick"), folder, False)
+    return folder
+
+
+def test_a_block_is_the_figure_s_claims_and_its_size(claims, results, tmp_path):
+    name = figures.BURSTS.name
+    page = f"Before.\n\n<!-- claims: {name} -->\nstale words\n<!-- end -->\n\nAfter.\n"
+    written = claims.page(page, results, tmp_path)
+    assert written.startswith("Before.") and written.endswith("After.\n") and "stale" not in written
+    summary = json.loads((results / name / "summary.json").read_text())
+    assert summary["cpu_s"] >= 0
+    assert "Scale `quick`: `stop=20ms`, seeds 1, 2; " in written
+    rows = [line for line in written.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + len(summary["claims"])
+    for row, claim in zip(rows[2:], summary["claims"], strict=True):
+        assert claim["claim"] in row and row.split(" | ")[-1].startswith(claim["verdict"])
+    # Once more changes nothing.
+    assert claims.page(written, results, tmp_path) == written
+    plot = tmp_path / f"{name.replace('/', '-')}.png"
+    assert plot.read_bytes()[1:4] == b"PNG"
+
+
+def test_what_is_not_there_is_left_and_no_variant_is_invented(claims, results, tmp_path):
+    page = "<!-- claims: credence/figure99 -->\nstale words\n<!-- end -->"
+    assert claims.page(page, results, tmp_path) == page
+    page = f"<!-- claims: {figures.BURSTS.name}, upside down -->\n<!-- end -->"
+    with pytest.raises(SystemExit, match="no claims of variant 'upside down'"):
+        claims.page(page, results, tmp_path)
+
+
+def test_cpu_time_is_told_as_people_do(claims):
+    assert claims._cpu(42.0) == "42 s of CPU time"
+    assert claims._cpu(1_000.0) == "17 minutes of CPU time"
+    assert claims._cpu(10_000.0) == "2.8 hours of CPU time"
