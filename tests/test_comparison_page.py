@@ -1,12 +1,14 @@
 """The comparison of all policies, and the tables of docs/comparison.md out of its results."""
 
 import importlib.util
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from spillway import _core
 from spillway.reproduce import catalogue, harness, write
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.comparison import setup
@@ -199,6 +201,21 @@ def test_numbers_without_flows_are_points_of_their_own():
     whole = replace(figure, measure=Run(str(TINY)))
     keys = [set(harness.plan([each], "quick").tasks) for each in (figure, whole)]
     assert keys[0].isdisjoint(keys[1])
+
+
+@pytest.mark.filterwarnings("ignore:.*it was trained where:spillway.ScenarioWarning")
+@pytest.mark.parametrize("scale", ["quick", "full"])
+def test_every_point_is_a_scenario(scale):
+    """Forests are asked outside of where they were trained: that is what is compared."""
+    for figure in catalogue.find("comparison"):
+        cells = len(figure.points) * len(figure.schemes) * len(figure.scales[scale].seeds)
+        (own,) = harness.plan([figure], scale).keys
+        assert len(own) == cells
+
+
+def test_every_policy_is_compared():
+    known = [entry["id"] for entry in json.loads(_core.catalogue())["sharing"]]
+    assert sorted(setup.DEFAULTS) == sorted(known)
 
 
 def test_abm_as_in_its_program_and_smartbuf_s_readings_are_set_by_the_key():

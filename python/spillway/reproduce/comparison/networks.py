@@ -41,7 +41,7 @@ FIGURES = (
         200,
         (
             *schemes(LEAF, ack_queues=False),
-            Scheme(TRAINED, (f"{LEAF}=credence", f"{LEAF}.model=smartbuf"), style=14),
+            Scheme(TRAINED, (f"{LEAF}=credence", f"{LEAF}.model=smartbuf"), style=15),
         ),
         "Smartbuf",
     ),

@@ -13,7 +13,7 @@ SWITCH = "switch.sharing"
 """The key of the policy where all switches have the same."""
 
 DEFAULTS = (
-    *("cs", "sp", "dt", "harmonic", "lqd", "followlqd", "credence"),
+    *("cs", "sp", "dt", "harmonic", "lqd", "followlqd", "credence", "blind-trust"),
     *("edt", "fab", "abm", "smartbuf", "cbm"),
 )
 """Policies as they are if nothing else is said."""
