@@ -1,6 +1,6 @@
 """Writes the tables and the plot of docs/comparison.md out of what `spillway reproduce` has left.
 
-    spillway reproduce comparison --scale full --out results
+    spillway reproduce comparison --scale page --out results
     python docs/comparison.py results
 
 The folder has `comparison/NAME` for each of the networks and sweeps of

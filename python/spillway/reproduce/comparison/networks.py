@@ -16,6 +16,7 @@ def _network(name: str, learns_ms: int, every: tuple[Scheme, ...], about: str) -
         times = (f"warmup={learns_ms}ms", f"duration={learns_ms + measured_ms}ms")
         return Scale(seeds, (*times, "record.drops=false"))
 
+    full = scale(learns_ms, 250, SEEDS)
     return Figure(
         name=f"comparison/{name}",
         title=f"All sharing policies in the network of {about}",
@@ -26,7 +27,8 @@ def _network(name: str, learns_ms: int, every: tuple[Scheme, ...], about: str) -
         schemes=every,
         scales={
             "quick": scale(learns_ms // 5, 50, SEEDS[:3]),
-            "full": scale(learns_ms, 250, SEEDS),
+            "page": full,
+            "full": full,
         },
     )
 

@@ -30,9 +30,11 @@ BUFFERS = along(
     tick="{:g} KB",
 )
 
+_FULL = Scale((1, 2, 3), ("warmup=500ms", "duration=600ms", "record.drops=false"))
 SCALES = {
     "quick": Scale((1, 2, 3), ("warmup=100ms", "duration=150ms", "record.drops=false")),
-    "full": Scale((1, 2, 3), ("warmup=500ms", "duration=600ms", "record.drops=false")),
+    "page": _FULL,
+    "full": _FULL,
 }
 
 
