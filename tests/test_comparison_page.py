@@ -196,6 +196,13 @@ def test_the_page_has_a_place_for_every_comparison(page):
     page.written(page.PAGE.read_text(encoding="utf-8"), dict.fromkeys([*names, "regret"], ""))
 
 
+def test_a_folder_without_results_is_refused(page, tmp_path):
+    before = page.PAGE.read_text(encoding="utf-8")
+    with pytest.raises(SystemExit, match="has no folder comparison/ with results"):
+        page.main(tmp_path)
+    assert page.PAGE.read_text(encoding="utf-8") == before
+
+
 def test_numbers_without_flows_are_points_of_their_own():
     figure = tiny("credence", along("burst", (20,)))
     whole = replace(figure, measure=Run(str(TINY)))
