@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from spillway import _core
+from spillway.palette import COLOURS
 from spillway.reproduce import catalogue, harness, write
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.comparison import setup
+from spillway.reproduce.draw import style_of
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.point import Run
 from support import TINY
@@ -223,6 +225,11 @@ def test_every_point_is_a_scenario(scale):
 def test_every_policy_is_compared():
     known = [entry["id"] for entry in json.loads(_core.catalogue())["sharing"]]
     assert sorted(setup.DEFAULTS) == sorted(known)
+
+
+def test_every_policy_looks_different():
+    styles = [tuple(style_of(scheme, 0).values()) for scheme in setup.schemes()]
+    assert len(set(styles)) == len(styles) > len(COLOURS)
 
 
 def test_abm_as_in_its_program_and_smartbuf_s_readings_are_set_by_the_key():

@@ -280,9 +280,10 @@ class Variants:
 
 
 def style_of(scheme: Scheme, place: int) -> dict[str, Any]:
-    """A scheme's colour and marker, the same in all plots."""
+    """A scheme's colour and marker, the same in all plots; no two of 64 have both in common."""
     number = place if scheme.style is None else scheme.style
-    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+    again, colour = divmod(number, len(COLOURS))
+    return {"color": COLOURS[colour], "marker": MARKERS[(colour + again) % len(MARKERS)]}
 
 
 def log_scale(axes: Axes, of: str = "y") -> None:
