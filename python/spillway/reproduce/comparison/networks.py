@@ -36,11 +36,11 @@ def _network(name: str, learns_ms: int, every: tuple[Scheme, ...], about: str) -
 FIGURES = (
     _network("credence", 500, schemes(), "Credence"),
     _network("cbm", 500, schemes(), "CBM"),
-    # The spines have DT there, and the leaves the policy in question. Incasts are so many that less
-    # time is enough.
+    # The spines have DT there, and the leaves the policy in question. Smartbuf was seen to learn
+    # for that long (`smartbuf/learning`); the other two have fewer bursts of fewer kinds.
     _network(
         "smartbuf",
-        200,
+        600,
         (
             *schemes(LEAF, ack_queues=False),
             Scheme(TRAINED, (f"{LEAF}=credence", f"{LEAF}.model=smartbuf"), style=15),

@@ -69,7 +69,7 @@ FIGURE = Figure(
     measure=setup.RUN,
     points=setup.LOADS,
     schemes=(EQUAL_SHARES, RTT_SHARES, CS, DT, EDT, FAB, SMARTBUF, DEMANDS),
-    scales=setup.SCALES,
+    scales=setup.HEADLINES,
     plot=Lines(setup.PANELS, "load", "load of the uplinks"),
     claims=(
         *_claims(SMARTBUF),

@@ -69,7 +69,7 @@ FIGURE = Figure(
     measure=setup.BURSTS,
     points=setup.LOADS,
     schemes=_SCHEMES,
-    scales=setup.SCALES,
+    scales=setup.HEADLINES,
     plot=_PLOT,
     claims=_CLAIMS,
 )
