@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 import spillway
 from spillway.oracle import Model, evaluate, train
 from spillway.oracle.model import Seen
-from spillway.oracle.trace import load
+from spillway.oracle.trace import join, load
 from support import TINY, names
 
 TRACED = ("switch.sharing=lqd", "switch.buffer=25KB", "record.oracle_trace=true")
@@ -158,6 +158,77 @@ def test_a_run_says_that_its_model_was_asked_outside_of_its_training(tmp_path):
     own = result.summary["sharing_counts"]["leaf"]
     assert 0 < own["oracle_outside"] < own["oracle_accepts"]
     assert len([text for text in told if "leaf tier" in str(text.message)]) == 1
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory):
+    """A run in which leaf1 alone drops anything."""
+    folder = tmp_path_factory.mktemp("traced") / "run"
+    spillway.run(TINY, set=[*TRACED, "switch.spine.buffer=1MB"], out=folder)
+    return folder
+
+
+def test_a_trace_knows_its_switches(traced):
+    trace = load(traced)
+    assert trace.tiers == ["leaf", "spine"] and trace.rates == {10_000_000_000}
+    assert {place.name: place.ports for place in trace.places} == {
+        "leaf0": 5,
+        "leaf1": 5,
+        "spine0": 2,
+    }
+    parts = [load(traced, switches=[name]) for name in ("leaf0", "leaf1", "spine0")]
+    assert sum(map(len, parts)) == len(trace)
+    assert [part.drops for part in parts] == [0, trace.drops, 0] and trace.drops > 0
+    leaves = load(traced, "leaf")
+    assert len(leaves) == len(parts[0]) + len(parts[1])
+    both = join([parts[0], trace])
+    assert len(both.at(switches=["leaf0"])) == 2 * len(parts[0])
+    assert parts[2].ports == 2 and both.ports == 5
+    with pytest.raises(spillway.ScenarioError, match="there is no switch 'leaf7'") as caught:
+        load(traced, switches=["leaf7"])
+    assert "it has leaf0, leaf1, spine0" in caught.value.hint
+    with pytest.raises(spillway.ScenarioError, match="no such switch is of the tier 'spine'"):
+        load(traced, "spine", ["leaf0"])
+
+
+@pytest.mark.filterwarnings("ignore:.*asked about packets outside")
+@pytest.mark.filterwarnings("ignore:.*it was trained where")
+def test_a_model_for_every_switch_by_one_command(traced, tmp_path, command):
+    """Who has lost nothing takes its tier's model, and such a tier that of all switches."""
+    asked = ("oracle", "train", traced, "--each-switch", "--split", "none", "--out", "models")
+    done = command(*asked, "--json")
+    assert done.status == 0, done.err
+    assert set(done.json) == {"leaf1", "leaf", "spine"}
+    seen = {"leaf1": load(traced, switches=["leaf1"]), "leaf": load(traced, "leaf")}
+    for name, trace in {**seen, "spine": load(traced)}.items():
+        assert done.json[name]["balance"]["packets"] == trace.weight.sum()
+        alone = train([trace], split="none").model
+        assert (tmp_path / "models" / f"{name}.safetensors").read_bytes() == alone.content
+    used = spillway.run(
+        tiny(tmp_path, 'switch.sharing={ kind = "credence", model = "models" }'),
+    )
+    assert set(used.summary["sharing_counts"]) == {"leaf", "spine"}
+    assert "is there already" in command(*asked).err
+    people = command(*asked, "--force")
+    assert people.status == 0 and re.search(r"leaf1 +[\d,]+ +\d", people.out)
+    (tmp_path / "models" / "notes").write_text("mine")
+    assert "models is not a folder of models" in command(*asked, "--force").err
+    for wrong in (asked[:4], (*asked, "--test", traced), (*asked, "--sweep-trees", "1,2")):
+        told = command(*wrong)
+        assert told.status == 2 and "--each-switch needs --out" in told.err
+
+
+def test_scores_are_told_tier_by_tier(traced, tmp_path, command):
+    train([load(traced)], split="none").model.save(tmp_path / "m")
+    (scores,) = command("oracle", "eval", "m", traced, "--json").json["scores"].values()
+    parts = scores["by_tier"]
+    assert set(parts) == {"leaf", "spine"} and parts["spine"]["drops"] == 0
+    assert sum(part["packets"] for part in parts.values()) == scores["packets"]
+    shown = command("oracle", "eval", "m", traced).out
+    assert re.search(r"^ +leaf ", shown, re.MULTILINE)
+    one = command("oracle", "eval", "m", traced, "--switch", "leaf1", "--json").json["scores"]
+    (scores,) = one.values()
+    assert scores["drops"] == load(traced).drops and not scores["by_tier"]
 
 
 @pytest.mark.parametrize(

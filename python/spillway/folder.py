@@ -122,8 +122,17 @@ class OutputFolder:
     process is killed, only `DIR.partial` is, which the next run to the same place replaces.
     """
 
-    def __init__(self, place: str | Path, force: bool = False) -> None:
+    def __init__(
+        self,
+        place: str | Path,
+        force: bool = False,
+        is_one: Callable[[Path], bool] | None = None,
+        what: str = "a result",
+    ) -> None:
+        """With `force` it may replace a folder of its own kind: results, unless it is told."""
         self.place = path_of(place)
+        self._is_one = is_one or _is_result
+        self._what = what
         self.partial = _partial(self.place)
         self.force = force
         self._lock = -1
@@ -136,16 +145,16 @@ class OutputFolder:
         check_folder(self.place.parent)
         _check_name(self.partial)
         old = _replaced(self.place)
-        if os.path.lexists(old) and not _is_result(old):
+        if os.path.lexists(old) and not self._is_one(old):
             raise ScenarioError(f"{old} is there already, and no run's", "move it away")
         if not os.path.lexists(self.place):
             return
         if not self.force:
             hint = "choose another place with --out, or replace it with --force"
             raise ScenarioError(f"{self.place} is there already", hint)
-        if not _is_result(self.place):
+        if not self._is_one(self.place):
             hint = "--force replaces only what an earlier run has written"
-            raise ScenarioError(f"{self.place} is not a result and is not replaced", hint)
+            raise ScenarioError(f"{self.place} is not {self._what} and is not replaced", hint)
 
     def __enter__(self) -> Self:
         self.check()

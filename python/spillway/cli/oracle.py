@@ -64,6 +64,10 @@ TracesArgument = Annotated[
 TierOption = Annotated[
     str | None, typer.Option(metavar="TIER", help="Only this tier's switches, such as leaf.")
 ]
+SwitchOption = Annotated[
+    list[str] | None,
+    typer.Option("--switch", metavar="NAME", help="Only this switch, as in leaf3. Repeatable."),
+]
 ModelArgument = Annotated[
     str,
     typer.Argument(
@@ -107,6 +111,15 @@ def train(
         int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The forest's seed.")
     ] = 1,
     tier: TierOption = None,
+    switch: SwitchOption = None,
+    each_switch: Annotated[
+        bool,
+        typer.Option(
+            "--each-switch",
+            help="A model for every switch, on what it alone has seen: --out is then a folder. One "
+            "without drops takes its tier's.",
+        ),
+    ] = False,
     test: Annotated[
         list[Path] | None,
         typer.Option(metavar="TRACE", help="Test on this too, say of other seeds. Repeatable."),
@@ -122,11 +135,14 @@ def train(
 ) -> None:
     """Train a random forest on traces of fates, and say how well it predicts."""
     from spillway import oracle as oracles
-    from spillway.folder import check_new_file
+    from spillway.folder import OutputFolder, check_new_file
     from spillway.oracle import tables
     from spillway.oracle.trace import find, join, load
 
-    if out is not None:
+    if each_switch and (out is None or test or sweep_trees is not None):
+        problem = "--each-switch needs --out, and goes with neither --test nor --sweep-trees"
+        raise ScenarioError(problem, "`spillway oracle eval` tests a model on a switch's packets")
+    if out is not None and not each_switch:
         check_new_file(out, force, "a model", oracles.Model.is_one)
     if out is not None and sweep_trees is not None:
         raise ScenarioError("--sweep-trees writes no model", "leave --out or the sweep away")
@@ -145,8 +161,28 @@ def train(
         "seed": seed,
     }
     counts = None if sweep_trees is None else _counts(sweep_trees)
-    seen = [load(file, tier) for file in find(traces)]
-    others = {str(place): [load(file, tier) for file in find([place])] for place in test or ()}
+    switches = switch or ()
+    if each_switch and out is not None:
+        with OutputFolder(out, force, oracles.Model.are_ones, "a folder of models") as output:
+            seen = [load(file, tier, switches) for file in find(traces)]
+            trained = oracles.train_each(seen, trees=trees, **options)
+            for name, training in trained.items():
+                training.model.save(output.partial / f"{name}.safetensors")
+        document = {
+            name: {
+                "model": _told(training.model),
+                "balance": training.balance,
+                "scores": None if training.scores is None else training.scores.document,
+            }
+            for name, training in trained.items()
+        }
+        display(document, tables.each(trained), as_json)
+        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+        return
+    seen = [load(file, tier, switches) for file in find(traces)]
+    others = {
+        str(place): [load(file, tier, switches) for file in find([place])] for place in test or ()
+    }
     if counts is not None:
         tests = [trace for group in others.values() for trace in group]
         swept = oracles.sweep_trees(seen, counts, tests, **options)
@@ -193,20 +229,34 @@ def evaluate(
     model: ModelArgument,
     traces: TracesArgument,
     tier: TierOption = None,
+    switch: SwitchOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how well a model predicts the fates of traces."""
+    """Say how well a model predicts the fates of traces, tier by tier."""
     from spillway import oracle as oracles
     from spillway.oracle import tables
     from spillway.oracle.trace import find, load
 
     chosen = oracles.Model.load(model)
-    scores = {str(file): oracles.evaluate(chosen, load(file, tier)) for file in find(traces)}
+    scores, by_tier = {}, {}
+    for file in find(traces):
+        trace = load(file, tier, switch or ())
+        scores[str(file)] = oracles.evaluate(chosen, trace)
+        by_tier[str(file)] = {
+            own: oracles.evaluate(chosen, trace.at(own))
+            for own in (trace.tiers if len(trace.tiers) > 1 else ())
+        }
     document = {
         "model": _told(chosen),
-        "scores": {name: each.document for name, each in scores.items()},
+        "scores": {
+            name: {
+                **each.document,
+                "by_tier": {own: part.document for own, part in by_tier[name].items()},
+            }
+            for name, each in scores.items()
+        },
     }
-    display(document, tables.scores(scores), as_json)
+    display(document, tables.scores(scores, by_tier), as_json)
 
 
 @oracle.command()

@@ -8,15 +8,24 @@ model = FILE }` takes, and `evaluate` says how well it predicts other traces.
 from spillway.oracle.model import Model
 from spillway.oracle.scores import Scores
 from spillway.oracle.trace import FEATURES, Trace
-from spillway.oracle.training import Training, evaluate, sweep_trees, train
+from spillway.oracle.training import (
+    NothingToLearnError,
+    Training,
+    evaluate,
+    sweep_trees,
+    train,
+    train_each,
+)
 
 __all__ = [
     "FEATURES",
     "Model",
+    "NothingToLearnError",
     "Scores",
     "Trace",
     "Training",
     "evaluate",
     "sweep_trees",
     "train",
+    "train_each",
 ]

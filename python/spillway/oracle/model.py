@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spillway import _core
+from spillway import _core, checksums
 from spillway.errors import ScenarioError
 from spillway.folder import check_file, path_of, whole_file
 from spillway.oracle.trace import FEATURES
@@ -134,6 +134,14 @@ class Model:
         except (OSError, ScenarioError):
             return False
         return True
+
+    @classmethod
+    def are_ones(cls, folder: Path) -> bool:
+        """Whether there are models in a folder, and nothing else but their checksums."""
+        if not folder.is_dir():
+            return False
+        files = [file for file in folder.iterdir() if file.name != checksums.FILE]
+        return bool(files) and all(file.suffix == ".safetensors" for file in files)
 
     @classmethod
     def of(

@@ -18,9 +18,16 @@ _SCORES = ("accuracy", "precision", "recall", "f1", "inverse_eta")
 _HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")
 
 
-def scores(found: Mapping[str, Scores]) -> RenderableType:
-    """A row for every trace that a model was tested on."""
-    table = _table("tested on", found.items())
+def scores(
+    found: Mapping[str, Scores], by_tier: Mapping[str, Mapping[str, Scores]] | None = None
+) -> RenderableType:
+    """A row for every trace that a model was tested on, and below it for every tier."""
+    rows: list[tuple[str, Scores]] = []
+    for name, each in found.items():
+        rows.append((name, each))
+        parts = (by_tier or {}).get(name, {})
+        rows += ((f"  {tier}", part) for tier, part in parts.items())
+    table = _table("tested on", rows)
     notes = [note for name, each in found.items() if (note := _outside(name, each))]
     empty = [name for name, each in found.items() if not each.document["drops"]]
     if empty:
@@ -43,6 +50,24 @@ def _outside(name: str, found: Scores) -> str:
     ]
     share = f"{counts['any']:,.0f} packets ({counts['any'] / packets:.2%})"
     return f"in {name} {share} lie outside of what the model was trained on: {', '.join(features)}"
+
+
+def each(found: Mapping[str, Training]) -> RenderableType:
+    """A row for every model of one switch, or one tier: what was kept back, or what it has seen."""
+    table = Table(box=None, header_style="bold")
+    for heading in ("model", "trained on packets", "drops"):
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for heading in ("precision", "recall", "F1"):
+        table.add_column(heading, justify="right")
+    for name, training in found.items():
+        told = {} if training.scores is None else training.scores.document
+        table.add_row(
+            name,
+            f"{training.balance['packets']:,.0f}",
+            f"{training.balance['drops']:,.0f}",
+            *(_number(told.get(score)) for score in ("precision", "recall", "f1")),
+        )
+    return table
 
 
 def sweep(found: Iterable[tuple[int, Scores]]) -> Table:

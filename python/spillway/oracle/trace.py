@@ -32,6 +32,26 @@ _COLUMNS = ("time_ps", "switch", "ports", "buffer_bytes", "dropped", "weight", *
 
 
 @dataclass(frozen=True)
+class Place:
+    """A switch of a trace.
+
+    Attributes:
+        name: its tier and its number there.
+        ports: how many it has.
+        rates: of its ports, in bits per second; empty where they are unknown.
+    """
+
+    name: str
+    ports: int
+    rates: frozenset[int] = frozenset()
+
+    @property
+    def tier(self) -> str:
+        """Its tier."""
+        return tier_of(self.name)
+
+
+@dataclass(frozen=True)
 class Trace:
     """Packets whose fate is known, a value for each in every array.
 
@@ -41,10 +61,10 @@ class Trace:
         buffer_bytes: the switch's buffer.
         dropped: whether LQD dropped it.
         weight: how many packets it stands for.
-        ports: the greatest number of ports of the switches in it.
+        switch: where it arrived, by the number of the place.
+        places: the switches.
         origin: where it comes from: scenario, seed, version, and how averages were taken.
         without_fate: rows that were left out, because nobody knows what LQD would have done.
-        rates: the rates of the switches' ports in bits per second; empty where they are unknown.
     """
 
     time_ps: npt.NDArray[np.uint64]
@@ -52,13 +72,34 @@ class Trace:
     buffer_bytes: npt.NDArray[np.float64]
     dropped: npt.NDArray[np.bool_]
     weight: npt.NDArray[np.float64]
-    ports: int
+    switch: npt.NDArray[np.int32]
+    places: tuple[Place, ...]
     origin: dict[str, Any] = field(default_factory=dict)
     without_fate: int = 0
-    rates: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.dropped)
+
+    @property
+    def ports(self) -> int:
+        """The greatest number of ports of a switch."""
+        return max(place.ports for place in self.places)
+
+    @property
+    def rates(self) -> frozenset[int]:
+        """The rates of all ports in bits per second; empty where some are unknown."""
+        known = all(place.rates for place in self.places)
+        return frozenset().union(*(place.rates for place in self.places)) if known else frozenset()
+
+    @property
+    def tiers(self) -> list[str]:
+        """The tiers of the switches."""
+        return sorted({place.tier for place in self.places})
+
+    @property
+    def drops(self) -> float:
+        """Packets that LQD dropped."""
+        return float(self.weight[self.dropped].sum())
 
     def inputs(self, features: Sequence[str], units: str) -> npt.NDArray[np.float32]:
         """What a model looks at: a row for every packet, a column for every feature.
@@ -80,45 +121,84 @@ class Trace:
             buffer_bytes=self.buffer_bytes[chosen],
             dropped=self.dropped[chosen],
             weight=self.weight[chosen],
+            switch=self.switch[chosen],
             without_fate=0,
         )
 
+    def at(self, tier: str | None = None, switches: Collection[str] = ()) -> Trace:
+        """Only packets at a tier, or at some switches, by their names.
 
-def load(place: str | Path, tier: str | None = None) -> Trace:
-    """The trace in a result's folder, or in a Parquet file, of one tier if it is named."""
+        Raises:
+            ScenarioError: for a tier or a switch that is not in the trace.
+        """
+        import numpy as np
+
+        if tier is not None and tier not in self.tiers:
+            raise ScenarioError(f"there is no tier {tier!r}", f"it has {', '.join(self.tiers)}")
+        names = [place.name for place in self.places]
+        if unknown := [name for name in switches if name not in names]:
+            hint = f"it has {', '.join(dict.fromkeys(names))}"
+            raise ScenarioError(f"there is no switch {unknown[0]!r}", hint)
+        kept = [
+            number
+            for number, place in enumerate(self.places)
+            if tier in (None, place.tier) and (not switches or place.name in switches)
+        ]
+        if not kept:
+            raise ScenarioError(f"no such switch is of the tier {tier!r}")
+        numbers = np.full(len(self.places), -1, np.int32)
+        numbers[kept] = np.arange(len(kept), dtype=np.int32)
+        chosen = self.where(numbers[self.switch] >= 0)
+        places = tuple(self.places[number] for number in kept)
+        return replace(chosen, switch=numbers[chosen.switch], places=places)
+
+
+def load(place: str | Path, tier: str | None = None, switches: Collection[str] = ()) -> Trace:
+    """The trace in a result's folder, or in a Parquet file.
+
+    Of one tier if it is named, or of some switches.
+    """
+    file = _file(path_of(place))
+    trace = _load(file)
+    try:
+        chosen = trace if tier is None and not switches else trace.at(tier, switches)
+    except ScenarioError as error:
+        raise ScenarioError(f"{file}: {error}", error.hint) from error
+    if not len(chosen):
+        raise ScenarioError(f"{file}: it has no packet whose fate is known")
+    return chosen
+
+
+def _load(file: Path) -> Trace:
     import numpy as np
     import pyarrow.compute as pc
 
-    file = _file(path_of(place))
     table = _read(file)
     rows = table.num_rows
-    names = table["switch"].unify_dictionaries().combine_chunks().dictionary.to_pylist()
-    if tier is not None:
-        tiers = sorted({tier_of(name) for name in names})
-        if tier not in tiers:
-            raise ScenarioError(f"{file}: there is no tier {tier!r}", f"it has {', '.join(tiers)}")
-        names = [name for name in names if tier_of(name) == tier]
-        import pyarrow as pa
-
-        table = table.filter(pc.is_in(table["switch"].cast(pa.string()), pa.array(names)))
-        rows = table.num_rows
     table = table.filter(pc.and_(table["dropped"].is_valid(), table["buffer_bytes"].is_valid()))
-    if not table.num_rows:
-        raise ScenarioError(f"{file}: it has no packet whose fate is known")
 
     def column(name: str) -> Any:
         return table[name].to_numpy()
 
+    switch = table["switch"].unify_dictionaries().combine_chunks()
+    numbers = switch.indices.to_numpy().astype(np.int32)
+    ports = np.zeros(len(switch.dictionary), int)
+    ports[numbers] = column("ports")
+    rates = _rates(file.parent)
+    places = tuple(
+        Place(name, int(count), rates.get(tier_of(name), frozenset()))
+        for name, count in zip(switch.dictionary.to_pylist(), ports, strict=True)
+    )
     return Trace(
         time_ps=column("time_ps"),
         features={name: column(of).astype(np.float64, copy=False) for name, of in FEATURES.items()},
         buffer_bytes=column("buffer_bytes").astype(np.float64),
         dropped=column("dropped").astype(bool),
         weight=column("weight").astype(np.float64),
-        ports=int(column("ports").max()),
+        switch=numbers,
+        places=places,
         origin=_origin(file),
         without_fate=rows - table.num_rows,
-        rates=_rates(file.parent, {tier_of(name) for name in names}),
     )
 
 
@@ -127,18 +207,18 @@ def join(traces: Iterable[Trace]) -> Trace:
     import numpy as np
 
     parts = list(traces)
+    starts = np.cumsum([0, *(len(part.places) for part in parts[:-1])])
+    moved = [part.switch + start for part, start in zip(parts, starts, strict=True)]
     return Trace(
         np.concatenate([part.time_ps for part in parts]),
         {name: np.concatenate([part.features[name] for part in parts]) for name in FEATURES},
         np.concatenate([part.buffer_bytes for part in parts]),
         np.concatenate([part.dropped for part in parts]),
         np.concatenate([part.weight for part in parts]),
-        max(part.ports for part in parts),
+        np.concatenate(moved).astype(np.int32),
+        tuple(place for part in parts for place in part.places),
         {"traces": [part.origin for part in parts]},
         sum(part.without_fate for part in parts),
-        frozenset().union(*(part.rates for part in parts))
-        if all(part.rates for part in parts)
-        else frozenset(),
     )
 
 
@@ -210,8 +290,8 @@ def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
     return table
 
 
-def _rates(folder: Path, tiers: Collection[str]) -> frozenset[int]:
-    """The rates of some tiers' ports in bits per second.
+def _rates(folder: Path) -> dict[str, frozenset[int]]:
+    """The rates of every tier's ports in bits per second.
 
     They are told by the scenario beside a trace; none where there is none, or none that is read.
     """
@@ -220,14 +300,16 @@ def _rates(folder: Path, tiers: Collection[str]) -> frozenset[int]:
     try:
         _, scenario = documents(folder)
         if scenario is None:
-            return frozenset()
+            return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScenarioWarning)
             told = facts(Scenario.load(folder).read(), 0)["tiers"]
     except (OSError, SpillwayError):
-        return frozenset()
-    own = [tier["ports_by_gbps"] for tier in told if tier["tier"] in tiers]
-    return frozenset(round(float(gbps) * 1e9) for ports in own for gbps in ports)
+        return {}
+    return {
+        tier["tier"]: frozenset(round(float(gbps) * 1e9) for gbps in tier["ports_by_gbps"])
+        for tier in told
+    }
 
 
 def _origin(file: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,10 @@ from spillway.oracle.trace import FEATURES, Trace, join
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+
+class NothingToLearnError(ScenarioError):
+    """Of the packets to train on none was dropped, or every one."""
 
 
 SPLITS = ("time", "random", "none")
@@ -62,8 +67,8 @@ def train(
         seed: of the forest and of a random split.
 
     Raises:
-        ScenarioError: where an argument is wrong, and where nothing was dropped, or everything:
-            there is nothing to learn.
+        NothingToLearnError: where nothing was dropped, or everything.
+        ScenarioError: where an argument is wrong.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -90,7 +95,7 @@ def train(
             else "every packet was dropped: there is nothing to learn"
         )
         hint = "larger bursts or more load make LQD drop: traffic.incast.burst=125%, for one"
-        raise ScenarioError(f"in the {len(seen):,} packets to train on {problem}", hint)
+        raise NothingToLearnError(f"in the {len(seen):,} packets to train on {problem}", hint)
     forest = RandomForestClassifier(
         n_estimators=trees, max_depth=depth, random_state=seed, n_jobs=1
     )
@@ -119,6 +124,38 @@ def train(
     )
     model = Model.of(forest, features, units, next(iter(averages)), training, bounds)
     return Training(model, evaluate(model, unseen) if unseen is not None else None, balance)
+
+
+def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
+    """Trains a model for every switch, on what it alone has seen, as Credence's authors do.
+
+    Where a switch has nothing to learn from, its tier has a model, under the tier's name; and where
+    the whole tier has nothing, that is one of all switches. `options` are those of `train`.
+
+    Raises:
+        NothingToLearnError: if that is so of all switches together.
+    """
+    traces = list(items(traces, "traces", "for one: [load(folder)]"))
+    names = {place.name: place.tier for trace in traces for place in trace.places}
+
+    def at(tier: str | None, name: str | None = None) -> list[Trace]:
+        wanted = (tier, () if name is None else (name,))
+        parts = []
+        for trace in traces:
+            with contextlib.suppress(ScenarioError):
+                parts.append(trace.at(*wanted))
+        return [part for part in parts if len(part)]
+
+    found: dict[str, Training] = {}
+    for name, tier in names.items():
+        with contextlib.suppress(NothingToLearnError):
+            found[name] = train(at(tier, name), **options)
+    for tier in sorted({tier for name, tier in names.items() if name not in found}):
+        try:
+            found[tier] = train(at(tier), **options)
+        except NothingToLearnError:
+            found[tier] = train(traces, **options)
+    return found
 
 
 def evaluate(model: Model, trace: Trace) -> Scores:
