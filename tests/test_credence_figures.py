@@ -56,9 +56,12 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
         scales={"quick": Scale((1,), parameters={"duration": "4ms", "one_in": 3})},
     )
     (results,) = harness.compute(harness.plan([figure], "quick"), Cache(tmp_path), jobs=2)
-    assert set(figure15._TRACES) == {(1, "4ms", 3), (1001, "4ms", 3)}
+    more = figure15._TRAFFIC[figure15.MORE.name]
+    traces = {(1, "4ms", 3, ()), (1001, "4ms", 3, ()), (1, "4ms", 3, more)}
+    assert set(figure15._TRACES) == traces
     for scheme in figure.schemes:
         for place in range(2):
             (outcome,) = results.at(place, scheme.name).values()
             assert 0 < outcome.numbers["accuracy"] <= 1
         assert outcome.numbers["f1_gain"] in (0.0, None)
+        assert 0 < outcome.numbers["leaf_share"] <= 1
