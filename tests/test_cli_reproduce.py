@@ -36,7 +36,7 @@ def test_what_there_is(command):
 
 def test_a_paper_has_its_own_figures():
     own = [figure.name for figure in catalogue.find("credence")]
-    assert own[:2] == ["credence/table1", "credence/figure6"]
+    assert own[:3] == ["credence/table1", "credence/figure3", "credence/figure6"]
     assert not any("choices" in name for name in own)
     assert [figure.name for figure in catalogue.find("credence/choices")] == ["credence/choices"]
 

@@ -9,7 +9,7 @@ import pytest
 from spillway.oracle import default as recipe
 from spillway.reproduce import harness
 from spillway.reproduce.cache import Cache
-from spillway.reproduce.credence import figure14, figure15, table1
+from spillway.reproduce.credence import figure3, figure14, figure15, table1
 from spillway.reproduce.figure import Scale, along
 from spillway.slotted import Arrivals, flipped, run
 
@@ -30,6 +30,35 @@ def test_figure_14_is_lqd_over_the_algorithm():
     thresholds = run("dt", arrivals, buffer=32, alpha=0.5).transmitted
     other = figure14.point(nothing, flip_probability=0.5, scheme="DT", seed=3, **setting)
     assert other["ratio"] == pytest.approx(truth.transmitted / thresholds)
+
+
+def test_figure_3_by_hand():
+    """N = 8, B = 64, alpha 0.5; `sent` and `optimum` over ten rounds.
+
+    A lone burst: DT takes q <= 0.5 (64 - q), so 21; who has no thresholds takes 64.
+
+    Four bursts, then short ones. Complete Sharing takes 16 for each of the four ports and has 60
+    left a slot later: of the 32 short ones' packets it takes 4. In that slot 8 are sent, in the
+    seven after it 4 each: 28 are left, and the next round begins with 36. Each round sends 4 + 8 +
+    28 = 40, and after the last one 28 more. LQD pushes out 28 for the short ones: 32 + 32 wait, and
+    eight slots send them all: 68 a round, which is the optimum.
+    """
+    setting = {"seed": 1, "ports": 8, "buffer": 64, "rounds": 10}
+
+    def sent(example, scheme):
+        found = figure3.point(nothing, example=example, scheme=scheme, **setting)
+        assert found["ratio"] == pytest.approx(found["optimum"] / found["sent"])
+        return found["sent"], found["optimum"]
+
+    assert sent(figure3.ALONE, "DT") == (210, 640)
+    assert sent(figure3.FOLLOWED, "Complete Sharing") == (428, 680)
+    for name in ("LQD", "Credence, perfect predictions", "Blind trust, perfect predictions"):
+        assert sent(figure3.ALONE, name) == (640, 640)
+        assert sent(figure3.FOLLOWED, name) == (680, 680)
+    assert sent(figure3.FOLLOWED, "DT")[0] < 680
+    # One round: both take a full buffer, and what has been sent by then.
+    setting["rounds"] = 1
+    assert sent(figure3.FOLLOWED, "Complete Sharing") == (68, 68)
 
 
 def test_table_1_finds_the_constructions():

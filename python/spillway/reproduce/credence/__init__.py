@@ -2,6 +2,7 @@
 
 from spillway.reproduce.credence import (
     choices,
+    figure3,
     figure6,
     figure7,
     figure8,
@@ -19,6 +20,7 @@ from spillway.reproduce.credence import (
 
 FIGURES = (
     table1.FIGURE,
+    figure3.FIGURE,
     figure6.FIGURE,
     figure7.FIGURE,
     figure8.FIGURE,

@@ -84,6 +84,16 @@ CLAIMS = (
         )
         for name, number in ((_D, 0.0377), (_A, 0.1868))
     ),
+    *(
+        Claim(
+            f"At most {name} fills as much of the buffer",
+            "footnote 5",
+            Reduction(setup.OCCUPANCY_MAX, new=name, old=_C),
+            Alike(),
+            Over(take="each"),
+        )
+        for name in (_D, _A)
+    ),
 )
 
 FIGURE = Figure(

@@ -43,6 +43,7 @@ OCCUPANCY_P99 = Number("buffer_occupancy.p99", "buffer occupancy p99", "% of the
 OCCUPANCY_P9999 = Number(
     "buffer_occupancy.p99_99", "buffer occupancy p99.99", "% of the buffer", 100
 )
+OCCUPANCY_MAX = Number("buffer_occupancy.max", "buffer occupancy, most", "% of the buffer", 100)
 
 PANELS = (
     Panel(INCAST, "(a) incast flows, p95", is_log=True),
