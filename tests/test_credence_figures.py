@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from spillway.oracle import default as recipe
 from spillway.reproduce import harness
 from spillway.reproduce.cache import Cache
-from spillway.reproduce.credence import figure3, figure14, figure15, table1
+from spillway.reproduce.credence import figure3, figure14, figure15, models, table1, traces
 from spillway.reproduce.figure import Scale, along
 from spillway.slotted import Arrivals, flipped, run
 
@@ -78,19 +79,51 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
     own = recipe.find("default")
     smaller = replace(own, settings=(*own.settings, *small))
     monkeypatch.setitem(recipe.RECIPES, "default", smaller)
-    monkeypatch.setattr(figure15, "_TRACES", {})
+    monkeypatch.setattr(traces, "TRACES", {})
     figure = replace(
         figure15.FIGURE,
         points=along("trees", (2, 4)),
         scales={"quick": Scale((1,), parameters={"duration": "4ms", "one_in": 3})},
     )
     (results,) = harness.compute(harness.plan([figure], "quick"), Cache(tmp_path), jobs=2)
-    more = figure15._TRAFFIC[figure15.MORE.name]
-    traces = {(1, "4ms", 3, ()), (1001, "4ms", 3, ()), (1, "4ms", 3, more)}
-    assert set(figure15._TRACES) == traces
+    recorded = {(1, "4ms", 3, ()), (1001, "4ms", 3, ()), (1, "4ms", 3, traces.MORE_QUERIES)}
+    assert set(traces.TRACES) == recorded
     for scheme in figure.schemes:
         for place in range(2):
             (outcome,) = results.at(place, scheme.name).values()
             assert 0 < outcome.numbers["accuracy"] <= 1
         assert outcome.numbers["f1_gain"] in (0.0, None)
         assert 0 < outcome.numbers["leaf_share"] <= 1
+
+
+@pytest.mark.filterwarnings("ignore:.*asked about packets outside")
+@pytest.mark.filterwarnings("ignore:.*it was trained where")
+def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
+    """The figure at a tiny size: what switches ask is what the scheme says."""
+    smaller = ("topology.leaves=4", "traffic.incast.burst=200%", "switch.buffer=200KB")
+    own = recipe.find("default")
+    tiny = replace(own, settings=(*own.settings, *smaller))
+    monkeypatch.setitem(recipe.RECIPES, "default", tiny)
+    queries = ("traffic.incast.queries_per_host_per_s=1000",)
+    monkeypatch.setattr(models, "MORE_QUERIES", queries)
+    monkeypatch.setattr(traces, "TRACES", {})
+    monkeypatch.setattr(models, "_FOLDERS", {})
+    assignments = ("duration=2ms", "topology.leaves=4", "switch.buffer=200KB", *queries)
+    scale = Scale((1,), assignments, {"duration": "4ms", "one_in": 3})
+    for figure in (models.BURSTS, models.FLIPS):
+        figure = replace(figure, points=figure.points[-1:], scales={"quick": scale})
+        (results,) = harness.compute(harness.plan([figure], "quick"), Cache(tmp_path), jobs=2)
+        asked = {}
+        for scheme in figure.schemes:
+            (outcome,) = results.at(0, scheme.name).values()
+            told = tomllib.loads(outcome.scenario)["switch"]["sharing"]
+            asked[scheme.name] = told.get("model")
+            if scheme != figure.schemes[0]:
+                flips = outcome.numbers["sharing_counts.leaf.oracle_flips"]
+                assert (flips > 0) == ("flips" in figure.name)
+        assert asked["LQD"] is None and asked["Credence"] == "default"
+        assert set(asked[models.TIERS.name]) == set(asked[models.TWO.name]) == {"leaf", "spine"}
+        assert any(name[-1].isdigit() for name in asked[models.SWITCHES.name])
+    assert len(models._FOLDERS) == 3 and len(traces.TRACES) == 2
+    for folder in models._FOLDERS.values():
+        folder.cleanup()

@@ -9,7 +9,7 @@ import inspect
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -67,6 +67,10 @@ class Run:
     assignments: tuple[str, ...] = ()
     also: str = ""
     """A function, named as `module:function`, that makes further numbers of the run's result."""
+    prepare: Mapping[str, str] = field(default_factory=dict)
+    """By scheme: a function, named so too, that makes ready what a run needs, and returns further
+    assignments. It is called with what `report` is below, and by name with the scale's parameters;
+    what it makes follows from these, the package and the compiled core."""
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
         """The run of the point."""
@@ -82,18 +86,26 @@ class Run:
         resolved = read.resolved
 
         def run(report: Report) -> Outcome | None:
-            result = run_to(None, scenario, progress=report)
+            ready, text = scenario, resolved
+            if before is not None:
+                ready = scenario.set(*before(report, **scale.parameters))
+                text = ready.read().resolved
+            result = run_to(None, ready, progress=report)
             if result.status == "interrupted":
                 return None
-            kept = samples.of(result.flows, tomllib.loads(resolved), result.summary)
+            kept = samples.of(result.flows, tomllib.loads(text), result.summary)
             numbers = dict(flat(result.summary))
             if also is not None:
                 numbers.update(also(result))
-            return Outcome(numbers, kept, resolved)
+            return Outcome(numbers, kept, text)
 
         files = {key: digest(scenario.folder / file) for key, file in read.files}
         also = named(self.also) if self.also else None
-        what = {"also": self.also, "code": _file_of(also)} if also else {}
+        what: dict[str, Any] = {"also": self.also, "code": _file_of(also)} if also else {}
+        before = named(self.prepare[scheme.name]) if scheme.name in self.prepare else None
+        if before is not None:
+            made = {"prepare": self.prepare[scheme.name], "parameters": scale.parameters}
+            what |= {**made, "package": _code(before)}
         key = _key(scenario=resolved, files=files, **what)
         return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
 

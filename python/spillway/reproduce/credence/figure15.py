@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spillway.reproduce.claim import Claim, Over, Plain
+from spillway.reproduce.credence.traces import MORE_QUERIES, traced
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed, Report
 from spillway.reproduce.verdict import Near, NoGain
-
-if TYPE_CHECKING:
-    from spillway.oracle.trace import Trace
 
 PAPERS = Scheme("two features, split at random", style=3)
 OURS = Scheme("four features, another seed", style=2)
@@ -27,7 +22,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     OURS.name: {"split": "none"},
     MORE.name: _AS_IN_PAPER,
 }
-_TRAFFIC = {MORE.name: ("traffic.incast.queries_per_host_per_s=20",)}
+_TRAFFIC = {MORE.name: MORE_QUERIES}
 """What a scheme's traces have beside the scenario's traffic."""
 _OTHER = 1000
 """A test's seed is so far from the one that was trained on."""
@@ -56,7 +51,7 @@ def point(
     from spillway.oracle import evaluate, train
 
     traffic = _TRAFFIC.get(scheme, ())
-    seen = _traced(report, seed, duration, one_in, traffic)
+    seen = traced(report, seed, duration, one_in, traffic)
     options = _OPTIONS[scheme]
 
     def scores(count: int) -> Mapping[str, float | None]:
@@ -64,7 +59,7 @@ def point(
         training = train([seen], trees=count, seed=seed, **options)
         if training.scores is not None:
             return training.scores.document
-        other = _traced(report, seed + _OTHER, duration, one_in, traffic)
+        other = traced(report, seed + _OTHER, duration, one_in, traffic)
         return evaluate(training.model, other).document
 
     found, four = scores(int(trees)), scores(4)
@@ -72,42 +67,6 @@ def point(
     gain = None if more is None or not less else more / less - 1
     leaves = seen.at("leaf").drops / seen.drops
     return {**found, "f1_gain": gain, "leaf_share": leaves}
-
-
-_LOCK = threading.Lock()
-_TRACES: dict[tuple[int, str, int, tuple[str, ...]], Trace] = {}
-"""By seed, duration, sampling and traffic: each is recorded once, by whoever asks first."""
-
-
-def _traced(
-    report: Report, seed: int, duration: str, one_in: int, traffic: tuple[str, ...]
-) -> Trace:
-    """A trace under the paper's training scenario, with other traffic where it is named."""
-    while not _LOCK.acquire(timeout=0.1):
-        report(None)
-    try:
-        key = (seed, duration, one_in, traffic)
-        if key not in _TRACES:
-            _TRACES[key] = _recorded(report, *key)
-        return _TRACES[key]
-    finally:
-        _LOCK.release()
-
-
-def _recorded(
-    report: Report, seed: int, duration: str, one_in: int, traffic: tuple[str, ...]
-) -> Trace:
-    from spillway.oracle.default import find
-    from spillway.oracle.trace import load
-    from spillway.run import run
-
-    sampling = f"record.oracle_trace_sample={one_in}"
-    recipe = find("default")
-    settings = (*recipe.settings, f"duration={duration}", sampling, *traffic)
-    with TemporaryDirectory(prefix="spillway-figure15-") as folder:
-        place = Path(folder, "run")
-        run(recipe.scenario, seed=seed, set=settings, out=place, progress=report)
-        return load(place)
 
 
 def _paper(metric: Number, number: float) -> Claim:
