@@ -43,6 +43,14 @@ impl Losses {
         tail_loss_probe: false,
     };
 
+    /// Whether an ack of what comes next asks for nothing but to go on: no times are kept, no probes sent,
+    /// and cuts hold at once.
+    #[inline]
+    pub fn are_plain(&self) -> bool {
+        let by_sack = self.detection == LossDetection::Sack;
+        by_sack & (self.reduction == ReductionRule::AtOnce) & !self.tail_loss_probe
+    }
+
     /// Reads them. What means nothing under a way of finding losses is refused.
     pub(super) fn read(section: &mut Section, echo: EcnEcho) -> Result<Losses, SettingsError> {
         let ways = [

@@ -262,14 +262,36 @@ impl Sender {
     /// An ack has come.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
+        let moves_on = ack.seq > self.board.una && ack.sack.is_none() && !self.board.has_gap();
+        if moves_on && self.phase == Phase::Open && transport.losses.are_plain() {
+            self.take_ack::<true>(now, ack, transport);
+        } else {
+            self.take_any_ack(now, ack, transport);
+        }
+    }
+
+    #[inline(never)]
+    fn take_any_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
+        self.take_ack::<false>(now, ack, transport);
+    }
+
+    /// Takes an ack. Most acknowledge the next packets of a flow that misses nothing, `IN_ORDER`: of what
+    /// is asked here the answers are known then when this is compiled.
+    #[inline(always)]
+    fn take_ack<const IN_ORDER: bool>(
+        &mut self,
+        now: Time,
+        ack: &AckSegment,
+        transport: &Transport,
+    ) {
+        let detection = if IN_ORDER { LossDetection::Sack } else { transport.losses.detection };
+        let is_proportional = !IN_ORDER && transport.losses.reduction != ReductionRule::AtOnce;
         let acked = ack.seq.saturating_sub(self.board.una);
-        let is_proportional = transport.losses.reduction != ReductionRule::AtOnce;
         let arrived_before = if is_proportional { self.board.arrived() } else { 0 };
-        let detection = transport.losses.detection;
         if detection == LossDetection::Rack {
             self.note_times(now, ack, transport);
         }
-        if acked > 0 {
+        if IN_ORDER || acked > 0 {
             self.board.acknowledge(ack.seq);
             if self.withheld > 0 {
                 self.window.cwnd += std::mem::take(&mut self.withheld);
@@ -277,7 +299,7 @@ impl Sender {
             self.rtt.sample(now - ack.sent_at);
             self.rtt.reset_backoff();
         }
-        if let Some(blocks) = ack.sack {
+        if !IN_ORDER && let Some(blocks) = ack.sack {
             self.take_sack(blocks, transport);
         }
         let before = (self.window.cwnd, self.window.ssthresh);
@@ -289,9 +311,9 @@ impl Sender {
             rtt: now - ack.sent_at,
             ece: ack.ece,
             una: self.board.una,
-            nxt: self.sent_to(),
+            nxt: if IN_ORDER { self.board.nxt } else { self.sent_to() },
             may_grow: ack.may_grow,
-            in_recovery: self.phase == Phase::Recovery && !(as_ns3 && ack.ece),
+            in_recovery: !IN_ORDER && self.phase == Phase::Recovery && !(as_ns3 && ack.ece),
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
@@ -300,6 +322,7 @@ impl Sender {
             self.tells_cut = true;
         }
         match detection {
+            LossDetection::Sack if IN_ORDER => {}
             LossDetection::Sack => self.advance_phase(&told, transport),
             LossDetection::Rack => self.advance_by_rack(now, ack, transport),
             LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
@@ -313,6 +336,8 @@ impl Sender {
         }
         if self.board.una >= self.board.nxt {
             self.deadline = Time::MAX;
+        } else if IN_ORDER {
+            self.set_retransmission_deadline(now, transport);
         } else if (acked > 0 && !self.keeps_timer)
             || (self.timer != Timer::Retransmission && self.phase != Phase::Open)
             || detection == LossDetection::Rack
@@ -421,10 +446,15 @@ impl Sender {
         Some(piece)
     }
 
-    #[inline]
-    fn set_deadline(&mut self, now: Time, transport: &Transport) {
+    #[inline(always)]
+    fn set_retransmission_deadline(&mut self, now: Time, transport: &Transport) {
         self.deadline = now + self.rtt.timeout(&transport.rto);
         self.timer = Timer::Retransmission;
+    }
+
+    #[inline]
+    fn set_deadline(&mut self, now: Time, transport: &Transport) {
+        self.set_retransmission_deadline(now, transport);
         if let Some((due, timer)) = Timer::first(self, self.deadline) {
             (self.deadline, self.timer) = (due, timer);
             return;
