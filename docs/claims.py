@@ -5,8 +5,8 @@
 
 On a page, what stands between `<!-- claims: PAPER/FIGURE -->` and `<!-- end -->` is the table of
 the figure's claims, and how much was run for it. `<!-- claims: PAPER/FIGURE, VARIANT -->` has the
-claims of one variant. Plots go to docs/images/PAPER-FIGURE.png. Figures that the folder does not
-have are left as they are.
+claims of one variant. The plots that a page shows as ../images/PAPER-FIGURE.png go there. Figures
+that the folder does not have are left as they are.
 """
 
 from __future__ import annotations
@@ -22,22 +22,27 @@ from typing import Any
 from spillway.reproduce.tables import asked, interval, spread, told
 
 DOCS = Path(__file__).resolve().parent
+PLOT = re.compile(r"\(\.\./images/(([a-z]+)-([\w-]+)\.png)\)")
 BLOCK = re.compile(r"(<!-- claims: (\S+?)(?:, (.+?))? -->).*?(<!-- end -->)", re.DOTALL)
 
 
-def page(text: str, results: Path, images: Path) -> str:
+def copy_plots(text: str, results: Path, images: Path) -> None:
+    """Takes the plots that the page shows from the results, as far as they are there."""
+    for name, paper, figure in PLOT.findall(text):
+        plot = results / paper / figure / f"{figure}.png"
+        if plot.is_file():
+            shutil.copyfile(plot, images / name)
+
+
+def page(text: str, results: Path) -> str:
     """The page with the tables of the figures that there are written anew."""
 
     def block(match: re.Match[str]) -> str:
         start, figure, variant, end = match.groups()
-        folder = results / figure
-        file = folder / "summary.json"
+        file = results / figure / "summary.json"
         if not file.is_file():
             return match[0]
         summary = json.loads(file.read_text(encoding="utf-8"))
-        plot = folder / f"{figure.partition('/')[2]}.png"
-        if plot.is_file():
-            shutil.copyfile(plot, images / f"{figure.replace('/', '-')}.png")
         rows = [row for row in summary["claims"] if variant in (None, row["variant"])]
         if not rows:
             raise SystemExit(f"{figure}: no claims of variant {variant!r}")
@@ -95,7 +100,8 @@ def main(arguments: Sequence[str]) -> int:
         raise SystemExit("usage: python docs/claims.py RESULTS")
     for file in sorted((DOCS / "papers").glob("*.md")):
         text = file.read_text(encoding="utf-8")
-        written = page(text, Path(arguments[0]), DOCS / "images")
+        copy_plots(text, Path(arguments[0]), DOCS / "images")
+        written = page(text, Path(arguments[0]))
         if written != text:
             file.write_text(written, encoding="utf-8")
     return 0
