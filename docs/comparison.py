@@ -124,8 +124,8 @@ def with_timeout(row: Row) -> float | None:
 
 
 def lost(row: Row) -> float:
-    """Packets lost for whatever reason."""
-    return sum(value or 0 for path, value in row.items() if path.startswith("drops."))
+    """Packets lost for whatever reason while it was measured."""
+    return sum(value or 0 for path, value in row.items() if path.startswith("lost."))
 
 
 # Tables ------------------------------------------------------------------------------------------

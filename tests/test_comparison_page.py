@@ -47,8 +47,9 @@ def row(seed, short=1.0, incast=2.0, incasts=2000, **more):
         "query_us.mean": 1500.0,
         "query_us.p99": 2500.0,
         "goodput_gbps.all": 640.0,
-        "drops.aqm": 1000 * seed,
-        "drops.buffer_full": None,
+        "lost.aqm": 1000 * seed,
+        "lost.buffer_full": None,
+        "drops.aqm": 10**9,
         **more,
     }
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from spillway.reproduce import abm_program
-from spillway.reproduce.figure import Point, Scale, Scheme
+from spillway.reproduce import abm_program, lost
+from spillway.reproduce.credence import models
+from spillway.reproduce.figure import Point, Scale, Scheme, Value
 from spillway.reproduce.point import Outcome, Report, Run, Task
 from spillway.reproduce.smartbuf.setup import LEARN_DEMANDS
 
@@ -20,6 +21,10 @@ DEFAULTS = (
 
 ABM_PROGRAM = "abm, as in its program"
 SMARTBUF_DEMANDS = "smartbuf, demands"
+TIERS = Scheme("credence, a model for each tier", (f"{SWITCH}=credence",), style=15)
+"""With a forest that has learned from what leaves drop, for leaves, and another for spines."""
+TRAINED: dict[str, Value] = {"duration": "250ms", "one_in": 50}
+"""What these forests learn from (`credence/models`)."""
 
 
 def schemes(key: str = SWITCH, ack_queues: bool = True) -> tuple[Scheme, ...]:
@@ -32,6 +37,14 @@ def schemes(key: str = SWITCH, ack_queues: bool = True) -> tuple[Scheme, ...]:
     demands = (f"{key}.{parameter}" for parameter in LEARN_DEMANDS)
     found.insert(-1, Scheme(SMARTBUF_DEMANDS, (f"{key}=smartbuf", *demands)))
     return tuple(replace(scheme, style=place) for place, scheme in enumerate(found))
+
+
+def run_of(scenario: str) -> Run:
+    """A run that also counts what was lost while it was measured."""
+    tiers = f"{models.__name__}:{models.tiers.__name__}"
+    return Run(
+        scenario, also=f"{lost.__name__}:{lost.numbers.__name__}", prepare={TIERS.name: tiers}
+    )
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Numbers:
 
 
 ABOUT = (
-    "Policies have their defaults. What is sent before the warm-up is over is not counted: until "
-    "then Smartbuf learns. Of Smartbuf there are two readings, and ABM is also there as in its "
-    "authors' program."
+    "Policies have their defaults. What is sent or lost before the warm-up is over is not counted: "
+    "until then Smartbuf learns. Of Smartbuf there are two readings, and ABM is also there as in "
+    "its authors' program."
 )

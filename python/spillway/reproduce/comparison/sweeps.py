@@ -1,10 +1,9 @@
 """Every sharing policy in Credence's network over load, burst and buffer, one at a time."""
 
-from spillway.reproduce.comparison.setup import ABOUT, Numbers, schemes
+from spillway.reproduce.comparison.setup import ABOUT, TIERS, TRAINED, Numbers, run_of, schemes
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point, Scale, along
 from spillway.reproduce.metric import Number
-from spillway.reproduce.point import Run
 
 LOADS = along(
     "load",
@@ -30,9 +29,9 @@ BUFFERS = along(
     tick="{:g} KB",
 )
 
-_FULL = Scale((1, 2, 3), ("warmup=500ms", "duration=600ms", "record.drops=false"))
+_FULL = Scale((1, 2, 3), ("warmup=500ms", "duration=600ms"), TRAINED)
 SCALES = {
-    "quick": Scale((1, 2, 3), ("warmup=100ms", "duration=150ms", "record.drops=false")),
+    "quick": Scale((1, 2, 3), ("warmup=100ms", "duration=150ms"), TRAINED),
     "page": _FULL,
     "full": _FULL,
 }
@@ -57,9 +56,9 @@ def _sweep(axis: str, points: tuple[Point, ...], label: str) -> Figure:
         title=f"All sharing policies in Credence's network, over the {name}",
         source="none: the scenario credence",
         about=ABOUT,
-        measure=Numbers(Run("credence")),
+        measure=Numbers(run_of("credence")),
         points=points,
-        schemes=schemes(),
+        schemes=(*schemes(), TIERS),
         scales=SCALES,
         plot=Lines(PANELS, axis, label),
     )

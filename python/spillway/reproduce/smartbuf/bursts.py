@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spillway.reproduce import lost
 from spillway.reproduce.samples import quantity
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ CLOSE_PS = 1_000_000_000
 
 
 def numbers(result: Result) -> dict[str, float | None]:
-    """Of the bursts at leaves that were detected from `warmup` on, and were over before the end."""
+    """Of the bursts at leaves that were detected from `warmup` on, and were over before the end.
+
+    With them what was lost from then on, if the run has noted that.
+    """
     scenario = tomllib.loads(result.scenario)
     switch = scenario["switch"]
     buffer = quantity(switch.get("leaf", switch)["buffer"])
@@ -37,7 +41,8 @@ def numbers(result: Result) -> dict[str, float | None]:
         "bursts.mean_error_first": errors(first, demand)["bursts.mean_error"],
         "bursts.collisions": collisions(result, quantity(scenario["warmup"])),
     }
-    return found | errors(last, demand)
+    packets = lost.numbers(result) if scenario["record"]["drops"] else {}
+    return found | errors(last, demand) | packets
 
 
 def errors(predicted: NDArray[np.float64], demand: NDArray[np.float64]) -> dict[str, float | None]:

@@ -58,8 +58,8 @@ FIGURE = Figure(
     points=(setup.PLAUSIBLE,),
     schemes=(EQUAL_SHARES, CS, DT, LQD, SMARTBUF, DEMANDS),
     scales={
-        "quick": Scale((1, 2, 3, 4, 5), ("warmup=20ms", "duration=50ms", "record.drops=false")),
-        "full": Scale((1, 2, 3, 4, 5), ("warmup=200ms", "duration=500ms", "record.drops=false")),
+        "quick": Scale((1, 2, 3, 4, 5), ("warmup=20ms", "duration=50ms")),
+        "full": Scale((1, 2, 3, 4, 5), ("warmup=200ms", "duration=500ms")),
     },
     plot=Variants((setup.SHORT, setup.TIMEOUTS, MEAN, setup.COLLISIONS, setup.DROPS), "queries"),
     claims=(*_claims(SMARTBUF), *_claims(DEMANDS)),

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+from spillway.reproduce import lost
 from spillway.reproduce.draw import Panel
 from spillway.reproduce.figure import Point, Scale, Scheme
-from spillway.reproduce.metric import Number, Tail, Total, WithTimeout
+from spillway.reproduce.metric import Number, Tail, WithTimeout
 from spillway.reproduce.point import Run
 
 SCENARIO = "smartbuf"
-RUN = Run(SCENARIO)
+RUN = Run(SCENARIO, also="spillway.reproduce.lost:numbers")
 """The network and the traffic of section IV; its file says what is not in the text."""
 
 BURSTS = replace(
@@ -16,7 +17,7 @@ BURSTS = replace(
     assignments=("record.bursts=20%",),
     also="spillway.reproduce.smartbuf.bursts:numbers",
 )
-"""The same with numbers of its bursts."""
+"""The same with numbers of its bursts, too."""
 
 LEAF = "switch.leaf.sharing"
 
@@ -88,22 +89,20 @@ AS_IN_SCENARIO = with_incasts(0.08, incasts("50..200"))
 PLAUSIBLE = with_incasts(0.03, incasts("120", "14480B"))
 """Fewer incasts, all alike, of less than half a leaf's buffer."""
 
-# Smartbuf learns from the beginning; flows of its first 20 ms (200 ms) are not counted.
+# Smartbuf learns from the beginning; flows and losses of its first 20 ms (200 ms) are not counted.
 SCALES = {
-    "quick": Scale((1, 2, 3), ("warmup=20ms", "duration=60ms", "record.drops=false")),
-    "full": Scale((1, 2, 3), ("warmup=200ms", "duration=1s", "record.drops=false")),
+    "quick": Scale((1, 2, 3), ("warmup=20ms", "duration=60ms")),
+    "full": Scale((1, 2, 3), ("warmup=200ms", "duration=1s")),
 }
 # After 600 ms the mean prediction of 100 ms is within 2% of that of the 100 ms before, at 80% load
 # (`smartbuf/learning`).
-HEADLINES = SCALES | {
-    "page": Scale((1, 2, 3), ("warmup=600ms", "duration=700ms", "record.drops=false"))
-}
+HEADLINES = SCALES | {"page": Scale((1, 2, 3), ("warmup=600ms", "duration=700ms"))}
 """Of what the abstract rests on."""
 
 SHORT = Tail("short+incast", 0.99)
 LONG = Tail("long", 0.99)
 TIMEOUTS = WithTimeout("short+incast")
-DROPS = Total("drops", "packets lost", "packets")
+DROPS = lost.PACKETS
 MEAN_FIRST = Number("bursts.mean_error_first", "its mean error", "% of the demand", 100)
 """Of the first threshold of a burst, taken as the prediction."""
 COLLISIONS = Number("bursts.collisions", "queries that meet a burst", "% of the queries", 100)

@@ -104,8 +104,8 @@ FIGURE = Figure(
     points=tuple(setup.with_incasts(share, kind) for kind in KINDS for share in SHARES),
     schemes=(EQUAL_SHARES, CS, DT, SMARTBUF, DEMANDS),
     scales={
-        "quick": Scale((1, 2), ("warmup=20ms", "duration=50ms", "record.drops=false")),
-        "full": Scale((1, 2, 3), ("warmup=200ms", "duration=500ms", "record.drops=false")),
+        "quick": Scale((1, 2), ("warmup=20ms", "duration=50ms")),
+        "full": Scale((1, 2, 3), ("warmup=200ms", "duration=500ms")),
     },
     plot=Map(setup.SHORT, setup.TIMEOUTS, (MEAN, setup.COLLISIONS, setup.DROPS)),
     is_of_paper=False,

@@ -1,0 +1,45 @@
+"""What figures count as lost: what was lost while it was measured."""
+
+import pytest
+
+import spillway
+from spillway.reproduce import catalogue, lost
+
+BURSTS = {"switch.sharing": "sp", "traffic.incast.queries_per_host_per_s": 100}
+
+
+def run(warmup):
+    return spillway.run("credence", set={"duration": "6ms", "warmup": warmup, **BURSTS})
+
+
+def test_what_was_lost_before_the_warm_up_is_not_counted():
+    whole, late = run("0us"), run("3ms")
+    # The warm-up changes what is counted, and nothing else.
+    assert late.summary["drops"] == whole.summary["drops"]
+    assert lost.numbers(whole)["lost.over_threshold"] == whole.summary["drops"]["over_threshold"]
+    times = [time for time in late.drops["time_ps"].to_pylist() if time >= 3 * 10**9]
+    assert 0 < len(times) < whole.drops.num_rows
+    assert sum(lost.numbers(late).values()) == len(times)
+
+
+def test_a_run_that_lost_nothing_counts_none():
+    result = spillway.run("credence", set={"duration": "1ms", "switch.sharing": "lqd"})
+    assert result.drops.num_rows == 0
+    assert lost.numbers(result) == {"lost.buffer_full": 0}
+
+
+COUNTING = ("spillway.reproduce.lost:numbers", "spillway.reproduce.smartbuf.bursts:numbers")
+
+
+def measure_of(figure):
+    return getattr(figure.measure, "run", figure.measure)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [each for each in catalogue.every() if getattr(measure_of(each), "also", "") in COUNTING],
+    ids=lambda figure: figure.name,
+)
+def test_figures_that_count_what_was_lost_have_it_noted(figure):
+    for scale in figure.scales.values():
+        assert "record.drops=false" not in (*measure_of(figure).assignments, *scale.assignments)
