@@ -366,6 +366,37 @@ def test_numbers_are_means_over_seeds_with_an_interval_from_three_on():
     assert examine(claim, results(two, schemes=("only",))).estimate.interval is None
 
 
+def change_of(pairs, rule):
+    """Of x under "new" and "old", a pair for every seed."""
+    cells = {}
+    for seed, (new, old) in enumerate(pairs, 1):
+        cells |= {(0, "new", seed): numbers(x=new), (0, "old", seed): numbers(x=old)}
+    claim = Claim("", "", Reduction(Number("x", "x"), "new", "old"), rule)
+    return examine(claim, results(cells))
+
+
+def test_a_change_of_numbers_and_its_interval_are_of_the_same_statistic():
+    # Nine seeds in which 90% less is had, and one, a hundred times as large, with 45% less: the
+    # mean of the ten changes is 85.5%, the change of the means 48.7%, which would break the rule
+    # that the interval bears out.
+    found = change_of([(10.0, 100.0)] * 9 + [(5500.0, 10_000.0)], Apart(0.5))
+    assert found.estimate.value == pytest.approx(0.855)
+    # The deviation of nine 0.9 and one 0.45 is 0.1423; t for 9 degrees of freedom is 2.2622.
+    half = 2.262157 * 0.45 * (0.9 * 0.1 * 10 / 9) ** 0.5 / 10**0.5
+    assert found.estimate.interval == pytest.approx((0.855 - half, 0.855 + half), rel=1e-5)
+    assert found.verdict is Verdict.HOLDS
+
+
+def test_a_seed_without_a_number_leaves_no_interval():
+    # Nothing can be less than nothing: two of five seeds have no change.
+    found = change_of(
+        [(0.0, 0.0), (0.0, 0.0), (1.0, 4.0), (25.0, 100.0), (250.0, 1000.0)], Near(0.75)
+    )
+    assert [value is None for value in found.by_seed.values()] == [True, True, False, False, False]
+    assert found.estimate.interval is None
+    assert found.verdict is Verdict.UNDECIDED
+
+
 def test_the_worst_of_all_seeds_is_a_bound():
     cells = {(0, "only", seed): numbers(x=value) for seed, value in ((1, 1.0), (2, 4.0))}
     worst = Number("x", "x", over_seeds="largest")

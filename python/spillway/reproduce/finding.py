@@ -105,7 +105,7 @@ def _look(claim: Claim, results: Results, places: list[int]) -> _Look:
     by_seed = {seed: _mean(claim, results, places, (seed,), False).value for seed in results.seeds}
     if found.value is None:
         return _Look(places, by_seed, None, Verdict.NONE)
-    estimate = Estimate(found.value, _interval(claim, found, list(by_seed.values())))
+    estimate = _estimate(claim, found, list(by_seed.values()))
     return _Look(places, by_seed, estimate, judge(claim.rule, estimate))
 
 
@@ -176,27 +176,32 @@ def _growth(values: NDArray[np.float64]) -> Any:
     return values[-1] - values[0]
 
 
-def _interval(claim: Claim, found: Measured, by_seed: list[float | None]) -> Ends | None:
-    """95%: of the replicates; or, of what rests on no samples, Student's t over the seeds.
+def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Estimate:
+    """A number and its 95%.
+
+    They are those of the replicates; or, of what rests on no samples, the mean of the seeds' own
+    numbers, and Student's t over them. Where a seed has no number there is no interval.
 
     The worst of all that was looked at has no such interval: the truth is that, or worse.
     """
+    assert found.value is not None
     if found.replicates is not None:
-        return found.interval
+        return Estimate(found.value, found.interval)
     metric = claim.formula.metric
     if isinstance(metric, Number | Total) and metric.over_seeds == "largest":
-        if found.value is None or not isinstance(claim.formula, Plain):
-            return None
-        return found.value, math.inf
+        is_bound = isinstance(claim.formula, Plain)
+        return Estimate(found.value, (found.value, math.inf) if is_bound else None)
     known = [value for value in by_seed if value is not None]
+    if len(known) < len(by_seed):
+        return Estimate(found.value, None)
+    middle = float(np.mean(known))
     if len(known) < LEAST_SEEDS:
-        return None
+        return Estimate(middle, None)
     from scipy import special
 
     deviation = np.std(known, ddof=1) / np.sqrt(len(known))
     half = float(special.stdtrit(len(known) - 1, 0.975) * deviation)
-    middle = float(np.mean(known))
-    return middle - half, middle + half
+    return Estimate(middle, (middle - half, middle + half))
 
 
 def _told(ends: Ends | None) -> tuple[float | None, float | None] | None:
