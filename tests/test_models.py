@@ -141,8 +141,10 @@ def test_a_model_knows_its_features_bounds_its_buffers_and_lines(tmp_path, comma
     (scores,) = document["scores"].values()
     assert scores["outside"] == told and document["model"]["seen"]["buffers"] == [25_000]
     shown = command("oracle", "show", "smartbuf").out
-    assert "4,000,000 bytes" in shown and re.search(r"has seen +unknown", shown)
-    unknown = command("oracle", "eval", "default", tmp_path / "2").out
+    assert "4,000,000 bytes" in shown and re.search(r"has seen +queue 0 to 0\.783,", shown)
+    forest(False, Seen()).save(tmp_path / "older")
+    assert re.search(r"has seen +unknown", command("oracle", "show", tmp_path / "older").out)
+    unknown = command("oracle", "eval", tmp_path / "older", tmp_path / "2").out
     assert "what the model was trained on is unknown" in " ".join(unknown.split())
 
 

@@ -1,4 +1,4 @@
-"""How the models that come along were made: make them again, and the same come out.
+"""How the models that come along were made; what is made again is of the same kind, not the same.
 
 What the papers leave open is ours: how long, of the packets that were not dropped one in 50, all
 four features as fractions of the buffer, all switches together. Seeds are far from those that
