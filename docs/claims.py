@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spillway.reproduce.tables import asked, interval, spread, told
+from spillway.reproduce.tables import asked, behind, interval, spread, told
 
 DOCS = Path(__file__).resolve().parent
 PLOT = re.compile(r"\(\.\./images/(([a-z]+)-([\w-]+)\.png)\)")
@@ -46,17 +46,22 @@ def page(text: str, results: Path) -> str:
         rows = [row for row in summary["claims"] if variant in (None, row["variant"])]
         if not rows:
             raise SystemExit(f"{figure}: no claims of variant {variant!r}")
-        return f"{start}\n\n{_size(summary)}\n\n{_table(rows)}\n\n{end}"
+        return f"{start}\n\n{_size(summary, rows)}\n\n{_table(rows)}\n\n{end}"
 
     return BLOCK.sub(block, text)
 
 
-def _size(summary: Mapping[str, Any]) -> str:
+def _size(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     seeds = ", ".join(map(str, summary["seeds"]))
     times = [each for each in summary["scale_sets"] if not each.startswith("record.")]
     size = ", ".join([*(f"`{each}`" for each in times), f"seeds {seeds}"])
-    cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']})"
-    return f"Scale `{summary['scale']}`: {size}; {cost}."
+    cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']}, core {summary['build'][:8]})"
+    notes = [f"Scale `{summary['scale']}`: {size}; {cost}."]
+    if summary["caution"]:
+        notes.append(f"{summary['caution'].capitalize()}.")
+    if any(row["exploratory"] for row in rows):
+        notes.append(r"\* exploratory: something of it was chosen after its numbers were seen.")
+    return " ".join(notes)
 
 
 def _cpu(seconds: float) -> str:
@@ -73,12 +78,12 @@ def _cpu(seconds: float) -> str:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    head = ["claim", "paper", "ours", "95%", "seeds", "verdict"]
+    head = ["claim", "paper", "ours", "95%", "seeds", "timeouts behind", "verdict"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         is_change = row["is_change"]
         variant = f"{row['variant']}: " if row["variant"] else ""
-        star = "*" if row["exploratory"] else ""
+        star = r"\*" if row["exploratory"] else ""
         lines.append(
             [
                 f"{variant}{row['claim']}: {row['metric']}, {row['formula']} ({row['over']})",
@@ -86,6 +91,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
                 told(row["ours"], is_change),
                 interval(row["interval"], is_change),
                 spread(row["by_seed"], is_change),
+                behind(row["behind"]).replace("\n", "; "),
                 row["verdict"] + star,
             ]
         )

@@ -32,30 +32,51 @@ def results(tmp_path_factory):
     return folder
 
 
-def test_a_block_is_the_figure_s_claims_and_its_size(claims, results, tmp_path):
+def test_a_block_is_the_figure_s_claims_and_its_size(claims, results):
     name = figures.BURSTS.name
     page = f"Before.\n\n<!-- claims: {name} -->\nstale words\n<!-- end -->\n\nAfter.\n"
-    written = claims.page(page, results, tmp_path)
+    written = claims.page(page, results)
     assert written.startswith("Before.") and written.endswith("After.\n") and "stale" not in written
     summary = json.loads((results / name / "summary.json").read_text())
     assert summary["cpu_s"] >= 0
     assert "Scale `quick`: `stop=20ms`, seeds 1, 2; " in written
+    assert summary["build"][:8] in written and summary["caution"].capitalize() in written
     rows = [line for line in written.splitlines() if line.startswith("| ")]
     assert len(rows) == 2 + len(summary["claims"])
     for row, claim in zip(rows[2:], summary["claims"], strict=True):
         assert claim["claim"] in row and row.split(" | ")[-1].startswith(claim["verdict"])
     # Once more changes nothing.
-    assert claims.page(written, results, tmp_path) == written
-    plot = tmp_path / f"{name.replace('/', '-')}.png"
-    assert plot.read_bytes()[1:4] == b"PNG"
+    assert claims.page(written, results) == written
 
 
-def test_what_is_not_there_is_left_and_no_variant_is_invented(claims, results, tmp_path):
+def test_a_claim_s_timeouts_stand_beside_it_and_hindsight_is_marked(claims, results, tmp_path):
+    file = results / figures.BURSTS.name / "summary.json"
+    summary = json.loads(file.read_text())
+    (first, *_) = summary["claims"]
+    first |= {"exploratory": "why", "behind": {"DT": {"flows": 20, "with_timeout": 7}}}
+    copy = tmp_path / figures.BURSTS.name
+    copy.mkdir(parents=True)
+    (copy / "summary.json").write_text(json.dumps(summary))
+    written = claims.page(f"<!-- claims: {figures.BURSTS.name} --><!-- end -->", tmp_path)
+    assert "exploratory: something of it was chosen after its numbers were seen" in written
+    row = next(line for line in written.splitlines() if first["claim"] in line)
+    assert "DT 7/20" in row and row.endswith(f"{first['verdict']}\\* |")
+
+
+def test_plots_that_a_page_shows_are_copied(claims, results, tmp_path):
+    paper, _, figure = figures.BURSTS.name.partition("/")
+    own = f"{paper}-{figure}.png"
+    claims.copy_plots(f"![a plot](../images/{own}) ![none](../images/a-b.png)", results, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [own]
+    assert (tmp_path / own).read_bytes()[1:4] == b"PNG"
+
+
+def test_what_is_not_there_is_left_and_no_variant_is_invented(claims, results):
     page = "<!-- claims: credence/figure99 -->\nstale words\n<!-- end -->"
-    assert claims.page(page, results, tmp_path) == page
+    assert claims.page(page, results) == page
     page = f"<!-- claims: {figures.BURSTS.name}, upside down -->\n<!-- end -->"
     with pytest.raises(SystemExit, match="no claims of variant 'upside down'"):
-        claims.page(page, results, tmp_path)
+        claims.page(page, results)
 
 
 def test_cpu_time_is_told_as_people_do(claims):
