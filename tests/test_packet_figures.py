@@ -67,8 +67,11 @@ def lost(*rows):
 def test_what_is_free_when_a_byte_is_lost():
     # A leaf has 3 ports of 10 and 1 of 40 Gbps: 70,000 bytes. Half of them were free when 1000 were
     # lost, a tenth when 500 were, and nothing at the spine: (500 + 50 + 0) / 2000.
-    result = lost(("leaf1", 1000, 35_000), ("leaf0", 500, 63_000), ("spine0", 500, 10_000))
-    assert wastage.numbers(result) == {"free_when_lost": pytest.approx(0.275)}
+    rows = (("leaf1", 1000, 35_000), ("leaf0", 500, 63_000), ("spine0", 500, 10_000))
+    assert wastage.numbers(lost(*rows)) == {"free_when_lost": pytest.approx(0.275)}
+    # A host has no buffer to share.
+    with_host = lost(*rows, ("host4", 900, 2_000))
+    assert wastage.numbers(with_host) == {"free_when_lost": pytest.approx(0.275)}
     assert wastage.numbers(lost()) == {"free_when_lost": None}
 
 

@@ -29,16 +29,19 @@ def numbers(result: Result) -> dict[str, float | None]:
     """The share of its switch's buffer that was free when a byte was lost: the mean of all bytes.
 
     Of a leaf-spine network in which no switch has a buffer without end; None if nothing was lost.
+    What hosts lose is lost in no switch.
     """
     buffers = buffers_of(tomllib.loads(result.scenario))
     bytes_lost, bytes_free = 0, 0.0
     # Piece by piece, and by the names' numbers: there may be ten million rows.
     for lost in result.drops.select(["switch", "size_bytes", "occupancy_bytes"]).to_batches():
         names = lost["switch"].dictionary.to_pylist()
-        buffer = np.array([buffers.get(name.rstrip(string.digits), 0) for name in names])
-        size = lost["size_bytes"].to_numpy(zero_copy_only=False)
-        held = lost["occupancy_bytes"].to_numpy(zero_copy_only=False)
-        free = 1 - held / buffer[lost["switch"].indices.to_numpy()]
+        tiers = np.array([buffers.get(name.rstrip(string.digits), 0) for name in names])
+        buffer = tiers[lost["switch"].indices.to_numpy()]
+        in_switch = buffer > 0
+        size = lost["size_bytes"].to_numpy(zero_copy_only=False)[in_switch]
+        held = lost["occupancy_bytes"].to_numpy(zero_copy_only=False)[in_switch]
+        free = 1 - held / buffer[in_switch]
         bytes_lost += int(size.sum())
         bytes_free += float(free @ size)
     return {FREE_WHEN_LOST.path: bytes_free / bytes_lost if bytes_lost else None}
