@@ -46,7 +46,7 @@ def page(text: str, results: Path) -> str:
         rows = [row for row in summary["claims"] if variant in (None, row["variant"])]
         if not rows:
             raise SystemExit(f"{figure}: no claims of variant {variant!r}")
-        return f"{start}\n\n{_size(summary, rows)}\n\n{_table(rows)}\n\n{end}"
+        return f"{start}\n\n{_size(summary, rows)}\n\n{_table(rows, variant)}\n\n{end}"
 
     return BLOCK.sub(block, text)
 
@@ -77,12 +77,12 @@ def _cpu(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours of CPU time"
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _table(rows: Sequence[Mapping[str, Any]], named: str | None) -> str:
     head = ["claim", "paper", "ours", "95%", "seeds", "timeouts behind", "verdict"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         is_change = row["is_change"]
-        variant = f"{row['variant']}: " if row["variant"] else ""
+        variant = "" if row["variant"] in ("", named) else f"{row['variant']}: "
         star = r"\*" if row["exploratory"] else ""
         lines.append(
             [
