@@ -71,7 +71,7 @@ def _cpu(seconds: float) -> str:
     ('42 s of CPU time', '17 minutes of CPU time', '2.8 hours of CPU time')
     """
     if seconds < 120:
-        return f"{seconds:.0f} s of CPU time"
+        return f"{max(seconds, 1):.0f} s of CPU time"
     if seconds < 7200:
         return f"{seconds / 60:.0f} minutes of CPU time"
     return f"{seconds / 3600:.1f} hours of CPU time"
