@@ -7,6 +7,9 @@ On a page, what stands between `<!-- claims: PAPER/FIGURE -->` and `<!-- end -->
 the figure's claims, and how much was run for it. `<!-- claims: PAPER/FIGURE, VARIANT -->` has the
 claims of one variant. The plots that a page shows as ../images/PAPER-FIGURE.png go there. Figures
 that the folder does not have are left as they are.
+
+`<!-- choices: PAPER/FIGURE, SETTING -->` has the numbers of the same claims about one choice after
+another, a row for each; of the claims whose words end with the setting, where one is named.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ from spillway.reproduce.tables import asked, behind, interval, spread, told
 
 DOCS = Path(__file__).resolve().parent
 PLOT = re.compile(r"\(\.\./images/(([a-z]+)-([\w-]+)\.png)\)")
-BLOCK = re.compile(r"(<!-- claims: (\S+?)(?:, (.+?))? -->).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(<!-- (claims|choices): (\S+?)(?:, (.+?))? -->).*?(<!-- end -->)",
+    re.DOTALL,
+)
 
 
 def copy_plots(text: str, results: Path, images: Path) -> None:
@@ -38,17 +44,27 @@ def page(text: str, results: Path) -> str:
     """The page with the tables of the figures that there are written anew."""
 
     def block(match: re.Match[str]) -> str:
-        start, figure, variant, end = match.groups()
+        start, kind, figure, part, end = match.groups()
         file = results / figure / "summary.json"
         if not file.is_file():
             return match[0]
         summary = json.loads(file.read_text(encoding="utf-8"))
-        rows = [row for row in summary["claims"] if variant in (None, row["variant"])]
+        is_part = _of_setting if kind == "choices" else _of_variant
+        rows = [row for row in summary["claims"] if part is None or is_part(row, part)]
         if not rows:
-            raise SystemExit(f"{figure}: no claims of variant {variant!r}")
-        return f"{start}\n\n{_size(summary, rows)}\n\n{_table(rows, variant)}\n\n{end}"
+            raise SystemExit(f"{figure}: no claims of {part!r}")
+        table = _choices(rows) if kind == "choices" else _table(rows, part)
+        return f"{start}\n\n{_size(summary, rows)}\n\n{table}\n\n{end}"
 
     return BLOCK.sub(block, text)
+
+
+def _of_variant(row: Mapping[str, Any], variant: str) -> bool:
+    return bool(row["variant"] == variant)
+
+
+def _of_setting(row: Mapping[str, Any], setting: str) -> bool:
+    return bool(row["claim"].endswith(f"({setting})"))
 
 
 def _size(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -95,6 +111,35 @@ def _table(rows: Sequence[Mapping[str, Any]], named: str | None) -> str:
                 row["verdict"] + star,
             ]
         )
+    return _markdown(lines)
+
+
+def _choices(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A row for each choice, bold where a verdict is another than the first row's."""
+    columns = {(row["metric"], row["formula"]): row for row in rows}
+    by_choice: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
+    for row in rows:
+        own = by_choice.setdefault(row["variant"] or row["over"], {})
+        own[row["metric"], row["formula"]] = row
+    first = next(iter(by_choice.values()))
+    lines = [
+        ["", *(", ".join(column) for column in columns)],
+        ["---"] * (1 + len(columns)),
+        ["*what bears the claim out*"]
+        + [f"*{interval(row['range'], row['is_change'])}*" for row in columns.values()],
+    ]
+    for choice, own in by_choice.items():
+        cells = []
+        for column in columns:
+            row = own[column]
+            number = told(row["ours"], row["is_change"])
+            is_other = row["verdict"] != first[column]["verdict"]
+            cells.append(f"**{number}**" if is_other else number)
+        lines.append([choice, *cells])
+    return _markdown(lines)
+
+
+def _markdown(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(
         f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
     )

@@ -63,6 +63,43 @@ def test_a_claim_s_timeouts_stand_beside_it_and_hindsight_is_marked(claims, resu
     assert "DT 7/20" in row and row.endswith(f"{first['verdict']}\\* |")
 
 
+def test_choices_are_rows_and_other_verdicts_bold(claims, tmp_path):
+    def claim(choice, setting, ours, verdict, formula="1 - a / b"):
+        return {
+            "claim": f"a is faster than b ({setting})",
+            "variant": choice,
+            "over": f"{choice}, {setting}",
+            "metric": "p95",
+            "formula": formula,
+            "is_change": True,
+            "range": [0.5, None],
+            "ours": ours,
+            "verdict": verdict,
+            "exploratory": "",
+        }
+
+    rows = [
+        claim("as it is", "load 40%, burst 50%", 0.6, "holds"),
+        claim("as it is", "load 40%, burst 50%", 0.7, "holds", "1 - a / c"),
+        claim("as it is", "load 40%, burst 100%", 0.9, "holds"),
+        claim("K = 10", "load 40%, burst 50%", 0.1, "does not hold"),
+        claim("K = 10", "load 40%, burst 50%", None, "holds", "1 - a / c"),
+    ]
+    summary = {"claims": rows, "seeds": [1], "scale": "quick", "scale_sets": [], "caution": ""}
+    summary |= {"cpu_s": 3.0, "version": "0.1.0", "build": "0123456789"}
+    (tmp_path / "a" / "choices").mkdir(parents=True)
+    (tmp_path / "a" / "choices" / "summary.json").write_text(json.dumps(summary))
+    block = "<!-- choices: a/choices, load 40%, burst 50% -->\nstale\n<!-- end -->"
+    table = [line for line in claims.page(block, tmp_path).splitlines() if line.startswith("|")]
+    assert table == [
+        "|  | p95, 1 - a / b | p95, 1 - a / c |",
+        "| --- | --- | --- |",
+        "| *what bears the claim out* | *50.0% or more* | *50.0% or more* |",
+        "| as it is | 60.0% | 70.0% |",
+        "| K = 10 | **10.0%** | - |",
+    ]
+
+
 def test_plots_that_a_page_shows_are_copied(claims, results, tmp_path):
     paper, _, figure = figures.BURSTS.name.partition("/")
     own = f"{paper}-{figure}.png"
@@ -75,7 +112,7 @@ def test_what_is_not_there_is_left_and_no_variant_is_invented(claims, results):
     page = "<!-- claims: credence/figure99 -->\nstale words\n<!-- end -->"
     assert claims.page(page, results) == page
     page = f"<!-- claims: {figures.BURSTS.name}, upside down -->\n<!-- end -->"
-    with pytest.raises(SystemExit, match="no claims of variant 'upside down'"):
+    with pytest.raises(SystemExit, match="no claims of 'upside down'"):
         claims.page(page, results)
 
 
