@@ -97,10 +97,10 @@ _RUN = replace(
         for scheme, function in ((TIERS, tiers), (SWITCHES, switches), (TWO, two_features))
     },
 )
-_TRAINED = {"quick": "250ms", "full": "1s"}
+_TRAINED = {"quick": "250ms", "page": "250ms", "full": "1s"}
 _SCALES = {
     name: Scale(scale.seeds, scale.assignments, {"duration": _TRAINED[name], "one_in": 50})
-    for name, scale in setup.SCALES.items()
+    for name, scale in setup.OTHERS.items()
 }
 _ABOUT = (
     "The model that comes along, and three that are trained first, on LQD under websearch at 80% "
