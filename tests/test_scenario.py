@@ -214,6 +214,17 @@ def test_what_is_nested_without_end_is_refused(given, assignments):
         Scenario(given, assignments=assignments).read()
 
 
+@pytest.mark.parametrize("make", [dict, list])
+def test_a_value_that_is_nested_without_end_is_refused(make):
+    given = _in_itself(make)
+    for call in (
+        lambda: spillway.run(TINY, set={"traffic": given}),
+        lambda: spillway.sweep(TINY, vary={"switch.sharing": ["dt", given]}),
+    ):
+        with pytest.raises(ScenarioError, match="stand within one another, more than 64"):
+            call()
+
+
 def test_facts_follow_from_the_scenario():
     facts = Scenario.load(TINY).facts
     assert (facts["hosts"], facts["racks"], facts["cables"]) == (8, 2, 10)

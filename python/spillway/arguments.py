@@ -52,7 +52,14 @@ def written(key: str, value: object) -> str:
     return value if isinstance(value, str) else _toml(key, value)
 
 
-def _toml(key: str, value: object) -> str:
+_DEEPEST = 64
+"""So deep may tables and lists stand within one another, as in a scenario's file."""
+
+
+def _toml(key: str, value: object, depth: int = 0) -> str:
+    if depth > _DEEPEST:
+        problem = f"tables and lists stand within one another, more than {_DEEPEST} of them"
+        raise ScenarioError(f"{key}: {problem}", path=key)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -64,10 +71,11 @@ def _toml(key: str, value: object) -> str:
     if isinstance(value, Real):
         return repr(float(value))
     if isinstance(value, Mapping):
-        pairs = (f"{_toml(key, str(name))} = {_toml(key, each)}" for name, each in value.items())
-        return f"{{ {', '.join(pairs)} }}"
+        names = (_toml(key, str(name)) for name in value)
+        values = (_toml(key, each, depth + 1) for each in value.values())
+        return f"{{ {', '.join(map(' = '.join, zip(names, values, strict=True)))} }}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_toml(key, each) for each in value)}]"
+        return f"[{', '.join(_toml(key, each, depth + 1) for each in value)}]"
     raise ScenarioError(f"{key}: {type(value)} is not a value", path=key)
 
 
