@@ -30,15 +30,15 @@ fn check(steps: &[(u64, u32)], release_at_end: bool) -> usize {
     check_with(steps, release_at_end, None)
 }
 
-/// The same with a file of the model that says what its features were in training: those are counted
-/// that were something else.
+/// The same with a file of the model that says of its features in training something else.
 fn check_with(
     steps: &[(u64, u32)],
     release_at_end: bool,
-    trained_on: Option<(&Path, [[f32; 4]; 2])>,
+    own: Option<(&Path, [[f32; 4]; 2])>,
 ) -> usize {
-    let model = trained_on.map(|(file, _)| format!("\nmodel = '{}'", file.display()));
+    let model = own.map(|(file, _)| format!("\nmodel = '{}'", file.display()));
     let forest = Forest::read(MODELS[0].1).expect("the model that comes along is whole");
+    let [least, greatest] = own.map_or_else(|| ranges(&forest), |(_, ranges)| ranges);
     assert_eq!(forest.features(), ["queue", "average_queue", "occupancy", "average_occupancy"]);
     let mut real = Real::new(&Settings {
         capacity: CAPACITY,
@@ -84,35 +84,42 @@ fn check_with(
             Some(_) => {}
         }
         let is_asked = matches!(decision.dropped, None | Some(DropReason::Predicted));
-        let is_outside = trained_on.is_some_and(|(_, [least, greatest])| {
-            let values = features(fate);
-            (0..4).any(|n| values[n] < least[n] || values[n] > greatest[n])
-        });
+        let values = features(fate);
+        let is_outside = (0..4).any(|n| values[n] < least[n] || values[n] > greatest[n]);
         outside += u64::from(is_asked && is_outside);
         refused += usize::from(decision.dropped == Some(DropReason::Predicted));
     }
     let counts = real.switch.sharing_counters();
     let told = counts.iter().find(|(name, _)| name == "oracle_outside").map(|&(_, n)| n);
-    assert_eq!(told, trained_on.map(|_| outside));
-    assert!(
-        trained_on.is_none() || (outside > 10 && outside < fates.len() as u64 - 10),
-        "{outside}"
-    );
+    assert_eq!(told, Some(outside));
+    assert!(own.is_none() || (outside > 10 && outside < fates.len() as u64 - 10), "{outside}");
     refused
 }
 
-/// The model that comes along, and what it was trained on, as a file's metadata has it.
-fn write_with_ranges(file: &Path, [least, greatest]: [[f32; 4]; 2]) {
+/// What a model's features were in training, as its file says.
+fn ranges(forest: &Forest) -> [[f32; 4]; 2] {
+    ["least", "greatest"].map(|key| {
+        let told = forest.metadata(key).expect("it knows its training").split(',');
+        let numbers: Vec<f32> = told.map(|number| number.parse().expect("a number")).collect();
+        numbers.try_into().expect("one for each feature")
+    })
+}
+
+/// The model that comes along with other ranges than its own.
+fn write_with_ranges(file: &Path, others: [[f32; 4]; 2]) {
     let model = MODELS[0].1;
     let (length, rest) = model.split_first_chunk().expect("a header's length");
     let (header, arrays) = rest.split_at(u64::from_le_bytes(*length) as usize);
-    let list = |values: [f32; 4]| values.map(|value| value.to_string()).join(",");
-    let told = format!("{{\"least\":\"{}\",\"greatest\":\"{}\",", list(least), list(greatest));
-    let header = String::from_utf8(header.to_vec()).expect("JSON").replacen(
-        "{\"__metadata__\":{",
-        &format!("{{\"__metadata__\":{told}"),
-        1,
-    );
+    let mut header = String::from_utf8(header.to_vec()).expect("JSON");
+    let forest = Forest::read(model).expect("the model that comes along is whole");
+    for (key, values) in ["least", "greatest"].into_iter().zip(others) {
+        let own = forest.metadata(key).expect("it knows its training");
+        let other = values.map(|value| value.to_string()).join(",");
+        let replaced =
+            header.replacen(&format!("\"{key}\":\"{own}\""), &format!("\"{key}\":\"{other}\""), 1);
+        assert_ne!(header, replaced);
+        header = replaced;
+    }
     let header = format!("{header}{}", " ".repeat(header.len().next_multiple_of(8) - header.len()));
     let length = (header.len() as u64).to_le_bytes();
     std::fs::write(file, [&length[..], header.as_bytes(), arrays].concat()).expect("a file");
