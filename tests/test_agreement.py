@@ -32,21 +32,27 @@ def test_medians_are_held_to_5_percent_and_tails_to_15(percentile, ours, verdict
     assert Row("short", percentile, 1.0, (0.99, 1.01), ours, None).verdict is verdict
 
 
-def test_the_reference_s_own_interval_counts():
-    assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.97, None).verdict is Verdict.inside
+def test_nothing_is_decided_inside_the_reference_s_own_interval():
+    assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.97, None).verdict is Verdict.undecided
     assert Row("long", 0.5, 1.82, (1.73, 1.98), 1.99, (1.9, 2.0)).verdict is Verdict.outside
 
 
 def test_the_closing_line_counts_and_names_what_differs():
-    rule = "(medians within 5%, tails within 15%, or inside the 95% interval)"
-    kept = [("lqd short p50", 0.04, Verdict.near), ("lqd short p99", -0.2, Verdict.inside)]
-    found = agreement.bounds(kept)
-    assert found.sentence == f"all 2 numbers agree, 1 by the interval only {rule}"
+    rule = "medians within 5%, tails within 15%"
+    kept = [("lqd short p50", 0.04, Verdict.near), ("lqd short p95", -0.1, Verdict.near)]
+    assert agreement.bounds(kept).sentence == f"of 2 numbers 2 agree; {rule}"
+
+    wide = [*kept, ("lqd short p99", -0.2, Verdict.undecided)]
+    found = agreement.bounds(wide)
+    says = "1 undecided, inside the 95% interval (lqd short p99 -20.0%)"
+    assert found.sentence == f"of 3 numbers 2 agree, {says}; {rule}"
     assert not found.broken
 
-    found = agreement.bounds([*kept, ("dt incast p99", 1.907, Verdict.outside)])
+    found = agreement.bounds([*wide, ("dt incast p99", 1.907, Verdict.outside)])
     assert found.broken == ["dt incast p99 +190.7%"]
-    assert found.sentence == f"1 of 3 numbers differ {rule}: dt incast p99 +190.7%"
+    assert (
+        found.sentence == f"of 4 numbers 2 agree, {says}, 1 differ (dt incast p99 +190.7%); {rule}"
+    )
 
 
 def flows(*rows: tuple[float, float, float], incast: int = 0) -> Flows:

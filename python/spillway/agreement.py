@@ -45,8 +45,8 @@ class Verdict(enum.StrEnum):
 
     near = "agrees"
     """A median is within 5%, a tail within 15%."""
-    inside = "inside the interval"
-    """It is not, but the one number is inside the other's 95% interval."""
+    undecided = "undecided"
+    """It is not, but the one number is inside the other's 95% interval, which is that wide."""
     outside = "differs"
 
 
@@ -55,7 +55,7 @@ def verdict(difference: float, p: float, number: float, interval: tuple[float, f
     if abs(difference) <= (MEDIAN_WITHIN if p == 0.5 else TAIL_WITHIN):
         return Verdict.near
     low, high = interval
-    return Verdict.inside if low <= number <= high else Verdict.outside
+    return Verdict.undecided if low <= number <= high else Verdict.outside
 
 
 @dataclass(frozen=True)
@@ -63,32 +63,32 @@ class Bounds:
     """Which of the numbers that were compared keep the bounds that validation states."""
 
     compared: int
-    inside: int
-    """Beyond the bound for the difference, but inside the interval."""
+    undecided: list[str]
+    """Those beyond the bound for the difference, but inside the interval, and by how much."""
     broken: list[str]
-    """Those that differ: what they are of, and by how much."""
+    """Those that differ, and by how much."""
 
     @property
     def sentence(self) -> str:
         """What came of it, in one line."""
-        rule = (
-            f"medians within {100 * MEDIAN_WITHIN:g}%, tails within {100 * TAIL_WITHIN:g}%, "
-            "or inside the 95% interval"
-        )
+        counts = [f"{self.compared - len(self.undecided) - len(self.broken)} agree"]
+        if self.undecided:
+            named = "; ".join(self.undecided)
+            counts.append(f"{len(self.undecided)} undecided, inside the 95% interval ({named})")
         if self.broken:
-            count = f"{len(self.broken)} of {self.compared} numbers differ ({rule})"
-            return f"{count}: {'; '.join(self.broken)}"
-        return f"all {self.compared} numbers agree, {self.inside} by the interval only ({rule})"
+            counts.append(f"{len(self.broken)} differ ({'; '.join(self.broken)})")
+        rule = f"medians within {100 * MEDIAN_WITHIN:g}%, tails within {100 * TAIL_WITHIN:g}%"
+        return f"of {self.compared} numbers {', '.join(counts)}; {rule}"
 
 
 def bounds(compared: Iterable[tuple[str, float, Verdict]]) -> Bounds:
     """Of what was compared: its name, the difference as a fraction, the verdict."""
     found = list(compared)
-    return Bounds(
-        len(found),
-        sum(verdict is Verdict.inside for _, _, verdict in found),
-        [f"{name} {diff:+.1%}" for name, diff, verdict in found if verdict is Verdict.outside],
-    )
+
+    def named(of: Verdict) -> list[str]:
+        return [f"{name} {difference:+.1%}" for name, difference, verdict in found if verdict is of]
+
+    return Bounds(len(found), named(Verdict.undecided), named(Verdict.outside))
 
 
 @dataclass(frozen=True)

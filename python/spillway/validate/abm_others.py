@@ -31,9 +31,18 @@ if TYPE_CHECKING:
 PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 """The percentiles that are known."""
 
-# A sender with a rate has no window to begin with, nor one that waits in its card.
+# A sender with a rate has no window to begin with, to be cut, or to wait in its card.
 _RATE: dict[str, Any] = dict.fromkeys(
-    ("g", "alpha0", "loss_cut", "slow_start", "min_window", "initial_window", "host_backlog")
+    (
+        "g",
+        "alpha0",
+        "loss_cut",
+        "slow_start",
+        "min_window",
+        "initial_window",
+        "host_backlog",
+        "reduction",
+    )
 ) | {"min_rate": "100Mbps"}
 _POWERTCP = _RATE | {
     "kind": "powertcp",
@@ -152,7 +161,7 @@ class Beside:
             asdict(place)
             | {
                 "difference": place.difference,
-                "agrees": place.verdict is not Verdict.outside,
+                "agrees": place.verdict is Verdict.near,
                 "verdict": place.verdict,
             }
             for place in self.places

@@ -105,7 +105,7 @@ class Comparison:
                 "ours": row.ours,
                 "drawn_min_max": None if row.drawn is None else list(row.drawn),
                 "difference": row.difference,
-                "agrees": row.verdict is not Verdict.outside,
+                "agrees": row.verdict is Verdict.near,
                 "verdict": row.verdict,
             }
             for row in self.rows
