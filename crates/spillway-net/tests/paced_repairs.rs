@@ -103,18 +103,6 @@ fn marks_are_ignored() {
     }
 }
 
-/// Windows that are set up and down with every ack hold at once: how a cut window is reached is a
-/// matter of senders that cut.
-#[test]
-fn no_window_is_reached_by_and_by() {
-    for kind in KINDS {
-        let [at_once, proportional, as_ns3] = ["at-once", "proportional", "proportional-ns3"]
-            .map(|rule| deliveries(&shared(&format!("{kind}\nreduction = \"{rule}\""))));
-        assert_eq!(at_once, proportional, "{kind}");
-        assert_eq!(at_once, as_ns3, "{kind}");
-    }
-}
-
 /// Ten flows into one line for 5 ms, through a queue that drops.
 fn shared(transport: &str) -> Run {
     run(&format!(

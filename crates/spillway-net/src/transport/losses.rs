@@ -51,8 +51,13 @@ impl Losses {
         by_sack & (self.reduction == ReductionRule::AtOnce) & !self.tail_loss_probe
     }
 
-    /// Reads them. What means nothing under a way of finding losses is refused.
-    pub(super) fn read(section: &mut Section, echo: EcnEcho) -> Result<Losses, SettingsError> {
+    /// Reads them, for a window or a pace (`is_paced`). What means nothing under a way of finding losses, or
+    /// with a pace, is refused.
+    pub(super) fn read(
+        section: &mut Section,
+        echo: EcnEcho,
+        is_paced: bool,
+    ) -> Result<Losses, SettingsError> {
         let ways = [
             ("sack", LossDetection::Sack),
             ("rack", LossDetection::Rack),
@@ -63,8 +68,14 @@ impl Losses {
         let detection = section.choice("loss_detection", &ways, meaning)?;
         let meaning = "segments acknowledged behind a gap that tell a loss";
         let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
+        if is_paced {
+            let does = "a pace is never cut for a loss";
+            for key in ["cut_once", "reduction"] {
+                Losses::refuse(section, key, &format!("where a pace is set: {does}"))?;
+            }
+        }
         if detection == LossDetection::Ns3 {
-            return Losses::read_ns3(section, dupthresh);
+            return Losses::read_ns3(section, dupthresh, is_paced);
         }
         let by_time = detection == LossDetection::Rack;
         let partial_acks_tell = if by_time {
@@ -75,9 +86,12 @@ impl Losses {
             section.flag("partial_acks_tell", false, meaning)?
         };
         // RFC 3168, section 6.1.2: once; RFC 8257, section 3.5: a loss as without marks.
-        let meaning = "whether a mark's cut keeps a loss of the same window from cutting again";
-        let cut_once = section.flag("cut_once", echo == EcnEcho::Latched, meaning)?;
-        let reduction = ReductionRule::read(section, ReductionRule::AtOnce)?;
+        let (mut cut_once, mut reduction) = (echo == EcnEcho::Latched, ReductionRule::AtOnce);
+        if !is_paced {
+            let meaning = "whether a mark's cut keeps a loss of the same window from cutting again";
+            cut_once = section.flag("cut_once", cut_once, meaning)?;
+            reduction = ReductionRule::read(section, reduction)?;
+        }
         let meaning = "whether the last packets of a window are probed for (RFC 8985)";
         let tail_loss_probe = section.flag("tail_loss_probe", by_time, meaning)?;
         Ok(Losses { detection, dupthresh, partial_acks_tell, cut_once, reduction, tail_loss_probe })
@@ -103,17 +117,28 @@ impl Losses {
 
     fn refuse_foreign_keys(section: &Section, way: &str) -> Result<(), SettingsError> {
         for (key, does) in Losses::foreign_keys(way) {
-            if section.has(key) {
-                let problem = format!("means nothing with loss_detection = \"{way}\": {does}");
-                return Err(section.error(key, problem));
-            }
+            Losses::refuse(section, key, &format!("with loss_detection = \"{way}\": {does}"))?;
         }
         Ok(())
     }
 
-    fn read_ns3(section: &mut Section, dupthresh: u32) -> Result<Losses, SettingsError> {
+    fn refuse(section: &Section, key: &str, why: &str) -> Result<(), SettingsError> {
+        if section.has(key) {
+            return Err(section.error(key, format!("means nothing {why}")));
+        }
+        Ok(())
+    }
+
+    fn read_ns3(
+        section: &mut Section,
+        dupthresh: u32,
+        is_paced: bool,
+    ) -> Result<Losses, SettingsError> {
         Losses::refuse_foreign_keys(section, "ns3")?;
-        let reduction = ReductionRule::read(section, ReductionRule::Ns3)?;
+        let reduction = match is_paced {
+            true => ReductionRule::AtOnce,
+            false => ReductionRule::read(section, ReductionRule::Ns3)?,
+        };
         Ok(Losses { detection: LossDetection::Ns3, dupthresh, reduction, ..Losses::NEVER })
     }
 }

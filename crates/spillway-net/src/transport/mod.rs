@@ -156,7 +156,7 @@ impl Transport {
             let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
             return Err(section.error("min_rto", problem));
         }
-        let losses = Losses::read(section, echo)?;
+        let losses = Losses::read(section, echo, control.is_paced())?;
         let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
         let paces = control.is_paced() || matches!(control, Control::Extension(_)) || has_fractions;
         let meaning = "the most in flight before the first ack: the window in a SYN is not scaled";

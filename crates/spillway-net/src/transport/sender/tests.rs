@@ -502,6 +502,16 @@ fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
         let name = key.split(' ').next().unwrap();
         assert!(error.contains(&format!("transport.{name}: means nothing with")), "{error}");
     }
+    for kind in ["theta-powertcp", "powertcp", "hpcc", "timely"] {
+        for key in ["cut_once = true", "reduction = \"at-once\""] {
+            let text = format!("kind = \"{kind}\"\n{key}");
+            let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
+            let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
+            let name = key.split(' ').next().unwrap();
+            let says = format!("transport.{name}: means nothing where a pace is set");
+            assert!(error.contains(&says), "{error}");
+        }
+    }
     let mut section =
         spillway_settings::Section::new("transport", "min_window = \"0B\"".parse().unwrap());
     let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
