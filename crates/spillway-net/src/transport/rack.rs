@@ -45,8 +45,8 @@ pub struct RackAck {
 pub struct Found {
     /// Whether anything was.
     pub any: bool,
-    /// When a repair that was lost was sent, the last of them.
-    pub repair_sent_at: Option<Time>,
+    /// When it was sent: the last of it.
+    pub sent_at: Time,
     /// How long until more may be; zero if nothing is in doubt.
     pub wait: Time,
 }
@@ -245,9 +245,7 @@ impl Rack {
                 continue;
             }
             found.any = true;
-            if sent.retransmitted {
-                found.repair_sent_at = found.repair_sent_at.max(Some(sent.xmit_ts));
-            }
+            found.sent_at = found.sent_at.max(sent.xmit_ts);
             self.lose(place);
         }
         found
@@ -298,4 +296,4 @@ impl Rack {
 const REPAIRS_TO_PERSIST: u32 = 16;
 
 #[cfg(test)]
-mod naive;
+pub mod naive;

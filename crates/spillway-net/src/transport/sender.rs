@@ -123,7 +123,7 @@ impl Sender {
             keeps_timer: false,
             reduction: None,
             by_rack: (transport.losses.detection == LossDetection::Rack)
-                .then(|| Box::new(ByRack::new(transport.mss.into()))),
+                .then(|| Box::new(ByRack::new(transport))),
             paced_until: Time::ZERO,
             probe: None,
             rtt: RttEstimate::default(),
@@ -219,13 +219,19 @@ impl Sender {
             Phase::Open => self.new_piece(transport),
             Phase::Recovery | Phase::Loss | Phase::Reduced => self.repair_piece(transport),
         }?;
+        if self.deadline == Time::MAX || transport.losses.detection == LossDetection::Rack {
+            self.note_sent(now, &piece, transport);
+        }
+        Some(piece)
+    }
+
+    /// A piece goes out while no timer runs, or where the times of all of them are kept.
+    #[inline(never)]
+    fn note_sent(&mut self, now: Time, piece: &Piece, transport: &Transport) {
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
         }
-        if transport.losses.detection == LossDetection::Rack {
-            self.note_sent(now, &piece);
-        }
-        Some(piece)
+        self.keep_time_of(now, piece);
     }
 
     /// The same for a sender that paces.
@@ -289,7 +295,7 @@ impl Sender {
         let acked = ack.seq.saturating_sub(self.board.una);
         let arrived_before = if is_proportional { self.board.arrived() } else { 0 };
         if detection == LossDetection::Rack {
-            self.note_times(now, ack, transport);
+            self.note_times(now, ack);
         }
         if IN_ORDER || acked > 0 {
             self.board.acknowledge(ack.seq);
@@ -338,9 +344,10 @@ impl Sender {
             self.deadline = Time::MAX;
         } else if IN_ORDER {
             self.set_retransmission_deadline(now, transport);
+        } else if detection == LossDetection::Rack {
+            self.set_timers(now, acked > 0, transport);
         } else if (acked > 0 && !self.keeps_timer)
             || (self.timer != Timer::Retransmission && self.phase != Phase::Open)
-            || detection == LossDetection::Rack
         {
             // A repair that begins takes the place of a probe (RFC 8985, section 7.2).
             self.set_deadline(now, transport);
@@ -364,7 +371,7 @@ impl Sender {
         }
         self.timeouts += 1;
         self.rtt.back_off();
-        self.deadline = now + self.rtt.timeout(&transport.rto);
+        self.restart_timer(now, transport);
         if self.phase == Phase::Connecting {
             return None;
         }
@@ -455,20 +462,39 @@ impl Sender {
     #[inline]
     fn set_deadline(&mut self, now: Time, transport: &Transport) {
         self.set_retransmission_deadline(now, transport);
-        if let Some((due, timer)) = Timer::first(self, self.deadline) {
-            (self.deadline, self.timer) = (due, timer);
-            return;
+        if !transport.losses.are_plain() {
+            self.set_other_timers(now, transport);
         }
-        if transport.losses.tail_loss_probe
-            && let Some(due) = self.probe_due(now, self.deadline, transport)
+    }
+
+    #[cold]
+    fn set_other_timers(&mut self, now: Time, transport: &Transport) {
+        if self.by_rack.is_some() {
+            self.set_timers(now, true, transport);
+        } else if transport.losses.tail_loss_probe
+            && let Some(due) = self.probe_due(now, self.deadline)
         {
-            self.deadline = due;
-            self.timer = Timer::Probe;
+            (self.deadline, self.timer) = (due, Timer::Probe);
+        }
+    }
+
+    /// The retransmission timer begins anew, and no other runs.
+    #[cold]
+    fn restart_timer(&mut self, now: Time, transport: &Transport) {
+        self.set_retransmission_deadline(now, transport);
+        if let Some(by_rack) = &mut self.by_rack {
+            by_rack.restart(self.deadline);
         }
     }
 }
 
 #[cfg(test)]
+mod every_way;
+#[cfg(test)]
+mod lossy;
+#[cfg(test)]
 mod naive;
+#[cfg(test)]
+mod naive_rack;
 #[cfg(test)]
 mod tests;

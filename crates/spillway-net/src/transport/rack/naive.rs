@@ -14,20 +14,22 @@ const LEAST_RTT: Time = Time::from_us(60);
 const SIZE: u64 = SEGMENTS * MSS - 300;
 
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    seq: u64,
-    end_seq: u64,
+#[allow(missing_docs)]
+pub struct Segment {
+    pub seq: u64,
+    pub end_seq: u64,
     xmit_ts: Time,
     retransmitted: bool,
-    lost: bool,
-    delivered: bool,
+    pub lost: bool,
+    pub delivered: bool,
 }
 
 /// The variables of section 6.1, and what the sender has sent.
 #[derive(Debug, Default)]
-struct Naive {
-    segments: Vec<Segment>,
-    snd_una: u64,
+#[allow(missing_docs)]
+pub struct Naive {
+    pub segments: Vec<Segment>,
+    pub snd_una: u64,
     xmit_ts: Time,
     end_seq: u64,
     rtt: Time,
@@ -44,12 +46,13 @@ fn sent_after((t1, seq1): (Time, u64), (t2, seq2): (Time, u64)) -> bool {
     t1 > t2 || (t1 == t2 && seq1 > seq2)
 }
 
+#[allow(missing_docs)]
 impl Naive {
-    fn snd_nxt(&self) -> u64 {
+    pub fn snd_nxt(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.end_seq)
     }
 
-    fn transmit(&mut self, now: Time, (seq, end_seq): Range) {
+    pub fn transmit(&mut self, now: Time, (seq, end_seq): Range) {
         match self.segments.iter_mut().find(|segment| segment.seq == seq) {
             Some(segment) => {
                 segment.retransmitted = true;
@@ -68,7 +71,7 @@ impl Naive {
     }
 
     /// Steps 1 to 3 for the segments that an ack is the first to tell of, in their order.
-    fn acknowledge(&mut self, ack: &RackAck, told: &[Range]) {
+    pub fn acknowledge(&mut self, ack: &RackAck, told: &[Range]) {
         let sample = ack.now - ack.sent_at;
         self.min_rtt = Some(self.min_rtt.map_or(sample, |least| least.min(sample)));
         let mut newly = Vec::new();
@@ -108,7 +111,13 @@ impl Naive {
     }
 
     /// Step 4.
-    fn update_reo_wnd(&mut self, ack: &RackAck, repairs: bool, exits: bool, has_dupthresh: bool) {
+    pub fn update_reo_wnd(
+        &mut self,
+        ack: &RackAck,
+        repairs: bool,
+        exits: bool,
+        has_dupthresh: bool,
+    ) {
         if self.dsack_round.is_some_and(|round| self.snd_una >= round) {
             self.dsack_round = None;
         }
@@ -132,7 +141,7 @@ impl Naive {
     }
 
     /// Step 5. A segment that is lost already waits for nothing.
-    fn detect(&mut self, now: Time) -> Found {
+    pub fn detect(&mut self, now: Time) -> Found {
         let mut found = Found::default();
         for segment in &mut self.segments {
             let this = (segment.xmit_ts, segment.end_seq);
@@ -144,9 +153,7 @@ impl Naive {
             if due <= now {
                 segment.lost = true;
                 found.any = true;
-                if segment.retransmitted {
-                    found.repair_sent_at = found.repair_sent_at.max(Some(segment.xmit_ts));
-                }
+                found.sent_at = found.sent_at.max(segment.xmit_ts);
             } else {
                 found.wait = found.wait.max(due - now);
             }
@@ -155,14 +162,15 @@ impl Naive {
     }
 
     /// Section 6.3.
-    fn on_timeout(&mut self, now: Time) {
+    pub fn on_timeout(&mut self, now: Time) {
         for segment in self.segments.iter_mut().filter(|segment| !segment.delivered) {
             let is_old = segment.xmit_ts + self.rtt + self.reo_wnd <= now;
             segment.lost |= segment.seq == self.snd_una || is_old;
         }
     }
 
-    fn lost(&self) -> impl Iterator<Item = Range> {
+    /// What is lost and has not been sent again.
+    pub fn lost(&self) -> impl Iterator<Item = Range> {
         let lost = self.segments.iter().filter(|segment| segment.lost && !segment.delivered);
         lost.map(|segment| (segment.seq, segment.end_seq))
     }

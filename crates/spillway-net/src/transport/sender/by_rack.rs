@@ -2,7 +2,7 @@
 
 use super::{AckSegment, AtOnce, Phase, Piece, Sender, Timer};
 use crate::transport::Transport;
-use crate::transport::rack::{Found, Rack, RackAck};
+use crate::transport::rack::{Rack, RackAck};
 use crate::transport::reduction::ReductionRule;
 use spillway_engine::Time;
 
@@ -14,18 +14,28 @@ pub struct ByRack {
     cut_at: Time,
     /// Until when something is in doubt; [`Time::MAX`] if nothing is.
     doubtful_until: Time,
-    /// Whether the probe that is out was sent before.
-    probe_is_again: bool,
+    /// When the retransmission timeout is, whichever timer runs.
+    timeout_at: Time,
+    /// How long the ack of a single segment may be held back, where probes are sent.
+    probes: Option<Time>,
+    /// When new data was sent or acknowledged last: from then on a probe is waited for.
+    progress_at: Time,
 }
 
 impl ByRack {
-    /// At the start of a flow, in segments of `mss` bytes.
-    pub fn new(mss: u64) -> ByRack {
+    /// At the start of a flow.
+    pub fn new(transport: &Transport) -> ByRack {
+        let held_back = match transport.acks.every {
+            1 => Time::ZERO,
+            _ => transport.acks.delay,
+        };
         ByRack {
-            rack: Rack::new(mss),
+            rack: Rack::new(transport.mss.into()),
+            probes: transport.losses.tail_loss_probe.then_some(held_back),
             cut_at: Time::ZERO,
             doubtful_until: Time::MAX,
-            probe_is_again: false,
+            timeout_at: Time::MAX,
+            progress_at: Time::ZERO,
         }
     }
 
@@ -40,13 +50,6 @@ impl ByRack {
         self.rack.take_back(seq);
     }
 
-    /// A probe goes out.
-    #[cold]
-    pub fn on_probe(&mut self, now: Time, piece: &Piece) {
-        self.on_sent(now, piece);
-        self.probe_is_again = piece.again;
-    }
-
     /// The first segment that is lost.
     pub fn next_lost(&self) -> Option<(u64, u64)> {
         self.rack.next_lost()
@@ -57,9 +60,9 @@ impl ByRack {
         self.rack.lost_bytes()
     }
 
-    /// Until when something is in doubt; [`Time::MAX`] if nothing is.
-    pub fn doubtful_until(&self) -> Time {
-        self.doubtful_until
+    /// The retransmission timer begins anew.
+    pub fn restart(&mut self, timeout_at: Time) {
+        self.timeout_at = timeout_at;
     }
 
     /// The retransmission timer has run out.
@@ -73,15 +76,18 @@ impl ByRack {
 impl Sender {
     /// A piece goes out.
     #[cold]
-    pub(super) fn note_sent(&mut self, now: Time, piece: &Piece) {
-        if let Some(by_rack) = &mut self.by_rack {
-            by_rack.on_sent(now, piece);
+    pub(super) fn keep_time_of(&mut self, now: Time, piece: &Piece) {
+        let Some(by_rack) = &mut self.by_rack else { return };
+        by_rack.on_sent(now, piece);
+        if !piece.again {
+            by_rack.progress_at = now;
+            self.choose_timer();
         }
     }
 
     /// An ack has come, of which nothing has been noted yet: what it tells of each segment.
     #[cold]
-    pub(super) fn note_times(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
+    pub(super) fn note_times(&mut self, now: Time, ack: &AckSegment) {
         let told = self.rack_ack(now, ack);
         let una = ack.seq.max(self.board.una);
         if let Some(by_rack) = &mut self.by_rack {
@@ -92,7 +98,11 @@ impl Sender {
             let newly = blocks.iter().flat_map(|&block| self.board.newly_told(block, una));
             by_rack.rack.on_ack(&told, una, newly);
         }
-        self.process_probe(&told, una, transport);
+        // A probe that was the last segment again was the last of the flow. What section 7.4.2 asks of
+        // acks that come after it has no case here.
+        if self.probe.is_some_and(|probe| una >= (probe + self.window.mss).min(self.board.nxt)) {
+            self.probe = None;
+        }
     }
 
     fn rack_ack(&self, now: Time, ack: &AckSegment) -> RackAck {
@@ -105,24 +115,6 @@ impl Sender {
                 smoothed => smoothed,
             },
             is_duplicate: tells_duplicate(ack),
-        }
-    }
-
-    /// A probe that was the last segment again has come through. If what it repeats had not arrived, and
-    /// more has since, that was a loss (RFC 8985, section 7.4.2).
-    fn process_probe(&mut self, ack: &RackAck, una: u64, transport: &Transport) {
-        let (Some(probe), Some(by_rack)) = (self.probe, &self.by_rack) else { return };
-        let end = (probe + self.window.mss).min(self.board.nxt);
-        if una < end {
-            return;
-        }
-        if !by_rack.probe_is_again || ack.is_duplicate {
-            self.probe = None;
-        } else if una > end {
-            self.probe = None;
-            if self.phase == Phase::Open {
-                self.cut_for_loss(transport);
-            }
         }
     }
 
@@ -146,13 +138,68 @@ impl Sender {
         let phase = (repairs && !ends_repair, ends_repair);
         by_rack.rack.update_window(&told, sent, phase, has_dupthresh);
         self.find_by_time(now, transport);
+        if ends_repair && self.phase == Phase::Open && self.next_lost().is_some() {
+            self.repair_the_rest(now, transport);
+        }
+    }
+
+    /// What was sent after a repair began is lost, and the window has held back some of it to the end: a
+    /// repair of its own. A window that is cut at once was cut for it when it was found.
+    fn repair_the_rest(&mut self, now: Time, transport: &Transport) {
+        if transport.losses.reduction != ReductionRule::AtOnce {
+            self.cut_by_rack(now, transport);
+        }
+        self.phase = Phase::Recovery;
+        self.recover = self.board.nxt;
+    }
+
+    fn cut_by_rack(&mut self, now: Time, transport: &Transport) {
+        if let Some(by_rack) = &mut self.by_rack {
+            by_rack.cut_at = now;
+        }
+        let before = (u64::MAX, self.window.ssthresh);
+        self.cut_for_loss(transport);
+        let rule = transport.losses.reduction;
+        if rule != ReductionRule::AtOnce && self.window.is_cut_from(before) {
+            self.begin_reduction(rule);
+        }
     }
 
     /// The reordering timer has run out.
     #[cold]
     pub(super) fn on_reordering_timer(&mut self, now: Time, transport: &Transport) {
         self.find_by_time(now, transport);
-        self.set_deadline(now, transport);
+        self.choose_timer();
+    }
+
+    /// The timers after an ack, or when there is something to wait for again. New data that is acknowledged
+    /// moves on the retransmission timer (RFC 6298, rule 5.3) and the wait for a probe (RFC 8985, section
+    /// 7.2); nothing else does.
+    #[cold]
+    pub(super) fn set_timers(&mut self, now: Time, moves_on: bool, transport: &Transport) {
+        if moves_on && let Some(by_rack) = &mut self.by_rack {
+            by_rack.timeout_at = now + self.rtt.timeout(&transport.rto);
+            by_rack.progress_at = now;
+        }
+        self.choose_timer();
+    }
+
+    /// Which timer runs: the reordering timer goes before the others (section 8), a probe comes at the
+    /// latest when the retransmission timeout would (section 7.2).
+    fn choose_timer(&mut self) {
+        let Some(by_rack) = &self.by_rack else { return };
+        let timeout_at = by_rack.timeout_at;
+        (self.deadline, self.timer) = if by_rack.doubtful_until < timeout_at {
+            (by_rack.doubtful_until, Timer::Reordering)
+        } else if let Some(held_back) = by_rack.probes
+            && self.may_probe()
+            && !self.board.has_gap()
+        {
+            let due = by_rack.progress_at + self.probe_timeout(held_back);
+            (due.min(timeout_at), Timer::Probe)
+        } else {
+            (timeout_at, Timer::Retransmission)
+        };
     }
 
     fn find_by_time(&mut self, now: Time, transport: &Transport) {
@@ -165,15 +212,19 @@ impl Sender {
         let cuts = found.any
             && match self.phase {
                 Phase::Open => true,
-                Phase::Recovery | Phase::Loss => is_another_loss(&found, by_rack.cut_at, transport),
+                // What was sent after a cut and lost is a loss of another window (RFC 5681, section 4.3). A
+                // window that is reached by and by counts it as it goes on.
+                Phase::Recovery | Phase::Loss => {
+                    transport.losses.reduction == ReductionRule::AtOnce
+                        && found.sent_at >= by_rack.cut_at
+                }
                 Phase::Connecting | Phase::Reduced => false,
             };
         if !cuts {
             return;
         }
-        by_rack.cut_at = now;
         let cwnd = self.window.cwnd;
-        self.cut_for_loss(transport);
+        self.cut_by_rack(now, transport);
         if self.phase == Phase::Open {
             self.phase = Phase::Recovery;
             self.recover = self.board.nxt;
@@ -184,25 +235,9 @@ impl Sender {
     }
 }
 
-/// A repair that is lost is a loss of another window, once for all that was sent after a cut. A window
-/// that is reached by and by counts it as it goes on (RFC 8985, section 6.2, step 5).
-fn is_another_loss(found: &Found, cut_at: Time, transport: &Transport) -> bool {
-    transport.losses.reduction == ReductionRule::AtOnce
-        && found.repair_sent_at.is_some_and(|at| at >= cut_at)
-}
-
 /// Whether the first range of an ack tells of data that has arrived twice (RFC 2883): what is acknowledged
 /// cumulatively too, or lies in the next range.
 fn tells_duplicate(ack: &AckSegment) -> bool {
     let Some(&[(start, end), (next_start, next_end), _]) = ack.sack else { return false };
     start < end && (end <= ack.seq || (next_start <= start && end <= next_end))
-}
-
-impl Timer {
-    /// Which timer runs and until when: the reordering timer goes before the others (RFC 8985, section 8).
-    pub(super) fn first(sender: &Sender, timeout: Time) -> Option<(Time, Timer)> {
-        let by_rack = sender.by_rack.as_ref()?;
-        let due = by_rack.doubtful_until();
-        (due < timeout).then_some((due, Timer::Reordering))
-    }
 }

@@ -1,7 +1,7 @@
 //! What a sender does when its own host drops what it sends, and tells so at once, as Linux does
 //! (`__tcp_transmit_skb`, `tcp_enter_cwr`).
 
-use super::{Phase, Piece, Sender, Timer};
+use super::{Phase, Piece, Sender};
 use crate::transport::reduction::ReductionRule;
 use crate::transport::{Transport, window::CongestionControl};
 use spillway_engine::Time;
@@ -55,7 +55,6 @@ impl Sender {
     /// The timer has run out, and nothing is in flight: it is time to try again.
     #[cold]
     pub(super) fn try_again(&mut self, now: Time, transport: &Transport) {
-        self.deadline = now + self.rtt.timeout(&transport.rto);
-        self.timer = Timer::Retransmission;
+        self.restart_timer(now, transport);
     }
 }

@@ -1,8 +1,8 @@
-//! Loss recovery a second time, octet by octet, in the words of RFC 6675, sections 4 and 5; and a
-//! network that loses, delays and reorders what both send.
+//! Loss recovery a second time, octet by octet, in the words of RFC 6675, sections 4 and 5.
 
+use super::lossy::{Network, fates};
 use super::*;
-use crate::transport::receiver::{AckFields, Receiver, Segment};
+use crate::transport::receiver::AckFields;
 use crate::transport::tests::{access, transport};
 use proptest::prelude::*;
 
@@ -164,23 +164,6 @@ impl Naive {
     }
 }
 
-/// What a packet or its ack meets.
-#[derive(Clone, Copy, Debug)]
-struct Fate {
-    is_lost: bool,
-    is_ack_lost: bool,
-    delay: u64,
-}
-
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
-    let fate = (0u8..10, 0u8..10, 0u64..12).prop_map(|(lost, ack_lost, delay)| Fate {
-        is_lost: lost < 2,
-        is_ack_lost: ack_lost < 1,
-        delay: if delay < 8 { 0 } else { delay - 7 },
-    });
-    prop::collection::vec(fate, 1..200)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -198,37 +181,21 @@ proptest! {
         let transport = transport(&text);
         let mut sender = Sender::new(size, &transport, &access(10, 25));
         let mut naive = Naive::new(size, dup_thresh as usize);
-        let mut receiver = Receiver::default();
-        let mut fates = fates.into_iter().cycle();
-        // By the step in which they arrive, and the order in which they were sent.
-        let mut on_the_way = std::collections::BTreeMap::new();
-        let (mut step, mut number, mut timeouts) = (0u64, 0u64, 0);
+        let mut network = Network::new(fates);
+        let (mut step, mut timeouts) = (0u64, 0);
         while !sender.is_done() {
             let now = Time::from_us(100 * step);
             let mut sent = Vec::new();
             while let Some(piece) = sender.next_piece(now, &transport) {
                 sent.push((piece.seq + 1, piece.seq + u64::from(piece.payload), piece.again));
+                // After many timeouts all gets through.
+                network.send(now, step + 1, &piece, timeouts > 8);
             }
             let cwnd = sender.window().cwnd;
             let told = format!("step {step}, window {cwnd}, {:?}", sender.board);
             prop_assert_eq!(&sent, &naive.send(cwnd), "{}", told);
             prop_assert_eq!(sender.in_flight(), naive.pipe(), "{}", told);
-            for (first, last, _) in sent {
-                let fate = fates.next().expect("they come again and again");
-                // After many timeouts all gets through.
-                if !fate.is_lost || timeouts > 8 {
-                    let segment = Segment {
-                        seq: first - 1,
-                        payload: (last + 1 - first) as u32,
-                        ce: false,
-                        cwr: false,
-                        sent_at: now,
-                    };
-                    on_the_way.insert((step + 1 + fate.delay, number), (segment, fate));
-                }
-                number += 1;
-            }
-            let Some(((at, _), (segment, fate))) = on_the_way.pop_first() else {
+            let Some(at) = network.next_step() else {
                 timeouts += 1;
                 sender.on_deadline(now, &transport);
                 naive.on_timeout();
@@ -236,21 +203,8 @@ proptest! {
                 continue;
             };
             step = at;
-            let mut acks = Vec::new();
-            receiver.on_segment(now, &segment, &transport.acks, |ack| acks.push(ack));
-            if fate.is_ack_lost && timeouts <= 8 {
-                continue;
-            }
-            for ack in acks {
-                let told = AckSegment {
-                    seq: ack.seq,
-                    ece: false,
-                    sent_at: ack.sent_at,
-                    may_grow: true,
-                    sack: ack.sack.as_ref(),
-                    telemetry: None,
-                };
-                sender.on_ack(Time::from_us(100 * step), &told, &transport);
+            for ack in network.deliver(now, &transport) {
+                sender.on_ack(Time::from_us(100 * step), &ack.segment(), &transport);
                 naive.on_ack(&ack);
             }
         }

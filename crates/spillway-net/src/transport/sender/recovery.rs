@@ -49,7 +49,7 @@ impl Sender {
     }
 
     /// The next segment that is lost and has not been sent again.
-    fn next_lost(&self) -> Option<Range> {
+    pub(super) fn next_lost(&self) -> Option<Range> {
         match &self.by_rack {
             None => self.board.next_lost(),
             Some(by_rack) => by_rack.next_lost(),
@@ -58,6 +58,7 @@ impl Sender {
 
     /// What to send next while something is lost (RFC 6675, NextSeg): what is lost, then new data, then
     /// what may be lost, and at last the segment at the end.
+    #[inline(never)]
     pub(super) fn repair_piece(&mut self, transport: &Transport) -> Option<Piece> {
         match std::mem::replace(&mut self.at_once, AtOnce::Nothing) {
             AtOnce::Nothing => {}

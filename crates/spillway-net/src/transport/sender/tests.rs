@@ -552,6 +552,22 @@ fn rack_waits_a_quarter_of_a_round_trip_before_it_believes_in_a_loss() {
 }
 
 #[test]
+fn rack_reaches_a_window_by_and_by_that_its_timer_has_cut() {
+    let text =
+        "initial_window = \"10pkt\"\nloss_detection = \"rack\"\nreduction = \"proportional\"";
+    let (mut s, t) = sender(100, text);
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 2)]);
+    assert_eq!(sends(&mut s, &t, us(80)), "10");
+    assert_eq!(s.on_deadline(us(100), &t), None);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(100)).as_str()), (5_500, "0!"));
+    // Of 11 in flight four have left since: two may go, of which the repair was one. At once none could,
+    // with six in flight.
+    acked(&mut s, &t, us(101), 0, &[(1, 6)]);
+    assert_eq!((s.in_flight(), sends(&mut s, &t, us(101)).as_str()), (6_000, "11"));
+}
+
+#[test]
 fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_reordered() {
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
     sends(&mut s, &t, us(0));
@@ -614,6 +630,59 @@ fn rack_counts_a_lost_repair_as_another_loss() {
 }
 
 #[test]
+fn rack_cuts_again_for_what_was_sent_after_the_cut_and_repairs_what_the_window_held_back() {
+    let (mut s, t) = sender(100, "initial_window = \"20pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 0, &[(1, 4)]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
+    acked(&mut s, &t, us(81), 0, &[(1, 19)]);
+    assert_eq!(sends(&mut s, &t, us(81)), "20 21 22 23 24 25 26 27");
+    // The repair of 0, sent after 19, has arrived. 19 is of the same window: no other cut.
+    acked(&mut s, &t, us(160), 19, &[]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(160)).as_str()), (10_000, "19! 28"));
+    // 27 has arrived and 20 to 26 have not, all sent after the cut: of ten in flight, half. With 28 and
+    // the repair of 19 in flight three may go.
+    acked(&mut s, &t, us(161), 19, &[(27, 28)]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(161)).as_str()), (5_000, "20! 21! 22!"));
+    // The repair reaches its end with 23 to 26 still to be sent again: by another, without a cut.
+    acked(&mut s, &t, us(240), 20, &[(27, 28)]);
+    assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 5_000));
+    assert_eq!(sends(&mut s, &t, us(240)), "23!");
+    acked(&mut s, &t, us(240), 20, &[(27, 29)]);
+    assert_eq!(sends(&mut s, &t, us(240)), "24!");
+    acked(&mut s, &t, us(241), 22, &[(27, 29)]);
+    assert_eq!(sends(&mut s, &t, us(241)), "25! 26!");
+    acked(&mut s, &t, us(241), 23, &[(27, 29)]);
+    assert_eq!(sends(&mut s, &t, us(241)), "29");
+    acked(&mut s, &t, us(321), 29, &[]);
+    assert_eq!((s.phase(), s.retransmitted_packets, s.timeouts), (Phase::Open, 9, 0));
+}
+
+#[test]
+fn rack_moves_the_timeout_on_only_for_what_is_acknowledged() {
+    let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 1, &[]);
+    sends(&mut s, &t, us(80));
+    // While 1 is in doubt its own timer goes first: 2 took 90 us, and the least round trip is 80.
+    acked(&mut s, &t, us(90), 1, &[(2, 3)]);
+    assert_eq!(s.deadline(), us(110));
+    acked(&mut s, &t, us(95), 1, &[(2, 5)]);
+    assert_eq!((s.phase(), s.deadline()), (Phase::Recovery, us(10_080)));
+    sends(&mut s, &t, us(95));
+    acked(&mut s, &t, us(99), 1, &[(2, 6)]);
+    assert_eq!(s.deadline(), us(10_080));
+    // Its repair has arrived, and all else: after two round trips of 80 us a probe is due.
+    acked(&mut s, &t, us(175), 12, &[]);
+    assert_eq!(sends(&mut s, &t, us(175)), "12 13 14 15 16");
+    assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(335)));
+    // Behind a gap there is none, and the timeout is where the last ack of new data has moved it.
+    acked(&mut s, &t, us(255), 12, &[(13, 14)]);
+    assert_eq!((s.deadline(), s.on_deadline(us(275), &t)), (us(275), None));
+    assert_eq!((s.phase(), s.deadline()), (Phase::Recovery, us(10_175)));
+}
+
+#[test]
 fn rack_widens_its_window_when_it_repairs_what_had_arrived() {
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
     sends(&mut s, &t, us(0));
@@ -648,6 +717,44 @@ fn rack_probes_for_the_last_segments_unless_told_not_to() {
         acked(&mut s, &t, us(400), 4, &[]);
         assert!(s.is_done() && s.timeouts == 0);
     }
+}
+
+#[test]
+fn rack_probes_before_there_is_a_round_trip_and_where_the_timeout_would_come_first() {
+    let (mut s, t) = sender(4, "initial_window = \"4pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    let first = s.deadline();
+    assert_eq!(s.on_deadline(first, &t).map(|piece| piece.seq), Some(3_000));
+    assert_eq!((s.timeouts, s.phase(), s.deadline()), (0, Phase::Open, first + first));
+    // One probe only.
+    assert_eq!(s.on_deadline(first + first, &t), None);
+    assert_eq!((s.timeouts, s.phase()), (1, Phase::Loss));
+    // Where the timeout comes later than that, a second.
+    let text = "loss_detection = \"rack\"\ninitial_rto = \"3s\"\nmax_rto = \"9s\"";
+    let (mut s, t) = sender(4, text);
+    sends(&mut s, &t, us(0));
+    assert_eq!(s.deadline(), us(1_000_000));
+    // An ack of one segment may be held back for 20 ms, longer than the timeout.
+    let text =
+        "initial_window = \"2pkt\"\nloss_detection = \"rack\"\nack_every = 2\nack_delay = \"20ms\"";
+    let (mut s, t) = sender(3, text);
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 2, &[]);
+    assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("2", us(10_080)));
+    assert_eq!(s.on_deadline(us(10_080), &t).map(|piece| piece.seq), Some(2_000));
+    assert_eq!((s.timeouts, s.deadline()), (0, us(20_080)));
+}
+
+#[test]
+fn rack_waits_for_a_probe_from_the_last_new_data_on() {
+    let (mut s, t) = sender(100, "initial_window = \"4pkt\"\nloss_detection = \"rack\"");
+    sends(&mut s, &t, us(0));
+    acked(&mut s, &t, us(80), 2, &[]);
+    assert_eq!(s.deadline(), us(240));
+    assert_eq!((sends(&mut s, &t, us(90)).as_str(), s.deadline()), ("4 5 6 7", us(250)));
+    // An ack that acknowledges nothing new moves neither timer.
+    acked(&mut s, &t, us(100), 2, &[]);
+    assert_eq!(s.deadline(), us(250));
 }
 
 #[test]

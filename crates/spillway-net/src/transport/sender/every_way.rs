@@ -1,0 +1,63 @@
+//! What holds of every way of finding losses, whatever the network does.
+
+use super::lossy::{Network, STEP, arrival_step, fates};
+use super::*;
+use crate::transport::tests::{access, transport};
+use proptest::prelude::*;
+
+const SMSS: u64 = 1_000;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// New data goes out in order, only what is out and not acknowledged goes out again, there is always
+    /// something to wait for, nothing that is known to be lost is forgotten, and all of it arrives soon after
+    /// the network loses nothing any more.
+    #[test]
+    fn everything_is_delivered(
+        size in 1u64..120_000,
+        window in 1u64..40,
+        kind in prop::sample::select(vec!["newreno", "cubic", "dctcp"]),
+        detection in prop::sample::select(vec!["sack", "rack", "ns3"]),
+        reduction in prop::sample::select(vec!["at-once", "proportional", "proportional-ns3"]),
+        fates in fates(),
+    ) {
+        let transport = transport(&format!(
+            "kind = \"{kind}\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\n\
+             loss_detection = \"{detection}\"\nreduction = \"{reduction}\"\n\
+             min_rto = \"1ms\"\ninitial_rto = \"1ms\""
+        ));
+        let mut sender = Sender::new(size, &transport, &access(10, 25));
+        let mut network = Network::new(fates);
+        let (mut now, mut nxt) = (Time::ZERO, 0);
+        while !sender.is_done() {
+            let safe = sender.timeouts > 8;
+            while let Some(piece) = sender.next_piece(now, &transport) {
+                let end = piece.seq + u64::from(piece.payload);
+                prop_assert_eq!(piece.seq % SMSS, 0);
+                let in_place = if piece.again { end <= nxt && end > sender.board.una } else { piece.seq == nxt };
+                prop_assert!(in_place && piece.payload > 0, "{:?} with {} sent", piece, nxt);
+                nxt = nxt.max(end);
+                network.send(now, arrival_step(now), &piece, safe);
+            }
+            if detection == "rack" && sender.phase == Phase::Open {
+                prop_assert_eq!(sender.next_lost(), None);
+            }
+            let arrival = network.next_step().map_or(Time::MAX, |step| STEP * step);
+            prop_assert!(sender.deadline() < Time::MAX, "nothing to wait for at {:?}", now);
+            now = sender.deadline().min(arrival);
+            if arrival > now {
+                if let Some(piece) = sender.on_deadline(now, &transport) {
+                    nxt = nxt.max(piece.seq + u64::from(piece.payload));
+                    network.send(now, arrival_step(now), &piece, safe);
+                }
+            } else {
+                for ack in network.deliver(now, &transport) {
+                    sender.on_ack(now, &ack.segment(), &transport);
+                }
+            }
+            prop_assert!(sender.timeouts <= 16, "{} timeouts", sender.timeouts);
+        }
+        prop_assert_eq!(nxt, size);
+    }
+}
