@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import figures
-from spillway.reproduce import harness, write
+from spillway.reproduce import catalogue, harness, write
 from spillway.reproduce.cache import Cache
 
 FILE = Path(__file__).parents[1] / "docs" / "claims.py"
@@ -120,3 +120,19 @@ def test_cpu_time_is_told_as_people_do(claims):
     assert claims._cpu(42.0) == "42 s of CPU time"
     assert claims._cpu(1_000.0) == "17 minutes of CPU time"
     assert claims._cpu(10_000.0) == "2.8 hours of CPU time"
+
+
+def test_what_has_the_scale_of_pages_is_named_on_one(claims):
+    pages = [file.read_text(encoding="utf-8") for file in sorted(claims.DOCS.rglob("*.md"))]
+    missing = [
+        figure.name
+        for figure in catalogue.every()
+        if "page" in figure.scales
+        and not any(
+            figure.name in page
+            or f"images/{figure.name.replace('/', '-')}.png" in page
+            or f"<!-- table: {figure.name.removeprefix('comparison/')} -->" in page
+            for page in pages
+        )
+    ]
+    assert missing == []
