@@ -1,4 +1,4 @@
-"""Ctrl-C and exits at odd moments: while modules are imported, in plug-ins."""
+"""Ctrl-C, exits and closed pipes: while modules are imported, in plug-ins, at any output."""
 
 import os
 import subprocess
@@ -98,3 +98,23 @@ def test_whatever_else_ends_the_program_is_no_success(command, tmp_path):
     (tmp_path / "quits.py").write_text(QUITS)
     outcome = command("list", "sharing", "--plugin", "quits.py:Quits")
     refused(outcome, "something has ended the program", "does a plug-in do so?", status=1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["list", "scenarios"], ["show", TINY], ["run", "--help"], ["run", TINY]],
+)
+@pytest.mark.parametrize("buffered", [True, False])
+def test_whoever_reads_the_output_may_stop(tmp_path, arguments, buffered):
+    """As `| head` does: no message, and the status of a program that a closed pipe has ended."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(
+        [sys.executable, *([] if buffered else ["-u"]), "-m", "spillway", *arguments],
+        cwd=tmp_path,
+        stdout=writes,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (141, "")

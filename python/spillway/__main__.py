@@ -7,7 +7,10 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Runs the command line and exits: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    """Runs the command line and exits.
+
+    0 done, 1 failed, 2 wrong input, 130 interrupted, 141 nobody reads its output any more.
+    """
     try:
         # The import takes a moment, in which Ctrl-C may come, too.
         from spillway.cli import invoke

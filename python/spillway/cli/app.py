@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Annotated
 import typer
 
 from spillway import _core
-from spillway.cli.output import FAILED, INTERRUPTED, WRONG, say
+from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
 from spillway.errors import (
     PluginError,
     ScenarioError,
@@ -47,6 +49,7 @@ def invoke(arguments: list[str]) -> int:
     warnings.showwarning = _show_warning
     try:
         status = app(arguments, prog_name="spillway", standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = "spillway" if context is None else context.command_path
@@ -58,9 +61,14 @@ def invoke(arguments: list[str]) -> int:
         return _complain(FAILED, str(error), None)
     except SpillwayError as error:
         return _complain(FAILED, str(error), error.hint)
+    except BrokenPipeError:
+        return _cut_off()
     except OSError as error:
         return _complain(FAILED, str(error), "is there room on the disk, and may you write there?")
-    except SystemExit:
+    except SystemExit as error:
+        # Rich turns a broken pipe into an exit.
+        if isinstance(error.__context__, BrokenPipeError):
+            return _cut_off()
         return _complain(FAILED, "something has ended the program", "does a plug-in do so?")
     except BaseException as error:
         if type(error).__name__ != "PanicException":
@@ -70,6 +78,13 @@ def invoke(arguments: list[str]) -> int:
     if status == INTERRUPTED:
         say("interrupted")
     return status if isinstance(status, int) else 0
+
+
+def _cut_off() -> int:
+    """Whoever read the output has seen enough (`| head`): there is nobody left to tell."""
+    # What is still to be written at the end would be refused again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return CUT_OFF
 
 
 def _complain(status: int, text: str, hint: str | None) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-FAILED, WRONG, INTERRUPTED = 1, 2, 130
+FAILED, WRONG, INTERRUPTED, CUT_OFF = 1, 2, 130, 141
 
 # Controls but for the tab and the line feed, marks that turn the direction of writing, separators
 # of lines, halves of characters: what would have a terminal do, or show, something else.
