@@ -184,7 +184,7 @@ fn window(draw: &mut Draw) -> String {
     };
     format!(
         "initial_window = \"{}\"\nhandshake = {}\nack_every = {}\nack_delay = \"{}\"\n\
-         dupthresh = {}\nreduction = \"{}\"\nsyn_window = \"{}\"\n{losses}",
+         dupthresh = {}\nreduction = \"{}\"\nsyn_window = \"{}\"\nmin_window = \"{}\"\n{losses}",
         draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
         draw.once_in(3),
         draw.one(&["1", "1", "2", "4"]),
@@ -192,6 +192,7 @@ fn window(draw: &mut Draw) -> String {
         draw.one(&["3", "3", "30"]),
         draw.one(&["at-once", "proportional", "proportional-ns3"]),
         draw.one(&["unlimited", "4pkt"]),
+        draw.one(&["2pkt", "2pkt", "1pkt", "300B"]),
     )
 }
 

@@ -16,7 +16,8 @@
 //! # Departures from the paper
 //! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), with nothing that a cut leaves.
 //! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). Where an ack both ends a window and
-//! triggers a cut, alpha is updated first. While more than `host_backlog` waits at the sender's own
+//! triggers a cut, alpha is updated first. The window of data over which F is taken goes on through a
+//! timeout, as with Linux: alpha keeps still until what was sent before it is acknowledged. While more than `host_backlog` waits at the sender's own
 //! line the window does not grow, as with Linux's small queues (`"unlimited"`: it does).
 //!
 //! # Scope and limitations

@@ -64,6 +64,12 @@ impl Windows {
             "window at the start of a flow",
             InitialWindow::parse,
         )?;
+        if let InitialWindow::Bytes(bytes) = initial
+            && bytes < mss.into()
+        {
+            let problem = format!("a flow begins with a segment at least, {mss}B");
+            return Err(section.error("initial_window", problem));
+        }
         let meaning = "the least that a cut for congestion leaves";
         let min = match section.amount("min_window", "2pkt", meaning)? {
             Amount::Packets(packets) => packets * u64::from(mss),

@@ -317,7 +317,7 @@ impl Sender {
             rtt: now - ack.sent_at,
             ece: ack.ece,
             una: self.board.una,
-            nxt: if IN_ORDER { self.board.nxt } else { self.sent_to() },
+            nxt: if IN_ORDER || as_ns3 { self.board.nxt } else { self.sent_to() },
             may_grow: ack.may_grow,
             in_recovery: !IN_ORDER && self.phase == Phase::Recovery && !(as_ns3 && ack.ece),
             telemetry: ack.telemetry,
@@ -340,7 +340,7 @@ impl Sender {
             }
             self.reduce(arrived_before);
         }
-        if self.board.una >= self.board.nxt {
+        if self.board.una >= self.board.nxt && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.deadline = Time::MAX;
         } else if IN_ORDER {
             self.set_retransmission_deadline(now, transport);
@@ -357,7 +357,8 @@ impl Sender {
     /// The timer has run out. True for a timeout, after which pieces may be sent again; a piece for
     /// a tail-loss probe is returned instead.
     pub fn on_deadline(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
-        if self.has_nothing_out() {
+        let as_ns3 = transport.losses.detection == LossDetection::Ns3;
+        if self.has_nothing_out() && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.try_again(now, transport);
             return None;
         }
@@ -410,7 +411,7 @@ impl Sender {
     }
 
     /// Whether a segment may go although the window is smaller: if none is in flight. With ns-3 none may
-    /// before the timer runs out, if there is anything to run out for.
+    /// before the timer runs out.
     #[inline]
     fn may_send_one(&self, transport: &Transport) -> bool {
         self.window.cwnd < self.window.mss && self.has_none_in_flight(transport)
@@ -418,8 +419,7 @@ impl Sender {
 
     #[cold]
     fn has_none_in_flight(&self, transport: &Transport) -> bool {
-        let waits = transport.losses.detection == LossDetection::Ns3;
-        if waits { self.board.una == self.board.nxt } else { self.in_flight() == 0 }
+        transport.losses.detection != LossDetection::Ns3 && self.in_flight() == 0
     }
 
     /// What goes out whatever the window is counts in a reduction all the same.

@@ -143,7 +143,7 @@ pub trait CongestionControl {
     }
 
     /// The retransmission timer ran out: sets `ssthresh`; the window is then one segment. Nothing that
-    /// was sent before counts as in flight any more, so whatever waits until that is acknowledged must
+    /// was sent before counts as in flight any more, so growth that waits until that is acknowledged must
     /// wait no longer. A timeout that follows another without an ack for all that was lost is not told.
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         window.halve(in_flight);

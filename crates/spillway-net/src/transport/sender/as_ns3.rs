@@ -6,7 +6,8 @@
 //! and do not cut. In a repair each ack of new data lets the next segment go if it has not gone again,
 //! whatever the window is, and moves on the timer the first time only; where nothing is lost and there is
 //! no new data, what has not been sent again is, whether something has arrived behind it or not. There is
-//! no rescue. A repair halves what is in flight without what is lost.
+//! no rescue. A repair halves what is in flight without what is lost. Less than a segment of window sends
+//! nothing but a flow's end, whether something is in flight or not, until the timer runs out.
 
 use super::{AtOnce, Phase, Sender};
 use crate::transport::window::{Ack, CongestionControl};
@@ -40,6 +41,12 @@ impl Sender {
         if self.phase == Phase::Open && self.board.is_head_lost() {
             self.recover_as_ns3();
         }
+    }
+
+    /// Whether there is more to send, and only the timer will let it go.
+    #[cold]
+    pub(super) fn is_stuck_as_ns3(&self) -> bool {
+        self.window.cwnd < self.window.mss && self.board.nxt < self.size
     }
 
     #[cold]

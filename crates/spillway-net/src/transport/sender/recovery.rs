@@ -199,8 +199,9 @@ impl Sender {
             // A segment that is lost again does not cut again (RFC 5681, section 3.1).
             let in_flight = self.in_flight();
             self.control.on_timeout(&mut self.window, in_flight);
-            self.tells_cut |= transport.losses.cut_once;
         }
+        // The one that told it may be what is lost.
+        self.tells_cut |= transport.losses.cut_once;
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
         // What a mark's cut was for is no longer in flight.

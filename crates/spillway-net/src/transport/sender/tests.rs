@@ -494,6 +494,46 @@ fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
 }
 
 #[test]
+fn ns3_waits_for_the_timer_with_less_than_a_segment_though_nothing_is_in_flight() {
+    let text = "loss_detection = \"ns3\"\nmin_window = \"1B\"\ninitial_window = \"1pkt\"";
+    let t = transport(&format!("kind = \"dctcp\"\nmss = \"1000B\"\n{text}"));
+    let mut s = Sender::new(30_000, &t, &access(10, 25));
+    assert_eq!(sends(&mut s, &t, us(0)), "0");
+    // A mark: half of a segment.
+    marked(&mut s, &t, us(80), 1);
+    assert_eq!((s.window().cwnd, s.in_flight()), (500, 0));
+    assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("", us(10_080)));
+    s.on_deadline(us(10_080), &t);
+    assert_eq!((sends(&mut s, &t, us(10_080)).as_str(), s.timeouts), ("1", 1));
+    // What is left fits into less than a segment: it goes.
+    let mut s = Sender::new(1_400, &t, &access(10, 25));
+    sends(&mut s, &t, us(0));
+    marked(&mut s, &t, us(80), 1);
+    assert_eq!(s.next_piece(us(80), &t), Some(Piece { seq: 1_000, payload: 400, again: false }));
+}
+
+#[test]
+fn ns3_goes_on_to_repair_where_a_mark_follows_a_timeout() {
+    let text = "loss_detection = \"ns3\"\nmin_window = \"1pkt\"\ninitial_window = \"8pkt\"";
+    let t = transport(&format!("kind = \"dctcp\"\nmss = \"1000B\"\n{text}"));
+    let mut s = Sender::new(30_000, &t, &access(10, 25));
+    sends(&mut s, &t, us(0));
+    s.on_deadline(us(10_000), &t);
+    assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
+    // The mark's cut holds until all eight are acknowledged: one repair a round trip, and no
+    // timeout, though what is lost was sent before it.
+    marked(&mut s, &t, us(10_080), 1);
+    for segment in 1..8 {
+        let now = us(10_000 + 80 * segment);
+        assert_eq!((s.phase(), s.window().cwnd, s.in_flight()), (Phase::Reduced, 1_000, 0));
+        assert_eq!(sends(&mut s, &t, now), format!("{segment}!"));
+        acked(&mut s, &t, now + us(80), segment + 1, &[]);
+    }
+    assert_eq!(s.timeouts, 1);
+    assert_eq!(sends(&mut s, &t, us(10_640)), "8");
+}
+
+#[test]
 fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
     for key in ["partial_acks_tell = true", "cut_once = true", "tail_loss_probe = false"] {
         let text = format!("loss_detection = \"ns3\"\n{key}");
@@ -516,6 +556,10 @@ fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
         spillway_settings::Section::new("transport", "min_window = \"0B\"".parse().unwrap());
     let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
     assert!(error.contains("transport.min_window: no window at all"), "{error}");
+    let mut section =
+        spillway_settings::Section::new("transport", "initial_window = \"1447B\"".parse().unwrap());
+    let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
+    assert!(error.contains("transport.initial_window: a flow begins with a segment"), "{error}");
 }
 
 /// An ack that also tells of a range that has arrived twice.
