@@ -1,5 +1,7 @@
 """What figures count as lost: what was lost while it was measured."""
 
+import tomllib
+
 import pytest
 
 import spillway
@@ -28,6 +30,12 @@ def test_a_run_that_lost_nothing_counts_none():
     assert lost.numbers(result) == {"lost.buffer_full": 0}
 
 
+def test_a_run_that_does_not_record_its_losses_tells_none():
+    result = spillway.run("credence", set={"duration": "1ms", "record.drops": False})
+    with pytest.raises(ValueError, match="does not tell when packets were lost"):
+        lost.numbers(result)
+
+
 COUNTING = ("spillway.reproduce.lost:numbers", "spillway.reproduce.smartbuf.bursts:numbers")
 
 
@@ -41,5 +49,9 @@ def measure_of(figure):
     ids=lambda figure: figure.name,
 )
 def test_figures_that_count_what_was_lost_have_it_noted(figure):
+    measure = measure_of(figure)
     for scale in figure.scales.values():
-        assert "record.drops=false" not in (*measure_of(figure).assignments, *scale.assignments)
+        scenario = spillway.Scenario.load(measure.scenario).set(
+            *measure.assignments, *scale.assignments
+        )
+        assert tomllib.loads(scenario.read().resolved)["record"]["drops"]

@@ -23,10 +23,17 @@ PACKETS = Total(WITHIN, "packets lost", "packets")
 
 
 def numbers(result: Result) -> dict[str, int]:
-    """Packets lost from `warmup` on, by reason, of a run with the table `drops`."""
+    """Packets lost from `warmup` on, by reason.
+
+    Raises:
+        ValueError: the run has not recorded them.
+    """
     import pyarrow.compute as pc
 
-    warmup = quantity(tomllib.loads(result.scenario)["warmup"])
+    scenario = tomllib.loads(result.scenario)
+    if not scenario["record"]["drops"]:
+        raise ValueError("a run with `record.drops = false` does not tell when packets were lost")
+    warmup = quantity(scenario["warmup"])
     drops = result.drops.select(["time_ps", "reason"])
     counts = pc.value_counts(drops.filter(pc.field("time_ps") >= warmup)["reason"])
     found = {f"{WITHIN}.{each['values']}": each["counts"] for each in counts.to_pylist()}

@@ -43,7 +43,10 @@ def run_of(scenario: str) -> Run:
     """A run that also counts what was lost while it was measured."""
     tiers = f"{models.__name__}:{models.tiers.__name__}"
     return Run(
-        scenario, also=f"{lost.__name__}:{lost.numbers.__name__}", prepare={TIERS.name: tiers}
+        scenario,
+        ("record.drops=true",),
+        also=f"{lost.__name__}:{lost.numbers.__name__}",
+        prepare={TIERS.name: tiers},
     )
 
 
