@@ -12,7 +12,7 @@ import spillway
 from spillway.oracle import Model, evaluate, train
 from spillway.oracle.model import Seen
 from spillway.oracle.trace import join, load
-from support import TINY, names
+from support import TINY, names, with_right_checksum
 
 TRACED = ("switch.sharing=lqd", "switch.buffer=25KB", "record.oracle_trace=true")
 
@@ -245,7 +245,8 @@ def test_bounds_that_are_no_bounds_are_refused(tmp_path, told, problem):
     header = header.replace('{"__metadata__":{', '{"__metadata__":{' + more, 1)
     header += " " * (-len(header) % 8)
     data = content[8 + length :]
-    (tmp_path / "odd").write_bytes(struct.pack("<Q", len(header)) + header.encode() + data)
+    content = struct.pack("<Q", len(header)) + header.encode() + data
+    (tmp_path / "odd").write_bytes(with_right_checksum(content))
     with pytest.raises(spillway.ScenarioError, match=problem):
         Model.load(tmp_path / "odd")
     with pytest.raises(spillway.ScenarioError, match=f"switch.sharing.model: odd: .*{problem}"):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
@@ -280,6 +284,59 @@ def test_a_damaged_model_is_refused(tmp_path, change, problem):
         scenario.set(asked).read()
 
 
+@pytest.mark.parametrize("of", ["/dev/zero", "link", "fifo"])
+def test_what_has_no_end_is_not_read(command, tmp_path, of):
+    """A device, a link to one, a pipe: for a model, a trace, a result's summary."""
+    place = Path("/dev/zero") if of == "/dev/zero" else tmp_path / of
+    if of == "link":
+        place.symlink_to("/dev/zero")
+    elif of == "fifo":
+        os.mkfifo(place)
+    with pytest.raises(spillway.ScenarioError, match="it is no plain file"):
+        Model.load(place)
+    with pytest.raises(spillway.ScenarioError, match="there is no trace of fates"):
+        load(place)
+    assert command("oracle", "show", place).status == 2
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "summary.json").symlink_to(place)
+    with pytest.raises(spillway.ScenarioError):
+        spillway.Result.load(tmp_path / "result")
+    outcome = command("report", tmp_path / "result", "--out", "r.html")
+    assert (outcome.status, "Traceback" in outcome.err) == (2, False)
+
+
+def test_only_a_model_is_replaced_by_a_model(tmp_path):
+    (tmp_path / "mine.toml").write_text("years of work")
+    with pytest.raises(spillway.ScenarioError, match="is not a model, and is not replaced"):
+        Model.load("default").save(tmp_path / "mine.toml")
+    Model.load("default").save(tmp_path / "model")
+    Model.load("smartbuf").save(tmp_path / "model")
+    assert Model.load(tmp_path / "model").content == Model.load("smartbuf").content
+
+
+def test_a_trace_with_other_columns_is_refused(tmp_path, traces):
+    table = pq.read_table(traces / "seed-1" / "oracle_trace.parquet").slice(0, 9)
+    for name, column, problem in (
+        ("queue_bytes", pa.array(["x"] * 9), "queue_bytes: Failed to parse"),
+        ("occupancy_bytes", pa.nulls(9), "occupancy_bytes is not always known"),
+        ("average_queue_bytes", pa.array([float("nan")] * 9), "is not always finite"),
+        ("weight", pa.array([[1]] * 9), "weight: "),
+    ):
+        place = table.column_names.index(name)
+        parquet.write(table.set_column(place, name, column), tmp_path / "trace.parquet")
+        with pytest.raises(spillway.ScenarioError, match=f"not a trace of fates: .*{problem}"):
+            load(tmp_path / "trace.parquet")
+
+
+def test_deep_json_in_a_model_is_refused():
+    forest = RandomForestClassifier(n_estimators=1, random_state=1)
+    forest.fit(np.array([[0.0], [1.0]]), [0, 1])
+    told = {"format": "spillway-forest", "version": "2", "features": "queue"}
+    told |= {"units": "bytes", "average": "time", "training": "[" * 100_000}
+    with pytest.raises(spillway.ScenarioError, match="does not say as it should"):
+        Model(model._file(model._arrays(forest), told))
+
+
 def test_train_eval_and_show_as_commands(command, traces, tmp_path):
     first, second = traces / "seed-1", traces / "seed-2"
     done = command("oracle", "train", first, "--test", second, "--out", "m", "--json")
@@ -373,7 +430,7 @@ def test_a_model_says_what_it_is_or_is_none(features, units, average, training, 
 def test_a_switch_refuses_what_it_cannot_measure(tmp_path, change, problem):
     forest = RandomForestClassifier(n_estimators=1, random_state=1)
     forest.fit(np.array([[0.0], [1.0]]), [0, 1])
-    told = {"format": "spillway-forest", "version": "1", "features": "queue"}
+    told = {"format": "spillway-forest", "version": "2", "features": "queue"}
     told |= {"units": "bytes", "average": "time"}
     arrays = model._arrays(forest)
     scenario = spillway.Scenario.load(TINY)

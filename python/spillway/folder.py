@@ -32,6 +32,16 @@ def path_of(given: object) -> Path:
     return path
 
 
+def check_plain(file: Path) -> None:
+    """Refuses what would be read and is there, but is no file with an end, such as a device."""
+    try:
+        is_other = file.exists() and not file.is_file() and not file.is_dir()
+    except OSError as error:
+        raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
+    if is_other:
+        raise ScenarioError(f"{file} cannot be read: it is no plain file")
+
+
 def check_file(file: Path) -> None:
     """Refuses a place where no file can be written, before anything is done for it."""
     _check_name(_partial(file))
@@ -69,7 +79,11 @@ def check_folder(folder: Path) -> None:
 
 
 def _check_name(path: Path) -> None:
-    """Refuses a name that nothing can have."""
+    """Refuses a name that nothing can have, or that what writes tables cannot."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ScenarioError(f"{path} cannot be written: it is not UTF-8", _ELSEWHERE) from None
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from spillway.errors import ScenarioError, UncheckedWarning
+from spillway.folder import check_plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,6 +83,7 @@ def read(
     import pyarrow.parquet as pq
 
     file = Path(file)
+    check_plain(file)
     is_sealed = _is_sealed(file)
     if not is_sealed and only_sealed:
         raise ScenarioError(f"{file} has no checksum")

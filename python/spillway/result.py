@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import checksums, parquet
 from spillway.errors import ScenarioError, SpillwayError
-from spillway.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder, path_of
+from spillway.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder, check_plain, path_of
 from spillway.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ class Result:
 
     def table(self, name: str) -> pa.Table:
         """One of the tables."""
+        if not isinstance(name, str):
+            raise ScenarioError(f"{name!r} is no table's name", 'for one: table("flows")')
         if name not in self._tables:
             path = None if self.folder is None else self.folder / f"{name}.parquet"
             if path is None or not path.is_file():
@@ -147,6 +149,7 @@ class Result:
 
 def documents(folder: Path) -> tuple[dict[str, Any], str | None]:
     """The summary in a folder of results, and the scenario, if it has one, as they were written."""
+    check_plain(folder / SUMMARY)
     text, hint = (folder / SUMMARY).read_bytes(), "is it a result?"
     has_scenario = (folder / SCENARIO).is_file()
     checksums.check(folder, SUMMARY, f"{INPUTS}/", *([SCENARIO] if has_scenario else []))
@@ -161,6 +164,7 @@ def documents(folder: Path) -> tuple[dict[str, Any], str | None]:
 
 def read_text(file: Path) -> str:
     """The text of a file."""
+    check_plain(file)
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:

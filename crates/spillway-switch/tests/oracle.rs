@@ -5,7 +5,7 @@ mod common;
 use common::{Real, Settings, cases};
 use proptest::prelude::*;
 use spillway_engine::{Stream, Time};
-use spillway_forest::Forest;
+use spillway_forest::{Forest, checksum};
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::sharing::MODELS;
 use spillway_switch::{Averaging, DropReason, Environment, Fate, FateTracing};
@@ -122,7 +122,10 @@ fn write_with_ranges(file: &Path, others: [[f32; 4]; 2]) {
     }
     let header = format!("{header}{}", " ".repeat(header.len().next_multiple_of(8) - header.len()));
     let length = (header.len() as u64).to_le_bytes();
-    std::fs::write(file, [&length[..], header.as_bytes(), arrays].concat()).expect("a file");
+    let mut content = [&length[..], header.as_bytes(), arrays].concat();
+    let (place, sum) = checksum(&content).expect("it says one");
+    content[place].copy_from_slice(sum.as_bytes());
+    std::fs::write(file, content).expect("a file");
 }
 
 #[test]

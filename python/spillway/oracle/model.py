@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from spillway import _core, checksums
 from spillway.errors import ScenarioError
-from spillway.folder import check_file, path_of, whole_file
+from spillway.folder import check_new_file, check_plain, path_of, whole_file
 from spillway.oracle.trace import FEATURES
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 UNITS = ("fraction", "bytes")
 AVERAGES = ("time", "code")
-_FORMAT, _VERSION = "spillway-forest", "1"
+_FORMAT, _VERSION = "spillway-forest", "2"
+_SUM = b'"crc32":"00000000"'
 _TRAINING = {"packets", "drops", "split", "seed", "traces", "versions"}
 
 
@@ -108,7 +109,7 @@ class Model:
                 raise ScenarioError(f"{name}: {told!r} is none of {', '.join(choices)}")
         try:
             training = json.loads(self._forest.metadata("training") or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             training = None
         if not isinstance(training, dict) or (training and not training.keys() >= _TRAINING):
             raise ScenarioError(f"{name}: it does not say as it should what it was trained on")
@@ -120,8 +121,10 @@ class Model:
         known = _core.models().get(str(file))
         if known is not None:
             return cls(known, f"the model {file}")
+        path = path_of(file)
+        check_plain(path)
         try:
-            content = path_of(file).read_bytes()
+            content = path.read_bytes()
         except OSError as error:
             raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
         return cls(content, str(file))
@@ -130,8 +133,8 @@ class Model:
     def is_one(cls, file: Path) -> bool:
         """Whether there is a model in a file."""
         try:
-            cls(file.read_bytes())
-        except (OSError, ScenarioError):
+            cls.load(path_of(file).absolute())
+        except ScenarioError:
             return False
         return True
 
@@ -170,9 +173,9 @@ class Model:
         return cls(_file(arrays, metadata))
 
     def save(self, file: str | Path) -> None:
-        """Writes it to a file, whole or not at all."""
+        """Writes it to a file, whole or not at all. Of what is there only a model is replaced."""
         file = path_of(file)
-        check_file(file)
+        check_new_file(file, True, "a model", Model.is_one)
         with whole_file(file) as partial:
             partial.write_bytes(self.content)
 
@@ -233,10 +236,12 @@ def _file(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -
     plain: bytes = save(dict(arrays))
     (length,) = struct.unpack("<Q", plain[:8])
     header, data = json.loads(plain[8 : 8 + length]), plain[8 + length :]
-    told = {**metadata, "crc32": f"{zlib.crc32(data):08x}"}
+    # The checksum first, so that nothing else can be taken for it.
+    told = {"crc32": "00000000", **metadata}
     text = json.dumps({"__metadata__": told, **header}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + data
+    content = struct.pack("<Q", len(text)) + text + data
+    return content.replace(_SUM, b'"crc32":"%08x"' % zlib.crc32(content), 1)
 
 
 def _arrays(forest: RandomForestClassifier) -> dict[str, npt.NDArray[Any]]:

@@ -28,7 +28,20 @@ FEATURES = {
 }
 """What a model may look at, and the column that has it in bytes."""
 
+_TYPES = {
+    "time_ps": "uint64",
+    "switch": "string",
+    "ports": "uint32",
+    "buffer_bytes": "uint64",
+    "dropped": "bool",
+    "weight": "float64",
+    "flow_id": "uint32",
+    "seq": "uint64",
+} | dict.fromkeys(FEATURES.values(), "float64")
+"""As what columns are taken."""
 _COLUMNS = ("time_ps", "switch", "ports", "buffer_bytes", "dropped", "weight", *FEATURES.values())
+_MAY_BE_UNKNOWN = ("dropped", "buffer_bytes")
+"""Of a packet whose fate nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +266,7 @@ def fates(file: Path, switches: Sequence[str]) -> bytes:
     rows["switch"] = numbers[column.indices.to_numpy()]
     rows["flow"] = table["flow_id"].to_numpy()
     rows["seq"] = table["seq"].to_numpy()
-    rows["dropped"] = table["dropped"].fill_null(0).to_numpy()
+    rows["dropped"] = table["dropped"].fill_null(False).to_numpy()
     return rows.tobytes()
 
 
@@ -283,11 +296,39 @@ def _file(place: Path) -> Path:
 
 
 def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     table = parquet.read(file, columns)
+    wrong = f"{file} is not a trace of fates"
     missing = [name for name in columns if name not in table.column_names]
     if missing:
-        raise ScenarioError(f"{file} is not a trace of fates: it has no {missing[0]}")
-    return table
+        raise ScenarioError(f"{wrong}: it has no {missing[0]}")
+    taken = {}
+    for name in columns:
+        try:
+            column = _plain(table[name]).cast(_TYPES[name])
+        except pa.ArrowException as error:
+            raise ScenarioError(f"{wrong}: {name}: {error}") from error
+        if column.null_count and name not in _MAY_BE_UNKNOWN:
+            raise ScenarioError(f"{wrong}: {name} is not always known")
+        if _TYPES[name] == "float64" and not pc.all(pc.is_finite(column), min_count=0).as_py():
+            raise ScenarioError(f"{wrong}: {name} is not always finite")
+        taken[name] = column
+    names = table["switch"]
+    # As they are numbered, if they are.
+    is_numbered = names.type == pa.dictionary(pa.uint32(), pa.string())
+    taken["switch"] = names if is_numbered else taken["switch"].dictionary_encode()
+    return pa.table(taken)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without a dictionary."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column
 
 
 def _rates(folder: Path) -> dict[str, frozenset[int]]:

@@ -1,4 +1,5 @@
 use super::*;
+use crate::checksum;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};
 
@@ -55,19 +56,20 @@ fn file(layout: &Layout, change: impl Fn(&mut BTreeMap<String, String>)) -> Vec<
         });
         serialize(views, Some(metadata.into_iter().collect())).unwrap()
     };
-    let plain = write(BTreeMap::new());
-    let header = u64::from_le_bytes(plain[..8].try_into().unwrap()) as usize;
-    let sum = format!("{:08x}", crc32fast::hash(&plain[8 + header..]));
     let told = [
         ("format", "spillway-forest"),
-        ("version", "1"),
+        ("version", "2"),
         ("features", "queue,occupancy"),
-        ("crc32", &sum),
+        ("crc32", "00000000"),
         ("units", "fraction"),
     ];
     let mut metadata = told.map(|(key, value)| (key.to_string(), value.to_string())).into();
     change(&mut metadata);
-    write(metadata)
+    let mut bytes = write(metadata);
+    if let Some((place, sum)) = checksum(&bytes) {
+        bytes[place].copy_from_slice(sum.as_bytes());
+    }
+    bytes
 }
 
 fn refusal(layout: &Layout) -> String {
@@ -136,13 +138,27 @@ fn what_is_damaged_is_refused() {
         let error = Forest::read(&whole[..length]).unwrap_err();
         assert!(matches!(error, ForestError::Unreadable(_)), "{length}: {error}");
     }
-    let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
-    for place in header..whole.len() {
-        let mut flipped = whole.clone();
-        flipped[place] ^= 16;
-        let error = Forest::read(&flipped).unwrap_err();
-        assert!(error.to_string().starts_with("it is damaged: its checksum is"), "{error}");
+    // Any bit of it, of the header, too: what cannot be read is refused for that.
+    let (mut unread, mut damaged) = (0, 0);
+    for place in 0..whole.len() {
+        for bit in 0..8 {
+            let mut flipped = whole.clone();
+            flipped[place] ^= 1 << bit;
+            match Forest::read(&flipped).unwrap_err() {
+                ForestError::Damaged(problem) => {
+                    assert!(problem.contains("checksum"), "{problem}");
+                    damaged += 1;
+                }
+                _ => unread += 1,
+            }
+        }
     }
+    assert!(damaged > 1000 && unread > 1000, "{damaged} {unread}");
+    let without = file(&layout(), |metadata| _ = metadata.remove("crc32"));
+    assert_eq!(
+        Forest::read(&without).unwrap_err().to_string(),
+        "it is damaged: it has no checksum"
+    );
 }
 
 #[test]
@@ -154,7 +170,7 @@ fn what_is_something_else_is_refused() {
         Forest::read(&bytes).unwrap_err().to_string()
     };
     assert!(told("format", "x").contains("no format = \"spillway-forest\""));
-    assert_eq!(told("version", "2"), "its version is 2; this program reads version 1");
+    assert_eq!(told("version", "1"), "its version is 1; this program reads version 2");
     assert!(told("features", "").contains("does not name its features"));
     assert_eq!(told("features", "queue"), "it is damaged: node 3 asks for 1 <= 0.25");
 }

@@ -11,7 +11,7 @@ mod mutate;
 use driver::fuzz;
 use mutate::{mutated, one};
 use spillway_engine::Stream;
-use spillway_forest::Forest;
+use spillway_forest::{Forest, checksum};
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::traffic::FlowColumns;
@@ -290,21 +290,8 @@ fn graphs() {
 
 /// Bytes that the checksum of a model does not tell, since it is set right.
 fn with_right_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
-    let Some(length) = bytes.first_chunk::<8>().map(|first| u64::from_le_bytes(*first)) else {
-        return bytes;
-    };
-    let Some(data) = usize::try_from(length).ok().and_then(|n| n.checked_add(8)) else {
-        return bytes;
-    };
-    if data > bytes.len() {
-        return bytes;
-    }
-    let sum = format!("{:08x}", crc32fast::hash(&bytes[data..]));
-    let key = b"\"crc32\":\"";
-    if let Some(place) = bytes[..data].windows(key.len()).position(|window| window == key)
-        && let Some(told) = bytes.get_mut(place + key.len()..place + key.len() + sum.len())
-    {
-        told.copy_from_slice(sum.as_bytes());
+    if let Some((place, sum)) = checksum(&bytes) {
+        bytes[place].copy_from_slice(sum.as_bytes());
     }
     bytes
 }
