@@ -57,9 +57,10 @@ test-slow: $(VENV)/.tools
 
 ## fuzz: every reader of data for FUZZ_SECONDS; seeds are printed, and FUZZ_SEED has one again
 FUZZ_SECONDS ?= 300
-fuzz: $(VENV)/.tools
+fuzz: build $(VENV)/.tools
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO_TEST) -p spillway-net --test fuzz -- \
 		--ignored --nocapture --test-threads 1
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -q -s tests/test_readers.py
 
 ## lint: formatting, clippy, documentation, types
 lint: lint-rust lint-python

@@ -94,6 +94,13 @@ def test_what_is_called_like_a_replaced_result_is_left_alone(command, tmp_path):
     assert (tmp_path / "out.replaced" / "thesis.tex").read_text() == "years of work"
 
 
+@pytest.mark.parametrize("command_line", ["run", "compare", "reproduce"])
+def test_a_place_that_is_not_utf_8(command, command_line):
+    outcome = command(*RUNS[command_line], "--out", "a\udcff")
+    refused(outcome, "cannot be written: it is not UTF-8", "choose another place")
+    assert names() == []
+
+
 @pytest.mark.parametrize("place", [5, None, "a\0b", "\ud800", b"out", ["out"]])
 def test_what_is_no_path(tiny, place):
     with pytest.raises(spillway.ScenarioError, match="is no path"):

@@ -244,7 +244,7 @@ def test_facts_follow_from_the_scenario():
 @given(
     st.integers(0, 2**62),
     st.booleans(),
-    st.text(st.characters(codec="utf-8"), max_size=20).map("a{}".format),
+    st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20).map("a{}".format),
 )
 def test_any_value_of_a_dict_arrives(seed, drops, name):
     given = tomllib.loads(TINY.read_text())

@@ -67,6 +67,8 @@ def _toml(key: str, value: object, depth: int = 0) -> str:
         # TOML has JSON's escapes, and one character more that must be written so.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Integral):
+        if not -(2**63) <= int(value) < 2**63:
+            raise ScenarioError(f"{key}: {shown(int(value))} is beyond 64 bits", path=key)
         return str(int(value))
     if isinstance(value, Real):
         return repr(float(value))
@@ -164,8 +166,21 @@ def whole(name: str, given: object, least: int, most: int | None = None) -> int:
     number = integer(given)
     if number is None or number < least or (most is not None and number > most):
         expected = f"from {least} to {most}" if most is not None else f"of {least} or more"
-        raise ScenarioError(f"{name}: {given!r} is not valid; expected a whole number {expected}")
+        raise ScenarioError(
+            f"{name}: {shown(given)} is not valid; expected a whole number {expected}"
+        )
     return number
+
+
+def shown(given: object) -> str:
+    """What somebody has given, as a message can show it.
+
+    >>> shown("three"), shown(10**5000)
+    ("'three'", 'a number of 16610 bits')
+    """
+    if isinstance(given, int) and given.bit_length() > 1000:
+        return f"a number of {given.bit_length()} bits"
+    return repr(given)
 
 
 def integer(given: object) -> int | None:

@@ -300,7 +300,7 @@ impl Section {
         value.as_bool().ok_or_else(|| self.wrong(key, &value, "true or false"))
     }
 
-    /// Any text but blanks. An empty default means that a value must be given.
+    /// Any text of one line but blanks. An empty default means that a value must be given.
     pub fn text(
         &mut self,
         key: &'static str,
@@ -308,7 +308,8 @@ impl Section {
         takes: &str,
         meaning: &'static str,
     ) -> Result<String> {
-        let parse = |text: &str| (!text.trim().is_empty()).then(|| text.to_string());
+        let is_one_line = |text: &str| !text.trim().is_empty() && !text.contains(['\n', '\r']);
+        let parse = |text: &str| is_one_line(text).then(|| text.to_string());
         self.quantity(key, default, takes, meaning, parse)
     }
 
@@ -584,6 +585,9 @@ mod tests {
             error(s.positive_size("quantum", "", "").map(drop)),
             "switch.quantum: \"0B\" is not valid; expected a size above 0, such as \"1500B\" or \"4MB\""
         );
+        let of_two_lines =
+            error(section("name = \"a\\nb\"").text("name", "", "a name", "").map(drop));
+        assert!(of_two_lines.ends_with("is not valid; expected a name"), "{of_two_lines}");
         let error = error(s.buffer("buffer", "", "").map(drop));
         assert!(error.contains("\"0B\" is not valid; expected a size above 0"), "{error}");
     }

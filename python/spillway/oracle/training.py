@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from spillway import _core
-from spillway.arguments import items, whole
+from spillway.arguments import items, shown, whole
 from spillway.errors import ScenarioError
 from spillway.oracle.model import UNITS, Model, Seen
 from spillway.oracle.scores import Scores
@@ -25,6 +25,8 @@ class NothingToLearnError(ScenarioError):
 
 
 SPLITS = ("time", "random", "none")
+MOST_TREES = 10_000
+"""More than any switch could ask."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ def train(
     """
     from sklearn.ensemble import RandomForestClassifier
 
-    traces = list(items(traces, "traces", "for one: [load(folder)]"))
-    trees, depth = whole("trees", trees, 1), whole("depth", depth, 1, 64)
+    traces = _traces(traces)
+    trees, depth = whole("trees", trees, 1, MOST_TREES), whole("depth", depth, 1, 64)
     seed = whole("seed", seed, 0, 2**32 - 1)
     features = _known("features", features, FEATURES)
     (units,) = _known("units", [units], UNITS)
@@ -135,7 +137,7 @@ def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
     Raises:
         NothingToLearnError: if that is so of all switches together.
     """
-    traces = list(items(traces, "traces", "for one: [load(folder)]"))
+    traces = _traces(traces)
     names = {place.name: place.tier for trace in traces for place in trace.places}
 
     def at(tier: str | None, name: str | None = None) -> list[Trace]:
@@ -171,6 +173,16 @@ def evaluate(model: Model, trace: Trace) -> Scores:
         "any": float(trace.weight[outside.any(axis=1)].sum()),
     }
     return replace(scores, outside=counts)
+
+
+def _traces(given: Iterable[Trace]) -> list[Trace]:
+    """Traces that somebody has given."""
+    hint = "for one: [trace.load(folder)]"
+    traces = list(items(given, "traces", hint))
+    other = next((each for each in traces if not isinstance(each, Trace)), None)
+    if other is not None:
+        raise ScenarioError(f"{shown(other)} is no trace", hint)
+    return traces
 
 
 def sweep_trees(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spillway import _core, checksums, parquet
-from spillway.arguments import LARGEST_SEED, integer
+from spillway.arguments import LARGEST_SEED, integer, items
 from spillway.errors import ScenarioError, ScenarioWarning
 from spillway.flow_export import column_names
 from spillway.oracle import trace
@@ -86,8 +86,10 @@ class Arrivals:
         >>> Arrivals.of_slots(2, [[0, 0], [], [1]])
         <3 packets in 3 slots for 2 ports>
         """
-        slot = [number for number, packets in enumerate(slots) for _ in packets]
-        return cls(ports, slot, [port for packets in slots for port in packets], len(slots))
+        hint = "for one: [[0, 0], [], [1]]"
+        listed = [list(items(packets, "ports", hint)) for packets in items(slots, "slots", hint)]
+        slot = [number for number, packets in enumerate(listed) for _ in packets]
+        return cls(ports, slot, [port for packets in listed for port in packets], len(listed))
 
     @classmethod
     def generate(cls, kind: str, *, ports: int, buffer: int, seed: int = 1, **keys: Any) -> Self:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spillway import _core
+from spillway.arguments import shown
 from spillway.errors import ScenarioError
 from spillway.slotted.arrivals import Arrivals, check_seed, check_switch
 
@@ -95,6 +96,14 @@ def run(
     return run_with(policy, keys, arrivals, buffer=buffer, seed=seed, predictions=predictions)
 
 
+def check(arrivals: object, buffer: int) -> None:
+    """Refuses what is no arrivals, and a buffer that no switch has."""
+    if not isinstance(arrivals, Arrivals):
+        hint = "for one: Arrivals.of_slots(2, [[0, 0], [1]])"
+        raise ScenarioError(f"{shown(arrivals)} are no arrivals", hint)
+    check_switch(arrivals.ports, buffer)
+
+
 def run_with(
     policy: str,
     keys: Mapping[str, Any],
@@ -105,7 +114,7 @@ def run_with(
     predictions: ArrayLike | None = None,
 ) -> Outcome:
     """What `run` does, with the policy's parameters apart: no name of theirs can be taken."""
-    check_switch(arrivals.ports, buffer)
+    check(arrivals, buffer)
     labels = None if predictions is None else _labels(predictions, len(arrivals))
     transmitted, drops, dropped, counters = _core.slotted_run(
         arrivals._core, buffer, policy, dict(keys), check_seed(seed), labels
@@ -127,7 +136,7 @@ def optimum(arrivals: Arrivals, *, buffer: int) -> int:
     buffer : int
         Packets that the buffer holds (B).
     """
-    check_switch(arrivals.ports, buffer)
+    check(arrivals, buffer)
     return _core.slotted_optimum(arrivals._core, buffer)
 
 
@@ -147,7 +156,7 @@ def prediction_error(
     **rule
         How LQD chooses the longest queue: `count_arrival`, `tie`.
     """
-    check_switch(arrivals.ports, buffer)
+    check(arrivals, buffer)
     labels = _labels(predictions, len(arrivals))
     lqd, follow, eta, bound, counts = _core.prediction_error(arrivals._core, buffer, labels, rule)
     return PredictionError(lqd, follow, eta, bound, *counts)

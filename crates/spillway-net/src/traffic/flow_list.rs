@@ -73,6 +73,9 @@ impl FlowListParams {
         if classes.first().is_some_and(|class| class.trim().is_empty()) {
             return Err(section.error("file", named("a class has no name".into())));
         }
+        if let Some(class) = classes.iter().find(|class| class.contains(['\n', '\r'])) {
+            return Err(section.error("file", named(format!("{class:?} is no class's name"))));
+        }
         if classes.len() > MOST_CLASSES {
             let problem = format!("{} classes; at most {MOST_CLASSES} make sense", classes.len());
             return Err(section.error("file", named(problem)));
@@ -364,6 +367,8 @@ mod tests {
         no_query.query_id = Some(vec![None, None, Some(u32::MAX), None]);
         let mut nameless = columns();
         nameless.class = Some(["x", "", "x", "y"].map(String::from).into());
+        let mut of_two_lines = columns();
+        of_two_lines.class = Some(["x", "y\nz", "x", "y"].map(String::from).into());
         let mut short = columns();
         short.query_id = Some(vec![None]);
         let file = "file = \"x.parquet\"\n";
@@ -376,6 +381,7 @@ mod tests {
             (none, file, "row 2, column priority: 255 is not a priority from 0 to 254"),
             (no_query, file, "row 3, column query_id: 4294967295 is more than 2^32 - 2"),
             (nameless, file, "x.parquet: a class has no name"),
+            (of_two_lines, file, "x.parquet: \"y\\nz\" is no class's name"),
             (short, file, "x.parquet: columns of unequal length"),
             (columns(), &only("wbe"), "only_class: x.parquet: no flow of class \"wbe\"\nhint: did"),
             (

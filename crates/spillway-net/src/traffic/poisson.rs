@@ -35,6 +35,7 @@ use crate::flow::FlowSpec;
 use crate::topology::Topology;
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError, Value, nearest_name};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The kind `poisson`.
@@ -242,12 +243,17 @@ fn bits_per_second(
             Ok(vec![load * capacity as f64 / senders.len() as f64; senders.len()])
         }
         LoadOf::Uplink => {
-            let share = |&host: &u32| match topology.uplink_rate_of_leaf(topology.rack_of(host)) {
-                0 => Err(format!("the switch of host {host} has no uplink")),
-                uplinks => {
-                    let hosts = racks.size(Group::Rack(racks.rack_of(host)));
-                    Ok(load * uplinks as f64 / hosts as f64)
+            // A leaf has as many ports as hosts, or more: they are looked through once.
+            let mut uplinks_of = BTreeMap::new();
+            let share = |&host: &u32| {
+                let leaf = topology.rack_of(host);
+                let uplinks =
+                    uplinks_of.entry(leaf).or_insert_with(|| topology.uplink_rate_of_leaf(leaf));
+                if *uplinks == 0 {
+                    return Err(format!("the switch of host {host} has no uplink"));
                 }
+                let hosts = racks.size(Group::Rack(racks.rack_of(host)));
+                Ok(load * *uplinks as f64 / hosts as f64)
             };
             senders.iter().map(share).collect()
         }
