@@ -14,9 +14,10 @@
 //!
 //! The header's metadata has `format` (`spillway-forest`), `version` (`2`), `features` (their names,
 //! with commas between them), `crc32` (of all bytes of the file, with zeros for its own eight
-//! hexadecimal digits, and written without spaces: `"crc32":"..."`), and whatever else the trainer had to say. Of that switches read `least` and `greatest` (what the features
-//! were in training, a number for each), `buffers` (of the switches, in bytes) and `rates` (of their
-//! ports, in bits per second), all with commas between them; where one is missing it is unknown.
+//! hexadecimal digits, and written without spaces: `"crc32":"..."`), and whatever else the trainer had
+//! to say. Of that switches read `least` and `greatest` (what the features were in training, a number
+//! for each), `buffers` (of the switches, in bytes) and `rates` (of their ports, in bits per second), all
+//! with commas between them; where one is missing it is unknown.
 //!
 //! # The answer
 //! That of scikit-learn's `RandomForestClassifier.predict`: features in single precision are compared

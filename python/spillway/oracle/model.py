@@ -133,6 +133,7 @@ class Model:
     def is_one(cls, file: Path) -> bool:
         """Whether there is a model in a file."""
         try:
+            # A file's name may be that of a model that comes along.
             cls.load(path_of(file).absolute())
         except ScenarioError:
             return False

@@ -474,11 +474,18 @@ fn ns3_sends_all_of_the_end_again_and_moves_the_timer_on_once() {
     assert!(s.is_done() && s.timeouts == 0);
 }
 
+/// A sender of 30 segments that does about losses what ns-3's does.
+fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, Transport) {
+    let t = transport(&format!(
+        "kind = \"dctcp\"\nmss = \"1000B\"\nloss_detection = \"ns3\"\n\
+         min_window = \"{min_window}\"\ninitial_window = \"{initial_window}\""
+    ));
+    (Sender::new(30_000, &t, &access(10, 25)), t)
+}
+
 #[test]
 fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
-    let text = "loss_detection = \"ns3\"\nmin_window = \"1B\"\ninitial_window = \"4pkt\"";
-    let t = transport(&format!("kind = \"dctcp\"\nmss = \"1000B\"\n{text}"));
-    let mut s = Sender::new(30_000, &t, &access(10, 25));
+    let (mut s, t) = dctcp_as_ns3("1B", "4pkt");
     sends(&mut s, &t, us(0));
     // All are lost. What the timeout sends is marked: half of a segment, of which the first piece may
     // go in any case, and no other.
@@ -495,9 +502,7 @@ fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
 
 #[test]
 fn ns3_waits_for_the_timer_with_less_than_a_segment_though_nothing_is_in_flight() {
-    let text = "loss_detection = \"ns3\"\nmin_window = \"1B\"\ninitial_window = \"1pkt\"";
-    let t = transport(&format!("kind = \"dctcp\"\nmss = \"1000B\"\n{text}"));
-    let mut s = Sender::new(30_000, &t, &access(10, 25));
+    let (mut s, t) = dctcp_as_ns3("1B", "1pkt");
     assert_eq!(sends(&mut s, &t, us(0)), "0");
     // A mark: half of a segment.
     marked(&mut s, &t, us(80), 1);
@@ -514,9 +519,7 @@ fn ns3_waits_for_the_timer_with_less_than_a_segment_though_nothing_is_in_flight(
 
 #[test]
 fn ns3_goes_on_to_repair_where_a_mark_follows_a_timeout() {
-    let text = "loss_detection = \"ns3\"\nmin_window = \"1pkt\"\ninitial_window = \"8pkt\"";
-    let t = transport(&format!("kind = \"dctcp\"\nmss = \"1000B\"\n{text}"));
-    let mut s = Sender::new(30_000, &t, &access(10, 25));
+    let (mut s, t) = dctcp_as_ns3("1pkt", "8pkt");
     sends(&mut s, &t, us(0));
     s.on_deadline(us(10_000), &t);
     assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
