@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway import parquet
+from spillway.columns import taken
 from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -40,25 +41,11 @@ def learned(file: Path, switches: Sequence[str]) -> bytes:
 
 
 def _read(file: Path) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not file.is_file():
         hint = 'a run with sharing = "smartbuf" leaves one'
         raise ScenarioError(f"there is no history {file}", hint)
     table = parquet.read(file)
-    missing = [name for name in COLUMNS if name not in table.column_names]
-    if missing:
-        raise ScenarioError(f"{file} is not a history of bursts: it has no {missing[0]}")
-    for name, type_ in COLUMNS.items():
-        try:
-            column = table[name].cast(type_)
-        except pa.ArrowException as error:
-            raise ScenarioError(f"{file} is not a history of bursts: {name}: {error}") from error
-        if column.null_count:
-            raise ScenarioError(f"{file} is not a history of bursts: {name} is not always known")
-        if pc.any(pc.invert(pc.is_finite(column))).as_py():
-            raise ScenarioError(f"{file} is not a history of bursts: {name} is not always finite")
+    for name, column in taken(table, COLUMNS, f"{file} is not a history of bursts").items():
         table = table.set_column(table.column_names.index(name), name, column)
     return table
 

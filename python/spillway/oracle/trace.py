@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
+from spillway.columns import taken
 from spillway.errors import ScenarioError, ScenarioWarning, SpillwayError
 from spillway.folder import path_of
 from spillway.result import documents
@@ -297,38 +298,15 @@ def _file(place: Path) -> Path:
 
 def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     table = parquet.read(file, columns)
-    wrong = f"{file} is not a trace of fates"
-    missing = [name for name in columns if name not in table.column_names]
-    if missing:
-        raise ScenarioError(f"{wrong}: it has no {missing[0]}")
-    taken = {}
-    for name in columns:
-        try:
-            column = _plain(table[name]).cast(_TYPES[name])
-        except pa.ArrowException as error:
-            raise ScenarioError(f"{wrong}: {name}: {error}") from error
-        if column.null_count and name not in _MAY_BE_UNKNOWN:
-            raise ScenarioError(f"{wrong}: {name} is not always known")
-        if _TYPES[name] == "float64" and not pc.all(pc.is_finite(column), min_count=0).as_py():
-            raise ScenarioError(f"{wrong}: {name} is not always finite")
-        taken[name] = column
+    types = {name: _TYPES[name] for name in columns}
+    found = taken(table, types, f"{file} is not a trace of fates", _MAY_BE_UNKNOWN)
+    # As switches are numbered, if they are.
     names = table["switch"]
-    # As they are numbered, if they are.
     is_numbered = names.type == pa.dictionary(pa.uint32(), pa.string())
-    taken["switch"] = names if is_numbered else taken["switch"].dictionary_encode()
-    return pa.table(taken)
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without a dictionary."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column
+    found["switch"] = names if is_numbered else found["switch"].dictionary_encode()
+    return pa.table(found)
 
 
 def _rates(folder: Path) -> dict[str, frozenset[int]]:
