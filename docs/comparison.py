@@ -331,7 +331,7 @@ def draw(networks: Mapping[str, Results], file: Path) -> None:
     """A column for each network, a row for each class: the 99th percentile of all policies."""
     import matplotlib as mpl
 
-    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(10.2, 9.6) as drawing:
+    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(11.2, 9.6) as drawing:
         axes = drawing.subplots(3, len(networks), squeeze=False)
         for column, (name, results) in enumerate(networks.items()):
             for row, of in enumerate(CLASSES[name]):
@@ -345,11 +345,12 @@ def draw(networks: Mapping[str, Results], file: Path) -> None:
                         mean = statistics.mean(known)
                         face = "white" if few else colour
                         axis.plot([mean], [place], "o", color=colour, markerfacecolor=face)
-                axis.set_title(f"{name}: {of} flows, p99")
+                axis.set_title(f"{name}: {of} flows, p99", fontsize=9)
                 axis.set_yticks(range(len(results.policies)), results.policies, fontsize=7)
                 axis.set_ylim(len(results.policies) - 0.5, -0.5)
                 axis.set_xlabel("slowdown")
                 log_scale(axis, "x")
+                axis.tick_params(axis="x", labelsize=7)
         drawing.supxlabel(
             "a line for every seed, a dot for their mean, hollow: fewer than 10 flows beyond it in "
             "a run",

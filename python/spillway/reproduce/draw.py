@@ -288,13 +288,16 @@ def style_of(scheme: Scheme, place: int) -> dict[str, Any]:
 
 def log_scale(axes: Axes, of: str = "y") -> None:
     """A logarithmic axis with plain numbers on it."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axes.set(**{f"{of}scale": "log"})
     axis = axes.yaxis if of == "y" else axes.xaxis
     low, high = axis.get_view_interval()
     axes.set(**{f"{of}lim": (low / 1.1, high * 1.1)})
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 300 else (1.0,)))
+    if high / low < 4:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 300 else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
