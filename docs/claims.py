@@ -54,7 +54,8 @@ def page(text: str, results: Path) -> str:
         if not rows:
             raise SystemExit(f"{figure}: no claims of {part!r}")
         table = _choices(rows) if kind == "choices" else _table(rows, part)
-        return f"{start}\n\n{_size(summary, rows)}\n\n{table}\n\n{end}"
+        size = _size(summary, rows, _CHOICES if kind == "choices" else summary["caution"])
+        return f"{start}\n\n{size}\n\n{table}\n\n{end}"
 
     return BLOCK.sub(block, text)
 
@@ -67,14 +68,18 @@ def _of_setting(row: Mapping[str, Any], setting: str) -> bool:
     return bool(row["claim"].endswith(f"({setting})"))
 
 
-def _size(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+_CHOICES = "in brackets the least and the greatest of the seeds; bold: not the first row's verdict"
+"""What a reader of a table of choices must know."""
+
+
+def _size(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], caution: str) -> str:
     seeds = ", ".join(map(str, summary["seeds"]))
     times = [each for each in summary["scale_sets"] if not each.startswith("record.")]
     size = ", ".join([*(f"`{each}`" for each in times), f"seeds {seeds}"])
     cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']}, core {summary['build'][:8]})"
     notes = [f"Scale `{summary['scale']}`: {size}; {cost}."]
-    if summary["caution"]:
-        notes.append(f"{summary['caution'].capitalize()}.")
+    if caution:
+        notes.append(f"{caution[0].upper()}{caution[1:]}.")
     if any(row["exploratory"] for row in rows):
         notes.append(r"\* exploratory: something of it was chosen after its numbers were seen.")
     return " ".join(notes)
@@ -116,7 +121,11 @@ def _table(rows: Sequence[Mapping[str, Any]], named: str | None) -> str:
 
 def _choices(rows: Sequence[Mapping[str, Any]]) -> str:
     """A row for each choice, bold where a verdict is another than the first row's."""
-    columns = {(row["metric"], row["formula"]): row for row in rows}
+    columns: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        ranges = columns.setdefault((row["metric"], row["formula"]), [])
+        if (range_ := interval(row["range"], row["is_change"])) not in ranges:
+            ranges.append(range_)
     by_choice: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
     for row in rows:
         own = by_choice.setdefault(row["variant"] or row["over"], {})
@@ -125,14 +134,15 @@ def _choices(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         ["", *(", ".join(column) for column in columns)],
         ["---"] * (1 + len(columns)),
-        ["*what bears the claim out*"]
-        + [f"*{interval(row['range'], row['is_change'])}*" for row in columns.values()],
+        ["*what bears the claim out*"] + [f"*{'; '.join(ranges)}*" for ranges in columns.values()],
     ]
     for choice, own in by_choice.items():
         cells = []
         for column in columns:
             row = own[column]
             number = told(row["ours"], row["is_change"])
+            if (of_seeds := spread(row["by_seed"], row["is_change"])) != "-":
+                number += f" ({of_seeds})"
             is_other = row["verdict"] != first[column]["verdict"]
             cells.append(f"**{number}**" if is_other else number)
         lines.append([choice, *cells])

@@ -64,7 +64,7 @@ def test_a_claim_s_timeouts_stand_beside_it_and_hindsight_is_marked(claims, resu
 
 
 def test_choices_are_rows_and_other_verdicts_bold(claims, tmp_path):
-    def claim(choice, setting, ours, verdict, formula="1 - a / b"):
+    def claim(choice, setting, ours, verdict, formula="1 - a / b", by_seed=(), most=None):
         return {
             "claim": f"a is faster than b ({setting})",
             "variant": choice,
@@ -72,8 +72,9 @@ def test_choices_are_rows_and_other_verdicts_bold(claims, tmp_path):
             "metric": "p95",
             "formula": formula,
             "is_change": True,
-            "range": [0.5, None],
+            "range": [0.5, most],
             "ours": ours,
+            "by_seed": dict(enumerate(by_seed)),
             "verdict": verdict,
             "exploratory": "",
         }
@@ -82,8 +83,8 @@ def test_choices_are_rows_and_other_verdicts_bold(claims, tmp_path):
         claim("as it is", "load 40%, burst 50%", 0.6, "holds"),
         claim("as it is", "load 40%, burst 50%", 0.7, "holds", "1 - a / c"),
         claim("as it is", "load 40%, burst 100%", 0.9, "holds"),
-        claim("K = 10", "load 40%, burst 50%", 0.1, "does not hold"),
-        claim("K = 10", "load 40%, burst 50%", None, "holds", "1 - a / c"),
+        claim("K = 10", "load 40%, burst 50%", 0.1, "does not hold", by_seed=(0.3, 0.05)),
+        claim("K = 10", "load 40%, burst 50%", None, "holds", "1 - a / c", most=0.9),
     ]
     summary = {"claims": rows, "seeds": [1], "scale": "quick", "scale_sets": [], "caution": ""}
     summary |= {"cpu_s": 3.0, "version": "0.1.0", "build": "0123456789"}
@@ -94,9 +95,9 @@ def test_choices_are_rows_and_other_verdicts_bold(claims, tmp_path):
     assert table == [
         "|  | p95, 1 - a / b | p95, 1 - a / c |",
         "| --- | --- | --- |",
-        "| *what bears the claim out* | *50.0% or more* | *50.0% or more* |",
+        "| *what bears the claim out* | *50.0% or more* | *50.0% or more; 50.0% to 90.0%* |",
         "| as it is | 60.0% | 70.0% |",
-        "| K = 10 | **10.0%** | - |",
+        "| K = 10 | **10.0% (5.0% to 30.0%)** | - |",
     ]
 
 
