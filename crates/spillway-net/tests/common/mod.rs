@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod random;
+
 use proptest::test_runner::{Config, RngSeed};
 use serde_json::Value;
 use spillway_net::record::{FlowTable, Record};

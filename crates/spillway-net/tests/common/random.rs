@@ -1,0 +1,334 @@
+//! Scenarios at random: a number makes a small network of any kind, with buffers small enough to drop,
+//! any policies, transports and traffic, failing and lossy cables.
+
+use spillway_engine::Stream;
+use spillway_net::traffic::FlowColumns;
+
+/// A scenario in parts.
+pub struct Case {
+    pub head: String,
+    /// Sections of traffic, in any order.
+    pub traffic: Vec<String>,
+    /// The flows of the section `list`, if it is there.
+    pub list: FlowColumns,
+}
+
+impl Case {
+    /// The whole scenario.
+    pub fn text(&self) -> String {
+        format!("{}\n{}", self.head, self.traffic.join("\n"))
+    }
+}
+
+/// Choices at random.
+pub struct Draw(pub Stream);
+
+impl Draw {
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+
+    /// One of several.
+    pub fn one<'a>(&mut self, options: &[&'a str]) -> &'a str {
+        options[self.below(options.len() as u64) as usize]
+    }
+
+    /// True once in `n` times.
+    pub fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A topology, its number of hosts, whether it has several racks, and cables by their ends.
+fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
+    let rate = draw.one(&["10Gbps", "10Gbps", "3Gbps", "25Gbps"]);
+    let fabric = draw.one(&["10Gbps", "10Gbps", "40Gbps", "4Gbps"]);
+    let delay = draw.one(&["0us", "1us", "1us", "7us"]);
+    let cable = |a: &str, b: String| (a.to_string(), b);
+    let (kind, hosts, is_split, cables) = match draw.below(8) {
+        0 | 1 => {
+            let hosts = 2 + draw.below(5);
+            (format!("kind = \"star\"\nhosts = {hosts}"), hosts, false, Vec::new())
+        }
+        2 => {
+            let (senders, receivers) = (1 + draw.below(4), 1 + draw.below(3));
+            let text = format!(
+                "kind = \"dumbbell\"\nsenders = {senders}\nreceivers = {receivers}\n\
+                 bottleneck_rate = \"{fabric}\""
+            );
+            (text, senders + receivers, true, vec![cable("leaf0", "leaf1".into())])
+        }
+        3..=5 => {
+            let (leaves, spines, each) = (2 + draw.below(2), 1 + draw.below(3), 1 + draw.below(3));
+            let parallel = 1 + draw.below(2);
+            let text = format!(
+                "kind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\n\
+                 hosts_per_leaf = {each}\nlinks_per_pair = {parallel}\nfabric_rate = \"{fabric}\""
+            );
+            let cables = (0..spines).map(|spine| cable("leaf0", format!("spine{spine}")));
+            (text, leaves * each, true, cables.collect())
+        }
+        6 => {
+            let text = format!("kind = \"fat-tree\"\nk = 4\nfabric_rate = \"{fabric}\"");
+            let cables =
+                vec![cable("leaf0", "aggregation1".into()), cable("aggregation0", "core0".into())];
+            (text, 16, true, cables)
+        }
+        _ => {
+            // A triangle whose sides differ, and a detour from one corner to another.
+            let text = format!(
+                "kind = \"graph\"\n\
+                 switch = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}, \
+                 {{ name = \"d\" }}]\n\
+                 host = [{}]\n\
+                 link = [{}]",
+                ["a", "a", "b", "b", "c"]
+                    .iter()
+                    .enumerate()
+                    .map(|(i, at)| format!(
+                        "{{ name = \"{i}\", switch = \"{at}\", rate = \"{rate}\", delay = \"1us\" }}"
+                    ))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                [("a", "b", "1Gbps"), ("b", "c", fabric), ("a", "c", "10Gbps"), ("a", "d", rate),
+                 ("d", "b", "40Gbps")]
+                    .iter()
+                    .map(|(a, b, rate)| format!(
+                        "{{ a = \"{a}\", b = \"{b}\", rate = \"{rate}\", delay = \"{delay}\" }}"
+                    ))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            );
+            return (text, 5, true, vec![cable("leaf0", "leaf1".into())]);
+        }
+    };
+    let text = format!("{kind}\nhost_rate = \"{rate}\"\nlink_delay = \"{delay}\"");
+    let mut cables: Vec<(String, String)> = cables;
+    cables.push(cable("leaf0", "host0".into()));
+    (text, hosts, is_split, cables)
+}
+
+/// Any switch that takes a packet of 1500 bytes when it is empty.
+fn switch(draw: &mut Draw, cables_change: bool) -> String {
+    let sharing = draw.one(&[
+        "\"cs\"",
+        "\"sp\"",
+        "{ kind = \"sp\", share = 0.3 }",
+        "{ kind = \"dt\", alpha = [8, 0.5], alpha_first_rtt = 4 }",
+        "{ kind = \"dt\", alpha = 0.25, count_arrival = false }",
+        "\"lqd\"",
+        "\"harmonic\"",
+        "{ kind = \"harmonic\", form = \"prefix\", exempt_acks = false }",
+        "\"followlqd\"",
+        "{ kind = \"credence\", oracle = \"random\", drop_probability = 0.1 }",
+        "{ kind = \"credence\", thresholds = \"code\", flip_probability = 0.2 }",
+        "{ kind = \"blind-trust\", oracle = \"random\", drop_probability = 0.05 }",
+        "{ kind = \"abm\", alpha = [8, 0.5] }",
+        "\"cbm\"",
+        "{ kind = \"cbm\", buffer_of = \"port\", exempt_acks = false }",
+        "{ kind = \"fab\", alpha = [8, 0.5], short_bytes = \"6KB\", idle_timeout = \"50us\" }",
+        "{ kind = \"edt\", alpha = [8, 0.5], burst_packets = 3, burst_time = \"20us\" }",
+        "{ kind = \"smartbuf\", alpha = [8, 0.5], sigma = 20.0, record = \"admitted+dropped\", \
+           estimate = \"quantile\", floor = \"dt\", learn_from = \"own-port\" }",
+        "{ kind = \"sp\", form = \"rtt\", flows = 0.2 }",
+        "{ kind = \"abm\", congestion = \"fractional\", drain = \"interval\", \
+           update_interval = \"100us\" }",
+        "{ kind = \"followlqd\", count_arrival = false, tie = \"lowest-index\" }",
+        "{ kind = \"lqd\", count_arrival = false, tie = \"lowest-index\", exempt_acks = false }",
+    ]);
+    let aqm = draw.one(&[
+        "\"none\"",
+        "{ kind = \"ecn\", threshold = \"4pkt\" }",
+        "{ kind = \"ecn\", threshold = \"3KB\", not_ect = \"drop\" }",
+        "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", max_probability = 0.3 }",
+        "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
+    ]);
+    let scheduling =
+        draw.one(&["\"fifo\"", "\"strict\"", "\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }"]);
+    let release = draw.one(&["start", "start", "end"]);
+    let fifo = match release {
+        "start" if !cables_change => draw.one(&["0", "0", "1", "3"]),
+        _ => "0",
+    };
+    format!(
+        "buffer = \"{}\"\nqueue_limit = \"{}\"\nqueues_per_port = {}\nuncounted_bytes = \"{}\"\n\
+         release = \"{release}\"\nport_fifo_packets = {fifo}\n\
+         sharing = {sharing}\naqm = {aqm}\nscheduling = {scheduling}",
+        draw.one(&["16KB", "16KB", "20KB", "35KB", "100KB", "unlimited"]),
+        draw.one(&["unlimited", "unlimited", "unlimited", "2pkt", "12pkt", "10KB"]),
+        1 + draw.below(3),
+        draw.one(&["0B", "0B", "24B"]),
+    )
+}
+
+/// Settings for windows (or their loss recovery) that need no kind.
+fn window(draw: &mut Draw) -> String {
+    let losses = match draw.below(4) {
+        0 => format!(
+            "loss_detection = \"rack\"\ntail_loss_probe = {}\ncut_once = {}",
+            draw.once_in(2),
+            draw.once_in(2)
+        ),
+        1 => "loss_detection = \"ns3\"".into(),
+        _ => format!(
+            "loss_detection = \"sack\"\npartial_acks_tell = {}\ntail_loss_probe = {}\ncut_once = {}",
+            draw.once_in(2),
+            draw.once_in(3),
+            draw.once_in(2)
+        ),
+    };
+    format!(
+        "initial_window = \"{}\"\nhandshake = {}\nack_every = {}\nack_delay = \"{}\"\n\
+         dupthresh = {}\nreduction = \"{}\"\nsyn_window = \"{}\"\nmin_window = \"{}\"\n{losses}",
+        draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
+        draw.once_in(3),
+        draw.one(&["1", "1", "2", "4"]),
+        draw.one(&["50us", "500us"]),
+        draw.one(&["3", "3", "30"]),
+        draw.one(&["at-once", "proportional", "proportional-ns3"]),
+        draw.one(&["unlimited", "4pkt"]),
+        draw.one(&["2pkt", "2pkt", "1pkt", "300B"]),
+    )
+}
+
+/// What hosts mark and drop: mostly nothing. Senders are told of it only where all that have windows cut
+/// for marks.
+fn discipline(draw: &mut Draw, all_cut: bool) -> String {
+    let aqm = draw.one(&[
+        "\"none\"",
+        "\"none\"",
+        "{ kind = \"ecn\", threshold = \"3pkt\" }",
+        "{ kind = \"ecn\", threshold = \"9KB\", not_ect = \"drop\" }",
+        "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
+    ]);
+    let queue_limit = draw.one(&["unlimited", "unlimited", "unlimited", "3pkt", "15KB"]);
+    let drops_nothing = (aqm, queue_limit) == ("\"none\"", "unlimited");
+    let told = if drops_nothing || !all_cut { "silent" } else { draw.one(&["silent", "cut"]) };
+    format!(
+        "queues = {}\nqueue_limit = \"{queue_limit}\"\naqm = {aqm}\nlocal_drops = \"{told}\"",
+        1 + draw.below(3)
+    )
+}
+
+fn datagrams(draw: &mut Draw) -> String {
+    let pacing = draw.one(&["constant", "poisson"]);
+    format!("transport = \"udp\"\nrate = \"2Gbps\"\npacing = \"{pacing}\"")
+}
+
+/// Transports whose packets leave at a pace.
+const PACED: [&str; 4] = ["theta-powertcp", "powertcp", "hpcc", "timely"];
+
+fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowColumns) {
+    let mut sections = Vec::new();
+    let mut list = FlowColumns::default();
+    let kinds = 1 + draw.below(7);
+    for (place, name) in ["m", "c", "x"].iter().enumerate() {
+        if kinds & 1 << place == 0 {
+            continue;
+        }
+        let body = match draw.below(6) {
+            0 => format!(
+                "kind = \"poisson\"\nsizes = \"{}\"\nload = 0.7\nload_of = \"host\"\n\
+                 destinations = \"{}\"\nflows = 25",
+                draw.one(&["keyvalue", "20KB", "webserver"]),
+                if is_split { draw.one(&["uniform", "other-rack"]) } else { "uniform" },
+            ),
+            1 => format!(
+                "kind = \"incast\"\ninterval = \"150us\"\nburst = \"{}\"\nfan_in = {}\n\
+                 senders = \"any\"\nreceivers = 1\njitter = \"{}\"",
+                draw.one(&["30KB", "90KB"]),
+                1 + draw.below(hosts - 1),
+                draw.one(&["0us", "20us"]),
+            ),
+            2 => "kind = \"permutation\"\nsize = \"61234B\"".into(),
+            5 if place == 0 => {
+                let sender = hosts - 1;
+                let ends = format!("receiver = 0\nsenders = {sender}\nstop = \"2ms\"");
+                format!("kind = \"persistent\"\n{ends}\ninitial_window = \"5pkt\"")
+            }
+            3 if hosts <= 6 => "kind = \"all-to-all\"\nsize = \"9KB\"\njitter = \"30us\"".into(),
+            _ if list.src.is_empty() => {
+                for _ in 0..12 {
+                    let src = draw.below(hosts);
+                    let dst = (src + 1 + draw.below(hosts - 1)) % hosts;
+                    list.src.push(src as u32);
+                    list.dst.push(dst as u32);
+                    list.size_bytes.push(1 + draw.below(40_000));
+                    // Some start together: then they are told apart by who they are.
+                    list.start_ns.push(10_000 * draw.below(30));
+                }
+                let given = |draw: &mut Draw| (0..12).map(|_| Some(draw.below(4) as u32)).collect();
+                list.path = draw.once_in(2).then(|| given(draw));
+                list.ack_path = draw.once_in(2).then(|| given(draw));
+                "kind = \"flows\"\nfile = \"list\"".into()
+            }
+            _ => "kind = \"permutation\"\nsize = \"1B\"\nstart = \"50us\"".into(),
+        };
+        let own = match draw.below(5) {
+            _ if body.contains("persistent") => String::new(),
+            0 => datagrams(draw),
+            1 => {
+                let kind = draw.one(&["newreno", "cubic"]);
+                format!("transport = \"{kind}\"\necn = {}\n{}", draw.once_in(2), window(draw))
+            }
+            2 => {
+                let kind = draw.one(&PACED);
+                format!("transport = \"{kind}\"")
+            }
+            _ => String::new(),
+        };
+        let priority = if draw.once_in(3) { "priority = 1" } else { "" };
+        sections.push(format!("[[traffic]]\nname = \"{name}\"\n{body}\n{priority}\n{own}\n"));
+    }
+    (sections, list)
+}
+
+fn event(draw: &mut Draw, cables: &[(String, String)]) -> String {
+    let (a, b) = &cables[draw.below(cables.len() as u64) as usize];
+    let at = draw.below(400);
+    let until = at + 1 + draw.below(3_000);
+    let what = match draw.below(2) {
+        0 => format!("kind = \"link-loss\"\nrate = {}", draw.one(&["0.01", "0.1", "0.4"])),
+        _ => {
+            let reroute_after = draw.one(&["0us", "20us", "700us"]);
+            format!("kind = \"link-down\"\nreroute_after = \"{reroute_after}\"")
+        }
+    };
+    format!("[[event]]\na = \"{a}\"\nb = \"{b}\"\nat = \"{at}us\"\nuntil = \"{until}us\"\n{what}\n")
+}
+
+/// The scenario of a number.
+pub fn case(seed: u64) -> Case {
+    let mut draw = Draw(Stream::new(seed, "case", 0));
+    let draw = &mut draw;
+    let (topology, hosts, is_split, cables) = topology(draw);
+    let events = draw.below(4).saturating_sub(1);
+    let events: String = (0..events).map(|_| event(draw, &cables)).collect();
+    let (switch, window) = (switch(draw, !events.is_empty()), window(draw));
+    let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
+    let hystart = draw.one(&["none", "exact", "ns3"]);
+    let (traffic, list) = traffic(draw, hosts, is_split);
+    let paces =
+        |section: &String| PACED.iter().any(|kind| section.contains(&format!("\"{kind}\"")));
+    let all_cut = !traffic.iter().any(paces);
+    let head = format!(
+        "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n\
+         [topology]\n{topology}\n\
+         [routing]\nkind = \"{}\"\nhash_seeds = \"{}\"\n\
+         [switch]\n{switch}\n\
+         [nic]\nscheduling = \"{}\"\nfifo_packets = {fifo}\n{}\n\
+         [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n\
+         {events}",
+        draw.one(&["0us", "0us", "100us"]),
+        draw.one(&["ecmp", "spray"]),
+        draw.one(&["per-switch", "same"]),
+        draw.one(&["fifo", "per-flow-rr"]),
+        discipline(draw, all_cut),
+        match draw.one(&["newreno", "dctcp", "cubic"]) {
+            "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
+            kind => format!("\"{kind}\""),
+        },
+    );
+    Case { head, traffic, list }
+}
