@@ -2,9 +2,9 @@
 
 use crate::Arrivals;
 use spillway_engine::{Rate, Time};
-use spillway_switch::aqm::{Departure, Verdict};
+use spillway_switch::policy::{Admission, Arrival, Departure, Verdict, Victim};
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
-use spillway_switch::sharing::{Admission, Arrival, Sharing, SharingPolicy, Victim, WithPolicy};
+use spillway_switch::sharing::{Sharing, SharingPolicy, WithPolicy};
 use spillway_switch::{Buffer, DropReason, Environment, Service};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use spillway_engine::Time;
 use spillway_settings::Section;
 use spillway_slotted::{Arrivals, environment, optimum, prediction_error, run};
-use spillway_switch::sharing::{Admission, Arrival, FollowLqd, Sharing};
-use spillway_switch::watch::Watch;
+use spillway_switch::policy::{Admission, Arrival, Watch};
+use spillway_switch::sharing::{FollowLqd, Sharing};
 use spillway_switch::{Buffer, DropReason, Policy};
 
 /// Credence, repaired.

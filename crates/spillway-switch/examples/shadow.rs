@@ -9,7 +9,8 @@
 
 use spillway_engine::{Rate, Stream, Time};
 use spillway_settings::Section;
-use spillway_switch::sharing::{Arrival, FollowLqd, Sharing};
+use spillway_switch::policy::Arrival;
+use spillway_switch::sharing::{FollowLqd, Sharing};
 use spillway_switch::{Buffer, Environment, Policy};
 use std::time::Instant;
 

@@ -4,12 +4,11 @@
 //! without end; beside it each queue has a limit. Both are asked as in a switch, and in the same
 //! order.
 
-use crate::aqm::{Aqm, AqmPolicy, Departure};
+use crate::aqm::{Aqm, AqmPolicy};
 use crate::buffer::{Buffer, Length, QueueId};
 use crate::limit::QueueLimit;
 use crate::packet::{Arena, Packet, PacketId, flags};
-use crate::sharing::{Arrival, DropReason};
-use crate::watch::Watch;
+use crate::policy::{Arrival, Departure, DropReason, Watch};
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 

@@ -8,7 +8,7 @@
 use crate::averages::{Averages, Averaging};
 use crate::buffer::{Buffer, QueueId};
 use crate::packet::{Contents, PacketId};
-use crate::sharing::{Arrival, DropReason};
+use crate::policy::{Arrival, DropReason};
 use spillway_engine::{Stream, Time};
 use std::collections::BTreeMap;
 

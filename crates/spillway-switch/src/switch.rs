@@ -12,7 +12,7 @@ mod tracing;
 pub use losses::Lost;
 pub use tracing::Decision;
 
-use crate::aqm::{Aqm, AqmPolicy, Departure, Verdict};
+use crate::aqm::{Aqm, AqmPolicy};
 use crate::buffer::{Buffer, QueueId};
 use crate::bursts::Bursts;
 use crate::fates::Fates;
@@ -20,10 +20,9 @@ use crate::limit::QueueLimit;
 use crate::lists::Lists;
 use crate::meter::Meter;
 use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use crate::policy::{Admission, Arrival, Departure, DropReason, LARGEST_PACKET, Verdict};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
-use crate::sharing::{
-    Admission, Arrival, Count, DropReason, LARGEST_PACKET, Sharing, SharingPolicy,
-};
+use crate::sharing::{Count, Sharing, SharingPolicy};
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use std::collections::VecDeque;

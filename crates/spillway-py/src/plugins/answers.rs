@@ -4,8 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use spillway_settings::nearest_name;
-use spillway_switch::aqm;
-use spillway_switch::sharing::{Admission, Victim};
+use spillway_switch::policy::{self, Admission, Victim};
 use spillway_switch::{Buffer, DropReason, QueueId};
 
 /// The reasons for which a sharing policy may drop.
@@ -114,13 +113,13 @@ pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admissi
 }
 
 /// What the answer of `on_arrival` or `on_departure` means.
-pub fn verdict(answer: &Bound<'_, PyAny>) -> PyResult<aqm::Verdict> {
+pub fn verdict(answer: &Bound<'_, PyAny>) -> PyResult<policy::Verdict> {
     let verdict = answer.cast::<Verdict>().map_err(|_| wrong(answer, "a Verdict"))?;
     Ok(match verdict.get() {
-        Verdict::Pass => aqm::Verdict::Pass,
-        Verdict::Mark => aqm::Verdict::Mark,
-        Verdict::MarkOrDrop => aqm::Verdict::MarkOrDrop,
-        Verdict::Drop => aqm::Verdict::Drop,
+        Verdict::Pass => policy::Verdict::Pass,
+        Verdict::Mark => policy::Verdict::Mark,
+        Verdict::MarkOrDrop => policy::Verdict::MarkOrDrop,
+        Verdict::Drop => policy::Verdict::Drop,
     })
 }
 

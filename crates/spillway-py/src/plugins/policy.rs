@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_engine::Time;
 use spillway_settings::quantity::LONGEST;
-use spillway_switch::aqm::{self, Aqm, Verdict};
-use spillway_switch::sharing::{self, Admission, Count, Sharing};
-use spillway_switch::watch::Watch;
+use spillway_switch::aqm::Aqm;
+use spillway_switch::policy::{self, Admission, Verdict, Watch};
+use spillway_switch::sharing::{Count, Sharing};
 use spillway_switch::{Environment, QueueId};
 
 /// A plug-in for one switch. Where it fails it admits, passes and counts nothing: the run ends
@@ -86,7 +86,7 @@ impl Policy {
     fn ask_about<T>(
         &self,
         hook: Hook,
-        arrival: &sharing::Arrival,
+        arrival: &policy::Arrival,
         buffer: &spillway_switch::Buffer,
         read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
@@ -99,7 +99,7 @@ impl Sharing for Policy {
     fn pushes_out(&self) -> bool {
         true
     }
-    fn admit(&mut self, arrival: &sharing::Arrival, buffer: &spillway_switch::Buffer) -> Admission {
+    fn admit(&mut self, arrival: &policy::Arrival, buffer: &spillway_switch::Buffer) -> Admission {
         let admitted =
             self.ask_about(Hook::Admit, arrival, buffer, |answer| admission(answer, buffer));
         admitted.unwrap_or(Admission::Admit)
@@ -130,7 +130,7 @@ impl Sharing for Policy {
 
     fn threshold(
         &self,
-        arrival: &sharing::Arrival,
+        arrival: &policy::Arrival,
         buffer: &spillway_switch::Buffer,
     ) -> Option<u64> {
         let read = |answer: &Bound<'_, PyAny>| match answer.is_none() {
@@ -144,7 +144,7 @@ impl Sharing for Policy {
 impl Aqm for Policy {
     fn on_arrival(
         &mut self,
-        arrival: &sharing::Arrival,
+        arrival: &policy::Arrival,
         buffer: &spillway_switch::Buffer,
     ) -> Verdict {
         self.ask_about(Hook::OnArrival, arrival, buffer, verdict).unwrap_or(Verdict::Pass)
@@ -164,7 +164,7 @@ impl Watch for Policy {
         self.instance.has(Hook::OnDequeue) || self.instance.has(Hook::OnRelease)
     }
 
-    fn on_enqueue(&mut self, arrival: &sharing::Arrival, buffer: &spillway_switch::Buffer) {
+    fn on_enqueue(&mut self, arrival: &policy::Arrival, buffer: &spillway_switch::Buffer) {
         self.ask_about(Hook::OnEnqueue, arrival, buffer, nothing);
     }
 
@@ -195,7 +195,7 @@ impl Watch for Policy {
 
     fn on_departure(
         &mut self,
-        departure: &aqm::Departure,
+        departure: &policy::Departure,
         buffer: &spillway_switch::Buffer,
     ) -> Verdict {
         let departure = Departure::of(departure);

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use spillway_switch::buffer::Length;
-use spillway_switch::{Environment, QueueId, aqm, sharing};
+use spillway_switch::{Environment, QueueId, policy};
 
 /// A packet at the moment when it is decided about.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
@@ -19,7 +19,7 @@ pub struct Arrival {
 
 impl Arrival {
     /// `packet` is its flow and its first byte, where they are known.
-    pub fn of(arrival: &sharing::Arrival, packet: Option<(u32, u64)>) -> Arrival {
+    pub fn of(arrival: &policy::Arrival, packet: Option<(u32, u64)>) -> Arrival {
         Arrival {
             now_ps: arrival.now.ps(),
             queue: arrival.queue,
@@ -44,7 +44,7 @@ pub struct Departure {
 }
 
 impl Departure {
-    pub fn of(departure: &aqm::Departure) -> Departure {
+    pub fn of(departure: &policy::Departure) -> Departure {
         Departure {
             now_ps: departure.now.ps(),
             queue: departure.queue,

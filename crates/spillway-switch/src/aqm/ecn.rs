@@ -21,11 +21,10 @@
 //! # Cost
 //! A comparison for every packet; no state.
 
-use super::{Aqm, Verdict, number_of};
+use super::{Aqm, number_of};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::sharing::Arrival;
-use crate::watch::Watch;
+use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 

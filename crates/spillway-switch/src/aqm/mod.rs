@@ -11,54 +11,9 @@ pub use red::Red;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
 use crate::extension::AqmExtension;
-use crate::sharing::{Arrival, DropReason};
-use crate::watch::{Watch, watch_each};
+use crate::policy::{Arrival, Verdict, Watch, watch_each};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
-
-/// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing.
-    Pass,
-    /// It is marked if it is ECN-capable, else it passes.
-    Mark,
-    /// It is marked if it is ECN-capable, else it is lost.
-    MarkOrDrop,
-    /// It is lost.
-    Drop,
-}
-
-impl Verdict {
-    /// What it comes to: whether the packet is marked, or why it is lost.
-    #[inline(always)]
-    pub(crate) fn outcome(self, can_mark: bool, reason: DropReason) -> Result<bool, DropReason> {
-        match self {
-            Verdict::Pass => Ok(false),
-            Verdict::Mark => Ok(can_mark),
-            Verdict::MarkOrDrop if can_mark => Ok(true),
-            Verdict::MarkOrDrop | Verdict::Drop => Err(reason),
-        }
-    }
-}
-
-/// A packet that has waited and would be sent now.
-#[derive(Clone, Copy, Debug)]
-pub struct Departure {
-    /// Now.
-    pub now: Time,
-    /// The queue that it leaves; `buffer` no longer counts it there, but for its bytes where they
-    /// are held until its transmission ends.
-    pub queue: QueueId,
-    /// The class of that queue.
-    pub class: u8,
-    /// Bytes that it took.
-    pub size: u32,
-    /// Whether it was sent in its flow's first round trip.
-    pub first_rtt: bool,
-    /// When it joined the queue.
-    pub queued_at: Time,
-}
 
 /// A way of managing queues. Packets of ack queues, where there are any, are not asked about.
 pub trait Aqm: Watch {

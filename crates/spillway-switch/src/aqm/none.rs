@@ -1,10 +1,9 @@
 //! No active queue management: queues grow until the buffer's sharing stops them.
 
-use super::{Aqm, Verdict};
+use super::Aqm;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::sharing::Arrival;
-use crate::watch::Watch;
+use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::{Section, SettingsError};
 
 /// Marks and drops nothing.

@@ -30,11 +30,10 @@
 //! A comparison below min; beyond it a random number for every packet. 24 bytes for every queue.
 
 use super::ecn::read_not_ect;
-use super::{Aqm, Departure, Verdict, length_in_unit_of, number_of};
+use super::{Aqm, length_in_unit_of, number_of};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::sharing::Arrival;
-use crate::watch::Watch;
+use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};

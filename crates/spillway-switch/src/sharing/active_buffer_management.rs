@@ -40,11 +40,11 @@
 //! Some additions for every packet that waits; a look at all queues every interval; 40 bytes for
 //! every queue. With `drain = "interval"` no packet may pass an idle port unseen.
 
-use super::{Admission, Arrival, Sharing, of_class};
+use super::{Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 

@@ -32,11 +32,11 @@
 //! An answer of the oracle for every arrival: Credence asks only while a queue is long.
 
 use super::oracle::Oracle;
-use super::{Admission, Arrival, Count, Credence, DropReason, Sharing};
+use super::{Count, Credence, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, DropReason, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;

@@ -35,12 +35,11 @@
 //! # Cost
 //! Some additions when a packet joins a queue and when it leaves it; a byte for every queue.
 
-use super::{Admission, Arrival, LARGEST_PACKET, Sharing, of_class};
-use crate::aqm::{Departure, Verdict};
+use super::{Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Departure, LARGEST_PACKET, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 

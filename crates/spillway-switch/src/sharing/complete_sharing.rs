@@ -21,11 +21,11 @@
 //! # Cost
 //! A comparison for every packet; no state.
 
-use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing};
+use super::Sharing;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::cost::Cost;
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Watch};
 use spillway_settings::{Section, SettingsError};
 
 /// Takes whatever fits.

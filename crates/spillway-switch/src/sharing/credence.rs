@@ -59,11 +59,11 @@
 use super::oracle::Oracle;
 use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
-use super::{Admission, Arrival, Count, DropReason, FollowLqd, Sharing};
+use super::{Count, FollowLqd, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, DropReason, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;

@@ -26,11 +26,11 @@
 //! # Cost
 //! A multiplication for every packet; no state.
 
-use super::{Admission, Arrival, LARGEST_PACKET, Sharing, of_class};
+use super::{Sharing, of_class};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Range, Section, SettingsError};
 
 /// A threshold in proportion to the free buffer.

@@ -37,11 +37,11 @@
 //! All packets take the way through their queues, idle ports or not. A look at all ports for every
 //! packet that comes to one in a burst (`limit = "equal"`); 40 bytes for every port.
 
-use super::{Admission, Arrival, Count, DynamicThresholds, Sharing};
+use super::{Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{self, Cost, Operations};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError};
 

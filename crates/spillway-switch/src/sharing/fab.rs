@@ -41,11 +41,11 @@
 //! introduced, even to an idle port of an empty buffer: the switch takes the way that it takes when
 //! decisions are recorded.
 
-use super::{Admission, Arrival, DynamicThresholds, Sharing, of_class};
+use super::{DynamicThresholds, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::collections::BTreeMap;

@@ -35,13 +35,13 @@
 //! (docs/performance.md has its cost at 16, 64 and 512). Where time has slots, three bits for each
 //! port and packet of room, and for a full buffer a look at as many words as there are 64 ports.
 
+use super::Sharing;
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
-use super::{Admission, Arrival, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 

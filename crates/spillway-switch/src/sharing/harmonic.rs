@@ -33,11 +33,11 @@
 //! By rank one look at all queue lengths for every packet, and another for every queue overtaken;
 //! by prefix a sort.
 
-use super::{Admission, Arrival, Sharing};
+use super::Sharing;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Watch};
 use spillway_settings::{Section, SettingsError};
 
 /// Bounds queue lengths by their rank.

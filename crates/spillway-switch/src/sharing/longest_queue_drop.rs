@@ -37,12 +37,12 @@
 //! Nothing while the buffer has room; then a scan of all queue lengths for every packet that goes,
 //! in vector instructions (docs/performance.md has its cost at 16, 64 and 512 queues).
 
+use super::Sharing;
 use super::victim::VictimRule;
-use super::{Admission, Arrival, DropReason, LARGEST_PACKET, Sharing, Victim};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Victim, Watch};
 use spillway_settings::{Section, SettingsError};
 
 /// Pushes out the tail of the longest queue when the buffer is full.

@@ -35,113 +35,10 @@ pub use static_partitioning::StaticPartitioning;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
 use crate::extension::SharingExtension;
-use crate::watch::{Watch, watch_each};
+use crate::policy::{Admission, Arrival, Watch, watch_each};
 use spillway_engine::Time;
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// A packet at the moment when it is decided about.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// Now.
-    pub now: Time,
-    /// The queue that it is for.
-    pub queue: QueueId,
-    /// The class of that queue.
-    pub class: u8,
-    /// Bytes that it would take.
-    pub size: u32,
-    /// Whether it was sent in its flow's first round trip.
-    pub first_rtt: bool,
-}
-
-/// What becomes of an arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// It may join its queue, if it fits.
-    Admit,
-    /// It is lost.
-    Drop(DropReason),
-    /// A packet makes room; then ask again. If the arrival is refused in the end, nothing has been
-    /// pushed out.
-    PushOut(Victim),
-}
-
-impl Admission {
-    /// What becomes of an arrival of which a policy asks only whether it is within its limits.
-    #[inline(always)]
-    fn if_within(is_within: bool) -> Admission {
-        if is_within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
-    }
-}
-
-/// A packet that makes room for an arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Victim {
-    /// The last of this queue.
-    Tail(QueueId),
-    /// The one of this queue whose flow had most bytes left when it was sent, the last of several;
-    /// if the arrival's flow had as many, the arrival is refused.
-    Worst(QueueId),
-}
-
-/// Why a packet was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum DropReason {
-    /// The shared buffer had no room.
-    BufferFull,
-    /// Its queue, or its port's share, would have gone over the policy's limit.
-    OverThreshold,
-    /// Another packet took its place.
-    PushedOut,
-    /// Its queue was at `queue_limit`.
-    QueueLimit,
-    /// Active queue management dropped it.
-    Aqm,
-    /// Its link was down.
-    LinkDown,
-    /// Its link lost it.
-    LinkLoss,
-    /// No way led to its host.
-    NoRoute,
-    /// An oracle predicted that it would be lost.
-    Predicted,
-    /// It had waited for longer than the policy's limit.
-    OverDelay,
-}
-
-impl DropReason {
-    /// All reasons, in order.
-    pub const ALL: [DropReason; 10] = [
-        DropReason::BufferFull,
-        DropReason::OverThreshold,
-        DropReason::PushedOut,
-        DropReason::QueueLimit,
-        DropReason::Aqm,
-        DropReason::LinkDown,
-        DropReason::LinkLoss,
-        DropReason::NoRoute,
-        DropReason::Predicted,
-        DropReason::OverDelay,
-    ];
-
-    /// As results name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            DropReason::BufferFull => "buffer_full",
-            DropReason::OverThreshold => "over_threshold",
-            DropReason::PushedOut => "pushed_out",
-            DropReason::QueueLimit => "queue_limit",
-            DropReason::Aqm => "aqm",
-            DropReason::LinkDown => "link_down",
-            DropReason::LinkLoss => "link_loss",
-            DropReason::NoRoute => "no_route",
-            DropReason::Predicted => "predicted",
-            DropReason::OverDelay => "over_delay",
-        }
-    }
-}
 
 /// Something that a policy has counted: its name and how often.
 pub type Count = (Cow<'static, str>, u64);
@@ -157,18 +54,15 @@ pub struct Learned {
     pub last_seen: Time,
 }
 
-/// Larger than any packet of an Ethernet, jumbo frames included.
-pub const LARGEST_PACKET: u32 = 16 << 10;
-
 /// A way of sharing the buffer. It decides; the switch counts, so that no policy can lose a byte.
 pub trait Sharing: Watch {
     /// Whether an arrival may join its queue. The switch has not added it yet; whatever the
     /// answer, the packet is refused if the buffer has no room for it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission;
 
-    /// The occupancy below which it admits any arrival of at most [`LARGEST_PACKET`] bytes that
-    /// finds its port idle, without having to hear of it: it is not asked then. 0 to be asked about
-    /// all. The buffer is `capacity` bytes large.
+    /// The occupancy below which it admits any arrival of at most
+    /// [`LARGEST_PACKET`](crate::policy::LARGEST_PACKET) bytes that finds its port idle, without having
+    /// to hear of it: it is not asked then. 0 to be asked about all. The buffer is `capacity` bytes large.
     fn open_below(&self, _capacity: u64) -> u64 {
         0
     }
@@ -333,6 +227,7 @@ fn of_class(values: &[f64], class: u8) -> f64 {
 pub(crate) mod tests {
     use super::*;
     use crate::catalogue::Environment;
+    use crate::policy::DropReason;
 
     /// A buffer of 1,000,000 bytes whose queues, one for each port, hold so many bytes.
     pub(crate) fn filled(queue_bytes: &[u32]) -> Buffer {

@@ -8,9 +8,9 @@ mod trained;
 
 pub use models::MODELS;
 
-use super::Arrival;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::Environment;
+use crate::policy::Arrival;
 use recorded::Recorded;
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};

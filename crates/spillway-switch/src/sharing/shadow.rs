@@ -5,10 +5,10 @@ mod switch;
 mod timetable;
 mod tournament;
 
-use super::Arrival;
 use super::victim::VictimRule;
 use crate::buffer::QueueId;
 use crate::catalogue::Environment;
+use crate::policy::Arrival;
 use spillway_engine::Time;
 use switch::ShadowSwitch;
 use timetable::Timetable;

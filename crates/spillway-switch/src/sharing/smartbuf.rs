@@ -80,12 +80,12 @@ mod printed;
 #[cfg(test)]
 mod tests;
 
-use super::{Admission, Arrival, Count, DynamicThresholds, Learned, Sharing};
+use super::{Count, DynamicThresholds, Learned, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::burst::{Burst, KeyGradient};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Watch};
 use estimate::Estimate;
 use history::{History, Rules};
 use printed::{Outcome, Printed};

@@ -32,11 +32,11 @@
 //! # Cost
 //! The port's queues are added up for every packet; no state.
 
-use super::{Admission, Arrival, Sharing};
+use super::Sharing;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::watch::Watch;
+use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Rate;
 use spillway_settings::{Range, Section, SettingsError};
 

@@ -4,7 +4,8 @@ use super::Switch;
 use crate::aqm::Aqm;
 use crate::buffer::QueueId;
 use crate::packet::{Arena, NO_PACKET, PacketId};
-use crate::sharing::{DropReason, Sharing};
+use crate::policy::DropReason;
+use crate::sharing::Sharing;
 use spillway_engine::Time;
 
 /// A packet that the switch has lost. Its owner takes it out of the arena.

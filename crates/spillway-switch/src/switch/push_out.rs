@@ -3,7 +3,8 @@
 use super::Switch;
 use crate::aqm::Aqm;
 use crate::packet::{Arena, NO_PACKET, PacketId};
-use crate::sharing::{Admission, Arrival, DropReason, Sharing, Victim};
+use crate::policy::{Admission, Arrival, DropReason, Victim};
+use crate::sharing::Sharing;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Pushes out packets until the arrival fits. If it is refused after all, they come back.

@@ -2,8 +2,7 @@ use super::*;
 use crate::buffer::Length;
 use crate::catalogue::Environment;
 use crate::packet::Contents;
-use crate::sharing::Victim;
-use crate::watch::Watch;
+use crate::policy::{Victim, Watch};
 use proptest::prelude::*;
 use spillway_settings::Section;
 

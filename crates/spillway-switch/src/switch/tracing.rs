@@ -6,7 +6,8 @@ use crate::buffer::QueueId;
 use crate::bursts::{BurstReport, BurstTracing, Bursts, Left};
 use crate::fates::{Fate, FateTracing, Fates};
 use crate::packet::{Arena, Contents, NO_PACKET, Packet, PacketId, flags};
-use crate::sharing::{Arrival, DropReason, Learned, Sharing};
+use crate::policy::{Arrival, DropReason};
+use crate::sharing::{Learned, Sharing};
 use spillway_engine::{Stream, Time};
 
 /// What was decided about one arrival.

@@ -8,12 +8,12 @@
 //! ports that have something to send by now catch up, and no others; who they are, and then which
 //! queue is the longest, comes out of a tournament of remembered times and lengths.
 
-use super::super::Arrival;
 use super::super::victim::VictimRule;
 use super::tournament::Tournament;
 use super::{Prediction, Truth};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Service};
+use crate::policy::Arrival;
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
 use spillway_engine::Time;
 use std::collections::VecDeque;

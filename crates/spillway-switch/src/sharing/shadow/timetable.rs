@@ -10,11 +10,11 @@
 //! because another comes for it or the queue is asked for, or at all ports, because there seems to
 //! be no room. Decisions do not depend on that.
 
-use super::super::Arrival;
 use super::super::victim::VictimRule;
 use super::{Prediction, Truth};
 use crate::buffer::QueueId;
 use crate::catalogue::Environment;
+use crate::policy::Arrival;
 use spillway_engine::Time;
 
 /// Words of a table at most, of 24 bytes each.

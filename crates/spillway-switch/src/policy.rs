@@ -1,0 +1,255 @@
+//! The words that policies and switch share: what is asked about a packet, what may be answered, and
+//! what a policy may watch.
+
+use crate::buffer::{Buffer, QueueId};
+use spillway_engine::Time;
+
+/// Larger than any packet of an Ethernet, jumbo frames included.
+pub const LARGEST_PACKET: u32 = 16 << 10;
+
+/// A packet at the moment when it is decided about.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Now.
+    pub now: Time,
+    /// The queue that it is for.
+    pub queue: QueueId,
+    /// The class of that queue.
+    pub class: u8,
+    /// Bytes that it would take.
+    pub size: u32,
+    /// Whether it was sent in its flow's first round trip.
+    pub first_rtt: bool,
+}
+
+/// A packet that has waited and would be sent now.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Now.
+    pub now: Time,
+    /// The queue that it leaves; `buffer` no longer counts it there, but for its bytes where they
+    /// are held until its transmission ends.
+    pub queue: QueueId,
+    /// The class of that queue.
+    pub class: u8,
+    /// Bytes that it took.
+    pub size: u32,
+    /// Whether it was sent in its flow's first round trip.
+    pub first_rtt: bool,
+    /// When it joined the queue.
+    pub queued_at: Time,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    Pass,
+    /// It is marked if it is ECN-capable, else it passes.
+    Mark,
+    /// It is marked if it is ECN-capable, else it is lost.
+    MarkOrDrop,
+    /// It is lost.
+    Drop,
+}
+
+impl Verdict {
+    /// What it comes to: whether the packet is marked, or why it is lost.
+    #[inline(always)]
+    pub(crate) fn outcome(self, can_mark: bool, reason: DropReason) -> Result<bool, DropReason> {
+        match self {
+            Verdict::Pass => Ok(false),
+            Verdict::Mark => Ok(can_mark),
+            Verdict::MarkOrDrop if can_mark => Ok(true),
+            Verdict::MarkOrDrop | Verdict::Drop => Err(reason),
+        }
+    }
+}
+
+/// What becomes of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may join its queue, if it fits.
+    Admit,
+    /// It is lost.
+    Drop(DropReason),
+    /// A packet makes room; then ask again. If the arrival is refused in the end, nothing has been
+    /// pushed out.
+    PushOut(Victim),
+}
+
+impl Admission {
+    /// What becomes of an arrival of which a policy asks only whether it is within its limits.
+    #[inline(always)]
+    pub(crate) fn if_within(is_within: bool) -> Admission {
+        if is_within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
+    }
+}
+
+/// A packet that makes room for an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The last of this queue.
+    Tail(QueueId),
+    /// The one of this queue whose flow had most bytes left when it was sent, the last of several;
+    /// if the arrival's flow had as many, the arrival is refused.
+    Worst(QueueId),
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The shared buffer had no room.
+    BufferFull,
+    /// Its queue, or its port's share, would have gone over the policy's limit.
+    OverThreshold,
+    /// Another packet took its place.
+    PushedOut,
+    /// Its queue was at `queue_limit`.
+    QueueLimit,
+    /// Active queue management dropped it.
+    Aqm,
+    /// Its link was down.
+    LinkDown,
+    /// Its link lost it.
+    LinkLoss,
+    /// No way led to its host.
+    NoRoute,
+    /// An oracle predicted that it would be lost.
+    Predicted,
+    /// It had waited for longer than the policy's limit.
+    OverDelay,
+}
+
+impl DropReason {
+    /// All reasons, in order.
+    pub const ALL: [DropReason; 10] = [
+        DropReason::BufferFull,
+        DropReason::OverThreshold,
+        DropReason::PushedOut,
+        DropReason::QueueLimit,
+        DropReason::Aqm,
+        DropReason::LinkDown,
+        DropReason::LinkLoss,
+        DropReason::NoRoute,
+        DropReason::Predicted,
+        DropReason::OverDelay,
+    ];
+
+    /// As results name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropReason::BufferFull => "buffer_full",
+            DropReason::OverThreshold => "over_threshold",
+            DropReason::PushedOut => "pushed_out",
+            DropReason::QueueLimit => "queue_limit",
+            DropReason::Aqm => "aqm",
+            DropReason::LinkDown => "link_down",
+            DropReason::LinkLoss => "link_loss",
+            DropReason::NoRoute => "no_route",
+            DropReason::Predicted => "predicted",
+            DropReason::OverDelay => "over_delay",
+        }
+    }
+}
+
+/// Sharing policies and AQMs alike may watch queues, and may decide about packets on their way out.
+/// What a policy does not ask for costs nothing.
+pub trait Watch {
+    /// Whether it must see every packet join and leave its queue. A packet that finds its port idle
+    /// then takes the way through the queue too; otherwise it passes, and `on_enqueue` and
+    /// `on_dequeue` do not hear of it.
+    fn watches_queues(&self) -> bool {
+        false
+    }
+
+    /// Whether it must see packets leave in order of time among all switches, as what is written in
+    /// Python and may look around must. Otherwise a switch's packets may be sent late: before anything
+    /// else happens at that switch, and each with its time.
+    fn watches_in_time(&self) -> bool {
+        false
+    }
+
+    /// A packet has joined its queue (`buffer` counts it).
+    #[inline(always)]
+    fn on_enqueue(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
+
+    /// A packet has left its queue to be sent (`buffer` no longer counts it).
+    #[inline(always)]
+    fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
+
+    /// Bytes of a queue are about to be given back though no packet leaves it for its line: those of
+    /// one that was held until its transmission ended, or that waited for a cable that has failed.
+    #[inline(always)]
+    fn on_release(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
+
+    /// A packet has been lost: an arrival, or one that was in this queue.
+    #[inline(always)]
+    fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
+
+    /// Whether it wants to be asked about packets on their way out.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
+    /// Asked when a packet is about to be sent, if it wants to be. The AQM is asked first, and not
+    /// about packets of ack queues; the sharing policy about all.
+    fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// How often it wants to be woken, above 0; `None` for never.
+    fn period(&self) -> Option<Time> {
+        None
+    }
+
+    /// Another period is over; the first begins with the run.
+    fn on_timer(&mut self, _now: Time, _buffer: &Buffer) {}
+}
+
+/// An enum of policies watches as the policy that it is.
+macro_rules! watch_each {
+    ($name:ident, $each:ident) => {
+        impl crate::policy::Watch for $name {
+            fn watches_queues(&self) -> bool {
+                $each!(self, policy => policy.watches_queues())
+            }
+            fn watches_in_time(&self) -> bool {
+                $each!(self, policy => policy.watches_in_time())
+            }
+            #[inline(always)]
+            fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+                $each!(self, policy => policy.on_enqueue(arrival, buffer));
+            }
+            #[inline(always)]
+            fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+                $each!(self, policy => policy.on_dequeue(now, queue, size, buffer));
+            }
+            fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
+                $each!(self, policy => policy.on_release(now, queue, buffer));
+            }
+            #[inline(always)]
+            fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+                $each!(self, policy => policy.on_drop(now, queue, size, buffer));
+            }
+            fn watches_departures(&self) -> bool {
+                $each!(self, policy => policy.watches_departures())
+            }
+            fn on_departure(
+                &mut self,
+                departure: &crate::policy::Departure,
+                buffer: &Buffer,
+            ) -> crate::policy::Verdict {
+                $each!(self, policy => policy.on_departure(departure, buffer))
+            }
+            fn period(&self) -> Option<Time> {
+                $each!(self, policy => policy.period())
+            }
+            fn on_timer(&mut self, now: Time, buffer: &Buffer) {
+                $each!(self, policy => policy.on_timer(now, buffer));
+            }
+        }
+    };
+}
+pub(crate) use watch_each;
