@@ -202,14 +202,37 @@ pub trait Policy: Sized {
     }
 }
 
-/// Makes a room's enum from its rows: static dispatch, reading by id, and the listing. A room that
-/// is open to policies from outside the program names their trait.
+/// Makes a room's enum from its rows, `file::Type` each: the public names, static dispatch, reading by
+/// id, and the listing. `each!(self, policy => call)`, by the name that the room gives, does
+/// something with whichever policy it is. A room that is open to policies from outside the program
+/// names their trait.
 macro_rules! catalogue {
     (
         $(#[$meta:meta])*
-        $name:ident: $($variant:ident),+ $(,)?
-        $(; open to $extension:path)?
+        $name:ident by $each:ident { $($file:ident::$variant:ident),+ $(,)? }
     ) => {
+        catalogue! { @expand ($) [$(#[$meta])*] $name $each [$($file::$variant)+] [] }
+    };
+    (
+        $(#[$meta:meta])*
+        $name:ident by $each:ident, open to $extension:path {
+            $($file:ident::$variant:ident),+ $(,)?
+        }
+    ) => {
+        catalogue! {
+            @expand ($) [$(#[$meta])*] $name $each [$($file::$variant)+]
+            [
+                /// What is not compiled in.
+                Extension(Box<dyn $extension>)
+            ]
+        }
+    };
+    (
+        @expand ($d:tt) [$(#[$meta:meta])*] $name:ident $each:ident [$($file:ident::$variant:ident)+]
+        [$($(#[$of_outside:meta])* $outside:ident($from_outside:ty))?]
+    ) => {
+        $(pub use $file::$variant;)+
+
         $(#[$meta])*
         #[derive(Debug)]
         pub enum $name {
@@ -217,10 +240,16 @@ macro_rules! catalogue {
                 #[doc = concat!("See [`", stringify!($variant), "`].")]
                 $variant($variant),
             )+
-            $(
-                /// What is not compiled in.
-                Extension(Box<dyn $extension>),
-            )?
+            $($(#[$of_outside])* $outside($from_outside),)?
+        }
+
+        macro_rules! $each {
+            ($d this:ident, $d policy:ident => $d call:expr) => {
+                match $d this {
+                    $($name::$variant($d policy) => $d call,)+
+                    $($name::$outside($d policy) => $d call,)?
+                }
+            };
         }
 
         impl $name {

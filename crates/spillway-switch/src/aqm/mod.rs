@@ -4,10 +4,6 @@ mod ecn;
 mod none;
 mod red;
 
-pub use ecn::EcnThreshold;
-pub use none::NoAqm;
-pub use red::Red;
-
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
 use crate::extension::AqmExtension;
@@ -29,18 +25,11 @@ pub trait Aqm: Watch {
 
 catalogue! {
     /// The active queue management of a switch.
-    AqmPolicy: NoAqm, EcnThreshold, Red; open to AqmExtension
-}
-
-macro_rules! each {
-    ($self:ident, $policy:ident => $call:expr) => {
-        match $self {
-            AqmPolicy::NoAqm($policy) => $call,
-            AqmPolicy::EcnThreshold($policy) => $call,
-            AqmPolicy::Red($policy) => $call,
-            AqmPolicy::Extension($policy) => $call,
-        }
-    };
+    AqmPolicy by each, open to AqmExtension {
+        none::NoAqm,
+        ecn::EcnThreshold,
+        red::Red,
+    }
 }
 
 impl Aqm for AqmPolicy {

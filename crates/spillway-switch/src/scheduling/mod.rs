@@ -5,11 +5,6 @@ mod fifo;
 mod round_robin;
 mod strict;
 
-pub use dwrr::DeficitRoundRobin;
-pub use fifo::Fifo;
-pub use round_robin::RoundRobin;
-pub use strict::StrictPriority;
-
 use crate::catalogue::catalogue;
 use spillway_engine::Time;
 
@@ -37,27 +32,22 @@ pub trait Scheduling {
 catalogue! {
     /// The scheduling of a switch's ports.
     #[derive(Clone)]
-    SchedulingPolicy: Fifo, StrictPriority, RoundRobin, DeficitRoundRobin
+    SchedulingPolicy by each {
+        fifo::Fifo,
+        strict::StrictPriority,
+        round_robin::RoundRobin,
+        dwrr::DeficitRoundRobin,
+    }
 }
 
 impl Scheduling for SchedulingPolicy {
     #[inline(always)]
     fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
-        match self {
-            SchedulingPolicy::Fifo(policy) => policy.select(port, classes, head),
-            SchedulingPolicy::StrictPriority(policy) => policy.select(port, classes, head),
-            SchedulingPolicy::RoundRobin(policy) => policy.select(port, classes, head),
-            SchedulingPolicy::DeficitRoundRobin(policy) => policy.select(port, classes, head),
-        }
+        each!(self, policy => policy.select(port, classes, head))
     }
     #[inline(always)]
     fn on_send(&mut self, port: u32, class: u8, size: u32) {
-        match self {
-            SchedulingPolicy::Fifo(policy) => policy.on_send(port, class, size),
-            SchedulingPolicy::StrictPriority(policy) => policy.on_send(port, class, size),
-            SchedulingPolicy::RoundRobin(policy) => policy.on_send(port, class, size),
-            SchedulingPolicy::DeficitRoundRobin(policy) => policy.on_send(port, class, size),
-        }
+        each!(self, policy => policy.on_send(port, class, size))
     }
 }
 

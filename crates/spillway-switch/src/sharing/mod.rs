@@ -17,20 +17,7 @@ mod smartbuf;
 mod static_partitioning;
 pub mod victim;
 
-pub use active_buffer_management::ActiveBufferManagement;
-pub use blind_trust::BlindTrust;
-pub use cbm::Cbm;
-pub use complete_sharing::CompleteSharing;
-pub use credence::Credence;
-pub use dynamic_thresholds::DynamicThresholds;
-pub use enhanced_dynamic_thresholds::EnhancedDynamicThresholds;
-pub use fab::Fab;
-pub use follow_lqd::FollowLqd;
-pub use harmonic::Harmonic;
-pub use longest_queue_drop::LongestQueueDrop;
 pub use oracle::MODELS;
-pub use smartbuf::Smartbuf;
-pub use static_partitioning::StaticPartitioning;
 
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::catalogue;
@@ -110,31 +97,21 @@ pub trait Sharing: Watch {
 
 catalogue! {
     /// The sharing policy of a switch.
-    SharingPolicy: CompleteSharing, StaticPartitioning, DynamicThresholds, Harmonic,
-    LongestQueueDrop, FollowLqd, Credence, BlindTrust, ActiveBufferManagement, Cbm, Fab, Smartbuf,
-    EnhancedDynamicThresholds;
-    open to SharingExtension
-}
-
-macro_rules! each {
-    ($self:ident, $policy:ident => $call:expr) => {
-        match $self {
-            SharingPolicy::CompleteSharing($policy) => $call,
-            SharingPolicy::StaticPartitioning($policy) => $call,
-            SharingPolicy::DynamicThresholds($policy) => $call,
-            SharingPolicy::Harmonic($policy) => $call,
-            SharingPolicy::LongestQueueDrop($policy) => $call,
-            SharingPolicy::FollowLqd($policy) => $call,
-            SharingPolicy::Credence($policy) => $call,
-            SharingPolicy::BlindTrust($policy) => $call,
-            SharingPolicy::ActiveBufferManagement($policy) => $call,
-            SharingPolicy::Cbm($policy) => $call,
-            SharingPolicy::Fab($policy) => $call,
-            SharingPolicy::Smartbuf($policy) => $call,
-            SharingPolicy::EnhancedDynamicThresholds($policy) => $call,
-            SharingPolicy::Extension($policy) => $call,
-        }
-    };
+    SharingPolicy by each, open to SharingExtension {
+        complete_sharing::CompleteSharing,
+        static_partitioning::StaticPartitioning,
+        dynamic_thresholds::DynamicThresholds,
+        harmonic::Harmonic,
+        longest_queue_drop::LongestQueueDrop,
+        follow_lqd::FollowLqd,
+        credence::Credence,
+        blind_trust::BlindTrust,
+        active_buffer_management::ActiveBufferManagement,
+        cbm::Cbm,
+        fab::Fab,
+        smartbuf::Smartbuf,
+        enhanced_dynamic_thresholds::EnhancedDynamicThresholds,
+    }
 }
 
 impl Sharing for SharingPolicy {
