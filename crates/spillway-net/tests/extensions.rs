@@ -9,7 +9,7 @@ use spillway_net::simulation::Simulation;
 use spillway_net::transport::receiver::EcnEcho;
 use spillway_net::transport::window::Window;
 use spillway_net::transport::{
-    Access, ControlExtension, ControlMaker, Dctcp, DctcpParams, FlowControl,
+    Access, Congestion, ControlExtension, ControlMaker, Dctcp, DctcpParams, Ecn, Needs, Pace,
 };
 use spillway_settings::{Range, Section, SettingsError};
 use spillway_switch::aqm::EcnThreshold;
@@ -75,12 +75,13 @@ impl ControlExtension for Outside {
         "outside"
     }
 
-    fn ecn(&self) -> bool {
-        true
-    }
-
-    fn echo(&self) -> EcnEcho {
-        EcnEcho::PerPacket
+    fn needs(&self) -> Needs {
+        Needs {
+            pace: Pace::Possible,
+            ecn: Ecn::Default(true),
+            echo: EcnEcho::PerPacket,
+            ..Needs::OF_WINDOW
+        }
     }
 
     fn read(&self, section: &mut Section) -> Result<Arc<dyn ControlMaker>, SettingsError> {
@@ -93,8 +94,8 @@ impl ControlExtension for Outside {
 struct Maker(DctcpParams);
 
 impl ControlMaker for Maker {
-    fn start(&self, _window: &mut Window, _access: &Access) -> Box<dyn FlowControl> {
-        Box::new(Dctcp::new(self.0))
+    fn start(&self, _window: &mut Window, _access: &Access) -> Congestion {
+        Congestion::Extension(Box::new(Dctcp::new(self.0)))
     }
 }
 

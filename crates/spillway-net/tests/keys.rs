@@ -153,9 +153,9 @@ fn places() -> Vec<Place> {
         };
         places.push(Place::asked("topology", &has));
     }
-    for (kind, ..) in transport::KINDS {
-        let has = format!("kind = {kind:?}");
-        places.push(Place::new("transport", &has, names(&transport::Transport::keys(kind))));
+    for transport::Kind { id, .. } in transport::KINDS {
+        let has = format!("kind = {id:?}");
+        places.push(Place::new("transport", &has, names(&transport::Transport::keys(id))));
     }
     for kind in traffic::KINDS {
         let alternatives: &[&str] = match kind.id {

@@ -13,8 +13,8 @@ use spillway_switch::sharing::SharingPolicy;
 /// Every plug-in by room, its parameters and its source, as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
-    let transports = transport::KINDS.iter().map(|&(id, summary, citation)| {
-        row(id, summary, citation, &transport::Transport::keys(id))
+    let transports = transport::KINDS.iter().map(|kind| {
+        row(kind.id, kind.summary, kind.citation, &transport::Transport::keys(kind.id))
     });
     let traffics = traffic::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
     let topologies =

@@ -241,10 +241,8 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
     let kinds: Vec<(&str, Vec<String>)> = match section {
         "transport" => {
-            let outside = extensions.transport.iter().map(|outside| outside.id());
-            let ids = transport::KINDS.iter().map(|(id, ..)| *id).chain(outside);
             let keys = |id| Some((id, Transport::keys_of(id, section, extensions).ok()?));
-            ids.filter_map(keys).collect()
+            transport::ids(extensions).filter_map(keys).collect()
         }
         "topology" => {
             let names =
@@ -317,7 +315,9 @@ fn forget_other_senders(
     let Some(section) = traffic_of(table, assignment) else { return Vec::new() };
     let now = section.get("transport").and_then(Value::as_str).unwrap_or_default();
     let keys_of = |kind: &str| Transport::keys_of(kind, "traffic", extensions);
-    let Ok(theirs) = keys_of(before.as_deref().unwrap_or("dctcp")) else { return Vec::new() };
+    let Ok(theirs) = keys_of(before.as_deref().unwrap_or(transport::KINDS[0].id)) else {
+        return Vec::new();
+    };
     let Ok(ours) = keys_of(now) else { return Vec::new() };
     let path = path_of(assignment).strip_suffix(".transport").unwrap_or_default();
     let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);

@@ -408,7 +408,7 @@ fn has_port_fifos(tiers: &[TierSettings], nic: &NicSettings) -> bool {
 }
 
 fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
-    let reacts = transports.iter().find(|transport| transport.kind != "udp");
+    let reacts = transports.iter().find(|transport| transport.clock().is_none());
     if let (Some(_), Some(transport)) = (tiers.iter().find(|t| t.has_recorded_fates()), reacts) {
         let problem = format!(
             "\"trace\" is not valid with transport = {:?}, whose packets are others when other \

@@ -5,7 +5,7 @@ use super::switches::Place;
 use super::{Result, SwitchSettings};
 use crate::nic::{Nic, NicScheduling, NicSettings};
 use crate::topology::Node;
-use crate::transport::{Control, Transport};
+use crate::transport::{KINDS, Transport};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::NoAqm;
@@ -36,18 +36,17 @@ impl DisciplineSettings {
             let problem = format!("{limit} is not valid; it must hold a full packet, {full}B");
             return Err(SettingsError::new("nic.queue_limit", problem));
         }
-        let cuts = |transport: &Transport| {
-            matches!(
-                transport.control,
-                Control::NewReno | Control::Dctcp(_) | Control::Cubic(_) | Control::Udp(_)
-            )
-        };
+        let cuts = |transport: &Transport| transport.needs.cuts_for_local_drops;
         match transports.iter().find(|transport| self.tells_senders && !cuts(transport)) {
             None => Ok(()),
             Some(Transport { kind, .. }) => {
+                let cut = KINDS.iter().filter(|kind| kind.needs.cuts_for_local_drops);
+                let cut: Vec<_> = cut.map(|kind| kind.id).collect();
+                let (last, others) = cut.split_last().expect("some cut");
                 let problem = format!(
                     "\"cut\" is not valid with transport = {kind:?}, which does not cut for a mark \
-                     alone; it needs dctcp, newreno, cubic or udp"
+                     alone; it needs {} or {last}",
+                    others.join(", ")
                 );
                 Err(SettingsError::new("nic.local_drops", problem))
             }

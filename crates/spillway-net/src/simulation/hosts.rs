@@ -5,9 +5,9 @@ use super::flows::Flow;
 use super::key::Kind;
 use super::network::Network;
 use crate::flow::FlowSpec;
+use crate::transport::Transport;
 use crate::transport::receiver::{AckFields, Segment};
 use crate::transport::sender::{AckSegment, Piece};
-use crate::transport::{Control, Transport};
 use spillway_engine::Time;
 use spillway_switch::DropReason;
 use spillway_switch::packet::{Contents, NO_PRIORITY, Packet, PacketId, flags};
@@ -323,8 +323,7 @@ impl Simulation {
         let flow = &mut self.flows[slot];
         let transport = &self.scenario.transports[usize::from(flow.transport)];
         let stop = self.scenario.class_stop[usize::from(flow.spec.class)];
-        let (Control::Udp(udp), Some((random, next))) = (&transport.control, &mut flow.clock)
-        else {
+        let (Some(clock), Some((random, next))) = (transport.clock(), &mut flow.clock) else {
             return;
         };
         if flow.spec.size == FlowSpec::ENDLESS && now >= stop {
@@ -334,7 +333,7 @@ impl Simulation {
         let piece = Piece { seq: *next, payload: payload as u32, again: false };
         *next += payload;
         if *next < flow.spec.size {
-            let gap = udp.gap(payload as u32 + transport.header, random);
+            let gap = clock.gap(payload as u32 + transport.header, random);
             self.network.events.push(now + gap, Kind::Clock.key(flow.id));
         }
         send_piece(&mut self.network, flow, transport, slot, piece);

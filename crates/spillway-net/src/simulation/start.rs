@@ -9,7 +9,7 @@ use crate::scenario::{SlowdownBase, Spreading};
 use crate::topology::base_rtt;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
-use crate::transport::{Access, Control, Transport};
+use crate::transport::{Access, Transport};
 use spillway_engine::{Rate, Stream, Time, mix};
 use spillway_switch::packet::flags;
 
@@ -33,7 +33,7 @@ impl Simulation {
         };
         let nic_rate = self.nic_rate(spec.src);
         let explicit = |path: Option<u32>| path.map_or(0, |_| flags::EXPLICIT_PATH);
-        let open_loop = matches!(transport.control, Control::Udp(_));
+        let open_loop = transport.clock().is_some();
         let ect = if transport.ecn { flags::ECT } else { 0 };
         let datagram = if open_loop { flags::DATAGRAM } else { 0 };
         let telemetry = if transport.asks_telemetry() { flags::TELEMETRY } else { 0 };

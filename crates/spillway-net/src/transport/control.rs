@@ -1,146 +1,101 @@
-//! What decides when a flow sends: one row here for each congestion controller.
+//! What decides when a flow sends: one row here for each transport.
 
-use super::extension::{ControlExtension, ControlMaker};
-use super::window::{Congestion, Window};
-use super::{Access, Cubic, CubicParams, Dctcp, DctcpParams, Hpcc, HpccParams, NewReno, PowerTcp};
-use super::{PowerTcpParams, ThetaPowerTcp, ThetaPowerTcpParams, Timely, TimelyParams, Udp};
+use super::extension::FlowControl;
+use super::kind::Kind;
+use super::udp::{self, Udp};
+use super::window::{Ack, CongestionControl, Window};
+use super::{Access, cubic, dctcp, hpcc, newreno, powertcp, theta_powertcp, timely};
 use spillway_settings::{Range, Section, SettingsError};
+use std::fmt::Debug;
 use std::sync::Arc;
-
-/// Transports as the catalogue lists them: id, what it is, where it was published. The first is the default.
-pub const KINDS: &[(&str, &str, &str)] = &[
-    (
-        "dctcp",
-        "DCTCP: cut in proportion to the share of marked packets",
-        "Alizadeh et al.: SIGCOMM 2010, doi:10.1145/1851182.1851192; RFC 8257",
-    ),
-    (
-        "newreno",
-        "TCP NewReno with SACK: half the window for a loss",
-        "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
-    ),
-    (
-        "cubic",
-        "CUBIC: a window that is a cubic function of the time since the last loss",
-        "Ha, Rhee, Xu: ACM SIGOPS OSR 42(5), 2008; RFC 9438",
-    ),
-    (
-        "theta-powertcp",
-        "theta-PowerTCP: window and pace by the power of the path, from round trips",
-        "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 2",
-    ),
-    (
-        "powertcp",
-        "PowerTCP: window and pace by the power of the busiest port, from in-band telemetry",
-        "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 1",
-    ),
-    (
-        "hpcc",
-        "HPCC: window and pace by what is in flight on the busiest link, from in-band telemetry",
-        "Li et al.: SIGCOMM 2019, doi:10.1145/3341302.3342085",
-    ),
-    (
-        "timely",
-        "TIMELY: pace by the gradient of round trips",
-        "Mittal et al.: SIGCOMM 2015, doi:10.1145/2785956.2787510",
-    ),
-    ("udp", "open loop: packets at a constant rate or as a Poisson process, never repeated", ""),
-];
 
 /// What decides when a flow sends.
 #[derive(Clone, Debug)]
 pub enum Control {
-    /// A window that losses halve.
-    NewReno,
-    /// A window that marks cut in proportion.
-    Dctcp(DctcpParams),
-    /// A window that is a cubic function of time.
-    Cubic(CubicParams),
-    /// What is not compiled in, which sets a window and, if it likes, a pace.
-    Extension(Arc<dyn ControlMaker>),
-    /// Round trips, which set a window and a pace.
-    ThetaPowerTcp(ThetaPowerTcpParams),
-    /// Telemetry, which sets both.
-    PowerTcp(PowerTcpParams),
-    /// Telemetry, which sets both.
-    Hpcc(HpccParams),
-    /// Round trips, which set a pace.
-    Timely(TimelyParams),
+    /// Acks, which set a window and, for some, a pace.
+    Acks(Arc<dyn ControlMaker>),
     /// A clock.
-    Udp(Udp),
+    Clock(Udp),
+}
+
+/// A congestion controller with its parameters: makes one for every flow.
+pub trait ControlMaker: Debug + Send + Sync {
+    /// At the start of a flow, whose window it may change.
+    fn start(&self, window: &mut Window, access: &Access) -> Congestion;
 }
 
 impl Control {
-    /// Reads the parameters of a kind, one of the catalogue or from outside.
-    pub(super) fn read(
-        kind: &str,
-        outside: Option<&dyn ControlExtension>,
-        section: &mut Section,
-    ) -> Result<Control, SettingsError> {
-        if let Some(outside) = outside {
-            return outside.read(section).map(Control::Extension);
-        }
-        Ok(match kind {
-            "newreno" => Control::NewReno,
-            "cubic" => Control::Cubic(CubicParams::read(section)?),
-            "theta-powertcp" => Control::ThetaPowerTcp(ThetaPowerTcpParams::read(section)?),
-            "powertcp" => Control::PowerTcp(PowerTcpParams::read(section)?),
-            "hpcc" => Control::Hpcc(HpccParams::read(section)?),
-            "timely" => Control::Timely(TimelyParams::read(section)?),
-            "udp" => Control::Udp(Udp::read(section)?),
-            _ => Control::Dctcp(DctcpParams::read(section)?),
-        })
+    /// Of a transport that acks drive.
+    pub(super) fn of_acks(maker: impl ControlMaker + 'static) -> Control {
+        Control::Acks(Arc::new(maker))
     }
+}
 
-    /// Whether it always sets a pace: a flow then begins with its line's rate.
-    pub(super) fn is_paced(&self) -> bool {
-        match self {
-            Control::ThetaPowerTcp(_)
-            | Control::PowerTcp(_)
-            | Control::Hpcc(_)
-            | Control::Timely(_) => true,
-            Control::NewReno
-            | Control::Dctcp(_)
-            | Control::Cubic(_)
-            | Control::Extension(_)
-            | Control::Udp(_) => false,
+/// Makes the table of all transports from its rows, and the enum of congestion controllers: static
+/// dispatch for every ack.
+macro_rules! transports {
+    (
+        by acks { $($file:ident: $variant:ident($state:ty),)+ }
+        by a clock { $($open_loop:ident,)+ }
+    ) => {
+        /// Transports as the catalogue lists them. The first is the default.
+        pub const KINDS: &[Kind] = &[$($file::KIND,)+ $($open_loop::KIND,)+];
+
+        /// The congestion controller of a flow. What is large is kept apart: most flows have something
+        /// small.
+        #[derive(Debug)]
+        pub enum Congestion {
+            $(
+                #[doc = concat!("Of the transport in `", stringify!($file), ".rs`.")]
+                $variant($state),
+            )+
+            /// What is not compiled in.
+            Extension(Box<dyn FlowControl>),
         }
+
+        macro_rules! each {
+            ($this:ident, $control:ident => $call:expr) => {
+                match $this {
+                    $(Congestion::$variant($control) => $call,)+
+                    Congestion::Extension($control) => $call,
+                }
+            };
+        }
+    };
+}
+
+transports! {
+    by acks {
+        dctcp: Dctcp(dctcp::Dctcp),
+        newreno: NewReno(newreno::NewReno),
+        cubic: Cubic(Box<cubic::Cubic>),
+        theta_powertcp: ThetaPowerTcp(Box<theta_powertcp::ThetaPowerTcp>),
+        powertcp: PowerTcp(Box<powertcp::PowerTcp>),
+        hpcc: Hpcc(Box<hpcc::Hpcc>),
+        timely: Timely(Box<timely::Timely>),
     }
-
-    /// Whether it compares with the base RTT.
-    pub(super) fn knows_base_rtt(&self) -> bool {
-        match self {
-            Control::Extension(maker) => maker.knows_base_rtt(),
-            _ => {
-                matches!(self, Control::ThetaPowerTcp(_) | Control::PowerTcp(_) | Control::Hpcc(_))
-            }
-        }
+    by a clock {
+        udp,
     }
+}
 
-    /// Whether switches are to write telemetry on its packets.
-    pub(super) fn asks_telemetry(&self) -> bool {
-        match self {
-            Control::Extension(maker) => maker.asks_telemetry(),
-            _ => matches!(self, Control::PowerTcp(_) | Control::Hpcc(_)),
+impl CongestionControl for Congestion {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if let Congestion::Extension(control) = self {
+            // A copy, so that the others' need not be in memory.
+            return control.on_ack(window, &{ *ack });
         }
+        each!(self, control => control.on_ack(window, ack));
     }
-
-    /// The congestion controller of a new flow, with its window.
-    pub(super) fn start(&self, window: &mut Window, access: &Access) -> Congestion {
-        match self {
-            Control::NewReno | Control::Udp(_) => Congestion::NewReno(NewReno),
-            Control::Dctcp(params) => Congestion::Dctcp(Dctcp::new(*params)),
-            Control::Cubic(params) => Congestion::Cubic(Box::new(Cubic::new(*params))),
-            Control::Extension(maker) => Congestion::Extension(maker.start(window, access)),
-            Control::ThetaPowerTcp(params) => {
-                Congestion::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(*params, access)))
-            }
-            Control::PowerTcp(params) => {
-                Congestion::PowerTcp(Box::new(PowerTcp::new(*params, access)))
-            }
-            Control::Hpcc(params) => Congestion::Hpcc(Box::new(Hpcc::new(*params, access))),
-            Control::Timely(params) => Congestion::Timely(Box::new(Timely::new(*params, access))),
-        }
+    fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
+        each!(self, control => control.on_loss(window, in_flight));
+    }
+    fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
+        each!(self, control => control.on_timeout(window, in_flight));
+    }
+    fn on_local_drop(&mut self, window: &mut Window) {
+        each!(self, control => control.on_local_drop(window));
     }
 }
 

@@ -31,10 +31,22 @@
 //! # Cost
 //! Some multiplications for every ack; 72 bytes for every flow, apart from those that all flows have.
 
+use super::Access;
+use super::control::{Congestion, Control, ControlMaker};
 use super::hystart::{HyStart, RoundTrips};
+use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
+
+/// The row of CUBIC.
+pub(super) const KIND: Kind = Kind {
+    id: "cubic",
+    summary: "CUBIC: a window that is a cubic function of the time since the last loss",
+    citation: "Ha, Rhee, Xu: ACM SIGOPS OSR 42(5), 2008; RFC 9438",
+    needs: Needs::OF_WINDOW,
+    read: |section| Ok(Control::of_acks(CubicParams::read(section)?)),
+};
 
 /// CUBIC's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,6 +156,12 @@ impl Cubic {
 /// The window in segments.
 fn segments(window: &Window) -> f64 {
     window.cwnd as f64 / window.mss as f64
+}
+
+impl ControlMaker for CubicParams {
+    fn start(&self, _window: &mut Window, _access: &Access) -> Congestion {
+        Congestion::Cubic(Box::new(Cubic::new(*self)))
+    }
 }
 
 impl CongestionControl for Cubic {

@@ -31,8 +31,21 @@
 //! # Cost
 //! A few additions for every ack; 40 bytes for every flow.
 
+use super::Access;
+use super::control::{Congestion, Control, ControlMaker};
+use super::kind::{Ecn, Kind, Needs};
+use super::receiver::EcnEcho;
 use super::window::{Ack, CongestionControl, Window};
 use spillway_settings::{Range, Section, SettingsError};
+
+/// The row of DCTCP.
+pub(super) const KIND: Kind = Kind {
+    id: "dctcp",
+    summary: "DCTCP: cut in proportion to the share of marked packets",
+    citation: "Alizadeh et al.: SIGCOMM 2010, doi:10.1145/1851182.1851192; RFC 8257",
+    needs: Needs { ecn: Ecn::Always, echo: EcnEcho::PerPacket, ..Needs::OF_WINDOW },
+    read: |section| Ok(Control::of_acks(DctcpParams::read(section)?)),
+};
 
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +112,12 @@ impl Dctcp {
         let share = self.marked as f64 / self.acked.max(1) as f64;
         self.alpha = (1.0 - self.g) * self.alpha + self.g * share;
         (self.acked, self.marked) = (0, 0);
+    }
+}
+
+impl ControlMaker for DctcpParams {
+    fn start(&self, _window: &mut Window, _access: &Access) -> Congestion {
+        Congestion::Dctcp(Dctcp::new(*self))
     }
 }
 

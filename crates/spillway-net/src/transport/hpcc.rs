@@ -42,9 +42,20 @@
 //! place.
 
 use super::Access;
+use super::control::{Congestion, Control, ControlMaker, expected_flows, min_rate};
+use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use crate::telemetry::Telemetry;
 use spillway_settings::{Range, Section, SettingsError};
+
+/// The row of HPCC.
+pub(super) const KIND: Kind = Kind {
+    id: "hpcc",
+    summary: "HPCC: window and pace by what is in flight on the busiest link, from in-band telemetry",
+    citation: "Li et al.: SIGCOMM 2019, doi:10.1145/3341302.3342085",
+    needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },
+    read: |section| Ok(Control::of_acks(HpccParams::read(section)?)),
+};
 
 /// HPCC's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,8 +74,8 @@ impl HpccParams {
         let eta = section.number("eta", 0.95, Range::Positive, meaning)?;
         let meaning = "additive steps before the window follows the links' use again";
         let max_stage = section.integer("max_stage", 5, 0..=1_000_000, meaning)? as u32;
-        let expected_flows = super::expected_flows(section)?;
-        let min_rate = super::min_rate(section)?;
+        let expected_flows = expected_flows(section)?;
+        let min_rate = min_rate(section)?;
         Ok(HpccParams { eta, max_stage, expected_flows, min_rate })
     }
 }
@@ -127,6 +138,12 @@ impl Hpcc {
             self.in_use = (1.0 - weight) * self.in_use + weight * most;
         }
         span > 0.0
+    }
+}
+
+impl ControlMaker for HpccParams {
+    fn start(&self, _window: &mut Window, access: &Access) -> Congestion {
+        Congestion::Hpcc(Box::new(Hpcc::new(*self, access)))
     }
 }
 

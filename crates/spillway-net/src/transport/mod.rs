@@ -8,6 +8,7 @@ mod extension;
 mod hpcc;
 mod hystart;
 mod initial;
+mod kind;
 mod losses;
 mod newreno;
 mod powertcp;
@@ -23,12 +24,13 @@ mod timely;
 mod udp;
 pub mod window;
 
-pub use control::{Control, KINDS};
+pub use control::{Congestion, Control, ControlMaker, KINDS};
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
-pub use extension::{ControlExtension, ControlMaker, FlowControl};
+pub use extension::{ControlExtension, FlowControl};
 pub use hpcc::{Hpcc, HpccParams};
 pub use initial::{Access, InitialWindow};
+pub use kind::{Ecn, Kind, Needs, Pace};
 pub use losses::{LossDetection, Losses};
 pub use newreno::NewReno;
 pub use powertcp::{PowerTcp, PowerTcpParams};
@@ -37,20 +39,21 @@ pub use timely::{Timely, TimelyParams};
 pub use udp::{Pacing, Udp};
 
 use crate::extensions::Extensions;
-use control::{expected_flows, min_rate};
 use initial::Windows;
 use receiver::{AckPolicy, EcnEcho};
 use rtt::RtoBounds;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
 use spillway_settings::{Key, Section, SettingsError, nearest_name};
-use window::{Congestion, Window};
+use window::Window;
 
 /// The transport settings of a class of flows.
 #[derive(Clone, Debug)]
 pub struct Transport {
     /// The field's short name.
     pub kind: String,
+    /// What it needs beside the acks.
+    pub needs: Needs,
     /// Payload of a full packet.
     pub mss: u32,
     /// Bytes of a data packet that are not payload, telemetry among them.
@@ -78,15 +81,19 @@ pub struct Transport {
     first_rtt: BdpSize,
 }
 
+/// The ids of all transports, those from outside last.
+pub fn ids(extensions: &Extensions) -> impl Iterator<Item = &str> + Clone {
+    let outside = extensions.transport.iter().map(|outside| outside.id());
+    KINDS.iter().map(|kind| kind.id).chain(outside)
+}
+
 impl Transport {
     /// Reads the section `[transport]`, or a traffic section's own version of it.
     pub fn read(
         section: &mut Section,
         extensions: &Extensions,
     ) -> Result<Transport, SettingsError> {
-        let outside = extensions.transport.iter().map(|outside| outside.id());
-        let ids = KINDS.iter().map(|(id, ..)| *id).chain(outside);
-        let kinds: Vec<_> = ids.map(|kind| (kind, kind)).collect();
+        let kinds: Vec<_> = ids(extensions).map(|kind| (kind, kind)).collect();
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
         let size =
             |section: &mut Section, key, default, range: std::ops::RangeInclusive<u64>, meaning| {
@@ -107,12 +114,21 @@ impl Transport {
         let meaning =
             "payload that counts as sent in the first round trip; those packets are tagged";
         let first_rtt = section.bdp_size("first_rtt_bytes", "1bdp", meaning)?;
-        let outside = extensions.transport.iter().find(|outside| outside.id() == kind);
-        let control = Control::read(kind, outside.map(|outside| &**outside), section)?;
-        if let Control::Udp(_) = control {
-            return Ok(Transport::open_loop(control, mss, header, ack_size, first_rtt));
+        let (needs, control) = match KINDS.iter().find(|row| row.id == kind) {
+            Some(row) => (row.needs, (row.read)(section)?),
+            None => {
+                let from_outside = extensions.transport.iter().find(|outside| outside.id() == kind);
+                let outside = from_outside.expect("the id is one of those listed");
+                (outside.needs(), Control::Acks(outside.read(section)?))
+            }
+        };
+        let is_paced = needs.pace == Pace::Always;
+        if let Control::Clock(_) = control {
+            return Ok(Transport::open_loop(
+                kind, needs, control, mss, header, ack_size, first_rtt,
+            ));
         }
-        let own_base_rtt = match control.knows_base_rtt() {
+        let own_base_rtt = match needs.base_rtt {
             true => {
                 let meaning =
                     "whose base RTT it compares with: the flow's own way's, or the network's";
@@ -120,33 +136,26 @@ impl Transport {
             }
             false => false,
         };
-        let telemetry = match control.asks_telemetry() {
+        let telemetry = match needs.telemetry {
             true => {
                 let meaning = "bytes of telemetry on data packets and on acks";
                 size(section, "telemetry_bytes", "42B", 0..=500, meaning)?
             }
             false => 0,
         };
-        let windows = match control.is_paced() {
+        let windows = match is_paced {
             true => Windows::of_line(mss),
             false => Windows::read(section, mss)?,
         };
-        let ecn = match kind {
-            "dctcp" => true,
-            _ => section.flag(
-                "ecn",
-                outside.is_some_and(|outside| outside.ecn()),
-                "whether packets are ECN-capable (RFC 3168)",
-            )?,
+        let ecn = match needs.ecn {
+            Ecn::Always => true,
+            Ecn::Default(ecn) => {
+                section.flag("ecn", ecn, "whether packets are ECN-capable (RFC 3168)")?
+            }
         };
         let every = section.integer("ack_every", 1, 1..=64, "packets for every ack")? as u32;
         let meaning = "the longest that an ack is held back (with ack_every above 1)";
         let delay = section.time("ack_delay", "500us", meaning)?;
-        let echo = match outside {
-            Some(outside) => outside.echo(),
-            None if kind == "dctcp" => EcnEcho::PerPacket,
-            None => EcnEcho::Latched,
-        };
         let rto = RtoBounds {
             initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
             min: section.positive_time("min_rto", "10ms", "the least retransmission timeout")?,
@@ -156,9 +165,9 @@ impl Transport {
             let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
             return Err(section.error("min_rto", problem));
         }
-        let losses = Losses::read(section, echo, control.is_paced())?;
+        let losses = Losses::read(section, needs.echo, is_paced)?;
         let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
-        let paces = control.is_paced() || matches!(control, Control::Extension(_)) || has_fractions;
+        let paces = needs.pace != Pace::Never || has_fractions;
         let meaning = "the most in flight before the first ack: the window in a SYN is not scaled";
         let syn_window = match section.amount("syn_window", "unlimited", meaning)? {
             Amount::Packets(packets) => packets * u64::from(mss),
@@ -172,6 +181,7 @@ impl Transport {
         let handshake = section.flag("handshake", false, meaning)?;
         Ok(Transport {
             kind: kind.into(),
+            needs,
             mss,
             header: header + telemetry,
             ack_size: ack_size + telemetry,
@@ -183,7 +193,7 @@ impl Transport {
             acks: AckPolicy {
                 every,
                 delay,
-                echo,
+                echo: needs.echo,
                 tells_duplicates: losses.detection == LossDetection::Rack,
             },
             rto,
@@ -195,6 +205,8 @@ impl Transport {
     }
 
     fn open_loop(
+        kind: &str,
+        needs: Needs,
         control: Control,
         mss: u32,
         header: u32,
@@ -203,7 +215,8 @@ impl Transport {
     ) -> Transport {
         let never = Time::MAX;
         Transport {
-            kind: "udp".into(),
+            kind: kind.into(),
+            needs,
             mss,
             header,
             ack_size,
@@ -251,8 +264,7 @@ impl Transport {
         path: &str,
         extensions: &Extensions,
     ) -> Result<Vec<String>, SettingsError> {
-        let outside = extensions.transport.iter().map(|outside| outside.id());
-        let ids = KINDS.iter().map(|(id, ..)| *id).chain(outside);
+        let ids = ids(extensions);
         if !ids.clone().any(|id| id == kind) {
             let listed = ids.clone().collect::<Vec<_>>().join(", ");
             let problem = format!("{kind:?} is not known; expected one of {listed}");
@@ -281,7 +293,7 @@ impl Transport {
 
     /// Whether the window at the start is the whole flow.
     pub fn starts_with_whole_flow(&self) -> bool {
-        !matches!(self.control, Control::Udp(_)) && self.windows.initial == InitialWindow::Flow
+        self.clock().is_none() && self.windows.initial == InitialWindow::Flow
     }
 
     /// The window at the start of a flow of `size` bytes.
@@ -314,8 +326,8 @@ impl Transport {
     pub fn largest_burst(&self, size: u64, access: &Access) -> u64 {
         let window = self.initial_window(size, access);
         match self.control {
-            Control::Udp(_) => u64::from(self.mss),
-            _ => window.cwnd.max(window.min).min(size),
+            Control::Clock(_) => u64::from(self.mss),
+            Control::Acks(_) => window.cwnd.max(window.min).min(size),
         }
     }
 
@@ -328,7 +340,7 @@ impl Transport {
     /// Whether switches are to write telemetry on its packets.
     #[inline]
     pub fn asks_telemetry(&self) -> bool {
-        self.control.asks_telemetry()
+        self.needs.telemetry
     }
 
     /// Whether the base RTT of a flow is that of its own way.
@@ -336,9 +348,21 @@ impl Transport {
         self.own_base_rtt
     }
 
+    /// What an open-loop flow sends by; `None` where acks drive it.
+    #[inline]
+    pub fn clock(&self) -> Option<&Udp> {
+        match &self.control {
+            Control::Clock(clock) => Some(clock),
+            Control::Acks(_) => None,
+        }
+    }
+
     /// The congestion controller of a new flow, with its window.
     pub fn congestion(&self, access: &Access, window: &mut Window) -> Congestion {
-        self.control.start(window, access)
+        match &self.control {
+            Control::Acks(maker) => maker.start(window, access),
+            Control::Clock(_) => Congestion::NewReno(NewReno),
+        }
     }
 }
 
@@ -361,8 +385,8 @@ pub(crate) mod tests {
 
     #[test]
     fn every_kind_has_defaults_and_its_own_keys() {
-        for (kind, ..) in KINDS {
-            assert_eq!(transport(&format!("kind = \"{kind}\"")).kind, *kind);
+        for Kind { id, .. } in KINDS {
+            assert_eq!(transport(&format!("kind = \"{id}\"")).kind, *id);
         }
         let names = |kind| Transport::keys(kind).iter().map(|key| key.name).collect::<Vec<_>>();
         assert!(names("dctcp").contains(&"g") && !names("newreno").contains(&"g"));

@@ -27,11 +27,29 @@
 //! # Cost
 //! A few additions for every ack; nothing kept for a flow.
 
+use super::Access;
+use super::control::{Congestion, Control, ControlMaker};
+use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
+
+/// The row of NewReno.
+pub(super) const KIND: Kind = Kind {
+    id: "newreno",
+    summary: "TCP NewReno with SACK: half the window for a loss",
+    citation: "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
+    needs: Needs::OF_WINDOW,
+    read: |_| Ok(Control::of_acks(NewReno)),
+};
 
 /// NewReno, all of whose state is the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno;
+
+impl ControlMaker for NewReno {
+    fn start(&self, _window: &mut Window, _access: &Access) -> Congestion {
+        Congestion::NewReno(NewReno)
+    }
+}
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {

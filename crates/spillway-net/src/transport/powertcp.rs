@@ -46,9 +46,20 @@
 //! place.
 
 use super::Access;
+use super::control::{Congestion, Control, ControlMaker, expected_flows, min_rate};
+use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use crate::telemetry::Telemetry;
 use spillway_settings::{Range, Section, SettingsError};
+
+/// The row of PowerTCP.
+pub(super) const KIND: Kind = Kind {
+    id: "powertcp",
+    summary: "PowerTCP: window and pace by the power of the busiest port, from in-band telemetry",
+    citation: "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 1",
+    needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },
+    read: |section| Ok(Control::of_acks(PowerTcpParams::read(section)?)),
+};
 
 /// PowerTCP's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,8 +77,8 @@ impl PowerTcpParams {
     pub fn read(section: &mut Section) -> Result<PowerTcpParams, SettingsError> {
         let meaning = "weight of the window that power asks for";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
-        let expected_flows = super::expected_flows(section)?;
-        let min_rate = super::min_rate(section)?;
+        let expected_flows = expected_flows(section)?;
+        let min_rate = min_rate(section)?;
         let meaning = "the share of the busiest port that is aimed at";
         let eta = section.number("eta", 1.0, Range::Positive, meaning)?;
         let meaning = "the least current to reckon with, as a share of the port's rate";
@@ -135,6 +146,12 @@ impl PowerTcp {
             self.power = (self.power * (self.tau - span) + norm * span) / self.tau;
         }
         span > 0.0
+    }
+}
+
+impl ControlMaker for PowerTcpParams {
+    fn start(&self, _window: &mut Window, access: &Access) -> Congestion {
+        Congestion::PowerTcp(Box::new(PowerTcp::new(*self, access)))
     }
 }
 

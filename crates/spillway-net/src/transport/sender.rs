@@ -11,11 +11,12 @@ use by_rack::ByRack;
 use recovery::AtOnce;
 pub use recovery::Phase;
 
+use super::Congestion;
 use super::receiver::SackBlocks;
 use super::reduction::{Reduction, ReductionRule};
 use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
-use super::window::{Ack, Congestion, CongestionControl, Window};
+use super::window::{Ack, CongestionControl, Window};
 use super::{Access, LossDetection, Transport};
 use crate::flow::FlowSpec;
 use crate::telemetry::Telemetry;

@@ -47,9 +47,20 @@
 //! packet that has to wait for its time.
 
 use super::Access;
+use super::control::{Congestion, Control, ControlMaker, expected_flows, min_rate};
+use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
+
+/// The row of theta-PowerTCP.
+pub(super) const KIND: Kind = Kind {
+    id: "theta-powertcp",
+    summary: "theta-PowerTCP: window and pace by the power of the path, from round trips",
+    citation: "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 2",
+    needs: Needs { base_rtt: true, ..Needs::OF_PACE },
+    read: |section| Ok(Control::of_acks(ThetaPowerTcpParams::read(section)?)),
+};
 
 /// Theta-PowerTCP's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,8 +79,8 @@ impl ThetaPowerTcpParams {
     pub fn read(section: &mut Section) -> Result<ThetaPowerTcpParams, SettingsError> {
         let meaning = "weight of the window that power asks for";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
-        let expected_flows = super::expected_flows(section)?;
-        let min_rate = super::min_rate(section)?;
+        let expected_flows = expected_flows(section)?;
+        let min_rate = min_rate(section)?;
         let meaning = "when power is measured: with every ack, or once each round trip";
         let ways = [("every-ack", true), ("round-trip", false)];
         let every_ack = section.choice("measure", &ways, meaning)?;
@@ -134,6 +145,12 @@ impl ThetaPowerTcp {
             self.power = (self.power * (self.tau - dt) + norm * dt) / self.tau;
         }
         self.before = Some((now, rtt));
+    }
+}
+
+impl ControlMaker for ThetaPowerTcpParams {
+    fn start(&self, _window: &mut Window, access: &Access) -> Congestion {
+        Congestion::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(*self, access)))
     }
 }
 

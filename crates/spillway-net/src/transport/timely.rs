@@ -40,10 +40,21 @@
 //! its time.
 
 use super::Access;
+use super::control::{Congestion, Control, ControlMaker, min_rate};
+use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};
+
+/// The row of TIMELY.
+pub(super) const KIND: Kind = Kind {
+    id: "timely",
+    summary: "TIMELY: pace by the gradient of round trips",
+    citation: "Mittal et al.: SIGCOMM 2015, doi:10.1145/2785956.2787510",
+    needs: Needs::OF_PACE,
+    read: |section| Ok(Control::of_acks(TimelyParams::read(section)?)),
+};
 
 /// TIMELY's parameters; times in picoseconds, rates in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +88,7 @@ impl TimelyParams {
         }
         let bits = |rate: Rate| rate.bits_per_second() as f64;
         let delta = section.rate("rate_step", "10Mbps", "the additive increase")?;
-        let min_rate = super::min_rate(section)?;
+        let min_rate = min_rate(section)?;
         let segment = section.quantity(
             "segment",
             "16KB",
@@ -141,6 +152,12 @@ impl Timely {
             self.rate * (1.0 - beta * gradient)
         };
         self.rate = rate.clamp(min_rate.min(self.most), self.most);
+    }
+}
+
+impl ControlMaker for TimelyParams {
+    fn start(&self, _window: &mut Window, access: &Access) -> Congestion {
+        Congestion::Timely(Box::new(Timely::new(*self, access)))
     }
 }
 

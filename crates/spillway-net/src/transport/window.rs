@@ -1,13 +1,5 @@
 //! The congestion window, and what changes it.
 
-use super::cubic::Cubic;
-use super::dctcp::Dctcp;
-use super::extension::FlowControl;
-use super::hpcc::Hpcc;
-use super::newreno::NewReno;
-use super::powertcp::PowerTcp;
-use super::theta_powertcp::ThetaPowerTcp;
-use super::timely::Timely;
 use crate::telemetry::Telemetry;
 use spillway_engine::Time;
 
@@ -151,80 +143,6 @@ pub trait CongestionControl {
 
     /// The sender's own host has dropped a packet: a cut as for a mark, where marks cut.
     fn on_local_drop(&mut self, _window: &mut Window) {}
-}
-
-/// The congestion controller of a flow. What is large is kept apart: most flows have something small.
-#[derive(Debug)]
-pub enum Congestion {
-    /// See [`NewReno`].
-    NewReno(NewReno),
-    /// See [`Dctcp`].
-    Dctcp(Dctcp),
-    /// See [`Cubic`].
-    Cubic(Box<Cubic>),
-    /// See [`ThetaPowerTcp`].
-    ThetaPowerTcp(Box<ThetaPowerTcp>),
-    /// See [`PowerTcp`].
-    PowerTcp(Box<PowerTcp>),
-    /// See [`Hpcc`].
-    Hpcc(Box<Hpcc>),
-    /// See [`Timely`].
-    Timely(Box<Timely>),
-    /// What is not compiled in.
-    Extension(Box<dyn FlowControl>),
-}
-
-impl CongestionControl for Congestion {
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        match self {
-            Congestion::NewReno(control) => control.on_ack(window, ack),
-            Congestion::Dctcp(control) => control.on_ack(window, ack),
-            Congestion::Cubic(control) => control.on_ack(window, ack),
-            Congestion::ThetaPowerTcp(control) => control.on_ack(window, ack),
-            Congestion::PowerTcp(control) => control.on_ack(window, ack),
-            Congestion::Hpcc(control) => control.on_ack(window, ack),
-            Congestion::Timely(control) => control.on_ack(window, ack),
-            // A copy, so that the others' need not be in memory.
-            Congestion::Extension(control) => control.on_ack(window, &{ *ack }),
-        }
-    }
-    fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
-        match self {
-            Congestion::NewReno(control) => control.on_loss(window, in_flight),
-            Congestion::Dctcp(control) => control.on_loss(window, in_flight),
-            Congestion::Cubic(control) => control.on_loss(window, in_flight),
-            Congestion::ThetaPowerTcp(control) => control.on_loss(window, in_flight),
-            Congestion::PowerTcp(control) => control.on_loss(window, in_flight),
-            Congestion::Hpcc(control) => control.on_loss(window, in_flight),
-            Congestion::Timely(control) => control.on_loss(window, in_flight),
-            Congestion::Extension(control) => control.on_loss(window, in_flight),
-        }
-    }
-    fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
-        match self {
-            Congestion::NewReno(control) => control.on_timeout(window, in_flight),
-            Congestion::Dctcp(control) => control.on_timeout(window, in_flight),
-            Congestion::Cubic(control) => control.on_timeout(window, in_flight),
-            Congestion::ThetaPowerTcp(control) => control.on_timeout(window, in_flight),
-            Congestion::PowerTcp(control) => control.on_timeout(window, in_flight),
-            Congestion::Hpcc(control) => control.on_timeout(window, in_flight),
-            Congestion::Timely(control) => control.on_timeout(window, in_flight),
-            Congestion::Extension(control) => control.on_timeout(window, in_flight),
-        }
-    }
-    fn on_local_drop(&mut self, window: &mut Window) {
-        match self {
-            Congestion::NewReno(control) => control.on_local_drop(window),
-            Congestion::Dctcp(control) => control.on_local_drop(window),
-            Congestion::Cubic(control) => control.on_local_drop(window),
-            Congestion::ThetaPowerTcp(_)
-            | Congestion::PowerTcp(_)
-            | Congestion::Hpcc(_)
-            | Congestion::Timely(_)
-            | Congestion::Extension(_) => {}
-        }
-    }
 }
 
 #[cfg(test)]

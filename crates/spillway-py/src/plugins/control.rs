@@ -7,9 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spillway_net::telemetry;
-use spillway_net::transport::receiver::EcnEcho;
 use spillway_net::transport::window::{self, CongestionControl};
-use spillway_net::transport::{self, ControlExtension, ControlMaker, FlowControl};
+use spillway_net::transport::{self, Congestion, ControlExtension, ControlMaker, Ecn, Needs, Pace};
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
@@ -242,12 +241,15 @@ impl ControlExtension for Controller {
         self.0.id()
     }
 
-    fn ecn(&self) -> bool {
-        self.0.ecn
-    }
-
-    fn echo(&self) -> EcnEcho {
-        self.0.echo
+    fn needs(&self) -> Needs {
+        Needs {
+            pace: Pace::Possible,
+            telemetry: self.0.asks_telemetry,
+            base_rtt: self.0.knows_base_rtt,
+            ecn: Ecn::Default(self.0.ecn),
+            echo: self.0.echo,
+            cuts_for_local_drops: false,
+        }
     }
 
     fn read(&self, section: &mut Section) -> Result<Arc<dyn ControlMaker>, SettingsError> {
@@ -266,19 +268,7 @@ struct Maker {
 }
 
 impl ControlMaker for Maker {
-    fn asks_telemetry(&self) -> bool {
-        self.kind.asks_telemetry
-    }
-
-    fn knows_base_rtt(&self) -> bool {
-        self.kind.knows_base_rtt
-    }
-
-    fn start(
-        &self,
-        window: &mut window::Window,
-        access: &transport::Access,
-    ) -> Box<dyn FlowControl> {
+    fn start(&self, window: &mut window::Window, access: &transport::Access) -> Congestion {
         let mut instance = self.kind.unbound(None);
         Python::attach(|py| {
             let made = Py::new(py, Window(*window)).and_then(|view| {
@@ -297,7 +287,7 @@ impl ControlMaker for Maker {
             });
             // Without memory for a window there is none for anything else.
             let view = view.expect("a Python object can be made");
-            Box::new(Control { instance, view }) as Box<dyn FlowControl>
+            Congestion::Extension(Box::new(Control { instance, view }))
         })
     }
 }
