@@ -8,10 +8,8 @@ use crate::tables::place_names;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
-use spillway_net::scenario::{RecordReader, Sources};
-use spillway_net::topology;
-use spillway_net::transport::{self, Losses, Transport};
-use spillway_settings::{Content, NamedFile, Table, Value, apply, check_depth};
+use spillway_net::scenario::{RecordReader, Sources, assignments};
+use spillway_settings::{Content, NamedFile, Table, Value, check_depth};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -81,11 +79,10 @@ impl Scenario {
             Ok(text) => parse(py, file, &text.to_cow()?)?,
             Err(_) => table_of("", given, 0)?,
         };
-        let forgotten = apply_all(py, &mut table, &assignments, &extensions)?;
+        let warnings = assignments::apply(&mut table, &assignments, &extensions)
+            .map_err(|error| errors::wrong_setting(py, error))?;
         // What an assignment names, a later one may have replaced.
         plugins.forget_named();
-        let mut warnings = overruled(&table, &assignments);
-        warnings.extend(forgotten);
         let raised = Raised::default();
         let columns = |key: &str, file: &str| {
             let loaded = load.call1((key, file)).and_then(|loaded| match loaded.is_none() {
@@ -175,7 +172,8 @@ impl Scenario {
 #[pyfunction]
 pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<String> {
     let mut table = parse(py, None, text)?;
-    apply_all(py, &mut table, &assignments, &Extensions::default())?;
+    assignments::apply(&mut table, &assignments, &Extensions::default())
+        .map_err(|error| errors::wrong_setting(py, error))?;
     Ok(table.to_string())
 }
 
@@ -199,158 +197,6 @@ impl Raised {
 
 fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
     spillway_settings::parse(text).map_err(|error| errors::not_toml(py, file, &error))
-}
-
-/// Applies assignments in order. Returns a warning for each that a later one has made void.
-fn apply_all(
-    py: Python<'_>,
-    table: &mut Table,
-    assignments: &[String],
-    extensions: &Extensions,
-) -> PyResult<Vec<String>> {
-    let mut warnings = Vec::new();
-    for (place, assignment) in assignments.iter().enumerate() {
-        let before = sender_of(table, assignment);
-        apply(table, assignment).map_err(|error| errors::wrong_setting(py, error))?;
-        let mut gone = forget_other_kinds(table, assignment, extensions);
-        gone.extend(forget_other_senders(table, assignment, before, extensions));
-        let gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
-        let (earlier, later) = (&assignments[..place], &assignments[place + 1..]);
-        for path in earlier.iter().map(|other| path_of(other)) {
-            let is_set_again = later.iter().any(|other| path_of(other) == path);
-            if is_set_again || !gone.contains(&by_name(table, path)) {
-                continue;
-            }
-            let key = path.rsplit('.').next().unwrap_or_default();
-            warnings.push(format!(
-                "{path} is set, but {assignment} behind it drops it: there is no {key} there"
-            ));
-        }
-    }
-    Ok(warnings)
-}
-
-/// Another kind of transport or topology has other keys: what only other kinds have goes, and what none
-/// has stays, to be told. Returns the paths of what is gone.
-fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
-    if path_of(assignment) == "transport.loss_detection" {
-        return forget_other_losses(table);
-    }
-    let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
-    let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
-    let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let kinds: Vec<(&str, Vec<String>)> = match section {
-        "transport" => {
-            let keys = |id| Some((id, Transport::keys_of(id, section, extensions).ok()?));
-            transport::ids(extensions).filter_map(keys).collect()
-        }
-        "topology" => {
-            let names =
-                |kind: &topology::Kind| kind.keys().iter().map(|key| key.name.into()).collect();
-            topology::KINDS.iter().map(|kind| (kind.id, names(kind))).collect()
-        }
-        _ => return Vec::new(),
-    };
-    let Some((_, ours)) = kinds.iter().find(|(id, _)| *id == kind) else { return Vec::new() };
-    let is_known = |key: &str| kinds.iter().any(|(_, keys)| is_of(keys, key));
-    drop_keys(settings, section, |key| key == "kind" || is_of(ours, key) || !is_known(key))
-}
-
-/// Another way of finding losses: the keys that mean nothing under it go.
-fn forget_other_losses(table: &mut Table) -> Vec<String> {
-    let Some(Value::Table(settings)) = table.get_mut("transport") else { return Vec::new() };
-    let way = settings.get("loss_detection").and_then(Value::as_str).unwrap_or_default();
-    let way = way.to_string();
-    drop_keys(settings, "transport", |key| !Losses::is_foreign(key, &way))
-}
-
-/// Whether a key is one of these.
-fn is_of(keys: &[String], key: &str) -> bool {
-    keys.iter().any(|known| known == key)
-}
-
-/// Drops the keys of the section at `path` that are not to stay, and returns their paths.
-fn drop_keys(settings: &mut Table, path: &str, stays: impl Fn(&str) -> bool) -> Vec<String> {
-    let gone = settings.keys().filter(|key| !stays(key)).map(|key| format!("{path}.{key}"));
-    let gone: Vec<String> = gone.collect();
-    settings.retain(|key, _| stays(key));
-    gone
-}
-
-/// The section of traffic that `traffic.NAME.transport=...` is about.
-fn traffic_of<'a>(table: &'a mut Table, assignment: &str) -> Option<&'a mut Table> {
-    let (path, _) = assignment.split_once('=')?;
-    let name = path.trim().strip_prefix("traffic.")?.strip_suffix(".transport")?;
-    let sections = table.get_mut("traffic")?.as_array_mut()?;
-    let is_named = |section: &Value| section.get("name").and_then(Value::as_str) == Some(name);
-    let place = sections.iter().position(is_named).or_else(|| name.parse().ok())?;
-    sections.get_mut(place)?.as_table_mut()
-}
-
-/// A path into a section of traffic by the section's name, if it goes by its place.
-fn by_name(table: &Table, path: &str) -> String {
-    let named = || {
-        let (place, key) = path.strip_prefix("traffic.")?.split_once('.')?;
-        let section = table.get("traffic")?.as_array()?.get(place.parse::<usize>().ok()?)?;
-        Some(format!("traffic.{}.{key}", section.get("name")?.as_str()?))
-    };
-    named().unwrap_or_else(|| path.to_string())
-}
-
-/// The transport of the section of traffic that is about to get another.
-fn sender_of(table: &mut Table, assignment: &str) -> Option<String> {
-    let own = traffic_of(table, assignment)?.get("transport").cloned();
-    let common = || table.get("transport")?.get("kind").cloned();
-    own.or_else(common)?.as_str().map(str::to_string)
-}
-
-/// What a section of traffic had of its transport before, and its new one has not, goes. Returns the
-/// paths of that.
-fn forget_other_senders(
-    table: &mut Table,
-    assignment: &str,
-    before: Option<String>,
-    extensions: &Extensions,
-) -> Vec<String> {
-    let Some(section) = traffic_of(table, assignment) else { return Vec::new() };
-    let now = section.get("transport").and_then(Value::as_str).unwrap_or_default();
-    let keys_of = |kind: &str| Transport::keys_of(kind, "traffic", extensions);
-    let Ok(theirs) = keys_of(before.as_deref().unwrap_or(transport::KINDS[0].id)) else {
-        return Vec::new();
-    };
-    let Ok(ours) = keys_of(now) else { return Vec::new() };
-    let path = path_of(assignment).strip_suffix(".transport").unwrap_or_default();
-    let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);
-    drop_keys(section, path, stays)
-}
-
-/// The key that an assignment sets.
-fn path_of(assignment: &str) -> &str {
-    assignment.split('=').next().unwrap_or_default().trim()
-}
-
-/// A warning for every assignment to `switch` that a tier has a value of its own for, unless that is
-/// set behind it.
-fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
-    let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
-    let mut warnings = Vec::new();
-    for (place, assignment) in assignments.iter().enumerate() {
-        let path = path_of(assignment);
-        let mut steps = path.split('.');
-        let (Some("switch"), Some(key)) = (steps.next(), steps.next()) else { continue };
-        for (tier, own) in switch {
-            let own = own.as_table().filter(|_| tier != key);
-            let own_path = format!("switch.{tier}.{key}");
-            let is_set_too = assignments[place..].iter().any(|other| path_of(other) == own_path);
-            if own.is_some_and(|own| own.contains_key(key)) && !is_set_too {
-                warnings.push(format!(
-                    "{path} is set, but not for the {tier} tier, which has its own: \
-                     set switch.{tier}.{key} too"
-                ));
-            }
-        }
-    }
-    warnings
 }
 
 /// A dict as the table that TOML would make of it, which stands within so many tables and lists, itself

@@ -1,5 +1,6 @@
 //! A scenario: the one description of a run, validated, with every default filled in.
 
+pub mod assignments;
 mod choice;
 mod events;
 mod limits;
