@@ -4,7 +4,6 @@ use crate::errors;
 use crate::facts::facts;
 use crate::flows::{Flows, columns_of};
 use crate::plugins::{Failure, Plugins};
-use crate::tables::place_names;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
@@ -118,7 +117,7 @@ impl Scenario {
             warnings: warnings.into_iter().chain(read.warnings.iter().cloned()).collect(),
             duration_ps: read.duration.ps(),
             stop_ps: read.stop.ps(),
-            places: place_names(&read.topology),
+            places: read.topology.node_names(),
             files: named_files
                 .iter()
                 .map(|named| (named.key.clone(), named.file.clone()))

@@ -8,10 +8,8 @@ use spillway_net::record::{
     PortClassTable, PortTable, QueueTable, Record, WindowTable,
 };
 use spillway_net::scenario::Scenario;
-use spillway_net::topology::{Node, Topology};
 use spillway_net::transport::window::Window;
 use spillway_switch::{Buffer, DropReason};
-use std::collections::BTreeMap;
 use std::mem::take;
 
 type Table<'py> = PyResult<Bound<'py, PyDict>>;
@@ -29,43 +27,15 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     pub fn of(scenario: &Scenario) -> Vocabulary {
-        let switches = scenario.topology.switch_names();
         Vocabulary {
             classes: scenario.traffic.classes.iter().cloned().collect(),
-            links: link_names(&scenario.topology, &switches).into(),
-            places: place_names(&scenario.topology).into(),
-            switches: switches.into(),
+            links: scenario.topology.link_names().into(),
+            places: scenario.topology.node_names().into(),
+            switches: scenario.topology.switch_names().into(),
             reasons: DropReason::ALL.iter().map(|reason| reason.name().to_string()).collect(),
             verdicts: ["admitted", "marked", "lost"].map(String::from).into(),
         }
     }
-}
-
-/// The names of all nodes by their places: of switches, and behind them of hosts, as in `host3`.
-pub fn place_names(topology: &Topology) -> Vec<String> {
-    let hosts = (0..topology.hosts()).map(|host| format!("host{host}"));
-    topology.switch_names().into_iter().chain(hosts).collect()
-}
-
-/// Every line's name, as in `host3-leaf0`, in the order in which runs number them: hosts' first,
-/// then by switch and port. Of parallel cables the second's has `#1` behind it, and so on.
-fn link_names(topology: &Topology, switches: &[String]) -> Vec<String> {
-    let name = |node: Node| match node {
-        Node::Host(host) => format!("host{host}"),
-        Node::Switch(switch) => switches[switch as usize].clone(),
-    };
-    let ports = topology.switches.iter().flat_map(|switch| &switch.ports);
-    let mut same: BTreeMap<(Node, Node), u32> = BTreeMap::new();
-    let links = topology.nics.iter().chain(ports).map(|&link| {
-        let link = &topology.links[link as usize];
-        let before = same.entry((link.from, link.to)).or_default();
-        *before += 1;
-        match *before {
-            1 => format!("{}-{}", name(link.from), name(link.to)),
-            n => format!("{}-{}#{}", name(link.from), name(link.to), n - 1),
-        }
-    });
-    links.collect()
 }
 
 /// The tables of a record, each with a function of its name that makes columns of it.

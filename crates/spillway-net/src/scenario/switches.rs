@@ -3,7 +3,7 @@
 use super::choice::Choice;
 use super::{Limits, Result};
 use crate::extensions::Extensions;
-use crate::topology::{Node, Topology};
+use crate::topology::Topology;
 use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
@@ -12,7 +12,6 @@ use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
 use spillway_switch::sharing::LongestQueueDrop;
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The settings of a switch.
@@ -283,34 +282,5 @@ impl super::Scenario {
             scheduling: environment.service.scheduling,
             meter: Meter::new(environment.capacity, self.warmup, self.duration),
         })
-    }
-}
-
-impl Topology {
-    /// A switch's name: its tier and its place in it, as in `leaf3`.
-    pub fn switch_name(&self, switch: u32) -> String {
-        let tier = self.switches[switch as usize].tier;
-        let before = &self.switches[..switch as usize];
-        let place = before.iter().filter(|other| other.tier == tier).count();
-        format!("{tier}{place}")
-    }
-
-    /// Every switch's name, by its number.
-    pub fn switch_names(&self) -> Vec<String> {
-        let mut of_tier: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut name = |tier| {
-            let place = of_tier.entry(tier).or_default();
-            *place += 1;
-            format!("{tier}{}", *place - 1)
-        };
-        self.switches.iter().map(|switch| name(switch.tier)).collect()
-    }
-
-    /// A node's name: a switch's, or `host7`.
-    pub fn node_name(&self, node: Node) -> String {
-        match node {
-            Node::Host(host) => format!("host{host}"),
-            Node::Switch(switch) => self.switch_name(switch),
-        }
     }
 }

@@ -12,6 +12,7 @@ mod fat_tree;
 mod graph;
 mod kinds;
 mod leaf_spine;
+mod names;
 mod star;
 
 pub use base_rtt::base_rtt;

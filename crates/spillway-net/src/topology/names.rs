@@ -1,0 +1,84 @@
+//! The names of switches, hosts and links.
+
+use super::{Node, Topology};
+use std::collections::BTreeMap;
+
+impl Topology {
+    /// A switch's name: its tier and its place in it, as in `leaf3`.
+    pub fn switch_name(&self, switch: u32) -> String {
+        let tier = self.switches[switch as usize].tier;
+        let before = &self.switches[..switch as usize];
+        let place = before.iter().filter(|other| other.tier == tier).count();
+        format!("{tier}{place}")
+    }
+
+    /// Every switch's name, by its number.
+    pub fn switch_names(&self) -> Vec<String> {
+        let mut of_tier: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut name = |tier| {
+            let place = of_tier.entry(tier).or_default();
+            *place += 1;
+            format!("{tier}{}", *place - 1)
+        };
+        self.switches.iter().map(|switch| name(switch.tier)).collect()
+    }
+
+    /// A node's name: a switch's, or `host7`.
+    pub fn node_name(&self, node: Node) -> String {
+        match node {
+            Node::Host(host) => host_name(host),
+            Node::Switch(switch) => self.switch_name(switch),
+        }
+    }
+
+    /// The names of all nodes, by their places: switches, and behind them hosts.
+    pub fn node_names(&self) -> Vec<String> {
+        self.switch_names().into_iter().chain((0..self.hosts()).map(host_name)).collect()
+    }
+
+    /// Every line's name, as in `host3-leaf0`, in the order in which runs number them: hosts' first,
+    /// then by switch and port. Of parallel cables the second's has `#1` behind it, and so on.
+    pub fn link_names(&self) -> Vec<String> {
+        let nodes = self.node_names();
+        let name = |node| &nodes[self.place_of(node) as usize];
+        let ports = self.switches.iter().flat_map(|switch| &switch.ports);
+        let mut same: BTreeMap<(Node, Node), u32> = BTreeMap::new();
+        let links = self.nics.iter().chain(ports).map(|&link| {
+            let link = &self.links[link as usize];
+            let before = same.entry((link.from, link.to)).or_default();
+            *before += 1;
+            match *before {
+                1 => format!("{}-{}", name(link.from), name(link.to)),
+                n => format!("{}-{}#{}", name(link.from), name(link.to), n - 1),
+            }
+        });
+        links.collect()
+    }
+}
+
+fn host_name(host: u32) -> String {
+    format!("host{host}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spillway_engine::{Rate, Time};
+
+    #[test]
+    fn switches_are_named_by_tier_and_parallel_cables_by_number() {
+        let (rate, delay) = (Rate::from_bits_per_second(1_000_000_000).unwrap(), Time::from_us(1));
+        let mut topology = Topology::default();
+        ["leaf", "spine", "leaf"].into_iter().for_each(|tier| _ = topology.add_switch(tier));
+        topology.add_host(2, rate, delay);
+        (0..2).for_each(|_| _ = topology.add_cable(0, 1, rate, delay));
+        assert_eq!(topology.node_names(), ["leaf0", "spine0", "leaf1", "host0"]);
+        for (switch, name) in (0..).zip(topology.switch_names()) {
+            assert_eq!(topology.switch_name(switch), name);
+            assert_eq!(topology.node_name(Node::Switch(switch)), name);
+        }
+        let names =
+            ["host0-leaf1", "leaf0-spine0", "leaf0-spine0#1", "spine0-leaf0", "spine0-leaf0#1"];
+        assert_eq!(topology.link_names(), [&names[..], &["leaf1-host0"]].concat());
+    }
+}
