@@ -45,7 +45,7 @@ def digest(result: spillway.Result) -> str:
     """Of all that a run leaves."""
     left = {key: value for key, value in result.summary.items() if key not in NO_RESULT}
     found = hashlib.sha256(json.dumps(left, sort_keys=True).encode())
-    for name in sorted(result._names()):
+    for name in sorted(result.names()):
         table = result.table(name)
         for column in sorted(table.schema.names):
             found.update(f"{name} {column} {len(table)}".encode())

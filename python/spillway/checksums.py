@@ -61,6 +61,11 @@ def check(folder: Path, *names: str) -> None:
             raise ScenarioError(f"{file} is not what was written there", hint)
 
 
+def listed(folder: Path) -> set[str] | None:
+    """The files that were written to a folder, by their paths in it; `None` without a list."""
+    return set(_listed(folder / FILE)) if (folder / FILE).is_file() else None
+
+
 def lists(file: Path) -> bool:
     """Whether a file is one of those that were written to a folder of results."""
     names = file.parent / FILE

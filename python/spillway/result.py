@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,9 @@ from spillway.folder import INPUTS, SCENARIO, SUMMARY, OutputFolder, check_plain
 from spillway.inputs import Inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
-
-ALWAYS = ("flows", "queues", "drops")
-"""The tables that every run has. The others are there where the scenario records them."""
 
 
 class Result:
@@ -30,6 +26,7 @@ class Result:
         scenario: str,
         *,
         tables: Mapping[str, pa.Table] | None = None,
+        recorded: Sequence[str] | None = None,
         folder: Path | None = None,
         inputs: Inputs | None = None,
     ) -> None:
@@ -37,6 +34,7 @@ class Result:
         self.scenario = scenario
         self.folder = folder
         self._tables = dict(tables or {})
+        self._recorded = recorded
         self._inputs = inputs or Inputs(scenario, {}, {}, {})
 
     @classmethod
@@ -126,7 +124,7 @@ class Result:
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Writes it all to a folder, which must not be there yet unless `force` is given."""
         with OutputFolder(folder, force) as output:
-            for name in self._names():
+            for name in self.names():
                 parquet.write(self.table(name), output.partial / f"{name}.parquet")
             self._inputs.write(output.partial)
             self.write_documents(output.partial)
@@ -137,9 +135,11 @@ class Result:
         write_json(folder / SUMMARY, self.summary)
         (folder / SCENARIO).write_text(self._inputs.scenario, encoding="utf-8")
 
-    def _names(self) -> list[str]:
-        recorded = recorded_tables(self.scenario)
-        return [name for name in recorded if name in ALWAYS or name in self._tables or self.folder]
+    def names(self) -> list[str]:
+        """The names of the tables that it has recorded."""
+        if self._recorded is not None:
+            return list(self._recorded)
+        return sorted(self._tables if self.folder is None else _written(self.folder))
 
     def __repr__(self) -> str:
         flows = self.summary["flows"]
@@ -171,26 +171,11 @@ def read_text(file: Path) -> str:
         raise ScenarioError(f"{file} cannot be read: {error}") from error
 
 
-def recorded_tables(scenario: str) -> list[str]:
-    """The tables that a resolved scenario asks for."""
-    record = tomllib.loads(scenario).get("record", {})
-    asked = {
-        "decisions": record.get("decisions", 0) > 0,
-        "oracle_trace": record.get("oracle_trace", False),
-        "windows": bool(record.get("windows")),
-        "links": "link_interval" in record,
-        "ports": "port_interval" in record,
-        "port_classes": "port_interval" in record,
-        "bursts": "bursts" in record,
-        "history": _learns(tomllib.loads(scenario)["switch"]),
-    }
-    return [*ALWAYS, *(name for name in asked if asked[name])]
-
-
-def _learns(switch: Mapping[str, Any]) -> bool:
-    """Whether switches of some tier learn of bursts."""
-    tiers = (own for own in switch.values() if isinstance(own, dict) and "sharing" in own)
-    return any(own["sharing"]["kind"] == "smartbuf" for own in (switch, *tiers))
+def _written(folder: Path) -> set[str]:
+    """The tables in a folder: those that were written there, if it has a list, or are there."""
+    listed = checksums.listed(folder)
+    files = {file.name for file in folder.iterdir()} if listed is None else listed
+    return {Path(name).stem for name in files if "/" not in name and name.endswith(".parquet")}
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from spillway.folder import OutputFolder
 from spillway.inputs import Inputs
 from spillway.plugins import Plugins, plugins_of
 from spillway.progress import Progress, Report
-from spillway.result import Result, recorded_tables
+from spillway.result import Result
 from spillway.scenario import Scenario, Source
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run_to(
     with OutputFolder(out, force) as output:
         read, inputs = _read(scenario)
         inputs.write(output.partial)
-        with Streamed(output.partial, recorded_tables(read.resolved)) as sink:
+        with Streamed(output.partial, read.tables) as sink:
             result = _simulate(read, inputs, sink, progress)
         result.write_documents(output.partial)
     result.folder = output.place
@@ -198,7 +198,8 @@ def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report
         "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
     }
     _warn_of_oracles(summary)
-    return Result(summary, read.resolved, tables=sink.tables(), inputs=inputs)
+    tables = sink.tables()
+    return Result(summary, read.resolved, tables=tables, recorded=read.tables, inputs=inputs)
 
 
 def _warn_of_oracles(summary: dict[str, Any]) -> None:

@@ -134,5 +134,5 @@ fn deliveries(run: &Run) -> (Vec<u64>, Vec<u64>, u64, u64) {
     let windows = &run.record.windows;
     let counts = (run.counters.packet_hops, run.all_drops());
     assert!(counts.1 > 0, "something is lost");
-    (windows.delivered_bytes.clone(), windows.cwnd_bytes.clone(), counts.0, counts.1)
+    (windows.delivered_bytes.clone(), windows.cwnd_bytes.to_vec(), counts.0, counts.1)
 }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::*;
-use spillway_net::record::{BurstTable, PortTable, Record};
+use spillway_net::record::Record;
 
 /// Eight hosts send datagrams to a ninth, at 20 times its rate for a while, and others to a tenth.
 /// They do not react: what is lost makes no difference to what arrives later.
@@ -104,7 +104,8 @@ fn samples_have_the_policy_s_limit_and_the_shares_of_classes() {
     assert_eq!(row, classes.len());
     assert!(by_class.iter().all(|&bytes| bytes > 100_000), "{by_class:?}");
     let run = open_loop("buffer = \"60KB\"", "port_interval = \"2us\"\nport_switch = 0");
-    assert!(run.record.ports.threshold_bytes.iter().all(|&limit| limit == PortTable::NO_LIMIT));
+    let ports = &run.record.ports;
+    assert!((0..ports.len()).all(|row| ports.threshold_bytes.known(row).is_none()));
 }
 
 /// Of policies that work their thresholds out at arrivals, too.
@@ -173,7 +174,7 @@ fn the_bursts_recorded_are_those_that_smartbuf_learns() {
     );
     let (bursts, history) = (&run.record.bursts, &run.record.history);
     let over: Vec<usize> =
-        (0..bursts.len()).filter(|&row| bursts.end_ps[row] != BurstTable::NO_END).collect();
+        (0..bursts.len()).filter(|&row| bursts.end_ps.known(row).is_some()).collect();
     assert!(over.len() > 5 && over.len() == history.len(), "{} {}", over.len(), history.len());
     let sorted = |mut pairs: Vec<(f64, u64)>| {
         pairs.sort_by(|a, b| a.partial_cmp(b).unwrap());

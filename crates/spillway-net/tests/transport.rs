@@ -86,7 +86,7 @@ fn a_loss_cuts_what_is_in_flight() {
             losses(&[5 * PACKET])
         );
         let run = run_flows(&text, &[(0, 1, 60 * MSS, 0)]);
-        let mut windows = run.record.windows.cwnd_bytes.clone();
+        let mut windows = run.record.windows.cwnd_bytes.to_vec();
         windows.dedup();
         let growth = (20..=25).map(|packets| packets * MSS);
         assert_eq!(windows[..7], growth.chain([left]).collect::<Vec<u64>>(), "{kind}");
@@ -341,7 +341,7 @@ fn windows(transport: &str, threshold: u32, packets: u64) -> (Vec<u64>, Run) {
         "#
     );
     let run = run_flows(&text, &[(0, 1, packets * MSS, 0)]);
-    let mut windows = run.record.windows.cwnd_bytes.clone();
+    let mut windows = run.record.windows.cwnd_bytes.to_vec();
     windows.dedup();
     (windows, run)
 }

@@ -8,51 +8,10 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use spillway_net::record::column::{self, Values};
+use spillway_net::record::names::Names;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
-
-macro_rules! values {
-    ($($variant:ident $type:ty: $name:literal $format:literal),+ $(,)?) => {
-        /// Numbers of one type.
-        pub enum Values {
-            $(
-                #[doc = $name]
-                $variant(Vec<$type>),
-            )+
-        }
-
-        impl Values {
-            fn memory(&self) -> Memory {
-                match self {
-                    $(Values::$variant(values) => Memory {
-                        start: values.as_ptr().cast(),
-                        item: size_of::<$type>() as ffi::Py_ssize_t,
-                        length: values.len() as ffi::Py_ssize_t,
-                        format: $format,
-                        name: $name,
-                    },)+
-                }
-            }
-        }
-
-        $(impl From<Vec<$type>> for Values {
-            fn from(values: Vec<$type>) -> Values {
-                Values::$variant(values)
-            }
-        })+
-    };
-}
-
-values! {
-    U8 u8: "uint8" c"B",
-    U16 u16: "uint16" c"H",
-    U32 u32: "uint32" c"I",
-    U64 u64: "uint64" c"Q",
-    I16 i16: "int16" c"h",
-    I32 i32: "int32" c"i",
-    I64 i64: "int64" c"q",
-    F64 f64: "double" c"d",
-}
 
 /// Where numbers are, and what they are.
 struct Memory {
@@ -61,6 +20,29 @@ struct Memory {
     length: ffi::Py_ssize_t,
     format: &'static CStr,
     name: &'static str,
+}
+
+/// Where the numbers of a column are.
+fn memory(values: &Values) -> Memory {
+    fn of<T>(values: &[T], name: &'static str, format: &'static CStr) -> Memory {
+        Memory {
+            start: values.as_ptr().cast(),
+            item: size_of::<T>() as ffi::Py_ssize_t,
+            length: values.len() as ffi::Py_ssize_t,
+            format,
+            name,
+        }
+    }
+    match values {
+        Values::U8(values) => of(values, "uint8", c"B"),
+        Values::U16(values) => of(values, "uint16", c"H"),
+        Values::U32(values) => of(values, "uint32", c"I"),
+        Values::U64(values) => of(values, "uint64", c"Q"),
+        Values::I16(values) => of(values, "int16", c"h"),
+        Values::I32(values) => of(values, "int32", c"i"),
+        Values::I64(values) => of(values, "int64", c"q"),
+        Values::F64(values) => of(values, "double", c"d"),
+    }
 }
 
 /// A column of a table: numbers, or places in a list of names.
@@ -73,50 +55,34 @@ pub struct Column {
     /// A bit for every value, the lowest first: whether it is there.
     validity: Option<Py<Column>>,
     null_count: usize,
-    names: Option<Names>,
+    names: Option<NameList>,
 }
 
 /// What the numbers of a column stand for.
-pub type Names = Arc<[String]>;
+pub type NameList = Arc<[String]>;
 
 impl Column {
     /// A column in which every value is there.
     pub fn of(values: impl Into<Values>) -> Column {
         let values = values.into();
-        let memory = values.memory();
+        let memory = memory(&values);
         let (shape, strides) = ([memory.length], [memory.item]);
         Column { values, shape, strides, validity: None, null_count: 0, names: None }
     }
 
-    /// A column in which some values stand for nothing.
-    pub fn optional<T: Copy>(
+    /// A column of a table, with the names that its numbers stand for.
+    pub fn taken(
         py: Python<'_>,
-        values: Vec<T>,
-        is_missing: impl Fn(T) -> bool,
-    ) -> PyResult<Column>
-    where
-        Values: From<Vec<T>>,
-    {
-        let mut bits = vec![0u8; values.len().div_ceil(8)];
-        let mut missing = 0;
-        for (place, &value) in values.iter().enumerate() {
-            match is_missing(value) {
-                true => missing += 1,
-                false => bits[place / 8] |= 1 << (place % 8),
-            }
+        taken: column::Column,
+        names_of: impl Fn(Names) -> NameList,
+    ) -> PyResult<Column> {
+        let mut column = Column::of(taken.values);
+        if let Some((present, absent)) = taken.absent {
+            column.null_count = absent;
+            column.validity = Some(Py::new(py, Column::of(present))?);
         }
-        let mut column = Column::of(values);
-        if missing > 0 {
-            column.null_count = missing;
-            column.validity = Some(Py::new(py, Column::of(bits))?);
-        }
+        column.names = taken.names.map(names_of);
         Ok(column)
-    }
-
-    /// The same, its numbers being places in a list of names.
-    pub fn named(mut self, names: &Names) -> Column {
-        self.names = Some(names.clone());
-        self
     }
 }
 
@@ -125,7 +91,7 @@ impl Column {
     /// The Arrow name of the type of its numbers.
     #[getter]
     fn dtype(&self) -> &'static str {
-        self.values.memory().name
+        memory(&self.values).name
     }
 
     /// A bitmap of the values that are there; none if all are.
@@ -165,7 +131,7 @@ impl Column {
             return Err(PyBufferError::new_err("a column is read-only"));
         }
         let column = slf.get();
-        let memory = column.values.memory();
+        let memory = memory(&column.values);
         let asked = |flag: c_int| flags & flag == flag;
         view.buf = memory.start.cast_mut();
         view.len = memory.length * memory.item;
@@ -192,21 +158,15 @@ impl Column {
     }
 }
 
-/// The columns of a table, by name.
-pub struct Columns<'py>(Bound<'py, PyDict>);
-
-impl<'py> Columns<'py> {
-    pub fn new(py: Python<'py>) -> Columns<'py> {
-        Columns(PyDict::new(py))
+/// A table as Python gets it: columns by name.
+pub fn table<'py>(
+    py: Python<'py>,
+    columns: Vec<column::Column>,
+    names_of: impl Fn(Names) -> NameList,
+) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    for column in columns {
+        table.set_item(column.name, Column::taken(py, column, &names_of)?)?;
     }
-
-    /// The table as Python gets it.
-    pub fn into_dict(self) -> Bound<'py, PyDict> {
-        self.0
-    }
-
-    /// Adds a column.
-    pub fn put(&self, name: &str, column: Column) -> PyResult<()> {
-        self.0.set_item(name, column)
-    }
+    Ok(table)
 }

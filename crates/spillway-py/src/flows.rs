@@ -1,12 +1,11 @@
 //! Flows across the border: lists that Python has read, and flows that a scenario would send.
 
-use crate::column::{Column, Columns, Names};
+use crate::column::{self, NameList};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spillway_net::flow::FlowSpec;
-use spillway_net::traffic::{self, FlowColumns, Merge, Traffic};
+use spillway_net::traffic::{self, FlowColumns, Merge, SpecTable, Traffic};
 use std::sync::{Mutex, PoisonError};
 
 /// A list of flows out of a dict of arrays. Where an optional column has no value it is negative;
@@ -61,7 +60,7 @@ fn classes(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<String>>> {
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Flows {
     flows: Mutex<Merge<traffic::Flows>>,
-    classes: Names,
+    classes: NameList,
 }
 
 impl Flows {
@@ -75,30 +74,10 @@ impl Flows {
 impl Flows {
     /// The next flows as columns: at most so many, none when there are no more.
     fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyDict>> {
-        let flows: Vec<FlowSpec> = py.detach(|| {
+        let columns = py.detach(|| {
             let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
-            flows.by_ref().take(most).collect()
+            SpecTable::of(flows.by_ref().take(most)).columns()
         });
-        fn each<T>(flows: &[FlowSpec], value: impl Fn(&FlowSpec) -> T) -> Vec<T> {
-            flows.iter().map(value).collect()
-        }
-        let maybe = |name, value: &dyn Fn(&FlowSpec) -> Option<u32>, columns: &Columns<'py>| {
-            let values = each(&flows, |flow| value(flow).map_or(-1, i64::from));
-            columns.put(name, Column::optional(py, values, |n| n < 0)?)
-        };
-        let size = |flow: &FlowSpec| if flow.size == FlowSpec::ENDLESS { 0 } else { flow.size };
-        let class = Column::of(each(&flows, |flow| flow.class)).named(&self.classes);
-        let columns = Columns::new(py);
-        columns.put("src", Column::of(each(&flows, |flow| flow.src)))?;
-        columns.put("dst", Column::of(each(&flows, |flow| flow.dst)))?;
-        columns.put("size_bytes", Column::of(each(&flows, size)))?;
-        columns.put("start_ns", Column::of(each(&flows, |flow| flow.start.ps() / 1000)))?;
-        maybe("path", &|flow| flow.path, &columns)?;
-        maybe("ack_path", &|flow| flow.ack_path, &columns)?;
-        columns.put("class", class)?;
-        maybe("priority", &|flow| flow.priority.map(u32::from), &columns)?;
-        maybe("query_id", &|flow| flow.query, &columns)?;
-        columns.put("start_ps", Column::of(each(&flows, |flow| flow.start.ps())))?;
-        Ok(columns.into_dict())
+        column::table(py, columns, |_| self.classes.clone())
     }
 }

@@ -12,7 +12,6 @@ mod plugins;
 mod scenario;
 mod simulation;
 mod slotted;
-mod tables;
 
 use pyo3::prelude::*;
 use std::collections::BTreeMap;

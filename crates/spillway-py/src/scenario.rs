@@ -7,6 +7,7 @@ use crate::plugins::{Failure, Plugins};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
+use spillway_net::record::Record;
 use spillway_net::scenario::{RecordReader, Sources, assignments};
 use spillway_settings::{Content, NamedFile, Table, Value, check_depth};
 use std::path::PathBuf;
@@ -38,6 +39,9 @@ pub struct Scenario {
     /// The names of switches and hosts, by their places.
     #[pyo3(get)]
     pub places: Vec<String>,
+    /// The tables that its run leaves.
+    #[pyo3(get)]
+    tables: Vec<&'static str>,
     /// The paths of the keys that name files, and the files that were read for them.
     #[pyo3(get)]
     files: Vec<(String, String)>,
@@ -117,6 +121,7 @@ impl Scenario {
             warnings: warnings.into_iter().chain(read.warnings.iter().cloned()).collect(),
             duration_ps: read.duration.ps(),
             stop_ps: read.stop.ps(),
+            tables: Record::tables_of(&read),
             places: read.topology.node_names(),
             files: named_files
                 .iter()

@@ -1,12 +1,14 @@
 //! A run: long stretches without the interpreter, and now and then a word with it.
 
+use crate::column;
 use crate::errors;
 use crate::plugins::Failure;
 use crate::scenario::Scenario;
-use crate::tables::{self, Vocabulary};
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use spillway_net::record::Record;
+use spillway_net::record::names::Vocabulary;
 use spillway_net::simulation::Progress;
 use spillway_net::summary::summarize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -117,15 +119,22 @@ impl Simulation {
     /// The tables that a run can have.
     #[staticmethod]
     fn tables() -> Vec<&'static str> {
-        tables::TABLES.to_vec()
+        Record::TABLES.to_vec()
+    }
+
+    /// The tables that every run has.
+    #[staticmethod]
+    fn always() -> Vec<&'static str> {
+        Record::ALWAYS.to_vec()
     }
 
     /// Takes the rows that a table has so far, as columns.
     fn take<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
         let mut state = self.state();
-        let record = state.simulation.record_mut();
-        let taken = tables::take_table(py, record, table, &self.vocabulary)?;
-        taken.ok_or_else(|| PyKeyError::new_err(table.to_string()))
+        let Some(columns) = state.simulation.record_mut().take(table) else {
+            return Err(PyKeyError::new_err(table.to_string()));
+        };
+        column::table(py, columns, |names| self.vocabulary.list(names).clone())
     }
 
     /// The numbers of a run that has ended, as JSON.
@@ -164,7 +173,7 @@ impl Simulation {
                 Some(failure) => run_until(failure, &mut state.simulation),
             };
             state.simulation.collect_traces();
-            let is_full = tables::longest(state.simulation.record_mut()) >= rows;
+            let is_full = state.simulation.record_mut().longest() >= rows;
             let has_failed = self.failure.as_ref().is_some_and(|failure| failure.has_failed());
             let is_due = is_full || has_failed || begin.elapsed() >= interval;
             if state.progress != Progress::Running || is_due {

@@ -326,15 +326,15 @@ def _sweep(
 
 def _note_empty(results: Iterable[Result]) -> None:
     """Says which tables were asked for and have come out empty."""
-    from spillway.result import ALWAYS, recorded_tables
+    from spillway._core import Simulation
 
     empty: dict[str, list[Path]] = {}
     for result in results:
         if result.folder is None:
             continue
-        for name in recorded_tables(result.scenario):
+        for name in result.names():
             file = result.folder / f"{name}.parquet"
-            if name not in ALWAYS and not parquet.rows(file):
+            if name not in Simulation.always() and not parquet.rows(file):
                 empty.setdefault(name, []).append(file)
     for name, files in empty.items():
         more = f", nor have those of {len(files) - 1} more" if len(files) > 1 else ""

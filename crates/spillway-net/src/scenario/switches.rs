@@ -10,7 +10,7 @@ use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
-use spillway_switch::sharing::LongestQueueDrop;
+use spillway_switch::sharing::{LongestQueueDrop, Smartbuf};
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 use std::sync::Arc;
 
@@ -242,6 +242,11 @@ impl TierSettings {
     /// Whether its switches drop from the longest queue.
     pub fn drops_longest_queue(&self) -> bool {
         self.settings.sharing.id == LongestQueueDrop::ID
+    }
+
+    /// Whether its switches learn of bursts.
+    pub fn learns(&self) -> bool {
+        self.settings.sharing.id == Smartbuf::ID
     }
 
     /// Whether an oracle of its switches repeats recorded fates.

@@ -4,11 +4,12 @@ use super::Simulation;
 use super::in_time::InTime;
 use super::key::Kind;
 use super::network::Lost;
-use crate::record::{DecisionTable, OracleTraceTable};
+use crate::record::names::Name;
+use crate::record::{DecisionRow, DropRow, LinkRow, LossPlace, OracleTraceRow, WindowRow};
 use crate::scenario::{DecisionFilter, Scenario};
 use crate::topology::Node;
 use spillway_engine::{Stream, Time};
-use spillway_switch::{Buffer, BurstReport, Decision, Discipline, Fate, Meter, QueueId};
+use spillway_switch::{BurstReport, Decision, Discipline, Fate, Meter};
 use std::collections::BTreeMap;
 
 /// What instruments keep between their readings.
@@ -96,28 +97,7 @@ impl Simulation {
 
     pub(super) fn sample_queues(&mut self) {
         self.network.catch_up_all();
-        let time_ps = self.network.now.ps();
-        let table = &mut self.record.queues;
-        let mut row = |switch: usize, port: i32, queue: i32, bytes: u64, packets: u32| {
-            table.time_ps.push(time_ps);
-            table.switch.push(switch as u32);
-            table.port.push(port);
-            table.queue.push(queue);
-            table.bytes.push(bytes);
-            table.packets.push(packets);
-        };
-        for (number, switch) in self.network.switches.iter().enumerate() {
-            let buffer = switch.buffer();
-            let queues = 0..buffer.queues().len() as QueueId;
-            let packets = queues.clone().map(|queue| buffer.packets(queue)).sum();
-            row(number, -1, -1, buffer.occupancy(), packets);
-            for queue in queues.filter(|&queue| buffer.bytes(queue) > 0) {
-                let port = buffer.port_of(queue);
-                let class = queue - buffer.queues_of(port).start;
-                let (bytes, packets) = (buffer.bytes(queue).into(), buffer.packets(queue));
-                row(number, port as i32, class as i32, bytes, packets);
-            }
-        }
+        self.record.queues.sample(self.network.now, &self.network.switches);
         if let Some(interval) = self.scenario.recording.queue_interval {
             self.network.events.push(self.network.now + interval, Kind::SampleQueues.key(0));
         }
@@ -133,17 +113,9 @@ impl Simulation {
                 let (since, before) = last.unwrap_or((flow.spec.start, 0));
                 let seconds = now.since(since).secs_f64();
                 let bits = (delivered - before) as f64 * 8.0;
-                let table = &mut self.record.windows;
-                table.rate_bps.push(if bits > 0.0 { bits / seconds } else { 0.0 });
-                table.time_ps.push(now.ps());
-                table.flow_id.push(flow.id);
-                let window = flow.sender.window();
-                table.cwnd_bytes.push(window.cwnd);
-                let is_paced = window.pace > 0;
-                table.pace_bps.push(if is_paced { 8e12 / f64::from(window.pace) } else { 0.0 });
-                table.in_flight_bytes.push(flow.sender.in_flight());
-                table.delivered_bytes.push(delivered);
-                table.srtt_ps.push(flow.sender.smoothed_rtt().ps());
+                let rate = if bits > 0.0 { bits / seconds } else { 0.0 };
+                let row = WindowRow::of(now, flow.id, &flow.sender, delivered, rate);
+                self.record.windows.push(row);
             }
         }
         let next = self.network.now + self.scenario.recording.window_interval;
@@ -174,9 +146,8 @@ impl Simulation {
             let busy = self.network.busy_time(number);
             let before = std::mem::replace(busy_before, busy);
             if busy > before {
-                links.time_ps.push(now.ps());
-                links.link.push(number);
-                links.utilisation.push((busy - before).ps() as f64 / interval.ps() as f64);
+                let utilisation = (busy - before).ps() as f64 / interval.ps() as f64;
+                links.push(LinkRow { time_ps: now.ps(), link: Name(number), utilisation });
             }
         }
     }
@@ -190,30 +161,18 @@ impl Simulation {
         }
         let packet = &self.network.packets[lost.packet];
         let contents = self.network.packets.contents(lost.packet);
-        let drops = &mut self.record.drops;
         // A host has one port only.
-        let (buffer, mut port) = match lost.at {
-            Node::Switch(switch) => (Some(self.network.switches[switch as usize].buffer()), -1),
+        let (buffer, port) = match lost.at {
+            Node::Switch(switch) => (Some(self.network.switches[switch as usize].buffer()), None),
             Node::Host(host) => {
-                (self.network.nics[host as usize].discipline().map(Discipline::buffer), 0)
+                let discipline = self.network.nics[host as usize].discipline();
+                (discipline.map(Discipline::buffer), Some(0))
             }
         };
-        let (mut class, mut queue_bytes) = (-1, 0);
-        if let (Some(buffer), Some(queue)) = (buffer, lost.queue) {
-            port = buffer.port_of(queue) as i32;
-            class = i32::from(buffer.class_of(queue));
-            queue_bytes = u64::from(buffer.bytes(queue));
-        }
-        drops.time_ps.push(self.network.now.ps());
-        drops.place.push(self.scenario.topology.place_of(lost.at));
-        drops.port.push(port);
-        drops.queue.push(class);
-        drops.reason.push(lost.reason as u8);
-        drops.flow_id.push(contents.flow);
-        drops.seq.push(contents.seq);
-        drops.size_bytes.push(packet.size);
-        drops.queue_bytes.push(queue_bytes);
-        drops.occupancy_bytes.push(buffer.map_or(0, Buffer::occupancy));
+        let node = self.scenario.topology.place_of(lost.at);
+        let place = LossPlace { node, buffer, queue: lost.queue, port };
+        let row = DropRow::of(self.network.now, lost.reason, place, (packet, contents));
+        self.record.drops.push(row);
     }
 
     /// Moves what switches have traced into the record; called now and then.
@@ -243,7 +202,7 @@ impl Simulation {
         }
         for (number, fate) in fates.take(before) {
             let buffer = self.network.switches[number as usize].buffer();
-            write_fate(&mut self.record.oracle_trace, number, &fate, buffer);
+            self.record.oracle_trace.push(OracleTraceRow::of(number, &fate, buffer));
         }
     }
 
@@ -265,7 +224,7 @@ impl Simulation {
         for (number, decision) in decisions.take(before).take(left) {
             self.instruments.decisions_left -= 1;
             let per_port = self.network.switches[number as usize].buffer().queues_per_port();
-            write_decision(&mut self.record.decisions, number, &decision, per_port);
+            self.record.decisions.push(DecisionRow::of(number, &decision, per_port));
         }
         if self.instruments.decisions_left == 0 {
             self.network.switches.iter_mut().for_each(|switch| switch.stop_tracing_decisions());
@@ -311,42 +270,4 @@ fn keeps(filter: &DecisionFilter, switch: u32, decision: &Decision, per_port: u3
         && is(filter.switch, switch)
         && is(filter.port, decision.queue / per_port)
         && is(filter.queue, decision.queue % per_port)
-}
-
-fn write_fate(table: &mut OracleTraceTable, switch: u32, fate: &Fate, buffer: &Buffer) {
-    let per_port = buffer.queues_per_port();
-    table.time_ps.push(fate.time.ps());
-    table.switch.push(switch);
-    table.port.push(fate.queue / per_port);
-    table.queue.push(fate.queue % per_port);
-    table.arrival.push(fate.number);
-    table.flow_id.push(fate.flow);
-    table.seq.push(fate.seq);
-    table.size_bytes.push(fate.size);
-    table.queue_bytes.push(fate.queue_bytes.into());
-    table.average_queue_bytes.push(fate.average_queue_bytes);
-    table.occupancy_bytes.push(fate.occupancy);
-    table.average_occupancy_bytes.push(fate.average_occupancy);
-    table.buffer_bytes.push(buffer.capacity());
-    table.ports.push(buffer.ports());
-    table.dropped.push(fate.lost.map_or(OracleTraceTable::NOT_KNOWN, u8::from));
-    table.weight.push(fate.weight);
-}
-
-fn write_decision(table: &mut DecisionTable, switch: u32, decision: &Decision, per_port: u32) {
-    table.time_ps.push(decision.time.ps());
-    table.switch.push(switch);
-    table.port.push(decision.queue / per_port);
-    table.queue.push(decision.queue % per_port);
-    table.flow_id.push(decision.flow);
-    table.seq.push(decision.seq);
-    table.size_bytes.push(decision.size);
-    table.queue_bytes.push(decision.queue_bytes.into());
-    table.threshold_bytes.push(decision.threshold.unwrap_or(DecisionTable::NO_LIMIT));
-    table.occupancy_bytes.push(decision.occupancy);
-    table.verdict.push(match decision.dropped {
-        Some(_) => 2,
-        None => u8::from(decision.marked),
-    });
-    table.reason.push(decision.dropped.map_or(DecisionTable::NO_REASON, |reason| reason as u8));
 }

@@ -2,9 +2,10 @@
 
 use super::Simulation;
 use super::key::Kind;
-use crate::record::{BurstTable, PortTable};
+use crate::record::names::Name;
+use crate::record::{BurstRow, HistoryRow, PortClassRow, PortRow, finite};
 use spillway_engine::Time;
-use spillway_switch::{BurstReport, BurstTracing};
+use spillway_switch::BurstTracing;
 
 /// Where nothing counts as a burst, ports are followed for what they would hold.
 const NO_BURSTS: BurstTracing = BurstTracing { above: u64::MAX, beta: 0.5 };
@@ -49,21 +50,20 @@ impl Simulation {
                 by_class[usize::from(class)] += u64::from(switch.size_of(&packets[id]));
                 count += 1;
             }
-            let table = &mut self.record.ports;
-            table.time_ps.push(now.ps());
-            table.switch.push(number);
-            table.port.push(port);
-            table.bytes.push(bytes);
-            table.packets.push(count);
-            table.threshold_bytes.push(switch.limit(now, port).unwrap_or(PortTable::NO_LIMIT));
-            table.unbounded_bytes.push(switch.unbounded_bytes(now, port).unwrap_or(bytes));
-            let table = &mut self.record.port_classes;
+            let (time_ps, switch_name) = (now.ps(), Name(number));
+            self.record.ports.push(PortRow {
+                time_ps,
+                switch: switch_name,
+                port,
+                bytes,
+                packets: count,
+                threshold_bytes: switch.limit(now, port).and_then(finite),
+                unbounded_bytes: switch.unbounded_bytes(now, port).unwrap_or(bytes),
+            });
             for (class, bytes) in (0..).zip(&mut by_class).filter(|(_, bytes)| **bytes > 0) {
-                table.time_ps.push(now.ps());
-                table.switch.push(number);
-                table.port.push(port);
-                table.class.push(class);
-                table.bytes.push(std::mem::take(bytes));
+                let (class, bytes) = (Name(class), std::mem::take(bytes));
+                let row = PortClassRow { time_ps, switch: switch_name, port, class, bytes };
+                self.record.port_classes.push(row);
             }
         }
     }
@@ -80,7 +80,7 @@ impl Simulation {
             }
         }
         for (number, report) in bursts.take(before) {
-            write_burst(&mut self.record.bursts, number, &report);
+            self.record.bursts.push(BurstRow::of(number, &report));
         }
     }
 
@@ -90,30 +90,8 @@ impl Simulation {
             switch.finish_sharing(self.network.now);
             switch.finish_bursts();
             for learned in switch.learned() {
-                let table = &mut self.record.history;
-                table.switch.push(number);
-                table.gradient_bps.push(8.0 * learned.gradient);
-                table.bytes.push(learned.bytes);
-                table.last_seen_ps.push(learned.last_seen.ps());
+                self.record.history.push(HistoryRow::of(number, &learned));
             }
         }
     }
-}
-
-fn write_burst(table: &mut BurstTable, switch: u32, report: &BurstReport) {
-    table.start_ps.push(report.start.ps());
-    table.detected_ps.push(report.detected.ps());
-    table.end_ps.push(report.end.map_or(BurstTable::NO_END, Time::ps));
-    table.switch.push(switch);
-    table.port.push(report.port);
-    table.gradient_bps.push(8.0 * report.gradient);
-    table.peak_bytes.push(report.peak_bytes);
-    table.demand_bytes.push(report.demand_bytes);
-    let none = BurstTable::NO_LIMIT;
-    table.first_threshold_bytes.push(report.limits.map_or(none, |limits| limits.first));
-    table.last_threshold_bytes.push(report.limits.map_or(none, |limits| limits.last));
-    table.least_threshold_bytes.push(report.limits.map_or(none, |limits| limits.least));
-    table.most_threshold_bytes.push(report.limits.map_or(none, |limits| limits.most));
-    table.lost_packets.push(report.lost_packets);
-    table.lost_bytes.push(report.lost_bytes);
 }

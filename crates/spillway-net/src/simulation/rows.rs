@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::flows::Flow;
 use crate::flow::FlowSpec;
-use crate::record::{FlowTable, Outcome};
+use crate::record::{FlowRow, Outcome};
 
 impl Simulation {
     /// If nothing of a flow will happen any more: writes its row and gives back its place.
@@ -41,23 +41,8 @@ impl Simulation {
         let outcome = self.outcome_of(flow);
         let spec = &flow.spec;
         let is_endless = spec.size == FlowSpec::ENDLESS;
-        let rows = &mut self.record.flows;
-        rows.flow_id.push(flow.id);
-        rows.src.push(spec.src);
-        rows.dst.push(spec.dst);
-        rows.size_bytes.push(if is_endless { 0 } else { spec.size });
-        rows.class.push(spec.class);
-        rows.priority.push(spec.priority.map_or(-1, i16::from));
-        rows.start_ps.push(spec.start.ps());
-        rows.fct_ps.push(match outcome.complete {
-            true => outcome.fct.ps(),
-            false => FlowTable::UNFINISHED,
-        });
-        rows.ideal_ps.push(outcome.ideal.ps());
-        rows.delivered_bytes.push(flow.receiver.delivered());
-        rows.retransmitted_packets.push(flow.sender.retransmitted_packets);
-        rows.timeouts.push(flow.sender.timeouts);
-        rows.query_id.push(spec.query.map_or(-1, i64::from));
+        let row = FlowRow::of(flow.id, spec, &outcome, &flow.sender, &flow.receiver);
+        self.record.flows.push(row);
         if !is_endless && spec.start >= self.scenario.warmup {
             self.record.outcomes.push(outcome);
         }

@@ -21,12 +21,14 @@ mod persistent;
 mod poisson;
 mod racks;
 mod sizes;
+mod spec_table;
 mod window;
 
 pub use expected::Expected;
 pub use flow_columns::FlowColumns;
 pub use merge::Merge;
 pub use sizes::{NAMED as NAMED_SIZES, NamedCdf};
+pub use spec_table::{SpecRow, SpecTable};
 
 use crate::flow::FlowSpec;
 use crate::topology::{self, Topology};

@@ -83,7 +83,7 @@ impl Run {
         let drops = &self.record.drops;
         let loss = |row: usize| Loss {
             time_ps: drops.time_ps[row],
-            place: drops.place[row],
+            place: drops.switch[row],
             port: drops.port[row],
             reason: DropReason::ALL[usize::from(drops.reason[row])],
             flow: drops.flow_id[row],
@@ -187,7 +187,7 @@ pub fn rows(table: &FlowTable) -> Vec<Row> {
         class: table.class[place],
         priority: table.priority[place],
         start_ps: table.start_ps[place],
-        fct_ps: Some(table.fct_ps[place]).filter(|&fct| fct != FlowTable::UNFINISHED),
+        fct_ps: table.fct_ps.known(place),
         ideal_ps: table.ideal_ps[place],
         delivered: table.delivered_bytes[place],
         retransmitted: table.retransmitted_packets[place],

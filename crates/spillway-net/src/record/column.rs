@@ -1,0 +1,227 @@
+//! Columns: what the numbers of a table are, whether they may be absent, and what they stand for.
+//!
+//! All three follow from the type of a row's field: a number, a [`Name`], or an `Option` of either.
+
+use super::names::{Name, Named, Names};
+
+macro_rules! numbers {
+    ($($variant:ident $number:ty: absent $absent:expr),+ $(,)?) => {
+        /// Numbers of one type.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Values {
+            $(
+                #[doc = concat!("Of type `", stringify!($number), "`.")]
+                $variant(Vec<$number>),
+            )+
+        }
+
+        $(
+            impl Number for $number {
+                const ABSENT: $number = $absent;
+            }
+
+            impl From<Vec<$number>> for Values {
+                fn from(values: Vec<$number>) -> Values {
+                    Values::$variant(values)
+                }
+            }
+
+            impl Value for $number {
+                type Number = $number;
+                const NAMES: Option<Names> = None;
+
+                #[inline]
+                fn number(self) -> $number {
+                    self
+                }
+            }
+        )+
+    };
+}
+
+numbers! {
+    U8 u8: absent u8::MAX,
+    U16 u16: absent u16::MAX,
+    U32 u32: absent u32::MAX,
+    U64 u64: absent u64::MAX,
+    I16 i16: absent -1,
+    I32 i32: absent -1,
+    I64 i64: absent -1,
+    F64 f64: absent 0.0,
+}
+
+/// A number that a column can hold.
+pub trait Number: Copy + Default + std::fmt::Debug + PartialEq {
+    /// What stands where there is none: nobody reads it but tests.
+    const ABSENT: Self;
+}
+
+/// What is always there: a number, or a name by its number.
+pub trait Value: Copy {
+    /// The number that is kept.
+    type Number: Number;
+    /// What it stands for.
+    const NAMES: Option<Names>;
+
+    /// The number.
+    fn number(self) -> Self::Number;
+}
+
+impl<K: Named> Value for Name<K> {
+    type Number = K::Number;
+    const NAMES: Option<Names> = Some(K::NAMES);
+
+    #[inline]
+    fn number(self) -> K::Number {
+        self.0
+    }
+}
+
+/// A row's field.
+pub trait Field {
+    /// The column that it goes to.
+    type Column: Clone + std::fmt::Debug + Default + PartialEq;
+    /// Bytes that it takes there, but for the bit of one that may be absent.
+    const BYTES: usize;
+
+    /// Puts it at the column's end.
+    fn push(self, column: &mut Self::Column);
+
+    /// Values in a column.
+    fn len(column: &Self::Column) -> usize;
+
+    /// A column with its name, for whoever reads it.
+    fn finish(name: &'static str, column: Self::Column) -> Column;
+}
+
+impl<V: Value> Field for V
+where
+    Values: From<Vec<V::Number>>,
+{
+    type Column = Vec<V::Number>;
+    const BYTES: usize = size_of::<V::Number>();
+
+    #[inline]
+    fn push(self, column: &mut Vec<V::Number>) {
+        column.push(self.number());
+    }
+
+    fn len(column: &Vec<V::Number>) -> usize {
+        column.len()
+    }
+
+    fn finish(name: &'static str, column: Vec<V::Number>) -> Column {
+        Column { name, values: column.into(), absent: None, names: V::NAMES }
+    }
+}
+
+impl<V: Value> Field for Option<V>
+where
+    Values: From<Vec<V::Number>>,
+{
+    type Column = Optional<V::Number>;
+    const BYTES: usize = size_of::<V::Number>();
+
+    #[inline]
+    fn push(self, column: &mut Optional<V::Number>) {
+        column.push(self.map(V::number));
+    }
+
+    fn len(column: &Optional<V::Number>) -> usize {
+        column.values.len()
+    }
+
+    fn finish(name: &'static str, column: Optional<V::Number>) -> Column {
+        let absent = (column.absent > 0).then_some((column.present, column.absent));
+        Column { name, values: column.values.into(), absent, names: V::NAMES }
+    }
+}
+
+/// A column in which values may be absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Optional<N> {
+    values: Vec<N>,
+    /// A bit for every value, the lowest first: whether it is there.
+    present: Vec<u8>,
+    absent: usize,
+}
+
+impl<N: Number> Optional<N> {
+    #[inline]
+    fn push(&mut self, value: Option<N>) {
+        let bit = self.values.len() % 8;
+        let is_there = u8::from(value.is_some());
+        match self.present.last_mut() {
+            Some(eight) if bit > 0 => *eight |= is_there << bit,
+            _ => self.present.push(is_there),
+        }
+        self.absent += usize::from(value.is_none());
+        self.values.push(value.unwrap_or(N::ABSENT));
+    }
+
+    /// The value in a row, if it is there.
+    pub fn known(&self, row: usize) -> Option<N> {
+        let is_there = self.present[row / 8] & 1 << (row % 8) != 0;
+        is_there.then(|| self.values[row])
+    }
+}
+
+/// All values; where one is absent something stands that means nothing.
+impl<N> std::ops::Deref for Optional<N> {
+    type Target = [N];
+
+    fn deref(&self) -> &[N] {
+        &self.values
+    }
+}
+
+/// A column of a table, to be read as Arrow reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its numbers.
+    pub values: Values,
+    /// Where some are absent, a bit for every value, the lowest first: whether it is there; and how many
+    /// are not.
+    pub absent: Option<(Vec<u8>, usize)>,
+    /// What its numbers stand for.
+    pub names: Option<Names>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::Switch;
+    use super::*;
+
+    fn finished<F: Field>(values: impl IntoIterator<Item = F>) -> Column {
+        let mut column = F::Column::default();
+        values.into_iter().for_each(|value| value.push(&mut column));
+        F::finish("x", column)
+    }
+
+    #[test]
+    fn a_column_s_type_absence_and_names_follow_from_the_field() {
+        let column = finished([1u64, 2]);
+        let expected =
+            Column { name: "x", values: Values::U64(vec![1, 2]), absent: None, names: None };
+        assert_eq!(column, expected);
+        let column = finished([Name::<Switch>(3)]);
+        assert_eq!((column.values, column.names), (Values::U32(vec![3]), Some(Names::Switches)));
+        // Nine values: a second byte. Absent are the second and the ninth: 0b1111_1101, 0b0.
+        let some = |n: i32| (n != 1 && n != 8).then_some(n);
+        let column = finished((0..9).map(some));
+        assert_eq!(column.absent, Some((vec![0b1111_1101, 0], 2)));
+        assert_eq!(column.values, Values::I32(vec![0, -1, 2, 3, 4, 5, 6, 7, -1]));
+        assert_eq!(finished([Some(1u8)]).absent, None);
+        assert_eq!(finished([None::<u8>; 0]).absent, None);
+    }
+
+    #[test]
+    fn an_absent_value_is_known_to_be_absent() {
+        let mut column = Optional::default();
+        [Some(7u64), None, Some(u64::MAX)].into_iter().for_each(|value| column.push(value));
+        let known: Vec<_> = (0..3).map(|row| column.known(row)).collect();
+        assert_eq!(known, [Some(7), None, Some(u64::MAX)]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Decisions about arrivals.
+
+use super::finite;
+use super::names::{Name, Reason, Switch, Verdict};
+use super::table::table;
+use crate::scenario::Scenario;
+use spillway_switch::Decision;
+
+table! {
+    /// Decisions about arrivals, in order of time.
+    DecisionRow => DecisionTable {
+        /// When.
+        time_ps: u64,
+        /// The switch.
+        switch: Name<Switch>,
+        /// The port.
+        port: u32,
+        /// The queue of the port.
+        queue: u32,
+        /// The packet's flow.
+        flow_id: u32,
+        /// Its first byte; of an ack, the first byte missing.
+        seq: u64,
+        /// Bytes that it takes.
+        size_bytes: u32,
+        /// Bytes in its queue before it.
+        queue_bytes: u64,
+        /// The policy's limit for the queue, if it has one.
+        threshold_bytes: Option<u64>,
+        /// Bytes in the buffer before it.
+        occupancy_bytes: u64,
+        /// What became of it.
+        verdict: Name<Verdict>,
+        /// Why it was lost, if it was.
+        reason: Option<Name<Reason>>,
+    }
+}
+
+impl DecisionTable {
+    /// Whether a scenario's run leaves one.
+    pub fn is_recorded(scenario: &Scenario) -> bool {
+        scenario.recording.decisions.first > 0
+    }
+}
+
+impl DecisionRow {
+    /// Of a decision of a switch whose ports have so many queues.
+    pub fn of(switch: u32, decision: &Decision, queues_per_port: u32) -> DecisionRow {
+        let verdict = match decision.dropped {
+            Some(_) => 2,
+            None => u8::from(decision.marked),
+        };
+        DecisionRow {
+            time_ps: decision.time.ps(),
+            switch: Name(switch),
+            port: decision.queue / queues_per_port,
+            queue: decision.queue % queues_per_port,
+            flow_id: decision.flow,
+            seq: decision.seq,
+            size_bytes: decision.size,
+            queue_bytes: decision.queue_bytes.into(),
+            threshold_bytes: decision.threshold.and_then(finite),
+            occupancy_bytes: decision.occupancy,
+            verdict: Name(verdict),
+            reason: decision.dropped.map(Name::of),
+        }
+    }
+}

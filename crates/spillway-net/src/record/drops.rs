@@ -1,0 +1,73 @@
+//! Lost packets.
+
+use super::names::{Name, Node, Reason};
+use super::table::table;
+use spillway_engine::Time;
+use spillway_switch::packet::{Contents, Packet};
+use spillway_switch::{Buffer, DropReason, QueueId};
+
+table! {
+    /// A row for every packet that was lost.
+    DropRow => DropTable {
+        /// When.
+        time_ps: u64,
+        /// The switch, or the host.
+        switch: Name<Node>,
+        /// The port (at a host 0), if it is known.
+        port: Option<i32>,
+        /// The queue of the port; none on a link.
+        queue: Option<i32>,
+        /// Why.
+        reason: Name<Reason>,
+        /// Its flow.
+        flow_id: u32,
+        /// Its first byte; of an ack, the first byte missing.
+        seq: u64,
+        /// Bytes on the wire.
+        size_bytes: u32,
+        /// Bytes in its queue.
+        queue_bytes: u64,
+        /// Bytes in the switch's buffer, or in the queues of a host's card that has a discipline.
+        occupancy_bytes: u64,
+    }
+}
+
+/// Where a packet was lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LossPlace<'a> {
+    /// The switch's number; behind all switches, the host's.
+    pub node: u32,
+    /// The switch's buffer; of a host's NIC with a discipline, that of its queues.
+    pub buffer: Option<&'a Buffer>,
+    /// The queue, if it was lost in one.
+    pub queue: Option<QueueId>,
+    /// The port where that follows from the node alone.
+    pub port: Option<i32>,
+}
+
+impl DropRow {
+    /// Of a packet that is lost now.
+    pub fn of(
+        now: Time,
+        reason: DropReason,
+        place: LossPlace<'_>,
+        (packet, contents): (&Packet, &Contents),
+    ) -> DropRow {
+        let in_queue = place.buffer.zip(place.queue);
+        let of_queue = |value: fn(&Buffer, QueueId) -> i32| {
+            in_queue.map(|(buffer, queue)| value(buffer, queue))
+        };
+        DropRow {
+            time_ps: now.ps(),
+            switch: Name(place.node),
+            port: of_queue(|buffer, queue| buffer.port_of(queue) as i32).or(place.port),
+            queue: of_queue(|buffer, queue| buffer.class_of(queue).into()),
+            reason: Name::of(reason),
+            flow_id: contents.flow,
+            seq: contents.seq,
+            size_bytes: packet.size,
+            queue_bytes: in_queue.map_or(0, |(buffer, queue)| buffer.bytes(queue).into()),
+            occupancy_bytes: place.buffer.map_or(0, Buffer::occupancy),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Flows: a row for each, and what the summary needs of it.
+
+use super::names::{Class, Name};
+use super::table::table;
+use crate::flow::FlowSpec;
+use crate::transport::receiver::Receiver;
+use crate::transport::sender::Sender;
+use spillway_engine::Time;
+
+table! {
+    /// A row for every flow: when it is complete, or at the end of the run.
+    FlowRow => FlowTable {
+        /// Its number: flows are numbered by start, sender, receiver, size, class, priority, path.
+        flow_id: u32,
+        /// The sending host.
+        src: u32,
+        /// The receiving host.
+        dst: u32,
+        /// Payload to be sent; 0 for an endless flow.
+        size_bytes: u64,
+        /// Its class.
+        class: Name<Class>,
+        /// Its priority, if it has one.
+        priority: Option<i16>,
+        /// When it started.
+        start_ps: u64,
+        /// How long it took, if it is complete.
+        fct_ps: Option<u64>,
+        /// The least time that it could take.
+        ideal_ps: u64,
+        /// Payload that arrived, each byte counted once.
+        delivered_bytes: u64,
+        /// Packets sent again.
+        retransmitted_packets: u32,
+        /// Retransmission timeouts.
+        timeouts: u32,
+        /// Its query, if it has one.
+        query_id: Option<i64>,
+    }
+}
+
+impl FlowRow {
+    /// Of a flow of which nothing more will be seen.
+    pub fn of(
+        id: u32,
+        spec: &FlowSpec,
+        outcome: &Outcome,
+        sender: &Sender,
+        receiver: &Receiver,
+    ) -> FlowRow {
+        FlowRow {
+            flow_id: id,
+            src: spec.src,
+            dst: spec.dst,
+            size_bytes: if spec.size == FlowSpec::ENDLESS { 0 } else { spec.size },
+            class: Name(spec.class),
+            priority: spec.priority.map(i16::from),
+            start_ps: spec.start.ps(),
+            fct_ps: outcome.complete.then_some(outcome.fct.ps()),
+            ideal_ps: outcome.ideal.ps(),
+            delivered_bytes: receiver.delivered(),
+            retransmitted_packets: sender.retransmitted_packets,
+            timeouts: sender.timeouts,
+            query_id: spec.query.map(i64::from),
+        }
+    }
+}
+
+/// What the summary needs of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// When it started.
+    pub start: Time,
+    /// How long it took, or has taken so far.
+    pub fct: Time,
+    /// The least time that it could take.
+    pub ideal: Time,
+    /// Payload.
+    pub size: u64,
+    /// Its query, or `u32::MAX`.
+    pub query: u32,
+    /// Its class.
+    pub class: u16,
+    /// Whether it is complete.
+    pub complete: bool,
+    /// Whether it saw a timeout.
+    pub timed_out: bool,
+}

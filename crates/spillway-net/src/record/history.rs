@@ -1,0 +1,39 @@
+//! What switches learn of bursts.
+
+use super::names::{Name, Switch};
+use super::table::table;
+use crate::scenario::Scenario;
+use spillway_switch::sharing::Learned;
+
+table! {
+    /// What switches had learned of bursts when the run ended.
+    HistoryRow => HistoryTable {
+        /// The switch.
+        switch: Name<Switch>,
+        /// How fast the queues of a burst grew, in bits per second.
+        gradient_bps: f64,
+        /// What it came to.
+        bytes: u64,
+        /// When such a burst was last seen.
+        last_seen_ps: u64,
+    }
+}
+
+impl HistoryTable {
+    /// Whether a scenario's run leaves one: where a policy learns of bursts.
+    pub fn is_recorded(scenario: &Scenario) -> bool {
+        scenario.tiers.iter().any(|tier| tier.learns())
+    }
+}
+
+impl HistoryRow {
+    /// Of what a switch has learned.
+    pub fn of(switch: u32, learned: &Learned) -> HistoryRow {
+        HistoryRow {
+            switch: Name(switch),
+            gradient_bps: 8.0 * learned.gradient,
+            bytes: learned.bytes,
+            last_seen_ps: learned.last_seen.ps(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What ports hold, at regular times.
+
+use super::names::{Name, Switch};
+use super::table::table;
+use crate::scenario::Scenario;
+
+table! {
+    /// What ports held, at regular times.
+    PortRow => PortTable {
+        /// When.
+        time_ps: u64,
+        /// The switch.
+        switch: Name<Switch>,
+        /// The port.
+        port: u32,
+        /// Bytes held.
+        bytes: u64,
+        /// Packets held.
+        packets: u32,
+        /// What the sharing policy would let its data queue hold, if it has a limit.
+        threshold_bytes: Option<u64>,
+        /// Bytes that it would hold if nothing had ever been lost.
+        unbounded_bytes: u64,
+    }
+}
+
+impl PortTable {
+    /// Whether a scenario's run leaves one.
+    pub fn is_recorded(scenario: &Scenario) -> bool {
+        scenario.recording.port_interval.is_some()
+    }
+}

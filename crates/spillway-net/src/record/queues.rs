@@ -1,0 +1,48 @@
+//! What queues hold, at regular times.
+
+use super::names::{Name, Switch};
+use super::table::table;
+use spillway_engine::Time;
+use spillway_switch::{QueueId, Switch as AnySwitch};
+
+table! {
+    /// What queues held, at regular times: a row for every queue that was not empty, and for every
+    /// switch one (no port and no queue) with all that it held.
+    QueueRow => QueueTable {
+        /// When.
+        time_ps: u64,
+        /// The switch.
+        switch: Name<Switch>,
+        /// The port, if it is a queue.
+        port: Option<i32>,
+        /// The queue of the port.
+        queue: Option<i32>,
+        /// Bytes held.
+        bytes: u64,
+        /// Packets held.
+        packets: u32,
+    }
+}
+
+impl QueueTable {
+    /// A sample of all switches.
+    pub fn sample(&mut self, now: Time, switches: &[AnySwitch]) {
+        let time_ps = now.ps();
+        for (switch, buffer) in (0..).map(Name).zip(switches.iter().map(AnySwitch::buffer)) {
+            let queues = 0..buffer.queues().len() as QueueId;
+            let packets = queues.clone().map(|queue| buffer.packets(queue)).sum();
+            let bytes = buffer.occupancy();
+            self.push(QueueRow { time_ps, switch, port: None, queue: None, bytes, packets });
+            for queue in queues.filter(|&queue| buffer.bytes(queue) > 0) {
+                self.push(QueueRow {
+                    time_ps,
+                    switch,
+                    port: Some(buffer.port_of(queue) as i32),
+                    queue: Some(buffer.class_of(queue).into()),
+                    bytes: buffer.bytes(queue).into(),
+                    packets: buffer.packets(queue),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Windows of chosen flows, at regular times.
+
+use super::table::table;
+use crate::scenario::Scenario;
+use crate::transport::sender::Sender;
+use crate::transport::window::Window;
+use spillway_engine::Time;
+
+table! {
+    /// Windows of chosen flows, at regular times while they last.
+    WindowRow => WindowTable {
+        /// When.
+        time_ps: u64,
+        /// The flow.
+        flow_id: u32,
+        /// The congestion window, if the sender has one.
+        cwnd_bytes: Option<u64>,
+        /// The rate at which packets leave, as they are on the wire, if the sender paces.
+        pace_bps: Option<f64>,
+        /// Bytes in flight.
+        in_flight_bytes: u64,
+        /// Payload that has arrived, each byte counted once.
+        delivered_bytes: u64,
+        /// Payload that has arrived since the sample before (or the start), in bits per second.
+        rate_bps: f64,
+        /// The smoothed round trip.
+        srtt_ps: u64,
+    }
+}
+
+impl WindowTable {
+    /// Whether a scenario's run leaves one.
+    pub fn is_recorded(scenario: &Scenario) -> bool {
+        !scenario.recording.window_flows.is_empty()
+    }
+}
+
+impl WindowRow {
+    /// Of a flow's sender now, of which so much has arrived, the last of it at this rate.
+    pub fn of(
+        now: Time,
+        flow: u32,
+        sender: &Sender,
+        delivered_bytes: u64,
+        rate_bps: f64,
+    ) -> WindowRow {
+        let Window { cwnd, pace, .. } = *sender.window();
+        WindowRow {
+            time_ps: now.ps(),
+            flow_id: flow,
+            cwnd_bytes: (cwnd != Window::UNLIMITED).then_some(cwnd),
+            pace_bps: (pace > 0).then(|| 8e12 / f64::from(pace)),
+            in_flight_bytes: sender.in_flight(),
+            delivered_bytes,
+            rate_bps,
+            srtt_ps: sender.smoothed_rtt().ps(),
+        }
+    }
+}
