@@ -6,7 +6,7 @@ mod common;
 use common::random::{Case, Draw, case};
 use common::*;
 use spillway_engine::Stream;
-use spillway_net::simulation::{Progress, Simulation};
+use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;
 use std::collections::BTreeMap;
 
@@ -70,6 +70,21 @@ fn check(seed: u64) -> Run {
     assert_eq!(run.flows, woken.flows, "seed {seed}, woken");
     assert_eq!(run.summary_but_events(), woken.summary_but_events(), "seed {seed}, woken");
     assert_eq!(run.record.drops, woken.record.drops, "seed {seed}, woken");
+    // Without shortcuts, and without one of them.
+    let but_one = [
+        Shortcuts { pass_when_idle: false, ..Shortcuts::ALL },
+        Shortcuts { deferred: false, ..Shortcuts::ALL },
+        Shortcuts { in_order: false, ..Shortcuts::ALL },
+        Shortcuts { plain_nic: false, ..Shortcuts::ALL },
+    ];
+    for shortcuts in [Shortcuts::NONE, but_one[seed as usize % but_one.len()]] {
+        let what = format!("{shortcuts:?}");
+        let scenario = scenario_with(&case.text(), &case.list);
+        let other = finish(Simulation::with(scenario, shortcuts));
+        assert_eq!(run.flows, other.flows, "seed {seed}, {what}");
+        assert_eq!(run.summary_but_events(), other.summary_but_events(), "seed {seed}, {what}");
+        assert_eq!(run.record.drops, other.record.drops, "seed {seed}, {what}");
+    }
     // With flows that never end, links would be measured until the stop.
     if run.flows.iter().all(|row| row.size > 0) {
         check_links(seed, &case);

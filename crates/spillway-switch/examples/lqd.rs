@@ -73,7 +73,7 @@ impl Bench {
             ..Environment::example(ports as usize)
         };
         let section = || Section::empty();
-        let switch = Switch::new(SwitchParts {
+        let mut switch = Switch::new(SwitchParts {
             capacity: environment.capacity,
             port_rates: environment.port_rates.clone(),
             queues_per_port,
@@ -87,6 +87,7 @@ impl Bench {
             scheduling: SchedulingPolicy::read("rr", &mut section(), &environment)?,
             meter: Meter::new(environment.capacity, Time::ZERO, Time::MAX),
         });
+        switch.let_pass(!switch.port_facts().watches_queues);
         let mut random = Stream::new(1, "lqd", u64::from(queues));
         let mut below = |n: u32| random.below(u64::from(n)) as u32;
         let step = |_| {

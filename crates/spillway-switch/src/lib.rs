@@ -34,4 +34,4 @@ pub use extension::{AqmExtension, Extension, SharingExtension};
 pub use fates::{Fate, FateTracing};
 pub use meter::Meter;
 pub use policy::DropReason;
-pub use switch::{Decision, Lost, Switch, SwitchParts};
+pub use switch::{Decision, Lost, PortFacts, Switch, SwitchParts};

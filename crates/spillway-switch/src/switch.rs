@@ -56,6 +56,27 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub meter: Meter,
 }
 
+/// What of a switch bears on the shortcuts that its ports may take.
+#[derive(Clone, Copy, Debug)]
+pub struct PortFacts {
+    /// Queues of each port.
+    pub queues_per_port: u32,
+    /// Whether a policy decides about packets on their way out, or a trace wants to see them there.
+    pub decides_departures: bool,
+    /// Whether arrivals are traced, or introduced.
+    pub is_traced: bool,
+    /// Whether a policy must see packets leave in order of time among all switches.
+    pub watches_in_time: bool,
+    /// Whether a policy must see every packet join and leave its queue.
+    pub watches_queues: bool,
+    /// Whether a packet that has been pushed out may have been queued.
+    pub pushes_out: bool,
+    /// Whether bytes are held until a transmission ends.
+    pub holds_until_sent: bool,
+    /// Whether the schedule keeps an account of queues that empty queues lose.
+    pub schedules_by_account: bool,
+}
+
 /// A class that no queue has.
 const NO_CLASS: u8 = u8::MAX;
 
@@ -106,11 +127,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn new(parts: SwitchParts<S, A>) -> Switch<S, A> {
         let ports = parts.port_rates.len();
         let queues = ports * parts.queues_per_port as usize;
-        let stateless_order = !matches!(parts.scheduling, SchedulingPolicy::DeficitRoundRobin(_));
         let last_class = parts.queues_per_port as u8 - 1;
         let watches_departures =
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
-        let watches_queues = parts.aqm.watches_queues() || parts.sharing.watches_queues();
         let own_ack_queue = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
         let mut switch = Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
@@ -125,7 +144,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             queue_limit: QueueLimit::of(parts.queue_limit),
             uncounted_bytes: parts.uncounted_bytes,
             watches_departures,
-            may_bypass: stateless_order && !parts.release_at_end && !watches_queues,
+            may_bypass: false,
             in_transmission: parts.release_at_end.then(|| vec![(0, 0); ports].into()),
             meter: parts.meter,
             marks: 0,
@@ -181,12 +200,24 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.in_transmission.is_some()
     }
 
-    /// Whether ports may send late, each packet with the time at which it could be sent: nobody decides
-    /// about packets on their way out, traces anything (so a run whose decisions are traced is one
-    /// without this, to compare with), or must see them leave in time.
-    pub fn may_send_late(&self) -> bool {
-        let in_time = self.sharing.watches_in_time() || self.aqm.watches_in_time();
-        !self.watches_departures && !self.is_traced && !in_time
+    /// What of it bears on the shortcuts that its ports may take.
+    pub fn port_facts(&self) -> PortFacts {
+        PortFacts {
+            queues_per_port: self.buffer.queues_per_port(),
+            decides_departures: self.watches_departures,
+            is_traced: self.is_traced,
+            watches_in_time: self.sharing.watches_in_time() || self.aqm.watches_in_time(),
+            watches_queues: self.aqm.watches_queues() || self.sharing.watches_queues(),
+            pushes_out: self.sharing.pushes_out(),
+            holds_until_sent: self.releases_at_end(),
+            schedules_by_account: self.scheduling.keeps_account(),
+        }
+    }
+
+    /// Lets packets pass ports that they find idle, without being queued. Not so until it is called.
+    pub fn let_pass(&mut self, passes: bool) {
+        self.may_bypass = passes;
+        self.trace_if_asked();
     }
 
     /// The run is over: what the sharing policy works out at arrivals only is brought up to date.

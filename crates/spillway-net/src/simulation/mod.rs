@@ -12,6 +12,7 @@ mod network;
 mod port_fifo;
 mod ports;
 mod rows;
+mod shortcuts;
 mod start;
 mod timetable;
 mod waiting;
@@ -27,6 +28,7 @@ use instruments::Instruments;
 use key::Kind;
 use network::Network;
 pub use network::Totals;
+pub use shortcuts::Shortcuts;
 use spillway_engine::Time;
 use spillway_switch::{Discipline, DropReason, Switch};
 use std::iter::Peekable;
@@ -89,6 +91,11 @@ pub struct Simulation {
 impl Simulation {
     /// A run at its beginning.
     pub fn new(scenario: Scenario) -> Simulation {
+        Simulation::with(scenario, Shortcuts::ALL)
+    }
+
+    /// The same, taking only these shortcuts, for tests: results do not depend on them.
+    pub fn with(scenario: Scenario, shortcuts: Shortcuts) -> Simulation {
         let network = Network::new(&scenario);
         let mut simulation = Simulation {
             flows: Flows::default(),
@@ -109,9 +116,7 @@ impl Simulation {
         simulation.network.schedule_failures(&simulation.scenario.events);
         simulation.network.schedule_timers();
         simulation.schedule_instruments();
-        if simulation.scenario.events.is_empty() {
-            simulation.network.wait_without_events();
-        }
+        simulation.network.take_shortcuts(shortcuts, &simulation.scenario);
         simulation
     }
 

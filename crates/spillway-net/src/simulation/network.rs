@@ -133,12 +133,7 @@ impl Network {
             places: (0..).zip(first_line).map(place).collect(),
             timers: timers(&switches, &nics),
             switches,
-            cards: match scenario.discipline {
-                Some(_) => Cards::Managed,
-                // What a line loses is decided when a packet is sent, not when the card takes it.
-                None if scenario.nic.is_plain() && scenario.events.is_empty() => Cards::Plain,
-                None => Cards::Queued,
-            },
+            cards: Cards::Queued,
             nics,
             port_fifos,
             routing: Routing::new(topology, &vec![true; topology.links.len()]),

@@ -17,18 +17,23 @@
 use super::key::Kind;
 use super::line::Waking;
 use super::network::{Cards, Network};
+use super::shortcuts::{Shortcuts, SwitchPort};
+use crate::scenario::Scenario;
 use spillway_switch::packet::PacketId;
 
 impl Network {
-    /// Has all ports seen to late on which nobody looks. Called once, when it is known what is traced.
-    pub fn wait_without_events(&mut self) {
+    /// Has all ports take their shortcuts. Called once, before anything is sent, when it is known what
+    /// is traced.
+    pub fn take_shortcuts(&mut self, allowed: Shortcuts, scenario: &Scenario) {
+        let has_events = !scenario.events.is_empty();
+        self.cards = allowed.of_nics(&scenario.nic, scenario.discipline.is_some(), has_events);
         for line in &mut self.lines[self.nics.len()..] {
-            let switch = &self.switches[line.from as usize];
-            line.waking = match !line.attended && switch.may_send_late() {
-                false => Waking::ByEvent,
-                true if switch.sends_in_order() => Waking::InOrder,
-                true => Waking::Late,
-            };
+            let switch = &mut self.switches[line.from as usize];
+            let facts = switch.port_facts();
+            let port = SwitchPort { facts: &facts, is_attended: line.attended, has_events };
+            let taken = allowed.of_switch_port(&port);
+            line.waking = taken.waking;
+            switch.let_pass(taken.passes_when_idle);
         }
     }
 

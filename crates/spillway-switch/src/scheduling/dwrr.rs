@@ -94,6 +94,10 @@ impl Scheduling for DeficitRoundRobin {
         }
     }
 
+    fn keeps_account(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_send(&mut self, port: u32, class: u8, size: u32) {
         let deficit = self.deficit(port, class);

@@ -23,6 +23,12 @@ pub trait Scheduling {
     /// class.
     fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
 
+    /// Whether it keeps an account of every queue that it forgets when the queue is empty: a packet that
+    /// joins an empty queue and is sent at once then leaves another schedule behind than one that passes.
+    fn keeps_account(&self) -> bool {
+        false
+    }
+
     /// A packet of this class, of so many bytes on the wire, is sent (one dropped at its head is
     /// not).
     #[inline(always)]
@@ -44,6 +50,9 @@ impl Scheduling for SchedulingPolicy {
     #[inline(always)]
     fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
         each!(self, policy => policy.select(port, classes, head))
+    }
+    fn keeps_account(&self) -> bool {
+        each!(self, policy => policy.keeps_account())
     }
     #[inline(always)]
     fn on_send(&mut self, port: u32, class: u8, size: u32) {

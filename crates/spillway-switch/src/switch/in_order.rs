@@ -10,13 +10,6 @@ use crate::sharing::Sharing;
 use spillway_engine::Time;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// Whether ports may be used so: a packet that is queued will be sent, after those before it and
-    /// before those behind it, and its bytes are given back when that begins. For ports that may send
-    /// late ([`Switch::may_send_late`]).
-    pub fn sends_in_order(&self) -> bool {
-        self.last_class == 0 && !self.releases_at_end() && !self.sharing.pushes_out()
-    }
-
     /// A packet for such a port, which is sending or has a backlog. Whether it is taken in; it may be
     /// lost instead.
     #[inline(always)]

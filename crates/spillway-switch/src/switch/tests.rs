@@ -10,12 +10,21 @@ fn section(text: &str) -> Section {
     Section::new("test", text.parse().unwrap())
 }
 
+/// Lets packets pass idle ports where nobody would notice.
+fn passing<S: Sharing, A: Aqm>(parts: SwitchParts<S, A>) -> Switch<S, A> {
+    let mut switch = Switch::new(parts);
+    let facts = switch.port_facts();
+    let is_seen = facts.watches_queues || facts.schedules_by_account || facts.holds_until_sent;
+    switch.let_pass(!is_seen);
+    switch
+}
+
 /// A switch of `ports` ports with two queues each: acks in class 0.
 fn switch(ports: usize, capacity: u64, sharing: &str, scheduling: &str) -> Switch {
     let environment = Environment { capacity, queues_per_port: 2, ..Environment::example(ports) };
     let read = |id: &str| SharingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
     let aqm = "threshold = \"3pkt\"";
-    Switch::new(SwitchParts {
+    passing(SwitchParts {
         capacity,
         port_rates: environment.port_rates.clone(),
         queues_per_port: 2,
@@ -159,7 +168,7 @@ fn nobody_is_pushed_out_for_a_packet_that_is_refused() {
 fn bytes_can_be_held_until_the_end_of_a_transmission() {
     let (mut switch, mut packets) = (switch(1, 2000, "cs", "rr"), Arena::new());
     switch.in_transmission = Some(Box::new([(0, 0)]));
-    switch.may_bypass = false;
+    switch.let_pass(false);
     let id = insert(&mut packets, data(1500, 0));
     assert_eq!(pass(&mut switch, at(0), 0, id, &mut packets), Some(id));
     assert_eq!((switch.buffer().occupancy(), switch.has_backlog(0)), (1500, false));
@@ -440,17 +449,23 @@ fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {
 }
 
 #[test]
-fn ports_send_in_order_unless_packets_may_overtake_be_pushed_out_or_hold_bytes() {
+fn what_bears_on_shortcuts_is_told() {
     let environment = Environment::example(2);
     let with = |id: &str| SharingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
-    for id in ["cs", "sp", "dt", "abm", "followlqd"] {
-        assert!(simple(10_000, with(id)).sends_in_order(), "{id}");
+    for id in ["cs", "sp", "dt", "abm", "followlqd", "lqd"] {
+        assert_eq!(simple(10_000, with(id)).port_facts().pushes_out, id == "lqd", "{id}");
     }
-    assert!(!simple(10_000, with("lqd")).sends_in_order());
-    assert!(!switch(2, 10_000, "dt", "rr").sends_in_order(), "two queues");
+    for (scheduling, keeps) in [("rr", false), ("strict", false), ("dwrr", true)] {
+        let facts = switch(2, 10_000, "dt", scheduling).port_facts();
+        assert_eq!((facts.queues_per_port, facts.schedules_by_account), (2, keeps));
+    }
     let mut held = simple(10_000, with("dt"));
+    assert!(!held.port_facts().holds_until_sent && !held.port_facts().is_traced);
     held.in_transmission = Some(vec![(0, 0)].into());
-    assert!(!held.sends_in_order(), "bytes are held until a packet is sent");
+    held.trace_decisions();
+    assert!(held.port_facts().holds_until_sent && held.port_facts().is_traced);
+    held.trace_bursts(crate::BurstTracing { above: 1000, beta: 0.5 });
+    assert!(held.port_facts().decides_departures);
 }
 
 // What policies see ------------------------------------------------------------------------------
@@ -515,7 +530,7 @@ fn simple<S: Sharing>(capacity: u64, sharing: S) -> Switch<S, AqmPolicy> {
 fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<S, A> {
     let environment = Environment::example(1);
     let fifo = SchedulingPolicy::read("fifo", &mut Section::empty(), &environment).unwrap();
-    Switch::new(SwitchParts {
+    passing(SwitchParts {
         capacity,
         port_rates: environment.port_rates,
         queues_per_port: 1,

@@ -120,7 +120,11 @@ impl Real {
         for section in [of_sharing, of_aqm, of_scheduling] {
             section.finish().unwrap();
         }
-        Real { switch: Switch::new(parts), packets: Arena::new() }
+        let mut switch = Switch::new(parts);
+        let facts = switch.port_facts();
+        let is_seen = facts.watches_queues || facts.schedules_by_account || facts.holds_until_sent;
+        switch.let_pass(!is_seen);
+        Real { switch, packets: Arena::new() }
     }
 
     /// A packet with a number (`seq`), ready to arrive.

@@ -1,0 +1,170 @@
+//! Shortcuts: work that a port leaves out, when it may, and why no result changes.
+//!
+//! | shortcut | left out | allowed where | why no result changes |
+//! | --- | --- | --- | --- |
+//! | pass when idle | a packet that finds its port idle, with no backlog, is not queued | no policy watches queues, scheduling keeps no account of empty queues, and bytes are given back when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
+//! | deferred | no event wakes a port that waits: it sends when the next packet arrives at its switch, or when its line runs empty, each packet at the time at which it could | nobody decides about packets on their way out, or traces anything, or must see them leave in time; nothing is put on its line but in this way (telemetry, a ring, a loss); no cable fails | until then nothing depends on what it sends |
+//! | in order | a deferred port's packets are on their line at once; only the buffer hears later that they leave | one queue, nobody pushes out, bytes are given back when a packet begins to be sent | about a packet that is queued nothing is decided any more, so its time is known |
+//! | plain NIC | a host's packets are not queued: each is on the line at once | one FIFO queue without a ring, a limit or an AQM; no cable fails or loses packets | they leave in the order in which they come, whatever happens meanwhile |
+//!
+//! Each can be switched off, for tests: random scenarios run with and without.
+
+use super::line::Waking;
+use super::network::Cards;
+use crate::nic::NicSettings;
+use spillway_switch::PortFacts;
+
+/// The shortcuts that are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortcuts {
+    /// A packet that finds its port idle is not queued.
+    pub pass_when_idle: bool,
+    /// No event wakes a port that waits.
+    pub deferred: bool,
+    /// What a deferred port sends is on its line at once.
+    pub in_order: bool,
+    /// What a host sends is on its line at once.
+    pub plain_nic: bool,
+}
+
+impl Shortcuts {
+    /// All of them.
+    pub const ALL: Shortcuts =
+        Shortcuts { pass_when_idle: true, deferred: true, in_order: true, plain_nic: true };
+    /// None.
+    pub const NONE: Shortcuts =
+        Shortcuts { pass_when_idle: false, deferred: false, in_order: false, plain_nic: false };
+
+    /// Those that the ports of a switch take.
+    pub(super) fn of_switch_port(self, port: &SwitchPort<'_>) -> PortShortcuts {
+        let SwitchPort { facts, is_attended, has_events } = *port;
+        let is_exact = |is_allowed: bool, is_exact: bool| is_allowed && is_exact;
+        let deferred = is_exact(
+            self.deferred,
+            !facts.decides_departures
+                && !facts.is_traced
+                && !facts.watches_in_time
+                && !is_attended
+                && !has_events,
+        );
+        let in_order = is_exact(
+            self.in_order,
+            deferred && facts.queues_per_port == 1 && !facts.pushes_out && !facts.holds_until_sent,
+        );
+        PortShortcuts {
+            passes_when_idle: is_exact(
+                self.pass_when_idle,
+                !facts.watches_queues && !facts.schedules_by_account && !facts.holds_until_sent,
+            ),
+            waking: match (deferred, in_order) {
+                (false, _) => Waking::ByEvent,
+                (true, false) => Waking::Late,
+                (true, true) => Waking::InOrder,
+            },
+        }
+    }
+
+    /// How hosts' NICs queue.
+    pub(super) fn of_nics(
+        self,
+        nic: &NicSettings,
+        has_discipline: bool,
+        has_events: bool,
+    ) -> Cards {
+        match has_discipline {
+            true => Cards::Managed,
+            false if self.plain_nic && nic.is_plain() && !has_events => Cards::Plain,
+            false => Cards::Queued,
+        }
+    }
+}
+
+/// What the shortcuts of a switch's port hang on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SwitchPort<'a> {
+    /// What of its switch does.
+    pub facts: &'a PortFacts,
+    /// Whether what is put on its line is looked at first.
+    pub is_attended: bool,
+    /// Whether cables fail or lose packets.
+    pub has_events: bool,
+}
+
+/// The shortcuts that a switch's port takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PortShortcuts {
+    /// A packet that finds it idle is not queued.
+    pub passes_when_idle: bool,
+    /// How it is woken when it waits.
+    pub waking: Waking,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nic::NicScheduling;
+
+    /// Of a switch of which nobody wants to know anything.
+    const UNWATCHED: PortFacts = PortFacts {
+        queues_per_port: 1,
+        decides_departures: false,
+        is_traced: false,
+        watches_in_time: false,
+        watches_queues: false,
+        pushes_out: false,
+        holds_until_sent: false,
+        schedules_by_account: false,
+    };
+
+    fn of(facts: PortFacts) -> (bool, Waking) {
+        let port = SwitchPort { facts: &facts, is_attended: false, has_events: false };
+        let taken = Shortcuts::ALL.of_switch_port(&port);
+        (taken.passes_when_idle, taken.waking)
+    }
+
+    #[test]
+    fn a_port_takes_the_shortcuts_that_what_is_known_of_it_allows() {
+        use Waking::{ByEvent, InOrder, Late};
+        assert_eq!(of(UNWATCHED), (true, InOrder));
+        assert_eq!(of(PortFacts { queues_per_port: 2, ..UNWATCHED }), (true, Late));
+        assert_eq!(of(PortFacts { pushes_out: true, ..UNWATCHED }), (true, Late));
+        assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Late));
+        assert_eq!(of(PortFacts { schedules_by_account: true, ..UNWATCHED }), (false, InOrder));
+        assert_eq!(of(PortFacts { watches_queues: true, ..UNWATCHED }), (false, InOrder));
+        assert_eq!(of(PortFacts { decides_departures: true, ..UNWATCHED }), (true, ByEvent));
+        assert_eq!(of(PortFacts { is_traced: true, ..UNWATCHED }), (true, ByEvent));
+        assert_eq!(of(PortFacts { watches_in_time: true, ..UNWATCHED }), (true, ByEvent));
+        for (is_attended, has_events) in [(true, false), (false, true)] {
+            let port = SwitchPort { facts: &UNWATCHED, is_attended, has_events };
+            assert_eq!(Shortcuts::ALL.of_switch_port(&port).waking, ByEvent);
+        }
+    }
+
+    #[test]
+    fn a_shortcut_that_is_not_allowed_is_not_taken() {
+        let port = SwitchPort { facts: &UNWATCHED, is_attended: false, has_events: false };
+        let waking = |shortcuts: Shortcuts| shortcuts.of_switch_port(&port).waking;
+        assert_eq!(waking(Shortcuts { in_order: false, ..Shortcuts::ALL }), Waking::Late);
+        assert_eq!(waking(Shortcuts { deferred: false, ..Shortcuts::ALL }), Waking::ByEvent);
+        assert!(!Shortcuts::NONE.of_switch_port(&port).passes_when_idle);
+    }
+
+    #[test]
+    fn a_nic_is_plain_where_packets_leave_as_they_come() {
+        let fifo = NicSettings {
+            scheduling: NicScheduling::Fifo,
+            queues: 1,
+            ack_queue: 0,
+            data_queue: 0,
+            fifo_packets: 0,
+        };
+        let of = |nic, has_discipline, has_events| {
+            Shortcuts::ALL.of_nics(&nic, has_discipline, has_events)
+        };
+        assert_eq!(of(fifo, false, false), Cards::Plain);
+        assert_eq!(of(fifo, true, false), Cards::Managed);
+        assert_eq!(of(fifo, false, true), Cards::Queued);
+        assert_eq!(of(NicSettings { queues: 2, ..fifo }, false, false), Cards::Queued);
+        assert_eq!(Shortcuts::NONE.of_nics(&fifo, false, false), Cards::Queued);
+    }
+}
