@@ -6,6 +6,7 @@
 
 use super::Result;
 use crate::nic::NicSettings;
+use crate::simulation::{MOST_FLOWS, MOST_LINES};
 use crate::topology::Topology;
 use crate::traffic::Source;
 use crate::transport::{Access, Transport};
@@ -13,9 +14,6 @@ use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::packet::PACKET_BYTES;
 
-/// Flows are told apart by 28 bits of their numbers. That many are never expected, since by chance
-/// there may be a few more.
-const MOST_FLOWS: u64 = 250_000_000;
 /// What a queue takes at least, in a switch or in a card.
 const QUEUE_BYTES: u128 = 64;
 /// What a packet takes that a port has taken out of its queues.
@@ -58,6 +56,15 @@ impl Limits {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a network with more lines than events can tell apart.
+    pub(super) fn check_lines(lines: usize) -> Result<()> {
+        if lines as u64 <= MOST_LINES {
+            return Ok(());
+        }
+        let problem = format!("{lines} lines, two for each cable: more than {MOST_LINES}");
+        Err(SettingsError::new("topology", problem))
     }
 
     /// Refuses what is looked at too often: so many things, again and again until `end`.
@@ -145,4 +152,17 @@ impl Limits {
 /// A number of things that may be no whole one, and far from any that is real.
 fn told(number: f64) -> String {
     if number < 1e15 { format!("{number:.0}") } else { format!("{number:.1e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_with_more_lines_than_events_tell_apart_is_refused() {
+        assert!(Limits::check_lines(1 << 27).is_ok());
+        let error = Limits::check_lines((1 << 27) + 2).unwrap_err();
+        let expected = "topology: 134217730 lines, two for each cable: more than 134217728";
+        assert_eq!(error.to_string(), expected);
+    }
 }

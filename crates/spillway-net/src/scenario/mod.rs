@@ -164,6 +164,7 @@ impl Scenario {
 
         let mut section = root.section("topology")?;
         let network = topology::read(&mut section, folder)?;
+        Limits::check_lines(network.links.len())?;
         let mut transport_section = root.section("transport")?;
         let transport_given = transport_section.rest();
         let mut transport_section = Section::new("transport", transport_given.clone());

@@ -38,12 +38,38 @@ pub(super) enum Kind {
     SamplePorts,
 }
 
-const ID_BITS: u32 = 28;
+/// In their order.
+const KINDS: [Kind; 14] = [
+    Kind::CableChange,
+    Kind::RouteChange,
+    Kind::Wake,
+    Kind::Measure,
+    Kind::Arrival,
+    Kind::FlowStart,
+    Kind::Clock,
+    Kind::AckDue,
+    Kind::FlowTimer,
+    Kind::PolicyTimer,
+    Kind::SampleQueues,
+    Kind::SampleWindows,
+    Kind::SampleLinks,
+    Kind::SamplePorts,
+];
+
+const KIND_BITS: u32 = 5;
+const ID_BITS: u32 = u32::BITS - KIND_BITS;
 const ID_MASK: u32 = (1 << ID_BITS) - 1;
 
+/// Lines that keys can tell apart.
+pub(crate) const MOST_LINES: u64 = 1 << ID_BITS;
+
+/// Flows that may be expected: keys tell as many apart that are alive together as there are lines at
+/// most, and by chance there may be a few more than are expected.
+pub(crate) const MOST_FLOWS: u64 = 120_000_000;
+
 impl Kind {
-    /// The key of an event of this kind. Of a number only the low 28 bits are kept: lines are
-    /// fewer, and flows that far apart are not alive together.
+    /// The key of an event of this kind. Of a number only the low 27 bits are kept: lines are
+    /// fewer ([`MOST_LINES`]), and flows that far apart are not alive together.
     #[inline(always)]
     pub fn key(self, number: u32) -> u32 {
         (self as u32) << ID_BITS | id(number)
@@ -57,22 +83,7 @@ impl Kind {
 
     /// What an event does, and for whom.
     pub fn of(key: u32) -> (Kind, u32) {
-        let kind = match key >> ID_BITS {
-            0 => Kind::CableChange,
-            1 => Kind::RouteChange,
-            2 => Kind::Wake,
-            3 => Kind::Measure,
-            4 => Kind::Arrival,
-            5 => Kind::FlowStart,
-            6 => Kind::Clock,
-            7 => Kind::AckDue,
-            8 => Kind::FlowTimer,
-            9 => Kind::PolicyTimer,
-            10 => Kind::SampleQueues,
-            11 => Kind::SampleWindows,
-            12 => Kind::SampleLinks,
-            _ => Kind::SamplePorts,
-        };
+        let kind = KINDS[(key >> ID_BITS) as usize];
         (kind, id(key))
     }
 }
@@ -89,11 +100,14 @@ mod tests {
 
     #[test]
     fn keys_order_by_kind_and_then_by_identity() {
-        for place in 0..14 {
-            let (kind, id) = Kind::of(place << 28 | 0x0234_5678);
-            assert_eq!((kind as u32, id), (place, 0x0234_5678));
-            assert_eq!(kind.key(0x1234_5678), place << 28 | 0x0234_5678);
+        for (place, expected) in (0..).zip(KINDS) {
+            let (kind, id) = Kind::of(place << 27 | 0x0234_5678);
+            assert_eq!((kind, kind as u32, id), (expected, place, 0x0234_5678));
+            // Of a number 27 bits are kept.
+            assert_eq!(kind.key(0xf234_5678), place << 27 | 0x0234_5678);
+            assert_eq!(kind.id_of(kind.key(5)), Some(5));
         }
+        assert_eq!(Kind::Wake.id_of(Kind::Arrival.key(5)), None);
         assert!(Kind::Wake.key(7) < Kind::Arrival.key(3));
         assert!(Kind::Arrival.key(9) < Kind::FlowTimer.key(0));
     }

@@ -26,6 +26,7 @@ use crate::transport::receiver::SackBlocks;
 use flows::Flows;
 use instruments::Instruments;
 use key::Kind;
+pub(crate) use key::{MOST_FLOWS, MOST_LINES};
 use network::Network;
 pub use network::Totals;
 pub use shortcuts::Shortcuts;
