@@ -14,7 +14,7 @@ use super::{Prediction, Truth};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Service};
 use crate::policy::Arrival;
-use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
+use crate::scheduling::{Head, Scheduling};
 use spillway_engine::Time;
 use std::collections::VecDeque;
 
@@ -78,10 +78,7 @@ impl ShadowSwitch {
             exempt,
             service: environment.service.clone(),
             delay: environment.service.delay(),
-            is_stateless: !matches!(
-                environment.service.scheduling,
-                SchedulingPolicy::DeficitRoundRobin(_)
-            ),
+            is_stateless: !environment.service.scheduling.keeps_account(),
             waiting: vec![VecDeque::new(); queues],
             ports: (0..queues as u32).map(|queue| buffer.port_of(queue)).collect(),
             buffer,
