@@ -1,5 +1,6 @@
 //! The network around the switches: packets, links, hosts, transports, traffic and scenarios.
 
+mod event;
 pub mod extensions;
 pub mod flow;
 pub mod ideal;

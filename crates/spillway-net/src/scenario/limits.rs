@@ -5,8 +5,8 @@
 //! much waits in the network is what it finds out.
 
 use super::Result;
+use crate::event::{MOST_FLOWS, MOST_LINES};
 use crate::nic::NicSettings;
-use crate::simulation::{MOST_FLOWS, MOST_LINES};
 use crate::topology::Topology;
 use crate::traffic::Source;
 use crate::transport::{Access, Transport};

@@ -5,8 +5,8 @@
 //! arrival. When it recovers it carries packets at once; routes lead over it again after the same
 //! delay.
 
-use super::key::Kind;
 use super::network::Network;
+use crate::event::Kind;
 use crate::routing::Routing;
 use crate::scenario::{LinkChange, LinkEvent, Scenario};
 use crate::topology::{LinkId, Node, Topology};

@@ -1,7 +1,7 @@
 //! The state of the flows that are alive. A place is reused when a flow is over and none of its
 //! packets is left.
 
-use super::key;
+use crate::event;
 use crate::flow::FlowSpec;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
@@ -74,7 +74,7 @@ pub(super) struct Flows {
 
 impl Flows {
     pub fn insert(&mut self, flow: Flow) -> u32 {
-        let number = key::id(flow.id);
+        let number = event::id(flow.id);
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.places[slot as usize] = flow;
@@ -90,7 +90,7 @@ impl Flows {
     }
 
     pub fn remove(&mut self, slot: u32) {
-        let known = self.by_number.remove(&key::id(self[slot].id));
+        let known = self.by_number.remove(&event::id(self[slot].id));
         assert_eq!(known, Some(slot), "a flow is removed once");
         self.free.push(slot);
     }

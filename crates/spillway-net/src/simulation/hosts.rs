@@ -2,8 +2,8 @@
 
 use super::Simulation;
 use super::flows::Flow;
-use super::key::Kind;
 use super::network::Network;
+use crate::event::Kind;
 use crate::flow::FlowSpec;
 use crate::transport::Transport;
 use crate::transport::receiver::{AckFields, Segment};

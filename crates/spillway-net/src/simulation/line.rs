@@ -1,7 +1,7 @@
 //! One direction of a cable, with the port that sends on it.
 
-use super::key::Kind;
 use super::port_fifo::PortFifo;
+use crate::event::Kind;
 use crate::topology::Link;
 use spillway_engine::{EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};

@@ -4,10 +4,10 @@
 //! network; what was lost is kept for it to collect.
 
 use super::failures::Failures;
-use super::key::{self, Kind};
 use super::line::{Line, Waking};
 use super::port_fifo::{self, PortFifo};
 use super::timetable::Timetable;
+use crate::event::{self, Kind};
 use crate::nic::Nic;
 use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
@@ -241,8 +241,8 @@ impl Network {
     /// in that if it arrives at a host. If an event is for something else than a line, any will do.
     #[inline(always)]
     pub fn look_ahead(&self) {
-        prefetch(&self.lines, key::id(self.events.hint(1)) as usize);
-        if let Some(line) = self.lines.get(key::id(self.events.hint(0)) as usize) {
+        prefetch(&self.lines, event::id(self.events.hint(1)) as usize);
+        if let Some(line) = self.lines.get(event::id(self.events.hint(0)) as usize) {
             self.packets.prefetch(line.head);
             self.packets.prefetch_contents(if line.to_host { line.head } else { 0 });
         }

@@ -1,7 +1,7 @@
 //! Samples of ports, their bursts, and what switches learn of them.
 
 use super::Simulation;
-use super::key::Kind;
+use crate::event::Kind;
 use crate::record::names::Name;
 use crate::record::{BurstRow, HistoryRow, PortClassRow, PortRow, finite};
 use spillway_engine::Time;

@@ -14,10 +14,10 @@
 //! is traced, where a plug-in sees packets leave or they carry telemetry, where there is a ring below
 //! its queues, and where cables fail.
 
-use super::key::Kind;
 use super::line::Waking;
 use super::network::{Cards, Network};
 use super::shortcuts::{Shortcuts, SwitchPort};
+use crate::event::Kind;
 use crate::scenario::Scenario;
 use spillway_switch::packet::PacketId;
 

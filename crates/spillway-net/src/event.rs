@@ -7,7 +7,7 @@
 /// What an event does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A cable changes.
     CableChange,
     /// Routes change.
@@ -90,7 +90,7 @@ impl Kind {
 
 /// For whom an event is; of a flow's number, what keys carry of it.
 #[inline(always)]
-pub(super) fn id(key: u32) -> u32 {
+pub(crate) fn id(key: u32) -> u32 {
     key & ID_MASK
 }
 
