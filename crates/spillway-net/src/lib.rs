@@ -5,6 +5,7 @@ pub mod extensions;
 pub mod flow;
 pub mod ideal;
 pub mod nic;
+mod port;
 pub mod record;
 pub mod routing;
 pub mod scenario;

@@ -39,6 +39,17 @@ impl NicSettings {
     }
 }
 
+/// How hosts' cards queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cards {
+    /// In one FIFO queue each: then the line itself is the queue.
+    Plain,
+    /// In queues that take whatever comes.
+    Queued,
+    /// In queues with a discipline.
+    Managed,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct List {
     slot: u32,

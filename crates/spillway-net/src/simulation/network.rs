@@ -4,11 +4,11 @@
 //! network; what was lost is kept for it to collect.
 
 use super::failures::Failures;
-use super::line::{Line, Waking};
-use super::port_fifo::{self, PortFifo};
-use super::timetable::Timetable;
 use crate::event::{self, Kind};
-use crate::nic::Nic;
+use crate::nic::{Cards, Nic};
+use crate::port::line::{Line, Waking};
+use crate::port::ring::{self, PortFifo};
+use crate::port::timetable::Timetable;
 use crate::routing::{PathChoice, Routing};
 use crate::scenario::{Scenario, Spreading};
 use crate::telemetry::{Hop, Reports};
@@ -67,17 +67,6 @@ pub(super) struct Place {
     pub waiting: Timetable,
 }
 
-/// How hosts' cards queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cards {
-    /// In one FIFO queue each: then the line itself is the queue.
-    Plain,
-    /// In queues that take whatever comes.
-    Queued,
-    /// In queues with a discipline.
-    Managed,
-}
-
 /// Lines, switches and cards, and the packets in them.
 pub(super) struct Network {
     pub now: Time,
@@ -113,7 +102,7 @@ impl Network {
         let (mut lines, first_line, line_of_link) = lay_lines(topology);
         let writes_telemetry = scenario.transports.iter().any(Transport::asks_telemetry);
         lines.iter_mut().for_each(|line| line.attended = writes_telemetry);
-        let port_fifos = port_fifo::of_lines(scenario, &mut lines);
+        let port_fifos = ring::of_lines(scenario, &mut lines);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
         let nics: Vec<Nic> = (0..topology.hosts()).map(|host| scenario.make_nic(host)).collect();

@@ -14,10 +14,11 @@
 //! is traced, where a plug-in sees packets leave or they carry telemetry, where there is a ring below
 //! its queues, and where cables fail.
 
-use super::line::Waking;
-use super::network::{Cards, Network};
-use super::shortcuts::{Shortcuts, SwitchPort};
+use super::network::Network;
 use crate::event::Kind;
+use crate::nic::Cards;
+use crate::port::line::Waking;
+use crate::port::shortcuts::{Shortcuts, SwitchPort};
 use crate::scenario::Scenario;
 use spillway_switch::packet::PacketId;
 

@@ -10,8 +10,7 @@
 //! Each can be switched off, for tests: random scenarios run with and without.
 
 use super::line::Waking;
-use super::network::Cards;
-use crate::nic::NicSettings;
+use crate::nic::{Cards, NicSettings};
 use spillway_switch::PortFacts;
 
 /// The shortcuts that are allowed.
@@ -36,7 +35,7 @@ impl Shortcuts {
         Shortcuts { pass_when_idle: false, deferred: false, in_order: false, plain_nic: false };
 
     /// Those that the ports of a switch take.
-    pub(super) fn of_switch_port(self, port: &SwitchPort<'_>) -> PortShortcuts {
+    pub(crate) fn of_switch_port(self, port: &SwitchPort<'_>) -> PortShortcuts {
         let SwitchPort { facts, is_attended, has_events } = *port;
         let is_exact = |is_allowed: bool, is_exact: bool| is_allowed && is_exact;
         let deferred = is_exact(
@@ -65,7 +64,7 @@ impl Shortcuts {
     }
 
     /// How hosts' NICs queue.
-    pub(super) fn of_nics(
+    pub(crate) fn of_nics(
         self,
         nic: &NicSettings,
         has_discipline: bool,
@@ -81,7 +80,7 @@ impl Shortcuts {
 
 /// What the shortcuts of a switch's port hang on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SwitchPort<'a> {
+pub(crate) struct SwitchPort<'a> {
     /// What of its switch does.
     pub facts: &'a PortFacts,
     /// Whether what is put on its line is looked at first.
@@ -92,7 +91,7 @@ pub(super) struct SwitchPort<'a> {
 
 /// The shortcuts that a switch's port takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PortShortcuts {
+pub(crate) struct PortShortcuts {
     /// A packet that finds it idle is not queued.
     pub passes_when_idle: bool,
     /// How it is woken when it waits.

@@ -7,7 +7,7 @@ use std::collections::binary_heap::PeekMut;
 
 /// Ports that wait, given by their lines, in order of time.
 #[derive(Clone, Debug)]
-pub(super) struct Timetable {
+pub(crate) struct Timetable {
     /// The time of the first; [`Time::MAX`] if there is none. Kept beside the heap, since it is asked
     /// for at every arrival.
     first: Time,

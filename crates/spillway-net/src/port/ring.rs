@@ -11,7 +11,7 @@ use spillway_engine::Time;
 
 /// The ring below the queues of one port.
 #[derive(Clone, Debug)]
-pub(super) struct PortFifo {
+pub(crate) struct PortFifo {
     /// When the latest packets start, as many as may wait, in turn.
     starts: Box<[Time]>,
     /// The place of the oldest of them.
@@ -43,7 +43,7 @@ impl PortFifo {
 }
 
 /// The rings of all ports, as lines are numbered; empty if there are none.
-pub(super) fn of_lines(scenario: &Scenario, lines: &mut [Line]) -> Vec<Option<PortFifo>> {
+pub(crate) fn of_lines(scenario: &Scenario, lines: &mut [Line]) -> Vec<Option<PortFifo>> {
     let hosts = scenario.topology.hosts() as usize;
     let packets = |line: &Line| match (line.number as usize) < hosts {
         true => scenario.nic.fifo_packets,

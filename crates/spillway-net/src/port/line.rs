@@ -1,6 +1,6 @@
 //! One direction of a cable, with the port that sends on it.
 
-use super::port_fifo::PortFifo;
+use super::ring::PortFifo;
 use crate::event::Kind;
 use crate::topology::Link;
 use spillway_engine::{EventQueue, Time};
@@ -8,7 +8,7 @@ use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
 /// How a port that waits is seen to when it can send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waking {
+pub(crate) enum Waking {
     /// By an event.
     ByEvent,
     /// Late: no later than with the next arrival at its switch.
@@ -25,7 +25,7 @@ pub(super) enum Waking {
 /// the packets themselves, and only the first has an event.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// When the port can send again: take the next packet out of its queues.
     pub busy_until: Time,
     /// How long a bit travels.

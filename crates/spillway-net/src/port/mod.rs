@@ -1,0 +1,8 @@
+//! Ports: a line, what waits for it, and the ring below the queues.
+
+pub(crate) mod line;
+pub(crate) mod ring;
+pub(crate) mod shortcuts;
+pub(crate) mod timetable;
+
+pub use shortcuts::Shortcuts;
