@@ -251,9 +251,15 @@ def test_figure_14_begins_at_lqd_and_gets_worse():
         ports=8, buffer=64, slots=2_000, load=0.2, probabilities=[0, 0.5, 1], seeds=[1, 2]
     )
     assert found["flip_probability"] == [0, 0.5, 1] and found["seeds"] == [1, 2]
-    means = [sum(row) / 2 for row in found["credence"]]
-    assert means[0] == pytest.approx(1, abs=0.001)
-    assert means[0] < means[1] < means[2]
+    for policy in ("credence", "blind-trust"):
+        means = [sum(row) / 2 for row in found["predicted"][policy]]
+        assert means[0] == pytest.approx(1, abs=0.001)
+        assert means[0] < means[1] < means[2]
+    # Trust alone has neither thresholds nor a safeguard.
+    for trusting, safe in zip(
+        found["predicted"]["blind-trust"][1:], found["predicted"]["credence"][1:], strict=True
+    ):
+        assert all(one > other for one, other in zip(trusting, safe, strict=True))
     assert all(ratio > 1 for ratio in found["others"]["dt"])
     assert found == slotted.figure14(
         ports=8, buffer=64, slots=2_000, load=0.2, probabilities=[0, 0.5, 1], seeds=[1, 2]
@@ -267,7 +273,7 @@ def test_figure_14_has_the_settings_of_the_reproduced_one():
     assert defaults["seeds"] == quick.seeds
     places = tuple(point.values["flip_probability"] for point in reproduced.FIGURE.points)
     assert defaults["probabilities"] == places
-    assert {"credence", *defaults["policies"]} == set(reproduced._POLICIES.values())
+    assert {*defaults["predicted"], *defaults["policies"]} == set(reproduced._POLICIES.values())
 
 
 def test_table_1_stays_within_its_bounds():

@@ -69,3 +69,28 @@ fn one_false_negative_costs_a_packet_in_every_slot() {
     assert_eq!(optimum(4, &arrivals), 3 + 2 * rounds as u64);
     assert_eq!(lqd(4, &arrivals).dropped.iter().filter(|&&dropped| dropped).count(), 1);
 }
+
+/// The same with N - 1 false negatives, which the text likens to Complete Sharing: in every slot a packet
+/// for queue 0 first, then one for each other queue. The buffer has room for the first alone.
+///
+/// By hand for N = 4, B = 8: slot 0 sends one of eight. Then each slot takes one and sends one: 8 + n in
+/// all. With three of the eight foretold five are taken, and each slot takes and sends four: 5 + 4 n.
+#[test]
+fn a_false_negative_less_than_there_are_ports_is_as_bad_as_complete_sharing() {
+    let rounds = 50;
+    let mut arrivals = Arrivals::new(4);
+    arrivals.push([0; 8]);
+    (0..rounds).for_each(|_| arrivals.push([0, 1, 2, 3]));
+    let mut predictions = vec![false; 8 + 4 * rounds];
+    let rounds = rounds as u64;
+    assert_eq!(lqd(8, &arrivals).dropped.iter().filter(|&&dropped| dropped).count(), 3);
+    assert_eq!(blind_trust(8, &arrivals, &predictions).transmitted, 8 + rounds);
+    predictions[5..8].fill(true);
+    assert_eq!(blind_trust(8, &arrivals, &predictions).transmitted, 5 + 4 * rounds);
+    assert_eq!(optimum(8, &arrivals), 5 + 4 * rounds);
+    // Credence, which is not told of the three either, refuses queue 0's until that queue is as long as
+    // the imagined one. The full buffer costs the others three packets in slot 1, two in slot 2 and one
+    // in slot 3; queue 0 has one refused in each of the slots 2 to 4. That is nine, and none after.
+    predictions.fill(false);
+    assert_eq!(credence("", 8, &arrivals, &predictions), 8 + 4 * rounds - 9);
+}

@@ -20,16 +20,17 @@ def figure14(
     slots: int = 20_000,
     arrivals_per_slot: str = "burst",
     probabilities: Sequence[float] = PROBABILITIES,
+    predicted: Sequence[str] = ("credence", "blind-trust"),
     policies: Sequence[str] = ("dt", "harmonic", "cs", "followlqd"),
     seeds: Sequence[int] = (1, 2, 3, 4, 5),
     keys: dict[str, dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """LQD / ALG for Credence, as the labels of LQD that it gets are turned round, and for others.
+    """LQD / ALG for who gets the labels of LQD, as they are turned round, and for others.
 
     Bursts of the buffer's size, each for a port drawn at random, begin in a Poisson process. What
-    LQD drops of that are Credence's predictions; every packet's is turned round with the same
-    probability. The paper gives neither ports, buffer, load nor length: the defaults are a choice,
-    that of `spillway reproduce credence/figure14` at its quick scale.
+    LQD drops of that are the predictions of Credence and of blind trust; every packet's is turned
+    round with the same probability. The paper gives neither ports, buffer, load nor length: the
+    defaults are a choice, that of `spillway reproduce credence/figure14` at its quick scale.
 
     Parameters
     ----------
@@ -44,8 +45,10 @@ def figure14(
         packets in a slot, as its model has it.
     probabilities : sequence of float
         Of a flip; in [0, 1].
+    predicted : sequence of str
+        Who gets the predictions: `"credence"`, `"blind-trust"`.
     policies : sequence of str
-        What Credence is compared with; predictions mean nothing to them.
+        What they are compared with; predictions mean nothing to these.
     seeds : sequence of int
         Of arrivals and flips; runs of one seed see the same arrivals.
     keys : dict of dict, optional
@@ -55,8 +58,8 @@ def figure14(
     -------
     dict
         `flip_probability`, the probabilities; `seeds`; `lqd`, packets sent for each seed;
-        `credence`, LQD / ALG for each probability (rows) and seed (columns); `others`, LQD / ALG
-        by policy for each seed; `setting`, all the rest.
+        `predicted`, by policy, LQD / ALG for each probability (rows) and seed (columns);
+        `others`, LQD / ALG by policy for each seed; `setting`, all the rest.
 
     References
     ----------
@@ -87,17 +90,20 @@ def figure14(
         "flip_probability": list(probabilities),
         "seeds": list(seeds),
         "lqd": [truth[seed].transmitted for seed in seeds],
-        "credence": [
-            [
-                sent(
-                    "credence",
-                    seed,
-                    predictions=flipped(truth[seed].dropped, probability, seed=seed),
-                )
-                for seed in seeds
+        "predicted": {
+            policy: [
+                [
+                    sent(
+                        policy,
+                        seed,
+                        predictions=flipped(truth[seed].dropped, probability, seed=seed),
+                    )
+                    for seed in seeds
+                ]
+                for probability in probabilities
             ]
-            for probability in probabilities
-        ],
+            for policy in predicted
+        },
         "others": {policy: [sent(policy, seed) for seed in seeds] for policy in policies},
         "setting": {
             "ports": ports,

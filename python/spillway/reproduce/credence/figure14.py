@@ -16,9 +16,10 @@ _POLICIES = {
     "Harmonic": "harmonic",
     "Complete Sharing": "cs",
     "FollowLQD": "followlqd",
+    "Blind trust": "blind-trust",
 }
 SCHEMES = tuple(
-    Scheme(name, style=style) for name, style in zip(_POLICIES, (3, 0, 4, 5, 6), strict=True)
+    Scheme(name, style=style) for name, style in zip(_POLICIES, (3, 0, 4, 5, 6, 1), strict=True)
 )
 
 RATIO = Number("ratio", "throughput of LQD over that of the algorithm", "LQD / ALG")
@@ -39,10 +40,11 @@ def point(
 ) -> Mapping[str, float]:
     """LQD / ALG and packets sent, for one algorithm. DT's alpha is that of section 4.1."""
     from spillway.slotted import figure14
+    from spillway.slotted.model import PREDICTED
 
     report(None)
     policy = _POLICIES[scheme]
-    is_credence = policy == "credence"
+    predicted = (policy,) if policy in PREDICTED else ()
     found = figure14(
         ports=ports,
         buffer=buffer,
@@ -50,11 +52,12 @@ def point(
         slots=slots,
         arrivals_per_slot=arrivals_per_slot,
         probabilities=(flip_probability,),
-        policies=() if is_credence else (policy,),
+        predicted=predicted,
+        policies=() if predicted else (policy,),
         seeds=(seed,),
         keys={"dt": {"alpha": 0.5}},
     )
-    ratio = found["credence"][0][0] if is_credence else found["others"][policy][0]
+    ratio = found["predicted"][policy][0][0] if predicted else found["others"][policy][0]
     return {"ratio": ratio, "sent": found["lqd"][0] / ratio}
 
 
