@@ -122,6 +122,8 @@ FIRST_FORETOLD = Example(3, 2, [[1, 1, 2], [1]], [0])
 THIRD_FORETOLD = Example(3, 2, [[1, 1, 2], [1]], [2])
 TWO_PORTS = Example(2, 2, [[0], [], [], [0, 0], [1, 0]], [3])
 ONE_SLOT = Example(3, 2, [[2, 0, 2]], [1])
+FOUR_PORTS = Example(4, 2, [[0, 1, 2, 0]], [1, 2])
+FIVE_PORTS = Example(5, 2, [[3, 0, 2, 3]], [1, 2])
 SAFEGUARD = Example(4, 5, [[3, 3, 3], [2, 2], [0, 1, 0, 2], [0, 0]], None)
 
 
@@ -140,9 +142,19 @@ OWN_FIRST = ("its own, else the lowest", "its own, else the highest")
         (THIRD_FORETOLD, (3, 3, 2), set()),
         (TWO_PORTS, (4, 4, 3), rules(False, *OTHERS_FIRST, "the highest")),
         (ONE_SLOT, (2, 2, 1), rules(False, *OTHERS_FIRST, "the lowest")),
+        (FOUR_PORTS, (2, 2, 1), rules(False, "the highest other", "the highest")),
+        (FIVE_PORTS, (2, 2, 1), rules(False, "the lowest other", "the lowest")),
         (SAFEGUARD, (10, 10, 9), rules(True, *OWN_FIRST, "the highest")),
     ],
-    ids=["first foretold", "third foretold", "two ports", "one slot", "safeguard"],
+    ids=[
+        "first foretold",
+        "third foretold",
+        "two ports",
+        "one slot",
+        "four ports",
+        "five ports",
+        "safeguard",
+    ],
 )
 def test_credence_sends_less_than_lemma_1_says_under_these_rules(example, found, spared):
     """Under all but those that are spared; there nothing is short."""
@@ -150,6 +162,32 @@ def test_credence_sends_less_than_lemma_1_says_under_these_rules(example, found,
         best, followed, credence = sent(example, rule)
         assert (best, followed) == found[:2]
         assert credence == (best if rule in spared else found[2]), rule
+
+
+def test_theorem_1_fails_under_every_rule():
+    """By one of two sequences: eta is 1, and LQD, and so OPT, sends twice what Credence sends."""
+    for rule in RULES:
+        of_all = [sent(example, rule) for example in (FOUR_PORTS, FIVE_PORTS)]
+        assert (2, 2, 1) in of_all, rule
+        assert all(
+            best / credence > 1.707 * best / followed
+            for best, followed, credence in of_all
+            if credence == 1
+        )
+
+
+def test_observation_1_is_so_under_every_rule():
+    """Of two slots in a row FollowLQD takes 2 packets and LQD N + 1, once the buffer is full.
+
+    N = 3, B = 6: port 0 fills it, then in turns a packet for each port, port 0's first, and 3 for
+    port 0. Both send one packet in the first slot and have 5 left at the end. In the ten rounds
+    between LQD sends 40 packets and FollowLQD 20.
+    """
+    slots = [[0] * 6, *([0, 1, 2], [0, 0, 0]) * 10]
+    example = Example(3, 6, slots)
+    for rule in RULES:
+        followed, _ = follow(example, rule, [False] * example.packets, safeguard=False)
+        assert (lqd(example, rule)[0], followed) == (1 + 40 + 5, 1 + 20 + 5)
 
 
 @pytest.mark.parametrize(
