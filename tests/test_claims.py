@@ -435,8 +435,13 @@ def test_what_was_chosen_in_hindsight_is_exploratory():
     assert joined.exploratory == "a; b"
 
 
-def row(verdict, variant="", exploratory=""):
-    return {"verdict": verdict, "variant": variant, "exploratory": exploratory}
+def row(verdict, variant="", exploratory="", is_again=False):
+    return {
+        "verdict": verdict,
+        "variant": variant,
+        "exploratory": exploratory,
+        "is_again": is_again,
+    }
 
 
 def test_a_claim_counts_once_and_not_if_it_is_exploratory():
@@ -446,6 +451,7 @@ def test_a_claim_counts_once_and_not_if_it_is_exploratory():
         row("undecided", "one reading"),
         row("holds", "one reading", "the percentile"),
         row("holds", "another reading"),
+        row("holds", is_again=True),
         row("not comparable"),
     ]
     counts = {

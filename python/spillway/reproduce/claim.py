@@ -141,3 +141,5 @@ class Claim:
     """What else has been changed here, where a claim is tried under several settings."""
     exploratory: str = ""
     """What of it was chosen after its numbers were seen, in words: such a claim does not count."""
+    is_again: bool = False
+    """Whether it is a claim that stands before it, read another way: it does not count again."""

@@ -50,6 +50,7 @@ class Finding:
             "is_change": claim.formula.is_change,
             "over": self.over,
             "exploratory": self.exploratory,
+            "is_again": claim.is_again,
             "rule": claim.rule.text,
             "range": _told(claim.rule.ends),
             "paper": claim.rule.paper,

@@ -25,7 +25,7 @@ def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     first = first_reading(claims)
     counts = dict.fromkeys([*map(str, Verdict), EXPLORATORY], 0)
     for row in claims:
-        if row["variant"] in ("", first):
+        if row["variant"] in ("", first) and not row["is_again"]:
             counts[EXPLORATORY if row["exploratory"] else row["verdict"]] += 1
     return counts
 

@@ -92,6 +92,7 @@ CLAIMS = (
             Plain(GAIN, PAPERS.name),
             NoGain(),
             Over({"trees": trees}),
+            is_again=trees > 8,
         )
         for trees in (8, 16, 32, 64, 128)
     ),
