@@ -54,7 +54,8 @@ def page(text: str, results: Path) -> str:
         if not rows:
             raise SystemExit(f"{figure}: no claims of {part!r}")
         table = _choices(rows) if kind == "choices" else _table(rows, part)
-        size = _size(summary, rows, _CHOICES if kind == "choices" else summary["caution"])
+        notes = [summary["caution"], *([_CHOICES] if kind == "choices" else [])]
+        size = _size(summary, rows, notes)
         return f"{start}\n\n{size}\n\n{table}\n\n{end}"
 
     return BLOCK.sub(block, text)
@@ -72,14 +73,15 @@ _CHOICES = "in brackets the least and the greatest of the seeds; bold: not the f
 """What a reader of a table of choices must know."""
 
 
-def _size(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], caution: str) -> str:
+def _size(
+    summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], words: Sequence[str]
+) -> str:
     seeds = ", ".join(map(str, summary["seeds"]))
     times = [each for each in summary["scale_sets"] if not each.startswith("record.")]
     size = ", ".join([*(f"`{each}`" for each in times), f"seeds {seeds}"])
     cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']}, core {summary['build'][:8]})"
     notes = [f"Scale `{summary['scale']}`: {size}; {cost}."]
-    if caution:
-        notes.append(f"{caution[0].upper()}{caution[1:]}.")
+    notes += [f"{each[0].upper()}{each[1:]}." for each in words if each]
     if any(row["exploratory"] for row in rows):
         notes.append(r"\* exploratory: something of it was chosen after its numbers were seen.")
     return " ".join(notes)

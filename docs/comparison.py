@@ -40,7 +40,9 @@ ENOUGH = 10
 """A percentile with fewer values beyond it rests on few."""
 
 BASE = "dt"
-"""What the others are compared with, seed by seed."""
+"""What the others are compared with in a network, seed by seed."""
+BEST = "lqd"
+"""The same in a sweep: what has nearly the fewest timeouts everywhere."""
 
 Json = dict[str, Any]
 Row = Mapping[str, Any]
@@ -291,6 +293,30 @@ def sweep(points: Mapping[str, Results]) -> str:
     return markdown(heads, rows)
 
 
+def pairs_of_sweep(points: Mapping[str, Results]) -> str:
+    """Flows with a timeout less those of the best policy with the same flows, seed by seed."""
+    first = next(iter(points.values()))
+    rows = [
+        [f"`{policy}`", *(more_timeouts(results, policy) for results in points.values())]
+        for policy in first.policies
+        if policy != BEST
+    ]
+    return markdown(["", *points], rows)
+
+
+def more_timeouts(results: Results, policy: str) -> str:
+    """The mean of the seeds' differences in percentage points, the least and the greatest."""
+    base = {row["seed"]: with_timeout(row) for row in results.runs[BEST]}
+    found = []
+    for row in results.runs[policy]:
+        new, old = with_timeout(row), base[row["seed"]]
+        if new is not None and old is not None:
+            found.append(new - old)
+    if not found:
+        return "-"
+    return f"{statistics.mean(found):+.2f} ({min(found):+.2f} to {max(found):+.2f})"
+
+
 # Results -----------------------------------------------------------------------------------------
 
 
@@ -315,7 +341,10 @@ def caption(summary: Json) -> str:
     """How it was made."""
     seeds = ", ".join(map(str, summary["seeds"]))
     sets = ", ".join(f"`{each}`" for each in summary["scale_sets"])
-    return f"Scale `{summary['scale']}`: {sets}; seeds {seeds}; version {summary['version']}."
+    return (
+        f"Scale `{summary['scale']}`: {sets}; seeds {seeds}; version {summary['version']}. So few "
+        "seeds tell two policies apart only where every seed's pair agrees."
+    )
 
 
 def block(summary: Json, results: Results, classes: Sequence[str]) -> str:
@@ -372,7 +401,12 @@ def blocks(folder: Path) -> tuple[dict[str, str], dict[str, Results]]:
     for name in SWEEPS:
         if loaded := load(folder, name):
             summary, points = loaded
-            found[name] = f"{caption(summary)}\n\n{sweep(points)}"
+            found[name] = (
+                f"{caption(summary)}\n\n{sweep(points)}\n\n"
+                f"In pairs: flows with a timeout, in percentage points more than under `{BEST}` "
+                f"with the same flows, seed by seed; their mean, the least and the greatest.\n\n"
+                f"{pairs_of_sweep(points)}"
+            )
     return found, networks
 
 
