@@ -35,6 +35,7 @@ FIGURES = (
     options.FIGURE,
     where.FIGURE,
     claim.FIGURE,
+    claim.LEARNED,
     claim.UNBOUNDED,
     learning.FIGURE,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from spillway.reproduce import samples
@@ -64,6 +65,18 @@ FIGURE = Figure(
     plot=Variants((setup.SHORT, setup.TIMEOUTS, MEAN, setup.COLLISIONS, setup.DROPS), "queries"),
     claims=(*_claims(SMARTBUF), *_claims(DEMANDS)),
     is_of_paper=False,
+)
+
+
+LEARNED = replace(
+    FIGURE,
+    name="smartbuf/claim-learned",
+    title="The same after 600 ms of learning",
+    about="As in `smartbuf/claim`, but Smartbuf learns for as long as in Figures 3 and 8.",
+    scales={
+        "quick": Scale((1, 2, 3), ("warmup=600ms", "duration=630ms")),
+        "full": Scale((1, 2, 3, 4, 5), ("warmup=600ms", "duration=900ms")),
+    },
 )
 
 
