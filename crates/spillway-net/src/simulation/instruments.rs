@@ -115,7 +115,9 @@ impl Simulation {
                 let bits = (delivered - before) as f64 * 8.0;
                 let rate = if bits > 0.0 { bits / seconds } else { 0.0 };
                 let row = WindowRow::of(now, flow.id, &flow.sender, delivered, rate);
-                self.record.windows.push(row);
+                // A clock knows no window.
+                let cwnd_bytes = row.cwnd_bytes.filter(|_| flow.clock.is_none());
+                self.record.windows.push(WindowRow { cwnd_bytes, ..row });
             }
         }
         let next = self.network.now + self.scenario.recording.window_interval;

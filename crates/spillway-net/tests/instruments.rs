@@ -1,0 +1,86 @@
+//! What samples show, by hand. A full packet has 1,500 bytes, at 10 Gbps 1.2 us; every line is 10 us long.
+
+mod common;
+
+use common::{MSS, Run, run_flows};
+
+const US: u64 = 1_000_000;
+
+fn star(hosts: u32, record: &str, transport: &str, flows: &[common::Listed]) -> Run {
+    let text = format!(
+        r#"
+        duration = "1ms"
+        record = {{ {record} }}
+        transport = {{ {transport} }}
+        topology = {{ kind = "star", hosts = {hosts}, host_rate = "10Gbps", link_delay = "10us" }}
+        "#
+    );
+    run_flows(&text, flows)
+}
+
+/// Fifty packets leave the first host every 2.4 us; the last ends at 118.8 us.
+fn half_a_line(record: &str) -> Run {
+    star(2, record, "kind = \"udp\", rate = \"5Gbps\"", &[(0, 1, 50 * MSS, 0)])
+}
+
+/// The host's line is busy for 30 us of the first two intervals of 60 us. The switch's begins at 11.2 us: of
+/// the packet that begins at 59.2 us two thirds are in the first interval, and of that at 119.2 us in the
+/// second. The last arrives at 140 us, when the run is over: 5.2 us of the last 20.
+#[test]
+fn a_link_is_as_busy_as_what_it_has_sent_took() {
+    let run = half_a_line("link_interval = \"60us\"");
+    let links = &run.record.links;
+    let rows: Vec<(u64, u32, f64)> = (0..links.len())
+        .map(|row| (links.time_ps[row] / US, links.link[row], links.utilisation[row]))
+        .collect();
+    let expected =
+        [(60, 0, 0.5), (60, 3, 24.8 / 60.0), (120, 0, 0.5), (120, 3, 0.5), (140, 3, 0.26)];
+    assert_eq!(rows.len(), expected.len(), "{rows:?}");
+    for (row, expected) in rows.iter().zip(expected) {
+        assert_eq!((row.0, row.1), (expected.0, expected.1), "{rows:?}");
+        assert!((row.2 - expected.2).abs() < 1e-9, "{rows:?}");
+    }
+}
+
+/// The first packet arrives at 22.4 us, so 12 have by 50 us, and 33 by 100. A clock knows no window.
+#[test]
+fn an_open_loop_flow_has_no_window() {
+    let run = half_a_line("windows = [0], window_interval = \"50us\"");
+    let windows = &run.record.windows;
+    let delivered: Vec<u64> = (0..windows.len()).map(|row| windows.delivered_bytes[row]).collect();
+    assert_eq!(delivered, [0, 12 * MSS, 33 * MSS]);
+    let gbps = |packets: u64| (packets * MSS * 8) as f64 / 50e-6;
+    for (row, packets) in [0, 12, 21].into_iter().enumerate() {
+        assert_eq!(windows.cwnd_bytes.known(row), None);
+        assert_eq!(windows.pace_bps.known(row), None);
+        assert!((windows.rate_bps[row] - gbps(packets)).abs() < 1.0);
+        assert_eq!((windows.in_flight_bytes[row], windows.srtt_ps[row]), (0, 0));
+    }
+}
+
+/// Two hosts send ten packets each at once to the third. By 17 us five of each have come to the switch,
+/// and five have begun to leave.
+#[test]
+fn a_queue_holds_what_has_come_and_not_begun_to_leave() {
+    let flows = [(0, 2, 10 * MSS, 0), (1, 2, 10 * MSS, 0)];
+    let run = star(3, "queue_interval = \"17us\"", "kind = \"dctcp\"", &flows);
+    let queues = &run.record.queues;
+    let rows: Vec<_> = (0..queues.len())
+        .filter(|&row| queues.time_ps[row] == 17 * US)
+        .map(|row| (queues.port.known(row), queues.bytes[row], queues.packets[row]))
+        .collect();
+    assert_eq!(rows, [(None, 7_500, 5), (Some(2), 7_500, 5)]);
+    let at_first = (0..queues.len()).filter(|&row| queues.time_ps[row] == 0);
+    assert!(at_first.into_iter().all(|row| queues.bytes[row] == 0));
+}
+
+/// A window begins with ten segments, all in flight until the first ack.
+#[test]
+fn a_window_is_what_the_sender_has() {
+    let record = "windows = [0], window_interval = \"20us\"";
+    let run = star(2, record, "kind = \"dctcp\"", &[(0, 1, 100 * MSS, 0)]);
+    let windows = &run.record.windows;
+    assert_eq!(windows.time_ps[1], 20 * US);
+    assert_eq!(windows.cwnd_bytes.known(1), Some(10 * MSS));
+    assert_eq!(windows.in_flight_bytes[1], 10 * MSS);
+}
