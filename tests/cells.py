@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -57,6 +57,8 @@ class Told:
     """By the point's label and the scheme's name."""
     scales: Mapping[str, tuple[tuple[int, ...], Settings]] = field(default_factory=dict)
     """By name: the seeds, and what is set."""
+    traffic: Sequence[Settings] = ()
+    """All sections, if they are others than the scenario's: without what its senders do."""
 
     def cell(self, scheme: str, label: str, scale: str) -> dict[str, Any]:
         """What is said of a cell."""
@@ -68,7 +70,12 @@ class Told:
             **self.points[label],
             **self.of_scheme.get(label, {}).get(scheme, {}),
         }
-        return _with(self.scenario, said)
+        settings = changed(self.scenario, said)
+        if not self.traffic:
+            return settings
+        own = flat(resolved(Scenario.load(self.scenario).set({"traffic": list(self.traffic)})))
+        _replace(settings, "traffic", own)
+        return settings
 
 
 def wrong(figure: Figure, told: Told) -> dict[tuple[str, ...], Any]:
@@ -87,12 +94,17 @@ def wrong(figure: Figure, told: Told) -> dict[tuple[str, ...], Any]:
     for scale, scheme, point in every:
         runs = flat(resolved(run_of(figure, scheme, point, scale)))
         said = told.cell(scheme.name, point.label, scale)
-        found[scale, scheme.name, point.label] = {
-            key: f"said {said.get(key)!r}, runs {runs.get(key)!r}"
-            for key in said.keys() | runs.keys()
-            if said.get(key) != runs.get(key)
-        }
+        found[scale, scheme.name, point.label] = apart(said, runs)
     return {cell: what for cell, what in found.items() if what}
+
+
+def apart(said: Settings, runs: Settings) -> dict[str, str]:
+    """In what two differ."""
+    return {
+        key: f"said {said.get(key)!r}, runs {runs.get(key)!r}"
+        for key in said.keys() | runs.keys()
+        if said.get(key) != runs.get(key)
+    }
 
 
 def run_of(figure: Figure, scheme: Scheme, point: Point, scale: str = "quick") -> Scenario:
@@ -150,8 +162,8 @@ def shipped(scenario: str, *assignments: str) -> dict[str, Any]:
     return flat(resolved(Scenario.load(scenario).set(*assignments)))
 
 
-def _with(scenario: str, said: Settings) -> dict[str, Any]:
-    """The scenario with this in it."""
+def changed(scenario: str, said: Settings) -> dict[str, Any]:
+    """A scenario that comes along with what is said in it: see `Told`."""
     settings = dict(shipped(scenario))
     # Algorithms first: they bring their defaults.
     for key in sorted(said, key=lambda key: key.rpartition(".")[2] not in _ALGORITHMS):
@@ -159,11 +171,11 @@ def _with(scenario: str, said: Settings) -> dict[str, Any]:
         name = key.rpartition(".")[2]
         for place in _places(key, settings):
             if name == "transport":
-                changed = "transport.kind" if key == "senders.transport" else key
-                own = shipped(scenario, f"{changed}={value}")
+                given = "transport.kind" if key == "senders.transport" else key
+                own = shipped(scenario, f"{given}={value}")
                 _replace(settings, place.rpartition(".")[0], own)
             elif name in _ALGORITHMS:
-                _replace(settings, place, shipped(scenario, f"switch.{name}={value}"))
+                _replace(settings, place, shipped(scenario, f"switch.{place}={value}"))
             elif value is None:
                 _replace(settings, place, {})
             else:
