@@ -3,14 +3,14 @@
 import importlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import spillway.oracle
 from cells import Told, resolved, run_of, wrong
+from made_up import ALL_ROWS, ROWS, a_trace, made_up
 from spillway.oracle import Model, evaluate
 from spillway.oracle import default as recipe
-from spillway.oracle.trace import FEATURES, Place, Trace
+from spillway.oracle.trace import FEATURES
 from spillway.reproduce.credence import figure15, models, traces
 from spillway.reproduce.figure import Scheme
 from spillway.scenario import Scenario
@@ -20,51 +20,10 @@ TIERS = "a model for each tier, ten times the queries"
 SWITCHES = "a model for each switch"
 TWO = "two features"
 
-# Of a switch: how much of the buffer queues hold with which LQD keeps packets, and drops them.
-EVEN, ODD, SPINE = (0.1, 0.4), (0.6, 0.9), (0.4, 0.1)
-HABITS = {f"leaf{number}": (EVEN, ODD)[number % 2] for number in range(16)}
-HABITS |= {f"spine{number}": SPINE for number in range(4)}
-ROWS = {name: 40 + place for place, name in enumerate(HABITS)}
-"""How many packets are known of each: of every switch another number."""
-ALL_ROWS = sum(ROWS.values())
-
-
-def a_trace() -> Trace:
-    """An odd leaf never sees what an even one drops; a spine keeps that."""
-    draws = np.random.default_rng(1)
-    names = [name for name, rows in ROWS.items() for _ in range(rows)]
-    rows, buffer = len(names), 1000.0
-    dropped = draws.random(rows) < 0.5
-    queue = np.array(
-        [HABITS[name][int(is_lost)] for name, is_lost in zip(names, dropped, strict=True)]
-    )
-    features = {name: draws.uniform(0, buffer, rows) for name in FEATURES}
-    return Trace(
-        time_ps=np.arange(rows, dtype=np.uint64),
-        features=features | {"queue": queue * buffer},
-        buffer_bytes=np.full(rows, buffer),
-        dropped=dropped,
-        weight=np.ones(rows),
-        switch=np.array([list(ROWS).index(name) for name in names], np.int32),
-        places=tuple(Place(name, 4) for name in ROWS),
-    )
-
 
 @pytest.fixture
 def traced(monkeypatch):
-    """Traces are this one at once; a list of what they are asked for."""
-    asked = []
-
-    def trace(report, *wanted):
-        asked.append(wanted)
-        return a_trace()
-
-    for module in (models, figure15):
-        monkeypatch.setattr(module, "traced", trace)
-    monkeypatch.setattr(models, "_FOLDERS", {})
-    yield asked
-    for folder in models._FOLDERS.values():
-        folder.cleanup()
+    yield from made_up(monkeypatch, models, figure15)
 
 
 def model_of(scheme, scale="quick"):
