@@ -1,0 +1,98 @@
+"""What pages state above and in their tables is so of the figures: sizes, claims, choices."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from spillway.reproduce import catalogue
+from spillway.reproduce.tables import interval, told
+
+DOCS = Path(__file__).parents[1] / "docs"
+# <!-- claims: cbm/figure1, CBM -->, <!-- choices: … --> or <!-- table: burst -->
+TABLE = re.compile(r"<!-- (claims|choices|table): ([\w/-]+)(?:, (.+?))? -->(.*?)<!-- end -->", re.S)
+SIZE = re.compile(r"^Scale `(\w+)`: (.*)$", re.M)
+
+
+def tables(*kinds):
+    """Of every table that comes from a figure: the figure's name, a part of it, and the text."""
+    found = []
+    for page in [*sorted((DOCS / "papers").glob("*.md")), DOCS / "comparison.md"]:
+        for kind, name, part, text in TABLE.findall(page.read_text()):
+            if kind in kinds and SIZE.search(text):
+                figure = f"comparison/{name}" if kind == "table" else name
+                found.append(pytest.param(figure, part, text, id=f"{page.name} {figure} {part}"))
+    assert found
+    return found
+
+
+def rows(text):
+    """The cells of a table in Markdown."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize(("name", "part", "text"), tables("claims", "choices", "table"))
+def test_a_table_s_size_is_its_figure_s(name, part, text):
+    (figure,) = catalogue.find(name)
+    ((scale, line),) = SIZE.findall(text)
+    size = figure.scale(scale)
+    seeds = re.search(r"seeds ((?:\d+, )*\d+)", line)
+    assert seeds, line
+    assert tuple(int(seed) for seed in seeds[1].split(", ")) == size.seeds
+    times = [each for each in size.assignments if not each.startswith("record.")]
+    assert re.findall(r"`(\w+=\w+)`", line) == times
+
+
+def about(claim, figure):
+    """The end of what a table says that a claim is about: of some, at which point is measured."""
+    points = [point for point in figure.points if point.lies_at(claim.over.where)]
+    labels = [point.label for point in points]
+    if claim.over.take == "growth":
+        return f"({labels[-1]}, less that with {labels[0]})"
+    if len(points) == 1:
+        return f"({labels[0]})"
+    at = {"mean": "(mean", "largest": ", largest", "each": ", worst"}[claim.over.take]
+    return f"{at} of {len(points)} points)"
+
+
+def asks(claim):
+    """The paper's number, and what bears the claim out."""
+    low, high = (None if math.isinf(end) else end for end in claim.rule.ends)
+    is_change = claim.formula.is_change
+    low = 0.0 if low == math.ulp(0.0) else low
+    paper = [] if claim.rule.paper is None else [told(claim.rule.paper, is_change)]
+    return "; ".join([*paper, interval((low, high), is_change)])
+
+
+@pytest.mark.parametrize(("name", "part", "text"), tables("claims"))
+def test_a_table_s_claims_are_its_figure_s(name, part, text):
+    (figure,) = catalogue.find(name)
+    claims = [claim for claim in figure.claims if part in ("", claim.variant)]
+    _, _, *found = rows(text)
+    for claim, (says, paper, *_) in zip(claims, found, strict=True):
+        variant = "" if claim.variant in ("", part) else f"{claim.variant}: "
+        formula = claim.formula
+        assert says.startswith(f"{variant}{claim.says}: {formula.metric.name}, {formula.text} (")
+        assert says.endswith(about(claim, figure))
+        assert paper == asks(claim)
+
+
+@pytest.mark.parametrize(("name", "part", "text"), tables("choices"))
+def test_a_table_s_choices_are_its_figure_s(name, part, text):
+    """A column for each formula, below it what bears it out, and a row for each choice."""
+    (figure,) = catalogue.find(name)
+    heads, _, (_, *ends), *found = rows(text)
+    columns, choices = {}, {}
+    for claim in figure.claims:
+        if part and not claim.says.endswith(f"({part})"):
+            continue
+        column = f"{claim.formula.metric.name}, {claim.formula.text}"
+        columns.setdefault(column, {})[asks(claim).split("; ")[-1]] = None
+        (point,) = (point for point in figure.points if point.lies_at(claim.over.where))
+        choices[claim.variant or point.label] = None
+        assert point.label.endswith(claim.variant)
+    assert heads == ["", *columns]
+    assert ends == [f"*{'; '.join(ranges)}*" for ranges in columns.values()]
+    assert [name for name, *_ in found] == list(choices)
