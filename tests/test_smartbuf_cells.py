@@ -469,3 +469,24 @@ def test_leaves_begin_with_the_history_of_a_run_without_losses(monkeypatch, scal
         }
         assert apart(changed("smartbuf", both | knows), second) == {}
         assert second["leaf.sharing.history"].startswith(str(folder))
+
+
+def test_numbers_of_bursts_are_those_that_their_names_say():
+    """By path, as `bursts.numbers` makes them: errors are of the last threshold of a burst."""
+    paths = {
+        metric.name: metric.path
+        for figure in smartbuf.FIGURES
+        for metric in figure.metrics
+        if getattr(metric, "path", "").startswith("bursts.")
+    }
+    assert paths == {
+        "mean error": "bursts.mean_error",
+        "its mean error": "bursts.mean_error_first",
+        "largest error": "bursts.largest_error",
+        "most that a burst may hold": "bursts.most_threshold",
+        "most that a burst holds": "bursts.most_peak",
+        "most that a burst wants": "bursts.most_demand",
+        "bursts at all leaves": "bursts.count",
+        "queries that meet a burst": "bursts.collisions",
+        "share of bursts with another close by": "bursts.close",
+    }
