@@ -35,6 +35,7 @@ EXPERIMENT = {"quick": QUICK, "full": FULL}
 HEADLINE = EXPERIMENT | {"page": FULL}
 
 STRICT = {"switch.scheduling": "strict"}
+TWO_SPINES = {"topology.fabric_rate": "40Gbps", "topology.spines": 2}
 WAYS = {
     "in turns, by packets": {},
     # Queues have priority in the order of `QUEUES`, but for the acks.
@@ -48,7 +49,16 @@ WAYS = {
         "switch.scheduling": "dwrr",
         "switch.scheduling.weights": by_queue(acks=1, cubic=4, dctcp=2, incast=1),
     },
-    "ports of 10 and of 40 Gbps": {"topology.fabric_rate": "40Gbps", "topology.spines": 2},
+    "ports of 10 and of 40 Gbps": TWO_SPINES,
+    "the same, spines of 768 KB": TWO_SPINES | {"spine.buffer": "768KB"},
+}
+SPINES = {
+    f"Cubic at {load:.0%}, spines of {buffer}": {
+        "traffic.cubic.load": load,
+        "spine.buffer": buffer,
+    }
+    for buffer in ("768KB", "3.84MB")
+    for load in (0.3, 0.4)
 }
 
 CHOICES = {
@@ -112,6 +122,13 @@ TOLD = {
         scales=EXPERIMENT,
     ),
     "cbm/rates": Told("cbm", THREE, WAYS, AT_30, scales=EXPERIMENT),
+    "cbm/spines": Told(
+        "cbm",
+        THREE,
+        SPINES,
+        DROPS,
+        scales={"quick": ((1, 2, 3), {"duration": "450ms"}), "full": FULL},
+    ),
     "cbm/choices": Told("cbm", ALL, CHOICES, AT_30, OF_SCHEME, EXPERIMENT),
 }
 

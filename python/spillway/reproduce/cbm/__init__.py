@@ -1,11 +1,12 @@
 """CBM (Agarwal, Addanki, Mostafaei, CoNEXT Student Workshop 2024): the figure of its evaluation."""
 
-from spillway.reproduce.cbm import choices, figure1, rates
+from spillway.reproduce.cbm import choices, figure1, rates, spines
 
 FIGURES = (
     figure1.FIGURE,
     figure1.WITHOUT_CONTROL,
     *figure1.OTHER_PERCENTILES,
     rates.FIGURE,
+    spines.FIGURE,
     choices.FIGURE,
 )

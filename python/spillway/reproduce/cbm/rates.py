@@ -17,6 +17,8 @@ def _drained(name: str, *assignments: str) -> Point:
     return Point({"drained": name}, assignments, {"drained": name})
 
 
+TWO_SPINES = ("topology.spines=2", "topology.fabric_rate=40Gbps")
+
 WAYS = (
     _drained("in turns, by packets"),
     _drained("strict, Cubic first", *setup.STRICT),
@@ -28,8 +30,10 @@ WAYS = (
     ),
     # The queues of acks, Cubic, DCTCP and theta-PowerTCP.
     _drained("DWRR 4:2:1", 'switch.scheduling={kind="dwrr", weights=[1, 4, 2, 1]}'),
-    # A leaf has as many Gbps upwards as before, on 2 ports instead of 8.
-    _drained("ports of 10 and of 40 Gbps", "topology.spines=2", "topology.fabric_rate=40Gbps"),
+    # A leaf has as many Gbps upwards as before, on 2 ports instead of 8. A spine then has four
+    # times the Gbps and, at 9.6 KB for each, four times the buffer; or the buffer that it had.
+    _drained("ports of 10 and of 40 Gbps", *TWO_SPINES),
+    _drained("the same, spines of 768 KB", *TWO_SPINES, "switch.spine.buffer=768KB"),
 )
 
 FIGURE = Figure(

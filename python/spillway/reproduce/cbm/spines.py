@@ -1,0 +1,39 @@
+"""How much a spine can hold: where theta-PowerTCP's answers are lost.
+
+By the text a spine has 9.6 KB for each port and Gbps, 768 KB. In ABM's public program a spine's
+ports to the leaves charge the leaf's pool, as if the spine had 3.84 MB.
+"""
+
+from dataclasses import replace
+
+from spillway.reproduce.cbm import setup
+from spillway.reproduce.cbm.setup import ABM, ABOUT, CBM, DT, INCAST
+from spillway.reproduce.draw import Variants
+from spillway.reproduce.figure import Figure, Point, Scale
+from spillway.reproduce.metric import WithTimeout
+from spillway.reproduce.samples import SECTION
+
+BUFFERS = ("768KB", "3.84MB")
+
+
+def _point(load: float, buffer: str) -> Point:
+    where = f"Cubic at {load:.0%}, spines of {buffer}"
+    sets = (f"traffic.cubic.load={load}", f"switch.spine.buffer={buffer}")
+    return Point({"where": where}, sets, {"where": where})
+
+
+FIGURE = Figure(
+    name="cbm/spines",
+    title="Spines with the text's buffer and with that of ABM's program",
+    source="CBM (CoNEXT-SW 2024), section 3; the buffer of ABM's program",
+    about=ABOUT,
+    measure=setup.RUN,
+    points=tuple(_point(load, buffer) for buffer in BUFFERS for load in (0.3, 0.4)),
+    schemes=(DT, ABM, CBM),
+    scales={
+        "quick": Scale((1, 2, 3), ("duration=450ms",)),
+        "full": setup.SCALES["full"],
+    },
+    plot=Variants((WithTimeout(SECTION + "incast"), INCAST, replace(INCAST, p=0.999)), "where"),
+    is_of_paper=False,
+)
