@@ -62,6 +62,8 @@ class Lines:
     columns: int = 2
     is_linear: bool = False
     """Whether points lie where their numbers are, and not one beside the other."""
+    is_joined: bool = True
+    """Whether a line joins them; nothing lies between points that are only names."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -105,6 +107,7 @@ class Lines:
                 ys,
                 yerr=[low, high],
                 **style_of(scheme, number),
+                linestyle="-" if self.is_joined else "none",
                 elinewidth=0.9,
                 capsize=2,
                 label=scheme.name,
@@ -157,46 +160,50 @@ class Distributions:
     metrics: tuple[Metric, ...] = ()
 
     def __call__(self, results: Results) -> Drawing:
-        """Draws it."""
+        """Draws it: four points beside each other, and further ones below."""
         points = results.figure.points
-        with drawing_of(2.4 * len(points), 5.2) as drawing:
-            axes = drawing.subplots(2, len(points), squeeze=False, sharex="row", sharey="row")
+        across = min(4, len(points))
+        bands = -(-len(points) // across)
+        with drawing_of(2.5 * across, 4.4 * bands + 0.6) as drawing:
+            axes = drawing.subplots(2 * bands, across, squeeze=False, sharex=True, sharey="row")
             for place, point in enumerate(points):
-                for number, scheme in enumerate(results.figure.schemes):
-                    tables = [
-                        outcome.samples
-                        for outcome in results.at(place, scheme.name).values()
-                        if outcome.samples is not None
-                    ]
-                    style = {
-                        "color": style_of(scheme, number)["color"],
-                        "linestyle": ("-", "--", "-.", ":")[number % 4],
-                    }
-                    every = np.sort(np.concatenate([samples.select(t, "all") for t in tables]))
-                    part = np.arange(1, len(every) + 1) / len(every)
-                    axes[0, place].step(every, part, where="post", label=scheme.name, **style)
-                    incast = np.sort(np.concatenate([samples.select(t, "incast") for t in tables]))
-                    beyond = 1 - np.arange(len(incast)) / max(1, len(incast))
-                    axes[1, place].step(incast, beyond, where="post", **style)
-                axes[0, place].set_title(point.label)
-                axes[0, place].set_xscale("log")
-                axes[0, place].set_xlabel("slowdown")
-                axes[1, place].set_xscale("log")
-                axes[1, place].set_yscale("log")
-                axes[1, place].set_xlabel("slowdown")
-                if not results.is_informative(place):
-                    axes[0, place].text(
-                        0.97,
-                        0.05,
-                        "nothing lost",
-                        ha="right",
-                        color=_QUIET,
-                        transform=axes[0, place].transAxes,
-                    )
-            axes[0, 0].set_ylabel("all flows: share at most")
-            axes[1, 0].set_ylabel("incast flows: share at least")
+                band, column = divmod(place, across)
+                self._point(axes[2 * band, column], axes[2 * band + 1, column], results, place)
+                axes[2 * band, column].set_title(point.label)
+            for unused in axes[-2:, len(points) - across * (bands - 1) :].flat:
+                unused.set_axis_off()
+            least = min(axis.get_ylim()[0] for axis in axes[1::2, 0])
+            for band in range(bands):
+                axes[2 * band, 0].set_ylabel("all flows: share at most")
+                axes[2 * band + 1, 0].set_ylabel("incast flows: share at least")
+                axes[2 * band + 1, 0].set_ylim(bottom=least)
             finish(drawing, results, axes[0, 0], "")
         return drawing
+
+    def _point(self, upper: Axes, lower: Axes, results: Results, place: int) -> None:
+        for number, scheme in enumerate(results.figure.schemes):
+            tables = [
+                outcome.samples
+                for outcome in results.at(place, scheme.name).values()
+                if outcome.samples is not None
+            ]
+            style = {
+                "color": style_of(scheme, number)["color"],
+                "linestyle": ("-", "--", "-.", ":")[number % 4],
+            }
+            every = np.sort(np.concatenate([samples.select(t, "all") for t in tables]))
+            part = np.arange(1, len(every) + 1) / len(every)
+            upper.step(every, part, where="post", label=scheme.name, **style)
+            incast = np.sort(np.concatenate([samples.select(t, "incast") for t in tables]))
+            beyond = 1 - np.arange(len(incast)) / max(1, len(incast))
+            lower.step(incast, beyond, where="post", **style)
+        upper.set_xscale("log")
+        lower.set_yscale("log")
+        lower.set_xlabel("slowdown")
+        if not results.is_informative(place):
+            upper.text(
+                0.97, 0.05, "nothing lost", ha="right", color=_QUIET, transform=upper.transAxes
+            )
 
 
 @dataclass(frozen=True)
@@ -226,20 +233,28 @@ class Variants:
         for place, point in enumerate(points):
             rest = ", ".join(text for axis, text in point.labels.items() if axis != self.axis)
             rows.setdefault(rest, []).append(place)
-        columns = len(self.slowdowns) + bool(self.shares)
-        with drawing_of(2.6 * columns + 2, (0.27 * len(names) + 0.9) * len(rows) + 0.6) as drawing:
-            axes = drawing.subplots(len(rows), columns, squeeze=False, sharey=True)
+        panels = len(self.slowdowns) + bool(self.shares)
+        # What decisions divide into stands last in its row, and has a legend of its own.
+        across = panels if self.shares or panels < 4 else -(-panels // 2)
+        lines = -(-panels // across)
+        size = (2.6 * across + 2, (0.27 * len(names) + 0.9) * len(rows) * lines + 0.6)
+        with drawing_of(*size) as drawing:
+            axes = drawing.subplots(len(rows) * lines, across, squeeze=False, sharey=True)
             for row, (rest, places) in enumerate(rows.items()):
-                for column, metric in enumerate(self.slowdowns):
-                    self._dots(axes[row, column], metric, results, places)
-                    axes[row, column].set_title(metric.name.replace(" slowdown", ""))
-                    axes[row, column].set_xlabel(metric.unit)
+                own = axes[row * lines : (row + 1) * lines]
+                for axis, metric in zip(own.flat, self.slowdowns, strict=False):
+                    self._dots(axis, metric, results, places)
+                    axis.set_title(metric.name.replace(" slowdown", ""))
+                    axis.set_xlabel(metric.unit)
+                for unused in list(own.flat)[panels:]:
+                    unused.set_axis_off()
                 if self.shares:
-                    self._bars(axes[row, -1], results, places)
-                    axes[row, -1].set_title(f"{self.scheme}'s decisions")
-                axes[row, 0].set_yticks(range(len(names)), names)
-                axes[row, 0].set_ylim(len(names) - 0.4, -0.6)
-                axes[row, 0].set_ylabel(rest, fontweight="bold")
+                    self._bars(own[0, -1], results, places)
+                    own[0, -1].set_title(f"{self.scheme}'s decisions")
+                for first in own[:, 0]:
+                    first.set_yticks(range(len(names)), names)
+                    first.set_ylim(len(names) - 0.4, -0.6)
+                    first.set_ylabel(rest, fontweight="bold")
             if self.shares:
                 handles, labels = axes[0, -1].get_legend_handles_labels()
                 drawing.legend(handles, labels, loc="outside lower right", ncols=len(labels))
@@ -249,8 +264,10 @@ class Variants:
     def _dots(self, axis: Axes, metric: Metric, results: Results, places: Sequence[int]) -> None:
         schemes = results.figure.schemes
         step = min(0.16, 0.8 / len(schemes))
+        drawn: list[float] = []
         for number, scheme in enumerate(schemes):
             values = [results.measured(metric, place, scheme.name, None, False) for place in places]
+            drawn += [found.value for found in values if found.value is not None]
             axis.plot(
                 [np.nan if found.value is None else found.value for found in values],
                 [row + step * (number - (len(schemes) - 1) / 2) for row in range(len(places))],
@@ -258,7 +275,8 @@ class Variants:
                 linestyle="none",
                 label=scheme.name,
             )
-        if metric is self.slowdowns[0]:
+        is_wide = min(drawn, default=0) > 0 and max(drawn) > 10 * min(drawn)
+        if metric is self.slowdowns[0] or is_wide:
             log_scale(axis, "x")
         else:
             axis.locator_params(axis="x", nbins=4)

@@ -49,7 +49,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class OverTime:
-    """A column for each scheme, a row for each panel: the first point, the first seed."""
+    """A column for each scheme, a row for each panel: the first point, the first seed.
+
+    From the fourth scheme on two stand beside each other, and further ones below.
+    """
 
     panels: tuple[Panel, ...]
     metrics: tuple[Metric, ...] = ()
@@ -58,25 +61,30 @@ class OverTime:
         """Draws it."""
         schemes = results.figure.schemes
         seed = results.seeds[0]
-        width, height = (3.6 if len(schemes) > 1 else 5.8) * len(schemes), 2.1 * len(self.panels)
-        with drawing_of(width, height + 0.5) as drawing:
-            axes = drawing.subplots(
-                len(self.panels), len(schemes), squeeze=False, sharex=True, sharey="row"
-            )
-            for column, scheme in enumerate(schemes):
+        across = len(schemes) if len(schemes) < 4 else 2
+        bands, rows = -(-len(schemes) // across), len(self.panels)
+        width = (3.6 if len(schemes) > 1 else 5.8) * across
+        with drawing_of(width, 2.1 * rows * bands + 0.5) as drawing:
+            axes = drawing.subplots(rows * bands, across, squeeze=False, sharex=True)
+            for place, scheme in enumerate(schemes):
+                band, column = divmod(place, across)
+                own = axes[band * rows : (band + 1) * rows, column]
                 outcome = results.at(0, scheme.name)[seed]
                 step = (outcome.numbers.get(STEP) or 1.0) / 1000
                 for row, panel in enumerate(self.panels):
-                    axis = axes[row, column]
+                    own[row].sharey(axes[row, 0])
                     for number, (name, label) in enumerate(panel.series):
                         found = values(outcome, name)
                         times = [step * place for place in range(len(found))]
-                        axis.plot(times, found, color=COLOURS[number], label=label)
-                    axis.set_title(f"{scheme.name}: {panel.title}" if row == 0 else panel.title)
+                        own[row].plot(times, found, color=COLOURS[number], label=label)
+                    own[row].set_title(f"{scheme.name}: {panel.title}" if row == 0 else panel.title)
+                    own[row].tick_params(labelleft=column == 0)
                     if column == 0:
-                        axis.set_ylabel(panel.unit)
-                axes[-1, column].set_xlabel("time in ms")
-            for row in range(len(self.panels)):
+                        own[row].set_ylabel(panel.unit)
+                own[-1].set_xlabel("time in ms")
+            for unused in axes[-rows:, len(schemes) - across * (bands - 1) :].flat:
+                unused.set_axis_off()
+            for row in range(rows):
                 axes[row, 0].set_ylim(bottom=0)
-            finish(drawing, results, axes[-1, 0], f"shown: seed {seed}")
+            finish(drawing, results, axes[rows - 1, 0], f"shown: seed {seed}")
         return drawing

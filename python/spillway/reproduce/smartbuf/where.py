@@ -63,10 +63,14 @@ class Map:
     def _over_shares(self, panel: Axes, results: Results, kind: str) -> None:
         points = results.figure.points
         places = [n for n, point in enumerate(points) if point.values["queries"] == kind]
-        for number, scheme in enumerate(results.figure.schemes):
+        schemes = results.figure.schemes
+        for number, scheme in enumerate(schemes):
             found = (results.measured(self.tail, n, scheme.name, None, False) for n in places)
             tails = [np.nan if one.value is None else one.value for one in found]
-            panel.plot(range(len(places)), tails, **style_of(scheme, number), label=scheme.name)
+            # Beside each other, so that equal numbers are seen.
+            aside = 0.07 * (number - (len(schemes) - 1) / 2)
+            xs = [place + aside for place in range(len(places))]
+            panel.plot(xs, tails, **style_of(scheme, number), label=scheme.name)
         panel.set_title(kind)
         panel.set_xticks(range(len(places)), [points[n].ticks["share"] for n in places])
         panel.set_xlabel("share of the uplinks in incasts")
