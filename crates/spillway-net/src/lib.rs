@@ -4,7 +4,7 @@ mod event;
 pub mod extensions;
 pub mod flow;
 pub mod ideal;
-pub mod nic;
+mod network;
 mod port;
 pub mod record;
 pub mod routing;

@@ -6,15 +6,15 @@ use crate::topology::Link;
 use spillway_engine::{EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
-/// How a port that waits is seen to when it can send again.
+/// How a port that waits gets to send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waking {
     /// By an event.
     ByEvent,
-    /// Late: no later than with the next arrival at its switch.
-    Late,
-    /// Late, too, and nothing is to be decided then: its packets are sent in the order in which they
-    /// have come, and are on the line already. Only the buffer hears that they leave.
+    /// Deferred: no later than with the next arrival at its switch.
+    Deferred,
+    /// Deferred, and nothing is decided then: its packets are sent in the order of their arrival, and
+    /// are on the line already. Only the buffer hears that they leave.
     InOrder,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Line {
     pub to_host: bool,
     /// Whether the port waits: it will do something when it can send again.
     pub waits: bool,
-    /// How it is seen to then.
+    /// How it gets to send again.
     pub waking: Waking,
     /// Whether what is put on it is looked at first: it is down, or loses packets, or its port writes
     /// telemetry or has a ring below its queues.

@@ -1,6 +1,7 @@
 //! Ports: a line, what waits for it, and the ring below the queues.
 
 pub(crate) mod line;
+pub(crate) mod nic;
 pub(crate) mod ring;
 pub(crate) mod shortcuts;
 pub(crate) mod timetable;

@@ -10,7 +10,7 @@
 //! Each can be switched off, for tests: random scenarios run with and without.
 
 use super::line::Waking;
-use crate::nic::{Cards, NicSettings};
+use crate::port::nic::{NicQueueing, NicSettings};
 use spillway_switch::PortFacts;
 
 /// The shortcuts that are allowed.
@@ -57,7 +57,7 @@ impl Shortcuts {
             ),
             waking: match (deferred, in_order) {
                 (false, _) => Waking::ByEvent,
-                (true, false) => Waking::Late,
+                (true, false) => Waking::Deferred,
                 (true, true) => Waking::InOrder,
             },
         }
@@ -69,11 +69,11 @@ impl Shortcuts {
         nic: &NicSettings,
         has_discipline: bool,
         has_events: bool,
-    ) -> Cards {
+    ) -> NicQueueing {
         match has_discipline {
-            true => Cards::Managed,
-            false if self.plain_nic && nic.is_plain() && !has_events => Cards::Plain,
-            false => Cards::Queued,
+            true => NicQueueing::Managed,
+            false if self.plain_nic && nic.is_plain() && !has_events => NicQueueing::Plain,
+            false => NicQueueing::Queued,
         }
     }
 }
@@ -101,7 +101,7 @@ pub(crate) struct PortShortcuts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nic::NicScheduling;
+    use crate::port::nic::NicScheduling;
 
     /// Of a switch of which nobody wants to know anything.
     const UNWATCHED: PortFacts = PortFacts {
@@ -123,11 +123,11 @@ mod tests {
 
     #[test]
     fn a_port_takes_the_shortcuts_that_what_is_known_of_it_allows() {
-        use Waking::{ByEvent, InOrder, Late};
+        use Waking::{ByEvent, Deferred, InOrder};
         assert_eq!(of(UNWATCHED), (true, InOrder));
-        assert_eq!(of(PortFacts { queues_per_port: 2, ..UNWATCHED }), (true, Late));
-        assert_eq!(of(PortFacts { pushes_out: true, ..UNWATCHED }), (true, Late));
-        assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Late));
+        assert_eq!(of(PortFacts { queues_per_port: 2, ..UNWATCHED }), (true, Deferred));
+        assert_eq!(of(PortFacts { pushes_out: true, ..UNWATCHED }), (true, Deferred));
+        assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Deferred));
         assert_eq!(of(PortFacts { schedules_by_account: true, ..UNWATCHED }), (false, InOrder));
         assert_eq!(of(PortFacts { watches_queues: true, ..UNWATCHED }), (false, InOrder));
         assert_eq!(of(PortFacts { decides_departures: true, ..UNWATCHED }), (true, ByEvent));
@@ -143,7 +143,7 @@ mod tests {
     fn a_shortcut_that_is_not_allowed_is_not_taken() {
         let port = SwitchPort { facts: &UNWATCHED, is_attended: false, has_events: false };
         let waking = |shortcuts: Shortcuts| shortcuts.of_switch_port(&port).waking;
-        assert_eq!(waking(Shortcuts { in_order: false, ..Shortcuts::ALL }), Waking::Late);
+        assert_eq!(waking(Shortcuts { in_order: false, ..Shortcuts::ALL }), Waking::Deferred);
         assert_eq!(waking(Shortcuts { deferred: false, ..Shortcuts::ALL }), Waking::ByEvent);
         assert!(!Shortcuts::NONE.of_switch_port(&port).passes_when_idle);
     }
@@ -160,10 +160,10 @@ mod tests {
         let of = |nic, has_discipline, has_events| {
             Shortcuts::ALL.of_nics(&nic, has_discipline, has_events)
         };
-        assert_eq!(of(fifo, false, false), Cards::Plain);
-        assert_eq!(of(fifo, true, false), Cards::Managed);
-        assert_eq!(of(fifo, false, true), Cards::Queued);
-        assert_eq!(of(NicSettings { queues: 2, ..fifo }, false, false), Cards::Queued);
-        assert_eq!(Shortcuts::NONE.of_nics(&fifo, false, false), Cards::Queued);
+        assert_eq!(of(fifo, false, false), NicQueueing::Plain);
+        assert_eq!(of(fifo, true, false), NicQueueing::Managed);
+        assert_eq!(of(fifo, false, true), NicQueueing::Queued);
+        assert_eq!(of(NicSettings { queues: 2, ..fifo }, false, false), NicQueueing::Queued);
+        assert_eq!(Shortcuts::NONE.of_nics(&fifo, false, false), NicQueueing::Queued);
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Result;
 use crate::event::{MOST_FLOWS, MOST_LINES};
-use crate::nic::NicSettings;
+use crate::port::nic::NicSettings;
 use crate::topology::Topology;
 use crate::traffic::Source;
 use crate::transport::{Access, Transport};

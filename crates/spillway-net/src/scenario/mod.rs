@@ -18,7 +18,7 @@ pub use recording::{DecisionFilter, Recording};
 pub use switches::{SwitchSettings, TierSettings};
 
 use crate::extensions::Extensions;
-use crate::nic::NicSettings;
+use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
 use crate::transport::{Access, Losses, Transport};

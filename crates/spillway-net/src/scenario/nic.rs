@@ -3,7 +3,7 @@
 use super::choice::Choice;
 use super::switches::Place;
 use super::{Result, SwitchSettings};
-use crate::nic::{Nic, NicScheduling, NicSettings};
+use crate::port::nic::{Nic, NicScheduling, NicSettings};
 use crate::topology::Node;
 use crate::transport::{KINDS, Transport};
 use spillway_settings::quantity::Amount;

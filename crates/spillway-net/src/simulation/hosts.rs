@@ -2,9 +2,9 @@
 
 use super::Simulation;
 use super::flows::Flow;
-use super::network::Network;
 use crate::event::Kind;
 use crate::flow::FlowSpec;
+use crate::network::Network;
 use crate::transport::Transport;
 use crate::transport::receiver::{AckFields, Segment};
 use crate::transport::sender::{AckSegment, Piece};

@@ -2,8 +2,8 @@
 
 use super::Simulation;
 use super::in_time::InTime;
-use super::network::Lost;
 use crate::event::Kind;
+use crate::network::Lost;
 use crate::record::names::Name;
 use crate::record::{DecisionRow, DropRow, LinkRow, LossPlace, OracleTraceRow, WindowRow};
 use crate::scenario::{DecisionFilter, Scenario};

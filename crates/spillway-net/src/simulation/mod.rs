@@ -1,29 +1,25 @@
 //! A run: the network's state and the loop that moves it from event to event.
 
-mod cards;
-mod failures;
 mod flows;
 mod hosts;
 mod in_time;
 mod instruments;
-mod network;
 mod ports;
 mod rows;
 mod start;
-mod waiting;
 
 use crate::event::Kind;
 use crate::flow::FlowSpec;
-use crate::nic::Nic;
+use crate::network::Network;
+pub use crate::network::Totals;
 pub use crate::port::Shortcuts;
+use crate::port::nic::Nic;
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::traffic::{self, Merge};
 use crate::transport::receiver::SackBlocks;
 use flows::Flows;
 use instruments::Instruments;
-use network::Network;
-pub use network::Totals;
 use spillway_engine::Time;
 use spillway_switch::{Discipline, DropReason, Switch};
 use std::iter::Peekable;
@@ -297,8 +293,8 @@ impl std::fmt::Debug for Simulation {
 
 #[cfg(test)]
 mod tests {
-    use super::network::PolicyTimer;
     use super::*;
+    use crate::network::PolicyTimer;
     use crate::scenario::Sources;
     use crate::topology::Node;
     use std::path::Path;

@@ -134,9 +134,8 @@ impl Simulation {
     }
 
     fn least_time(&self, from: u32, to: u32, choice: PathChoice, packets: Packets) -> Time {
-        let places = &self.network.places;
-        let pick =
-            |switch: u32, hops: &[u32]| choice.pick(places[switch as usize].seed, hops.len());
+        let ports = &self.network.ports;
+        let pick = |switch: u32, hops: &[u32]| choice.pick(ports[switch as usize].seed, hops.len());
         let topology = &self.scenario.topology;
         let path = path_links(topology, &self.network.routing, from, to, pick);
         let path = path.expect("in a whole network every host reaches every other");

@@ -1,23 +1,22 @@
-//! Ports that wait until they can send again, and when they are seen to.
+//! Ports that wait until they can send again, and when they do.
 //!
-//! A port waits while it sends and has a backlog. Where nobody looks on, no event wakes it: it is seen
-//! to late, and sends at the time at which it could. Late is early enough when the next packet
-//! arrives at its switch, before anything is decided about that; and when the last packet on its line
-//! arrives at the far end, since only then must the next one have a time. Until then nothing depends
-//! on it. Policies' timers, samples and whoever looks at a run from outside see to the ports first.
+//! A port waits while it sends and has a backlog. Where nobody looks on, no event wakes it: it is
+//! deferred, and sends later, at the time at which it could have sent. Later means: when the next
+//! packet arrives at its switch, before anything is decided about that packet; and when the last
+//! packet on its line arrives at the far end, since only then must the next one have a time. Until
+//! then nothing depends on it. Policies' timers, samples and whoever looks at a run from outside have
+//! all deferred ports catch up first.
 //!
-//! Where nothing is decided about a packet any more once it is queued, since its port sends in the order
-//! of arrival and nobody pushes out, its time is known at once, and it goes on the line at once. What
-//! is left for later is to tell the buffer.
+//! Where nothing is decided about a packet once it is queued, because its port sends in the order of
+//! arrival and nobody pushes out, the packet's time is known at once, and it goes on the line at
+//! once. What is left for later is to tell the buffer.
 //!
-//! An event wakes the port where packets may be lost on their way out, where anything at the switch
-//! is traced, where a plug-in sees packets leave or they carry telemetry, where there is a ring below
-//! its queues, and where cables fail.
+//! [Shortcuts](crate::port::shortcuts) says which ports may be deferred, and why that is exact.
 
-use super::network::Network;
+use super::Network;
 use crate::event::Kind;
-use crate::nic::Cards;
 use crate::port::line::Waking;
+use crate::port::nic::NicQueueing;
 use crate::port::shortcuts::{Shortcuts, SwitchPort};
 use crate::scenario::Scenario;
 use spillway_switch::packet::PacketId;
@@ -27,7 +26,8 @@ impl Network {
     /// is traced.
     pub fn take_shortcuts(&mut self, allowed: Shortcuts, scenario: &Scenario) {
         let has_events = !scenario.events.is_empty();
-        self.cards = allowed.of_nics(&scenario.nic, scenario.discipline.is_some(), has_events);
+        self.nic_queueing =
+            allowed.of_nics(&scenario.nic, scenario.discipline.is_some(), has_events);
         for line in &mut self.lines[self.nics.len()..] {
             let switch = &mut self.switches[line.from as usize];
             let facts = switch.port_facts();
@@ -44,8 +44,8 @@ impl Network {
         let line = &mut self.lines[line_id as usize];
         line.waits = true;
         match line.waking {
-            Waking::Late | Waking::InOrder => {
-                self.places[line.from as usize].waiting.add(line.busy_until, line_id);
+            Waking::Deferred | Waking::InOrder => {
+                self.ports[line.from as usize].waiting.add(line.busy_until, line_id);
             }
             Waking::ByEvent => self.events.push(line.busy_until, Kind::Wake.key(line_id)),
         }
@@ -59,7 +59,7 @@ impl Network {
         let is_taken = switch.enqueue_in_order(self.now, port, id, &packet, &mut self.packets);
         let has_lost = switch.has_lost();
         if is_taken {
-            let line_id = self.places[switch_id as usize].first_line + port;
+            let line_id = self.ports[switch_id as usize].first_line + port;
             if !self.lines[line_id as usize].waits {
                 self.wait(line_id);
             }
@@ -74,18 +74,18 @@ impl Network {
     /// A switch's ports that could send again by now do so, one after the other, each at its time.
     #[inline(never)]
     pub fn catch_up(&mut self, switch: u32) {
-        let place = &mut self.places[switch as usize];
+        let ports = &mut self.ports[switch as usize];
         let switch = &mut self.switches[switch as usize];
-        while place.waiting.first() <= self.now {
-            let time = place.waiting.first();
-            let Some(line_id) = place.waiting.first_line() else { return };
+        while ports.waiting.first() <= self.now {
+            let time = ports.waiting.first();
+            let Some(line_id) = ports.waiting.first_line() else { return };
             let line = &mut self.lines[line_id as usize];
-            let port = line_id - place.first_line;
+            let port = line_id - ports.first_line;
             if line.waking == Waking::InOrder {
                 self.packet_hops += 1;
                 let (size, waits) = switch.send_in_order(time, port);
                 line.waits = waits;
-                place.waiting.move_first(waits.then(|| time + line.time_of(size.into())));
+                ports.waiting.move_first(waits.then(|| time + line.time_of(size.into())));
                 continue;
             }
             line.waits = false;
@@ -99,7 +99,7 @@ impl Network {
                     switch.prefetch_next(port, &self.packets);
                 }
             }
-            place.waiting.move_first(next);
+            ports.waiting.move_first(next);
         }
     }
 
@@ -119,7 +119,7 @@ impl Network {
         line.waits = false;
         let from = line.from;
         if let Some(nic) = self.nics.get_mut(line_id as usize) {
-            if self.cards == Cards::Managed {
+            if self.nic_queueing == NicQueueing::Managed {
                 return self.send_managed(line_id);
             }
             if nic.has_backlog() {

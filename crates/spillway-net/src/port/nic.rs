@@ -41,7 +41,7 @@ impl NicSettings {
 
 /// How hosts' cards queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cards {
+pub(crate) enum NicQueueing {
     /// In one FIFO queue each: then the line itself is the queue.
     Plain,
     /// In queues that take whatever comes.

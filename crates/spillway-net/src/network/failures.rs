@@ -5,7 +5,7 @@
 //! arrival. When it recovers it carries packets at once; routes lead over it again after the same
 //! delay.
 
-use super::network::Network;
+use super::Network;
 use crate::event::Kind;
 use crate::routing::Routing;
 use crate::scenario::{LinkChange, LinkEvent, Scenario};
@@ -16,7 +16,7 @@ use spillway_switch::packet::{NO_PACKET, PacketId};
 
 /// The state of the cables.
 #[derive(Debug)]
-pub(super) struct Failures {
+pub(crate) struct Failures {
     /// For every link its line.
     line_of_link: Vec<u32>,
     /// How many failures a line suffers from at the moment.

@@ -1,0 +1,107 @@
+//! Building the network: its lines, what sends on them, and the event queue that fits them.
+
+use super::failures::Failures;
+use super::{Network, SwitchPorts, Totals, timers};
+use crate::port::line::Line;
+use crate::port::nic::{Nic, NicQueueing};
+use crate::port::ring;
+use crate::port::timetable::Timetable;
+use crate::routing::Routing;
+use crate::scenario::{Scenario, Spreading};
+use crate::telemetry::Reports;
+use crate::topology::{LinkId, Node, Topology};
+use crate::transport::Transport;
+use spillway_engine::{EventQueue, Stream, Time, mix};
+use spillway_switch::Switch;
+use spillway_switch::packet::Arena;
+
+impl Network {
+    /// An empty network.
+    pub fn new(scenario: &Scenario) -> Network {
+        let topology = &scenario.topology;
+        let (mut lines, first_line, line_of_link) = lay_lines(topology);
+        let writes_telemetry = scenario.transports.iter().any(Transport::asks_telemetry);
+        lines.iter_mut().for_each(|line| line.attended = writes_telemetry);
+        let port_fifos = ring::of_lines(scenario, &mut lines);
+        let switches: Vec<Switch> =
+            (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
+        let nics: Vec<Nic> = (0..topology.hosts()).map(|host| scenario.make_nic(host)).collect();
+        let switch_ports = |(switch, first_line): (u64, u32)| {
+            let own = if scenario.routing.seed_per_switch { switch + 1 } else { 0 };
+            let seed = mix(mix(scenario.routing.hash_seed) ^ own) as u32;
+            SwitchPorts { first_line, seed, waiting: Timetable::default() }
+        };
+        let stream = |switch: usize| Stream::new(scenario.seed, "spray", switch as u64);
+        let spray = (scenario.routing.spreading == Spreading::Spray)
+            .then(|| (0..switches.len()).map(stream).collect());
+        let (width_log2, buckets_log2) = calendar(&lines);
+        Network {
+            now: Time::ZERO,
+            events: EventQueue::new(width_log2, buckets_log2),
+            packets: Arena::new(),
+            ports: (0..).zip(first_line).map(switch_ports).collect(),
+            timers: timers::of_policies(&switches, &nics),
+            switches,
+            nic_queueing: NicQueueing::Queued,
+            nics,
+            port_fifos,
+            routing: Routing::new(topology, &vec![true; topology.links.len()]),
+            writes_telemetry,
+            reports: Reports::default(),
+            spray,
+            failures: Failures::new(scenario, line_of_link),
+            lost: Vec::new(),
+            packet_hops: 0,
+            totals: Totals::default(),
+            lines,
+        }
+    }
+}
+
+/// The lines of a topology: hosts' first, then every switch's in the order of its ports. Returns
+/// them with the first of every switch, and the line of every link.
+fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
+    let mut lines = Vec::with_capacity(topology.links.len());
+    let mut line_of_link = vec![0; topology.links.len()];
+    let mut first_line = Vec::new();
+    let mut lay = |link: LinkId, from: u32| {
+        let spec = &topology.links[link as usize];
+        let to = match spec.to {
+            Node::Host(host) => (host, true),
+            Node::Switch(switch) => (switch, false),
+        };
+        line_of_link[link as usize] = lines.len() as u32;
+        lines.push(Line::new(lines.len() as u32, spec, from, to));
+        lines.len() as u32
+    };
+    for (host, &link) in (0..).zip(&topology.nics) {
+        lay(link, host);
+    }
+    let mut next = topology.hosts();
+    for (number, switch) in (0..).zip(&topology.switches) {
+        first_line.push(next);
+        for &link in &switch.ports {
+            next = lay(link, number);
+        }
+    }
+    (lines, first_line, line_of_link)
+}
+
+/// The event queue's buckets, as logarithms: width in picoseconds, and number.
+///
+/// About an event is pending for every line that carries something, due within a packet's time on
+/// the wire and in the cable: the ring spans that. Buckets as wide as the transmission of the
+/// smallest packet are seldom pushed to while they are current; on the middle one of all lines, so
+/// that a single fast line does not make buckets too narrow for the others.
+fn calendar(lines: &[Line]) -> (u32, u32) {
+    const SMALLEST: u64 = 52;
+    const FULL: u64 = 1500;
+    let mut smallest: Vec<u64> = lines.iter().map(|line| line.time_of(SMALLEST).ps()).collect();
+    let middle = smallest.len() / 2;
+    let width = *smallest.select_nth_unstable(middle).1;
+    let width_log2 = width.max(1).ilog2().min(31);
+    let ahead = |line: &Line| (line.delay + line.time_of(FULL)).ps();
+    let horizon = lines.iter().map(ahead).max().unwrap_or(1);
+    let buckets_log2 = ((horizon >> width_log2) + 1).next_power_of_two().ilog2().clamp(6, 16);
+    (width_log2, buckets_log2)
+}
