@@ -3,6 +3,7 @@
 mod event;
 pub mod extensions;
 pub mod flow;
+mod host;
 pub mod ideal;
 mod network;
 mod port;

@@ -1,9 +1,8 @@
 //! In-band telemetry: what switches write into the packets of transports that ask for it.
 //!
-//! It is kept beside the packets, by their places, so that nobody else pays for it.
+//! It is kept in a [side table](spillway_switch::SideTable), so that nobody else pays for it.
 
 use spillway_engine::Time;
-use spillway_switch::packet::PacketId;
 
 /// Switches that a packet has room for (HPCC, section 4.1); those behind them write nothing.
 pub const HOPS: usize = 5;
@@ -34,6 +33,12 @@ impl Telemetry {
         &self.hops[..usize::from(self.count)]
     }
 
+    /// Nothing is written on the packet any more.
+    #[cold]
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
     /// Writes, if there is room.
     pub fn push(&mut self, hop: Hop) {
         if let Some(place) = self.hops.get_mut(usize::from(self.count)) {
@@ -48,44 +53,6 @@ impl Telemetry {
         self.hops().iter().zip(before.hops()).filter(move |(now, before)| {
             same && now.time > before.time && now.sent_bytes >= before.sent_bytes
         })
-    }
-}
-
-/// The telemetry of all packets that carry any, by their places.
-#[derive(Clone, Debug, Default)]
-pub struct Reports(Vec<Telemetry>);
-
-impl Reports {
-    /// Bytes that they take.
-    pub fn bytes(&self) -> u64 {
-        (self.0.len() * size_of::<Telemetry>()) as u64
-    }
-
-    /// What is written on a packet; `None` if nothing ever was, nor on those in its place before.
-    #[inline]
-    pub fn get(&self, id: PacketId) -> Option<&Telemetry> {
-        self.0.get(id as usize)
-    }
-
-    /// The same, to be written.
-    pub fn of(&mut self, id: PacketId) -> &mut Telemetry {
-        let place = id as usize;
-        if self.0.len() <= place {
-            self.0.resize(place + 1, Telemetry::default());
-        }
-        &mut self.0[place]
-    }
-
-    /// A packet takes a place: nothing is written on it yet.
-    #[cold]
-    pub fn clear(&mut self, id: PacketId) {
-        self.of(id).count = 0;
-    }
-
-    /// Writes on a packet what is on another.
-    #[cold]
-    pub fn copy(&mut self, from: PacketId, to: PacketId) {
-        *self.of(to) = *self.of(from);
     }
 }
 

@@ -22,6 +22,7 @@ pub mod policy;
 mod records;
 pub mod scheduling;
 pub mod sharing;
+mod side_table;
 mod switch;
 
 pub use averages::{Averages, Averaging};
@@ -34,4 +35,5 @@ pub use extension::{AqmExtension, Extension, SharingExtension};
 pub use fates::{Fate, FateTracing};
 pub use meter::Meter;
 pub use policy::DropReason;
+pub use side_table::SideTable;
 pub use switch::{Decision, Lost, PortFacts, Switch, SwitchParts};

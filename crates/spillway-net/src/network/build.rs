@@ -8,12 +8,11 @@ use crate::port::ring;
 use crate::port::timetable::Timetable;
 use crate::routing::Routing;
 use crate::scenario::{Scenario, Spreading};
-use crate::telemetry::Reports;
 use crate::topology::{LinkId, Node, Topology};
 use crate::transport::Transport;
 use spillway_engine::{EventQueue, Stream, Time, mix};
-use spillway_switch::Switch;
 use spillway_switch::packet::Arena;
+use spillway_switch::{SideTable, Switch};
 
 impl Network {
     /// An empty network.
@@ -47,7 +46,7 @@ impl Network {
             port_fifos,
             routing: Routing::new(topology, &vec![true; topology.links.len()]),
             writes_telemetry,
-            reports: Reports::default(),
+            telemetry: SideTable::default(),
             spray,
             failures: Failures::new(scenario, line_of_link),
             lost: Vec::new(),

@@ -18,12 +18,12 @@ use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring::PortFifo;
 use crate::port::timetable::Timetable;
 use crate::routing::{PathChoice, Routing};
-use crate::telemetry::{Hop, Reports};
+use crate::telemetry::{Hop, Telemetry};
 use crate::topology::Node;
 use failures::Failures;
 use spillway_engine::{EventQueue, Stream, Time, prefetch};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
-use spillway_switch::{DropReason, QueueId, Switch};
+use spillway_switch::{DropReason, QueueId, SideTable, Switch};
 
 /// A packet that was lost, and where.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ pub(crate) struct Network {
     /// Whether any packet asks switches for telemetry.
     pub writes_telemetry: bool,
     /// What they have written.
-    pub reports: Reports,
+    pub telemetry: SideTable<Telemetry>,
     /// With spraying, every switch's random stream.
     spray: Option<Vec<Stream>>,
     pub failures: Failures,
@@ -234,7 +234,7 @@ impl Network {
             return;
         }
         let (port, switch) = (self.port_of(line_id), &self.switches[line.from as usize]);
-        self.reports.of(id).push(Hop {
+        self.telemetry.of(id).push(Hop {
             time: self.now,
             queue_bytes: switch.waiting_bytes(port, &self.packets[id]),
             sent_bytes: line.accepted_bytes,

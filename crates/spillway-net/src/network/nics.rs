@@ -13,7 +13,7 @@ impl Network {
     pub fn launch(&mut self, host: u32, packet: Packet, contents: Contents) {
         let id = self.packets.insert(packet, contents);
         if packet.flags & flags::TELEMETRY != 0 {
-            self.reports.clear(id);
+            self.telemetry.of(id).clear();
         }
         self.relaunch(host, id);
     }

@@ -40,12 +40,12 @@ table! {
 }
 
 impl FlowRow {
-    /// Of a flow of which nothing more will be seen.
+    /// Of a flow of which nothing more will be seen. One that a clock drives has no sender.
     pub fn of(
         id: u32,
         spec: &FlowSpec,
         outcome: &Outcome,
-        sender: &Sender,
+        sender: Option<&Sender>,
         receiver: &Receiver,
     ) -> FlowRow {
         FlowRow {
@@ -59,8 +59,8 @@ impl FlowRow {
             fct_ps: outcome.complete.then_some(outcome.fct.ps()),
             ideal_ps: outcome.ideal.ps(),
             delivered_bytes: receiver.delivered(),
-            retransmitted_packets: sender.retransmitted_packets,
-            timeouts: sender.timeouts,
+            retransmitted_packets: sender.map_or(0, |sender| sender.retransmitted_packets),
+            timeouts: sender.map_or(0, |sender| sender.timeouts),
             query_id: spec.query.map(i64::from),
         }
     }

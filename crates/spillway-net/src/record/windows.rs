@@ -36,24 +36,27 @@ impl WindowTable {
 }
 
 impl WindowRow {
-    /// Of a flow's sender now, of which so much has arrived, the last of it at this rate.
+    /// Of a flow's sender now, of which so much has arrived, the last of it at this rate. A flow that a
+    /// clock drives has no sender.
     pub fn of(
         now: Time,
         flow: u32,
-        sender: &Sender,
+        sender: Option<&Sender>,
         delivered_bytes: u64,
         rate_bps: f64,
     ) -> WindowRow {
-        let Window { cwnd, pace, .. } = *sender.window();
+        let window = sender.map(Sender::window);
         WindowRow {
             time_ps: now.ps(),
             flow_id: flow,
-            cwnd_bytes: (cwnd != Window::UNLIMITED).then_some(cwnd),
-            pace_bps: (pace > 0).then(|| 8e12 / f64::from(pace)),
-            in_flight_bytes: sender.in_flight(),
+            cwnd_bytes: window.map(|window| window.cwnd).filter(|cwnd| *cwnd != Window::UNLIMITED),
+            pace_bps: window
+                .filter(|window| window.pace > 0)
+                .map(|window| 8e12 / f64::from(window.pace)),
+            in_flight_bytes: sender.map_or(0, Sender::in_flight),
             delivered_bytes,
             rate_bps,
-            srtt_ps: sender.smoothed_rtt().ps(),
+            srtt_ps: sender.map_or(0, |sender| sender.smoothed_rtt().ps()),
         }
     }
 }

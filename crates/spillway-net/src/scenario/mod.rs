@@ -21,7 +21,7 @@ use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
-use crate::transport::{Access, Losses, Transport};
+use crate::transport::{Access, ClosedLoop, Losses, Transport};
 use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
 use std::path::Path;
@@ -249,7 +249,8 @@ impl Scenario {
                 }
             };
             let never_ends = source.sends_until().is_some();
-            if never_ends && transports[usize::from(place)].starts_with_whole_flow() {
+            let closed = transports[usize::from(place)].closed_loop();
+            if never_ends && closed.is_some_and(ClosedLoop::starts_with_whole_flow) {
                 let path = format!("traffic.{}.initial_window", source.name());
                 let problem = "\"flow\" is no window for flows that never end";
                 return Err(SettingsError::new(path, problem));
@@ -410,7 +411,7 @@ fn has_port_fifos(tiers: &[TierSettings], nic: &NicSettings) -> bool {
 }
 
 fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Result<()> {
-    let reacts = transports.iter().find(|transport| transport.clock().is_none());
+    let reacts = transports.iter().find(|transport| transport.closed_loop().is_some());
     if let (Some(_), Some(transport)) = (tiers.iter().find(|t| t.has_recorded_fates()), reacts) {
         let problem = format!(
             "\"trace\" is not valid with transport = {:?}, whose packets are others when other \

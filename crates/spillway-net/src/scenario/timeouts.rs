@@ -29,10 +29,10 @@ impl Timeouts<'_> {
 
     /// Looks at those of a transport, which is read from the section at `path`.
     pub fn check(&mut self, path: &str, transport: &Transport) -> Result<()> {
+        let Some(rto) = transport.closed_loop().map(|closed| &closed.rto) else { return Ok(()) };
         let full = transport.full_packet();
         let round_trip = self.round_trips.entry(full);
         let round_trip = *round_trip.or_insert_with(|| base_rtt(self.topology, full.into()));
-        let rto = &transport.rto;
         let longest = rto.longest_without_an_ack();
         if longest < round_trip {
             let (key, value) = match longest < rto.max {

@@ -105,19 +105,19 @@ impl Simulation {
 
     pub(super) fn sample_windows(&mut self) {
         let wanted = &self.scenario.recording.window_flows;
-        for slot in self.flows.slots() {
-            let flow = &self.flows[slot];
-            if flow.completed_at.is_none() && wanted.contains(&flow.id) {
-                let (now, delivered) = (self.network.now, flow.receiver.delivered());
+        for slot in self.hosts.ends.slots() {
+            let (sending, receiving) =
+                (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
+            let flow = &sending.flow;
+            if receiving.completed_at.is_none() && wanted.contains(&flow.id) {
+                let (now, delivered) = (self.network.now, receiving.receiver.delivered());
                 let last = self.instruments.last_sample.insert(flow.id, (now, delivered));
                 let (since, before) = last.unwrap_or((flow.spec.start, 0));
                 let seconds = now.since(since).secs_f64();
                 let bits = (delivered - before) as f64 * 8.0;
                 let rate = if bits > 0.0 { bits / seconds } else { 0.0 };
-                let row = WindowRow::of(now, flow.id, &flow.sender, delivered, rate);
-                // A clock knows no window.
-                let cwnd_bytes = row.cwnd_bytes.filter(|_| flow.clock.is_none());
-                self.record.windows.push(WindowRow { cwnd_bytes, ..row });
+                let row = WindowRow::of(now, flow.id, sending.sender(), delivered, rate);
+                self.record.windows.push(row);
             }
         }
         let next = self.network.now + self.scenario.recording.window_interval;
@@ -235,7 +235,7 @@ impl Simulation {
 
     /// Whether flows are still to start or to be completed.
     pub(crate) fn has_more(&self) -> bool {
-        self.unfinished > 0
+        self.hosts.unfinished > 0 || self.has_traffic
     }
 
     /// The meters of a tier's switches, with the buffers that they measure. A run that was over

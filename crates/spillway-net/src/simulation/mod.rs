@@ -1,15 +1,13 @@
 //! A run: the network's state and the loop that moves it from event to event.
 
-mod flows;
-mod hosts;
 mod in_time;
 mod instruments;
 mod ports;
 mod rows;
-mod start;
 
 use crate::event::Kind;
 use crate::flow::FlowSpec;
+use crate::host::Hosts;
 use crate::network::Network;
 pub use crate::network::Totals;
 pub use crate::port::Shortcuts;
@@ -17,8 +15,6 @@ use crate::port::nic::Nic;
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::traffic::{self, Merge};
-use crate::transport::receiver::SackBlocks;
-use flows::Flows;
 use instruments::Instruments;
 use spillway_engine::Time;
 use spillway_switch::{Discipline, DropReason, Switch};
@@ -66,13 +62,11 @@ pub struct Counters {
 pub struct Simulation {
     scenario: Scenario,
     network: Network,
-    flows: Flows,
-    /// What acks tell beyond a gap, by packet.
-    sacks: Vec<SackBlocks>,
+    hosts: Hosts,
     traffic: Peekable<Merge<traffic::Flows>>,
-    /// Flows that are not complete, and one more while others are still to start.
-    unfinished: u64,
-    /// Of them those that never end.
+    /// Whether flows are still to start.
+    has_traffic: bool,
+    /// Flows alive that never end.
     endless: u64,
     instruments: Instruments,
     counters: Counters,
@@ -89,16 +83,12 @@ impl Simulation {
     pub fn with(scenario: Scenario, shortcuts: Shortcuts) -> Simulation {
         let network = Network::new(&scenario);
         let mut simulation = Simulation {
-            flows: Flows::default(),
-            sacks: Vec::new(),
+            hosts: Hosts::new(&scenario),
             traffic: scenario.traffic.flows().peekable(),
-            unfinished: 0,
+            has_traffic: false,
             endless: 0,
             instruments: Instruments::new(&scenario, network.lines.len()),
-            counters: Counters {
-                delivered_bytes: vec![0; scenario.traffic.classes.len()],
-                ..Counters::default()
-            },
+            counters: Counters::default(),
             record: Record::default(),
             network,
             scenario,
@@ -132,7 +122,7 @@ impl Simulation {
     #[inline(never)]
     fn handle_events(&mut self, events: u64) -> Progress {
         for _ in 0..events {
-            if self.unfinished == 0 && self.is_quiet() {
+            if self.hosts.unfinished == 0 && self.is_quiet() {
                 return Progress::Complete;
             }
             let Some(event) = self.network.events.pop() else { return Progress::Complete };
@@ -146,7 +136,8 @@ impl Simulation {
             self.counters.events += 1;
             if let Some(line) = Kind::Arrival.id_of(event.key) {
                 if let Some((host, packet)) = self.network.on_arrival(line) {
-                    self.deliver(host, packet);
+                    self.hosts.deliver(&mut self.network, &self.scenario, host, packet);
+                    self.write_row_if_over();
                 }
             } else if let Some(line) = Kind::Wake.id_of(event.key) {
                 self.network.on_wake(line);
@@ -165,9 +156,8 @@ impl Simulation {
 
     /// Bytes that packets, flows and what is recorded of them take: what grows as a run goes on.
     pub fn bytes(&self) -> u64 {
-        let sacks = size_of_val(self.sacks.as_slice()) as u64;
-        let packets = self.network.packets.bytes() + self.network.reports.bytes();
-        packets + sacks + self.flows.bytes() + self.record.bytes()
+        let packets = self.network.packets.bytes() + self.network.telemetry.bytes();
+        packets + self.hosts.bytes() + self.record.bytes()
     }
 
     fn is_out_of_memory(&self) -> bool {
@@ -179,10 +169,10 @@ impl Simulation {
         let (kind, id) = Kind::of(key);
         match kind {
             Kind::FlowStart => self.start_flows(),
-            Kind::FlowTimer => self.on_flow_timer(id),
+            Kind::FlowTimer => self.hosts.on_flow_timer(&mut self.network, &self.scenario, id),
             Kind::PolicyTimer => self.network.on_policy_timer(id),
-            Kind::AckDue => self.on_ack_due(id),
-            Kind::Clock => self.on_clock(id),
+            Kind::AckDue => self.hosts.on_ack_due(&mut self.network, &self.scenario, id),
+            Kind::Clock => self.hosts.on_clock(&mut self.network, &self.scenario, id),
             Kind::CableChange => self.network.on_cable_change(&self.scenario.events, id),
             Kind::RouteChange => {
                 let Scenario { topology, events, .. } = &self.scenario;
@@ -199,11 +189,15 @@ impl Simulation {
 
     /// Whether nothing more can change what is measured.
     fn is_quiet(&self) -> bool {
-        self.network.packets.live() == 0 || self.network.now >= self.scenario.duration
+        let is_empty = self.network.packets.live() == 0;
+        !self.has_traffic && (is_empty || self.network.now >= self.scenario.duration)
     }
 
     fn progress_at_stop(&self) -> Progress {
-        if self.unfinished == self.endless { Progress::Complete } else { Progress::Stopped }
+        match self.hosts.unfinished == self.endless && !self.has_traffic {
+            true => Progress::Complete,
+            false => Progress::Stopped,
+        }
     }
 
     /// The simulated time.
@@ -218,9 +212,14 @@ impl Simulation {
 
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
+        let tally = self.hosts.tally.clone();
         Counters {
             packet_hops: self.network.packet_hops,
             totals: self.network.totals,
+            flows_completed: tally.completed,
+            retransmitted_packets: tally.retransmitted,
+            timeouts: tally.timeouts,
+            delivered_bytes: tally.delivered_bytes,
             ..self.counters.clone()
         }
     }
@@ -249,15 +248,15 @@ impl Simulation {
     }
 
     fn schedule_start(&mut self) {
-        if let Some(next) = self.traffic.peek() {
+        let next = self.traffic.peek();
+        self.has_traffic = next.is_some();
+        if let Some(next) = next {
             self.network.events.push(next.start, Kind::FlowStart.key(0));
-            self.unfinished += 1;
         }
     }
 
     /// Starts all flows that start now.
     fn start_flows(&mut self) {
-        self.unfinished -= 1;
         let now = self.network.now;
         while let Some(spec) = self.traffic.next_if(|spec: &FlowSpec| spec.start <= now) {
             self.start_flow(spec);
@@ -269,7 +268,18 @@ impl Simulation {
         self.schedule_start();
     }
 
-    /// Notes what the network has lost, and takes it out of its flows.
+    fn start_flow(&mut self, spec: FlowSpec) {
+        let id = self.counters.flows_started as u32;
+        self.counters.flows_started += 1;
+        if spec.size == FlowSpec::ENDLESS {
+            self.endless += 1;
+        } else if spec.start >= self.scenario.warmup {
+            self.counters.started_bytes += spec.size;
+        }
+        self.hosts.start_flow(&mut self.network, &self.scenario, id, spec);
+    }
+
+    /// Notes what the network has lost, and tells the hosts that had sent it.
     #[cold]
     fn collect_lost(&mut self) {
         for lost in std::mem::take(&mut self.network.lost) {
@@ -279,8 +289,8 @@ impl Simulation {
             self.network.totals.lost_packets += 1;
             self.network.totals.lost_bytes += u64::from(size);
             self.network.packets.remove(lost.packet);
-            self.flows[slot].packets -= 1;
-            self.release_if_over(slot);
+            self.hosts.on_lost(slot);
+            self.write_row_if_over();
         }
     }
 }
@@ -375,7 +385,7 @@ mod tests {
         };
         let written = |flow: u32, packet: usize| {
             let id = ids(flow).nth(packet).expect("a packet");
-            let hops = network.reports.get(id).expect("telemetry").hops();
+            let hops = network.telemetry.get(id).expect("telemetry").hops();
             hops.iter().map(|hop| (hop.time.ps(), hop.queue_bytes, hop.sent_bytes)).next()
         };
         assert_eq!(written(0, 0), Some((11_233_600, 0, 0)));

@@ -46,7 +46,7 @@ impl Simulation {
             let bytes = switch.buffer().port_bytes(port);
             let mut count = 0;
             for id in switch.waiting(port, packets) {
-                let class = self.flows[packets.contents(id).slot].spec.class;
+                let class = self.hosts.ends.receiving(packets.contents(id).slot).class;
                 by_class[usize::from(class)] += u64::from(switch.size_of(&packets[id]));
                 count += 1;
             }

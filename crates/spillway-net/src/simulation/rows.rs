@@ -1,34 +1,39 @@
-//! Flows at their end: a row for each, and their place for others.
+//! Flows at their end: a row for each.
 
 use super::Simulation;
-use super::flows::Flow;
 use crate::flow::FlowSpec;
+use crate::host::SendingEnd;
 use crate::record::{FlowRow, Outcome};
 
 impl Simulation {
-    /// If nothing of a flow will happen any more: writes its row and gives back its place.
-    #[inline]
-    pub(super) fn release_if_over(&mut self, slot: u32) {
-        if self.flows[slot].is_over() {
-            self.release(slot);
+    /// If nothing of a flow will happen any more since this event: writes its row, and frees its place.
+    #[inline(always)]
+    pub(super) fn write_row_if_over(&mut self) {
+        if let Some(slot) = self.hosts.take_over() {
+            self.write_last_row(slot);
         }
     }
 
+    /// Writes the row of a flow, and forgets it.
     #[cold]
-    fn release(&mut self, slot: u32) {
-        if self.flows[slot].completed_at.is_none() {
-            // Open loop, and some of it was lost.
-            self.unfinished -= 1;
+    fn write_last_row(&mut self, slot: u32) {
+        let outcome = self.outcome_of(slot);
+        let (SendingEnd { flow, .. }, sender) =
+            (self.hosts.ends.sending(slot), self.hosts.ends.sending(slot).sender());
+        let is_endless = flow.spec.size == FlowSpec::ENDLESS;
+        let counted = !is_endless && flow.spec.start >= self.scenario.warmup;
+        let receiver = &self.hosts.ends.receiving(slot).receiver;
+        self.record.flows.push(FlowRow::of(flow.id, &flow.spec, &outcome, sender, receiver));
+        if counted {
+            self.record.outcomes.push(outcome);
         }
-        self.write_row(slot);
-        self.flows.remove(slot);
+        self.hosts.remove(slot);
     }
 
     /// Ends the run, wherever it is: writes the rows of flows that are alive.
     pub fn finish(&mut self) {
-        for slot in self.flows.slots() {
-            self.write_row(slot);
-            self.flows.remove(slot);
+        for slot in self.hosts.ends.slots() {
+            self.write_last_row(slot);
         }
         self.finish_fates();
         self.finish_ports();
@@ -36,29 +41,18 @@ impl Simulation {
         self.collect_traces_before(None);
     }
 
-    fn write_row(&mut self, slot: u32) {
-        let flow = &self.flows[slot];
-        let outcome = self.outcome_of(flow);
-        let spec = &flow.spec;
-        let is_endless = spec.size == FlowSpec::ENDLESS;
-        let row = FlowRow::of(flow.id, spec, &outcome, &flow.sender, &flow.receiver);
-        self.record.flows.push(row);
-        if !is_endless && spec.start >= self.scenario.warmup {
-            self.record.outcomes.push(outcome);
-        }
-    }
-
-    fn outcome_of(&self, flow: &Flow) -> Outcome {
-        let spec = &flow.spec;
+    fn outcome_of(&self, slot: u32) -> Outcome {
+        let (sending, receiving) = (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
+        let spec = &sending.flow.spec;
         Outcome {
             start: spec.start,
-            fct: flow.completed_at.unwrap_or(self.network.now).since(spec.start),
-            ideal: flow.ideal,
+            fct: receiving.completed_at.unwrap_or(self.network.now).since(spec.start),
+            ideal: sending.flow.ideal,
             size: spec.size,
             query: spec.query.unwrap_or(u32::MAX),
             class: spec.class,
-            complete: flow.completed_at.is_some(),
-            timed_out: flow.sender.timeouts > 0,
+            complete: receiving.completed_at.is_some(),
+            timed_out: sending.sender().is_some_and(|sender| sender.timeouts > 0),
         }
     }
 }

@@ -9,9 +9,9 @@ use spillway_settings::{Range, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What decides when a flow sends.
+/// What decides when a flow sends, with its parameters.
 #[derive(Clone, Debug)]
-pub enum Control {
+pub enum Driver {
     /// Acks, which set a window and, for some, a pace.
     Acks(Arc<dyn ControlMaker>),
     /// A clock.
@@ -24,10 +24,10 @@ pub trait ControlMaker: Debug + Send + Sync {
     fn start(&self, window: &mut Window, access: &Access) -> Congestion;
 }
 
-impl Control {
+impl Driver {
     /// Of a transport that acks drive.
-    pub(super) fn of_acks(maker: impl ControlMaker + 'static) -> Control {
-        Control::Acks(Arc::new(maker))
+    pub(super) fn of_acks(maker: impl ControlMaker + 'static) -> Driver {
+        Driver::Acks(Arc::new(maker))
     }
 }
 

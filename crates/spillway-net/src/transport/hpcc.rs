@@ -42,7 +42,7 @@
 //! place.
 
 use super::Access;
-use super::control::{Congestion, Control, ControlMaker, expected_flows, min_rate};
+use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use crate::telemetry::Telemetry;
@@ -54,7 +54,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "HPCC: window and pace by what is in flight on the busiest link, from in-band telemetry",
     citation: "Li et al.: SIGCOMM 2019, doi:10.1145/3341302.3342085",
     needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },
-    read: |section| Ok(Control::of_acks(HpccParams::read(section)?)),
+    read: |section| Ok(Driver::of_acks(HpccParams::read(section)?)),
 };
 
 /// HPCC's parameters.

@@ -1,6 +1,6 @@
 //! A kind of transport: what each of them tells of itself, in its own file.
 
-use super::control::Control;
+use super::control::Driver;
 use super::receiver::EcnEcho;
 use spillway_settings::{Section, SettingsError};
 use std::fmt;
@@ -15,7 +15,7 @@ pub struct Kind {
     pub citation: &'static str,
     /// What it needs beside the acks.
     pub needs: Needs,
-    pub(super) read: fn(&mut Section) -> Result<Control, SettingsError>,
+    pub(super) read: fn(&mut Section) -> Result<Driver, SettingsError>,
 }
 
 /// What a transport needs of senders, packets, switches and receivers.

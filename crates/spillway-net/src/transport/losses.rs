@@ -33,16 +33,6 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Of a sender that never sends again.
-    pub const NEVER: Losses = Losses {
-        detection: LossDetection::Sack,
-        dupthresh: u32::MAX,
-        partial_acks_tell: false,
-        cut_once: false,
-        reduction: ReductionRule::AtOnce,
-        tail_loss_probe: false,
-    };
-
     /// Whether an ack of what comes next asks for nothing but to go on: no times are kept, no probes sent,
     /// and cuts hold at once.
     #[inline]
@@ -139,6 +129,13 @@ impl Losses {
             true => ReductionRule::AtOnce,
             false => ReductionRule::read(section, ReductionRule::Ns3)?,
         };
-        Ok(Losses { detection: LossDetection::Ns3, dupthresh, reduction, ..Losses::NEVER })
+        Ok(Losses {
+            detection: LossDetection::Ns3,
+            dupthresh,
+            partial_acks_tell: false,
+            cut_once: false,
+            reduction,
+            tail_loss_probe: false,
+        })
     }
 }

@@ -28,7 +28,7 @@
 //! A few additions for every ack; nothing kept for a flow.
 
 use super::Access;
-use super::control::{Congestion, Control, ControlMaker};
+use super::control::{Congestion, ControlMaker, Driver};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 
@@ -38,7 +38,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "TCP NewReno with SACK: half the window for a loss",
     citation: "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
     needs: Needs::OF_WINDOW,
-    read: |_| Ok(Control::of_acks(NewReno)),
+    read: |_| Ok(Driver::of_acks(NewReno)),
 };
 
 /// NewReno, all of whose state is the window.

@@ -46,7 +46,7 @@
 //! place.
 
 use super::Access;
-use super::control::{Congestion, Control, ControlMaker, expected_flows, min_rate};
+use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use crate::telemetry::Telemetry;
@@ -58,7 +58,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "PowerTCP: window and pace by the power of the busiest port, from in-band telemetry",
     citation: "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 1",
     needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },
-    read: |section| Ok(Control::of_acks(PowerTcpParams::read(section)?)),
+    read: |section| Ok(Driver::of_acks(PowerTcpParams::read(section)?)),
 };
 
 /// PowerTCP's parameters.

@@ -165,6 +165,11 @@ impl Receiver {
         new
     }
 
+    /// A packet that nobody acknowledges has arrived. Returns the bytes that are new.
+    pub fn on_datagram(&mut self, segment: &Segment) -> u64 {
+        self.place(segment).0
+    }
+
     /// The ack that is due when it has been held back long enough, if packets are pending.
     pub fn delayed_ack(&mut self) -> Option<AckFields> {
         (self.pending > 0).then(|| self.ack(None))

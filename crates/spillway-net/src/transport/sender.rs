@@ -17,7 +17,7 @@ use super::reduction::{Reduction, ReductionRule};
 use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
 use super::window::{Ack, CongestionControl, Window};
-use super::{Access, LossDetection, Transport};
+use super::{Access, ClosedLoop, LossDetection};
 use crate::flow::FlowSpec;
 use crate::telemetry::Telemetry;
 use spillway_engine::Time;
@@ -81,8 +81,8 @@ pub struct Sender {
     /// Of ns-3: an ack in the middle of a repair has moved on the timer, and this one does not.
     has_moved_timer: bool,
     keeps_timer: bool,
-    /// Whether the next new piece tells that the window was cut (RFC 3168).
-    pub tells_cut: bool,
+    /// Whether the next piece tells that the window was cut.
+    tells_cut: bool,
     /// Where the repair ends.
     recover: u64,
     /// Whether the repair is one while a mark's cut is under way.
@@ -105,7 +105,7 @@ pub struct Sender {
 
 impl Sender {
     /// At the start of a flow of `size` bytes.
-    pub fn new(size: u64, transport: &Transport, access: &Access) -> Sender {
+    pub fn new(size: u64, transport: &ClosedLoop, access: &Access) -> Sender {
         let mut window = transport.initial_window(size, access);
         let control = transport.congestion(access, &mut window);
         let withheld = window.cwnd.saturating_sub(transport.syn_window);
@@ -142,6 +142,12 @@ impl Sender {
         self.board.una >= self.size
     }
 
+    /// Whether the next packet tells that the window was cut (RFC 3168); only that one does.
+    #[inline]
+    pub fn take_cut(&mut self) -> bool {
+        std::mem::take(&mut self.tells_cut)
+    }
+
     /// Whether it never ends.
     #[inline]
     pub fn is_endless(&self) -> bool {
@@ -174,12 +180,6 @@ impl Sender {
         self.deadline
     }
 
-    /// Bytes not yet sent for the first time and not acknowledged from `seq` on.
-    #[inline]
-    pub fn remaining_from(&self, seq: u64) -> u64 {
-        self.size - seq
-    }
-
     /// Bytes in flight.
     #[inline(always)]
     pub fn in_flight(&self) -> u64 {
@@ -198,7 +198,7 @@ impl Sender {
     }
 
     /// The request for a connection goes out (again).
-    pub fn on_connect(&mut self, now: Time, transport: &Transport) {
+    pub fn on_connect(&mut self, now: Time, transport: &ClosedLoop) {
         self.deadline = now + self.rtt.timeout(&transport.rto);
     }
 
@@ -214,7 +214,7 @@ impl Sender {
 
     /// What to send now, if anything. Ask until there is nothing.
     #[inline]
-    pub fn next_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+    pub fn next_piece(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
@@ -228,20 +228,25 @@ impl Sender {
 
     /// A piece goes out while no timer runs, or where the times of all of them are kept.
     #[inline(never)]
-    fn note_sent(&mut self, now: Time, piece: &Piece, transport: &Transport) {
+    fn note_sent(&mut self, now: Time, piece: &Piece, transport: &ClosedLoop) {
         if self.deadline == Time::MAX {
             self.set_deadline(now, transport);
         }
         self.keep_time_of(now, piece);
     }
 
-    /// The same for a sender that paces.
-    pub fn next_paced_piece(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+    /// The same for a sender that paces, whose packets have a header of so many bytes.
+    pub fn next_paced_piece(
+        &mut self,
+        now: Time,
+        transport: &ClosedLoop,
+        header: u32,
+    ) -> Option<Piece> {
         if now < self.due() {
             return None;
         }
         let piece = self.next_piece(now, transport)?;
-        let size = u64::from(piece.payload + transport.header);
+        let size = u64::from(piece.payload + header);
         self.paced_until = now + Time::from_ps(size * u64::from(self.window.pace));
         Some(piece)
     }
@@ -268,7 +273,7 @@ impl Sender {
 
     /// An ack has come.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
+    pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         let moves_on = ack.seq > self.board.una && ack.sack.is_none() && !self.board.has_gap();
         if moves_on && self.phase == Phase::Open && transport.losses.are_plain() {
             self.take_ack::<true>(now, ack, transport);
@@ -278,7 +283,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn take_any_ack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
+    fn take_any_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         self.take_ack::<false>(now, ack, transport);
     }
 
@@ -289,7 +294,7 @@ impl Sender {
         &mut self,
         now: Time,
         ack: &AckSegment,
-        transport: &Transport,
+        transport: &ClosedLoop,
     ) {
         let detection = if IN_ORDER { LossDetection::Sack } else { transport.losses.detection };
         let is_proportional = !IN_ORDER && transport.losses.reduction != ReductionRule::AtOnce;
@@ -357,7 +362,7 @@ impl Sender {
 
     /// The timer has run out. True for a timeout, after which pieces may be sent again; a piece for
     /// a tail-loss probe is returned instead.
-    pub fn on_deadline(&mut self, now: Time, transport: &Transport) -> Option<Piece> {
+    pub fn on_deadline(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
         let as_ns3 = transport.losses.detection == LossDetection::Ns3;
         if self.has_nothing_out() && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.try_again(now, transport);
@@ -402,7 +407,7 @@ impl Sender {
 
     /// Whether so many bytes more may be in flight; if so they are taken to be.
     #[inline]
-    fn may_send(&mut self, bytes: u64, transport: &Transport) -> bool {
+    fn may_send(&mut self, bytes: u64, transport: &ClosedLoop) -> bool {
         if transport.losses.reduction != ReductionRule::AtOnce
             && let Some(reduction) = &mut self.reduction
         {
@@ -414,12 +419,12 @@ impl Sender {
     /// Whether a segment may go although the window is smaller: if none is in flight. With ns-3 none may
     /// before the timer runs out.
     #[inline]
-    fn may_send_one(&self, transport: &Transport) -> bool {
+    fn may_send_one(&self, transport: &ClosedLoop) -> bool {
         self.window.cwnd < self.window.mss && self.has_none_in_flight(transport)
     }
 
     #[cold]
-    fn has_none_in_flight(&self, transport: &Transport) -> bool {
+    fn has_none_in_flight(&self, transport: &ClosedLoop) -> bool {
         transport.losses.detection != LossDetection::Ns3 && self.in_flight() == 0
     }
 
@@ -439,7 +444,7 @@ impl Sender {
 
     /// New data, if the window allows it.
     #[inline]
-    fn new_piece(&mut self, transport: &Transport) -> Option<Piece> {
+    fn new_piece(&mut self, transport: &ClosedLoop) -> Option<Piece> {
         let payload = self.window.mss.min(self.size - self.board.nxt);
         if payload == 0 || !self.may_send(self.room_for(payload), transport) {
             return None;
@@ -455,13 +460,13 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn set_retransmission_deadline(&mut self, now: Time, transport: &Transport) {
+    fn set_retransmission_deadline(&mut self, now: Time, transport: &ClosedLoop) {
         self.deadline = now + self.rtt.timeout(&transport.rto);
         self.timer = Timer::Retransmission;
     }
 
     #[inline]
-    fn set_deadline(&mut self, now: Time, transport: &Transport) {
+    fn set_deadline(&mut self, now: Time, transport: &ClosedLoop) {
         self.set_retransmission_deadline(now, transport);
         if !transport.losses.are_plain() {
             self.set_other_timers(now, transport);
@@ -469,7 +474,7 @@ impl Sender {
     }
 
     #[cold]
-    fn set_other_timers(&mut self, now: Time, transport: &Transport) {
+    fn set_other_timers(&mut self, now: Time, transport: &ClosedLoop) {
         if self.by_rack.is_some() {
             self.set_timers(now, true, transport);
         } else if transport.losses.tail_loss_probe
@@ -481,7 +486,7 @@ impl Sender {
 
     /// The retransmission timer begins anew, and no other runs.
     #[cold]
-    fn restart_timer(&mut self, now: Time, transport: &Transport) {
+    fn restart_timer(&mut self, now: Time, transport: &ClosedLoop) {
         self.set_retransmission_deadline(now, transport);
         if let Some(by_rack) = &mut self.by_rack {
             by_rack.restart(self.deadline);

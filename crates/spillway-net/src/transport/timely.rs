@@ -40,7 +40,7 @@
 //! its time.
 
 use super::Access;
-use super::control::{Congestion, Control, ControlMaker, min_rate};
+use super::control::{Congestion, ControlMaker, Driver, min_rate};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::{Rate, Time};
@@ -53,7 +53,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "TIMELY: pace by the gradient of round trips",
     citation: "Mittal et al.: SIGCOMM 2015, doi:10.1145/2785956.2787510",
     needs: Needs::OF_PACE,
-    read: |section| Ok(Control::of_acks(TimelyParams::read(section)?)),
+    read: |section| Ok(Driver::of_acks(TimelyParams::read(section)?)),
 };
 
 /// TIMELY's parameters; times in picoseconds, rates in bits per second.

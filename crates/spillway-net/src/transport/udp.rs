@@ -4,7 +4,7 @@
 //! Full packets leave at `rate` (bytes on the wire): evenly, or as a Poisson process with that
 //! mean. Nothing is acknowledged or sent again.
 
-use super::control::Control;
+use super::control::Driver;
 use super::kind::{Kind, Needs};
 use spillway_engine::{Rate, Stream, Time};
 use spillway_settings::{Section, SettingsError};
@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "open loop: packets at a constant rate or as a Poisson process, never repeated",
     citation: "",
     needs: Needs::OF_WINDOW,
-    read: |section| Ok(Control::Clock(Udp::read(section)?)),
+    read: |section| Ok(Driver::Clock(Udp::read(section)?)),
 };
 
 /// How packets are spaced.
@@ -58,11 +58,12 @@ impl Udp {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Control;
     use super::super::tests::transport;
     use super::*;
 
     fn gaps(text: &str, n: usize) -> Vec<u64> {
-        let Control::Clock(udp) = transport(text).control else { panic!("udp") };
+        let Control::OpenLoop(udp) = transport(text).control else { panic!("udp") };
         let mut random = Stream::new(1, "test", 0);
         (0..n).map(|_| udp.gap(1500, &mut random).ps()).collect()
     }

@@ -1,7 +1,7 @@
 //! Losses found by time (RFC 8985): what a sender asks [`Rack`], and what it does with the answers.
 
 use super::{AckSegment, AtOnce, Phase, Piece, Sender, Timer};
-use crate::transport::Transport;
+use crate::transport::ClosedLoop;
 use crate::transport::rack::{Rack, RackAck};
 use crate::transport::reduction::ReductionRule;
 use spillway_engine::Time;
@@ -24,7 +24,7 @@ pub struct ByRack {
 
 impl ByRack {
     /// At the start of a flow.
-    pub fn new(transport: &Transport) -> ByRack {
+    pub fn new(transport: &ClosedLoop) -> ByRack {
         let held_back = match transport.acks.every {
             1 => Time::ZERO,
             _ => transport.acks.delay,
@@ -120,7 +120,7 @@ impl Sender {
 
     /// An ack has been taken in: what is lost now.
     #[cold]
-    pub(super) fn advance_by_rack(&mut self, now: Time, ack: &AckSegment, transport: &Transport) {
+    pub(super) fn advance_by_rack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         let repairs = matches!(self.phase, Phase::Recovery | Phase::Loss);
         let ends_repair = repairs && self.board.una >= self.recover;
         if ends_repair {
@@ -145,7 +145,7 @@ impl Sender {
 
     /// What was sent after a repair began is lost, and the window has held back some of it to the end: a
     /// repair of its own. A window that is cut at once was cut for it when it was found.
-    fn repair_the_rest(&mut self, now: Time, transport: &Transport) {
+    fn repair_the_rest(&mut self, now: Time, transport: &ClosedLoop) {
         if transport.losses.reduction != ReductionRule::AtOnce {
             self.cut_by_rack(now, transport);
         }
@@ -153,7 +153,7 @@ impl Sender {
         self.recover = self.board.nxt;
     }
 
-    fn cut_by_rack(&mut self, now: Time, transport: &Transport) {
+    fn cut_by_rack(&mut self, now: Time, transport: &ClosedLoop) {
         if let Some(by_rack) = &mut self.by_rack {
             by_rack.cut_at = now;
         }
@@ -167,7 +167,7 @@ impl Sender {
 
     /// The reordering timer has run out.
     #[cold]
-    pub(super) fn on_reordering_timer(&mut self, now: Time, transport: &Transport) {
+    pub(super) fn on_reordering_timer(&mut self, now: Time, transport: &ClosedLoop) {
         self.find_by_time(now, transport);
         self.choose_timer();
     }
@@ -176,7 +176,7 @@ impl Sender {
     /// moves on the retransmission timer (RFC 6298, rule 5.3) and the wait for a probe (RFC 8985, section
     /// 7.2); nothing else does.
     #[cold]
-    pub(super) fn set_timers(&mut self, now: Time, moves_on: bool, transport: &Transport) {
+    pub(super) fn set_timers(&mut self, now: Time, moves_on: bool, transport: &ClosedLoop) {
         if moves_on && let Some(by_rack) = &mut self.by_rack {
             by_rack.timeout_at = now + self.rtt.timeout(&transport.rto);
             by_rack.progress_at = now;
@@ -202,7 +202,7 @@ impl Sender {
         };
     }
 
-    fn find_by_time(&mut self, now: Time, transport: &Transport) {
+    fn find_by_time(&mut self, now: Time, transport: &ClosedLoop) {
         let Some(by_rack) = &mut self.by_rack else { return };
         let found = by_rack.rack.detect(now);
         by_rack.doubtful_until = match found.wait {

@@ -2,7 +2,7 @@
 
 use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
-use crate::transport::tests::{access, transport};
+use crate::transport::tests::{access, closed_loop};
 use proptest::prelude::*;
 
 const SMSS: u64 = 1_000;
@@ -22,7 +22,7 @@ proptest! {
         reduction in prop::sample::select(vec!["at-once", "proportional", "proportional-ns3"]),
         fates in fates(),
     ) {
-        let transport = transport(&format!(
+        let transport = closed_loop(&format!(
             "kind = \"{kind}\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\n\
              loss_detection = \"{detection}\"\nreduction = \"{reduction}\"\n\
              min_rto = \"1ms\"\ninitial_rto = \"1ms\""

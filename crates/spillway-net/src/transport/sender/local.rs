@@ -3,14 +3,14 @@
 
 use super::{Phase, Piece, Sender};
 use crate::transport::reduction::ReductionRule;
-use crate::transport::{Transport, window::CongestionControl};
+use crate::transport::{ClosedLoop, window::CongestionControl};
 use spillway_engine::Time;
 
 impl Sender {
     /// The queue of its host was full: new data counts as not sent, a repair as lost, and the window is
     /// cut. It is not to be asked for more until an ack comes, or the timer runs out.
     #[cold]
-    pub fn on_refused(&mut self, piece: &Piece, transport: &Transport) {
+    pub fn on_refused(&mut self, piece: &Piece, transport: &ClosedLoop) {
         if !piece.again {
             self.board.nxt = piece.seq;
             if let Some(by_rack) = &mut self.by_rack {
@@ -30,7 +30,7 @@ impl Sender {
     /// Its host has dropped a packet: the window is cut as for a mark, unless it was since what is in
     /// flight was sent, or losses are being repaired.
     #[cold]
-    pub fn on_local_drop(&mut self, transport: &Transport) {
+    pub fn on_local_drop(&mut self, transport: &ClosedLoop) {
         // Before the first ack, too: a cut holds until a byte behind it is acknowledged.
         let (una, nxt) = (self.board.una.max(1), self.board.nxt.max(1));
         if self.phase != Phase::Open || una <= self.window.cut_until {
@@ -54,7 +54,7 @@ impl Sender {
 
     /// The timer has run out, and nothing is in flight: it is time to try again.
     #[cold]
-    pub(super) fn try_again(&mut self, now: Time, transport: &Transport) {
+    pub(super) fn try_again(&mut self, now: Time, transport: &ClosedLoop) {
         self.restart_timer(now, transport);
     }
 }

@@ -1,7 +1,7 @@
 //! A network that loses, delays and reorders what a sender sends.
 
 use super::{AckSegment, Piece};
-use crate::transport::Transport;
+use crate::transport::ClosedLoop;
 use crate::transport::receiver::{AckFields, Receiver, Segment};
 use proptest::prelude::*;
 use spillway_engine::Time;
@@ -67,7 +67,7 @@ impl Network {
     }
 
     /// The next packet arrives: the acks that get back.
-    pub fn deliver(&mut self, now: Time, transport: &Transport) -> Vec<AckFields> {
+    pub fn deliver(&mut self, now: Time, transport: &ClosedLoop) -> Vec<AckFields> {
         let mut acks = Vec::new();
         if let Some((_, (segment, is_answered))) = self.on_the_way.pop_first() {
             self.receiver.on_segment(now, &segment, &transport.acks, |ack| acks.push(ack));

@@ -3,7 +3,7 @@
 use super::lossy::{Network, fates};
 use super::*;
 use crate::transport::receiver::AckFields;
-use crate::transport::tests::{access, transport};
+use crate::transport::tests::{access, closed_loop};
 use proptest::prelude::*;
 
 const SMSS: u64 = 4;
@@ -178,7 +178,7 @@ proptest! {
         let text = format!(
             "kind = \"newreno\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\ndupthresh = {dup_thresh}"
         );
-        let transport = transport(&text);
+        let transport = closed_loop(&text);
         let mut sender = Sender::new(size, &transport, &access(10, 25));
         let mut naive = Naive::new(size, dup_thresh as usize);
         let mut network = Network::new(fates);

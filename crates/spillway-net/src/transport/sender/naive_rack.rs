@@ -7,7 +7,7 @@ use super::*;
 use crate::transport::rack::RackAck;
 use crate::transport::rack::naive::{Naive as Rack, Segment};
 use crate::transport::receiver::AckFields;
-use crate::transport::tests::{access, transport};
+use crate::transport::tests::{access, closed_loop};
 use proptest::prelude::*;
 
 const SMSS: u64 = 1_000;
@@ -181,7 +181,7 @@ proptest! {
              dupthresh = {dup_thresh}\nloss_detection = \"rack\"\ntail_loss_probe = {probes}\n\
              min_rto = \"1ms\"\ninitial_rto = \"1ms\""
         );
-        let transport = transport(&text);
+        let transport = closed_loop(&text);
         let mut sender = Sender::new(size, &transport, &access(10, 25));
         let mut naive = Naive::new(size, dup_thresh as usize, probes);
         let mut network = Network::new(fates);

@@ -1,7 +1,7 @@
 //! Tail loss probes (RFC 8985, section 7): a piece that brings out acks where none come.
 
 use super::{Phase, Piece, Sender};
-use crate::transport::Transport;
+use crate::transport::ClosedLoop;
 use spillway_engine::Time;
 
 impl Sender {
@@ -30,7 +30,7 @@ impl Sender {
     }
 
     /// New data if there is any, else the last segment again (RFC 8985, section 7.3).
-    pub(super) fn send_probe(&mut self, now: Time, transport: &Transport) -> Piece {
+    pub(super) fn send_probe(&mut self, now: Time, transport: &ClosedLoop) -> Piece {
         self.restart_timer(now, transport);
         let (nxt, mss) = (self.board.nxt, self.window.mss);
         let again = nxt >= self.size;

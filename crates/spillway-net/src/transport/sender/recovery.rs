@@ -5,7 +5,7 @@ use super::{Piece, Sender};
 use crate::transport::ranges::Range;
 use crate::transport::receiver::SackBlocks;
 use crate::transport::window::{Ack, CongestionControl};
-use crate::transport::{LossDetection, Transport};
+use crate::transport::{ClosedLoop, LossDetection};
 use spillway_engine::Time;
 
 /// What a sender is doing about losses.
@@ -59,7 +59,7 @@ impl Sender {
     /// What to send next while something is lost (RFC 6675, NextSeg): what is lost, then new data, then
     /// what may be lost, and at last the segment at the end.
     #[inline(never)]
-    pub(super) fn repair_piece(&mut self, transport: &Transport) -> Option<Piece> {
+    pub(super) fn repair_piece(&mut self, transport: &ClosedLoop) -> Option<Piece> {
         match std::mem::replace(&mut self.at_once, AtOnce::Nothing) {
             AtOnce::Nothing => {}
             AtOnce::Head => return Some(self.repair_at_once(self.board.head())),
@@ -93,7 +93,7 @@ impl Sender {
     }
 
     #[cold]
-    fn last_resort(&mut self, transport: &Transport) -> Option<Piece> {
+    fn last_resort(&mut self, transport: &ClosedLoop) -> Option<Piece> {
         let (gap, last) = match transport.losses.detection {
             LossDetection::Sack => (self.board.next_gap(), self.board.rescue()),
             LossDetection::Ns3 => (self.board.next_missing(), None),
@@ -116,7 +116,7 @@ impl Sender {
     }
 
     #[cold]
-    pub(super) fn take_sack(&mut self, blocks: &SackBlocks, transport: &Transport) {
+    pub(super) fn take_sack(&mut self, blocks: &SackBlocks, transport: &ClosedLoop) {
         if self.by_rack.is_some() {
             return self.board.take_quietly(blocks);
         }
@@ -130,7 +130,7 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn advance_phase(&mut self, ack: &Ack, transport: &Transport) {
+    pub(super) fn advance_phase(&mut self, ack: &Ack, transport: &ClosedLoop) {
         if self.phase != Phase::Open {
             self.advance_repair(ack, transport);
         } else if self.board.is_head_lost() {
@@ -144,7 +144,7 @@ impl Sender {
     }
 
     #[cold]
-    fn advance_repair(&mut self, ack: &Ack, transport: &Transport) {
+    fn advance_repair(&mut self, ack: &Ack, transport: &ClosedLoop) {
         match self.phase {
             Phase::Recovery if self.board.una >= self.recover => {
                 self.phase = Phase::Open;
@@ -170,7 +170,7 @@ impl Sender {
     }
 
     #[cold]
-    fn enter_recovery(&mut self, transport: &Transport) {
+    fn enter_recovery(&mut self, transport: &ClosedLoop) {
         // Before a repair only marks cut.
         self.repairs_under_marks = self.reduction.is_some();
         self.cut_for_loss(transport);
@@ -182,7 +182,7 @@ impl Sender {
     }
 
     /// A loss was found: the window is cut, unless a mark has cut it for the same.
-    pub(super) fn cut_for_loss(&mut self, transport: &Transport) {
+    pub(super) fn cut_for_loss(&mut self, transport: &ClosedLoop) {
         if !transport.losses.cut_once || self.board.una >= self.window.cut_until {
             let in_flight = self.board.nxt - self.board.una;
             self.control.on_loss(&mut self.window, in_flight);
@@ -194,7 +194,7 @@ impl Sender {
 
     /// The retransmission timer has run out: all that is missing goes out again, from a window of one
     /// segment.
-    pub(super) fn enter_loss(&mut self, now: Time, transport: &Transport) {
+    pub(super) fn enter_loss(&mut self, now: Time, transport: &ClosedLoop) {
         if self.phase != Phase::Loss {
             // A segment that is lost again does not cut again (RFC 5681, section 3.1).
             let in_flight = self.in_flight();

@@ -1,9 +1,10 @@
-use super::super::tests::{access, transport};
+use super::super::tests::{access, closed_loop};
 use super::*;
+use crate::transport::Transport;
 
 /// A sender of `segments` segments of 1000 bytes, and its transport.
-fn sender(segments: u64, text: &str) -> (Sender, Transport) {
-    let transport = transport(&format!("kind = \"newreno\"\nmss = \"1000B\"\n{text}"));
+fn sender(segments: u64, text: &str) -> (Sender, ClosedLoop) {
+    let transport = closed_loop(&format!("kind = \"newreno\"\nmss = \"1000B\"\n{text}"));
     (Sender::new(segments * 1000, &transport, &access(10, 25)), transport)
 }
 
@@ -12,7 +13,7 @@ fn us(us: u64) -> Time {
 }
 
 /// The numbers of the segments that may be sent now, `!` behind one that is sent again.
-fn sends(sender: &mut Sender, transport: &Transport, now: Time) -> String {
+fn sends(sender: &mut Sender, transport: &ClosedLoop, now: Time) -> String {
     let piece = |piece: Piece| {
         assert_eq!(piece.seq % 1000, 0);
         format!("{}{}", piece.seq / 1000, if piece.again { "!" } else { "" })
@@ -22,7 +23,7 @@ fn sends(sender: &mut Sender, transport: &Transport, now: Time) -> String {
 }
 
 /// An ack of `una` segments and of the ranges of segments behind it.
-fn acked(sender: &mut Sender, transport: &Transport, now: Time, una: u64, sack: &[(u64, u64)]) {
+fn acked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64, sack: &[(u64, u64)]) {
     let mut blocks = SackBlocks::default();
     for (block, &(start, end)) in blocks.iter_mut().zip(sack) {
         *block = (start * 1000, end * 1000);
@@ -102,7 +103,7 @@ fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
 }
 
 /// As `acked`, with an echo of a mark and nothing behind a gap.
-fn marked(sender: &mut Sender, transport: &Transport, now: Time, una: u64) {
+fn marked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64) {
     let ack = AckSegment {
         seq: una * 1000,
         ece: true,
@@ -180,7 +181,7 @@ fn the_first_flight_is_bounded_by_the_window_of_the_answer() {
 
 /// A sender of twelve segments in Recovery: 1 is lost and has been sent again, and the last two of the
 /// first flight too.
-fn repairing(text: &str) -> (Sender, Transport) {
+fn repairing(text: &str) -> (Sender, ClosedLoop) {
     let (mut s, t) = sender(12, &format!("initial_window = \"12pkt\"\necn = true\n{text}"));
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
@@ -267,7 +268,7 @@ fn a_window_that_a_mark_has_cut_grows_again_after_timeouts() {
     for (kind, cut) in [("newreno", 4_000), ("dctcp", 4_000), ("cubic", 5_600)] {
         let text = format!("kind = \"{kind}\"\nmss = \"1000B\"\ninitial_window = \"8pkt\"\n");
         let ecn = if kind == "dctcp" { "" } else { "ecn = true" };
-        let t = transport(&format!("{text}{ecn}"));
+        let t = closed_loop(&format!("{text}{ecn}"));
         let mut s = Sender::new(30_000, &t, &access(10, 25));
         sends(&mut s, &t, us(0));
         marked(&mut s, &t, us(80), 1);
@@ -345,7 +346,7 @@ fn a_repair_takes_the_place_of_a_probe() {
 #[test]
 fn a_window_does_not_grow_while_its_own_line_has_enough_to_do() {
     for kind in ["newreno", "dctcp"] {
-        let transport = transport(&format!("kind = \"{kind}\"\nmss = \"1000B\""));
+        let transport = closed_loop(&format!("kind = \"{kind}\"\nmss = \"1000B\""));
         let mut s = Sender::new(1_000_000, &transport, &access(10, 25));
         sends(&mut s, &transport, us(0));
         let mut ack = |seq, may_grow| {
@@ -380,16 +381,16 @@ fn a_sender_that_paces_waits_between_packets() {
     // 1000 ps for each of 1052 bytes.
     let (mut s, transport) = sender(10, "initial_window = \"4pkt\"");
     s.window.pace = 1000;
-    assert!(s.next_paced_piece(us(1), &transport).is_some());
-    assert_eq!(s.next_paced_piece(us(1), &transport), None);
+    assert!(s.next_paced_piece(us(1), &transport, 52).is_some());
+    assert_eq!(s.next_paced_piece(us(1), &transport, 52), None);
     let next = us(1) + Time::from_ps(1_052_000);
     assert_eq!(s.waits_until(us(1)), Some(next));
-    assert_eq!(s.next_paced_piece(Time::from_ps(next.ps() - 1), &transport), None);
-    assert!(s.next_paced_piece(next, &transport).is_some());
-    assert!(s.next_paced_piece(us(10), &transport).is_some());
-    assert!(s.next_paced_piece(us(20), &transport).is_some());
+    assert_eq!(s.next_paced_piece(Time::from_ps(next.ps() - 1), &transport, 52), None);
+    assert!(s.next_paced_piece(next, &transport, 52).is_some());
+    assert!(s.next_paced_piece(us(10), &transport, 52).is_some());
+    assert!(s.next_paced_piece(us(20), &transport, 52).is_some());
     // The window is full: no time will help.
-    assert_eq!(s.next_paced_piece(us(30), &transport), None);
+    assert_eq!(s.next_paced_piece(us(30), &transport, 52), None);
     assert_eq!(s.waits_until(us(20)), None);
 }
 
@@ -398,7 +399,7 @@ fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
     let text = "initial_window = \"2pkt\"\necn = true\nmin_window = \"250B\"";
     let (mut s, t) = sender(10, text);
     let paced = |s: &mut Sender, now| {
-        let piece = s.next_paced_piece(now, &t).map(|piece| piece.seq / 1000);
+        let piece = s.next_paced_piece(now, &t, 52).map(|piece| piece.seq / 1000);
         (piece, s.waits_until(now))
     };
     assert_eq!(paced(&mut s, us(0)).0, Some(0));
@@ -475,8 +476,8 @@ fn ns3_sends_all_of_the_end_again_and_moves_the_timer_on_once() {
 }
 
 /// A sender of 30 segments that does about losses what ns-3's does.
-fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, Transport) {
-    let t = transport(&format!(
+fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, ClosedLoop) {
+    let t = closed_loop(&format!(
         "kind = \"dctcp\"\nmss = \"1000B\"\nloss_detection = \"ns3\"\n\
          min_window = \"{min_window}\"\ninitial_window = \"{initial_window}\""
     ));
@@ -568,7 +569,7 @@ fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
 /// An ack that also tells of a range that has arrived twice.
 fn acked_twice(
     sender: &mut Sender,
-    transport: &Transport,
+    transport: &ClosedLoop,
     now: Time,
     una: u64,
     twice: (u64, u64),

@@ -1,85 +1,110 @@
 //! Flows at their start: who they are, which way they go, and the least time that they need.
 
-use super::Simulation;
-use super::flows::Flow;
+use super::Hosts;
+use super::ends::{Driver, Outgoing, ReceivingEnd, SendingEnd};
+use super::open_loop::Clock;
 use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
+use crate::network::Network;
 use crate::routing::{PathChoice, Routing, path_links};
-use crate::scenario::{SlowdownBase, Spreading};
+use crate::scenario::{Scenario, SlowdownBase, Spreading};
 use crate::topology::base_rtt;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
-use crate::transport::{Access, Transport};
-use spillway_engine::{Rate, Stream, Time, mix};
+use crate::transport::{Access, ClosedLoop, Transport};
+use spillway_engine::{Rate, Time, mix};
 use spillway_switch::packet::flags;
 
-impl Simulation {
-    /// A flow starts.
-    pub(super) fn start_flow(&mut self, spec: FlowSpec) {
-        let id = self.counters.flows_started as u32;
-        self.counters.flows_started += 1;
+impl Hosts {
+    /// A flow starts, and has this number.
+    pub fn start_flow(&mut self, net: &mut Network, scenario: &Scenario, id: u32, spec: FlowSpec) {
         self.unfinished += 1;
-        if spec.size == FlowSpec::ENDLESS {
-            self.endless += 1;
-        } else if spec.start >= self.scenario.warmup {
-            self.counters.started_bytes += spec.size;
+        let place = scenario.class_transport[usize::from(spec.class)];
+        let transport = &scenario.transports[usize::from(place)];
+        let ways = Ways { scenario, net };
+        let (there, back) = ways.of_flow(id, &spec, transport);
+        let rate = ways.nic_rate(spec.src);
+        let ideal = ways.ideal_of(&spec, transport, there, back);
+        let closed = transport.closed_loop();
+        let driver = match closed {
+            None => Driver::OpenLoop(Clock::new(scenario.seed, id)),
+            Some(closed) => {
+                let base_rtt = match closed.measures_its_own_way() {
+                    true => ways.unloaded_rtt(&spec, transport, there, back),
+                    false => scenario.base_rtt,
+                };
+                let access = Access { rate, base_rtt };
+                Driver::ClosedLoop(Sender::new(spec.size, closed, &access))
+            }
+        };
+        let flow = Outgoing {
+            timer: Time::MAX,
+            host_backlog: closed
+                .map_or(Time::MAX, |closed| closed.host_backlog(rate, scenario.base_rtt)),
+            id,
+            packets: 0,
+            path: there.path,
+            first_rtt_bytes: transport.first_rtt_bytes(rate, scenario.base_rtt),
+            transport: place,
+            data_flags: there.flags,
+            sends_singly: closed.is_some_and(ClosedLoop::paces) || scenario.tells_senders(),
+            spec,
+            pace_timer: Time::MAX,
+            ideal,
+        };
+        let receiving = ReceivingEnd {
+            receiver: Receiver::default(),
+            size: spec.size,
+            src: spec.src,
+            ack_path: back.path,
+            ack_flags: back.flags,
+            transport: place,
+            class: spec.class,
+            packets: 0,
+            completed_at: None,
+            ack_timer: Time::MAX,
+            dst: spec.dst,
+            id,
+        };
+        let slot = self.ends.insert(SendingEnd { flow, driver }, receiving);
+        match closed {
+            None => self.send_by_clock(net, scenario, slot),
+            Some(closed) if closed.handshake => self.send_syn(net, scenario, slot),
+            Some(_) => self.send_pieces(net, scenario, slot),
         }
-        let place = self.scenario.class_transport[usize::from(spec.class)];
-        let transport = &self.scenario.transports[usize::from(place)];
+    }
+}
+
+/// The ways through a network, and how long they take.
+struct Ways<'a> {
+    scenario: &'a Scenario,
+    net: &'a Network,
+}
+
+impl Ways<'_> {
+    /// The ways of a flow's data and acks, with what is on its packets.
+    fn of_flow(&self, id: u32, spec: &FlowSpec, transport: &Transport) -> (Way, Way) {
         let hash = |way: u64| {
             let ends = u64::from(spec.src) << 32 | u64::from(spec.dst);
             let seed = self.scenario.routing.hash_seed;
             (mix(mix(mix(seed) ^ ends) ^ (u64::from(id) << 1 | way)) >> 32) as u32
         };
-        let nic_rate = self.nic_rate(spec.src);
         let explicit = |path: Option<u32>| path.map_or(0, |_| flags::EXPLICIT_PATH);
-        let open_loop = transport.clock().is_some();
-        let ect = if transport.ecn { flags::ECT } else { 0 };
-        let datagram = if open_loop { flags::DATAGRAM } else { 0 };
+        let driven = match transport.closed_loop() {
+            None => flags::DATAGRAM,
+            Some(closed) if closed.ecn => flags::ECT,
+            Some(_) => 0,
+        };
         let telemetry = if transport.asks_telemetry() { flags::TELEMETRY } else { 0 };
         let there = Way {
             path: spec.path.unwrap_or_else(|| hash(0)),
-            flags: ect | datagram | telemetry | explicit(spec.path),
+            flags: driven | telemetry | explicit(spec.path),
         };
         let back = Way {
             path: spec.ack_path.unwrap_or_else(|| hash(1)),
             flags: flags::CONTROL | telemetry | explicit(spec.ack_path),
         };
-        let base_rtt = match transport.measures_its_own_way() {
-            true => self.unloaded_rtt(&spec, transport, there, back),
-            false => self.scenario.base_rtt,
-        };
-        let access = Access { rate: nic_rate, base_rtt };
-        let mut flow = Flow {
-            spec,
-            id,
-            transport: place,
-            path: there.path,
-            ack_path: back.path,
-            data_flags: there.flags,
-            ack_flags: back.flags,
-            sends_singly: transport.paces() || self.scenario.tells_senders(),
-            packets: 0,
-            completed_at: None,
-            first_rtt_bytes: transport.first_rtt_bytes(nic_rate, self.scenario.base_rtt),
-            host_backlog: transport.host_backlog(nic_rate, self.scenario.base_rtt),
-            ideal: Time::ZERO,
-            timer: Time::MAX,
-            ack_timer: Time::MAX,
-            pace_timer: Time::MAX,
-            sender: Sender::new(spec.size, transport, &access),
-            receiver: Receiver::default(),
-            clock: open_loop.then(|| (Stream::new(self.scenario.seed, "clock", id.into()), 0)),
-        };
-        flow.ideal = self.ideal_of(&flow);
-        let (handshake, slot) = (transport.handshake, self.flows.insert(flow));
-        if open_loop {
-            self.send_by_clock(slot);
-        } else if handshake {
-            self.send_syn(slot);
-        } else {
-            self.send_pieces(slot);
-        }
+        (there, back)
     }
 
     /// The rate of a host's line.
@@ -89,8 +114,7 @@ impl Simulation {
     }
 
     /// What the flow's slowdown is relative to.
-    fn ideal_of(&self, flow: &Flow) -> Time {
-        let spec = &flow.spec;
+    fn ideal_of(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
         if spec.size == FlowSpec::ENDLESS {
             return Time::ZERO;
         }
@@ -98,12 +122,9 @@ impl Simulation {
             let propagation = base_rtt(&self.scenario.topology, 0);
             return propagation + self.nic_rate(spec.src).time_of(spec.size);
         }
-        let transport = &self.scenario.transports[usize::from(flow.transport)];
-        let there = Way { path: flow.path, flags: flow.data_flags };
-        let back = Way { path: flow.ack_path, flags: flow.ack_flags };
         let data = Packets::of(spec.size, transport.mss, transport.header);
         let mut ideal = self.least(spec.src, spec.dst, there, data);
-        if transport.handshake {
+        if transport.closed_loop().is_some_and(|closed| closed.handshake) {
             let control = control_packet(transport);
             ideal += self.least(spec.src, spec.dst, there, control);
             ideal += self.least(spec.dst, spec.src, back, control);
@@ -125,19 +146,17 @@ impl Simulation {
         // Where cables fail a flow may have to take any way.
         match is_given {
             _ if self.scenario.cables_fail() => self.least_time_any_way(from, to, None, packets),
-            false if sprayed => {
-                self.least_time_any_way(from, to, Some(&self.network.routing), packets)
-            }
+            false if sprayed => self.least_time_any_way(from, to, Some(&self.net.routing), packets),
             false => self.least_time(from, to, PathChoice::Hash(way.path), packets),
             true => self.least_time(from, to, PathChoice::Path(way.path), packets),
         }
     }
 
     fn least_time(&self, from: u32, to: u32, choice: PathChoice, packets: Packets) -> Time {
-        let ports = &self.network.ports;
+        let ports = &self.net.ports;
         let pick = |switch: u32, hops: &[u32]| choice.pick(ports[switch as usize].seed, hops.len());
         let topology = &self.scenario.topology;
-        let path = path_links(topology, &self.network.routing, from, to, pick);
+        let path = path_links(topology, &self.net.routing, from, to, pick);
         let path = path.expect("in a whole network every host reaches every other");
         ideal::least_time(&ideal::links(topology, &path), packets)
     }

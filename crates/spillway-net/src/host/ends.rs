@@ -1,0 +1,198 @@
+//! Both ends of the flows that are alive, each for itself: what the sending host knows of a flow, and
+//! what the receiving host does.
+//!
+//! Neither looks at the other. What an end has to know of the other comes in packets, and a loss is
+//! told to the sending end. Only who asks whether a flow is over adds up both ends' packets.
+
+use super::open_loop::Clock;
+use crate::event;
+use crate::flow::FlowSpec;
+use crate::transport::receiver::Receiver;
+use crate::transport::sender::Sender;
+use spillway_engine::Time;
+use std::collections::BTreeMap;
+
+/// The sending end of a flow. In cache lines: what all its packets need, the rest, what the sender
+/// needs.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct SendingEnd {
+    pub flow: Outgoing,
+    pub driver: Driver,
+}
+
+/// What decides when a flow sends.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all flows are of a closed loop: no pointer for them"
+)]
+pub(crate) enum Driver {
+    /// Acks.
+    ClosedLoop(Sender),
+    /// A clock.
+    OpenLoop(Clock),
+}
+
+/// A flow as its sending host knows it.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Outgoing {
+    /// When its pending timer event is due.
+    pub timer: Time,
+    /// How long its host's line may have work for while its window grows.
+    pub host_backlog: Time,
+    /// Its number.
+    pub id: u32,
+    /// Packets that left here, less those that came back and those of which is known that they are lost.
+    pub packets: i32,
+    /// What chooses the way of its data.
+    pub path: u32,
+    /// Payload that is tagged as sent in the first round trip.
+    pub first_rtt_bytes: u32,
+    /// Its transport, by place.
+    pub transport: u16,
+    /// The flags of its data packets.
+    pub data_flags: u16,
+    /// Whether each of its pieces has to be seen to by itself: they leave at a pace, or it hears of those
+    /// that its own host drops.
+    pub sends_singly: bool,
+    /// What it was asked to do.
+    pub spec: FlowSpec,
+    /// When the pending event for its next paced packet is due; [`Time::MAX`] if there is none.
+    pub pace_timer: Time,
+    /// The least time that it could take.
+    pub ideal: Time,
+}
+
+/// The receiving end of a flow.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct ReceivingEnd {
+    pub receiver: Receiver,
+    /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
+    pub size: u64,
+    /// The host that its acks go to.
+    pub src: u32,
+    /// What chooses the way of its acks.
+    pub ack_path: u32,
+    /// The flags of its acks.
+    pub ack_flags: u16,
+    /// Its transport, by place.
+    pub transport: u16,
+    /// Its traffic section, by place.
+    pub class: u16,
+    /// Packets made here, less those that ended here.
+    pub packets: i32,
+    /// When its last byte arrived.
+    pub completed_at: Option<Time>,
+    /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.
+    pub ack_timer: Time,
+    /// Its own host.
+    pub dst: u32,
+    /// Its number.
+    pub id: u32,
+}
+
+impl SendingEnd {
+    /// Whether everything has been sent, and acknowledged where acks drive it.
+    pub fn is_done(&self) -> bool {
+        match &self.driver {
+            Driver::ClosedLoop(sender) => sender.is_done(),
+            Driver::OpenLoop(clock) => clock.has_sent(self.flow.spec.size),
+        }
+    }
+
+    /// What acks drive, if they drive it.
+    pub fn sender(&self) -> Option<&Sender> {
+        match &self.driver {
+            Driver::ClosedLoop(sender) => Some(sender),
+            Driver::OpenLoop(_) => None,
+        }
+    }
+}
+
+/// The ends of all flows that are alive. Both ends of a flow have the same place, which another flow
+/// gets when it is over and none of its packets is left.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    sending: Vec<SendingEnd>,
+    receiving: Vec<ReceivingEnd>,
+    free: Vec<u32>,
+    /// The places by the flows' numbers.
+    by_number: BTreeMap<u32, u32>,
+}
+
+impl Ends {
+    /// Takes both ends of a flow in, and returns their place.
+    pub fn insert(&mut self, sending: SendingEnd, receiving: ReceivingEnd) -> u32 {
+        let number = event::id(sending.flow.id);
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.sending[slot as usize] = sending;
+                self.receiving[slot as usize] = receiving;
+                slot
+            }
+            None => {
+                self.sending.push(sending);
+                self.receiving.push(receiving);
+                self.sending.len() as u32 - 1
+            }
+        };
+        self.by_number.insert(number, slot);
+        slot
+    }
+
+    /// A flow is over: its place is free.
+    pub fn remove(&mut self, slot: u32) {
+        let known = self.by_number.remove(&event::id(self.sending(slot).flow.id));
+        assert_eq!(known, Some(slot), "a flow is removed once");
+        self.free.push(slot);
+    }
+
+    /// The sending end at a place.
+    #[inline]
+    pub fn sending(&self, slot: u32) -> &SendingEnd {
+        &self.sending[slot as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn sending_mut(&mut self, slot: u32) -> &mut SendingEnd {
+        &mut self.sending[slot as usize]
+    }
+
+    /// The receiving end at a place.
+    #[inline]
+    pub fn receiving(&self, slot: u32) -> &ReceivingEnd {
+        &self.receiving[slot as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn receiving_mut(&mut self, slot: u32) -> &mut ReceivingEnd {
+        &mut self.receiving[slot as usize]
+    }
+
+    /// Whether nothing of a flow will happen any more.
+    #[inline]
+    pub fn is_over(&self, slot: u32) -> bool {
+        let (sending, receiving) = (self.sending(slot), self.receiving(slot));
+        sending.flow.packets + receiving.packets == 0 && sending.is_done()
+    }
+
+    /// The place of the flow with these low bits of its number, if it is alive.
+    pub fn slot_of(&self, number: u32) -> Option<u32> {
+        self.by_number.get(&number).copied()
+    }
+
+    /// Bytes that they take: as many places as there have been flows alive at a time.
+    pub fn bytes(&self) -> u64 {
+        (size_of_val(self.sending.as_slice()) + size_of_val(self.receiving.as_slice())) as u64
+    }
+
+    /// The places of all flows that are alive, by their numbers.
+    pub fn slots(&self) -> Vec<u32> {
+        self.by_number.values().copied().collect()
+    }
+}

@@ -1,0 +1,59 @@
+//! Sending by a clock, whatever the network does.
+
+use super::Hosts;
+use super::ends::{Driver, SendingEnd};
+use super::sending::send_piece;
+use crate::event::Kind;
+use crate::flow::FlowSpec;
+use crate::network::Network;
+use crate::scenario::Scenario;
+use crate::transport::Control;
+use crate::transport::sender::Piece;
+use spillway_engine::Stream;
+
+/// The clock of a flow.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    random: Stream,
+    /// The next byte to send.
+    next: u64,
+}
+
+impl Clock {
+    /// Of a flow that begins.
+    pub fn new(seed: u64, flow: u32) -> Clock {
+        Clock { random: Stream::new(seed, "clock", flow.into()), next: 0 }
+    }
+
+    /// Whether so many bytes have been sent.
+    pub fn has_sent(&self, bytes: u64) -> bool {
+        self.next >= bytes
+    }
+}
+
+impl Hosts {
+    /// A flow's clock strikes: it sends its next packet.
+    pub(super) fn send_by_clock(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
+        let SendingEnd { flow, driver: Driver::OpenLoop(clock) } = self.ends.sending_mut(slot)
+        else {
+            unreachable!("only an open loop has a clock")
+        };
+        let transport = &scenario.transports[usize::from(flow.transport)];
+        let Control::OpenLoop(rate) = &transport.control else {
+            unreachable!("a flow is driven as its transport says")
+        };
+        let size = flow.spec.size;
+        if size == FlowSpec::ENDLESS && net.now >= scenario.class_stop[usize::from(flow.spec.class)]
+        {
+            return;
+        }
+        let payload = u64::from(transport.mss).min(size - clock.next);
+        let piece = Piece { seq: clock.next, payload: payload as u32, again: false };
+        clock.next += payload;
+        if clock.next < size {
+            let gap = rate.gap(payload as u32 + transport.header, &mut clock.random);
+            net.events.push(net.now + gap, Kind::Clock.key(flow.id));
+        }
+        send_piece(net, flow, transport.header, slot, piece, false);
+    }
+}

@@ -1,0 +1,182 @@
+//! The closed loop: what a flow needs whose acks decide when it sends.
+
+use super::control::{Congestion, ControlMaker};
+use super::initial::{Access, InitialWindow, Windows};
+use super::kind::{Ecn, Needs, Pace};
+use super::losses::{LossDetection, Losses};
+use super::receiver::AckPolicy;
+use super::rtt::RtoBounds;
+use super::size;
+use super::window::Window;
+use spillway_engine::{Rate, Time};
+use spillway_settings::quantity::{Amount, BdpSize};
+use spillway_settings::{Section, SettingsError};
+use std::sync::Arc;
+
+/// The settings of a transport whose acks drive it.
+#[derive(Clone, Debug)]
+pub struct ClosedLoop {
+    maker: Arc<dyn ControlMaker>,
+    windows: Windows,
+    /// Payload of a full packet.
+    pub mss: u32,
+    paces: bool,
+    /// Whether the base RTT of a flow is that of its own way.
+    own_base_rtt: bool,
+    /// Bytes of telemetry on data packets and on acks.
+    pub telemetry: u32,
+    /// Whether data packets are ECN-capable.
+    pub ecn: bool,
+    /// How the receiver acknowledges.
+    pub acks: AckPolicy,
+    /// What bounds the retransmission timeout.
+    pub rto: RtoBounds,
+    /// How losses are found and repaired.
+    pub losses: Losses,
+    /// Bytes that may be in flight before the first ack: the receiver's window when it answered.
+    pub syn_window: u64,
+    /// Whether a flow begins by opening a connection.
+    pub handshake: bool,
+}
+
+impl ClosedLoop {
+    /// Reads what the section of a transport has beside the keys of its congestion controller.
+    pub(super) fn read(
+        section: &mut Section,
+        needs: Needs,
+        mss: u32,
+        maker: Arc<dyn ControlMaker>,
+    ) -> Result<ClosedLoop, SettingsError> {
+        let is_paced = needs.pace == Pace::Always;
+        let own_base_rtt = match needs.base_rtt {
+            true => {
+                let meaning =
+                    "whose base RTT it compares with: the flow's own way's, or the network's";
+                section.choice("base_rtt", &[("flow", true), ("network", false)], meaning)?
+            }
+            false => false,
+        };
+        let telemetry = match needs.telemetry {
+            true => {
+                let meaning = "bytes of telemetry on data packets and on acks";
+                size(section, "telemetry_bytes", "42B", 0..=500, meaning)?
+            }
+            false => 0,
+        };
+        let windows = match is_paced {
+            true => Windows::of_line(mss),
+            false => Windows::read(section, mss)?,
+        };
+        let ecn = match needs.ecn {
+            Ecn::Always => true,
+            Ecn::Default(ecn) => {
+                section.flag("ecn", ecn, "whether packets are ECN-capable (RFC 3168)")?
+            }
+        };
+        let every = section.integer("ack_every", 1, 1..=64, "packets for every ack")? as u32;
+        let meaning = "the longest that an ack is held back (with ack_every above 1)";
+        let delay = section.time("ack_delay", "500us", meaning)?;
+        let rto = RtoBounds {
+            initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
+            min: section.positive_time("min_rto", "10ms", "the least retransmission timeout")?,
+            max: section.time("max_rto", "1s", "the greatest retransmission timeout")?,
+        };
+        if rto.min > rto.max {
+            let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
+            return Err(section.error("min_rto", problem));
+        }
+        let losses = Losses::read(section, needs.echo, is_paced)?;
+        let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
+        let paces = needs.pace != Pace::Never || has_fractions;
+        let meaning = "the most in flight before the first ack: the window in a SYN is not scaled";
+        let syn_window = match section.amount("syn_window", "unlimited", meaning)? {
+            Amount::Packets(packets) => packets * u64::from(mss),
+            Amount::Bytes(bytes) => bytes,
+            Amount::Unlimited => u64::MAX,
+        };
+        if syn_window < u64::from(mss) {
+            return Err(section.error("syn_window", format!("{syn_window}B is less than a packet")));
+        }
+        let meaning = "whether a flow begins with a handshake";
+        let handshake = section.flag("handshake", false, meaning)?;
+        Ok(ClosedLoop {
+            maker,
+            windows,
+            mss,
+            paces,
+            own_base_rtt,
+            telemetry,
+            ecn,
+            acks: AckPolicy {
+                every,
+                delay,
+                echo: needs.echo,
+                tells_duplicates: losses.detection == LossDetection::Rack,
+            },
+            rto,
+            losses,
+            syn_window,
+            handshake,
+        })
+    }
+
+    /// How long the sender's own line may have work for while windows grow.
+    pub fn host_backlog(&self, rate: Rate, base_rtt: Time) -> Time {
+        let ps = |bytes: u64| bytes.saturating_mul(rate.ps_per_byte());
+        let time = |size: BdpSize| Time::from_ps(ps(size.bytes(rate, base_rtt)));
+        self.windows.host_backlog.map_or(Time::MAX, time)
+    }
+
+    /// Whether the window at the start is the whole flow.
+    pub fn starts_with_whole_flow(&self) -> bool {
+        self.windows.initial == InitialWindow::Flow
+    }
+
+    /// The window at the start of a flow of `size` bytes.
+    pub fn initial_window(&self, size: u64, access: &Access) -> Window {
+        let mss = u64::from(self.mss);
+        let cwnd = match self.windows.initial {
+            InitialWindow::Packets(packets) => packets * mss,
+            InitialWindow::Bytes(bytes) => bytes,
+            InitialWindow::Flow => size.div_ceil(mss).saturating_mul(mss),
+            InitialWindow::LineRate => access.bdp() as u64,
+        };
+        let mut window = Window {
+            cwnd: cwnd.max(mss),
+            ssthresh: u64::MAX,
+            mss,
+            cut_until: 0,
+            min: self.windows.min,
+            slow_start: self.windows.slow_start,
+            pace: 0,
+            credit: 0,
+        };
+        if self.windows.initial == InitialWindow::LineRate {
+            window.set_paced(window.cwnd, access.rate.ps_per_byte() as f64);
+        }
+        window
+    }
+
+    /// The most of a flow of `size` bytes that leaves at once before any ack has come: its first window,
+    /// or the least one, if that is larger.
+    pub fn largest_burst(&self, size: u64, access: &Access) -> u64 {
+        let window = self.initial_window(size, access);
+        window.cwnd.max(window.min).min(size)
+    }
+
+    /// Whether packets leave at a pace, or may: also where a window may be less than a segment.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        self.paces
+    }
+
+    /// Whether the base RTT of a flow is that of its own way.
+    pub fn measures_its_own_way(&self) -> bool {
+        self.own_base_rtt
+    }
+
+    /// The congestion controller of a new flow, with its window.
+    pub fn congestion(&self, access: &Access, window: &mut Window) -> Congestion {
+        self.maker.start(window, access)
+    }
+}
