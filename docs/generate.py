@@ -236,7 +236,7 @@ def policies(room: str) -> str:
 
 
 def transports() -> str:
-    """One table for the keys of all transports."""
+    """A table for the keys that many transports share, then one for those of each transport."""
     entries = CATALOGUE["transport"]
     keys: dict[str, tuple[Json, dict[str, str]]] = {}
     for entry in entries:
@@ -246,23 +246,52 @@ def transports() -> str:
                 raise SystemExit(f"transports differ about {key['name']}")
             defaults[entry["id"]] = default_of(key)
 
-    def default(defaults: dict[str, str]) -> str:
-        """One for all, or each with its transport."""
-        if len(set(defaults.values())) == 1:
-            return next(iter(defaults.values()))
-        return ", ".join(f"{value} ({kind})" for kind, value in defaults.items())
+    def key_rows(names: Iterable[str], kinds: Iterable[str]) -> str:
+        rows = []
+        for name in names:
+            key, defaults = keys[name]
+            values = {kind: defaults[kind] for kind in kinds}
+            if len(set(values.values())) > 1:
+                told = ", ".join(f"{value} ({kind})" for kind, value in values.items())
+            else:
+                told = next(iter(values.values()))
+            taken = takes({**key, **IN_GENERAL.get(("transport", name), {})}["takes"])
+            rows.append([code(name), taken, told, sentence(key["meaning"])])
+        return table(["key", "takes", "default", "meaning"], rows)
 
-    rows = [
-        [
-            code(name),
-            takes({**key, **IN_GENERAL.get(("transport", name), {})}["takes"]),
-            default(defaults),
-            "all" if len(defaults) == len(entries) else ", ".join(defaults),
-            sentence(key["meaning"]),
-        ]
-        for name, (key, defaults) in keys.items()
-    ]
-    return table(["key", "takes", "default", "of", "meaning"], rows)
+    sharers: dict[tuple[str, ...], list[str]] = {}
+    for name, (_, defaults) in keys.items():
+        sharers.setdefault(tuple(defaults), []).append(name)
+    shared = {
+        kinds: names
+        for kinds, names in sharers.items()
+        if len(kinds) > 1 and len(names) >= SHARED_KEYS
+    }
+    ids = [entry["id"] for entry in entries]
+    blocks = []
+    for kinds, names in sorted(shared.items(), key=lambda each: -len(each[0])):
+        blocks += [f"#### {in_words(kinds, ids)}", key_rows(names, kinds)]
+    common = {name for names in shared.values() for name in names}
+    for entry in entries:
+        names = [key["name"] for key in entry["keys"] if key["name"] not in common]
+        blocks += [f"#### `{entry['id']}`", sentence(entry["summary"])]
+        blocks += [key_rows(names, [entry["id"]])] if names else ["It has no keys of its own."]
+    return "\n\n".join(blocks)
+
+
+SHARED_KEYS = 4
+"""So many keys that the same transports have are a table; fewer stand with each of them."""
+
+
+def in_words(kinds: Iterable[str], ids: Iterable[str]) -> str:
+    """These transports, by those that are missing where that is shorter."""
+    there = list(kinds)
+    missing = [id for id in ids if id not in there]
+    if not missing:
+        return "All transports"
+    names = missing if len(missing) < len(there) else there
+    listed = " and ".join(filter(None, [", ".join(map(code, names[:-1])), code(names[-1])]))
+    return f"All transports except {listed}" if names is missing else listed
 
 
 def described(room: str, folder: Path, skip: Iterable[str] = ()) -> str:
