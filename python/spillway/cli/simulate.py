@@ -127,8 +127,9 @@ def compare(
     """Run variants of a scenario and print them side by side."""
     if plot is not None:
         from spillway.plots import check
+        from spillway.sweep import variants
 
-        check(plot)
+        check(plot, len(variants(vary)))
         if out is not None and plot.absolute() == out.absolute():
             hint = "a figure is a file, results are a folder"
             raise ScenarioError(f"--out and --plot are both {plot}", hint)

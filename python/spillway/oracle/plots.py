@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway.folder import whole_file
-from spillway.palette import COLOURS, MARKERS
+from spillway.palette import COLOURS, FONTS, MARKERS
 
 if TYPE_CHECKING:
     from spillway.oracle.scores import Scores
@@ -23,6 +23,7 @@ _LINES = {
 
 def draw_sweep(found: Sequence[tuple[int, Scores]], file: Path) -> None:
     """Draws every score against the number of trees."""
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 3.6), layout="constrained", dpi=150)
@@ -41,5 +42,5 @@ def draw_sweep(found: Sequence[tuple[int, Scores]], file: Path) -> None:
     axis.grid(alpha=0.3)
     axis.spines[["top", "right"]].set_visible(False)
     figure.legend(frameon=False, fontsize=8, ncols=5, loc="outside upper center")
-    with whole_file(file) as partial:
+    with mpl.rc_context(FONTS), whole_file(file) as partial:
         figure.savefig(partial, format=file.suffix[1:])

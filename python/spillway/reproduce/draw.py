@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spillway.palette import COLOURS, MARKERS
+from spillway.palette import COLOURS, FONTS, MARKERS
 from spillway.reproduce import samples
 from spillway.reproduce.metric import Metric
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spillway.reproduce.results import Results
 
 _STYLE: dict[Any, Any] = {
+    **FONTS,
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -298,7 +299,7 @@ class Variants:
 
 
 def style_of(scheme: Scheme, place: int) -> dict[str, Any]:
-    """A scheme's colour and marker, the same in all plots; no two of 64 have both in common."""
+    """A scheme's colour and marker, the same in all plots; no two of 144 have both in common."""
     number = place if scheme.style is None else scheme.style
     again, colour = divmod(number, len(COLOURS))
     return {"color": COLOURS[colour], "marker": MARKERS[(colour + again) % len(MARKERS)]}
