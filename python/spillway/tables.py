@@ -17,6 +17,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spillway.pairs import least
+
 if TYPE_CHECKING:
     from spillway.result import Result
     from spillway.sweep import Sweep
@@ -191,11 +193,17 @@ def sweep(sweep: Sweep) -> RenderableType:
         *_network_metrics(every),
     ]
     labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
-    cells = []
+    cells, won = [], []
     for metric in metrics:
-        spreads = [spread([metric.read(run) for run in each]) for each in runs]
-        cells.append([_cell(metric, spreads, place) for place in range(len(runs))])
+        column = [{run["seed"]: metric.read(run) for run in each} for each in runs]
+        best = least(column) if metric.less_is_better else None
+        if best is not None:
+            won.append(metric.name)
+        spreads = [spread(by_seed.values()) for by_seed in column]
+        cells.append([_cell(metric, each, place == best) for place, each in enumerate(spreads)])
     parts: list[RenderableType] = [title, _SideBySide(labels, metrics, cells)]
+    if won:
+        parts.append(Text(f"bold green ({', '.join(won)}): {_WON}", "dim"))
     few = sorted(
         f"{name} {p}"
         for name in classes
@@ -207,6 +215,12 @@ def sweep(sweep: Sweep) -> RenderableType:
     if (folder := _common_folder(sweep)) is not None:
         parts.append(Text(f"written to {folder}", "dim"))
     return Group(*parts)
+
+
+_WON = (
+    "below every other variant; no 95% interval of the differences, seed by seed, reaches 0 "
+    "(Student's t)"
+)
 
 
 @dataclass(frozen=True)
@@ -233,8 +247,7 @@ class _SideBySide:
         for label in self.labels:
             tall.add_column(label.replace(" ", "\n"), justify="right")
         for metric, column in zip(self.metrics, self.cells, strict=True):
-            name = metric.heading.replace("-\n", "").replace("\n", " ")
-            tall.add_row(name, *(Text(" ").join(cell.split("\n")) for cell in column))
+            tall.add_row(metric.name, *(Text(" ").join(cell.split("\n")) for cell in column))
         yield tall
 
 
@@ -266,6 +279,11 @@ class _Metric:
     show: Callable[[float | None], str]
     less_is_better: bool = False
 
+    @property
+    def name(self) -> str:
+        """Its heading in one line."""
+        return self.heading.replace("-\n", "").replace("\n", " ")
+
 
 def _slowdown(name: str, percentile: str) -> _Metric:
     def read(summary: Mapping[str, Any]) -> float | None:
@@ -292,10 +310,7 @@ def _network_metrics(runs: Iterable[Mapping[str, Any]]) -> list[_Metric]:
     ]
 
 
-def _cell(metric: _Metric, column: Sequence[Spread], place: int) -> Text:
-    own = column[place]
-    means = [each.mean for each in column if each.mean is not None]
-    is_best = metric.less_is_better and own.mean == min(means, default=None) != max(means)
+def _cell(metric: _Metric, own: Spread, is_best: bool) -> Text:
     text = Text(metric.show(own.mean), "bold green" if is_best else "")
     if own.deviation is not None:
         text = Text.assemble(text, (f"\n±{metric.show(own.deviation)}", "dim not bold"))

@@ -1,0 +1,44 @@
+"""Variants compared in pairs: with the same seed they get the same traffic."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+Column = Sequence[Mapping[int, float | None]]
+"""One number of every variant, by seed."""
+
+
+def interval(differences: Sequence[float]) -> tuple[float, float] | None:
+    """The 95% interval of a mean, by Student's t; of a single number there is none."""
+    if len(differences) < 2:
+        return None
+    from scipy import special
+
+    error = statistics.stdev(differences) / math.sqrt(len(differences))
+    half = float(special.stdtrit(len(differences) - 1, 0.975)) * error
+    mean = statistics.fmean(differences)
+    return mean - half, mean + half
+
+
+def least(column: Column) -> int | None:
+    """The place of the variant that is below every other.
+
+    It is if no interval of the differences to another, over the seeds that both have, reaches 0.
+    """
+    for place, own in enumerate(column):
+        others = [other for at, other in enumerate(column) if at != place]
+        if others and all(_is_below(own, other) for other in others):
+            return place
+    return None
+
+
+def _is_below(own: Mapping[int, float | None], other: Mapping[int, float | None]) -> bool:
+    differences = [
+        value - beside
+        for seed, value in own.items()
+        if value is not None and (beside := other.get(seed)) is not None
+    ]
+    found = interval(differences)
+    return found is not None and found[1] < 0

@@ -1,0 +1,78 @@
+"""Which variant is better: by differences of the same seeds, worked out by hand."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+import spillway
+from spillway import tables
+from spillway.pairs import interval, least
+from support import TINY
+
+
+def test_the_interval_is_student_s_t():
+    # Mean 2, deviation 1, so 1 / sqrt(3); t with two degrees of freedom is 4.3027.
+    assert interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 2.48414, 2 + 2.48414), abs=1e-4)
+    # Of two numbers: 12.7062 times the error, which is half of how far they lie apart.
+    assert interval([1.0, 3.0]) == pytest.approx((2 - 12.7062, 2 + 12.7062), abs=1e-4)
+    assert interval([5.0, 5.0]) == (5.0, 5.0)
+    assert interval([5.0]) is None
+    assert interval([]) is None
+
+
+def by_seed(*values):
+    """Values by seeds, from 1."""
+    return dict(enumerate(values, start=1))
+
+
+def test_pairs_tell_what_deviations_hide():
+    # Both reach from 10 to 1000, and the second is always 1 or 2 below the first.
+    first, second = by_seed(11, 102, 1001, 502), by_seed(10, 100, 1000, 500)
+    assert least([first, second]) == 1
+    assert least([second, first]) == 0
+
+
+def test_means_apart_are_no_difference_where_seeds_contradict():
+    assert least([by_seed(1, 9, 1), by_seed(30, 8, 40)]) is None
+
+
+def test_one_seed_tells_nothing():
+    assert least([by_seed(1), by_seed(1000)]) is None
+    # Two of each, of which one is the same.
+    assert least([{1: 1.0, 2: 1.0}, {2: 1000.0, 3: 1000.0}]) is None
+
+
+def test_the_best_is_below_every_other():
+    high, low, like = by_seed(9, 10, 11), by_seed(1, 2, 3), by_seed(1.5, 1.9, 3.2)
+    assert least([high, low]) == 1
+    assert least([high, low, like]) is None
+    assert least([low, by_seed(None, None, None)]) is None
+    assert least([low]) is None
+    assert least([low, low]) is None
+
+
+def shown(**more) -> tuple[str, list[str]]:
+    """The table of DT beside LQD, plain, and what is bold and green in it."""
+    sweep = spillway.sweep(TINY, vary=["switch.sharing=dt,lqd"], keep=False, **more)
+    file = io.StringIO()
+    Console(width=140, force_terminal=True, color_system="standard", file=file).print(
+        tables.sweep(sweep)
+    )
+    text = file.getvalue()
+    return re.sub(r"\x1b\[[\d;]*m", "", text), re.findall(r"\x1b\[1;32m([^\x1b]*)", text)
+
+
+def test_bold_is_what_every_seed_bears_out_and_the_table_says_so():
+    plain, green = shown(seeds=range(1, 9))
+    (line,) = [line for line in plain.splitlines() if "bold green" in line]
+    told = "bold green (short p99, with timeout): below every other variant; no 95% interval"
+    assert line.startswith(told)
+    (row,) = [line for line in plain.splitlines() if "sharing=lqd" in line]
+    assert len(green) == 2 and all(cell.strip() in row for cell in green)
+
+
+def test_of_a_single_seed_nothing_is_bold():
+    plain, green = shown(seeds=[1])
+    assert "sharing=lqd" in plain and "bold green" not in plain and not green
