@@ -127,7 +127,7 @@ def test_one_of_several_seeds_is_an_ordinary_run(command, tmp_path):
 def test_compare_puts_variants_side_by_side(command, tmp_path):
     outcome = command("compare", TINY, "--vary", "switch.sharing=dt,lqd", "--plot", "plot.png")
     assert outcome.status == 0
-    labels = [line.split()[0] for line in outcome.out.splitlines() if "sharing=" in line]
+    labels = [word for word in outcome.out.split() if word.startswith("sharing=")]
     assert labels == ["sharing=dt", "sharing=lqd"]
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

@@ -286,6 +286,21 @@ def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, mon
         (["run", TINY, "--set", "name=a\nseed=3"], "has a line break in it", "one key=value"),
         (["run", TINY, "--seeds", "1..99999999999"], "too many seeds", "1,000,000 are the most"),
         (["compare", TINY, "--vary", "seed=1", "--plot", "x.bmp"], "x.bmp is not a figure", ".png"),
+        (
+            ["compare", TINY, "--vary", "seed=1", "--metrics", "drops,backgruond.p99"],
+            "there is no metric 'backgruond.p99'",
+            "did you mean `background.p99`?",
+        ),
+        (
+            ["compare", TINY, "--vary", "seed=1", "--metrics", "zzz"],
+            "there is no metric 'zzz'",
+            "for one: short.p99,",
+        ),
+        (
+            ["compare", TINY, "--vary", "seed=1", "--metrics", ""],
+            "there is no metric ''",
+            "for one",
+        ),
         (["list", "shaing"], "nothing to list called 'shaing'", "did you mean `sharing`?"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from spillway import tables
-from spillway.tables import Spread
+from spillway.metrics import Spread, spread
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,6 @@ def test_sizes_have_decimal_units():
 
 
 def test_a_spread_is_mean_and_deviation():
-    assert tables.spread([1.0, None, 3.0]) == Spread(2.0, 2**0.5)
-    assert tables.spread([4.0]) == Spread(4.0, None)
-    assert tables.spread([None]) == Spread(None, None)
+    assert spread([1.0, None, 3.0]) == Spread(2.0, 2**0.5)
+    assert spread([4.0]) == Spread(4.0, None)
+    assert spread([None]) == Spread(None, None)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
 from spillway.folder import check_file, whole_file
+from spillway.metrics import Metric, Summary, of_plot, spread
 from spillway.palette import COLOURS, FONTS, MARKERS
-from spillway.tables import CLASSES, rests_on_few, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from spillway.sweep import Sweep
 
 _FORMATS = (".png", ".pdf", ".svg")
-_PERCENTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p99_9": "p99.9"}
-_OCCUPANCY = {"mean": "mean", "p99": "p99", "p99_99": "p99.99", "max": "max"}
 _WIDEST = 14.8
 """Inches across which panels stand beside each other; further ones stand below."""
 _QUIET = "#555555"
@@ -31,7 +29,6 @@ _MOST_PIXELS = 60_000
 MOST_VARIANTS = 200
 """That are drawn in one figure."""
 
-Summary = Mapping[str, Any]
 Style = dict[str, Any]
 
 
@@ -46,7 +43,7 @@ def check(file: Path, variants: int = 1) -> None:
 
 
 def comparison(sweep: Sweep, file: Path) -> None:
-    """Draws slowdowns by class and percentile, and buffer occupancy, for every variant.
+    """Draws slowdowns and buffer occupancy, or the metrics that were chosen, of every variant.
 
     Variants have a colour and a marker each; more than there are of these, a strip each.
     """
@@ -65,25 +62,18 @@ def drawn(sweep: Sweep) -> Figure:
     runs = [[result.summary for result in results] for _, results in sweep.results]
     labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
     draw = _side_by_side if len(labels) <= len(COLOURS) else _strips
-    return draw(_panels(runs), labels, runs, _note(sweep, runs))
+    panels = _panels(sweep, runs)
+    return draw(panels, labels, runs, _note(sweep, panels, runs))
 
 
-def _note(sweep: Sweep, runs: Sequence[Sequence[Summary]]) -> str:
+def _note(sweep: Sweep, panels: Sequence[_Panel], runs: Sequence[Sequence[Summary]]) -> str:
     seeds = f"seed {runs[0][0]['seed']}"
     if len(runs[0]) > 1:
         seeds = f"mean of {len(runs[0])} seeds, bars from least to greatest"
-    note = f"{runs[0][0]['scenario']}: {seeds}. Hollow: fewer than 10 flows beyond it."
+    note = f"{runs[0][0]['scenario']}: {seeds}."
+    if any(point.few_in(each) for panel in panels for point in panel.points for each in runs):
+        note += " Hollow: fewer than 10 flows, or queries, beyond it."
     return f"interrupted: partial results. {note}" if sweep.status == "interrupted" else note
-
-
-@dataclass(frozen=True)
-class _Point:
-    """One number of every variant."""
-
-    name: str
-    read: Callable[[Summary], float | None]
-    is_few: Callable[[Sequence[Summary]], bool] = lambda _: False
-    """Whether it rests on few samples in any of a variant's runs."""
 
 
 @dataclass(frozen=True)
@@ -92,47 +82,45 @@ class _Panel:
 
     title: str
     note: str
-    points: Sequence[_Point]
-    unit: str
-    is_slowdown: bool = False
-    """Whether it shares its logarithmic axis with the others of this kind."""
-    top: float | None = None
+    points: Sequence[Metric]
+
+    @property
+    def unit(self) -> str:
+        """That of all of them."""
+        return self.points[0].unit
+
+    @property
+    def is_slowdown(self) -> bool:
+        """Whether it shares its logarithmic axis with the others of this kind."""
+        return self.points[0].kind == "slowdown"
+
+    @property
+    def top(self) -> float | None:
+        """Where the axis ends, if that does not depend on the numbers."""
+        return 105 if self.points[0].show == "percent" else None
 
 
-def _panels(runs: Sequence[Sequence[Summary]]) -> list[_Panel]:
-    every = [run for each in runs for run in each]
-    classes = [name for name in CLASSES if any(run["fct_slowdown"][name]["count"] for run in every)]
-    return [*(_slowdowns(name, runs[0]) for name in classes), _occupancies(every)]
+def _panels(sweep: Sweep, runs: Sequence[Sequence[Summary]]) -> list[_Panel]:
+    """The metrics, those of one thing in a panel."""
+    panels: dict[tuple[str, str], list[Metric]] = {}
+    for metric in of_plot(sweep.metrics, [run for each in runs for run in each]):
+        panels.setdefault((metric.panel, metric.kind), []).append(metric)
+    return [
+        _Panel(title, _about(title, kind, runs[0]), points)
+        for (title, kind), points in panels.items()
+    ]
 
 
-def _slowdowns(name: str, first: Sequence[Summary]) -> _Panel:
-    def point(p: str, label: str) -> _Point:
-        return _Point(
-            label,
-            lambda run: run["fct_slowdown"][name][p],
-            lambda runs: rests_on_few([run["fct_slowdown"][name] for run in runs], p),
-        )
-
-    flows = spread([run["fct_slowdown"][name]["count"] for run in first]).mean or 0
-    points = [point(p, label) for p, label in _PERCENTILES.items()]
-    return _Panel(name, f"{flows:,.0f} flows", points, "slowdown", is_slowdown=True)
-
-
-def _occupancies(every: Sequence[Summary]) -> _Panel:
-    # An unlimited buffer has no fractions: beside limited ones it is left out.
-    is_fraction = any(run["buffer_occupancy"].get("unit") == "fraction" for run in every)
-    unit, scale = ("fraction", 100.0) if is_fraction else ("bytes", 1e-3)
-
-    def point(key: str, label: str) -> _Point:
-        def read(run: Summary) -> float | None:
-            row = run["buffer_occupancy"]
-            return row[key] * scale if row.get("unit") == unit else None
-
-        return _Point(label, read)
-
-    points = [point(key, label) for key, label in _OCCUPANCY.items()]
-    told = "occupancy, %" if is_fraction else "in queues, KB"
-    return _Panel("leaf buffers", "over time", points, told, top=105 if is_fraction else None)
+def _about(title: str, kind: str, first: Sequence[Summary]) -> str:
+    """What the numbers of a panel rest on."""
+    if kind == "buffer":
+        return "over time"
+    if kind == "queries":
+        return f"{spread([run['query_us']['count'] for run in first]).mean:,.0f} queries"
+    if kind == "slowdown":
+        rows = [run["fct_slowdown"].get(title, {}) for run in first]
+        return f"{spread([row.get('count', 0) for row in rows]).mean:,.0f} flows"
+    return ""
 
 
 # Up to a dozen variants --------------------------------------------------------------------------
@@ -164,7 +152,7 @@ def _side_by_side(
             for place, (style, each) in enumerate(zip(styles, runs, strict=True)):
                 at = x + step * (place - (len(labels) - 1) / 2)
                 _mark(axis, at, point, each, style, is_row=False)
-        axis.set_xticks(range(len(panel.points)), [point.name for point in panel.points])
+        axis.set_xticks(range(len(panel.points)), [point.point for point in panel.points])
         axis.set_xlim(-0.5, len(panel.points) - 0.5)
         axis.tick_params(axis="x", length=0)
         axis.grid(axis="y", color="#DDDDDD", linewidth=0.7)
@@ -189,7 +177,7 @@ def _strips(
     names = [textwrap.fill(label, 44) for label in labels]
     lines = sum(0.1 + 0.16 * max(2, 1 + name.count("\n")) for name in names)
     longest = max(len(line) for name in names for line in name.split("\n"))
-    points = list(dict.fromkeys(point.name for panel in panels for point in panel.points))
+    points = list(dict.fromkeys(point.point for panel in panels for point in panel.points))
     styles: dict[str, Style] = {
         name: {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
         for place, name in enumerate(points)
@@ -202,14 +190,16 @@ def _strips(
             step = min(0.18, 0.7 / len(panel.points))
             for place, point in enumerate(panel.points):
                 at = row + step * (place - (len(panel.points) - 1) / 2)
-                _mark(axis, at, point, each, styles[point.name], is_row=True)
+                _mark(axis, at, point, each, styles[point.point], is_row=True)
         axis.set_yticks(range(len(names)), names, fontsize=8)
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.tick_params(axis="y", length=0)
         axis.grid(axis="x", color="#DDDDDD", linewidth=0.7)
     _scales(axes, panels, runs, "x")
-    handles = [Line2D([], [], linestyle="none", markersize=5.5, **styles[name]) for name in points]
-    _finish(figure, handles, points, note)
+    # What is alone in its panel has that one's name.
+    told = [name for name in points if name]
+    handles = [Line2D([], [], linestyle="none", markersize=5.5, **styles[name]) for name in told]
+    _finish(figure, handles, told, note)
     return figure
 
 
@@ -248,10 +238,10 @@ def _grid_of(
 
 
 def _mark(
-    axis: Axes, at: float, point: _Point, runs: Sequence[Summary], style: Style, *, is_row: bool
+    axis: Axes, at: float, point: Metric, runs: Sequence[Summary], style: Style, *, is_row: bool
 ) -> None:
     """The mean of a variant's runs, and how far they reach."""
-    known = [value for value in map(point.read, runs) if value is not None]
+    known = [value for value in map(point.scaled, runs) if value is not None]
     mean = spread(known).mean
     if mean is None:
         return
@@ -270,7 +260,7 @@ def _mark(
         capsize=2 if len(known) > 1 else 0,
         zorder=2,
     )
-    face = "white" if point.is_few(runs) else colour
+    face = "white" if point.few_in(runs) else colour
     axis.scatter(
         [x], [y], s=28, c=face, marker=style["marker"], edgecolors=colour, linewidths=1.1, zorder=3
     )
@@ -284,14 +274,17 @@ def _scales(
 ) -> None:
     """The axis of numbers of every panel; slowdowns share theirs, so that panels compare."""
     shared = _values([panel for panel in panels if panel.is_slowdown], runs)
+    is_beside_one = False
     for axis, panel in zip(axes, panels, strict=True):
+        grid = axis.get_subplotspec()
+        assert grid is not None
+        is_labelled = along == "x" or grid.is_first_col() or not is_beside_one
+        is_beside_one = panel.is_slowdown
         if panel.is_slowdown:
             _slowdown_scale(axis, shared, along)
         else:
-            axis.set(**{f"{along}lim": (0, panel.top)})
-        grid = axis.get_subplotspec()
-        assert grid is not None
-        if panel.is_slowdown and along == "y" and not grid.is_first_col():
+            axis.set(**{f"{along}lim": (0, panel.top or 1.08 * max(_values([panel], runs)) or 1)})
+        if panel.is_slowdown and not is_labelled:
             axis.tick_params(labelleft=False)
         else:
             axis.set(**{f"{along}label": panel.unit})
@@ -302,7 +295,7 @@ def _scales(
 def _values(panels: Sequence[_Panel], runs: Sequence[Sequence[Summary]]) -> list[float]:
     """All numbers of some panels."""
     found = [
-        point.read(run)
+        point.scaled(run)
         for panel in panels
         for point in panel.points
         for each in runs
@@ -334,7 +327,7 @@ def _finish(figure: Figure, handles: Sequence[Any], labels: Sequence[str], note:
     canvas: Any = FigureCanvasAgg(figure)
     renderer = canvas.get_renderer()
     room = 0.98 * figure.get_figwidth() * figure.dpi
-    columns, letters = len(labels), max(map(len, [*labels, note]))
+    columns, letters = max(1, len(labels)), max(map(len, [*labels, note]))
     while True:
         legend = figure.legend(
             handles,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 import statistics
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spillway import _core
 from spillway.arguments import (
     Assignments,
     Seeds,
@@ -24,6 +26,7 @@ from spillway.arguments import (
 )
 from spillway.errors import Interrupted, ScenarioError
 from spillway.folder import SUMMARY, OutputFolder
+from spillway.metrics import Chosen, choose
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.description import check_named, describe_all
 from spillway.progress import Progress, Report
@@ -56,10 +59,13 @@ class Sweep:
         self,
         results: Sequence[tuple[Variant, Sequence[Result]]],
         is_interrupted: bool = False,
+        metrics: Sequence[str] = (),
     ) -> None:
         self.results = [(variant, list(runs)) for variant, runs in results]
         self.is_interrupted = is_interrupted
         """Whether there may be runs that were never begun."""
+        self.metrics = list(metrics)
+        """What is shown of it; none: the usual."""
 
     @property
     def status(self) -> str:
@@ -77,6 +83,7 @@ class Sweep:
             "status": self.status,
             "scenario": first["scenario"],
             "version": first["version"],
+            "metrics": self.metrics,
             "variants": [
                 {
                     "label": variant.label,
@@ -104,6 +111,7 @@ def sweep(
     force: bool = False,
     keep: bool = True,
     follow: Follow | None = None,
+    metrics: Chosen = (),
 ) -> Sweep:
     """Runs every variant of a scenario with every seed, `jobs` at a time.
 
@@ -111,7 +119,8 @@ def sweep(
     several multiply. `seeds` are numbers, or a text such as `1..5`; without them the scenario's own
     is taken. Without `jobs` there are as many as processors. With `out` every run has a folder in
     that one; without, tables are kept in memory if `keep` is true. A variant must name each of
-    `plugins`.
+    `plugins`. `metrics` are what table, plot and report show of it, as a text such as
+    `short.p99,drops` or a list; docs/results.md has their names.
 
     Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
     """
@@ -121,6 +130,7 @@ def sweep(
     callback("follow", follow)
     plan: list[_Run] = []
     seen: dict[str, Variant] = {}
+    empty: list[dict[str, Any]] = []
     for variant in variants(vary):
         varied = scenario.set(*variant.assignments).with_named_plugins()
         read = varied.read()
@@ -129,19 +139,22 @@ def sweep(
         if same is not variant:
             text = f"{same.label} and {variant.label} are the same scenario"
             raise ScenarioError(text, "each variant is run once")
+        if metrics:
+            empty.append(json.loads(_core.Simulation(read).summary()))
         chosen = [read.seed] if several is None else several
         _check_number(len(plan) + len(chosen))
         plan += [_Run(variant, seed, varied.set(f"seed={seed}")) for seed in chosen]
     named = [plugin for run in plan for plugin in run.scenario.plugins]
     check_named(describe_all(scenario.plugins), describe_all(named))
     plan = _with_folders(plan)
+    shown = choose(metrics, empty) if metrics else []
     if out is None:
         done, is_interrupted = _run_all(plan, None, jobs, keep, follow)
-        result = _collect(plan, done, is_interrupted)
+        result = _collect(plan, done, is_interrupted, shown)
     else:
         with OutputFolder(out, force) as output:
             done, is_interrupted = _run_all(plan, output.partial, jobs, keep, follow)
-            result = _collect(plan, done, is_interrupted)
+            result = _collect(plan, done, is_interrupted, shown)
             write_json(output.partial / SUMMARY, result.summary)
         for run, outcome in zip(plan, done, strict=True):
             if outcome is not None:
@@ -214,14 +227,16 @@ def _run_all(
     return side_by_side(one, plan, jobs)
 
 
-def _collect(plan: list[_Run], done: list[Result | None], is_interrupted: bool) -> Sweep:
+def _collect(
+    plan: list[_Run], done: list[Result | None], is_interrupted: bool, metrics: list[str]
+) -> Sweep:
     runs: dict[Variant, list[Result]] = {}
     for run, result in zip(plan, done, strict=True):
         if result is not None:
             runs.setdefault(run.variant, []).append(result)
     if not runs:
         raise KeyboardInterrupt
-    return Sweep(list(runs.items()), is_interrupted)
+    return Sweep(list(runs.items()), is_interrupted, metrics)
 
 
 def variants(vary: Vary) -> list[Variant]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spillway.metrics import Metric, Spread, of_table, spread
 from spillway.pairs import least
 
 if TYPE_CHECKING:
@@ -116,11 +116,6 @@ def _flagged(row: Mapping[str, Any], scale: float = 1.0) -> list[str]:
     return [number(row[p] * scale) + mark for p, mark in zip(_PERCENTILES, marks, strict=True)]
 
 
-def rests_on_few(rows: Iterable[Mapping[str, Any]], percentile: str) -> bool:
-    """Whether in any of these rows, of several runs, few samples lie beyond a percentile."""
-    return any(percentile in row["few_samples"] for row in rows)
-
-
 def _has_few(summary: Mapping[str, Any]) -> bool:
     rows = [*summary["fct_slowdown"].values(), summary["query_us"]]
     return any(row["count"] and row["few_samples"] for row in rows)
@@ -187,11 +182,7 @@ def sweep(sweep: Sweep) -> RenderableType:
     title = Text.assemble((runs[0][0]["scenario"], "bold"), f"  {of}  ")
     title.append(sweep.status, _STATUS_STYLES[sweep.status])
     every = list(itertools.chain(*runs))
-    classes = [name for name in CLASSES if any(run["fct_slowdown"][name]["count"] for run in every)]
-    metrics = [
-        *(_slowdown(name, p) for name in classes for p in ("p95", "p99")),
-        *_network_metrics(every),
-    ]
+    metrics = of_table(sweep.metrics, every)
     labels = [variant.label or runs[0][0]["scenario"] for variant, _ in sweep.results]
     cells, won = [], []
     for metric in metrics:
@@ -199,19 +190,19 @@ def sweep(sweep: Sweep) -> RenderableType:
         best = least(column) if metric.less_is_better else None
         if best is not None:
             won.append(metric.name)
-        spreads = [spread(by_seed.values()) for by_seed in column]
-        cells.append([_cell(metric, each, place == best) for place, each in enumerate(spreads)])
+        few = [metric.few_in(each) for each in runs]
+        cells.append(
+            [
+                _cell(metric, spread(by_seed.values()), place == best, few[place], any(few))
+                for place, by_seed in enumerate(column)
+            ]
+        )
     parts: list[RenderableType] = [title, _SideBySide(labels, metrics, cells)]
     if won:
         parts.append(Text(f"bold green ({', '.join(won)}): {_WON}", "dim"))
-    few = sorted(
-        f"{name} {p}"
-        for name in classes
-        for p in ("p95", "p99")
-        if rests_on_few((run["fct_slowdown"][name] for run in every), p)
-    )
-    if few:
-        parts.append(Text(f"{FEW} fewer than 10 flows beyond it in a run: {', '.join(few)}", "dim"))
+    if any(metric.few_in(every) for metric in metrics):
+        of = "in a run" if seeds == 1 else "in one of the runs"
+        parts.append(Text(f"{FEW} fewer than 10 flows, or queries, beyond it {of}", "dim"))
     if (folder := _common_folder(sweep)) is not None:
         parts.append(Text(f"written to {folder}", "dim"))
     return Group(*parts)
@@ -225,96 +216,66 @@ _WON = (
 
 @dataclass(frozen=True)
 class _SideBySide:
-    """A row for every variant; where that is too wide, a column."""
+    """A row for every variant; where that is too wide, a column, or several tables."""
 
     labels: Sequence[str]
-    metrics: Sequence[_Metric]
+    metrics: Sequence[Metric]
     cells: Sequence[Sequence[Text]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        wide = _grid()
-        wide.add_column("", no_wrap=True)
-        for metric in self.metrics:
-            wide.add_column(metric.heading, justify="right")
-        for label, *row in zip(self.labels, *self.cells, strict=True):
-            wide.add_row(label, *row)
         unbound = options.update(max_width=10_000)
-        if Measurement.get(console, unbound, wide).maximum <= options.max_width:
-            yield wide
+
+        def fits(table: Table) -> bool:
+            return Measurement.get(console, unbound, table).maximum <= options.max_width
+
+        wide, tall = self.wide(), self._tall()
+        if fits(wide) or fits(tall):
+            yield wide if fits(wide) else tall
             return
+        first = 0
+        while first < len(self.metrics):
+            last = len(self.metrics)
+            while last > first + 1 and not fits(self.wide(first, last)):
+                last -= 1
+            yield self.wide(first, last)
+            first = last
+
+    def wide(self, first: int = 0, last: int | None = None) -> Table:
+        """A row for every variant, with some of the metrics."""
+        table = _grid()
+        table.add_column("", no_wrap=True)
+        for metric in self.metrics[first:last]:
+            table.add_column(metric.heading, justify="right")
+        for label, *row in zip(self.labels, *self.cells[first:last], strict=True):
+            table.add_row(label, *row)
+        return table
+
+    def _tall(self) -> Table:
         tall = _grid()
         tall.add_column("", no_wrap=True)
         for label in self.labels:
             tall.add_column(label.replace(" ", "\n"), justify="right")
         for metric, column in zip(self.metrics, self.cells, strict=True):
             tall.add_row(metric.name, *(Text(" ").join(cell.split("\n")) for cell in column))
-        yield tall
+        return tall
 
 
-CLASSES = ("short", "medium", "long", "incast")
-"""The classes that are compared, where a scenario has such flows."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The mean of some runs and, where there are several, their standard deviation."""
-
-    mean: float | None
-    deviation: float | None
-
-
-def spread(values: Iterable[float | None]) -> Spread:
-    """Mean and deviation of the values that are there."""
-    numbers = [value for value in values if value is not None]
-    return Spread(
-        statistics.fmean(numbers) if numbers else None,
-        statistics.stdev(numbers) if len(numbers) > 1 else None,
-    )
-
-
-@dataclass(frozen=True)
-class _Metric:
-    heading: str
-    read: Callable[[Mapping[str, Any]], float | None]
-    show: Callable[[float | None], str]
-    less_is_better: bool = False
-
-    @property
-    def name(self) -> str:
-        """Its heading in one line."""
-        return self.heading.replace("-\n", "").replace("\n", " ")
-
-
-def _slowdown(name: str, percentile: str) -> _Metric:
-    def read(summary: Mapping[str, Any]) -> float | None:
-        value: float | None = summary["fct_slowdown"][name][percentile]
-        return value
-
-    return _Metric(f"{name}\n{percentile}", read, number, less_is_better=True)
-
-
-def _network_metrics(runs: Iterable[Mapping[str, Any]]) -> list[_Metric]:
-    # An unlimited buffer has no fractions: bytes and fractions are not put side by side.
-    units = {run["buffer_occupancy"].get("unit") for run in runs}
-    buffer = _Metric(
-        "buffer\np99",
-        lambda s: s["buffer_occupancy"].get("p99") if len(units) == 1 else None,
-        size if units == {"bytes"} else percent,
-    )
-    return [
-        _Metric("un-\nfinished", lambda s: s["fct_slowdown"]["all"]["unfinished"], count, True),
-        _Metric("with\ntimeout", lambda s: s["fct_slowdown"]["all"]["with_timeout"], count, True),
-        _Metric("packets\nlost", lambda s: sum(s["drops"].values()), count),
-        buffer,
-        _Metric("goodput\nGbps", lambda s: s["goodput_gbps"]["all"], number),
-    ]
-
-
-def _cell(metric: _Metric, own: Spread, is_best: bool) -> Text:
-    text = Text(metric.show(own.mean), "bold green" if is_best else "")
+def _cell(metric: Metric, own: Spread, is_best: bool, is_few: bool, has_few: bool) -> Text:
+    """A mean and, below it, the deviation; where some of a column are marked, all have room."""
+    show = _SHOWN[metric.show]
+    mark = (FEW if is_few else " ") if has_few else ""
+    text = Text.assemble((show(own.mean), "bold green" if is_best else ""), mark)
     if own.deviation is not None:
-        text = Text.assemble(text, (f"\n±{metric.show(own.deviation)}", "dim not bold"))
+        text.append(f"\n±{show(own.deviation)}{mark and ' '}", "dim not bold")
     return text
+
+
+_SHOWN: dict[str, Callable[[float | None], str]] = {
+    "number": number,
+    "count": count,
+    "percent": percent,
+    "size": lambda value: "-" if value is None else size(value),
+}
 
 
 def _common_folder(sweep: Sweep) -> Path | None:

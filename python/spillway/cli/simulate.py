@@ -122,6 +122,18 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw the comparison to this file.")
     ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME",
+            help="What table, plot and report show: slowdowns of a class, or of a section of "
+            "traffic, as [bold]short.p99[/bold] or [bold]web.mean[/bold]; [bold]web.flows[/bold], "
+            "[bold]web.unfinished[/bold], [bold]web.with_timeout[/bold]; [bold]queries.p99[/bold]; "
+            "[bold]buffer.p99.99[/bold]; [bold]goodput[/bold], [bold]goodput.web[/bold]; "
+            "[bold]drops[/bold], [bold]marks[/bold], [bold]timeouts[/bold], "
+            "[bold]retransmitted_packets[/bold]. docs/results.md explains them.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run variants of a scenario and print them side by side."""
@@ -134,7 +146,7 @@ def compare(
             hint = "a figure is a file, results are a folder"
             raise ScenarioError(f"--out and --plot are both {plot}", hint)
     chosen = _scenario(scenario, set, plugin)
-    _sweep(chosen, vary, _seeds(seed, seeds), jobs, out, force, as_json, plot)
+    _sweep(chosen, vary, _seeds(seed, seeds), jobs, out, force, as_json, plot, metrics)
 
 
 @app.command()
@@ -291,6 +303,7 @@ def _sweep(
     force: bool,
     as_json: bool,
     plot: Path | None = None,
+    metrics: str | None = None,
 ) -> None:
     from spillway import tables
     from spillway.progress import ProgressBar
@@ -310,6 +323,7 @@ def _sweep(
                 force=force,
                 keep=False,
                 follow=bar.follow,
+                metrics=() if metrics is None else metrics.split(","),
             )
         except Interrupted as interrupted:
             result, is_interrupted = interrupted.result, True

@@ -1,0 +1,263 @@
+"""The numbers by which variants are compared, by name."""
+
+from __future__ import annotations
+
+import difflib
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from spillway.arguments import items
+from spillway.errors import ScenarioError
+
+Summary: TypeAlias = Mapping[str, Any]
+Chosen: TypeAlias = str | Iterable[str]
+"""Names, or a text with commas between them."""
+
+CLASSES = ("short", "medium", "long", "incast")
+"""The classes that every scenario has; those of its own traffic sections come after them."""
+
+_SLOWDOWNS = {
+    "mean": "mean",
+    "p50": "p50",
+    "p95": "p95",
+    "p99": "p99",
+    "p99.9": "p99_9",
+    "max": "max",
+}
+_COUNTS = {
+    "flows": ("count", "flows"),
+    "unfinished": ("unfinished", "un-\nfinished"),
+    "with_timeout": ("with_timeout", "with\ntimeout"),
+}
+"""Keys of a class's row, and their headings."""
+_OCCUPANCY = {"mean": "mean", "p99": "p99", "p99.99": "p99_99", "max": "max"}
+_TABLE = ("unfinished", "with_timeout", "drops", "buffer.p99", "goodput")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run."""
+
+    key: str
+    """What it is called where it is chosen."""
+    heading: str
+    read: Callable[[Summary], float | None]
+    show: str
+    """How it is written: as a `number`, `count`, `percent` or `size`."""
+    panel: str
+    """What it is drawn beside."""
+    point: str
+    """What it is called there."""
+    unit: str = ""
+    kind: str = ""
+    """What else is drawn in the same way: `slowdown`, `queries`, `buffer`, or nothing."""
+    less_is_better: bool = False
+    is_few: Callable[[Summary], bool] = lambda _: False
+    """Whether it rests on few samples."""
+
+    @property
+    def name(self) -> str:
+        """Its heading in one line."""
+        return self.heading.replace("-\n", "").replace("\n", " ")
+
+    def scaled(self, run: Summary) -> float | None:
+        """As it is drawn, in its unit."""
+        value = self.read(run)
+        return None if value is None else value * {"percent": 100.0, "size": 1e-3}.get(self.show, 1)
+
+    def few_in(self, runs: Iterable[Summary]) -> bool:
+        """Whether it rests on few samples in any of these runs."""
+        return any(map(self.is_few, runs))
+
+
+def catalogue(runs: Sequence[Summary]) -> dict[str, Metric]:
+    """All that there are of some runs, by name.
+
+    A class that is called as something else here has `slowdown.` before its name.
+    """
+    found = {metric.key: metric for metric in _of_whole_runs(runs)}
+    for name in _names(runs, "fct_slowdown"):
+        for metric in _of_class(name):
+            taken = metric.key in found
+            key = f"slowdown.{metric.key}" if taken else metric.key
+            found[key] = replace(metric, key=key)
+    return found
+
+
+def choose(chosen: Chosen, runs: Sequence[Summary]) -> list[str]:
+    """The names that were chosen, each of them known."""
+    listed = chosen.split(",") if isinstance(chosen, str) else items(chosen, "metrics", _HINT)
+    known = catalogue(runs)
+    names = [name.strip() if isinstance(name, str) else name for name in listed]
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+            hint = f"did you mean `{near[0]}`?" if near else _HINT
+            raise ScenarioError(f"there is no metric {name!r}", hint)
+    if not names:
+        raise ScenarioError("no metric is named", _HINT)
+    return list(dict.fromkeys(names))
+
+
+_HINT = "for one: short.p99,incast.p99,drops,timeouts,goodput,queries.p99"
+
+
+def of_table(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
+    """The columns of a table: those that were chosen, or the usual ones."""
+    known = catalogue(runs)
+    return [known[key] for key in chosen or [*_slowdowns(known, runs, ("p95", "p99")), *_TABLE]]
+
+
+def of_plot(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
+    """What is drawn: those that were chosen, or the usual ones."""
+    known = catalogue(runs)
+    usual = _slowdowns(known, runs, ("p50", "p95", "p99", "p99.9"))
+    return [known[key] for key in chosen or [*usual, *(f"buffer.{p}" for p in _OCCUPANCY)]]
+
+
+def _slowdowns(
+    known: Mapping[str, Metric], runs: Sequence[Summary], points: Sequence[str]
+) -> list[str]:
+    """Slowdowns of the classes that have flows: the common ones, then one's own."""
+    own = [name for name in _names(runs, "fct_slowdown") if name not in (*CLASSES, "all")]
+    has_flows = {name for run in runs for name, row in run["fct_slowdown"].items() if row["count"]}
+    of = {
+        (metric.panel, metric.point): key
+        for key, metric in known.items()
+        if metric.kind == "slowdown"
+    }
+    return [of[name, p] for name in (*CLASSES, *own) if name in has_flows for p in points]
+
+
+def _names(runs: Sequence[Summary], table: str) -> list[str]:
+    return list(dict.fromkeys(name for run in runs for name in run[table]))
+
+
+def _of_class(name: str) -> Iterator[Metric]:
+    def row(run: Summary) -> Summary:
+        found: Summary = run["fct_slowdown"].get(name, {})
+        return found
+
+    for point, key in _SLOWDOWNS.items():
+        yield Metric(
+            f"{name}.{point}",
+            f"{name}\n{point}",
+            _value(row, key),
+            "number",
+            name,
+            point,
+            "slowdown",
+            "slowdown",
+            less_is_better=True,
+            is_few=_is_few(row, key),
+        )
+    for point, (key, heading) in _COUNTS.items():
+        yield Metric(
+            f"{name}.{point}",
+            f"{name}\n{heading}",
+            _value(row, key),
+            "count",
+            point.replace("_", " "),
+            name,
+            "flows",
+            less_is_better=point != "flows",
+        )
+
+
+def _of_whole_runs(runs: Sequence[Summary]) -> Iterator[Metric]:
+    for point, (key, heading) in _COUNTS.items():
+        panel = point.replace("_", " ")
+        read = _value(lambda run: run["fct_slowdown"]["all"], key)
+        is_better = point != "flows"
+        yield Metric(point, heading, read, "count", panel, "all", "flows", "", is_better)
+    for key, heading in (
+        ("timeouts", "time-\nouts"),
+        ("marks", "packets\nmarked"),
+        ("retransmitted_packets", "packets\nsent again"),
+    ):
+        metric = Metric(key, heading, _value(lambda run: run, key), "count", "", "")
+        unit = "timeouts" if key == "timeouts" else "packets"
+        yield replace(metric, panel=metric.name, unit=unit, less_is_better=key == "timeouts")
+    lost = Metric("drops", "packets\nlost", lambda run: sum(run["drops"].values()), "count", "", "")
+    yield replace(lost, panel=lost.name, unit="packets")
+    yield from _of_buffers(runs)
+    for point, key in _SLOWDOWNS.items():
+        yield Metric(
+            f"queries.{point}",
+            f"queries\n{point}, ms",
+            _value(lambda run: run["query_us"], key, 1e-3),
+            "number",
+            "queries",
+            point,
+            "completion time, ms",
+            "queries",
+            less_is_better=True,
+            is_few=_is_few(lambda run: run["query_us"], key),
+        )
+    for name in _names(runs, "goodput_gbps"):
+        yield Metric(
+            "goodput" if name == "all" else f"goodput.{name}",
+            "goodput\nGbps" if name == "all" else f"goodput\n{name}, Gbps",
+            _value(lambda run: run["goodput_gbps"], name),
+            "number",
+            "goodput",
+            name,
+            "Gbps",
+        )
+
+
+def _of_buffers(runs: Sequence[Summary]) -> Iterator[Metric]:
+    # An unlimited buffer has no fractions: beside limited ones it is left out.
+    is_fraction = any(run["buffer_occupancy"].get("unit") == "fraction" for run in runs)
+
+    def row(run: Summary) -> Summary:
+        found: Summary = run["buffer_occupancy"]
+        return found if found.get("unit") == ("fraction" if is_fraction else "bytes") else {}
+
+    for point, key in _OCCUPANCY.items():
+        yield Metric(
+            f"buffer.{point}",
+            f"buffer\n{point}",
+            _value(row, key),
+            "percent" if is_fraction else "size",
+            "leaf buffers",
+            point,
+            "occupancy, %" if is_fraction else "in queues, KB",
+            "buffer",
+        )
+
+
+Row = Callable[[Summary], Summary]
+
+
+def _value(row: Row, key: str, scale: float = 1.0) -> Callable[[Summary], float | None]:
+    """The number with this key in a run's row, if it has one."""
+
+    def read(run: Summary) -> float | None:
+        value: float | None = row(run).get(key)
+        return None if value is None else value * scale
+
+    return read
+
+
+def _is_few(row: Row, key: str) -> Callable[[Summary], bool]:
+    return lambda run: key in row(run).get("few_samples", ())
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean of some runs and, where there are several, their standard deviation."""
+
+    mean: float | None
+    deviation: float | None
+
+
+def spread(values: Iterable[float | None]) -> Spread:
+    """Mean and deviation of the values that are there."""
+    numbers = [value for value in values if value is not None]
+    return Spread(
+        statistics.fmean(numbers) if numbers else None,
+        statistics.stdev(numbers) if len(numbers) > 1 else None,
+    )

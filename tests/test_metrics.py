@@ -1,0 +1,131 @@
+"""What a comparison shows: one's own traffic, and what was chosen."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import spillway
+from spillway import _core, metrics, plots, tables
+from spillway.scenario import Scenario
+from spillway.sweep import Sweep
+from support import TINY
+
+PAGE = Path(__file__).parents[1] / "docs" / "results.md"
+
+
+@pytest.fixture(scope="module")
+def web():
+    """DT and LQD with a section called `web` beside queries, with two seeds."""
+    text = TINY.read_text().replace('"background"', '"web"')
+    return spillway.sweep(text, vary=["switch.sharing=dt,lqd"], seeds=[1, 2], keep=False)
+
+
+def shown(sweep, width: int = 200) -> list[str]:
+    """The lines of its table."""
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(tables.sweep(sweep))
+    return captured.get().splitlines()
+
+
+def chosen(sweep, *names: str) -> Sweep:
+    """The same with these metrics."""
+    return Sweep(sweep.results, metrics=names)
+
+
+def test_one_s_own_traffic_is_in_table_and_plot(web):
+    words = " ".join(shown(web)).split()
+    # Two percentiles of each.
+    assert words.count("web") == words.count("queries") == words.count("short") == 2
+    titles = [axis.get_title().strip() for axis in plots.drawn(web).axes]
+    assert titles == ["short", "medium", "long", "incast", "queries", "web", "leaf buffers", ""]
+
+
+def test_table_and_plot_show_what_was_chosen(web):
+    some = chosen(web, "web.p50", "drops", "queries.p99", "goodput", "goodput.web", "web.p99")
+    heads = [line.split() for line in shown(some)[1:4]]
+    assert heads[1] == ["web", "packets", "queries", "goodput", "goodput", "web"]
+    assert heads[2] == ["p50", "lost", "p99,", "ms", "Gbps", "web,", "Gbps", "p99"]
+    axes = plots.drawn(some).axes
+    panels = {
+        axis.get_title().strip(): [text.get_text() for text in axis.get_xticklabels()]
+        for axis in axes
+    }
+    assert panels == {
+        "web": ["p50", "p99"], "packets lost": [""], "queries": ["p99"], "goodput": ["all", "web"],
+    }  # fmt: skip
+
+
+def test_numbers_are_those_of_the_summaries(web):
+    runs = [result.summary for _, results in web.results for result in results]
+    known = metrics.catalogue(runs)
+    for run in runs:
+        row = run["fct_slowdown"]["web"]
+        assert known["web.p99.9"].read(run) == row["p99_9"]
+        assert known["web.with_timeout"].read(run) == row["with_timeout"]
+        assert known["with_timeout"].read(run) == run["fct_slowdown"]["all"]["with_timeout"]
+        assert known["timeouts"].read(run) == run["timeouts"]
+        assert known["drops"].read(run) == sum(run["drops"].values())
+        assert known["queries.mean"].read(run) == pytest.approx(run["query_us"]["mean"] / 1000)
+        assert known["slowdown.queries.max"].read(run) == run["fct_slowdown"]["queries"]["max"]
+        assert known["goodput.web"].read(run) == run["goodput_gbps"]["web"]
+        assert known["buffer.p99.99"].scaled(run) == 100 * run["buffer_occupancy"]["p99_99"]
+
+
+def test_what_is_chosen_is_kept(command, tmp_path):
+    names = ["background.p50", "drops"]
+    outcome = command(
+        *["compare", TINY, "--vary", "switch.sharing=dt,lqd", "--out", "out", "--json"],
+        *["--metrics", " background.p50,drops,drops"],
+    )
+    assert outcome.json["metrics"] == names
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["metrics"] == names
+    assert outcome.err.split()[4:8] == ["background", "packets", "p50", "lost"]
+
+
+def test_a_metric_is_known_before_anything_runs(monkeypatch):
+    monkeypatch.setattr(sys.modules["spillway.sweep"], "run_to", None)
+    with pytest.raises(spillway.ScenarioError, match=r"there is no metric 'shrt\.p99'") as raised:
+        spillway.sweep(TINY, metrics=["drops", "shrt.p99"])
+    assert raised.value.hint == "did you mean `short.p99`?"
+    with pytest.raises(spillway.ScenarioError, match="there is no metric 5"):
+        spillway.sweep(TINY, metrics=[5])
+    with pytest.raises(spillway.ScenarioError, match="5 are no metrics"):
+        spillway.sweep(TINY, metrics=5)
+
+
+def test_a_section_that_only_some_variants_have_is_known(web):
+    vary = {"traffic.background.name": ["background", "other"]}
+    sweep = spillway.sweep(TINY, vary=vary, metrics="other.p99,background.flows", keep=False)
+    lines = shown(sweep)
+    (first, second) = ([*line.split()] for line in lines if "name=" in line)
+    assert (first[1], second[2]) == ("-", "-") and "-" not in (first[2], second[1])
+
+
+def test_the_page_has_all_metrics_and_no_others():
+    text = TINY.read_text().replace('"background"', '"web"')
+    empty = json.loads(_core.Simulation(Scenario.of(text).read()).summary())
+    known = set(metrics.catalogue([empty]))
+    told = set()
+    rows = PAGE.read_text(encoding="utf-8").partition("| metric | |")[2].partition("\n\n")[0]
+    for row in rows.splitlines()[2:]:
+        names = re.findall(r"`([^`]+)`", row.split("|")[1])
+        stem = names[0].partition(".")[0]
+        told |= {f"{stem}{name}" if name.startswith(".") else name for name in names}
+    others = {"short", "medium", "long", "incast", "all", "slowdown"}
+    known = {name for name in known if name.partition(".")[0] not in others}
+    # Of the section called `queries` only what nothing else is called needs no longer name.
+    of_section = {"queries.flows", "queries.unfinished", "queries.with_timeout", "goodput.queries"}
+    assert told == known - of_section
+
+
+def test_a_table_that_is_too_wide_becomes_several(web):
+    wide = max(len(line) for line in shown(web))
+    lines = shown(Sweep([*web.results, *web.results, *web.results]), 60)
+    assert max(map(len, lines)) <= 60 < wide
+    assert sum("sharing=dt" in line for line in lines) > 3
+    assert "…" not in "".join(lines)
