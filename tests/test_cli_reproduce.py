@@ -157,8 +157,9 @@ def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert not re.search(r"https?://", page)
-    (drawing,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
-    assert b"<svg" in base64.b64decode(drawing)
+    # Of the figure, and of the comparison.
+    drawings = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    assert [b"<svg" in base64.b64decode(drawing) for drawing in drawings] == [True, True]
     refused(command("report", "all"), "all/report.html is there already", "--force")
     assert command("report", "all", "--force").status == 0
     assert command("report", "all/one", "--out", "one.html").status == 0

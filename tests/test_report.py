@@ -1,14 +1,19 @@
 """Pages of results: of damaged summaries, and in place of other files."""
 
+import base64
 import copy
+import html
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from rich.console import Console
 
 import figures
 import spillway
-from spillway import ScenarioError, checksums, report
+from spillway import ScenarioError, checksums, plots, report, tables
 from spillway.reproduce import harness, write
 from spillway.reproduce.cache import Cache
 from support import TINY
@@ -56,8 +61,9 @@ def test_no_cut_summary_is_a_traceback(summaries, tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", ["run", "sweep", "figure"])
-def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind):
-    """Every place in it in turn gets something else, or goes."""
+def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind, monkeypatch):
+    """Every place in it in turn gets something else, or goes; drawings are another test's."""
+    monkeypatch.setattr(plots, "svg", lambda _: b"<svg/>")
     whole = summaries[kind]
     refusals = 0
     for number, steps in enumerate(places(whole)):
@@ -71,6 +77,89 @@ def test_no_changed_summary_is_a_traceback(summaries, tmp_path, kind):
             within[steps[-1]] = JUNK[number % (len(JUNK) + 1)]
         refusals += not gathered(tmp_path, json.dumps(changed))
     assert refusals > 5
+
+
+def test_what_cannot_be_drawn_is_no_traceback(summaries, tmp_path):
+    for junk in JUNK:
+        changed = copy.deepcopy(summaries["sweep"])
+        for run in changed["variants"][0]["runs"]:
+            run["fct_slowdown"]["short"]["p99"] = run["buffer_occupancy"]["max"] = junk
+        gathered(tmp_path, json.dumps(changed))
+
+
+def words(text: str) -> Counter:
+    """The words of a table, wherever lines end."""
+    told = Counter(text.replace("un-", "").replace("unfinished", "finished").split())
+    return Counter({word: n for word, n in told.items() if set(word) - set("─")})
+
+
+def terminal(shown) -> Counter:
+    """What the terminal shows of a result."""
+    wide = Console(width=1000)
+    with wide.capture() as captured:
+        wide.print(shown)
+    return words(captured.get())
+
+
+def article(folder, page: str) -> str:
+    """What a page says of the result in a folder."""
+    report.write(folder, folder / page, force=True)
+    (found,) = re.findall(r"<article.*?</article>", (folder / page).read_text(), re.DOTALL)
+    return found
+
+
+def plain(part: str) -> str:
+    """Without its tags."""
+    return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</?span[^>]*>", "", part)))
+
+
+@pytest.mark.parametrize("chosen", [None, "background.p50,with_timeout,timeouts,queries.p99"])
+def test_a_comparison_s_part_says_what_the_terminal_says(tmp_path, chosen):
+    sweep = spillway.sweep(
+        TINY,
+        vary=["switch.sharing=dt,lqd"],
+        seeds=range(1, 9),
+        out=tmp_path / "out",
+        metrics=chosen or (),
+    )
+    found = article(tmp_path, "page.html")
+    _, shown, rest = re.split(r"</h2>|<p class=\"quiet\">Spillway", found)
+    for _, results in sweep.results:
+        for result in results:
+            result.folder = None
+    assert words(plain(shown)) == terminal(tables.sweep(sweep))
+    assert "±" in shown and "~" in shown and "background" in shown
+    assert ('class="bold green"' in shown) == ("bold green" in shown)
+    assert chosen or "bold green" in shown
+    date = sweep.results[0][1][0].summary["run"]["began"][:10]
+    assert f"run on {date}" in rest
+    (drawing,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', rest)
+    assert base64.b64decode(drawing) == plots.svg(sweep)
+    for text in ("switch.sharing=lqd", "seeds 1, 2, 3, 4, 5, 6, 7, 8", "[topology]"):
+        assert text in rest
+    assert "The scenario of sharing=dt/seed-1" in rest
+
+
+def test_a_run_s_part_says_what_the_terminal_says(tmp_path):
+    result = spillway.run(TINY, out=tmp_path / "out")
+    found = article(tmp_path, "page.html")
+    _, shown, rest = re.split(r"</h2>|<p class=\"quiet\">Spillway", found)
+    result.folder = None
+    assert words(plain(shown)) == terminal(tables.run(result))
+    for text in ("~", "background", f"{result.summary['timeouts']} timeouts"):
+        assert text in shown
+    assert f"run on {result.summary['run']['began'][:10]}" in rest and "[topology]" in rest
+
+
+def test_results_of_an_older_version_have_a_part_too(summaries, tmp_path):
+    older = copy.deepcopy(summaries["sweep"])
+    del older["metrics"]
+    for variant in older["variants"]:
+        for run in variant["runs"]:
+            del run["run"]["began"]
+    assert gathered(tmp_path, json.dumps(older))
+    page = (tmp_path / "page.html").read_text()
+    assert "sharing=lqd" in page and "run on" not in page
 
 
 def places(document, depth: int = 6) -> Iterator[tuple]:

@@ -173,7 +173,7 @@ def _of_whole_runs(runs: Sequence[Summary]) -> Iterator[Metric]:
         is_better = point != "flows"
         yield Metric(point, heading, read, "count", panel, "all", "flows", "", is_better)
     for key, heading in (
-        ("timeouts", "time-\nouts"),
+        ("timeouts", "timeouts"),
         ("marks", "packets\nmarked"),
         ("retransmitted_packets", "packets\nsent again"),
     ):

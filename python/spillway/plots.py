@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,6 +56,16 @@ def comparison(sweep: Sweep, file: Path) -> None:
         figure = drawn(sweep)
         dpi = min(_DPI, _MOST_PIXELS / max(figure.get_size_inches()))
         figure.savefig(partial, format=file.suffix[1:], dpi=dpi)
+
+
+def svg(sweep: Sweep) -> bytes:
+    """The same as SVG; the same comparison is the same file."""
+    import matplotlib as mpl
+
+    file = io.BytesIO()
+    with mpl.rc_context({**FONTS, "text.parse_math": False, "svg.hashsalt": "spillway"}):
+        drawn(sweep).savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
 
 
 def drawn(sweep: Sweep) -> Figure:

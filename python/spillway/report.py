@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spillway import _core, checksums, tables
+from spillway import _core, checksums, html, plots, tables
 from spillway.errors import ScenarioError
-from spillway.folder import SUMMARY, check_new_file, whole_file
+from spillway.folder import SCENARIO, SUMMARY, check_new_file, whole_file
 from spillway.reproduce import tables as claims
 from spillway.reproduce import tally
-from spillway.result import documents
+from spillway.result import documents, read_text
+from spillway.sweep import Sweep
 
 _TEMPLATE = "report.html"
 _MARK = b"<title>Spillway: results</title>"
@@ -61,6 +62,7 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
             about["plot"] = _data_uri(place, drawing) if (place / drawing).is_file() else None
             sections["figures"].append(about)
         elif "variants" in document:
+            about["example"], about["toml"] = _example(place)
             sections["comparisons"].append(about)
         elif "fct_slowdown" in document:
             sections["runs"].append(about)
@@ -99,6 +101,10 @@ def _rendered(sections: Mapping[str, Any]) -> bytes:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        summary=lambda entry: html.of(tables.summary(entry)),
+        comparison=lambda entry: html.of(tables.sweep(Sweep.of(entry))),
+        plot=_plot,
+        dates=_dates,
         number=tables.number,
         count=tables.count,
         percent=tables.percent,
@@ -134,7 +140,35 @@ def _order(name: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
+def _example(folder: Path) -> tuple[str, str | None]:
+    """The first run of a comparison's folder, and its scenario, if there is one."""
+    for here, folders, files in os.walk(folder):
+        folders.sort(key=_order)
+        if SUMMARY in files and SCENARIO in files:
+            checksums.check(Path(here), SCENARIO)
+            return os.path.relpath(here, folder), read_text(Path(here) / SCENARIO)
+    return "", None
+
+
+def _plot(entry: Mapping[str, Any]) -> str | None:
+    """The plot of a comparison, unless it has more variants than a figure has room for."""
+    sweep = Sweep.of(entry)
+    return None if len(sweep.results) > plots.MOST_VARIANTS else _uri(plots.svg(sweep))
+
+
+def _dates(entry: Mapping[str, Any]) -> str:
+    """When a result's runs began: the day, or the first and the last; older ones do not say."""
+    runs = [run for variant in entry.get("variants", ()) for run in variant["runs"]] or [entry]
+    days = sorted({run["run"]["began"][:10] for run in runs if "began" in run["run"]})
+    if not days:
+        return ""
+    return f", run on {days[0]}" if len(days) == 1 else f", run from {days[0]} to {days[-1]}"
+
+
 def _data_uri(folder: Path, name: str) -> str:
     checksums.check(folder, name)
-    content = (folder / name).read_bytes()
+    return _uri((folder / name).read_bytes())
+
+
+def _uri(content: bytes) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(content).decode()

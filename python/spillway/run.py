@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -181,7 +182,7 @@ def _read(scenario: Scenario) -> tuple[_core.Scenario, Inputs]:
 
 
 def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report | None) -> Result:
-    cpu, wall = time.thread_time(), time.perf_counter()
+    cpu, wall, began = time.thread_time(), time.perf_counter(), datetime.now(UTC)
     simulation = _core.Simulation(read)
     times = (read.duration_ps, read.stop_ps)
 
@@ -196,6 +197,7 @@ def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report
         "cpu_s": round(time.thread_time() - cpu, 6),
         "wall_s": round(time.perf_counter() - wall, 6),
         "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
+        "began": began.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     _warn_of_oracles(summary)
     tables = sink.tables()

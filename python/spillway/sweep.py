@@ -8,7 +8,7 @@ import math
 import re
 import statistics
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,16 @@ class Sweep:
                 for variant, runs in self.results
             ],
         }
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> Sweep:
+        """The sweep that has left this summary, without its tables."""
+        results = [
+            (Variant(each["label"], tuple(each["set"])), [Result(run, "") for run in each["runs"]])
+            for each in summary["variants"]
+        ]
+        # Of an older version nothing was chosen.
+        return cls(results, summary["status"] == "interrupted", summary.get("metrics", ()))
 
     def __repr__(self) -> str:
         labels = ", ".join(variant.label for variant, _ in self.results)

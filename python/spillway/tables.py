@@ -68,7 +68,14 @@ def _grid() -> Table:
 
 def run(result: Result) -> RenderableType:
     """One run's numbers."""
-    summary = result.summary
+    parts = [summary(result.summary)]
+    if result.folder is not None:
+        parts.append(Text(f"written to {result.folder}", "dim"))
+    return Group(*parts)
+
+
+def summary(summary: Mapping[str, Any]) -> RenderableType:
+    """A run's numbers, from its summary."""
     title = Text.assemble((summary["scenario"], "bold"), f"  seed {summary['seed']}  ")
     title.append(summary["status"], _STATUS_STYLES[summary["status"]])
     parts: list[RenderableType] = [title]
@@ -77,8 +84,6 @@ def run(result: Result) -> RenderableType:
     parts.append(_network(summary))
     if _has_few(summary):
         parts.append(Text(f"{FEW} fewer than 10 flows beyond this percentile", "dim"))
-    if result.folder is not None:
-        parts.append(Text(f"written to {result.folder}", "dim"))
     return Group(*parts)
 
 
@@ -197,7 +202,7 @@ def sweep(sweep: Sweep) -> RenderableType:
                 for place, by_seed in enumerate(column)
             ]
         )
-    parts: list[RenderableType] = [title, _SideBySide(labels, metrics, cells)]
+    parts: list[RenderableType] = [title, SideBySide(labels, metrics, cells)]
     if won:
         parts.append(Text(f"bold green ({', '.join(won)}): {_WON}", "dim"))
     if any(metric.few_in(every) for metric in metrics):
@@ -215,7 +220,7 @@ _WON = (
 
 
 @dataclass(frozen=True)
-class _SideBySide:
+class SideBySide:
     """A row for every variant; where that is too wide, a column, or several tables."""
 
     labels: Sequence[str]
