@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import traceback
 from contextlib import suppress
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def test_one_plug_in_is_enough():
     [
         ({"seeds": []}, "there is no seed to run with"),
         ({"seeds": ""}, "is not a list of seeds"),
-        ({"seeds": 3}, "3 are no seeds"),
+        ({"seeds": 3}, r"3 are no seeds\nhint: write seeds=\"1\.\.3\", or seeds=\[1, 2, 3\]"),
         ({"seeds": [1.5]}, r"seed: 1\.5 is not valid; expected a whole number from 0"),
         ({"seeds": [True]}, "seed: True is not valid"),
         ({"seeds": [-1]}, "seed: -1 is not valid"),
@@ -164,6 +165,16 @@ def test_one_plug_in_is_enough():
 def test_what_is_wrong_is_an_error_of_ours(arguments, problem):
     with pytest.raises(spillway.Error, match=problem):
         spillway.sweep(TINY, **{"set": SHORT, **arguments})
+
+
+def test_tracebacks_show_what_may_help():
+    with pytest.raises(spillway.Error) as caught:
+        spillway.run("credense")
+    lines = "".join(traceback.format_exception_only(caught.value)).splitlines()
+    assert lines[-2].endswith("there is no scenario credense")
+    assert lines[-1] == f"hint: {caught.value.hint}" and "`credence`" in lines[-1]
+    caught.value.hint = None
+    assert traceback.format_exception_only(caught.value) == [lines[-2] + "\n"]
 
 
 @pytest.mark.parametrize(

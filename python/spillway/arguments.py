@@ -139,7 +139,7 @@ def seeds_of(given: Seeds) -> list[int]:
     if isinstance(given, str):
         parts: Iterator[Any] = _ranges(given, hint)
     else:
-        hint = "for one: seeds=[1, 2, 7], or seeds=range(1, 6)"
+        hint = 'write seeds="1..3", or seeds=[1, 2, 3]'
         parts = ((seed, seed) for seed in items(given, "seeds", hint))
     found: dict[int, None] = {}
     for first, last in parts:

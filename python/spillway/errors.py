@@ -10,11 +10,21 @@ if TYPE_CHECKING:
 
 
 class SpillwayError(Exception):
-    """Something that Spillway cannot do. `hint` says what may help, if anything is known."""
+    """Something that Spillway cannot do."""
 
     def __init__(self, text: str, hint: str | None = None) -> None:
         super().__init__(text)
         self.hint = hint
+
+    @property
+    def hint(self) -> str | None:
+        """What may help, if anything is known. Tracebacks show it below the error."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        self._hint = hint
+        self.__notes__ = [] if hint is None else [f"hint: {hint}"]
 
 
 class ScenarioError(SpillwayError, ValueError):
