@@ -66,7 +66,3 @@ def test_what_was_not_recorded_is_not_there(tiny):
 def test_a_folder_without_a_result_is_refused(tmp_path):
     with pytest.raises(spillway.SpillwayError, match="holds no result"):
         Result.load(tmp_path)
-
-
-def test_a_result_tells_what_it_is(tiny):
-    assert repr(tiny).startswith("<Result of 'tiny', seed 7: complete, ")

@@ -142,9 +142,16 @@ class Result:
         return sorted(self._tables if self.folder is None else _written(self.folder))
 
     def __repr__(self) -> str:
-        flows = self.summary["flows"]
-        of = f"{self.summary['scenario']!r}, seed {self.summary['seed']}"
-        return f"<Result of {of}: {self.status}, {flows['completed']} of {flows['started']} flows>"
+        flows, lost = self.summary["flows"], sum(self.summary["drops"].values())
+        of = f"{self.summary['scenario']!r}, seed {self.summary['seed']}: {self.status}"
+        done = f"{flows['completed']} of {flows['started']} flows, {lost} packets lost"
+        place = "" if self.folder is None else f", in {str(self.folder)!r}"
+        return f"<Result of {of}, {done}{place}>"
+
+    def _repr_html_(self) -> str:
+        from spillway import notebook
+
+        return notebook.run(self)
 
 
 def documents(folder: Path) -> tuple[dict[str, Any], str | None]:

@@ -140,6 +140,45 @@ class Scenario:
         """Numbers that follow from it: topology, buffers, delays, traffic."""
         return facts(self.read())
 
+    def facts_of(self, most_flows: int) -> dict[str, Any]:
+        """The same with flows counted up to so many; of plug-ins that it names, if of any."""
+        return facts(self._read()[0], most_flows)
+
+    def described(self) -> str:
+        """What it was made of, in a line. It is not read for that."""
+        name = _name_in(self.given)
+        parts = [repr(name) if isinstance(name, str) else "without a name"]
+        if self._file is not None:
+            parts.append(f"from {str(self._file)!r}")
+        if self.assignments:
+            parts.append(f"with {', '.join(map(_printable, self.assignments))}")
+        if self.plugins:
+            parts.append(f"and the plug-ins {', '.join(each.__name__ for each in self.plugins)}")
+        return f"Scenario {' '.join(parts)}"
+
+    def __repr__(self) -> str:
+        return f"<{self.described()}>"
+
+    def _repr_html_(self) -> str:
+        from spillway import notebook
+
+        return notebook.scenario(self)
+
+
+def _name_in(given: str | Mapping[str, Any]) -> object:
+    """The name that a scenario has before anything is set."""
+    if isinstance(given, Mapping):
+        return given.get("name")
+    try:
+        return tomllib.loads(given).get("name")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+
+
+def _printable(text: str) -> str:
+    """A text as it is, or quoted where it has characters that are not printed."""
+    return text if text.isprintable() else repr(text)
+
 
 def facts(read: _core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
     """Numbers that follow from a scenario; flows are counted up to so many."""

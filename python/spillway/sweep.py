@@ -41,6 +41,9 @@ Follow = Callable[[str], tuple[Report, Callable[[], None]]]
 MOST_RUNS = 100_000
 """More than anybody has meant."""
 
+_MOST_SHOWN = 4
+"""So many variants are named where a sweep is shown in a line."""
+
 _STATUSES = ("complete", "stopped", "interrupted")
 
 
@@ -105,8 +108,18 @@ class Sweep:
         return cls(results, summary["status"] == "interrupted", summary.get("metrics", ()))
 
     def __repr__(self) -> str:
-        labels = ", ".join(variant.label for variant, _ in self.results)
-        return f"<Sweep of {labels}: {self.status}>"
+        name = self.results[0][1][0].summary["scenario"]
+        runs = sum(len(results) for _, results in self.results)
+        labels = [repr(variant.label) for variant, _ in self.results if variant.label]
+        more = len(labels) - _MOST_SHOWN
+        shown = [*labels[:_MOST_SHOWN], *([f"{more} more"] if more > 0 else [])]
+        variants = f" of {', '.join(shown)}" if shown else ""
+        return f"<Sweep over {name!r}: {runs} runs{variants}, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from spillway import notebook
+
+        return notebook.sweep(self)
 
 
 def sweep(

@@ -265,6 +265,15 @@ class SideBySide:
         return tall
 
 
+def one_line(heading: str) -> str:
+    r"""A heading whose lines are put together again.
+
+    >>> one_line("un-\nfinished"), one_line("with\ntimeout")
+    ('unfinished', 'with timeout')
+    """
+    return heading.replace("-\n", "").replace("\n", " ")
+
+
 def _cell(metric: Metric, own: Spread, is_best: bool, is_few: bool, has_few: bool) -> Text:
     """A mean and, below it, the deviation; where some of a column are marked, all have room."""
     show = _SHOWN[metric.show]
