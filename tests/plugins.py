@@ -209,6 +209,47 @@ class NoHooks(Sharing):
     id = "no-hooks"
 
 
+class NoVerdict(Aqm):
+    """Is told of packets and decides about none."""
+
+    id = "no-verdict"
+
+    def on_enqueue(self, arrival, buffer):
+        raise AssertionError
+
+
+class NoAcks(CongestionControl):
+    """Hears of losses alone."""
+
+    id = "no-acks"
+
+    def on_loss(self, window, in_flight):
+        raise AssertionError
+
+
+class Sojourn(Aqm):
+    """Marks what has waited for longer than a limit: it is asked on the way out alone."""
+
+    id = "sojourn"
+    limit_us: float = 20.0
+    drops: bool = False
+
+    def on_departure(self, departure: Departure, buffer: Buffer) -> Verdict:
+        waited_ps = departure.now_ps - departure.queued_at_ps
+        if waited_ps <= self.limit_us * 1e6:
+            return Verdict.PASS
+        return Verdict.DROP if self.drops else Verdict.MARK
+
+
+class SojournAskedTwice(Sojourn):
+    """The same, asked on arrival too, where it passes everything."""
+
+    id = "sojourn-asked-twice"
+
+    def on_arrival(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+        return Verdict.PASS
+
+
 class Taken(MyDt):
     """Has the id of a built-in policy."""
 

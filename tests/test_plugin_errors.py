@@ -168,7 +168,21 @@ def test_a_plug_in_that_no_variant_names(command):
         (f"{TINY}:Tiny", "is no file of Python", "FILE.py:CLASS"),
         (f"{plugins.HERE}:Failz", "there is no class Failz in", "did you mean `Fails`?"),
         (f"{plugins.HERE}:Plain", "Plain is no plug-in", "Sharing, Aqm and CongestionControl"),
-        (f"{plugins.HERE}:NoHooks", "NoHooks has no admit", "must have this hook"),
+        (
+            f"{plugins.HERE}:NoHooks",
+            "NoHooks has no admit",
+            "every plug-in that derives from Sharing must have admit",
+        ),
+        (
+            f"{plugins.HERE}:NoVerdict",
+            "NoVerdict has no on_arrival and no on_departure",
+            "every plug-in that derives from Aqm must have on_arrival or on_departure",
+        ),
+        (
+            f"{plugins.HERE}:NoAcks",
+            "NoAcks has no on_ack",
+            "every plug-in that derives from CongestionControl must have on_ack",
+        ),
         (
             f"{plugins.HERE}:MisspeltHook",
             "MisspeltHook has on_dequeu, which is no hook",

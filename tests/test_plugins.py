@@ -73,6 +73,21 @@ def test_an_aqm_of_ones_own_is_ecn(scenario):
     assert ecn["marks"] > 0
 
 
+@pytest.mark.parametrize("where", ["switch", "nic"])
+def test_an_aqm_may_decide_on_the_way_out_alone(where):
+    def run(plugin, *more):
+        settings = [f"{where}.aqm={plugin.id}", f"{where}.aqm.limit_us=5", *more]
+        return spillway.run(TINY, set=settings, plugins=plugin)
+
+    alone, twice = run(plugins.Sojourn), run(plugins.SojournAskedTwice)
+    assert without_cost(alone.summary) == without_cost(twice.summary)
+    assert alone.flows.equals(twice.flows) and alone.queues.equals(twice.queues)
+    never = run(plugins.Sojourn, f"{where}.aqm.limit_us=1e9")
+    assert alone.summary["marks"] > never.summary["marks"]
+    assert "aqm" not in alone.summary["drops"]
+    assert run(plugins.Sojourn, f"{where}.aqm.drops=true").summary["drops"]["aqm"] > 0
+
+
 @pytest.mark.parametrize("scenario", SMALL)
 def test_hosts_may_have_it_too(scenario):
     source, assignments = SMALL[scenario]

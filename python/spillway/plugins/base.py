@@ -65,7 +65,7 @@ class _Policy(Plugin):
         """A packet has been lost: an arrival, or one that was in this queue."""
 
     def on_departure(self, departure: Departure, buffer: Buffer) -> Verdict:
-        """What becomes of a packet that has waited and would be sent now."""
+        """What becomes of a packet that would be sent now, whether it has waited or not."""
         raise NotImplementedError
 
     def on_timer(self, now_ps: int, buffer: Buffer) -> None:
@@ -104,7 +104,10 @@ class Sharing(_Policy):
 
 
 class Aqm(_Policy):
-    """Active queue management: `switch.aqm` names it. It is not asked about acks' own queues."""
+    """Active queue management: `switch.aqm` names it. It is not asked about acks' own queues.
+
+    It has `on_arrival`, `on_departure`, or both.
+    """
 
     passes_idle_ports: bool = False
     """Whether any arrival that finds its port idle would pass; it is not asked about them then."""
@@ -148,9 +151,10 @@ class CongestionControl(Plugin):
         window.halve(in_flight)
 
 
-ROOMS: Mapping[str, tuple[type[Plugin], str]] = {
-    "sharing": (Sharing, "admit"),
-    "aqm": (Aqm, "on_arrival"),
-    "transport": (CongestionControl, "on_ack"),
+ROOMS: Mapping[str, tuple[type[Plugin], tuple[str, ...]]] = {
+    "sharing": (Sharing, ("admit",)),
+    "aqm": (Aqm, ("on_arrival", "on_departure")),
+    "transport": (CongestionControl, ("on_ack",)),
 }
-"""For every room the class that its plug-ins derive from, and the hook that they must have."""
+"""For every room the class that its plug-ins derive from, and the hooks of which they must have
+one."""

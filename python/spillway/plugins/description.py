@@ -122,10 +122,10 @@ def describe(plugin: type[Plugin]) -> Description:
         if not hook.startswith("_") and getattr(plugin, hook) is not theirs
     ]
     _check_names(plugin, base)
-    if needed not in hooks:
-        raise ScenarioError(
-            f"{name} has no {needed}", f"every plug-in of {room} must have this hook"
-        )
+    if not any(hook in hooks for hook in needed):
+        kind = base.__name__
+        hint = f"every plug-in that derives from {kind} must have {' or '.join(needed)}"
+        raise ScenarioError(f"{name} has no {' and no '.join(needed)}", hint)
     parameters = parameters_of(plugin, base)
     taken = _taken(room)
     for parameter in parameters:
