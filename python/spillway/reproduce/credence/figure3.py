@@ -91,5 +91,7 @@ FIGURE = Figure(
         scale: Scale((1,), parameters={"ports": 8, "buffer": 64, "rounds": 100})
         for scale in ("quick", "full")
     },
-    plot=Lines((Panel(RATIO, "The optimum against each"),), "example", "what comes", is_joined=False),
+    plot=Lines(
+        (Panel(RATIO, "The optimum against each"),), "example", "what comes", is_joined=False
+    ),
 )
