@@ -98,6 +98,8 @@ CLAIMS = (
     ),
 )
 
+_FULL = Scale((1, 2, 3), parameters={"duration": "1s", "one_in": 200})
+
 FIGURE = Figure(
     name="credence/figure15",
     title="Scores of forests over the number of trees",
@@ -111,7 +113,8 @@ FIGURE = Figure(
     schemes=(PAPERS, OURS, MORE),
     scales={
         "quick": Scale((1, 2, 3), parameters={"duration": "250ms", "one_in": 200}),
-        "full": Scale((1, 2, 3), parameters={"duration": "1s", "one_in": 200}),
+        "page": _FULL,
+        "full": _FULL,
     },
     plot=Lines(
         tuple(
