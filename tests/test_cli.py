@@ -246,6 +246,13 @@ def test_help_needs_no_heavy_module():
         assert name in done.stdout
 
 
+def test_the_help_begins_with_what_is_needed_first(command):
+    told = [line.split()[1:2] for line in command("--help").out.splitlines()]
+    names = ["run", "compare", "show", "list", "flows", "report", "reproduce", "oracle", "slotted"]
+    places = [told.index([name]) for name in names]
+    assert places == sorted(places)
+
+
 def test_no_command_prints_the_help_and_version_the_version(command):
     assert "Usage: spillway" in command().out
     assert command("--version").out == f"spillway {_core.__version__}\n"

@@ -161,7 +161,8 @@ def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):
     drawings = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
     assert [b"<svg" in base64.b64decode(drawing) for drawing in drawings] == [True, True]
     refused(command("report", "all"), "all/report.html is there already", "--force")
-    assert command("report", "all", "--force").status == 0
+    told = "1 figure, 1 comparison, 1 run: written to all/report.html\n"
+    assert command("report", "all", "--force").out == told
     assert command("report", "all/one", "--out", "one.html").status == 0
     assert "seed 7" in (tmp_path / "one.html").read_text()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from spillway import _core
 from spillway.cli.output import CUT_OFF, FAILED, INTERRUPTED, WRONG, say
@@ -21,7 +22,19 @@ from spillway.errors import (
     UncheckedWarning,
 )
 
+_FIRST = ("run", "compare", "show", "list", "flows", "report", "reproduce", "oracle", "slotted")
+"""The order in the help: a user needs them in this order, too."""
+
+
+class _Commands(TyperGroup):
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The commands in the order in which they are told."""
+        names = super().list_commands(ctx)
+        return [*_FIRST, *(name for name in names if name not in _FIRST)]
+
+
 app = typer.Typer(
+    cls=_Commands,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

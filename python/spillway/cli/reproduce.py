@@ -155,4 +155,10 @@ def report(
     from spillway import report as pages
 
     written = pages.write(folder, out or folder / "report.html", force)
-    display(written, Text(f"written to {written['report']}", "dim"), as_json)
+    kinds = ("figures", "comparisons", "runs")
+    parts = [
+        f"{n} {kind.removesuffix('s') if n == 1 else kind}"
+        for kind in kinds
+        if (n := written[kind])
+    ]
+    display(written, Text(f"{', '.join(parts)}: written to {written['report']}", "dim"), as_json)

@@ -120,7 +120,8 @@ def compare(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw the comparison to this file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the comparison to this file: .png, .pdf or .svg."),
     ] = None,
     metrics: Annotated[
         str | None,
