@@ -64,6 +64,27 @@ def test_unlimited_buffers_and_no_flows_are_drawn_too(tmp_path):
     plots.comparison(sweep, tmp_path / "plot.png")
 
 
+@pytest.mark.parametrize("number", [1, 13])
+def test_what_nobody_has_is_an_empty_panel(number):
+    none = spillway.sweep(TINY, set=["traffic.queries.queries_per_host_per_s=0.01"], keep=False)
+    (run,) = none.results[0][1]
+    assert run.summary["query_us"]["count"] == 0
+    several = [(Variant(f"variant {n}", ()), [run]) for n in range(number)]
+    figure = drawn(Sweep(several, metrics=["queries.p99", "incast.p99", "drops"]))
+    assert [axis.get_title().strip() for axis in figure.axes[:3]] == [
+        "queries", "incast", "packets lost",
+    ]  # fmt: skip
+    assert not any(mark_of(part) for axis in figure.axes[:2] for part in axis.collections)
+
+
+def test_slowdowns_below_1_are_on_the_axis():
+    sweep = spillway.sweep(TINY, set=["slowdown_base=published"], keep=False)
+    rows = sweep.results[0][1][0].summary["fct_slowdown"]
+    least = min(row["p50"] for row in rows.values())
+    assert least < 0.9
+    assert drawn(sweep).axes[0].get_ylim()[0] < least
+
+
 def test_unlimited_buffers_beside_limited_ones_are_left_out(tmp_path):
     vary = ["switch.buffer=unlimited,60KB"]
     sweep = spillway.sweep(TINY, vary=vary, set=["traffic.queries.burst=48KB"], keep=False)

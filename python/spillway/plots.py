@@ -272,8 +272,17 @@ def _mark(
         zorder=2,
     )
     face = "white" if point.few_in(runs) else colour
+    # One at the end of the axis is seen whole.
     axis.scatter(
-        [x], [y], s=28, c=face, marker=style["marker"], edgecolors=colour, linewidths=1.1, zorder=3
+        [x],
+        [y],
+        s=28,
+        c=face,
+        marker=style["marker"],
+        edgecolors=colour,
+        linewidths=1.1,
+        zorder=3,
+        clip_on=False,
     )
 
 
@@ -294,7 +303,8 @@ def _scales(
         if panel.is_slowdown:
             _slowdown_scale(axis, shared, along)
         else:
-            axis.set(**{f"{along}lim": (0, panel.top or 1.08 * max(_values([panel], runs)) or 1)})
+            top = panel.top or 1.08 * max(_values([panel], runs), default=0.0)
+            axis.set(**{f"{along}lim": (0, top or 1)})
         if panel.is_slowdown and not is_labelled:
             axis.tick_params(labelleft=False)
         else:
@@ -318,9 +328,10 @@ def _values(panels: Sequence[_Panel], runs: Sequence[Sequence[Summary]]) -> list
 def _slowdown_scale(axis: Axes, values: Sequence[float], along: str) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    top = max(values, default=10.0)
+    # Below 1 they are only over the published base.
+    low, top = min(values, default=1.0), max(values, default=10.0)
     axis.set(**{f"{along}scale": "log"})
-    axis.set(**{f"{along}lim": (0.9, top * 1.3)})
+    axis.set(**{f"{along}lim": (0.9 * min(low, 1.0), top * 1.3)})
     ticks = axis.yaxis if along == "y" else axis.xaxis
     ticks.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if top < 200 else (1.0,)))
     ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
