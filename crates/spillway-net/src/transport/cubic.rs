@@ -5,25 +5,26 @@
 //! Systems Review 42(5), 2008; L. Xu et al., RFC 9438, 2023, section 4.
 //!
 //! # Rule
-//! In segments and seconds, t since the first ack after a cut, t + RTT for the target:
+//! In segments and seconds. t is the time since the first ack after a cut; the target uses t + RTT.
 //!
 //! W(t) = C (t - K)^3 + W_max, K = cbrt((W_max - cwnd) / C)   (RFC 9438, equations 1 and 2)
 //!
-//! Every segment acknowledged adds (target - cwnd) / cwnd of one, target = W(t + RTT), at least cwnd and
-//! at most 1.5 cwnd. On a loss W_max = cwnd and ssthresh = beta cwnd; if the window had not come back to
-//! W_max, W_max = cwnd (1 + beta) / 2 instead (`fast_convergence`). Where Reno would be faster, the window is
-//! its window: W_est grows by 3 (1 - beta) / (1 + beta) of a segment for every window that is
-//! acknowledged, and by a segment from W_max on (equation 4; `tcp_friendly`). Slow start and the repair of
-//! losses as NewReno; a mark cuts like a loss, once for what is in flight.
+//! Every acknowledged segment adds (target - cwnd) / cwnd segments, where target = W(t + RTT), at
+//! least cwnd and at most 1.5 cwnd. On a loss W_max = cwnd and ssthresh = beta cwnd; if the window
+//! had not returned to W_max, W_max = cwnd (1 + beta) / 2 instead (`fast_convergence`). If Reno
+//! would be faster, Reno's window W_est is used: it grows by 3 (1 - beta) / (1 + beta) segments for
+//! every window that is acknowledged, and by a segment from W_max on (equation 4; `tcp_friendly`).
+//! Slow start and loss recovery are those of NewReno; a mark cuts like a loss, once for what is in
+//! flight.
 //!
 //! # Departures from the paper
-//! RTT is the least round trip that the flow has seen, as in Linux and ns-3. Before the first cut, where
-//! there is no slow start, a window of acks adds at least a twentieth, as in both. HyStart, which is no
-//! part of RFC 9438, is off unless `hystart` asks for it.
+//! RTT is the least round trip that the flow has seen, as in Linux and ns-3. Before the first cut,
+//! if there is no slow start, acks of a whole window add at least a twentieth, as in both. HyStart,
+//! which is not part of RFC 9438, is off unless `hystart` turns it on.
 //!
 //! # Scope and limitations
-//! In a datacenter the cubic function is flat: in 10 ms W(t) grows by a millionth of C. What a flow does
-//! there is decided by `tcp_friendly`, which ns-3 has not.
+//! In a datacenter the cubic function is flat: in 10 ms W(t) grows by a millionth of C. A flow's
+//! behaviour there is determined by `tcp_friendly`, which ns-3 does not have.
 //!
 //! # Validation
 //! Hand arithmetic below.

@@ -5,28 +5,29 @@
 //! <https://doi.org/10.1145/1851182.1851192>; S. Bensley et al., RFC 8257, 2017, section 3.3.
 //!
 //! # Rule
-//! Once for every window of data: alpha = (1 - g) alpha + g F, F being the share of the
-//! acknowledged bytes whose acks echoed a mark (Eq. 1).
-//! On the first echo of a window: cwnd = ssthresh = cwnd (1 - alpha / 2) (Eq. 2); until what was in
-//! flight then is acknowledged there is no other cut and no growth.
-//! Growth and loss as NewReno, but a loss cuts to half whether or not a mark has cut the same window (RFC
-//! 8257, section 3.5: as without marks; `cut_once = true`: it does not). A mark that cut by little would
-//! else keep a window from being halved for what it lost.
+//! Once for every window of data: alpha = (1 - g) alpha + g F, where F is the share of the
+//! acknowledged bytes whose acks echoed a mark (Eq. 1). On the first echo of a window: cwnd =
+//! ssthresh = cwnd (1 - alpha / 2) (Eq. 2); until what was in flight then is acknowledged, there is
+//! no other cut and no growth. Growth and losses are handled as in NewReno, except that a loss
+//! halves the window even if a mark has already cut it (RFC 8257, section 3.5; with `cut_once =
+//! true` it does not). Otherwise a mark that cut by little would keep a window from being halved
+//! for a loss.
 //!
 //! # Departures from the paper
-//! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), with nothing that a cut leaves.
-//! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). Where an ack both ends a window and
-//! triggers a cut, alpha is updated first. The window of data over which F is taken goes on through a
-//! timeout, as with Linux: alpha keeps still until what was sent before it is acknowledged. While more than `host_backlog` waits at the sender's own
-//! line the window does not grow, as with Linux's small queues (`"unlimited"`: it does).
+//! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), and has no least window.
+//! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). If an ack both ends a window and triggers a
+//! cut, alpha is updated first. The window of data over which F is measured continues through a
+//! timeout, as in Linux: alpha does not change until what was sent before the timeout is
+//! acknowledged. While more than `host_backlog` waits at the sender's own line, the window does not
+//! grow, as with Linux's small queues (with `"unlimited"` it does).
 //!
 //! # Scope and limitations
-//! Flows that are alike in everything fall in step and may keep unequal shares (docs/validation.md).
-//! A cut leaves `min_window`, two segments by default, as Linux does.
+//! Flows that are identical in everything fall into step and may keep unequal shares
+//! (docs/validation.md). A cut leaves at least `min_window`, two segments by default, as in Linux.
 //!
 //! # Validation
 //! Hand arithmetic below; N long flows hold the queue near K with full throughput
-//! (`tests/analytic.rs`); beside ns-3 in docs/validation.md.
+//! (`tests/analytic.rs`); docs/validation.md compares it with ns-3.
 //!
 //! # Cost
 //! A few additions for every ack; 40 bytes for every flow.

@@ -5,41 +5,43 @@
 //! <https://doi.org/10.1145/3341302.3342085>
 //!
 //! # Rule
-//! With every ack, for every port on the way, with what the ack before told of it: u = min(q, q_before)
-//! / (b T) + rate / b, b being the port's rate, T the base RTT and rate what it sent in between. Of the
-//! port where it is greatest: U = (1 - dt / T) U + dt / T u, dt at most T. Then
+//! With every ack, for every port on the path, compared with the telemetry of the previous ack: u =
+//! min(q, q_before) / (b T) + rate / b, where b is the port's rate, T the base RTT, and rate the
+//! rate at which it sent in between. With the greatest u of all ports: U = (1 - dt / T) U + dt / T
+//! u, dt at most T. Then
 //!
-//! - U at least eta, or maxStage additive steps done: W = Wc / (U / eta) + W_AI,
-//! - else W = Wc + W_AI, a step.
+//! - if U is at least eta, or maxStage additive steps are done: W = Wc / (U / eta) + W_AI,
+//! - else W = Wc + W_AI, which is one additive step.
 //!
-//! W is computed from Wc anew with every ack; with the first ack of what was sent since the last time, Wc
-//! becomes W, and only then steps are counted. Packets leave at W / T. W_AI = C T (1 - eta) / N, C being the
-//! rate of the host's line.
+//! W is computed from Wc with every ack. Once per round trip, with the first ack of data sent since
+//! the last time, Wc becomes W, and only then steps are counted. Packets leave at the rate W / T.
+//! W_AI = C T (1 - eta) / N, where C is the rate of the host's line.
 //!
 //! # What the paper leaves open
-//! - T: the round trip of a full packet and its ack on the flow's own way (`base_rtt = "network"`: the
-//!   network's base RTT).
+//! - T: the round-trip time of a full packet and its ack on the flow's own path (with `base_rtt =
+//!   "network"`, the network's base RTT).
 //! - N (`expected_flows`): 100.
-//! - Bounds: from `min_rate` to the line's rate, each times T.
+//! - Bounds of the window: `min_rate` and the line's rate, each times T.
 //!
 //! # Departures from the paper
-//! None by default. The authors' program computes rates, adds 10 Mbps for every 25 Gbps of the line, and is
-//! run with `max_stage = 0`: always the first case.
+//! None by default. The authors' program computes with rates, adds 10 Mbps for every 25 Gbps of the
+//! line, and is run with `max_stage = 0`, so that the first case always applies.
 //!
 //! # Scope and limitations
-//! Telemetry takes `telemetry_bytes` on the wire, of data packets and acks alike; it is not rounded, as it
-//! is in 42 bytes. Five switches write. A flow begins with the line's rate and a window of C T. A loss
-//! that is found is repaired and does not change the window; after a timeout it is one segment until the
-//! next ack. Marks are ignored. Bytes on the wire are paced.
+//! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike. Its values are
+//! exact, while those of the paper are rounded to fit into 42 bytes. Up to five switches write. A
+//! flow begins at the line's rate, with a window of C T. Losses found without a timeout are retransmitted and
+//! do not change the window; after a timeout the window is one segment until the next ack. Marks
+//! are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
-//! Hand arithmetic below. Two, eight and sixteen flows hold the queue near nothing at eta of the line's
-//! rate; at 100 Gbps, in the network of PRED's section 6.3.5, which tells 93% of the line and almost no
-//! queue, they have 94% and 1.1 KB (`tests/paced.rs`).
+//! Hand arithmetic below. Two, eight and sixteen flows keep the queue nearly empty at eta of the
+//! line's rate. At 100 Gbps, in the network of PRED's section 6.3.5, they have 94% of the line's
+//! rate and a queue of 1.1 KB, where PRED reports 93% and almost no queue (`tests/paced.rs`).
 //!
 //! # Cost
-//! A few divisions for every port on the way and ack, 300 bytes for every flow, 168 for every packet's
-//! place.
+//! A few divisions for every ack and port on the path; 300 bytes for every flow, 168 for every
+//! packet in memory.
 
 use super::Access;
 use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};

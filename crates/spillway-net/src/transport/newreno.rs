@@ -1,31 +1,35 @@
-//! NewReno: half the window for a loss, a segment more for every round without one.
+//! NewReno: halve the window for a loss, add a segment for every round trip without one.
 //!
 //! # Reference
 //! M. Allman, V. Paxson, E. Blanton, "TCP Congestion Control", RFC 5681, 2009;
 //! with ECN: K. Ramakrishnan, S. Floyd, D. Black, RFC 3168, 2001, section 6.1.2.
 //!
 //! # Rule
-//! Growth: slow start below ssthresh, then mss * acked / cwnd for every ack.
-//! Loss: ssthresh = max(in flight / 2, 2 mss). Mark: ssthresh = cwnd = cwnd / 2, once for what is
-//! in flight at the time. Of a window of data marks and losses together cut once, and the cut is told to
-//! the receiver (CWR) whatever it was for (RFC 3168, section 6.1.2; `cut_once = false`: a loss cuts what
-//! a mark has cut, and only marks' cuts are told). While a loss is repaired marks do not cut.
+//! - Growth: slow start below ssthresh, then mss * acked / cwnd for every ack.
+//! - Loss: ssthresh = max(in flight / 2, 2 mss).
+//! - Mark: ssthresh = cwnd = cwnd / 2, once for what is in flight at the time.
+//! - Marks and losses in the same window of data cut once together, and the receiver is told of the
+//!   cut (CWR) whatever its cause (RFC 3168, section 6.1.2). With `cut_once = false` a loss also
+//!   cuts a window that a mark has cut, and only cuts for marks are announced. During loss recovery
+//!   marks do not cut.
 //!
 //! # Departures from the paper
-//! CWR goes with what is sent next, be it a repair (RFC 3168: with the first new data): echoes of the old
-//! window would else cut again after the repair. A timeout sets ssthresh whether or not a mark has cut.
-//! Growth counts bytes acknowledged (RFC 3465) without its limit on slow start, as Linux does.
-//! Loss is found and repaired by SACK (RFC 6675), for every window-based transport here.
+//! CWR goes with the next packet sent, even a retransmission (RFC 3168: with the first new data).
+//! Otherwise echoes of the old window would cut again after recovery. A timeout sets ssthresh
+//! whether or not a mark has cut. Growth counts acknowledged bytes (RFC 3465) without that RFC's
+//! limit on slow start, as in Linux. Losses are found and retransmitted by SACK (RFC 6675), as in
+//! every window-based transport here.
 //!
 //! # Scope and limitations
-//! A flow has data until its end, so that no application limits it. Its own host's line may: while
-//! more than `host_backlog` waits there, windows do not grow, much as with Linux's small queues.
+//! A flow always has data until its end, so no application limits it. Its own host's line may:
+//! while more than `host_backlog` waits there, windows do not grow, much as with Linux's small
+//! queues.
 //!
 //! # Validation
 //! Hand arithmetic below; loss recovery in `sender.rs`.
 //!
 //! # Cost
-//! A few additions for every ack; nothing kept for a flow.
+//! A few additions for every ack; no state for a flow.
 
 use super::Access;
 use super::control::{Congestion, ControlMaker, Driver};

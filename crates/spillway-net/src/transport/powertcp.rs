@@ -6,44 +6,46 @@
 //! <https://www.usenix.org/conference/nsdi22/presentation/addanki>
 //!
 //! # Rule
-//! With every ack, for every port on the way, with what the ack before told of it, dt earlier: current
-//! lambda = dq / dt + bytes sent / dt, voltage nu = q + b tau, Gamma_norm = lambda nu / (b^2 tau), b
-//! being the port's rate and tau the base RTT. Of the port where it is greatest:
+//! With every ack, for every port on the path, compared with the telemetry of the previous ack, dt
+//! earlier: current lambda = dq / dt + bytes sent / dt, voltage nu = q + b tau, Gamma_norm = lambda
+//! nu / (b^2 tau), where b is the port's rate and tau the base RTT. With the greatest Gamma_norm of
+//! all ports:
 //!
 //! Gamma = (Gamma (tau - dt) + Gamma_norm dt) / tau, dt at most tau,
 //! cwnd = gamma (cwnd_before / (Gamma / eta) + beta) + (1 - gamma) cwnd, beta = C tau / N,
 //!
-//! cwnd_before being the window a round trip ago, C the rate of the host's line and N the flows that
-//! are expected there. Packets leave at cwnd / tau.
+//! where cwnd_before is the window a round trip ago, C the rate of the host's line, and N the
+//! number of flows expected there. Packets leave at the rate cwnd / tau.
 //!
 //! # What the paper leaves open
 //! - N (`expected_flows`): 100, which adds 100 Mbps at 10 Gbps, as the authors' program does.
-//! - tau: the round trip of a full packet and its ack on the flow's own way (`base_rtt = "network"`:
-//!   the network's base RTT), as for theta-PowerTCP.
-//! - Bounds: from `min_rate` to the line's rate, each times tau, as in the authors' program.
+//! - tau: the round-trip time of a full packet and its ack on the flow's own path (with `base_rtt =
+//!   "network"`, the network's base RTT), as for theta-PowerTCP.
+//! - Bounds of the window: `min_rate` and the line's rate, each times tau, as in the authors'
+//!   program.
 //!
 //! # Departures from the paper
-//! None by default. The authors' program (inet-tub/ns3-datacenter) aims at 95% of a port's rate (`eta =
-//! 0.95`) and takes lambda for at least half of it (`least_current = 0.5`). Without that a port that
-//! empties has next to no current, and all windows open at once: at 100 Gbps and a base RTT of 4 us,
-//! where it is 36 packets, eight flows then swing around a queue of 58 KB, instead of 11 KB
-//! (`tests/paced.rs`; PRED's section 6.3.5 has this network).
+//! None by default. The authors' program (inet-tub/ns3-datacenter) aims at 95% of a port's rate
+//! (`eta = 0.95`) and takes lambda to be at least half of it (`least_current = 0.5`). Without this
+//! a port that empties has next to no current, and all windows open at once. At 100 Gbps and a base
+//! RTT of 4 us, which is 36 packets, eight flows then oscillate around a queue of 58 KB instead of
+//! 11 KB (`tests/paced.rs`; this is the network of PRED's section 6.3.5).
 //!
 //! # Scope and limitations
-//! Telemetry takes `telemetry_bytes` on the wire, of data packets and acks alike, and is exact. Five
-//! switches write; those behind them do not count. A flow begins with the line's rate and a window of C
-//! tau. A loss that is found is repaired and does not change the window; after a timeout it is one
-//! segment until the next ack. Marks are ignored. Bytes on the wire are paced.
+//! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike, and is exact. The
+//! first five switches on the path write; later ones do not count. A flow begins at the line's
+//! rate, with a window of C tau. Losses found without a timeout are retransmitted and do not change the
+//! window; after a timeout the window is one segment until the next ack. Marks are ignored. Pacing
+//! counts bytes on the wire.
 //!
 //! # Validation
-//! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law has it, next to
-//! nothing by default, at over 95% of the line (`tests/paced.rs`).
-//! With the settings of ABM's program the percentiles of its published runs are met within 5%
-//! (docs/validation.md).
+//! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law says: next to
+//! nothing by default, at over 95% of the line's rate (`tests/paced.rs`). With the settings of
+//! ABM's program the percentiles of its published runs are matched within 5% (docs/validation.md).
 //!
 //! # Cost
-//! A few divisions for every port on the way and ack, 300 bytes for every flow, 168 for every packet's
-//! place.
+//! A few divisions for every ack and port on the path; 300 bytes for every flow, 168 for every
+//! packet in memory.
 
 use super::Access;
 use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};

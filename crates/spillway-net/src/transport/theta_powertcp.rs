@@ -6,45 +6,48 @@
 //! <https://www.usenix.org/conference/nsdi22/presentation/addanki>
 //!
 //! # Rule
-//! With every ack, dt after the one before, tau being the base RTT:
+//! With every ack, dt after the previous one, where tau is the base RTT:
 //!
 //! Gamma_norm = max((RTT - RTT_before) / dt + 1, `least_current`) RTT / tau,
 //! Gamma = (Gamma (tau - dt) + Gamma_norm dt) / tau, dt at most tau.
 //!
-//! Once every round trip: cwnd = gamma (cwnd / Gamma + beta) + (1 - gamma) cwnd, beta = C tau / N, C
-//! the rate of the host's line and N the flows that are expected there. Packets leave at cwnd / tau.
+//! Once every round trip: cwnd = gamma (cwnd / Gamma + beta) + (1 - gamma) cwnd, beta = C tau / N,
+//! where C is the rate of the host's line and N the number of flows expected there. Packets leave
+//! at the rate cwnd / tau.
 //!
 //! # What the paper leaves open
 //! - N (`expected_flows`): 100, which adds 100 Mbps at 10 Gbps, as the authors' program does.
-//! - Whose round trip tau is. Where all that is sent has to be stored and forwarded at every hop, round
-//!   trips are longer than one base RTT for all, power is above 1 though nothing waits, and windows
-//!   settle at beta / (1 - tau / RTT), far below the line's rate. So tau is the round trip of a
-//!   full packet and its ack on the flow's own way (`base_rtt = "network"`: the network's base RTT).
-//! - The window that the paper divides by Gamma is that of a round trip ago: with
-//!   one update each round trip, by the first ack of what was sent since the last, it is the window
-//!   as it is.
-//! - Bounds: from `min_rate` to the line's rate, each times tau, as in the authors' program.
+//! - Whose round-trip time tau is. Since packets are stored and forwarded at every hop, the real
+//!   round trip may be longer than one base RTT for all flows. Power is then above 1 although
+//!   nothing waits, and windows settle at beta / (1 - tau / RTT), far below the line's rate. So tau
+//!   is the round-trip time of a full packet and its ack on the flow's own path (with `base_rtt =
+//!   "network"`, the network's base RTT).
+//! - Which window is divided by Gamma. In the paper it is the window of a round trip ago. With one
+//!   update per round trip, by the first ack of data sent since the last update, this is the
+//!   current window.
+//! - Bounds of the window: `min_rate` and the line's rate, each times tau, as in the authors'
+//!   program.
 //!
 //! # Departures from the paper
-//! The paper has no least current. Without one the first packets after a window was cut, which find the
-//! queue that the others have left, give a power below 0, windows jump, and from eight flows on a queue
-//! stays that is larger than the bandwidth-delay product. The authors' program (inet-tub/ns3-datacenter)
-//! has 0.5, and so has this. It measures once each round trip, with the difference over tau: `measure =
-//! "round-trip"`. That it works in rates and takes gamma 0.7 or 0.9 by Gamma is not offered.
+//! The paper has no least current. Without one, the first packets after a cut find the queue that
+//! the others have left and give a power below 0. Windows then jump, and from eight flows on a
+//! queue larger than the bandwidth-delay product remains. The authors' program
+//! (inet-tub/ns3-datacenter) has 0.5, and so has this implementation. The program measures once per
+//! round trip, with the difference over tau; `measure = "round-trip"` does so. It also computes
+//! with rates, and chooses gamma 0.7 or 0.9 by Gamma; these are not offered.
 //!
 //! # Scope and limitations
-//! A flow begins with the line's rate and a window of C tau. A loss that is found is repaired and does
-//! not change the window; after a timeout it is one segment until the next update, which goes on from
-//! the window before. Marks are ignored.
-//! Bytes on the wire are paced.
+//! A flow begins at the line's rate, with a window of C tau. Losses found without a timeout are retransmitted
+//! and do not change the window. After a timeout the window is one segment until the next update,
+//! which continues from the window before. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
-//! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta within 5%, as the window law has it,
-//! next to nothing by default, at 98% of the line and more (`tests/paced.rs`).
+//! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta within 5%, as the window law
+//! says: next to nothing by default, at 98% of the line's rate or more (`tests/paced.rs`).
 //!
 //! # Cost
 //! A few multiplications and divisions for every ack; 96 bytes for every flow; an event for every
-//! packet that has to wait for its time.
+//! packet that has to wait for its pace.
 
 use super::Access;
 use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};

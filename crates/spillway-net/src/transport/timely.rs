@@ -10,34 +10,36 @@
 //!
 //! - RTT below T_low: R = R + delta.
 //! - RTT above T_high: R = R (1 - beta (1 - T_high / RTT)).
-//! - gradient at most 0: R = R + N delta, N = 5 from the fifth such step in a row on, else 1.
+//! - gradient at most 0: R = R + N delta, where N = 5 from the fifth such step in a row on, else 1.
 //! - else R = R (1 - beta gradient).
 //!
 //! # What the paper leaves open
-//! - How large a segment is: 16 to 64 KB; here `segment`, 16 KB. With `segment = "round-trip"` it is what
-//!   was in flight, as in the programs of HPCC and PowerTCP. Then rates follow too late where many flows
-//!   begin at once: behind a long queue the next update is a long round trip away.
-//! - Bounds of the rate: `min_rate`, and the line's.
-//! - What ends a row of steps: any step of another kind.
+//! - How large a segment is. The paper has 16 to 64 KB; here `segment` is 16 KB. With `segment =
+//!   "round-trip"` it is what was in flight, as in the programs of HPCC and PowerTCP. Rates then
+//!   react too late if many flows begin at once, because behind a long queue the next update is a
+//!   long round trip away.
+//! - Bounds of the rate: `min_rate` and the line's rate.
+//! - What ends a row of such steps: any step of another kind.
 //!
 //! # Departures from the paper
-//! A flow begins with its line's rate; the paper divides that by the flows that its host has already.
+//! A flow begins at its line's rate; the paper divides that by the number of flows that its host
+//! already has.
 //!
 //! # Scope and limitations
-//! There is no window: what is lost is repaired without a change of the rate, and after a timeout one
-//! segment is in flight until the next update. Round trips are those of packets, by their acks. Marks are
-//! ignored. Bytes on the wire are paced.
+//! There is no window: lost segments are retransmitted without a change of the rate, and after a
+//! timeout one segment is in flight until the next update. Round-trip times are measured per
+//! packet, by its ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows fill a line and keep round trips between the
-//! thresholds (`tests/paced.rs`). What they share equally is not known: TIMELY has no one point of rest
-//! (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593).
-//! Of the published runs of ABM's program incast flows are met within 5%, short flows are 23%
-//! slower here (docs/validation.md).
+//! thresholds (`tests/paced.rs`). Whether they share equally is not determined: TIMELY has no
+//! unique fixed point (Zhu et al., CoNEXT 2016, doi:10.1145/2999572.2999593). In the published runs
+//! of ABM's program incast flows are matched within 5%; short flows are 23% slower here
+//! (docs/validation.md).
 //!
 //! # Cost
-//! A comparison for every ack; 120 bytes for every flow; an event for every packet that has to wait for
-//! its time.
+//! A comparison for every ack; 120 bytes for every flow; an event for every packet that has to wait
+//! for its pace.
 
 use super::Access;
 use super::control::{Congestion, ControlMaker, Driver, min_rate};

@@ -1,8 +1,8 @@
-//! Open loop: packets by the clock, whatever the network does.
+//! Open loop: packets are sent by a clock, whatever the network does.
 //!
 //! # Rule
-//! Full packets leave at `rate` (bytes on the wire): evenly, or as a Poisson process with that
-//! mean. Nothing is acknowledged or sent again.
+//! Full packets leave at `rate` (bytes on the wire), evenly or as a Poisson process with that mean.
+//! Nothing is acknowledged or retransmitted.
 
 use super::control::Driver;
 use super::kind::{Kind, Needs};

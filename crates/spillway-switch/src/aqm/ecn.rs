@@ -5,8 +5,8 @@
 //! <https://doi.org/10.1145/1851182.1851192>
 //!
 //! # Rule
-//! Mark iff q > K on arrival; q is the queue's length without the packet in transmission and
-//! without the arriving one. K: `threshold`.
+//! Mark iff q > K on arrival. q: the queue's length without the packet in transmission and without
+//! the arriving one; K: `threshold`.
 //!
 //! # Departures from the paper
 //! None known. `at_threshold = "mark"` marks from q = K on, as ns-3's RED queue does.

@@ -1,4 +1,4 @@
-//! No active queue management: queues grow until the buffer's sharing stops them.
+//! No active queue management: queues grow until the sharing policy stops them.
 
 use super::Aqm;
 use crate::buffer::Buffer;

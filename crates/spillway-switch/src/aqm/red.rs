@@ -15,19 +15,20 @@
 //!
 //! # Departures from the paper
 //! Marks are independent of each other by default, as in switches; `spacing = "uniform"` spaces
-//! them as the paper has it, p / (1 - count p), and "wait" as ns-3 does by default. Where an arrival
+//! them as in the paper, p / (1 - count p), and `"wait"` as ns-3 does by default. If an arrival
 //! finds its queue empty, avg decays as if packets of full size had passed since the queue's last
 //! packet was sent.
 //!
 //! # Scope and limitations
-//! A queue's length is without the packet in transmission and without the arriving one.
+//! A queue's length excludes the packet in transmission and the arriving one.
 //!
 //! # Validation
-//! Marking frequencies against the formula (below). Wherever chance has no part, it decides like a
-//! second, naive implementation on thousands of random arrivals (`tests/naive_aqm.rs`).
+//! Marking frequencies agree with the formula (below). Where no random number is involved, it makes
+//! the same decisions as a second, naive implementation on thousands of random arrivals
+//! (`tests/naive_aqm.rs`).
 //!
 //! # Cost
-//! A comparison below min; beyond it a random number for every packet. 24 bytes for every queue.
+//! A comparison for every packet; from min on also a random number. 24 bytes for every queue.
 
 use super::ecn::read_not_ect;
 use super::{Aqm, length_in_unit_of, number_of};

@@ -6,17 +6,17 @@
 //!
 //! # Rule
 //! Queues are visited in turn. On a visit a queue's deficit grows by its quantum; it sends while
-//! its deficit covers its first packet. A queue that its turn finds empty loses its deficit.
+//! its deficit covers its first packet. A queue that is empty at its turn loses its deficit.
 //!
 //! # Departures from the paper
-//! The paper keeps a list of active queues, here the turn goes round all classes: with the few
-//! classes of a switch the order of service differs only after a queue was empty.
-//! The paper resets the deficit as soon as a queue is empty. Here that happens when the port looks
-//! for its next packet: a queue that gets another while its last one is being sent keeps its deficit
+//! The paper keeps a list of active queues; here the turn goes round all classes. With the few
+//! classes of a switch the order of service differs only after a queue was empty. The paper resets
+//! the deficit as soon as a queue is empty. Here this happens when the port looks for its next
+//! packet, so a queue that gets another packet while its last one is being sent keeps its deficit
 //! and its turn.
 //!
 //! # Scope and limitations
-//! A packet that is dropped at its queue's head charges no deficit.
+//! A packet that is dropped at its queue's head uses no deficit.
 //!
 //! # Validation
 //! Weights 2:1:1 give their shares within 1% (below, and end to end in `tests/analytic.rs` of

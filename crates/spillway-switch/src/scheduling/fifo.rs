@@ -1,8 +1,8 @@
 //! FIFO: packets leave in the order in which they came, whatever their class.
 //!
 //! # Rule
-//! Of the queues' first packets the one that was queued first; at the same picosecond, the lowest
-//! class.
+//! Of the first packets of all queues, the one that was queued first is sent; among packets of the
+//! same picosecond, the one of the lowest class.
 
 use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};

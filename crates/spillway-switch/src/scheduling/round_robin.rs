@@ -1,7 +1,7 @@
 //! Round robin: the queues of a port take turns, packet by packet.
 //!
 //! # Rule
-//! The turn moves on by one class after every packet; empty queues are passed over at no cost.
+//! The turn moves to the next class after every packet; empty queues are skipped at no cost.
 
 use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};

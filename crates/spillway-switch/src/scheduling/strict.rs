@@ -1,7 +1,7 @@
-//! Strict priority: the lowest-numbered queue that holds anything sends next.
+//! Strict priority: the lowest-numbered queue that is not empty sends next.
 //!
 //! # Rule
-//! Packet by packet and without preemption; lower classes can starve.
+//! Packet by packet and without preemption; classes of lower priority can starve.
 
 use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};

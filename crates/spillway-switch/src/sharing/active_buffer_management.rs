@@ -8,37 +8,40 @@
 //! # Rule
 //! T_{i,p} = alpha_p (B - Q) (1 / n_p) (mu_{i,p} / b)
 //!
-//! Admit iff q_{i,p} + s <= T_{i,p}. i: the port, p: the class of queue; n_p: the queues of class p
-//! that are congested, 1 at least; mu: the rate at which the queue drains, b: that of its port.
-//! A queue is congested from `congested_at` (0.9) of its threshold on. n_p and mu are measured anew
-//! every `update_interval`, B - Q is what it is at the moment. Packets of a flow's first round trip
-//! have T = `alpha_first_rtt` (B - Q) instead, so that bursts pass.
+//! Admit iff q_{i,p} + s <= T_{i,p}. i: the port; p: the class of queue; n_p: the number of
+//! congested queues of class p, at least 1; mu: the rate at which the queue drains; b: the rate of
+//! its port. A queue is congested from `congested_at` (0.9) of its threshold on. n_p and mu are
+//! measured every `update_interval`; B - Q is the current value. Packets of a flow's first round
+//! trip have T = `alpha_first_rtt` (B - Q) instead, so that bursts pass.
 //!
 //! # Departures from the paper
-//! mu / b is a queue's share of what its port has sent while anything waited in it, both taken a full
-//! packet larger: so one that was alone has 1, and one that has waited for a moment has not 0. The
-//! authors' program divides what has left the queue by what the port could have sent in the whole
-//! interval, and takes a share below one over the number of queues, or above 1, for 1: so has
-//! `drain = "interval"`. It also sums min(1, q / `saturation`) over queues instead of counting the
-//! congested ones, q being the length that the last arrival found: `congestion = "fractional"`; and
-//! holds first packets to the whole formula, with their own alpha: `first_rtt = "scaled"`.
+//! mu / b is the queue's share of the bytes that its port has sent while anything waited in the
+//! queue. A full packet is added to both counts, so a queue that was alone has 1, and one that has
+//! waited only for a moment does not have 0. The authors' program differs in three ways, each of
+//! which is a setting:
+//! - `drain = "interval"` divides the bytes that have left the queue by what the port could have
+//!   sent in the whole interval. A share below one over the number of queues, or above 1, counts as
+//!   1.
+//! - `congestion = "fractional"` sums min(1, q / `saturation`) over queues instead of counting the
+//!   congested ones, where q is the length that the last arrival found.
+//! - `first_rtt = "scaled"` applies the whole formula to first packets too, with their own alpha.
 //!
 //! # Scope and limitations
-//! All queues of a class count, those of acks too, which are a class of their own. With `drain =
-//! "share"` a packet that finds its port idle and passes it does not count in mu, as nothing waits;
-//! where such packets have to go through the queue (`dwrr`, `release = "end"`) they do.
+//! All queues of a class count, including those of acks, which are a class of their own. With
+//! `drain = "share"` a packet that passes an idle port does not count in mu, since nothing waits.
+//! If such packets have to go through the queue (`dwrr`, `release = "end"`), they count.
 //!
 //! # Validation
-//! Has the limits, to the byte, and decides like a second, naive implementation, which has fractions
-//! for floats and adds up every departure of an interval anew, on thousands of random arrivals
-//! (`tests/naive_abm.rs`). With a large alpha and a buffer that never fills, flows are those of
-//! Complete Sharing, to the bit (`tests/null.rs` of spillway-net).
-//! With the program's three settings the percentiles of its published run under Cubic are met within
-//! 5%, without them not (docs/validation.md).
+//! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
+//! on thousands of random arrivals (`tests/naive_abm.rs`). That one uses fractions instead of
+//! floats and adds up all departures of an interval each time. With a large alpha and a buffer that
+//! never fills, flows are those of Complete Sharing, to the bit (`tests/null.rs` of spillway-net).
+//! With the program's three settings the percentiles of its published run under Cubic are matched
+//! within 5%; without them they are not (docs/validation.md).
 //!
 //! # Cost
-//! Some additions for every packet that waits; a look at all queues every interval; 40 bytes for
-//! every queue. With `drain = "interval"` no packet may pass an idle port unseen.
+//! Some additions for every packet that waits; a scan of all queues every interval; 40 bytes for
+//! every queue. With `drain = "interval"` even packets at an idle port go through the policy.
 
 use super::{Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};

@@ -1,4 +1,5 @@
-//! Blind trust: drop what an oracle says that Longest Queue Drop would drop, and take the rest.
+//! Blind trust: drop what an oracle predicts that Longest Queue Drop (LQD) would drop, and admit
+//! the rest.
 //!
 //! # Reference
 //! V. Addanki, M. Pacut, S. Schmid, "Credence: Augmenting Datacenter Switch Buffer Sharing with ML
@@ -6,30 +7,31 @@
 //! <https://www.usenix.org/conference/nsdi24/presentation/addanki-credence>
 //!
 //! # Rule
-//! Admit iff the oracle does not say that LQD would drop it, and Q + s <= B.
-//! s: `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`.
+//! Admit iff the oracle does not predict that LQD would drop the packet, and Q + s <= B. s:
+//! `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`.
 //!
 //! # Departures from the paper
 //! Acks and other control packets, where they have queues of their own, are not tested
 //! (`exempt_acks`).
 //!
 //! # Scope and limitations
-//! The paper's warning, to be measured: it is what [Credence](credence.md) is without its thresholds
-//! and its safeguard. With predictions that are all true it sends what LQD sends. With false positives
-//! alone it starves, and one false negative can cost a packet in every slot for ever.
-//! The oracles, their keys and what AQM hides from them are Credence's. `sharing_counts` of the summary
-//! has how many arrivals were `exempt`, refused for a full buffer (`buffer_full`), and what the oracle
-//! made of the others (`oracle_accepts`, `oracle_drops`), `oracle_flips` of its answers turned round.
-//! There is no imagined LQD here: whether the answers come true is not known.
+//! This is the algorithm that the paper warns of: [Credence](credence.md) without its thresholds
+//! and its safeguard. With perfect predictions it sends what LQD sends. With false positives alone
+//! it starves, and one false negative can cost a packet in every slot for ever. The oracles and
+//! their keys are those of Credence, and packets dropped by the AQM are hidden from them in the
+//! same way. `sharing_counts` of the summary counts the arrivals that were `exempt`, those refused
+//! for a full buffer (`buffer_full`), and the predictions about the others (`oracle_accepts`,
+//! `oracle_drops`), of which `oracle_flips` were flipped. There is no virtual LQD here, so it is
+//! not known which predictions were right.
 //!
 //! # Validation
-//! With predictions given beforehand it decides like a second, naive implementation on thousands of
-//! random arrivals (`tests/naive_blind_trust.rs`). In slots, with LQD's own drops for predictions, it
-//! sends packet by packet what LQD sends, and the paper's two examples come out as they are told
-//! (`spillway-slotted/tests/blind_trust.rs`).
+//! With given predictions it makes the same decisions as a second, naive implementation on
+//! thousands of random arrivals (`tests/naive_blind_trust.rs`). In slots, with LQD's own drops as
+//! predictions, it sends packet by packet what LQD sends, and the paper's two examples have the
+//! results that the paper describes (`spillway-slotted/tests/blind_trust.rs`).
 //!
 //! # Cost
-//! An answer of the oracle for every arrival: Credence asks only while a queue is long.
+//! A prediction for every arrival; Credence asks for one only while a queue is long.
 
 use super::oracle::Oracle;
 use super::{Count, Credence, Sharing};

@@ -1,5 +1,5 @@
-//! CBM: Complete Sharing at the entrance, and at the exit a limit on how long a packet may have
-//! waited, which falls as the buffer fills.
+//! CBM: every packet that fits is admitted, as under Complete Sharing. When it is about to leave,
+//! it is dropped if it has waited for longer than a limit, which falls as the buffer fills.
 //!
 //! # Reference
 //! K. Agarwal, V. Addanki, H. Mostafaei, "Dequeue Rate-Agnostic Switch Buffer Sharing through Packet
@@ -9,28 +9,28 @@
 //! # Rule
 //! Theta_p = alpha_p (B - Q) / (n_p b)
 //!
-//! On arrival everything is admitted that fits. On its way out a packet that has waited for longer than
-//! Theta is dropped, and the scheduler chooses again; Theta is computed for each of them, from what
-//! the others have left. p: the class of the queue; n_p: how many queues of class p are congested, 1 at
-//! least; b: the rate of the port. A queue is congested from `congested_at` (0.9) of its
-//! threshold on, alpha_p (B - Q) / n_p, if anything waits in it; whenever a packet has joined or left
-//! it that is looked at anew.
-//! Packets of a flow's first round trip have `alpha_first_rtt`.
+//! On arrival everything that fits is admitted. A packet that is about to leave and has waited for
+//! longer than Theta is dropped, and the scheduler chooses again. Theta is computed for each
+//! packet, from the current state of the buffer. p: the class of the queue; n_p: the number of
+//! congested queues of class p, at least 1; b: the rate of the port. A queue is congested if
+//! anything waits in it and it holds at least `congested_at` (0.9) of its threshold alpha_p (B - Q)
+//! / n_p. This is checked whenever a packet has joined or left it. Packets of a flow's first round
+//! trip have `alpha_first_rtt`.
 //!
 //! # What the paper leaves open
-//! - Which buffer B and Q are: "the available buffer per port" in the text. `buffer_of = "shared"`
-//!   takes the switch's; `"port"` a port's part of it, by its rate, and what its own queues hold: a
-//!   fortieth of the limit at a leaf of the paper's network.
+//! - Which buffer B and Q refer to: "the available buffer per port" in the text. `buffer_of =
+//!   "shared"` takes the switch's buffer. `"port"` takes a port's part of it, by its rate, and the
+//!   bytes of its own queues; at a leaf of the paper's network this gives a fortieth of the limit.
 //! - alpha: 0.5, and 64 for first round trips, as in ABM, by the same authors.
-//! - Whether acks have a limit too: `exempt_acks`. CoDel, which the scheme is built on, spares what is
-//!   left when no more than a full packet is: so does `spare_last`.
-//! - Whether the packet that is asked about is part of Q, or of what `spare_last` takes for left: it is
-//!   not, having left its queue (unless `release = "end"`, where it is still held).
+//! - Whether acks have a limit too: `exempt_acks`. CoDel, on which the scheme is built, spares the
+//!   remainder of a queue that holds no more than a full packet; `spare_last` does the same.
+//! - Whether the packet in question is part of Q, or of the remainder under `spare_last`: it is
+//!   not, since it has left its queue (with `release = "end"` it is still held).
 //!
 //! # Validation
-//! Decides packet by packet like a second, naive implementation in whole numbers, and by hand
-//! (`tests/naive_cbm.rs`). With a large alpha flows are those of Complete Sharing, to the bit
-//! (`tests/null.rs` of spillway-net).
+//! Makes the same decisions, packet by packet, as a second, naive implementation in whole numbers,
+//! and as computed by hand (`tests/naive_cbm.rs`). With a large alpha flows are those of Complete
+//! Sharing, to the bit (`tests/null.rs` of spillway-net).
 //!
 //! # Cost
 //! Some additions when a packet joins a queue and when it leaves it; a byte for every queue.

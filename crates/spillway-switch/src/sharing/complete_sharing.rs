@@ -1,4 +1,4 @@
-//! Complete Sharing: a packet is taken as long as the buffer has room for it.
+//! Complete Sharing: a packet is admitted as long as the buffer has room for it.
 //!
 //! # Reference
 //! F. Kamoun, L. Kleinrock, "Analysis of Shared Finite Storage in a Computer Network Node
@@ -9,13 +9,13 @@
 //! Admit iff Q + s <= B. B: `buffer.capacity()`, Q: `buffer.occupancy()`, s: `arrival.size`.
 //!
 //! # Departures from the paper
-//! None known; the paper counts packets, here bytes are counted.
+//! None known; the paper counts packets, this implementation bytes.
 //!
 //! # Scope and limitations
 //! One queue can take the whole buffer.
 //!
 //! # Validation
-//! Decides like a second, naive implementation on thousands of random arrivals
+//! Makes the same decisions as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_sharing.rs`).
 //!
 //! # Cost

@@ -1,5 +1,5 @@
-//! Credence: follow Longest Queue Drop without pushing out, by asking an oracle which packets LQD
-//! would drop.
+//! Credence: follow Longest Queue Drop (LQD) without push-out, by consulting an oracle about which
+//! packets LQD would drop.
 //!
 //! # Reference
 //! V. Addanki, M. Pacut, S. Schmid, "Credence: Augmenting Datacenter Switch Buffer Sharing with ML
@@ -7,54 +7,60 @@
 //! <https://www.usenix.org/conference/nsdi24/presentation/addanki-credence>
 //!
 //! # Rule
-//! T_i: the bytes that queue i would hold under LQD, had it seen the same arrivals, this one among
-//! them. Three questions, in this order:
+//! T_i: the bytes that queue i would hold under LQD with the same arrivals, including this one.
+//! Three tests, in this order:
 //!
 //! 1. Is the longest queue shorter than B / N? Then admit if Q + s <= B (the safeguard).
 //! 2. Is q_i + s > T_i, or Q + s > B? Then drop.
-//! 3. Does the oracle say that LQD would drop it? Then drop, else admit.
+//! 3. Does the oracle predict that LQD would drop the packet? Then drop, else admit.
 //!
 //! q_i: `buffer.bytes(queue)`, s: `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`,
 //! N: the number of ports.
 //!
 //! # Departures from the paper
-//! The paper counts packets of one size in time slots; here the thresholds are the queues of an
-//! imagined switch with the same ports, scheduling and sizes, as FollowLQD has them. Acks and other
-//! control packets, where they have queues of their own, are neither tested nor victims
-//! (`exempt_acks`), but pass the imagined switch too.
-//! `thresholds = "code"` has those of the authors' program (inet-tub/ns3-datacenter): an arrival
-//! takes steps of 1500 bytes off the largest threshold until it fits, and adds its size to its own;
-//! a departure from the real queue takes its size off; a queue that runs empty has threshold 0; and
-//! the safeguard holds up to B / N rather than below it.
+//! The paper counts packets of one size in time slots; here the thresholds are the queues of a
+//! virtual switch with the same ports, scheduling and sizes, as under FollowLQD. Acks and other
+//! control packets that have queues of their own are neither tested nor victims (`exempt_acks`),
+//! but pass the virtual switch too. `thresholds = "code"` computes thresholds as the authors'
+//! program does (inet-tub/ns3-datacenter): an arrival subtracts steps of 1500 bytes from the
+//! largest threshold until it fits, and adds its size to its own; a departure from the real queue
+//! subtracts its size; a queue that runs empty has threshold 0; and the safeguard holds up to B /
+//! N, inclusive.
 //!
 //! # Scope and limitations
-//! `sharing_counts` of the summary has how many arrivals were `exempt`, refused for a full buffer
-//! (`buffer_full`), admitted by the `safeguard`, refused over the `threshold`, and what the oracle
-//! made of the others (`oracle_accepts`, `oracle_drops`), `oracle_flips` of its answers turned round.
-//! The imagined switch knows what LQD did with those that the oracle was asked about, a drop being a
-//! positive: `true_positives`, `false_positives`, `true_negatives`, `false_negatives`; what it still
-//! holds at the end is in none of them. The authors' thresholds know no fates.
-//! The imagined switch has no limits on single queues, and its cables do not fail. What AQM or
-//! `queue_limit` refuses, neither it nor the oracle sees.
-//! A `model` may be one for all switches, or one for each. Where its file tells what its features were
-//! in training, `oracle_outside` counts answers about something else, and a run warns of them.
-//! Oracles: a `forest` that was trained on what LQD drops; `trace`, which repeats the fates that the
-//! same packets had in another run (open loop only; `oracle_unknown` counts those that the trace does
-//! not know, which are taken for accepted); and three that need no training: one that accepts all,
-//! one that drops all, one that draws.
+//! `sharing_counts` of the summary counts the arrivals that were `exempt`, refused for a full
+//! buffer (`buffer_full`), admitted by the `safeguard`, or refused over the `threshold`, and the
+//! predictions about the others (`oracle_accepts`, `oracle_drops`), of which `oracle_flips` were
+//! flipped. The virtual switch knows what LQD did with the packets that the oracle was consulted
+//! about. With a drop as a positive, these are `true_positives`, `false_positives`,
+//! `true_negatives` and `false_negatives`; packets that it still holds at the end are in none of
+//! them. The authors' thresholds know no outcomes.
+//!
+//! The virtual switch has no limits on single queues, and its links do not fail. Neither it nor the
+//! oracle sees what the AQM or `queue_limit` refuses.
+//!
+//! A `model` may serve all switches, or each switch may have its own. If its file records the range
+//! of its features in training, `oracle_outside` counts predictions outside that range, and a run
+//! warns of them.
+//!
+//! The oracles are: `forest`, trained on what LQD drops; `trace`, which replays the outcomes that
+//! the same packets had in another run (open loop only; `oracle_unknown` counts packets that the
+//! trace does not have, which are taken as accepted); and three that need no training: one accepts
+//! all packets, one drops all, one is random.
 //!
 //! # Validation
-//! With an oracle that accepts or drops all, it decides packet by packet as the rule says with the
-//! queues of a real LQD for thresholds (`tests/shadow.rs`). With predictions given beforehand it
-//! decides, and judges them, like a second, naive implementation, which imagines LQD for itself, on
-//! thousands of random arrivals (`tests/naive_follow_lqd.rs`), and in slots like Algorithm 1, line
-//! by line (`tests/naive_credence_slots.rs`). With the program's thresholds it decides like a third
-//! (`tests/naive_credence_code.rs`). There a cable that fails takes packets but leaves the
-//! thresholds as they are: it is no departure.
+//! With an oracle that accepts or drops all packets, its decisions follow the rule, packet by
+//! packet, with the queues of a real LQD as thresholds (`tests/shadow.rs`). With given predictions
+//! it makes the same decisions, and the same counts of right and wrong predictions, as a second,
+//! naive implementation with a virtual LQD of its own, on thousands of random arrivals
+//! (`tests/naive_follow_lqd.rs`); in slots, as Algorithm 1, line by line
+//! (`tests/naive_credence_slots.rs`). With the program's thresholds it makes the same decisions as
+//! a third implementation (`tests/naive_credence_code.rs`). With these, packets lost to a failing
+//! link do not change the thresholds, since they are no departures.
 //!
 //! # Cost
-//! What FollowLQD costs, and while more than B / N is held a look at a queue that was long when the
-//! last packet came, or else at all.
+//! The cost of FollowLQD. While more than B / N is held, also a check of one queue that was long at
+//! the last arrival, or, if that one is no longer long, of all queues.
 
 use super::oracle::Oracle;
 use super::shadow::{Prediction, ShadowLqd};

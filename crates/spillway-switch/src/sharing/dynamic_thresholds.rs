@@ -10,18 +10,18 @@
 //! Admit iff q + s <= T, q being the length of the arrival's queue and s its size.
 //!
 //! # Departures from the paper
-//! The paper refuses once a queue is at or over T; by default the arriving packet is counted too,
-//! as in the shared-buffer models built on ns-3 (`count_arrival = false` is the paper's rule).
-//! alpha may differ by class of queue, and for packets of a flow's first round trip, as Credence
-//! and ABM configure it.
+//! The paper refuses a packet if its queue is at or over T; by default the arriving packet is
+//! counted too, as in the shared-buffer models built on ns-3 (`count_arrival = false` is the
+//! paper's rule). alpha may differ by class of queue, and for packets of a flow's first round trip,
+//! as in the configurations of Credence and ABM.
 //!
 //! # Scope and limitations
-//! A queue over its threshold keeps what it has: nothing is ever pushed out.
+//! A queue over its threshold keeps its packets: nothing is ever pushed out.
 //!
 //! # Validation
 //! n greedy queues settle at alpha B / (1 + alpha n) within a packet (`tests/analytic.rs` of
-//! spillway-net). Decides like a second, naive implementation on thousands of random arrivals
-//! (`tests/naive_sharing.rs`).
+//! spillway-net). Makes the same decisions as a second, naive implementation on thousands of random
+//! arrivals (`tests/naive_sharing.rs`).
 //!
 //! # Cost
 //! A multiplication for every packet; no state.

@@ -1,41 +1,45 @@
-//! Enhanced Dynamic Thresholds: a port that a burst comes to may fill the buffer for a moment.
+//! Enhanced Dynamic Thresholds: Dynamic Thresholds, except that a port with a new burst may fill
+//! the buffer for a short time.
 //!
 //! # Reference
 //! D. Shan, W. Jiang, F. Ren, "Absorbing Micro-burst Traffic by Enhancing Dynamic Threshold Policy of
 //! Data Center Switches", IEEE INFOCOM 2015. <https://doi.org/10.1109/INFOCOM.2015.7218373>
 //!
 //! # Rule
-//! A reconstruction: of the paper only its idea could be had, and none of its numbers.
+//! This is a reconstruction: only the paper's idea was available, and none of its numbers.
 //!
-//! - A port is *controlled*, and its queues have the thresholds of Dynamic Thresholds, alpha (B - Q).
-//! - A port whose queues were empty, and grow by `burst_packets` within `burst_time`, is
-//!   *uncontrolled*: its queues together may hold B over the number of uncontrolled ports
-//!   (`limit = "equal"`), or whatever there is (`limit = "whole"`).
-//! - It is controlled again when its queues have shrunk by `drain_packets` since they were longest,
-//!   when a packet is lost for which the buffer had no room, or after `max_time`.
+//! - A *controlled* port has the thresholds of Dynamic Thresholds, alpha (B - Q), for its queues.
+//! - A port whose queues were empty, and grow by `burst_packets` within `burst_time`, becomes
+//!   *uncontrolled*: its queues together may hold B divided by the number of uncontrolled ports
+//!   (`limit = "equal"`), or the whole buffer (`limit = "whole"`).
+//! - It becomes controlled again when its queues have shrunk by `drain_packets` from their maximum,
+//!   when a packet is lost because the buffer had no room, or after `max_time`.
 //!
 //! # What is left open
-//! - Smartbuf's paper, which compares itself with this one, says both: that EDT allocates memory
-//!   equally among the ports that are congested (its section I), and that a port's threshold is then
-//!   the whole buffer (its section IV). Hence `limit`.
-//! - Whether a port must have come to its threshold, too, before it is uncontrolled. Here it need
-//!   not: what a port may hold in DT is hundreds of packets, to which none comes in the time of
-//!   eight, so that all would stay controlled. More ports are uncontrolled than have large bursts,
-//!   and share the buffer; `limit = "whole"` tells what that costs.
-//! - All numbers: eight packets within the time that they take at four times the line's rate; four
-//!   packets; the time in which a port sends a whole buffer.
+//! - Smartbuf's paper, which compares itself with EDT, describes it in two ways: EDT allocates
+//!   memory equally among the congested ports (section I), and a port's threshold is then the whole
+//!   buffer (section IV). `limit` chooses between them.
+//! - Whether a port must also have reached its threshold before it becomes uncontrolled. Here it
+//!   need not: under DT a port may hold hundreds of packets, which none reaches in the time of
+//!   eight, so all ports would stay controlled. So more ports are uncontrolled, and share the
+//!   buffer, than have large bursts; `limit = "whole"` shows the cost of this.
+//! - All numbers. Here `burst_packets` is eight and `burst_time` the time that these take at four
+//!   times the line's rate; `drain_packets` is four; `max_time` is the time in which a port sends a
+//!   whole buffer.
 //!
 //! # Scope and limitations
-//! Packets are counted, of whatever size, but not the one in transmission. Limits in a burst are a
-//! port's and count the arrival, those of Dynamic Thresholds a queue's.
+//! Packets are counted whatever their size, without the one in transmission. The limit in a burst
+//! applies to the port and counts the arrival; the thresholds of Dynamic Thresholds apply to
+//! queues.
 //!
 //! # Validation
-//! Has the limits, to the byte, and decides like a second, naive implementation, which looks back
-//! through all lengths that a port has had, on thousands of random cases (`tests/naive_edt.rs`).
+//! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
+//! on thousands of random cases (`tests/naive_edt.rs`). That one searches all lengths that a port
+//! has had.
 //!
 //! # Cost
-//! All packets take the way through their queues, idle ports or not. A look at all ports for every
-//! packet that comes to one in a burst (`limit = "equal"`); 40 bytes for every port.
+//! All packets go through their queues, even at idle ports. A scan of all ports for every packet
+//! that arrives for a port in a burst (`limit = "equal"`); 40 bytes for every port.
 
 use super::{Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};

@@ -1,5 +1,5 @@
 //! FAB, the Flow-Aware Buffer: the first bytes of a flow may fill far more of the free buffer than
-//! the rest, so that short flows and bursts pass where long ones have to wait.
+//! the rest, so that short flows and bursts pass where long flows have to wait.
 //!
 //! # Reference
 //! M. Apostolaki, L. Vanbever, M. Ghobadi, "FAB: Toward Flow-aware Buffer Sharing on Programmable
@@ -8,38 +8,39 @@
 //! # Rule
 //! T = a (B - Q),    a = alpha_short if f < `short_bytes`, else alpha_p
 //!
-//! Admit iff q + s <= T, as Dynamic Thresholds do. f: the bytes of the arrival's flow, s among them,
-//! that have come for this queue; they count from 0 again if the flow has been silent for longer than
-//! `idle_timeout`. Packets count whether or not they are admitted. p: the class of the queue;
-//! q: its length, s: `arrival.size`, B: `buffer.capacity()`, Q: `buffer.occupancy()`.
+//! Admit iff q + s <= T, as Dynamic Thresholds do. f: the bytes of the arrival's flow that have
+//! arrived for this queue, including s; the count starts again from 0 if the flow has been silent
+//! for longer than `idle_timeout`. Packets count whether or not they are admitted. p: the class of
+//! the queue; q: its length, s: `arrival.size`, B: `buffer.capacity()`, Q: `buffer.occupancy()`.
 //!
 //! # What is left open
-//! - The rule and its numbers (1024, 15 packets of 1400 bytes, 5 ms) are those of the FAB that the
-//!   authors of ABM, three of them this paper's, compare themselves with (inet-tub/ns3-datacenter,
-//!   `GenQueueDisc::FlowAwareBuffer`). Those of the paper have not been verified.
-//! - With `alpha_short` = 1024 the first bytes are held to next to nothing but the buffer's end. ABM's
-//!   packets of a first round trip have 64.
-//! - The program counts for every port, and takes all packets without a number for one flow. Here it
-//!   is for every queue: the acks of a flow pass another port than its data, and a handshake may be in
+//! - The rule and its numbers (1024, 15 packets of 1400 bytes, 5 ms) are those of the FAB with
+//!   which the authors of ABM compare their scheme (inet-tub/ns3-datacenter,
+//!   `GenQueueDisc::FlowAwareBuffer`); three of them are also authors of this paper. The paper's
+//!   own rule and numbers have not been verified.
+//! - With `alpha_short` = 1024 the first bytes are limited by next to nothing but the buffer's
+//!   size. ABM's packets of a first round trip have 64.
+//! - The program counts by port, and takes all packets without a number as one flow. Here counts
+//!   are by queue: the acks of a flow pass another port than its data, and a handshake may be in
 //!   another class.
 //!
 //! # Scope and limitations
-//! Sizes are as the buffer counts them. What AQM or `queue_limit` refuses, the policy does not see. A
-//! flow that takes several ways counts on each. In the slotted model, where packets are of no flow, all
-//! that is for one port is one flow, and a packet is a byte.
+//! Sizes are as the buffer counts them. The policy does not see what the AQM or `queue_limit`
+//! refuses. A flow that takes several paths is counted on each. In the slotted model packets belong
+//! to no flow: all packets for one port are one flow, and a packet is a byte.
 //!
 //! # Validation
-//! Has the limits, to the byte, and decides like a second, naive implementation, which has no table
-//! but looks back through all arrivals, on thousands of random cases (`tests/naive_fab.rs`). With
-//! `short_bytes` = 0 or equal alphas runs are those of Dynamic Thresholds, with large alphas those of
-//! Complete Sharing, to the bit (`tests/null.rs` of spillway-net).
-//! The percentiles of a published run of the program are met within 2% (docs/validation.md).
+//! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
+//! on thousands of random cases (`tests/naive_fab.rs`). That one has no table but searches all
+//! arrivals. With `short_bytes` = 0 or equal alphas runs are those of Dynamic Thresholds, with
+//! large alphas those of Complete Sharing, to the bit (`tests/null.rs` of spillway-net). The
+//! percentiles of a published run of the program are matched within 2% (docs/validation.md).
 //!
 //! # Cost
-//! A look into a balanced tree for every packet; 24 bytes and the tree's own for every flow and queue,
-//! at most twice as many as were active when the silent ones were last removed, or 16. Every packet is
-//! introduced, even to an idle port of an empty buffer: the switch takes the way that it takes when
-//! decisions are recorded.
+//! A look-up in a balanced tree for every packet; 24 bytes and the tree's overhead for every flow
+//! and queue. There are at most twice as many entries as were active when the silent ones were last
+//! removed, or 16. The policy sees every packet, even at an idle port of an empty buffer: the
+//! switch takes the slower path that it takes when decisions are recorded.
 
 use super::{DynamicThresholds, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};

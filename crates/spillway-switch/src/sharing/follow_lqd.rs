@@ -1,4 +1,4 @@
-//! FollowLQD: a queue may grow as long as Longest Queue Drop would let it be.
+//! FollowLQD: a queue may grow as long as it would be under Longest Queue Drop (LQD).
 //!
 //! # Reference
 //! V. Addanki, M. Pacut, S. Schmid, "Credence: Augmenting Datacenter Switch Buffer Sharing with ML
@@ -6,34 +6,34 @@
 //! <https://www.usenix.org/conference/nsdi24/presentation/addanki-credence>
 //!
 //! # Rule
-//! T_i: the bytes that queue i would hold under LQD, had it seen the same arrivals; the arrival is
-//! among them, if LQD takes it. Admit iff q_i + s <= T_i and Q + s <= B.
-//! q_i: `buffer.bytes(queue)`, s: `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`.
+//! T_i: the bytes that queue i would hold under LQD with the same arrivals, including this one if
+//! LQD admits it. Admit iff q_i + s <= T_i and Q + s <= B. q_i: `buffer.bytes(queue)`, s:
+//! `arrival.size`, Q: `buffer.occupancy()`, B: `buffer.capacity()`.
 //!
 //! # Departures from the paper
-//! The paper counts packets of one size in time slots; there an arrival takes one off the largest
-//! threshold and adds one to its own, and in every slot each threshold falls by one. Here packets
-//! have sizes and ports send without pause: the thresholds are the queues of an imagined switch
-//! with the same ports, scheduling and sizes, from which LQD pushes whole packets. Acks and other
-//! control packets, where they have queues of their own, pass that switch too, but are not tested
-//! here nor victims there (`exempt_acks`).
+//! The paper counts packets of one size in time slots; there an arrival subtracts one from the
+//! largest threshold and adds one to its own, and in every slot each threshold falls by one. Here
+//! packets have sizes and time is continuous: the thresholds are the queues of a virtual switch
+//! with the same ports, scheduling and sizes, in which LQD pushes out whole packets. Acks and other
+//! control packets that have queues of their own pass the virtual switch too, but are not tested
+//! here, and are not victims there (`exempt_acks`).
 //!
 //! # Scope and limitations
-//! The imagined switch has no limits on single queues, and its cables do not fail. What AQM or
-//! `queue_limit` refuses, it does not see.
+//! The virtual switch has no limits on single queues, and its links do not fail. It does not see
+//! what the AQM or `queue_limit` refuses.
 //!
 //! # Validation
-//! In a run under LQD the thresholds equal the real queues at every arrival, to the byte,
-//! and its decisions are what the rule makes of those of a real LQD (`tests/shadow.rs`). It decides
-//! like a second, naive implementation, which imagines LQD for itself, on thousands of random
-//! arrivals (`tests/naive_follow_lqd.rs`), and in slots like Algorithm 2, line by line, there on the
-//! sequence of the paper's lower bound too (`tests/naive_credence_slots.rs`).
+//! In a run under LQD the thresholds equal the real queues at every arrival, to the byte, and its
+//! decisions follow from those of a real LQD by the rule (`tests/shadow.rs`). It makes the same
+//! decisions as a second, naive implementation with a virtual LQD of its own, on thousands of
+//! random arrivals (`tests/naive_follow_lqd.rs`); in slots, as Algorithm 2, line by line, also on
+//! the sequence of the paper's lower bound (`tests/naive_credence_slots.rs`).
 //!
 //! # Cost
-//! The sizes of the packets that LQD would hold, 16 bytes each; while it would be full some steps of a
-//! tournament for every packet, whose number grows with the logarithm of that of queues
-//! (docs/performance.md has its cost at 16, 64 and 512). Where time has slots, three bits for each
-//! port and packet of room, and for a full buffer a look at as many words as there are 64 ports.
+//! The sizes of the packets that LQD would hold, 16 bytes each. While the virtual buffer is full,
+//! some steps of a tournament tree for every packet, in number logarithmic in the number of queues
+//! (docs/performance.md has the cost with 16, 64 and 512 queues). In slotted time, three bits for
+//! each port and packet of room, and with a full buffer a scan of one word for every 64 ports.
 
 use super::Sharing;
 use super::shadow::ShadowLqd;

@@ -5,19 +5,19 @@
 //! Theoretical Computer Science 324(2-3):161-182, 2004. <https://doi.org/10.1016/j.tcs.2004.05.014>
 //!
 //! # Rule
-//! With the arrival added to its queue, queues sorted by length, the longest first: admit iff for
+//! Add the arrival to its queue, and sort the queues by length, the longest first. Admit iff for
 //! every rank k
 //!
 //! q_(k) <= B / (k H_N),    H_N = 1 + 1/2 + ... + 1/N.
 //!
-//! B: `buffer.capacity()`; N: the queues that are ranked. The bounds add up to B, so what they
+//! B: `buffer.capacity()`; N: the number of ranked queues. The bounds add up to B, so what they
 //! admit fits.
 //!
 //! # Departures from the paper
 //! The paper counts packets of one size; lengths here are bytes, and a large packet may overtake
-//! several queues at once: all whose rank changes are looked at again. Acks and other control
-//! packets, where they have queues of their own, are neither ranked nor tested (`exempt_acks`).
-//! `form = "prefix"` bounds the k longest queues together, by B H_k / H_N: it admits all that the
+//! several queues at once. All queues whose rank changes are then tested. Acks and other control
+//! packets that have queues of their own are neither ranked nor tested (`exempt_acks`). `form =
+//! "prefix"` bounds the k longest queues together, by B H_k / H_N; it admits everything that the
 //! form by rank admits, and more. The paper's abstract speaks of "a system of inequalities over the
 //! queues ordered by size" and fits both.
 //!
@@ -26,12 +26,12 @@
 //! packets, is for packets of one size.
 //!
 //! # Validation
-//! Decides like a second, naive implementation, which sorts all queues and looks at every rank, on
-//! thousands of random arrivals (`tests/naive_sharing.rs`).
+//! Makes the same decisions as a second, naive implementation, which sorts all queues and tests
+//! every rank, on thousands of random arrivals (`tests/naive_sharing.rs`).
 //!
 //! # Cost
-//! By rank one look at all queue lengths for every packet, and another for every queue overtaken;
-//! by prefix a sort.
+//! For the form by rank, one scan of all queue lengths for every packet, and another for every
+//! queue overtaken; for the form by prefix, a sort.
 
 use super::Sharing;
 use crate::buffer::{Buffer, QueueId};

@@ -1,5 +1,5 @@
-//! Longest Queue Drop: take every packet; when the buffer is full, the longest queue loses its
-//! last one.
+//! Longest Queue Drop: admit every packet; when the buffer is full, the longest queue loses its
+//! last packet.
 //!
 //! # Reference
 //! W. Aiello, A. Kesselman, Y. Mansour, "Competitive buffer management for shared-memory
@@ -7,35 +7,36 @@
 //!
 //! # Rule
 //! While Q + s > B: the longest queue loses the packet at its tail. The arriving packet counts
-//! towards its queue, so that queue may be the longest: then the arrival itself is refused.
-//! B: `buffer.capacity()`, Q: `buffer.occupancy()`, s: `arrival.size`.
+//! towards its queue. If that queue is the longest, the arrival itself is refused. B:
+//! `buffer.capacity()`, Q: `buffer.occupancy()`, s: `arrival.size`.
 //!
-//! Of several longest queues, `tie = "arriving-queue"` takes the arrival's own if it is one of them,
-//! so that nobody loses a packet for one that is no better; if it is not, the one with the lowest
-//! number loses. `tie = "lowest-index"` takes the lowest number in any case. A queue's number is
-//! port * `queues_per_port` + class.
+//! If several queues are longest, `tie = "arriving-queue"` chooses the arrival's own if it is one
+//! of them, so that no queue loses a packet to an equally long one; if it is not, it chooses the
+//! one with the lowest number. `tie = "lowest-index"` chooses the lowest number in any case. A
+//! queue's number is port * `queues_per_port` + class.
 //!
 //! # Departures from the paper
-//! Packets have sizes: several small ones may go for a large one. If in the course of that the
-//! arrival's own queue becomes the longest, the arrival is refused and nobody else loses anything.
-//! Acks and other control packets, where they have queues of their own, are neither tested nor
-//! victims (`exempt_acks`), except that they too need room.
-//! With `count_arrival = false` and `tie = "lowest-index"` victims are chosen as in the LQD of
-//! inet-tub/ns3-datacenter: evict first, then add, even to the longest queue.
+//! Packets have sizes: several small ones may be pushed out for a large one. If the arrival's own
+//! queue becomes the longest meanwhile, the arrival is refused and no other queue loses anything.
+//! Acks and other control packets that have queues of their own are neither tested nor victims
+//! (`exempt_acks`), but they too need room. With `count_arrival = false` and `tie = "lowest-index"`
+//! victims are chosen as in the LQD of inet-tub/ns3-datacenter, which evicts first and then adds,
+//! even to the longest queue.
 //!
 //! # Scope and limitations
 //! A packet whose transmission has started is no longer in its queue and cannot be pushed out. With
-//! `release = "end"` its bytes still count towards its queue. If that queue is the longest and holds
-//! nothing else, nothing can be pushed out of it: the arrival is refused as `buffer_full`, whatever
-//! the other queues hold (as `pushed_out` where the queue is its own, and longest with it).
+//! `release = "end"` its bytes still count towards its queue. If that queue is the longest and
+//! holds nothing else, nothing can be pushed out of it. The arrival is then refused as
+//! `buffer_full`, whatever the other queues hold (as `pushed_out` if the queue is the arrival's
+//! own, and the longest with it).
 //!
 //! # Validation
-//! Decides like a second, naive implementation on thousands of random arrivals
+//! Makes the same decisions as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_sharing.rs`).
 //!
 //! # Cost
-//! Nothing while the buffer has room; then a scan of all queue lengths for every packet that goes,
-//! in vector instructions (docs/performance.md has its cost at 16, 64 and 512 queues).
+//! None while the buffer has room. Otherwise a scan of all queue lengths for every packet pushed
+//! out, in vector instructions (docs/performance.md has the cost with 16, 64 and 512 queues).
 
 use super::Sharing;
 use super::victim::VictimRule;

@@ -1,78 +1,88 @@
-//! Smartbuf: a port in a burst may hold as much as bursts that grew like it came to.
+//! Smartbuf: a port in a burst may hold as much as earlier bursts reached that grew at a similar
+//! rate.
 //!
 //! # Reference
 //! H. Rezaei, H. Almasi, B. Vamanan, "Smartbuf: An Agile Memory Management for Shared-Memory Switches
 //! in Datacenters", IEEE/ACM IWQoS 2021, section III (Algorithm 1).
 //!
 //! # Rule
-//! Whenever a packet leaves a port, q being what its queues hold then (what is being sent has left):
+//! Whenever a packet leaves a port; q is what its queues then hold, without the packet in
+//! transmission:
 //!
 //! gradient = 3/4 gradient + 1/4 dq / dt,    max = the greatest q since the last burst's end
 //!
-//! - max > B / sigma and q >= beta max: a burst. The port may hold the mean of what those K bursts
-//!   came to, of all ports, whose gradients are the nearest above this one's.
-//! - q < beta max: it is over. If max > B / sigma, (gradient, max) is learned. Gradient and maximum
-//!   begin anew, and the port's limits are those of Dynamic Thresholds again. If the port still
+//! - max > B / sigma and q >= beta max: the port is in a burst. It may hold the mean of the maxima
+//!   of K known bursts, of all ports: those whose gradients are the nearest above this one's.
+//! - q < beta max: the burst is over. If max > B / sigma, (gradient, max) is learned. Gradient and
+//!   maximum start again, and the port's limits are those of Dynamic Thresholds. If the port still
 //!   holds more than B / sigma, that is another burst.
 //!
-//! Until then, and where nothing is known yet, each queue has the threshold of Dynamic Thresholds.
-//! When fewer than K gradients are above, the mean is of those that are; when none is, the largest
-//! burst known counts.
+//! Outside bursts, and as long as no burst is known, each queue has the threshold of Dynamic
+//! Thresholds. If fewer than K gradients are above, the mean is over those; if none is, the largest
+//! known burst counts.
 //!
 //! # What the paper leaves open
-//! - Which gradient a burst is known by (`key`). As printed it is that of the moment when the maximum
-//!   is reached (`"at-max"`): where nothing is lost next to nothing, since a queue that still grows
-//!   fast has not come to its maximum; where a limit cuts it, how fast it came to that limit. It is
-//!   looked for with the gradient of the moment. `"at-detection"` learns and
-//!   looks for the gradient with which max first exceeded B / sigma, `"peak"` the greatest so far.
-//! - Floats do not repeat: gradients count in hundredths of the fastest port's rate (`key_quantum`).
-//!   Of those that fall together the greater maximum is kept.
-//! - "Entries eventually age out": 1 s after they were last seen (`max_age`).
-//! - What counts as the maximum of a burst that a prediction has held down: what was held, so
-//!   what is learned can only shrink (`record = "admitted"`), or the greatest sum of what was held
-//!   and what the burst had lost by then (`"admitted+dropped"`), be it to a cable that was cut.
-//! - From when on predictions are used (`learning_period`): at once.
-//! - What is made of the K: the text has their average (`estimate = "mean"`), and "the upper bound":
-//!   `"quantile"` takes the largest, or another `quantile` of those that there are.
-//! - Whether bursts of the same quantum count as above (`own_quantum`): not, as if all of them were
-//!   below.
-//! - How often a burst is looked up (`lookup`): whenever a packet leaves (`"each-departure"`), since
-//!   the lines run then, or once, "when incast is detected" (`"detection"`): what is found then, or
-//!   Dynamic Thresholds if nothing is, holds to its end.
-//! - "Just enough" may be less than a port without a burst could have. With `floor = "dt"` a burst
-//!   may hold what is predicted, or what Dynamic Thresholds give if that is more.
-//! - "Ports can learn from each other" (`learn_from = "all-ports"`). With `"own-port"` each knows only
-//!   of its own bursts, and of what all know from the beginning.
-//! - A gradient is one of packets that leave one right after the other: after a pause, and after a
-//!   burst's end, the first is taken as it is. What leaves after a pause has one of 0.
+//! - Which gradient a burst is stored under (`key`). As printed, it is the gradient at the moment
+//!   when the maximum is reached (`"at-max"`). Without losses this is next to nothing, since a
+//!   queue that still grows fast has not reached its maximum; if a limit cuts the burst, it is how
+//!   fast the burst reached that limit. The look-up uses the current gradient. `"at-detection"`
+//!   stores and looks up the gradient at which max first exceeded B / sigma, `"peak"` the greatest
+//!   gradient so far.
+//! - Which gradients count as equal, since floats hardly ever repeat: gradients are rounded to
+//!   hundredths of the fastest port's rate (`key_quantum`). For equal gradients the greater maximum
+//!   is kept.
+//! - When entries are forgotten ("entries eventually age out"): 1 s after they were last seen
+//!   (`max_age`).
+//! - What counts as the maximum of a burst that a prediction has limited. With `record =
+//!   "admitted"` it is what was held, so what is learned can only shrink. With `"admitted+dropped"`
+//!   it is the greatest sum of what was held and what the burst had lost by then, including losses
+//!   on a failed link.
+//! - When predictions begin to be used (`learning_period`): at once.
+//! - How the K bursts are combined: the text has their average (`estimate = "mean"`), and also "the
+//!   upper bound". `"quantile"` takes the largest, or another `quantile`, of those that there are.
+//! - Whether bursts with an equal gradient count as above (`own_quantum`): by default they do not,
+//!   as if all of them were below.
+//! - How often a burst's limit is looked up (`lookup`): whenever a packet leaves
+//!   (`"each-departure"`), which is when the printed lines are executed, or once, "when incast is
+//!   detected" (`"detection"`). In that case the limit found, or Dynamic Thresholds if none is,
+//!   holds until the burst's end.
+//! - Whether "just enough" may be less than a port without a burst could have. With `floor = "dt"`
+//!   a burst may hold the greater of the prediction and the threshold of Dynamic Thresholds.
+//! - Whether "ports can learn from each other" (`learn_from = "all-ports"`). With `"own-port"` each
+//!   port knows only its own bursts, and those that all know from the beginning.
+//! - How the moving average starts. A gradient is measured between packets that leave back to back.
+//!   After a pause, and after a burst's end, the first value is taken without averaging. A packet
+//!   that leaves after a pause has a gradient of 0.
 //!
 //! # Departures from the paper
-//! The printed algorithm looks its threshold up when a burst is over, and resets nothing then, so that
-//! a port never gets out of its first burst; it takes K - 1 neighbours and divides by K. The rule
-//! above is that of the text around it ("when incast is detected"). `variant = "printed"` runs the
-//! lines as they are: gradients of all packets, from 0; a burst's end sets the threshold, and without
-//! a neighbour leaves it. They leave nothing open that `estimate`, `own_quantum`, `lookup`, `floor` and
-//! `learn_from` choose, and it takes none of these. Line 33, which brings Dynamic Thresholds back, asks for a low maximum: a
-//! port that has a predicted threshold never has one again. `smoothing`, `key` and `record` are not
-//! asked then, and `bursts` counts all packets with which the lines take a burst for over: many.
+//! The printed algorithm looks up its threshold when a burst is over, and resets nothing then, so a
+//! port never leaves its first burst; it also takes K - 1 neighbours but divides by K. The rule
+//! above follows the surrounding text ("when incast is detected"). `variant = "printed"` executes
+//! the lines as printed: gradients are over all packets, starting from 0; a burst's end sets the
+//! threshold, or leaves it as it is if there is no neighbour. The printed lines leave nothing open
+//! for `estimate`, `own_quantum`, `lookup`, `floor` and `learn_from` to choose, so the variant
+//! takes none of these keys. Line 33, which restores Dynamic Thresholds, requires a low maximum,
+//! and a port with a predicted threshold never has one again. `smoothing`, `key` and `record` are
+//! then not used, and `bursts` counts all packets at which the lines take a burst to be over, which
+//! are many.
 //!
 //! # Scope and limitations
-//! Predicted limits are a port's and count the arrival, those of Dynamic Thresholds a queue's. In
-//! the slotted model a burst is one of packets. With `port_fifo_packets` packets leave a port's queues
-//! before they are sent: after a small one its gradient may begin anew. What is known from the
-//! beginning counts as seen at time 0, whenever it was, and at all ports. With `floor = "dt"` a packet
-//! is admitted that either limit lets in.
+//! Predicted limits apply to a port and count the arrival; the thresholds of Dynamic Thresholds
+//! apply to queues. In the slotted model bursts are measured in packets. With `port_fifo_packets`
+//! packets leave a port's queues before they are sent, so after a small packet the gradient may
+//! start again. Bursts known from the beginning count as seen at time 0, whenever they were seen,
+//! and at all ports. With `floor = "dt"` a packet is admitted if either limit admits it.
 //!
 //! # Validation
-//! Has the limits, to the byte, and decides like a second, naive implementation, which works
-//! everything out anew from all samples of a burst and all bursts ever learned, on thousands of
-//! random cases, in both variants; until `learning_period` is over it decides like Dynamic
-//! Thresholds (`tests/naive_smartbuf.rs`).
+//! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
+//! on thousands of random cases, in both variants (`tests/naive_smartbuf.rs`). That one recomputes
+//! everything from all samples of a burst and all bursts ever learned. Until `learning_period` is
+//! over, decisions equal those of Dynamic Thresholds.
 //!
 //! # Cost
-//! All packets take the way through their queues, idle ports or not. A look into a tree for every
-//! packet that leaves a burst, unless it is looked up once; 170 bytes for every port, 110 for every
-//! burst of the last `max_age`.
+//! All packets go through their queues, even at idle ports. A look-up in a tree for every packet
+//! that leaves during a burst, unless the limit is looked up once per burst; 170 bytes for every
+//! port, 110 for every burst of the last `max_age`.
 
 mod estimate;
 mod history;

@@ -12,25 +12,25 @@
 //! # Rule
 //! Admit iff q_port + s <= limit and Q + s <= B, where q_port counts all queues of the port. A port's
 //! limit is
-//! - `form = "share"`: share * B, share = 1/N for N ports (`share = 0`), or a share of one's own,
+//! - `form = "share"`: share * B, where share is 1/N for N ports (`share = 0`) or a given number,
 //!   which may exceed 1/N;
-//! - `form = "rtt"`: RTT * C / sqrt(n), RTT being that of the empty network, C the port's rate and
-//!   n = `flows` the long flows that share a bottleneck.
+//! - `form = "rtt"`: RTT * C / sqrt(n), where RTT is that of the empty network, C the port's rate,
+//!   and n = `flows` the number of long flows that share a bottleneck.
 //!
 //! # Departures from the paper
-//! None known; bytes are counted. What is left over when limits are rounded down stays unused.
+//! None known; bytes are counted. The remainder from rounding limits down stays unused.
 //!
 //! # Scope and limitations
 //! With `form = "share"` ports of unequal rates get equal parts, and an unlimited buffer has
-//! unlimited parts. No switch knows how many long flows there are: n is one number for all ports
-//! and times.
+//! unlimited parts. A switch does not know how many long flows there are: n is one number for all
+//! ports and times.
 //!
 //! # Validation
-//! Decides like a second, naive implementation on thousands of random arrivals
+//! Makes the same decisions as a second, naive implementation on thousands of random arrivals
 //! (`tests/naive_sharing.rs`).
 //!
 //! # Cost
-//! The port's queues are added up for every packet; no state.
+//! A sum over the port's queues for every packet; no state.
 
 use super::Sharing;
 use crate::buffer::Buffer;
