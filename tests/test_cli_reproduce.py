@@ -10,7 +10,6 @@ import pytest
 
 import figures
 from spillway import checksums
-from spillway.progress import Countdown
 from spillway.reproduce import catalogue, harness
 from spillway.scenario import Scenario
 from support import TINY, names
@@ -123,14 +122,6 @@ def test_ctrl_c_says_what_is_kept(command, monkeypatch):
     outcome = command("reproduce", "tiny/bursts")
     assert outcome.status == 130
     assert "3 of 8 points are kept: the same command goes on from there" in outcome.err
-
-
-def test_the_time_that_is_left():
-    times = iter([0.0, 10.0, 30.0, 40.0])
-    countdown = Countdown(3, lambda: next(times))
-    assert countdown.advance("a") == "1 of 3: a, about 20 s left"
-    assert countdown.advance("b") == "2 of 3: b, about 15 s left"
-    assert countdown.advance("c") == "3 of 3: c"
 
 
 def test_a_page_has_all_results_and_needs_nothing_else(command, tmp_path):

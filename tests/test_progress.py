@@ -1,17 +1,56 @@
-"""The bar that shows how far runs have come."""
+"""What shows how far runs have come: a bar on a terminal, lines elsewhere."""
 
 import io
+import threading
 
+import pytest
 from rich.console import Console
 
-from spillway.progress import Progress, ProgressBar
+import figures
+import spillway
+from spillway import Scenario
+from spillway.progress import Progress, ProgressBar, shares
+from spillway.reproduce import harness
+from spillway.reproduce.cache import Cache
+from support import TINY
 
 
-def shown(runs: int, *steps: Progress) -> str:
-    console = Console(file=io.StringIO(), force_terminal=True, width=120)
-    with ProgressBar(console, runs) as bar:
-        report, end = bar.follow("sharing=dt")
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Lines:
+    """What a bar says that has no terminal, with a clock set by hand."""
+
+    def __init__(self, runs: int) -> None:
+        self.clock = Clock()
+        self.file = io.StringIO()
+        self.bar = ProgressBar(Console(file=self.file, force_terminal=False), runs, self.clock)
+
+    @property
+    def last(self) -> str:
+        """The last line."""
+        return self.lines[-1] if self.lines else ""
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines."""
+        return self.file.getvalue().splitlines()
+
+
+def shown(runs: int, *steps: Progress, seconds: float = 1.0) -> str:
+    console = Console(file=io.StringIO(), force_terminal=True, width=140)
+    clock = Clock()
+    with ProgressBar(console, runs, clock) as bar:
+        report, end = bar.follow("sharing=dt", 1 / runs)
         for step in steps:
+            clock.now += seconds
             report(step)
         bar._bar.refresh()
         end()
@@ -34,15 +73,143 @@ def test_after_the_duration_what_is_left_is_shown():
 
 
 def test_several_runs_have_a_line_for_all():
-    text = shown(4, step(2_000_000_000))
-    assert "4 runs" in text
+    text = shown(4, step(2_000_000_000), seconds=70)
+    assert "4 runs" in text and "12%" in text
+    # Of the run half is done, of all an eighth.
+    assert "about 1.2 min left" in text and "about 8.2 min left" in text
 
 
-def test_nothing_is_shown_where_there_is_no_terminal():
-    console = Console(file=io.StringIO(), force_terminal=False)
-    with ProgressBar(console, 1) as bar:
-        report, end = bar.follow("x")
-        report(step(1))
+def test_without_a_terminal_short_runs_say_nothing():
+    lines = Lines(1)
+    report, end = lines.bar.follow("running")
+    report(step(1_000_000_000))
+    lines.clock.now = 9.9
+    report(step(2_000_000_000))
+    end()
+    assert lines.lines == []
+
+
+def test_without_a_terminal_a_line_comes_every_ten_seconds():
+    lines = Lines(1)
+    report, _ = lines.bar.follow("running")
+    for tenth in range(1, 351):
+        lines.clock.now = tenth / 10
+        report(step(tenth * 10_000_000))
+    assert lines.lines == [
+        "running, 1 of 4 ms: 25% done, about 30 s left",
+        "running, 2 of 4 ms: 50% done, about 20 s left",
+        "running, 3 of 4 ms: 75% done, about 10 s left",
+    ]
+    lines.clock.now = 50
+    report(step(4_500_000_000))
+    assert lines.last == "running, 4.5 ms, 5 flows left: 100% done"
+
+
+def test_without_a_terminal_several_runs_have_one_line():
+    lines = Lines(3)
+    first, end_first = lines.bar.follow("a", 0.5)
+    second, _ = lines.bar.follow("b", 0.3)
+    lines.clock.now = 10
+    first(step(2_000_000_000))
+    second(step(1_000_000_000))
+    assert lines.lines == ["all 3 runs: 25% done, about 30 s left"]
+    lines.clock.now = 20
+    end_first()
+    assert lines.lines[1:] == ["all 3 runs: 57% done, about 15 s left"]
+
+
+def test_runs_that_are_over_are_named_where_that_is_asked_for():
+    lines = Lines(3)
+    for now, share, name in ((10, 0.5, "a"), (30, 0.25, "b"), (40, 0.25, "c")):
+        lines.clock.now = now
+        _, end = lines.bar.follow(name, share)
+        lines.bar._last_line = now
         end()
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue() == ""
+        lines.bar.finished(name)
+    assert lines.lines == [
+        "1 of 3: a, about 10 s left",
+        "2 of 3: b, about 10 s left",
+        "3 of 3: c",
+    ]
+
+
+def test_shares_add_up_to_all():
+    assert shares([]) == []
+    assert shares([0.0, 0.0]) == [0.5, 0.5] == shares([None, None])
+    assert shares([1.0, None, 3.0, 2.0]) == [0.125, 0.25, 0.375, 0.25]
+
+
+def test_what_a_run_carries_is_told_beforehand():
+    """Of traffic with a rate what it offers, of lists their sizes, of endless flows the lines."""
+
+    def carries(*assignments: str, source: object = TINY) -> float:
+        return Scenario.of(source).set(*assignments).read().expected_bytes()
+
+    # 200 queries per second and host of 80% of 60,000 bytes, 8 hosts, 4 ms.
+    queries = 200 * 8 * 48_000 * 4e-3
+    # 50% of both racks' uplinks, each a cable of 10 Gbps, and the queries, for 4 ms.
+    assert carries() == pytest.approx(0.5 * 20e9 / 8 * 4e-3 + queries)
+    assert carries("duration=40ms") == pytest.approx(10 * carries())
+    assert carries("traffic.background.load=0.25") == pytest.approx(
+        0.25 * 20e9 / 8 * 4e-3 + queries
+    )
+    without = {
+        "name": "x",
+        "duration": "1ms",
+        "stop": "5ms",
+        "topology": {"kind": "star", "hosts": 4, "host_rate": "8Gbps", "link_delay": "1us"},
+    }
+    endless = {"name": "e", "kind": "persistent", "senders": "0..1", "receiver": 3}
+    listed = {"name": "p", "kind": "permutation", "size": "70KB"}
+    assert carries(source={**without, "traffic": [listed]}) == 4 * 70_000
+    # Two hosts send 1 byte in a nanosecond, for 5 ms.
+    assert carries(source={**without, "traffic": [endless]}) == pytest.approx(2 * 5e6)
+
+
+def test_a_sweep_s_runs_are_weighed_by_what_they_carry():
+    """The time left is right all the way, though the last run has nine times the load of the
+    first: with a clock that goes on with the packets."""
+    loads = [0.1, 0.5, 0.9]
+    begun: dict[str, float] = {}
+    lock = threading.Lock()
+
+    def follow(label: str, share: float):
+        with lock:
+            begun[label] = share
+        return lambda _: None, lambda: None
+
+    vary = {"traffic.background.load": loads}
+    without_queries = "traffic.queries.queries_per_host_per_s=0.001"
+    spillway.sweep(TINY, vary=vary, set=without_queries, seeds=[1, 2], jobs=1, follow=follow)
+    assert list(begun) == [f"load={load} seed-{seed}" for load in loads for seed in (1, 2)]
+    for (label, share), load in zip(begun.items(), [0.1, 0.1, 0.5, 0.5, 0.9, 0.9], strict=True):
+        assert share == pytest.approx(load / 3, rel=1e-3), label
+    lines = Lines(6)
+    seconds = {label: 300 * share for label, share in begun.items()}
+    for label, share in begun.items():
+        _, end = lines.bar.follow(label, share)
+        lines.clock.now += seconds[label]
+        lines.bar._last_line = lines.clock.now
+        end()
+        lines.bar.finished(label)
+    left = [line.partition("about ")[2] for line in lines.lines]
+    assert left == [
+        *("4.8 min left", "4.7 min left", "3.8 min left", "3.0 min left", "1.5 min left"),
+        "",
+    ]
+
+
+def test_points_of_figures_are_weighed_by_what_they_carry(tmp_path):
+    planned = harness.plan([figures.BURSTS], "quick", [1])
+    begun: list[tuple[str, float]] = []
+
+    def follow(label: str, share: float):
+        begun.append((label, share))
+        return lambda _: None, lambda: None
+
+    harness.compute(planned, Cache(tmp_path), jobs=1, follow=follow)
+    tasks = list(planned.tasks.values())
+    assert [label for label, _ in begun] == [task.label for task in tasks]
+    carried = [task.expected_bytes for task in tasks]
+    assert len(set(carried)) > 1
+    assert [share for _, share in begun] == pytest.approx([one / sum(carried) for one in carried])

@@ -101,7 +101,7 @@ def test_tables_are_kept_in_memory_without_a_folder():
 
 
 def test_an_error_in_one_run_ends_the_sweep(tmp_path):
-    def follow(label: str):
+    def follow(label: str, share: float):
         def report(_: object) -> None:
             if label == "sharing=lqd":
                 raise RuntimeError("enough")
@@ -125,7 +125,7 @@ def test_every_run_is_followed_to_its_end():
     begun, ended = [], []
     lock = threading.Lock()
 
-    def follow(label: str):
+    def follow(label: str, share: float):
         with lock:
             begun.append(label)
         return (lambda _: None), (lambda: ended.append(label))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,11 +40,34 @@ class Progress(NamedTuple):
 
 Report = Callable[[Progress], object]
 
+Follow = Callable[[str, float], tuple[Report, Callable[[], None]]]
+"""Called when a run begins, with its label and its share of all the work, from 0 to 1. What it
+returns is called as the run goes on, and at its end."""
+
+_LINE_S = 10.0
+"""Where there is no terminal, a line says so often how far things have come."""
+
+
+def shares(costs: Sequence[float | None]) -> list[float]:
+    """The share of each piece of work in all of it; what is not known costs what others do.
+
+    >>> shares([1.0, None, 3.0]), shares([None, None]), shares([0.0])
+    ([0.16666666666666666, 0.3333333333333333, 0.5], [0.5, 0.5], [1.0])
+    """
+    known = [cost for cost in costs if cost is not None]
+    mean = sum(known) / len(known) if known else 0.0
+    if not mean:
+        return [1.0 / len(costs) for _ in costs]
+    filled = [mean if cost is None else cost for cost in costs]
+    return [cost / sum(filled) for cost in filled]
+
 
 class ProgressBar:
-    """A bar on a terminal for several runs at once; nothing elsewhere."""
+    """How far several runs have come: a bar on a terminal, elsewhere a line now and then."""
 
-    def __init__(self, console: Console, runs: int) -> None:
+    def __init__(
+        self, console: Console, runs: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         from rich import progress
 
         self._bar = progress.Progress(
@@ -52,15 +75,22 @@ class ProgressBar:
             progress.BarColumn(bar_width=28),
             progress.TaskProgressColumn(),
             progress.TextColumn("{task.fields[detail]}", style="dim", markup=False),
-            progress.TimeRemainingColumn(compact=True),
+            progress.TextColumn("{task.fields[left]}", style="cyan", markup=False),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
+        self._console = console
+        self._clock = clock
         self._runs = runs
+        self._over = 0
+        self._done = 0.0
+        self._estimate = _Estimate(clock)
+        self._lock = threading.RLock()
+        self._last_line = clock()
         self._total = None
         if runs > 1:
-            self._total = self._bar.add_task(f"{runs} runs", total=runs, detail="")
+            self._total = self._bar.add_task(f"{runs} runs", total=1.0, detail="", left="")
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -74,25 +104,71 @@ class ProgressBar:
     ) -> None:
         self._bar.stop()
 
-    def follow(self, label: str) -> tuple[Report, Callable[[], None]]:
+    def follow(self, label: str, share: float = 1.0) -> tuple[Report, Callable[[], None]]:
         """Shows a run that begins: returns what to call as it goes on, and at its end."""
-        task = _Task(self, label)
+        task = _Task(self, label, share)
         return task.report, task.end
+
+    def finished(self, label: str) -> None:
+        """Says in a line of its own that a run is over; on a terminal the bar has said it."""
+        with self._lock:
+            self._over += 1
+            line = f"{self._over} of {self._runs}: {label}"
+            self._print(line, self._left() if self._over < self._runs else "")
+
+    def _advance(self, by: float, what: str) -> None:
+        """More of the work is done. `what` says of a single run where it stands."""
+        with self._lock:
+            self._done = min(self._done + by, 1.0)
+            left = self._left()
+            if self._total is not None:
+                what = f"all {self._runs} runs"
+                self._bar.update(self._total, completed=self._done, left=left)
+            if self._clock() - self._last_line >= _LINE_S:
+                self._print(f"{what}: {100 * self._done:.0f}% done", left)
+
+    def _left(self) -> str:
+        return self._estimate.left(self._done)
+
+    def _print(self, line: str, left: str) -> None:
+        self._last_line = self._clock()
+        if not self._console.is_terminal:
+            line = f"{line}, {left}" if left else line
+            self._console.print(line, style="dim", soft_wrap=True)
+
+
+class _Estimate:
+    """How long work will take that began when this was made."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._begin = clock()
+
+    def left(self, done: float) -> str:
+        """The time left, of what is done to such a part; empty where nothing can be said."""
+        if not 0.0 < done < 1.0:
+            return ""
+        seconds = (self._clock() - self._begin) / done * (1.0 - done)
+        return f"about {duration(seconds)} left"
 
 
 class _Task:
     """One run's line."""
 
-    def __init__(self, bar: ProgressBar, label: str) -> None:
+    def __init__(self, bar: ProgressBar, label: str, share: float) -> None:
+        self._all = bar
         self._bar = bar._bar
-        self._overall = bar._total
-        self._line = self._bar.add_task(label, total=1.0, detail="")
-        self._before = (time.monotonic(), 0)
+        self._clock = bar._clock
+        self._label = label
+        self._share = share
+        self._line = self._bar.add_task(label, total=1.0, detail="", left="")
+        self._estimate = _Estimate(self._clock)
+        self._before = (self._clock(), 0)
         self._fraction = 0.0
 
     def report(self, progress: Progress) -> None:
         """Shows where the run stands."""
-        now = time.monotonic()
+        now = self._clock()
         (then, events) = self._before
         rate = (progress.events - events) / max(now - then, 1e-9)
         self._before = (now, progress.events)
@@ -100,39 +176,22 @@ class _Task:
         if progress.simulated_ps >= progress.duration_ps:
             left = progress.flows_started - progress.flows_completed
             simulated = f"{progress.simulated_ps * 1e-9:.4g} ms, {left} flows left"
-        detail = f"{simulated}  {rate * 1e-6:.1f} M events/s"
-        self._bar.update(self._line, completed=progress.fraction, detail=detail)
-        self._advance(progress.fraction)
+        self._bar.update(
+            self._line,
+            completed=progress.fraction,
+            detail=f"{simulated}  {rate * 1e-6:.1f} M events/s",
+            left=self._estimate.left(progress.fraction),
+        )
+        self._advance(progress.fraction, f"{self._label}, {simulated}")
 
     def end(self) -> None:
         """Takes the line away."""
         self._bar.remove_task(self._line)
-        self._advance(1.0)
+        self._advance(1.0, self._label)
 
-    def _advance(self, fraction: float) -> None:
-        if self._overall is not None:
-            self._bar.advance(self._overall, fraction - self._fraction)
+    def _advance(self, fraction: float, what: str) -> None:
+        self._all._advance((fraction - self._fraction) * self._share, what)
         self._fraction = fraction
-
-
-class Countdown:
-    """How many of several pieces of work are done, and about how long the others take."""
-
-    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._total = total
-        self._clock = clock
-        self._begin = clock()
-        self._done = 0
-        self._lock = threading.Lock()
-
-    def advance(self, label: str) -> str:
-        """Counts a piece that is done, and says where things stand."""
-        with self._lock:
-            self._done += 1
-            elapsed = self._clock() - self._begin
-            seconds = elapsed / self._done * (self._total - self._done)
-        left = f", about {duration(seconds)} left" if self._done < self._total else ""
-        return f"{self._done} of {self._total}: {label}{left}"
 
 
 def duration(seconds: float) -> str:

@@ -29,14 +29,11 @@ from spillway.folder import SUMMARY, OutputFolder
 from spillway.metrics import Chosen, choose
 from spillway.plugins import Plugins, plugins_of
 from spillway.plugins.description import check_named, describe_all
-from spillway.progress import Progress, Report
+from spillway.progress import Follow, Progress, shares
 from spillway.result import Result, write_json
 from spillway.run import run_to
 from spillway.scenario import Scenario, Source
 from spillway.threads import processors, side_by_side
-
-Follow = Callable[[str], tuple[Report, Callable[[], None]]]
-"""Called with a run's label when it begins; what it returns is called as it goes on and ends."""
 
 MOST_RUNS = 100_000
 """More than anybody has meant."""
@@ -166,7 +163,8 @@ def sweep(
             empty.append(json.loads(_core.Simulation(read).summary()))
         chosen = [read.seed] if several is None else several
         _check_number(len(plan) + len(chosen))
-        plan += [_Run(variant, seed, varied.set(f"seed={seed}")) for seed in chosen]
+        cost = None if follow is None else read.expected_bytes()
+        plan += [_Run(variant, seed, varied.set(f"seed={seed}"), cost) for seed in chosen]
     named = [plugin for run in plan for plugin in run.scenario.plugins]
     check_named(describe_all(scenario.plugins), describe_all(named))
     plan = _with_folders(plan)
@@ -203,6 +201,7 @@ class _Run:
     variant: Variant
     seed: int
     scenario: Scenario
+    expected_bytes: float | None = None
     label: str = ""
     folder: str = ""
 
@@ -230,9 +229,11 @@ def _run_all(
     plan: list[_Run], out: Path | None, jobs: int, keep: bool, follow: Follow | None
 ) -> tuple[list[Result | None], bool]:
     """The results in order, None for what was not begun, and whether Ctrl-C ended it."""
+    parts = shares([run.expected_bytes for run in plan])
 
-    def one(run: _Run, stop: threading.Event) -> Result:
-        report, end = follow(run.label) if follow else (None, None)
+    def one(place: int, stop: threading.Event) -> Result:
+        run = plan[place]
+        report, end = follow(run.label, parts[place]) if follow else (None, None)
 
         def checked(progress: Progress) -> None:
             if stop.is_set():
@@ -241,13 +242,13 @@ def _run_all(
                 report(progress)
 
         try:
-            place = None if out is None else out / run.folder
-            return run_to(place, run.scenario, keep=keep, progress=checked)
+            folder = None if out is None else out / run.folder
+            return run_to(folder, run.scenario, keep=keep, progress=checked)
         finally:
             if end is not None:
                 end()
 
-    return side_by_side(one, plan, jobs)
+    return side_by_side(one, range(len(plan)), jobs)
 
 
 def _collect(

@@ -1,10 +1,12 @@
 //! Numbers that follow from a scenario, for people who want to know what they are about to run.
 
 use serde_json::{Map, Value, json};
+use spillway_engine::Time;
 use spillway_net::flow::FlowSpec;
 use spillway_net::scenario::Scenario;
 use spillway_net::summary::capacity;
 use spillway_net::topology::LinkId;
+use spillway_net::traffic::Source;
 use std::collections::BTreeMap;
 
 /// Topology, buffers, delays and traffic. Flows are counted, up to so many.
@@ -29,6 +31,39 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
         "capacity_gbps": gbps(capacity_bps),
         "traffic": traffic(scenario, capacity_bps, most_flows),
     })
+}
+
+/// About how much payload its run will carry, in bytes: of traffic with a rate what it offers until
+/// `duration`, of other flows their sizes, of endless ones what their hosts' lines carry meanwhile.
+pub fn expected_bytes(scenario: &Scenario) -> f64 {
+    let of_source = |source: &Source| match source.offered_bits_per_second() {
+        Some(bps) => bps / 8.0 * seconds(scenario.duration),
+        None => bytes_of_flows(scenario, source),
+    };
+    scenario.traffic.sources.iter().map(of_source).sum()
+}
+
+fn bytes_of_flows(scenario: &Scenario, source: &Source) -> f64 {
+    let until = source.sends_until().unwrap_or(scenario.stop).min(scenario.stop);
+    let (mut ending, mut endless) = (0.0, BTreeMap::new());
+    for flow in source.flows().take(MOST_COUNTED) {
+        if flow.size != FlowSpec::ENDLESS {
+            ending += flow.size as f64;
+            continue;
+        }
+        // Those of one host share its line; the first begins first.
+        let line = rate(scenario, scenario.topology.nics[flow.src as usize]) as f64;
+        let time = seconds(until) - seconds(flow.start.min(until));
+        endless.entry(flow.src).or_insert(line / 8.0 * time);
+    }
+    ending + endless.values().sum::<f64>()
+}
+
+/// So many flows are looked at: what is asked for is an estimate.
+const MOST_COUNTED: usize = 1_000_000;
+
+fn seconds(time: Time) -> f64 {
+    time.ps() as f64 * 1e-12
 }
 
 fn gbps(bits_per_second: u64) -> f64 {

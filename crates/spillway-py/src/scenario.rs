@@ -1,7 +1,7 @@
 //! Reading scenarios: text or dict, assignments on top, flow files by a callable.
 
 use crate::errors;
-use crate::facts::facts;
+use crate::facts::{expected_bytes, facts};
 use crate::flows::{Flows, columns_of};
 use crate::plugins::{Failure, Plugins};
 use pyo3::prelude::*;
@@ -147,6 +147,12 @@ impl Scenario {
     fn facts(&self, py: Python<'_>, most_flows: u64) -> PyResult<String> {
         let facts = py.detach(|| self.lock().as_ref().map(|read| facts(read, most_flows)));
         facts.map(|facts| facts.to_string()).ok_or_else(|| errors::spent(py, "scenario"))
+    }
+
+    /// About how much payload its run will carry, in bytes.
+    fn expected_bytes(&self, py: Python<'_>) -> PyResult<f64> {
+        let bytes = py.detach(|| self.lock().as_ref().map(expected_bytes));
+        bytes.ok_or_else(|| errors::spent(py, "scenario"))
     }
 
     /// The flows that it would send.

@@ -115,7 +115,7 @@ def reproduce(
 
 def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
     """Computes what is missing; a terminal gets bars, anything else a line for every point."""
-    from spillway.progress import Countdown, ProgressBar
+    from spillway.progress import ProgressBar
     from spillway.reproduce import harness
 
     left = sum(not cache.has(key) for key in planned.tasks)
@@ -123,15 +123,8 @@ def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
     done = len(planned.tasks) - left
     if done:
         errors.print(f"{done} of {len(planned.tasks)} points are there already", style="dim")
-    countdown = Countdown(left)
-
-    def say(label: str) -> None:
-        line = countdown.advance(label)
-        if not errors.is_terminal:
-            errors.print(line, style="dim")
-
     with ProgressBar(errors, left) as bar:
-        return harness.compute(planned, cache, jobs=jobs, follow=bar.follow, done=say)
+        return harness.compute(planned, cache, jobs=jobs, follow=bar.follow, done=bar.finished)
 
 
 @app.command()

@@ -7,7 +7,6 @@ people use.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +15,7 @@ from spillway.errors import ScenarioError
 from spillway.oracle.scores import Scores
 from spillway.oracle.trace import load
 from spillway.oracle.training import Training, evaluate, train
-from spillway.progress import Report
+from spillway.progress import Follow
 from spillway.run import run
 from spillway.scenario import Scenario
 
@@ -32,7 +31,7 @@ class Recipe:
 
     def make(
         self,
-        follow: Callable[[str], tuple[Report, Callable[[], None]]] | None = None,
+        follow: Follow | None = None,
         settings: tuple[str, ...] = (),
     ) -> tuple[Training, Scores]:
         """Records two traces and trains on the first; the scores are those of the second.
@@ -43,7 +42,8 @@ class Recipe:
         with TemporaryDirectory(prefix="spillway-oracle-") as folder:
             places = []
             for seed in (TRAIN_SEED, TEST_SEED):
-                report, end = follow(f"tracing, seed {seed}") if follow else (None, lambda: None)
+                label = f"tracing, seed {seed}"
+                report, end = follow(label, 0.5) if follow else (None, lambda: None)
                 scenario = Scenario.load(self.scenario).set(*self.settings, *settings)
                 place = Path(folder, str(seed))
                 run(scenario, seed=seed, out=place, progress=report)

@@ -6,18 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from spillway.errors import ScenarioError
-from spillway.progress import Progress, Report
+from spillway.progress import Follow, Progress, shares
 from spillway.reproduce.cache import Cache
 from spillway.reproduce.figure import Figure
 from spillway.reproduce.point import Outcome, Task
 from spillway.reproduce.results import Results
 from spillway.threads import processors, side_by_side
-
-Follow: TypeAlias = Callable[[str], tuple[Report, Callable[[], None]]]
-"""Called with a point's label when it begins; what it returns is called as it goes on and ends."""
 
 
 class Unfinished(KeyboardInterrupt):
@@ -84,9 +80,11 @@ def compute(
             left.append(task)
         else:
             found[key] = outcome
+    costs = [task.expected_bytes for task in left]
+    parts = dict(zip((task.key for task in left), shares(costs), strict=True))
 
     def one(task: Task, stop: threading.Event) -> Outcome | None:
-        report, end = follow(task.label) if follow else (None, None)
+        report, end = follow(task.label, parts[task.key]) if follow else (None, None)
 
         def checked(progress: Progress | None) -> None:
             if stop.is_set():

@@ -50,6 +50,8 @@ class Task:
     label: str
     run: Callable[[Report], Outcome | None]
     """None if it was interrupted."""
+    expected_bytes: float | None = None
+    """Of a run: about how much it will carry, which tells how long it takes beside others."""
 
 
 class Measure(Protocol):
@@ -107,7 +109,8 @@ class Run:
             made = {"prepare": self.prepare[scheme.name], "parameters": scale.parameters}
             what |= {**made, "package": _code(before)}
         key = _key(scenario=resolved, files=files, **what)
-        return Task(key, f"{point.label} {scheme.name} seed {seed}", run)
+        label = f"{point.label} {scheme.name} seed {seed}"
+        return Task(key, label, run, read.expected_bytes())
 
 
 @dataclass(frozen=True)

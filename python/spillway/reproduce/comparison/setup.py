@@ -67,7 +67,7 @@ class Numbers:
             outcome = task.run(report)
             return None if outcome is None else replace(outcome, samples=None)
 
-        return Task(f"{task.key}-numbers", task.label, run)
+        return replace(task, key=f"{task.key}-numbers", run=run)
 
 
 ABOUT = (
