@@ -65,7 +65,10 @@ def test_seeds_are_numbers_or_a_text():
 
 
 def test_variants_are_texts_or_mappings():
-    expected = [("switch.sharing", ["dt", "lqd"]), ("traffic.background.load", ["0.5", "0.2"])]
+    expected = [
+        (("switch.sharing",), [("dt",), ("lqd",)]),
+        (("traffic.background.load",), [("0.5",), ("0.2",)]),
+    ]
     listed = {"switch.sharing": ["dt", "lqd"], "traffic.background.load": [0.5, 0.2]}
     assert choices_of(listed) == expected
     assert (
@@ -144,12 +147,23 @@ def test_one_plug_in_is_enough():
         ({"vary": {"a": [object()]}}, "a: <class 'object'> is not a value"),
         ({"vary": {"name": ["a\nb"]}}, "has a line break in it"),
         ({"vary": {"switch.sharing": ["dt", "dt"]}}, "switch.sharing is dt twice"),
+        ({"vary": {("a", "b"): [(1, 2), (1, 2)]}}, "a and b are 1 and 2 twice"),
+        ({"vary": {("a", "b"): [("x", None)] * 2}}, "a and b are x and unset twice"),
+        ({"vary": {("a", "b"): [(1, 2), (3,)]}}, r"\(3,\) are no values of a and b"),
+        ({"vary": {("a", "b"): ["xy"]}}, "'xy' are no values of a and b"),
+        ({"vary": {("a", "b"): []}}, r"\('a', 'b'\) has no value"),
+        ({"vary": {("a", ""): [(1, 2)]}}, r"\('a', ''\) has no value"),
+        ({"vary": {(): [()]}}, r"\(\) has no value"),
+        ({"vary": {("a", "b"): [(1, 2)], "b": [3]}}, "a key is varied twice"),
+        ({"vary": "a=1,2/b=3"}, "'a=1,2/b=3': keys .*, but a has 2 and b has 1"),
+        ({"vary": "a=1,2/b="}, "is not of the form key=value,value"),
         ({"vary": "seed=1,2", "seeds": [3]}, "seed is varied, and there are seeds besides"),
         ({"vary": ['switch.sharing=dt,"dt"']}, "are the same scenario"),
         ({"set": 3}, "3 are no assignments"),
         ({"set": [3]}, "3 is not of the form key=value"),
         ({"set": "duration"}, "is not of the form key=value"),
-        ({"set": {"duration": None}}, "duration: <class 'NoneType'> is not a value"),
+        ({"set": {"duration": None}}, "duration: missing; expected a time above 0"),
+        ({"set": {"duration": {"a": None}}}, "duration: <class 'NoneType'> is not a value"),
         ({"set": {"name": "\ud800"}}, "has half a character in it"),
         ({"set": "name=a\nseed=3"}, "has a line break in it"),
         ({"set": "name=a\rseed=3"}, "has a line break in it"),

@@ -269,6 +269,12 @@ def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, mon
         (["compare", TINY, "--vary", "seed=1,,2"], "key=value,value", "switch.sharing=dt"),
         (["compare", TINY, "--vary", "seed=1,2", "--vary", "seed=3"], "varied twice", "one --vary"),
         (
+            ["compare", TINY, "--vary", "switch.sharing=dt,lqd/switch.aqm=none,ecn,red"],
+            "have as many values each, but switch.sharing has 2 and switch.aqm has 3",
+            "two --vary multiply",
+        ),
+        (["compare", TINY, "--vary", "seed=1,2/name="], "key=value,value", "switch.sharing=dt"),
+        (
             ["compare", TINY, "--vary", "seed=1,2", "--seeds", "3..4"],
             "seed is varied, and there are seeds besides",
             "one of them",

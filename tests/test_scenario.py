@@ -116,6 +116,30 @@ def test_another_kind_hides_no_key_that_nobody_knows():
         resolved("topology.hots=4", "topology.kind=star", "topology.hosts=6")
 
 
+def test_another_kind_of_transport_drops_the_keys_of_traffic_that_follows_it():
+    def windows(*assignments):
+        sections = Scenario.load("credence").set(*assignments).resolved["traffic"]
+        return sections[1].get("initial_window"), sections[1].get("transport")
+
+    hpcc, own = "transport.kind=hpcc", "traffic.incast.transport=hpcc"
+    assert windows() == ("flow", "dctcp")
+    assert windows(hpcc) == (None, None)
+    assert windows(hpcc, own) == windows(own, hpcc) == (None, "hpcc")
+    assert windows(hpcc, "traffic.incast.transport=cubic") == ("flow", "cubic")
+
+
+def test_a_key_without_a_value_is_unset():
+    given = resolved()
+    assert given["transport"]["min_rto"] == "1ms"
+    assert resolved("transport.min_rto=")["transport"]["min_rto"] == "10ms"
+    assert resolved({"transport.min_rto": None})["transport"]["min_rto"] == "10ms"
+    assert len(resolved("traffic.queries=")["traffic"]) == len(given["traffic"]) - 1
+    assert resolved({"name": ""})["name"] == "" and resolved("name=")["name"] == "unnamed"
+    nothing = r"^transport\.min_rot= takes nothing away: transport\.min_rot is not set$"
+    with pytest.warns(spillway.ScenarioWarning, match=nothing):
+        resolved("transport.min_rot=")
+
+
 def test_a_key_set_for_a_section_s_transport_and_dropped_with_it_is_told():
     drops = (
         r"^traffic\.queries\.handshake is set, but traffic\.queries\.transport=udp behind it "

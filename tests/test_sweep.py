@@ -28,6 +28,48 @@ def test_variants_multiply_and_the_first_varies_slowest():
     assert found[1].assignments == ("switch.sharing=dt", "traffic.a.load=0.4")
 
 
+def test_keys_with_a_slash_between_them_are_varied_together():
+    found = variants(["switch.sharing=dt,abm/switch.aqm=none,ecn", "traffic.a.load=0.2,0.4"])
+    assert [variant.label for variant in found] == [
+        "sharing=dt aqm=none load=0.2",
+        "sharing=dt aqm=none load=0.4",
+        "sharing=abm aqm=ecn load=0.2",
+        "sharing=abm aqm=ecn load=0.4",
+    ]
+    assert found[2].assignments == ("switch.sharing=abm", "switch.aqm=ecn", "traffic.a.load=0.2")
+    tuples = {("switch.sharing", "switch.aqm"): [("dt", "none"), ("abm", "ecn")]}
+    assert variants({**tuples, "traffic.a.load": [0.2, 0.4]}) == found
+    # One of them may have the same value twice, and an empty value unsets its key.
+    listed = {("transport.kind", "transport.g"): [("dctcp", 0.5), ("dctcp", 1), ("hpcc", None)]}
+    texts = "transport.kind=dctcp, dctcp,hpcc / transport.g=0.5,1,"
+    assert variants(listed) == variants(texts)
+    last = variants(texts)[2]
+    assert last.label == "transport=hpcc g=unset"
+    assert last.assignments == ("transport.kind=hpcc", "transport.g=")
+
+
+def test_a_slash_within_a_value_is_one():
+    (one, two) = variants("switch.buffer=5KB/port/Gbps,1MB")
+    assert (one.label, two.label) == ("buffer=5KB/port/Gbps", "buffer=1MB")
+    (one, two) = variants('a.model=m/x.safetensors,"m/b=c"/b={ kind = "d/e=f" },[1, 2]')
+    assert one.assignments == ("a.model=m/x.safetensors", 'b={ kind = "d/e=f" }')
+    assert two.assignments == ('a.model="m/b=c"', "b=[1, 2]")
+
+
+def test_a_key_may_be_unset_in_one_variant(tmp_path):
+    vary = {"switch.buffer": ["60KB", None]}
+    sweep = spillway.sweep(TINY, vary=vary, set=["duration=1ms"], out=tmp_path / "out")
+    labels = [variant.label for variant, _ in sweep.results]
+    assert labels == ["buffer=60KB", "buffer=unset"]
+    assert {"buffer=60KB", "buffer=unset"} <= set(names(tmp_path / "out"))
+
+
+def test_a_kind_of_transport_is_varied_beside_traffic_with_keys_of_its_own():
+    short = ["duration=1ms", "stop=2ms"]
+    sweep = spillway.sweep("credence", vary="transport.kind=dctcp,hpcc", set=short, keep=False)
+    assert [variant.label for variant, _ in sweep.results] == ["transport=dctcp", "transport=hpcc"]
+
+
 def test_keys_that_end_alike_are_written_out():
     (first, *_) = variants(["traffic.a.load=1,2", "traffic.b.load=3"])
     assert first.label == "traffic.a.load=1 traffic.b.load=3"

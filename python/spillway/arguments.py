@@ -12,11 +12,15 @@ from typing import Any, TypeAlias
 from spillway.errors import ScenarioError
 
 Assignments: TypeAlias = str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]]
-"""`key=value` texts, or mappings of keys to values; one of them, or several."""
+"""`key=value` texts, or mappings of keys to values, None for what is to be unset; one of them, or
+several."""
 Seeds: TypeAlias = str | Iterable[int]
 """Numbers, or a text such as `1..5` or `1,2,7`."""
-Vary: TypeAlias = str | Mapping[str, Any] | Iterable[str]
-"""Texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values."""
+Vary: TypeAlias = str | Mapping[str, Any] | Mapping[tuple[str, ...], Any] | Iterable[str]
+"""Texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values, and of tuples of
+keys that are varied together to lists of tuples."""
+Choice: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
+"""Keys that are varied together, and what each is set to in turn; nothing unsets a key."""
 
 MOST_SEEDS = 1_000_000
 LARGEST_SEED = 2**63 - 1
@@ -46,10 +50,16 @@ def assignments_of(given: Assignments) -> list[str]:
 def written(key: str, value: object) -> str:
     """A value as it stands behind the = of an assignment: texts as they are, the rest as TOML.
 
+    Nothing stands there for None, which unsets the key.
+
     >>> written("k", "1ms"), written("k", True), written("k", [64, 0.5]), written("k", {"a": "b"})
     ('1ms', 'true', '[64, 0.5]', '{ "a" = "b" }')
+    >>> written("k", None), written("k", "")
+    ('', '""')
     """
-    return value if isinstance(value, str) else _toml(key, value)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) and value.strip() else _toml(key, value)
 
 
 _DEEPEST = 64
@@ -81,43 +91,80 @@ def _toml(key: str, value: object, depth: int = 0) -> str:
     raise ScenarioError(f"{key}: {type(value)} is not a value", path=key)
 
 
-def choices_of(given: Vary) -> list[tuple[str, list[str]]]:
-    """Keys, each with the values that it is to have in turn."""
-    hint = 'for one: vary={"switch.sharing": ["dt", "lqd"]}'
+def choices_of(given: Vary) -> list[Choice]:
+    """Keys, or keys that are varied together, with the values that they are to have in turn."""
     if isinstance(given, Mapping):
-        found = []
-        for key, values in given.items():
-            listed = split(values) if isinstance(values, str) else items(values, "values", hint)
-            found.append((str(key).strip(), [written(str(key), value) for value in listed]))
+        found = [_listed(key, values) for key, values in given.items()]
     else:
-        texts = [given] if isinstance(given, str) else list(items(given, "variants", hint))
+        texts = [given] if isinstance(given, str) else items(given, "variants", _FOR_ONE)
         found = [_choice(text) for text in texts]
-    for key, values in found:
-        if not key or not values or not all(values):
-            raise ScenarioError(f"{key!r} has no value, or an empty one", hint)
-        assignments_of(f"{key}={value}" for value in values)
-        twice = next((value for value in values if values.count(value) > 1), None)
+    for keys, rows in found:
+        for row in rows:
+            assignments_of(f"{key}={value}" for key, value in zip(keys, row, strict=True))
+        twice = next((row for row in rows if rows.count(row) > 1), None)
         if twice is not None:
-            raise ScenarioError(f"{key} is {twice} twice", "each variant is run once")
-    keys = [key for key, _ in found]
-    if len({*keys}) < len(keys):
+            named, values = " and ".join(keys), " and ".join(value or "unset" for value in twice)
+            is_ = "is" if len(keys) == 1 else "are"
+            raise ScenarioError(f"{named} {is_} {values} twice", "each variant is run once")
+    varied = [key for keys, _ in found for key in keys]
+    if len({*varied}) < len(varied):
         raise ScenarioError("a key is varied twice", "list all of its values in one --vary")
     return found
 
 
-def _choice(text: object) -> tuple[str, list[str]]:
-    key, equals, values = text.partition("=") if isinstance(text, str) else ("", "", "")
-    chosen = split(values)
-    if not equals or not key.strip() or not all(chosen):
+_FOR_ONE = 'for one: vary={"switch.sharing": ["dt", "lqd"]}'
+_TOGETHER = 'for one: vary={("switch.sharing", "switch.aqm"): [("dt", "none"), ("abm", "ecn")]}'
+
+
+def _listed(key: object, values: object) -> Choice:
+    """A key with its values, or a tuple of keys with tuples of values, out of a mapping."""
+    hint = _TOGETHER if isinstance(key, tuple) else _FOR_ONE
+    keys = (
+        tuple(str(each).strip() for each in key) if isinstance(key, tuple) else (str(key).strip(),)
+    )
+    given = split(values) if isinstance(values, str) else items(values, "values", hint)
+    rows = list(given) if isinstance(key, tuple) else [(value,) for value in given]
+    for row in rows:
+        if not isinstance(row, (tuple, list)) or len(row) != len(keys):
+            problem = f"{row!r} are no values of {' and '.join(keys)}, which are varied together"
+            raise ScenarioError(problem, hint)
+    has_empty = any(isinstance(each, str) and not each.strip() for row in rows for each in row)
+    if has_empty or not rows or not keys or not all(keys):
+        raise ScenarioError(f"{key!r} has no value, or an empty one", hint)
+    texts = (map(written, keys, row) for row in rows)
+    return keys, [tuple(row) for row in texts]
+
+
+_KEY_BEHIND_SLASH = re.compile(r"\s*[A-Za-z_][\w-]*(\.[\w-]+)*\s*=")
+"""What a `/` between keys that are varied together has behind it: values have slashes, too."""
+
+
+def _choice(text: object) -> Choice:
+    parts = split(text, "/", _KEY_BEHIND_SLASH) if isinstance(text, str) else [""]
+    found = [part.partition("=") for part in parts]
+    keys = tuple(key.strip() for key, _, _ in found)
+    columns = [split(values) for _, _, values in found]
+    # Alone, an empty value is a slip of the hand; beside others it says which key has none.
+    has_values = all if len(keys) == 1 else any
+    if not all(keys) or not all(map(has_values, columns)):
         hint = "for one: --vary switch.sharing=dt,lqd"
         raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
-    return key.strip(), chosen
+    if len({len(column) for column in columns}) > 1:
+        several = (f"{key} has {len(column)}" for key, column in zip(keys, columns, strict=True))
+        hint = "for one: --vary switch.sharing=dt,abm/switch.aqm=none,ecn; two --vary multiply"
+        problem = f"{text!r}: keys that are varied together have as many values each"
+        raise ScenarioError(f"{problem}, but {' and '.join(several)}", hint)
+    return keys, list(zip(*columns, strict=True))
 
 
-def split(values: str) -> list[str]:
-    """Values between commas; those within brackets, braces and quotes do not count."""
+def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -> list[str]:
+    """What is between commas, or other marks.
+
+    Those within brackets, braces and quotes do not count, nor do those without what must stand
+    behind them.
+    """
     parts, depth, quote = [""], 0, ""
-    for character in values:
+    for place, character in enumerate(values):
         if quote:
             quote = "" if character == quote else quote
         elif character in "\"'":
@@ -126,7 +173,8 @@ def split(values: str) -> list[str]:
             depth += 1
         elif character in "]}":
             depth -= 1
-        if character == "," and depth == 0 and not quote:
+        is_mark = character == mark and depth == 0 and not quote
+        if is_mark and (before is None or before.match(values, place + 1)):
             parts.append("")
         else:
             parts[-1] += character

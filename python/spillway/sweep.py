@@ -136,11 +136,13 @@ def sweep(
     """Runs every variant of a scenario with every seed, `jobs` at a time.
 
     `vary` are texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values;
-    several multiply. `seeds` are numbers, or a text such as `1..5`; without them the scenario's own
-    is taken. Without `jobs` there are as many as processors. With `out` every run has a folder in
-    that one; without, tables are kept in memory if `keep` is true. A variant must name each of
-    `plugins`. `metrics` are what table, plot and report show of it, as a text such as
-    `short.p99,drops` or a list; docs/results.md has their names.
+    several give all combinations. Keys that are varied together stand in one text, as in
+    `switch.sharing=dt,abm/switch.aqm=none,ecn`, or are a tuple, mapped to a list of tuples.
+    `seeds` are numbers, or a text such as `1..5`; without them the scenario's own is taken. Without
+    `jobs` there are as many as processors. With `out` every run has a folder in that one; without,
+    tables are kept in memory if `keep` is true. A variant must name each of `plugins`. `metrics`
+    are what table, plot and report show of it, as a text such as `short.p99,drops` or a list;
+    docs/results.md has their names.
 
     Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
     """
@@ -264,19 +266,27 @@ def _collect(
 
 
 def variants(vary: Vary) -> list[Variant]:
-    """The variants that texts such as `switch.sharing=dt,lqd` multiply to."""
+    """The variants that texts such as `switch.sharing=dt,lqd` multiply to.
+
+    Keys that are varied together count as one.
+    """
     choices = choices_of(vary)
-    _check_number(math.prod(len(chosen) for _, chosen in choices))
-    keys = [key for key, _ in choices]
+    _check_number(math.prod(len(rows) for _, rows in choices))
+    keys = [key for together, _ in choices for key in together]
     last = [key.removesuffix(".kind").rpartition(".")[2] for key in keys]
     short = [key if last.count(name) > 1 else name for key, name in zip(keys, last, strict=True)]
-    return [
-        Variant(
-            " ".join(f"{name}={value}" for name, value in zip(short, values, strict=True)),
-            tuple(f"{key}={value}" for key, value in zip(keys, values, strict=True)),
+    found = []
+    for rows in itertools.product(*(rows for _, rows in choices)):
+        values = [value for row in rows for value in row]
+        found.append(
+            Variant(
+                " ".join(
+                    f"{name}={value or 'unset'}" for name, value in zip(short, values, strict=True)
+                ),
+                tuple(f"{key}={value}" for key, value in zip(keys, values, strict=True)),
+            )
         )
-        for values in itertools.product(*(values for _, values in choices))
-    ]
+    return found
 
 
 _NOT_COMPARED = ("status", "scenario", "seed", "version", "slowdown_base", "run")

@@ -4,12 +4,13 @@ use crate::depth::{check_depth, parse};
 use crate::error::SettingsError;
 use toml::{Table, Value};
 
-/// Applies one `key=value` to a scenario that has not been read yet.
+/// Applies one `key=value` to a scenario that has not been read yet, and returns whether that changed
+/// anything: `key=` without a value takes away a key, which may not be there.
 ///
 /// The value is TOML (`0.5`, `true`, `[64, 0.5]`, `{ kind = "dt" }`), or else plain text
 /// (`50%`, `dt`). A step into an array of tables names its `name` or its place. Setting a policy
 /// replaces it and its parameters; a step into a policy written as an id turns it into a table.
-pub fn apply(scenario: &mut Table, assignment: &str) -> Result<(), SettingsError> {
+pub fn apply(scenario: &mut Table, assignment: &str) -> Result<bool, SettingsError> {
     let Some((path, text)) = assignment.split_once('=') else {
         let problem = format!("{assignment:?} is not of the form key=value");
         return Err(SettingsError::new("", problem));
@@ -20,7 +21,39 @@ pub fn apply(scenario: &mut Table, assignment: &str) -> Result<(), SettingsError
         return Err(SettingsError::new("", format!("{path:?} is not a dotted path")));
     }
     check_depth(path, steps.len())?;
-    set(scenario, path, &steps, value_of(text))
+    if text.is_empty() {
+        return Ok(unset(scenario, &steps));
+    }
+    set(scenario, path, &steps, value_of(text)).map(|()| true)
+}
+
+/// Takes away what these steps lead to, and returns whether it was there.
+fn unset(table: &mut Table, steps: &[&str]) -> bool {
+    let (first, rest) = (steps[0], &steps[1..]);
+    if rest.is_empty() {
+        return table.remove(first).is_some();
+    }
+    match table.get_mut(first) {
+        Some(Value::Table(inner)) => unset(inner, rest),
+        Some(Value::Array(list)) => {
+            let Some(place) = place_in(list, rest[0]) else { return false };
+            match (&rest[1..], &mut list[place]) {
+                ([], _) => {
+                    list.remove(place);
+                    true
+                }
+                (rest, Value::Table(inner)) => unset(inner, rest),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// The place of the element that a step into a list names.
+fn place_in(list: &[Value], step: &str) -> Option<usize> {
+    let found = list.iter().enumerate().position(|item| label(item) == step);
+    found.or_else(|| step.parse().ok()).filter(|&place| place < list.len())
 }
 
 fn value_of(text: &str) -> Value {
@@ -46,9 +79,7 @@ fn set(table: &mut Table, path: &str, steps: &[&str], value: Value) -> Result<()
         Value::Table(inner) => set(inner, path, rest, value),
         Value::Array(list) => {
             let names: Vec<String> = list.iter().enumerate().map(label).collect();
-            let found = names.iter().position(|name| name == rest[0]);
-            let element = found.or_else(|| rest[0].parse().ok()).and_then(|i| list.get_mut(i));
-            match element {
+            match place_in(list, rest[0]).map(|place| &mut list[place]) {
                 Some(Value::Table(inner)) if rest.len() > 1 => set(inner, path, &rest[1..], value),
                 Some(element) if rest.len() == 1 => {
                     *element = value;
@@ -99,6 +130,33 @@ mod tests {
         assert_eq!(applied(given, &["traffic.incast.burst=75%"]), expected);
         let error = apply(&mut given.parse().unwrap(), "traffic.incats.burst=1").unwrap_err();
         assert!(error.to_string().contains("valid here: incast"), "{error}");
+    }
+
+    #[test]
+    fn a_key_without_a_value_is_taken_away() {
+        let given = "[switch]\nbuffer = \"1MB\"\n[switch.sharing]\nkind = \"dt\"\nalpha = 2.0\n";
+        let after = "[switch]\nbuffer = \"1MB\"\n\n[switch.sharing]\nkind = \"dt\"\n";
+        assert_eq!(applied(given, &["switch.sharing.alpha="]), after);
+        assert_eq!(applied(given, &["switch.sharing = "]), "[switch]\nbuffer = \"1MB\"\n");
+        // A section goes by its name or its place.
+        let given = "[[traffic]]\nname = \"a\"\nload = 1\n\n[[traffic]]\nname = \"b\"\n";
+        assert_eq!(applied(given, &["traffic.a="]), "[[traffic]]\nname = \"b\"\n");
+        assert_eq!(applied(given, &["traffic.1=", "traffic.a.name="]), "[[traffic]]\nload = 1\n");
+        // An empty text is a value.
+        assert_eq!(applied("", &["name=\"\""]), "name = \"\"\n");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_made_and_not_taken_away() {
+        let given = "seed = 1\n\n[[event]]\nat = \"1us\"\n";
+        for text in ["sed=", "seed.a=", "switch.buffer=", "event.1=", "event.0.a=", "event.0.at.b="]
+        {
+            let mut table: Table = given.parse().unwrap();
+            assert!(!apply(&mut table, text).unwrap(), "{text}");
+            assert_eq!(table.to_string(), given);
+        }
+        assert!(apply(&mut given.parse().unwrap(), "event.0=").unwrap());
+        assert!(apply(&mut given.parse().unwrap(), "seed=2").unwrap());
     }
 
     #[test]

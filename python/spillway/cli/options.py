@@ -21,7 +21,8 @@ SetOption = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Change any key of the scenario, by its dotted path: "
-        "[bold]switch.sharing=lqd[/bold], [bold]traffic.incast.burst=75%[/bold]. Repeatable.",
+        "[bold]switch.sharing=lqd[/bold], [bold]traffic.incast.burst=75%[/bold]. "
+        "[bold]KEY=[/bold] without a value unsets it. Repeatable.",
     ),
 ]
 PluginOption = Annotated[

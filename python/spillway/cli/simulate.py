@@ -109,7 +109,8 @@ def compare(
         typer.Option(
             metavar="KEY=A,B,...",
             help="Run with each of these values: [bold]switch.sharing=dt,lqd[/bold]. Several "
-            "--vary multiply.",
+            "--vary multiply. Keys with a / between them are varied together: "
+            "[bold]switch.sharing=dt,abm/switch.aqm=none,ecn[/bold] is two variants.",
         ),
     ],
     set: SetOption = None,

@@ -2,7 +2,8 @@
 //! assignments deserve a warning.
 //!
 //! Another kind of transport or topology has other keys, and what only the kind before had goes with
-//! it; [`spillway_settings::apply`] knows nothing of that.
+//! it, also from sections of traffic that have that transport; [`spillway_settings::apply`] knows nothing
+//! of that.
 
 use crate::extensions::Extensions;
 use crate::topology;
@@ -25,21 +26,26 @@ pub fn apply(
     Ok(warnings)
 }
 
-/// The same; returns only what a later one has made void.
+/// The same; returns only what a later one has made void, and what has taken nothing away.
 fn apply_each(
     table: &mut Table,
     assignments: &[String],
     extensions: &Extensions,
 ) -> Result<Vec<String>, SettingsError> {
     let mut warnings = Vec::new();
+    let mut all_gone: Vec<String> = Vec::new();
+    let mut senders = Senders::of(table);
     for (place, assignment) in assignments.iter().enumerate() {
-        let before = sender_of(table, assignment);
-        spillway_settings::apply(table, assignment)?;
-        let mut gone = forget_other_kinds(table, assignment, extensions);
-        gone.extend(forget_other_senders(table, assignment, before, extensions));
-        let gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
         let (earlier, later) = (&assignments[..place], &assignments[place + 1..]);
-        for path in earlier.iter().map(|other| path_of(other)) {
+        let has_changed = spillway_settings::apply(table, assignment)?;
+        let path = path_of(assignment);
+        if !has_changed && !all_gone.contains(&by_name(table, path)) {
+            warnings.push(format!("{assignment} takes nothing away: {path} is not set"));
+        }
+        let mut gone = forget_other_kinds(table, assignment, extensions);
+        gone.extend(senders.follow(table, later, extensions));
+        let gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
+        for path in earlier.iter().filter(|other| !unsets(other)).map(|other| path_of(other)) {
             let is_set_again = later.iter().any(|other| path_of(other) == path);
             if is_set_again || !gone.contains(&by_name(table, path)) {
                 continue;
@@ -49,6 +55,7 @@ fn apply_each(
                 "{path} is set, but {assignment} behind it drops it: there is no {key} there"
             ));
         }
+        all_gone.extend(gone);
     }
     Ok(warnings)
 }
@@ -61,7 +68,8 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     }
     let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
-    let kind = settings.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let default = if section == "transport" { transport::KINDS[0].id } else { "" };
+    let kind = settings.get("kind").map_or(Some(default), Value::as_str).unwrap_or_default();
     let kinds: Vec<(&str, Vec<String>)> = match section {
         "transport" => {
             let keys = |id| Some((id, Transport::keys_of(id, section, extensions).ok()?));
@@ -100,16 +108,6 @@ fn drop_keys(settings: &mut Table, path: &str, stays: impl Fn(&str) -> bool) -> 
     gone
 }
 
-/// The section of traffic that `traffic.NAME.transport=...` is about.
-fn traffic_of<'a>(table: &'a mut Table, assignment: &str) -> Option<&'a mut Table> {
-    let (path, _) = assignment.split_once('=')?;
-    let name = path.trim().strip_prefix("traffic.")?.strip_suffix(".transport")?;
-    let sections = table.get_mut("traffic")?.as_array_mut()?;
-    let is_named = |section: &Value| section.get("name").and_then(Value::as_str) == Some(name);
-    let place = sections.iter().position(is_named).or_else(|| name.parse().ok())?;
-    sections.get_mut(place)?.as_table_mut()
-}
-
 /// A path into a section of traffic by the section's name, if it goes by its place.
 fn by_name(table: &Table, path: &str) -> String {
     let named = || {
@@ -120,36 +118,79 @@ fn by_name(table: &Table, path: &str) -> String {
     named().unwrap_or_else(|| path.to_string())
 }
 
-/// The transport of the section of traffic that is about to get another.
-fn sender_of(table: &mut Table, assignment: &str) -> Option<String> {
-    let own = traffic_of(table, assignment)?.get("transport").cloned();
-    let common = || table.get("transport")?.get("kind").cloned();
-    own.or_else(common)?.as_str().map(str::to_string)
+/// Whose keys the sections of traffic have: for each, by its place, the kinds of transport that it has had
+/// since keys of other kinds were last dropped from it. The last is the kind that it has.
+struct Senders(Vec<Vec<String>>);
+
+impl Senders {
+    /// Before any assignment.
+    fn of(table: &Table) -> Senders {
+        Senders(kinds_of_senders(table).into_iter().map(|kind| vec![kind]).collect())
+    }
+
+    /// After an assignment: what a section had of its transport before, and its new one has not, goes.
+    /// A section that a later one gives a transport of its own waits for that. Returns the paths of what
+    /// is gone.
+    fn follow(
+        &mut self,
+        table: &mut Table,
+        later: &[String],
+        extensions: &Extensions,
+    ) -> Vec<String> {
+        let mut gone = Vec::new();
+        let kinds = kinds_of_senders(table);
+        if kinds.len() != self.0.len() {
+            // Sections have come or gone: places are others'.
+            *self = Senders::of(table);
+        }
+        for (place, (kind, had)) in kinds.into_iter().zip(&mut self.0).enumerate() {
+            if had.last() != Some(&kind) {
+                had.push(kind);
+            }
+            let path = by_name(table, &format!("traffic.{place}.transport"));
+            let waits = later.iter().any(|other| by_name(table, path_of(other)) == path);
+            let Some((ours, theirs)) = had.split_last().filter(|(_, before)| !before.is_empty())
+            else {
+                continue;
+            };
+            let keys_of = |kind: &String| Transport::keys_of(kind, "traffic", extensions).ok();
+            // An unknown kind drops nothing: reading it will tell.
+            let Some(ours) = keys_of(ours).filter(|_| !waits) else { continue };
+            let theirs: Vec<String> = theirs.iter().filter_map(keys_of).flatten().collect();
+            let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);
+            if let Some(section) = section_of_traffic(table, place) {
+                gone.extend(drop_keys(section, &format!("traffic.{place}"), stays));
+            }
+            had.drain(..had.len() - 1);
+        }
+        gone
+    }
 }
 
-/// What a section of traffic had of its transport before, and its new one has not, goes. Returns the
-/// paths of that.
-fn forget_other_senders(
-    table: &mut Table,
-    assignment: &str,
-    before: Option<String>,
-    extensions: &Extensions,
-) -> Vec<String> {
-    let Some(section) = traffic_of(table, assignment) else { return Vec::new() };
-    let now = section.get("transport").and_then(Value::as_str).unwrap_or_default();
-    let keys_of = |kind: &str| Transport::keys_of(kind, "traffic", extensions);
-    let Ok(theirs) = keys_of(before.as_deref().unwrap_or(transport::KINDS[0].id)) else {
-        return Vec::new();
+/// The kind of transport of every section of traffic.
+fn kinds_of_senders(table: &Table) -> Vec<String> {
+    let common = table.get("transport").and_then(|section| section.get("kind"));
+    let kind = |section: &Value| {
+        let kind = section.get("transport").or(common);
+        kind.map_or(Some(transport::KINDS[0].id), Value::as_str).unwrap_or_default().to_string()
     };
-    let Ok(ours) = keys_of(now) else { return Vec::new() };
-    let path = path_of(assignment).strip_suffix(".transport").unwrap_or_default();
-    let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);
-    drop_keys(section, path, stays)
+    let sections = table.get("traffic").and_then(Value::as_array);
+    sections.map_or_else(Vec::new, |sections| sections.iter().map(kind).collect())
+}
+
+/// A section of traffic, by its place.
+fn section_of_traffic(table: &mut Table, place: usize) -> Option<&mut Table> {
+    table.get_mut("traffic")?.as_array_mut()?.get_mut(place)?.as_table_mut()
 }
 
 /// The key that an assignment sets.
 fn path_of(assignment: &str) -> &str {
     assignment.split('=').next().unwrap_or_default().trim()
+}
+
+/// Whether an assignment takes a key away.
+fn unsets(assignment: &str) -> bool {
+    assignment.split_once('=').is_some_and(|(_, value)| value.trim().is_empty())
 }
 
 /// A warning for every assignment to `switch` that a tier has a value of its own for, unless that is
@@ -159,6 +200,7 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (place, assignment) in assignments.iter().enumerate() {
         let path = path_of(assignment);
+        let is_set = if unsets(assignment) { "taken away" } else { "set" };
         let mut steps = path.split('.');
         let (Some("switch"), Some(key)) = (steps.next(), steps.next()) else { continue };
         for (tier, own) in switch {
@@ -167,7 +209,7 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
             let is_set_too = assignments[place..].iter().any(|other| path_of(other) == own_path);
             if own.is_some_and(|own| own.contains_key(key)) && !is_set_too {
                 warnings.push(format!(
-                    "{path} is set, but not for the {tier} tier, which has its own: \
+                    "{path} is {is_set}, but not for the {tier} tier, which has its own: \
                      set switch.{tier}.{key} too"
                 ));
             }
@@ -223,6 +265,53 @@ mod tests {
         for assignment in ["traffic.a.transport=cubic", "traffic.0.transport=cubic"] {
             assert_eq!(applied(given, &[assignment]).0, table(after), "{assignment}");
         }
+    }
+
+    #[test]
+    fn sections_without_a_transport_of_their_own_follow_the_common_one() {
+        let given = "[transport]\nkind = \"dctcp\"\n\
+                     [[traffic]]\nname = \"a\"\ninitial_window = \"flow\"\nmin_rto = \"1ms\"\n\
+                     [[traffic]]\nname = \"b\"\ninitial_window = \"flow\"\ntransport = \"cubic\"";
+        let keys = |assignments: &[&str]| {
+            let (table, warnings) = applied(given, assignments);
+            let has = |section: &Value| section.get("initial_window").is_some();
+            let sections = table["traffic"].as_array().unwrap();
+            assert!(sections[0].get("min_rto").is_some());
+            (sections.iter().map(has).collect::<Vec<_>>(), warnings)
+        };
+        let (hpcc, own) = ("transport.kind=hpcc", "traffic.a.transport=hpcc");
+        assert_eq!(keys(&[hpcc]).0, [false, true]);
+        // Both orders, by name and by place.
+        for both in [[hpcc, own], [own, hpcc], [hpcc, "traffic.0.transport=hpcc"]] {
+            assert_eq!(keys(&both), (vec![false, true], vec![]), "{both:?}");
+        }
+        // Who gets a kind of its own keeps what that kind has, whatever the common one is meanwhile.
+        assert_eq!(keys(&[hpcc, "traffic.a.transport=cubic"]).0, [true, true]);
+        assert_eq!(keys(&[hpcc, "traffic.b.transport="]).0, [false, false]);
+        assert_eq!(keys(&["transport.kind=hpc"]).0, [true, true]);
+        // What was set before is told.
+        let told = keys(&["traffic.a.initial_window=1pkt", hpcc]).1;
+        let dropped = "traffic.a.initial_window is set, but transport.kind=hpcc behind it drops it: \
+                       there is no initial_window there";
+        assert_eq!(told, [dropped]);
+        // Back at the kind before: what was dropped on the way is gone.
+        assert_eq!(keys(&[hpcc, "transport.kind=dctcp"]).0, [false, true]);
+    }
+
+    #[test]
+    fn a_key_that_is_taken_away_has_its_default_again() {
+        let given = "[transport]\nkind = \"newreno\"\nmin_rto = \"1ms\"";
+        let left = applied(given, &["transport.min_rto="]);
+        assert_eq!(left, (table("[transport]\nkind = \"newreno\""), vec![]));
+        // Without a kind it is the default's: what only newreno had would go.
+        let kinds = "[transport]\nkind = \"cubic\"\nhystart = \"ns3\"\nmin_rto = \"1ms\"";
+        let (found, _) = applied(kinds, &["transport.kind="]);
+        assert_eq!(found, table("[transport]\nmin_rto = \"1ms\""));
+        let nothing = "transport.min_rot= takes nothing away: transport.min_rot is not set";
+        assert_eq!(applied(given, &["transport.min_rot="]).1, [nothing]);
+        // What an assignment before it has dropped is gone, as was meant.
+        let kinds = "[transport]\nkind = \"dctcp\"\ng = 0.5";
+        assert_eq!(applied(kinds, &["transport.kind=hpcc", "transport.g="]).1, [""; 0]);
     }
 
     #[test]
