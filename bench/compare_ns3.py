@@ -34,7 +34,7 @@ COLUMNS = ("src", "dst", "size_bytes", "start_ns", "path", "ack_path")
 SPINES = 8
 # What ns-3 puts on the wire: 2 bytes of PPP more for every packet. Its SYNs have 58 bytes, here 54.
 WIRE = ("transport.header=54B", "transport.ack_size=54B", "transport.handshake=true")
-# As its sockets behave: no bound on the window of a flow that its own card slows down, and recovery
+# As its sockets behave: no bound on the window of a flow that its own NIC slows down, and recovery
 # by proportional rate reduction.
 SOCKETS = ("transport.host_backlog=unlimited", "transport.reduction=proportional-ns3")
 # As the queue discs of switches' ports, where ns-3's hosts have them too (`--hosts-mark`).
@@ -48,7 +48,7 @@ STATISTICS = ("mean", "p50", "p99")
 
 @dataclass(frozen=True)
 class Hosts:
-    """What the hosts' cards are: options of ns-3's driver, settings here, and another choice."""
+    """What the hosts' NICs are: options of ns-3's driver, settings here, and another choice."""
 
     title: str
     options: tuple[str, ...]
@@ -58,10 +58,10 @@ class Hosts:
 
 
 OPEN = Hosts(
-    "cards without limit or marks", (), (*WIRE, *SOCKETS), "windows rest, as shipped", WIRE
+    "NICs without limit or marks", (), (*WIRE, *SOCKETS), "windows rest, as shipped", WIRE
 )
 MARKING = Hosts(
-    "cards that mark",
+    "NICs that mark",
     ("--hosts-mark",),
     (*WIRE, *SOCKETS, *HOSTS),
     "no marks there",

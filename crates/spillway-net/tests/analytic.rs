@@ -14,7 +14,7 @@ const LINE: f64 = 1.25e9;
 /// over so many services.
 ///
 /// Each of the sources sends packets of 1500 B at 0.5 Gbps in the mean over a line of 800 Gbps, which
-/// is busy for 0.06% of the time: two packets of one source hardly ever meet in its card, and the
+/// is busy for 0.06% of the time: two packets of one source hardly ever meet in its NIC, and the
 /// sources together are a Poisson process. A service takes 1.2 us.
 fn mean_wait(sources: u32, services: u64, switch: &str) -> f64 {
     let hosts = format!(

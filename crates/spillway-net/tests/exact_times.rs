@@ -159,7 +159,7 @@ fn the_packets_behind_the_first_follow_at_the_slowest_line() {
 fn datagrams_follow_their_clock() {
     // At 1 Gbps a packet every 12 us: the third is sent at 24 us and takes 8.4 us.
     assert_eq!(fct(STAR, "kind = \"udp\"\nrate = \"1Gbps\"", 1, 3 * MSS), 32_400 * NS);
-    // At 40 Gbps they pile up in the sender's card: 2 * 1.2 + 8.4 us.
+    // At 40 Gbps they pile up in the sender's NIC: 2 * 1.2 + 8.4 us.
     assert_eq!(fct(STAR, "kind = \"udp\"\nrate = \"40Gbps\"", 1, 3 * MSS), 10_800 * NS);
 }
 

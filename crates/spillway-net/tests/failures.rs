@@ -74,7 +74,7 @@ fn a_failing_cable_takes_the_card_s_queue_with_it() {
     );
     let run = run_flows(&text, &[(0, 1, 300 * MSS, 0)]);
     // At 60.1 us: 0 to 40 are through (49.2 + 11.2 > 60.1), 41 to 50 on the line, 51 to 100 in the
-    // card. 101 to 200 are sent to a dead line. 201 to 299 arrive.
+    // NIC. 101 to 200 are sent to a dead line. 201 to 299 arrive.
     let lost = run.lost();
     let numbers: Vec<u64> = lost.iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(numbers, (41..=200).collect::<Vec<u64>>());
@@ -88,7 +88,7 @@ fn a_failing_cable_takes_the_card_s_queue_with_it() {
 
 #[test]
 fn a_cable_that_is_back_carries_at_once_whatever_its_port_was_to_send() {
-    // At 10 Mbps (0.8 us a byte) a packet of 65,052 bytes would hold the card's line until 52 ms,
+    // At 10 Mbps (0.8 us a byte) a packet of 65,052 bytes would hold the NIC's line until 52 ms,
     // and the next waits behind it. Both are lost at 1 us; a packet of 1500 bytes at 10 us takes
     // 2 * (1.2 ms + 1 us).
     let text = format!(

@@ -78,7 +78,7 @@ fn what_would_fill_memory_at_once_is_refused() {
         (
             1_000_000,
             &"nic.queues = 64".to_string(),
-            "nic: the queues of 1000000 cards would take 4.1 GB",
+            "nic: the queues of 1000000 NICs would take 4.1 GB",
         ),
     ] {
         let error = read(hosts, "1ms", more).unwrap_err();

@@ -133,7 +133,7 @@ fn what_is_in_the_ring_is_not_in_the_queue() {
 
 #[test]
 fn acks_are_left_alone_only_in_a_queue_of_their_own() {
-    // Host 0's ack for host 1 comes at 8.4 us to a card in which twelve packets wait.
+    // Host 0's ack for host 1 comes at 8.4 us to a NIC in which twelve packets wait.
     let list = [(0, 2, 20 * MSS, 0), (1, 0, MSS, 0)];
     let run = |queues: &str| {
         let aqm = "aqm = { kind = \"ecn\", threshold = \"4pkt\", not_ect = \"drop\" }";
@@ -164,7 +164,7 @@ fn a_failing_cable_empties_the_queue() {
     assert_eq!(run.flows[0].delivered, 10 * MSS);
 }
 
-/// A switch before host 1, which comes to it forty times as fast as it goes on, is like a card.
+/// A switch before host 1, which comes to it forty times as fast as it goes on, is like a NIC.
 #[test]
 fn a_switch_in_the_place_of_the_queue_does_the_same() {
     let flows = [(1, 0, 300 * MSS, 0), (1, 2, 200 * MSS, 5_000), (1, 0, 50 * MSS, 200_100)];
@@ -178,12 +178,12 @@ fn a_switch_in_the_place_of_the_queue_does_the_same() {
         };
         let switch = format!(
             "duration = \"100us\"\nstop = \"1s\"\n[topology]\nkind = \"graph\"\n\
-             switch = [{{ name = \"center\" }}, {{ name = \"card\" }}]\n\
+             switch = [{{ name = \"center\" }}, {{ name = \"nic\" }}]\n\
              host = [{}, {}, {}]\n\
-             link = [{{ a = \"card\", b = \"center\", rate = \"10Gbps\", delay = \"3us\" }}]\n\
+             link = [{{ a = \"nic\", b = \"center\", rate = \"10Gbps\", delay = \"3us\" }}]\n\
              [switch]\n{aqm}\n[transport]\n{transport}",
             host("0", "center", 10, 3),
-            host("1", "card", 400, 0),
+            host("1", "nic", 400, 0),
             host("2", "center", 10, 3),
         );
         let imitated = run_flows(&switch, &flows);

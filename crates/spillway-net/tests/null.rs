@@ -104,7 +104,7 @@ fn samples_see_ports_that_wait_as_they_are() {
     }
 }
 
-/// A card that needs no queue, and one whose queue marks and drops nothing.
+/// A NIC that needs no queue, and one whose queue marks and drops nothing.
 #[test]
 fn a_card_s_discipline_that_is_never_in_force_changes_nothing() {
     for (name, scenario) in SCENARIOS {

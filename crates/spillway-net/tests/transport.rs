@@ -2,7 +2,7 @@
 //! echoed, and flows that share.
 //!
 //! Most runs are on two lines of 10 Gbps and 10 us each. A full packet takes 22.4 us there, its ack
-//! 20.0832 us: packets handed to the card together at 0 are acknowledged 42.4832 us later, and then
+//! 20.0832 us: packets handed to the NIC together at 0 are acknowledged 42.4832 us later, and then
 //! every 1.2 us.
 
 mod common;
@@ -499,12 +499,12 @@ fn joined_late(host_backlog: &str) -> (u64, f64) {
 
 #[test]
 fn a_flow_alone_does_not_fill_its_own_card_without_end() {
-    // 42.5 us at 10 Gbps are 53 KB: a window of that and of as much waiting in the card, and of what
-    // a round trip of slow start adds until the card is known to be full.
+    // 42.5 us at 10 Gbps are 53 KB: a window of that and of as much waiting in the NIC, and of what
+    // a round trip of slow start adds until the NIC is known to be full.
     let (window, share) = joined_late("1bdp");
     assert!((100_000..250_000).contains(&window), "{window}");
     assert!(share < 0.6, "{share}");
-    // Without a bound all that 10 Gbps take in 20 ms is in the card, and marks, of which the flow
+    // Without a bound all that 10 Gbps take in 20 ms is in the NIC, and marks, of which the flow
     // hears 20 ms later, hardly matter.
     let (window, share) = joined_late("unlimited");
     assert!(window > 15_000_000, "{window}");

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 """The percentiles that are known."""
 
-# A sender with a rate has no window to begin with, to be cut, or to wait in its card.
+# A sender with a rate has no window to begin with, to be cut, or to wait in its NIC.
 _RATE: dict[str, Any] = dict.fromkeys(
     (
         "g",

@@ -64,7 +64,7 @@ pub(crate) struct SwitchPorts {
     pub waiting: Timetable,
 }
 
-/// Lines, switches and cards, and the packets in them.
+/// Lines, switches and NICs, and the packets in them.
 pub(crate) struct Network {
     pub now: Time,
     pub events: EventQueue,
@@ -196,7 +196,7 @@ impl Network {
         }
     }
 
-    /// Puts a packet on a line. A plain card's packets need not wait until it is idle: they leave in
+    /// Puts a packet on a line. A plain NIC's packets need not wait until it is idle: they leave in
     /// the order in which they come, whatever happens meanwhile.
     #[inline(always)]
     pub fn transmit(&mut self, line_id: u32, id: PacketId) {

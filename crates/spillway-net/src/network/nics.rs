@@ -1,4 +1,4 @@
-//! Hosts' cards in the network: what they send, and what they lose.
+//! Hosts' NICs in the network: what they send, and what they lose.
 
 use super::{Lost, Network};
 use crate::port::nic::NicQueueing;
@@ -50,7 +50,7 @@ impl Network {
         sending + line.time_of(self.nics[host as usize].bytes())
     }
 
-    /// A packet for such a card. One that finds the line idle is queued and sent at once.
+    /// A packet for such a NIC. One that finds the line idle is queued and sent at once.
     #[inline(never)]
     pub fn offer(&mut self, host: u32, id: PacketId) {
         if let Err(reason) = self.nics[host as usize].offer(self.now, id, &mut self.packets) {
@@ -65,7 +65,7 @@ impl Network {
         }
     }
 
-    /// Such a card can send: what is next and is not lost on its way out.
+    /// Such a NIC can send: what is next and is not lost on its way out.
     #[inline(never)]
     pub fn send_managed(&mut self, host: u32) {
         while self.nics[host as usize].has_backlog() {

@@ -1,4 +1,4 @@
-//! A host's network card: strict priorities, and within each FIFO or one queue for every flow.
+//! A host's network interface (NIC): strict priorities, and within each FIFO or one queue for every flow.
 //!
 //! It takes whatever comes, unless it has a discipline: then packets are marked and lost as at a
 //! switch's port.
@@ -17,7 +17,7 @@ pub enum NicScheduling {
     PerFlowRoundRobin,
 }
 
-/// What a card is made of.
+/// What a NIC is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct NicSettings {
     /// How packets of equal priority are ordered.
@@ -39,7 +39,7 @@ impl NicSettings {
     }
 }
 
-/// How hosts' cards queue.
+/// How hosts' NICs queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NicQueueing {
     /// In one FIFO queue each: then the line itself is the queue.
@@ -75,7 +75,7 @@ impl List {
     }
 }
 
-/// The queues of one host's card.
+/// The queues of one host's NIC.
 #[derive(Debug)]
 pub struct Nic {
     settings: NicSettings,
@@ -88,7 +88,7 @@ pub struct Nic {
 }
 
 impl Nic {
-    /// An empty card.
+    /// An empty NIC.
     pub fn new(settings: NicSettings, discipline: Option<Discipline>) -> Nic {
         let queues = vec![VecDeque::new(); settings.queues.into()];
         Nic { settings, queues, packets: 0, bytes: 0, discipline: discipline.map(Box::new) }
@@ -134,7 +134,7 @@ impl Nic {
         Ok(())
     }
 
-    /// Adds a packet to a card without a discipline.
+    /// Adds a packet to a NIC without a discipline.
     #[inline]
     pub fn enqueue(&mut self, id: PacketId, packets: &mut Arena) {
         self.packets += 1;
@@ -175,7 +175,7 @@ impl Nic {
         Some(id)
     }
 
-    /// Takes out the packet that is sent next by a card without a discipline. There must be one.
+    /// Takes out the packet that is sent next by a NIC without a discipline. There must be one.
     #[inline]
     pub fn dequeue(&mut self, packets: &Arena) -> PacketId {
         self.packets -= 1;

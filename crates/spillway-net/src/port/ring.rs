@@ -1,6 +1,6 @@
 //! Packets that a port has taken out of its queues ahead of time.
 //!
-//! Below the queues of many cards, real or simulated, there is a first-in first-out ring that
+//! Below the queues of many NICs, real or simulated, there is a first-in first-out ring that
 //! nobody who manages the queues sees: what is in it is neither counted nor marked, pushed out or
 //! overtaken. A packet in the ring has its time on the line already, so all that is kept is when
 //! those that wait will start.

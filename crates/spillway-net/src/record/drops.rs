@@ -27,7 +27,7 @@ table! {
         size_bytes: u32,
         /// Bytes in its queue.
         queue_bytes: u64,
-        /// Bytes in the switch's buffer, or in the queues of a host's card that has a discipline.
+        /// Bytes in the switch's buffer, or in the queues of a host's NIC that has a discipline.
         occupancy_bytes: u64,
     }
 }

@@ -14,7 +14,7 @@ use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::packet::PACKET_BYTES;
 
-/// What a queue takes at least, in a switch or in a card.
+/// What a queue takes at least, in a switch or in a NIC.
 const QUEUE_BYTES: u128 = 64;
 /// What a packet takes that a port has taken out of its queues.
 const FIFO_BYTES: u128 = 8;
@@ -105,7 +105,7 @@ impl Limits {
     }
 
     /// Refuses more queues than fit in memory: of all tiers' ports, with the packets below each, and of
-    /// cards.
+    /// NICs.
     pub(super) fn check_queues(
         &self,
         topology: &Topology,
@@ -125,7 +125,7 @@ impl Limits {
         )?;
         let hosts = topology.nics.len();
         let taken = bytes(hosts, (nic.queues.into(), nic.fifo_packets));
-        self.check_memory("nic".into(), &format!("the queues of {hosts} cards"), taken)
+        self.check_memory("nic".into(), &format!("the queues of {hosts} NICs"), taken)
     }
 
     fn check_memory(&self, path: String, what: &str, bytes: u128) -> Result<()> {

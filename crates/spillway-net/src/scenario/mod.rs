@@ -105,9 +105,9 @@ pub struct Scenario {
     pub routing: RoutingSettings,
     /// The switches' settings, by tier.
     pub tiers: Vec<TierSettings>,
-    /// Every host's card.
+    /// Every host's NIC.
     pub nic: NicSettings,
-    /// What the card marks and drops, if anything.
+    /// What the NIC marks and drops, if anything.
     pub discipline: Option<DisciplineSettings>,
     /// The transports in use.
     pub transports: Vec<Transport>,
@@ -334,7 +334,7 @@ impl Scenario {
         self.files.named()
     }
 
-    /// What switches and cards depend on.
+    /// What switches and NICs depend on.
     fn place(&self) -> switches::Place<'_> {
         switches::Place {
             topology: &self.topology,

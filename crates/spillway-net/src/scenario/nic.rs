@@ -1,4 +1,4 @@
-//! `[nic]`: every host's card.
+//! `[nic]`: every host's NIC.
 
 use super::choice::Choice;
 use super::switches::Place;
@@ -13,7 +13,7 @@ use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
 use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, Service};
 use std::sync::Arc;
 
-/// What a card marks and drops.
+/// What a NIC marks and drops.
 #[derive(Clone, Debug)]
 pub struct DisciplineSettings {
     queue_limit: Amount,
@@ -132,7 +132,7 @@ fn environment(nic: &NicSettings, place: &Place, host: u32) -> Environment {
 }
 
 impl super::Scenario {
-    /// Makes a host's card, empty.
+    /// Makes a host's NIC, empty.
     pub fn make_nic(&self, host: u32) -> Nic {
         let discipline = self.discipline.as_ref().map(|settings| {
             let environment = environment(&self.nic, &self.place(), host);
