@@ -2,6 +2,7 @@
 
 mod event;
 pub mod extensions;
+pub mod facts;
 pub mod flow;
 mod host;
 pub mod ideal;

@@ -5,7 +5,6 @@
 mod catalogue;
 mod column;
 mod errors;
-mod facts;
 mod flows;
 mod forest;
 mod plugins;

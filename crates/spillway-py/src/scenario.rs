@@ -1,12 +1,12 @@
 //! Reading scenarios: text or dict, assignments on top, flow files by a callable.
 
 use crate::errors;
-use crate::facts::{expected_bytes, facts};
 use crate::flows::{Flows, columns_of};
 use crate::plugins::{Failure, Plugins};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
+use spillway_net::facts::{expected_bytes, facts};
 use spillway_net::record::Record;
 use spillway_net::scenario::{RecordReader, Sources, assignments};
 use spillway_settings::{Content, NamedFile, Table, Value, check_depth};

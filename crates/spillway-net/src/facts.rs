@@ -1,12 +1,12 @@
 //! Numbers that follow from a scenario, for people who want to know what they are about to run.
 
+use crate::flow::FlowSpec;
+use crate::scenario::Scenario;
+use crate::summary::capacity;
+use crate::topology::LinkId;
+use crate::traffic::Source;
 use serde_json::{Map, Value, json};
 use spillway_engine::Time;
-use spillway_net::flow::FlowSpec;
-use spillway_net::scenario::Scenario;
-use spillway_net::summary::capacity;
-use spillway_net::topology::LinkId;
-use spillway_net::traffic::Source;
 use std::collections::BTreeMap;
 
 /// Topology, buffers, delays and traffic. Flows are counted, up to so many.
