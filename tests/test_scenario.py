@@ -134,7 +134,9 @@ def test_a_key_without_a_value_is_unset():
     assert resolved("transport.min_rto=")["transport"]["min_rto"] == "10ms"
     assert resolved({"transport.min_rto": None})["transport"]["min_rto"] == "10ms"
     assert len(resolved("traffic.queries=")["traffic"]) == len(given["traffic"]) - 1
-    assert resolved({"name": ""})["name"] == "" and resolved("name=")["name"] == "unnamed"
+    assert resolved("name=")["name"] == "unnamed"
+    with pytest.raises(ScenarioError, match=r'^name: "" is not valid; expected a name'):
+        resolved({"name": ""})
     nothing = r"^transport\.min_rot= takes nothing away: transport\.min_rot is not set$"
     with pytest.warns(spillway.ScenarioWarning, match=nothing):
         resolved("transport.min_rot=")

@@ -57,11 +57,11 @@ def test_a_slash_within_a_value_is_one():
 
 
 def test_a_key_may_be_unset_in_one_variant(tmp_path):
-    vary = {"switch.buffer": ["60KB", None]}
+    vary = {"transport.min_rto": ["2ms", None]}
     sweep = spillway.sweep(TINY, vary=vary, set=["duration=1ms"], out=tmp_path / "out")
     labels = [variant.label for variant, _ in sweep.results]
-    assert labels == ["buffer=60KB", "buffer=unset"]
-    assert {"buffer=60KB", "buffer=unset"} <= set(names(tmp_path / "out"))
+    assert labels == ["min_rto=2ms", "min_rto=unset"]
+    assert {"min_rto=2ms", "min_rto=unset"} <= set(names(tmp_path / "out"))
 
 
 def test_a_kind_of_transport_is_varied_beside_traffic_with_keys_of_its_own():
