@@ -176,7 +176,7 @@ def test_a_figure_without_a_scenario_is_on_the_page(command, tmp_path, monkeypat
     assert done.status == 0, done.err
     assert command("report", "all").status == 0
     page = (tmp_path / "all" / "report.html").read_text()
-    assert "Throughput as the labels of LQD are turned round" in page
+    assert "Throughput as the labels of LQD are flipped" in page
 
 
 def test_what_is_no_summary_is_refused(command, tmp_path):

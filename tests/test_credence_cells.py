@@ -32,7 +32,7 @@ K_10 = {"switch.aqm.threshold": "10pkt"}
 
 
 def flips(*schemes):
-    """By label and scheme: how many of the answers are turned round."""
+    """By label and scheme: how many of the predictions are flipped."""
     return {
         f"flip probability {each}": {
             scheme: {"switch.sharing.flip_probability": each} for scheme in schemes

@@ -82,7 +82,7 @@ def flipped(probability, load=0.05, arrivals="burst"):
 
 POINTS = (
     (figure14.FIGURE, {f"flip probability {each:g}": flipped(each) for each in FLIPS}),
-    # "With all labels turned round", "with at most N arrivals in a slot"
+    # "With all labels flipped", "with at most N arrivals in a slot"
     (figure14.LOADS, {f"load {each:g}": flipped(1.0, each) for each in LOADS}),
     (
         figure14.LOADS_WITHIN_MODEL,

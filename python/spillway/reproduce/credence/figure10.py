@@ -1,4 +1,4 @@
-"""Figure 10: predictions turned round, with websearch at 40% and incasts of half a buffer."""
+"""Figure 10: flipped predictions, with websearch at 40% and incasts of half a buffer."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure, Point, along, product
 from spillway.reproduce.verdict import Alike, Apart
 
-# Only answers are turned round: a packet that the oracle was not asked about keeps its fate.
+# Only predictions are flipped: the outcome of a packet without one stays as it is.
 POINTS = along(
     "flip_probability",
     (0, 0.001, 0.005, 0.01, 0.05, 0.1),
@@ -59,7 +59,7 @@ CLAIMS = (
 
 FIGURE = Figure(
     name="credence/figure10",
-    title="Predictions turned round",
+    title="Flipped predictions",
     source="Credence (NSDI 2024), Figure 10, section 4.2",
     about="Websearch at 40%, burst 50%, DCTCP. The answer to Q3 in section 4 contradicts the "
     "figure's text at 1%: both are tried. The paper has no number for how much worse it gets: "
@@ -68,14 +68,14 @@ FIGURE = Figure(
     points=POINTS,
     schemes=(LQD, CREDENCE),
     scales=setup.OTHERS,
-    plot=Lines(PANELS, "flip_probability", "probability that an answer is turned round"),
+    plot=Lines(PANELS, "flip_probability", "probability that a prediction is flipped"),
     claims=CLAIMS,
 )
 
 ASKED_LESS = replace(
     FIGURE,
     name="credence/figure10-k10",
-    title="Predictions turned round, with short queues",
+    title="Flipped predictions, with short queues",
     about="As Figure 10, with an ECN threshold of 10 packets: queues are shorter, and the oracle "
     "is asked about fewer packets. " + ABOUT,
     points=product([Point({}, ("switch.aqm.threshold=10pkt",))], POINTS),

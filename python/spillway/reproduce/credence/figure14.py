@@ -1,4 +1,4 @@
-"""Figure 14: throughput in time slots as LQD's labels are turned round."""
+"""Figure 14: throughput in time slots as LQD's labels are flipped."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -99,10 +99,10 @@ CLAIMS = (
 
 FIGURE = Figure(
     name="credence/figure14",
-    title="Throughput as the labels of LQD are turned round",
+    title="Throughput as the labels of LQD are flipped",
     source="Credence (NSDI 2024), Figure 14, appendix D",
     about="The slotted model: bursts of the buffer's size begin in a Poisson process, whole in "
-    "their slot, and every packet's label is turned round with one probability. The paper gives "
+    "their slot, and every packet's label is flipped with one probability. The paper gives "
     "neither ports, buffer nor load: 16, 256 packets and 5% are ours (credence/figure14-loads has "
     "others). Alpha of DT is 0.5.",
     measure=Computed(f"{__name__}:point"),
@@ -128,7 +128,7 @@ FIGURE = Figure(
 
 
 def _loads(arrivals_per_slot: str) -> Figure:
-    """All labels turned round, under other loads."""
+    """All labels flipped, under other loads."""
     kept: dict[str, Value] = {
         **_SWITCH,
         "flip_probability": 1.0,
@@ -153,7 +153,7 @@ LOADS = replace(
     _loads("burst"),
     name="credence/figure14-loads",
     title="Throughput with all labels wrong, over loads",
-    about="As Figure 14, with all labels turned round, over the load that the paper does not give.",
+    about="As Figure 14, with all labels flipped, over the load that the paper does not give.",
 )
 LOADS_WITHIN_MODEL = replace(
     _loads("ports"),

@@ -78,7 +78,7 @@ def point(
 
 FIGURE = Figure(
     name="credence/figure3",
-    title="Bursts that are dropped too early, or taken too gladly",
+    title="Bursts that are dropped too early, or admitted too readily",
     source="Credence (NSDI 2024), Figures 3 and 4, section 2.2",
     about="The slotted model, 8 ports, 64 packets, 100 rounds: a burst of the buffer's size for "
     "one port while nothing else comes, and four of them at once, before short ones for all other "

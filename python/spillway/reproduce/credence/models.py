@@ -103,7 +103,7 @@ _SCALES = {
     for name, scale in setup.OTHERS.items()
 }
 _ABOUT = (
-    "The model that comes along, and three that are trained first, on LQD under websearch at 80% "
+    "The bundled model, and three that are trained first, on LQD under websearch at 80% "
     "and bursts of 75%, one packet in 50 of those that were not dropped, four trees of depth four: "
     "one for each tier, with ten times the queries per second, so that leaves have drops to learn "
     "from; one for each switch, as the authors have; one that looks at queue and occupancy alone."
@@ -125,7 +125,7 @@ BURSTS = Figure(
 FLIPS = replace(
     BURSTS,
     name="credence/models-flips",
-    title="Predictions turned round, under other models",
+    title="Flipped predictions, under other models",
     source="Credence (NSDI 2024), Figure 10, section 4.1 on predictions",
     points=tuple(
         replace(point, of_scheme={scheme.name: sets for scheme in SCHEMES[1:]})

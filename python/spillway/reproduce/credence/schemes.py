@@ -23,6 +23,6 @@ CREDENCE = Scheme(
     ("switch.sharing=credence", "switch.sharing.oracle=forest", "switch.sharing.model=default"),
     style=3,
 )
-ABOUT = "Credence asks the forest that comes along, of four trees of depth four."
+ABOUT = "Credence consults the bundled forest, of four trees of depth four."
 
 ALL = (DT, ABM, LQD, CREDENCE)

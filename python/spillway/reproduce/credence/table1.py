@@ -83,7 +83,7 @@ CLAIMS = (
 
 FIGURE = Figure(
     name="credence/table1",
-    title="The worst that is found of every algorithm",
+    title="The worst case found for every algorithm",
     source="Credence (NSDI 2024), Table 1, Observation 1",
     about="The slotted model, at most N arrivals in a slot, B = 16 N (64 N at full scale): "
     "constructions against every algorithm and random arrivals. What is found is a bound from "
