@@ -160,6 +160,26 @@ def test_show_tells_every_value_and_what_follows(command):
     assert document["facts"]["hosts"] == 8
 
 
+@pytest.mark.parametrize("name", ["show", "run"])
+def test_a_load_that_hosts_cannot_carry_is_warned_of(command, name):
+    # 6 times 10 Gbps of uplink at each leaf of 4 hosts of 10 Gbps: 15.5 Gbps each, with headers.
+    short = ["--set", "duration=10us", "--set", "stop=11us", "--set", "traffic.queries="]
+    outcome = command(name, TINY, *short, "--set", "traffic.background.load=6")
+    assert outcome.status == 0
+    told = outcome.err.replace("\n", " ")
+    for verb in ("send", "receive"):
+        text = f"8 hosts are to {verb} 124.309 Gbps together, headers included, and their lines"
+        assert f"warning: traffic.background: {text} carry 80 Gbps" in told
+    fits = command(name, TINY, *short, "--set", "traffic.background.load=3.8")
+    assert (fits.status, fits.err) == (0, "")
+
+
+def test_a_least_timeout_of_hundreds_of_base_rtts_is_shown(command):
+    shown = command("show", TINY, "--set", "transport.min_rto=10ms").out
+    assert "min_rto is 10.0 ms, 397 base RTTs: so long a flow waits" in " ".join(shown.split())
+    assert "base RTTs" not in command("show", TINY).out
+
+
 def test_warnings_go_to_standard_error(command):
     own = ["--set", "switch.leaf.sharing=lqd", "--set", "switch.sharing=cs"]
     outcome = command("run", TINY, *own, "--json")

@@ -259,6 +259,13 @@ def test_facts_follow_from_the_scenario():
     # Twice 4 links of 3 us, and a packet of 1500 B at 10 Gbps.
     assert facts["base_rtt_us"] == pytest.approx(25.2)
     assert facts["bdp_bytes"] == 31_500
+    # 1 ms.
+    assert facts["min_rto_us"] == 1_000
+    assert facts["min_rto_base_rtts"] == pytest.approx(1_000 / 25.2)
+    slow = ["traffic.queries.min_rto=4ms", "traffic.background.transport=udp"]
+    assert Scenario.load(TINY).set(*slow).facts["min_rto_us"] == 4_000
+    clock = Scenario.load(TINY).set("transport.kind=udp").facts
+    assert (clock["min_rto_us"], clock["min_rto_base_rtts"]) == (None, None)
     leaf, spine = facts["tiers"]
     assert (leaf["ports_by_gbps"], spine["switches"]) == ({"10": 5}, 1)
     assert leaf["buffer_bytes"] == 60_000

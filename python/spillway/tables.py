@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from spillway.result import Result
     from spillway.sweep import Sweep
 
+MANY_BASE_RTTS = 100
+"""A least timeout of so many base RTTs is worth a line: often it decides what is slowest."""
 FEW = "~"
 """Marks a percentile with few samples beyond it."""
 
@@ -314,6 +316,13 @@ def facts(facts: Mapping[str, Any]) -> RenderableType:
         "base RTT",
         f"{facts['base_rtt_us']:.6g} us; bandwidth-delay product {size(facts['bdp_bytes'])}",
     )
+    base_rtts = facts["min_rto_base_rtts"]
+    if base_rtts is not None and base_rtts >= MANY_BASE_RTTS:
+        network.add_row(
+            "timeouts",
+            f"min_rto is {_seconds(facts['min_rto_us'] * 1e-6)}, {count(base_rtts)} base RTTs: so "
+            "long a flow waits for a loss that only a timeout repairs",
+        )
     network.add_row(
         "packets",
         f"{facts['full_packet_bytes']} B when full; the first {size(facts['first_rtt_bytes'])} "

@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 use crate::summary::capacity;
 use crate::topology::LinkId;
 use crate::traffic::Source;
+use crate::transport::Transport;
 use serde_json::{Map, Value, json};
 use spillway_engine::Time;
 use std::collections::BTreeMap;
@@ -15,6 +16,9 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     let transport = &scenario.transports[0];
     let host_rate = topology.links[topology.nics[0] as usize].rate;
     let (load_of, capacity_bps) = capacity(topology);
+    let timed = scenario.transports.iter().filter_map(Transport::closed_loop);
+    let min_rto = timed.map(|closed| closed.rto.min).max();
+    let base_rtt = scenario.base_rtt.ps() as f64;
     let hosts_bps: u64 = topology.nics.iter().map(|&link| rate(scenario, link)).sum();
     json!({
         "hosts": topology.hosts(),
@@ -23,7 +27,9 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
         "host_gbps": gbps(host_rate.bits_per_second()),
         "tiers": (0..scenario.tiers.len()).filter_map(|t| tier(scenario, t)).collect::<Value>(),
         "oversubscription": hosts_bps as f64 / capacity_bps as f64,
-        "base_rtt_us": scenario.base_rtt.ps() as f64 * 1e-6,
+        "base_rtt_us": base_rtt * 1e-6,
+        "min_rto_us": min_rto.map(|time| time.ps() as f64 * 1e-6),
+        "min_rto_base_rtts": min_rto.map(|time| time.ps() as f64 / base_rtt),
         "bdp_bytes": host_rate.bytes_in(scenario.base_rtt),
         "full_packet_bytes": transport.full_packet(),
         "first_rtt_bytes": transport.first_rtt_bytes(host_rate, scenario.base_rtt),

@@ -4,6 +4,7 @@ pub mod assignments;
 mod choice;
 mod events;
 mod limits;
+mod loads;
 mod nic;
 mod recording;
 mod switches;
@@ -22,6 +23,7 @@ use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology, base_rtt};
 use crate::traffic::{Context, FlowColumns, Traffic};
 use crate::transport::{Access, ClosedLoop, Losses, Transport};
+use loads::Loads;
 use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
 use std::path::Path;
@@ -231,6 +233,7 @@ impl Scenario {
         let mut class_stop = vec![stop; class_count];
         let mut timeouts = Timeouts::beside(&network);
         let mut volume = Volume::of(&network);
+        let mut loads = Loads::of(&network);
         let rates = network.nics.iter().map(|&link| network.links[link as usize].rate);
         let fastest = rates.min_by_key(|rate| rate.ps_per_byte()).expect("a network has hosts");
         let access = Access { rate: fastest, base_rtt: base_rtt.max(least_rtt) };
@@ -256,6 +259,7 @@ impl Scenario {
                 return Err(SettingsError::new(path, problem));
             }
             volume.add(source, &transports[usize::from(place)])?;
+            loads.add(source, &transports[usize::from(place)]);
             limits.check_window(source, &transports[usize::from(place)], &access)?;
             for class in source.class_numbers() {
                 class_transport[usize::from(class)] = place;
@@ -298,6 +302,7 @@ impl Scenario {
             root.put("limits", limits_table);
         }
         let mut warnings = timeouts.warnings;
+        warnings.extend(loads.warnings());
         warnings.extend(warnings::of(&network, &tiers, &transports));
         warnings.extend(warnings::of_times(&traffic, &events, duration, stop));
         Ok(Scenario {

@@ -29,6 +29,7 @@
 mod answers;
 mod frequency;
 
+use super::demand::{Demand, Spread};
 use super::expected::{Expected, at_most};
 use super::label::Label;
 use super::merge::Merge;
@@ -210,6 +211,28 @@ impl Pattern for IncastParams {
             bytes: queries * bytes.fold(0.0, f64::max),
             largest: largest.max().unwrap_or(0),
         }
+    }
+
+    fn demand(&self) -> Option<Demand> {
+        let Draw { senders, racks, window, .. } = &*self.draw;
+        let rates = self.receivers.iter().map(|asker| asker.arrivals.per_second());
+        if window.arrivals(rates.sum()) > self.queries as f64 {
+            return None;
+        }
+        let mut receives = vec![0.0; racks.all()];
+        let mut sends = Spread::over(racks);
+        for asker in &self.receivers {
+            let bits_per_second = asker.arrivals.per_second() * 8.0 * asker.bytes_per_query;
+            receives[asker.host as usize] += bits_per_second;
+            let rack = racks.rack_of(asker.host);
+            match senders {
+                Senders::NextRack => sends.add(Group::Rack(racks.after(rack)), bits_per_second),
+                Senders::OneOtherRack => sends.add_another_rack(rack, bits_per_second),
+                Senders::OtherRacks => sends.add(Group::OutsideRack(rack), bits_per_second),
+                Senders::Any => sends.add(Group::AllBut(asker.host), bits_per_second),
+            }
+        }
+        Some(Demand { window: *window, sends: sends.of_hosts(), receives })
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {

@@ -7,6 +7,7 @@
 
 mod all_to_all;
 mod cdf;
+mod demand;
 mod expected;
 #[cfg(test)]
 mod fixture;
@@ -24,6 +25,7 @@ mod sizes;
 mod spec_table;
 mod window;
 
+pub use demand::Demand;
 pub use expected::Expected;
 pub use flow_columns::FlowColumns;
 pub use merge::Merge;
@@ -81,6 +83,11 @@ trait Pattern: fmt::Debug + Send + Sync {
 
     /// The payload that it offers on average, where it has a rate.
     fn offered_bits_per_second(&self) -> Option<f64> {
+        None
+    }
+
+    /// What it asks of every host, where it has a rate that lasts.
+    fn demand(&self) -> Option<Demand> {
         None
     }
 
@@ -222,6 +229,11 @@ impl Source {
     /// what has no rate: lists, and flows that start at once or never end.
     pub fn offered_bits_per_second(&self) -> Option<f64> {
         self.pattern.offered_bits_per_second()
+    }
+
+    /// What it asks of every host; `None` for what has no rate, or is over before its window is.
+    pub fn demand(&self) -> Option<Demand> {
+        self.pattern.demand()
     }
 
     /// When its endless flows stop sending; `None` where it has none.

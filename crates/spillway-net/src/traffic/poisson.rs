@@ -24,6 +24,7 @@
 //! Memory per sending host, whatever the number of flows; time per flow grows with the logarithm
 //! of the number of hosts.
 
+use super::demand::{Demand, Spread};
 use super::expected::{Expected, at_most};
 use super::label::Label;
 use super::merge::Merge;
@@ -167,6 +168,21 @@ impl Pattern for PoissonParams {
         let drawn = window.arrivals(self.senders.iter().map(|(_, rate)| rate).sum());
         let flows = at_most(drawn, self.flows);
         Expected { flows, bytes: flows * sizes.mean(), largest: sizes.largest() }
+    }
+
+    fn demand(&self) -> Option<Demand> {
+        let Draw { sizes, destinations, racks, window, .. } = &*self.draw;
+        if window.arrivals(self.senders.iter().map(|(_, rate)| rate).sum()) > self.flows as f64 {
+            return None;
+        }
+        let mut sends = vec![0.0; racks.all()];
+        let mut receives = Spread::over(racks);
+        for &(host, flows_per_second) in &self.senders {
+            let bits_per_second = flows_per_second * 8.0 * sizes.mean();
+            sends[host as usize] += bits_per_second;
+            receives.add(destinations.of(host, racks), bits_per_second);
+        }
+        Some(Demand { window: *window, sends, receives: receives.of_hosts() })
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {

@@ -74,6 +74,11 @@ impl Racks {
         &self.hosts
     }
 
+    /// How many hosts there are, whether they take part or not.
+    pub fn all(&self) -> usize {
+        self.rack_of.len()
+    }
+
     /// Refuses hosts that take no part.
     pub fn check(&self, section: &Section, key: &str, hosts: &[u32]) -> Result<(), SettingsError> {
         match hosts.iter().find(|host| self.hosts.binary_search(host).is_err()) {
