@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -90,6 +91,26 @@ def test_decisions_of_one_flow_and_one_queue(command, tmp_path):
     assert set(spillway.Result.load("a").decisions["flow_id"].to_pylist()) == {1}
     command("run", TINY, "--out", "b", "--decisions", 9, "--decisions-queue", 0)
     assert set(spillway.Result.load("b").decisions["queue"].to_pylist()) == {0}
+
+
+def test_a_switch_goes_by_the_name_that_a_graph_gives_it(command, tmp_path):
+    Path("graph.toml").write_text("""
+        duration = "100us"
+        traffic = [{ name = "a", kind = "permutation", size = "9KB" }]
+        [topology]
+        kind = "graph"
+        switch = [{ name = "left" }, { name = "right" }]
+        host = [
+            { name = "x", switch = "left", rate = "1Gbps", delay = "1us" },
+            { name = "y", switch = "right", rate = "1Gbps", delay = "1us" },
+        ]
+        link = [{ a = "left", b = "right", rate = "1Gbps", delay = "1us" }]
+    """)
+    asked = ["--decisions", 5, "--decisions-switch", "right"]
+    assert command("run", "graph.toml", *asked, "--out", "out").status == 0
+    decisions = spillway.Result.load(tmp_path / "out").decisions
+    assert set(decisions["switch"].to_pylist()) == {"leaf1"}
+    assert spillway.Scenario.load("out").resolved["record"]["decisions_switch"] == 1
 
 
 def test_tables_that_come_out_empty_are_noted(command):

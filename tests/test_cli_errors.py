@@ -261,7 +261,7 @@ def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, mon
         (["run", TINY, "--seeds", "5..1"], "'5..1' is not a list of seeds", "--seeds 1..5"),
         (["run", TINY, "--seeds", "1", "--seed", "1"], "are both there", "one of them"),
         (["run", TINY, "--windows", "a"], "--windows 'a' is not a list of numbers", "0,1,2"),
-        (["run", TINY, "--decisions-switch", "laef0"], "no switch 'laef0'", "leaf0"),
+        (["run", TINY, "--decisions-switch", "laef0"], 'there is no "laef0"', "leaf0"),
         (["run", TINY, "--jobs", "0", "--seeds", "1..2"], "--jobs", "`spillway run --help`"),
         (["run", TINY, "--decisions-port", "1"], "among no decisions", "--decisions 1000"),
         (["compare", TINY], "Missing option '--vary'", "`spillway compare --help`"),

@@ -407,10 +407,77 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
         refused(lone, ("leaf0", "host0"), "[record]\ndecisions_switch = 1\ndecisions_port = 0"),
         "record.decisions_port: 0 is not a port of spine0; there are none"
     );
+    // A graph's own names, and one that two have.
+    let named = &lone.replace("\"lone\"", "\"leaf0\"");
+    assert_eq!(
+        refused(named, ("s", "spine0"), ""),
+        "event.0.b: no cable leads from s to spine0; those of s lead to host0, host1"
+    );
+    assert_eq!(
+        refused(named, ("x", "leaf0"), ""),
+        "event.0.b: \"leaf0\" may be leaf0 (\"s\" in the topology) or spine0 (\"leaf0\" in the \
+         topology)\nhint: take the one's name that no other has"
+    );
+    assert_eq!(
+        refused(lone, ("loan", "x"), ""),
+        "event.0.a: there is no \"loan\" in this topology; there are host0, host1, leaf0, spine0\n\
+         hint: did you mean `lone`?"
+    );
+    assert_eq!(
+        refused(named, ("s", "x"), "[record]\ndecisions_switch = \"leaf0\""),
+        "record.decisions_switch: \"leaf0\" may be leaf0 (\"s\" in the topology) or spine0 \
+         (\"leaf0\" in the topology)\nhint: take the one's name that no other has"
+    );
+    assert_eq!(
+        refused(lone, ("s", "x"), "[record]\nport_interval = \"1us\"\nport_switch = \"host0\""),
+        "record.port_switch: there is no \"host0\" in this topology; there are leaf0, spine0"
+    );
     let tree = "duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nk = 16";
     assert_eq!(
         refused(tree, ("aggregation9", "core0"), ""),
         "event.0.b: no cable leads from aggregation9 to core0; those of aggregation9 lead to leaf8 \
          to leaf15, core8 to core15"
     );
+}
+
+#[test]
+fn a_graph_s_own_names_mean_what_those_of_results_mean() {
+    let read = |(a, b): (&str, &str), switch: &str| {
+        let text = format!(
+            r#"
+            duration = "1ms"
+            traffic = []
+            [topology]
+            kind = "graph"
+            switch = [{{ name = "left" }}, {{ name = "right" }}]
+            host = [
+                {{ name = "x", switch = "right", rate = "1Gbps", delay = "1us" }},
+                {{ name = "y", switch = "left", rate = "1Gbps", delay = "1us" }},
+            ]
+            link = [{{ a = "left", b = "right", rate = "1Gbps", delay = "1us" }}]
+            [[event]]
+            a = "{a}"
+            b = "{b}"
+            at = "1us"
+            [record]
+            decisions_switch = {switch}
+            port_interval = "1us"
+            port_switch = {switch}
+            "#
+        );
+        let scenario = scenario(&text);
+        let record = &scenario.recording;
+        (scenario.events[0].link, record.decisions.switch, record.port_switch)
+    };
+    let right = read(("leaf1", "leaf0"), "1");
+    assert_eq!((right.1, right.2), (Some(1), Some(1)));
+    for (ends, switch) in [
+        (("right", "left"), "\"right\""),
+        (("right", "leaf0"), "\"leaf1\""),
+        (("leaf1", "left"), "\"right\""),
+    ] {
+        assert_eq!(read(ends, switch), right, "{ends:?}");
+    }
+    assert_eq!(read(("x", "right"), "1").0, read(("host0", "leaf1"), "1").0);
+    assert_ne!(read(("y", "left"), "1").0, read(("x", "right"), "1").0);
 }

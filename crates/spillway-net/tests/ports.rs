@@ -275,6 +275,14 @@ fn what_cannot_be_recorded_is_refused() {
             "port_interval = \"1us\"\nport_switch = 1",
             "record.port_switch: 1 is not a switch; there is only 0",
         ),
+        (
+            "",
+            "decisions_switch = -1",
+            "record.decisions_switch: -1 is not valid; expected a switch such as \"leaf0\", or its \
+             number",
+        ),
+        ("", "decisions_switch = \"\"", "record.decisions_switch: \"\" is not valid; expected a"),
+        ("", "decisions_switch = \"spine0\"", "record.decisions_switch: there is no \"spine0\" in"),
         ("", "decisions_switch = 7", "record.decisions_switch: 7 is not a switch; there is only 0"),
         (
             "",

@@ -69,7 +69,7 @@ def run(
     record = {
         "decisions": decisions,
         "decisions_flow": decisions_flow,
-        "decisions_switch": _switch_number(chosen, decisions_switch),
+        "decisions_switch": decisions_switch,
         "decisions_port": decisions_port,
         "decisions_queue": decisions_queue,
         "windows": _numbers("--windows", windows),
@@ -253,18 +253,6 @@ def _scenario(
     from spillway.scenario import Scenario
 
     return Scenario.load(source).plug(*map(load, plugins or ())).set(*(assignments or ()))
-
-
-def _switch_number(scenario: Scenario, name: str | None) -> int | None:
-    if name is None or name.isdecimal():
-        return None if name is None else int(name)
-    from difflib import get_close_matches
-
-    switches = [place for place in scenario.read().places if not place.startswith("host")]
-    if name in switches:
-        return switches.index(name)
-    near = get_close_matches(name, switches, n=1) or switches[:1]
-    raise ScenarioError(f"there is no switch {name!r}", f"there is {near[0]}, for one")
 
 
 def _numbers(option: str, text: str | None) -> list[int] | None:

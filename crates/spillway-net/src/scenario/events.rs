@@ -126,22 +126,47 @@ fn names_of(nodes: impl Iterator<Item = Node>, topology: &Topology) -> String {
     names
 }
 
-fn find(
+/// The node that a key names.
+fn find(section: &Section, key: &str, name: &str, topology: &Topology) -> Result<Node> {
+    let hosts = (0..topology.hosts()).map(Node::Host);
+    let switches = (0..topology.switches.len() as u32).map(Node::Switch);
+    let found = topology.nodes_called(name);
+    if let Some(node) = only_one(section, key, name, &found, topology)? {
+        return Ok(node);
+    }
+    Err(unknown(section, key, name, switches.chain(hosts), topology))
+}
+
+/// An error about a name that none of these nodes has.
+pub(super) fn unknown(
     section: &Section,
     key: &str,
     name: &str,
+    nodes: impl Iterator<Item = Node> + Clone,
     topology: &Topology,
-) -> std::result::Result<Node, SettingsError> {
-    let hosts = (0..topology.hosts()).map(Node::Host);
-    let switches = (0..topology.switches.len() as u32).map(Node::Switch);
-    let nodes = || switches.clone().chain(hosts.clone());
-    if let Some(node) = nodes().find(|&node| topology.node_name(node) == name) {
-        return Ok(node);
-    }
-    let all = names_of(nodes(), topology);
+) -> SettingsError {
+    let all = names_of(nodes.clone(), topology);
     let error =
         section.error(key, format!("there is no {name:?} in this topology; there are {all}"));
-    let names: Vec<String> = switches.map(|node| topology.node_name(node)).collect();
-    let hint = nearest_name(name, names.iter().map(String::as_str));
-    Err(if hint.starts_with("did you mean") { error.hint(hint) } else { error })
+    // A host's number in results is too near to any other's.
+    let of_results = topology.switch_names();
+    let own = nodes.filter_map(|node| topology.own_names.of(node));
+    let hint = nearest_name(name, of_results.iter().map(String::as_str).chain(own));
+    if hint.starts_with("did you mean") { error.hint(hint) } else { error }
+}
+
+/// The node among those that have a name; `None` where there is none. Refuses several.
+pub(super) fn only_one(
+    section: &Section,
+    key: &str,
+    name: &str,
+    found: &[Node],
+    topology: &Topology,
+) -> Result<Option<Node>> {
+    if found.len() > 1 {
+        let each: Vec<String> = found.iter().map(|&node| topology.full_name(node)).collect();
+        let error = section.error(key, format!("{name:?} may be {}", each.join(" or ")));
+        return Err(error.hint("take the one's name that no other has"));
+    }
+    Ok(found.first().copied())
 }

@@ -1,7 +1,8 @@
 //! `[record]`: what is recorded beside the flows.
 
+use super::events::{only_one, unknown};
 use super::{Limits, Result, TierSettings, numbered};
-use crate::topology::Topology;
+use crate::topology::{Node, Topology};
 use crate::traffic::Traffic;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BufferPart, BufferSize};
@@ -82,13 +83,12 @@ impl Recording {
                 s.integer(key, None, 0..=u64::from(u32::MAX), meaning).map(|n| n as u32)
             })
         };
-        let decisions = DecisionFilter {
-            first,
-            flow: only("decisions_flow", "only decisions about this flow's packets")?,
-            switch: only("decisions_switch", "only decisions of this switch, by its number")?,
-            port: only("decisions_port", "only decisions of this port")?,
-            queue: only("decisions_queue", "only decisions of this queue of a port")?,
-        };
+        let flow = only("decisions_flow", "only decisions about this flow's packets")?;
+        let port = only("decisions_port", "only decisions of this port")?;
+        let queue = only("decisions_queue", "only decisions of this queue of a port")?;
+        let meaning = "only decisions of this switch, by its name or number";
+        let switch = place.read_switch(section, "decisions_switch", meaning)?;
+        let decisions = DecisionFilter { first, flow, switch, port, queue };
         place.check_decisions(section, decisions)?;
         let oracle_trace = read_oracle_trace(section, place)?;
         let window_flows = read_flows(section)?;
@@ -99,14 +99,11 @@ impl Recording {
             interval(section, "link_interval", "time between measurements of links")?;
         let bursts = read_bursts(section, place)?;
         let port_interval = interval(section, "port_interval", "time between samples of ports")?;
-        let meaning = "only the ports of this switch, by its number";
-        let port_switch = section.optional("port_switch", "a number", meaning, |s| {
-            s.integer("port_switch", None, 0..=u64::from(u32::MAX), meaning).map(|n| n as u32)
-        })?;
+        let meaning = "only the ports of this switch, by its name or number";
+        let port_switch = place.read_switch(section, "port_switch", meaning)?;
         if port_switch.is_some() && port_interval.is_none() {
             return Err(section.error("port_switch", "it needs `port_interval`"));
         }
-        place.check_switch(section, "port_switch", port_switch)?;
         for (key, is_asked) in
             [("bursts", bursts.is_some()), ("port_interval", port_interval.is_some())]
         {
@@ -166,13 +163,47 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn check_switch(&self, section: &Section, key: &str, switch: Option<u32>) -> Result<()> {
+    /// A switch by its number, or by its name in results or in the topology; resolved it is the number.
+    fn read_switch(
+        &self,
+        section: &mut Section,
+        key: &'static str,
+        meaning: &'static str,
+    ) -> Result<Option<u32>> {
+        let takes = "a switch such as \"leaf0\", or its number";
+        section.optional(key, takes, meaning, |section| {
+            let given = section.value(key, "", takes, meaning, |value| match value {
+                Value::String(name) if !name.is_empty() => Some(Err(name.clone())),
+                value => Some(Ok(value.as_integer().and_then(|n| u32::try_from(n).ok())?)),
+            })?;
+            let switch = match given {
+                Ok(number) => self.check_number(section, key, number)?,
+                Err(name) => self.switch_called(section, key, &name)?,
+            };
+            section.put(key, i64::from(switch));
+            Ok(switch)
+        })
+    }
+
+    fn check_number(&self, section: &Section, key: &str, switch: u32) -> Result<u32> {
         let switches = self.topology.switches.len();
-        match switch.filter(|&switch| switch as usize >= switches) {
-            None => Ok(()),
-            Some(switch) => {
+        match (switch as usize) < switches {
+            true => Ok(switch),
+            false => {
                 let problem = format!("{switch} is not a switch; {}", numbered(switches));
                 Err(section.error(key, problem))
+            }
+        }
+    }
+
+    fn switch_called(&self, section: &Section, key: &str, name: &str) -> Result<u32> {
+        let mut found = self.topology.nodes_called(name);
+        found.retain(|node| matches!(node, Node::Switch(_)));
+        match only_one(section, key, name, &found, self.topology)? {
+            Some(Node::Switch(switch)) => Ok(switch),
+            _ => {
+                let switches = (0..self.topology.switches.len() as u32).map(Node::Switch);
+                Err(unknown(section, key, name, switches, self.topology))
             }
         }
     }
@@ -191,7 +222,6 @@ impl Place<'_> {
     /// Refuses filters that let no decision through: what they name is not there.
     fn check_decisions(&self, section: &Section, only: DecisionFilter) -> Result<()> {
         self.check_flows(section, "decisions_flow", only.flow.as_slice())?;
-        self.check_switch(section, "decisions_switch", only.switch)?;
         // With a switch it is that one's ports and queues, else any switch's.
         let all = 0..self.topology.switches.len() as u32;
         let switches = || all.clone().filter(|&switch| only.switch.is_none_or(|s| s == switch));

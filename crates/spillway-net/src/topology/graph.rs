@@ -24,10 +24,11 @@
 //! ```
 //!
 //! Switches and hosts are numbered in the order of their declaration. A switch's ports are its
-//! hosts, in order, then its links, in order.
+//! hosts, in order, then its links, in order. `[[event]]` and `[record]` may call a switch by its name
+//! here, or by that in results: its tier and its place in it.
 
 use super::kinds::{MAX_HOSTS, Size, delay};
-use super::{Fabric, Search, Topology};
+use super::{Fabric, OwnNames, Search, Topology};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError, Value, nearest_name, parse, read_whole_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,9 +133,12 @@ fn read_tables(section: &mut Section) -> Result<(Topology, Resolved)> {
             topology.add_cable(cable.ends[0], cable.ends[1], cable.rate, cable.delay);
         }
     }
-    match first_cut_off(&topology) {
+    let first_cut_off = first_cut_off(&topology);
+    topology.own_names = OwnNames { switches: switches.names, hosts: names };
+    match first_cut_off {
         None => Ok((topology, resolved)),
         Some(host) => {
+            let names = &topology.own_names.hosts;
             let problem = format!("host {:?} cannot reach host {:?}", names[host], names[0]);
             Err(section.error("link", format!("{problem}: no links connect their switches")))
         }
@@ -292,6 +296,19 @@ mod tests {
         assert_eq!(network.uplink_rate_of_leaf(2), 80_000_000_000);
         // 2 * (1 + 4 + 3 + 2) us; 1000 B at 5 Gbps take 1.6 us.
         assert_eq!(base_rtt(&network, 1_000), Time::from_ns(21_600));
+    }
+
+    #[test]
+    fn nodes_go_by_their_names_here_and_by_those_in_results() {
+        let network = inline(&NETWORK.replace("\"right\"", "\"leaf0\"")).unwrap();
+        assert_eq!(network.nodes_called("top"), [Switch(1)]);
+        assert_eq!(network.nodes_called("spine0"), [Switch(1)]);
+        assert_eq!(network.nodes_called("c"), [Host(2)]);
+        assert_eq!(network.nodes_called("host2"), [Host(2)]);
+        assert_eq!(network.nodes_called("leaf1"), [Switch(2)]);
+        assert_eq!(network.nodes_called("leaf0"), [Switch(0), Switch(2)]);
+        assert_eq!(network.nodes_called("bottom"), []);
+        assert_eq!(network.full_name(Switch(2)), "leaf1 (\"leaf0\" in the topology)");
     }
 
     #[test]

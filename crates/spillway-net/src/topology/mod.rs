@@ -18,6 +18,7 @@ mod star;
 pub use base_rtt::base_rtt;
 pub(crate) use fabric::{Fabric, Search};
 pub use kinds::{KINDS, Kind, read};
+pub use names::OwnNames;
 
 use spillway_engine::{Rate, Time};
 
@@ -62,6 +63,8 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Switches, by number.
     pub switches: Vec<SwitchSpec>,
+    /// What its description calls switches and hosts, where it does.
+    pub own_names: OwnNames,
     /// For every host the link that leaves it: its NIC.
     pub nics: Vec<LinkId>,
 }

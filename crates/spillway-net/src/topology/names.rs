@@ -3,7 +3,48 @@
 use super::{Node, Topology};
 use std::collections::BTreeMap;
 
+/// What a topology's description calls its nodes, by their numbers; nothing where it has no names. Results
+/// have names of their own, which are the same for all topologies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnNames {
+    /// Switches.
+    pub switches: Vec<String>,
+    /// Hosts.
+    pub hosts: Vec<String>,
+}
+
+impl OwnNames {
+    /// The name of a node.
+    pub fn of(&self, node: Node) -> Option<&str> {
+        let name = match node {
+            Node::Switch(switch) => self.switches.get(switch as usize),
+            Node::Host(host) => self.hosts.get(host as usize),
+        };
+        name.map(String::as_str)
+    }
+}
+
 impl Topology {
+    /// The nodes that have this name: in results, or in the topology's description.
+    pub fn nodes_called(&self, name: &str) -> Vec<Node> {
+        let nodes = (0..self.switches.len() as u32).map(Node::Switch);
+        let nodes = nodes.chain((0..self.hosts()).map(Node::Host));
+        let named = nodes.zip(self.node_names());
+        let is_so_called = |(node, known): &(Node, String)| {
+            known == name || self.own_names.of(*node) == Some(name)
+        };
+        named.filter(is_so_called).map(|(node, _)| node).collect()
+    }
+
+    /// A node by all of its names, as in `leaf0 ("left" in the topology)`.
+    pub fn full_name(&self, node: Node) -> String {
+        let name = self.node_name(node);
+        match self.own_names.of(node) {
+            Some(own) if own != name => format!("{name} ({own:?} in the topology)"),
+            _ => name,
+        }
+    }
+
     /// A switch's name: its tier and its place in it, as in `leaf3`.
     pub fn switch_name(&self, switch: u32) -> String {
         let tier = self.switches[switch as usize].tier;
