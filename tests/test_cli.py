@@ -202,11 +202,13 @@ def test_a_least_timeout_of_hundreds_of_base_rtts_is_shown(command):
 
 
 def test_warnings_go_to_standard_error(command):
-    own = ["--set", "switch.leaf.sharing=lqd", "--set", "switch.sharing=cs"]
-    outcome = command("run", TINY, *own, "--json")
+    Path("own.toml").write_text(f"{TINY.read_text()}\n[switch.leaf]\nsharing = 'lqd'\n")
+    outcome = command("run", "own.toml", "--set", "switch.sharing=cs", "--json")
     assert outcome.status == 0 and outcome.json
     assert outcome.err.startswith("warning: switch.sharing is set, but not for the leaf tier")
     assert outcome.err.count("warning:") == 1
+    both = ["--set", "switch.leaf.sharing=lqd", "--set", "switch.sharing=cs"]
+    assert "warning:" not in command("run", TINY, *both, "--json").err
 
 
 def test_list_shows_every_plug_in_with_its_parameters(command):

@@ -170,7 +170,7 @@ def test_later_assignments_win():
 
 
 def test_a_tier_s_own_value_wins_with_a_warning():
-    own = Scenario.load(TINY).set("switch.leaf.sharing=lqd")
+    own = Scenario(f"{TINY.read_text()}\n[switch.leaf]\nsharing = 'lqd'\n")
     overruled = r"switch\.sharing is set, but not for the leaf"
     with pytest.warns(spillway.ScenarioWarning, match=overruled):
         switch = own.set("switch.sharing=cs").resolved["switch"]
@@ -179,8 +179,12 @@ def test_a_tier_s_own_value_wins_with_a_warning():
     # What the tier says nothing about, or sets itself, needs no warning.
     assert own.set("switch.buffer=90KB").resolved["switch"]["leaf"]["buffer"] == "90KB"
     assert own.set("switch.leaf.sharing=sp").resolved["switch"]["leaf"]["sharing"]["kind"] == "sp"
-    both = own.set("switch.sharing=cs", "switch.leaf.sharing=sp").resolved["switch"]
-    assert both["leaf"]["sharing"]["kind"] == "sp"
+    for sets in (
+        "switch.sharing=cs switch.leaf.sharing=sp",
+        "switch.leaf.sharing=sp switch.sharing=cs",
+    ):
+        both = own.set(*sets.split()).resolved["switch"]
+        assert both["leaf"]["sharing"]["kind"] == "sp"
 
 
 def test_the_nearest_scenario_is_offered():

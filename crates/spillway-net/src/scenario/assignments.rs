@@ -193,29 +193,43 @@ fn unsets(assignment: &str) -> bool {
     assignment.split_once('=').is_some_and(|(_, value)| value.trim().is_empty())
 }
 
-/// A warning for every assignment to `switch` that a tier has a value of its own for, unless that is
-/// set behind it.
+/// The tiers that may have a table of their own in `switch`.
+const TIERS: [&str; 4] = ["leaf", "spine", "aggregation", "core"];
+
+/// A warning for every assignment to `switch` that a tier has a value of its own for, unless an assignment
+/// has set that, before it or behind it, or it is the same.
 fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
     let mut warnings = Vec::new();
     for (place, assignment) in assignments.iter().enumerate() {
         let path = path_of(assignment);
-        let is_set = if unsets(assignment) { "taken away" } else { "set" };
-        let mut steps = path.split('.');
-        let (Some("switch"), Some(key)) = (steps.next(), steps.next()) else { continue };
-        for (tier, own) in switch {
-            let own = own.as_table().filter(|_| tier != key);
-            let own_path = format!("switch.{tier}.{key}");
-            let is_set_too = assignments[place..].iter().any(|other| path_of(other) == own_path);
-            if own.is_some_and(|own| own.contains_key(key)) && !is_set_too {
-                warnings.push(format!(
-                    "{path} is {is_set}, but not for the {tier} tier, which has its own: \
-                     set switch.{tier}.{key} too"
-                ));
+        let Some(below) = path.strip_prefix("switch.") else { continue };
+        let key = below.split('.').next().unwrap_or_default();
+        let is_set_again = assignments[place + 1..].iter().any(|other| path_of(other) == path);
+        if TIERS.contains(&key) || is_set_again {
+            continue;
+        }
+        for tier in TIERS {
+            let own = switch.get(tier).and_then(|own| own.get(key));
+            let own_path = format!("switch.{tier}.{below}");
+            let is_set_too = assignments.iter().any(|other| decides(path_of(other), &own_path));
+            if own.is_none() || own == switch.get(key) || is_set_too {
+                continue;
             }
+            let set = if unsets(assignment) { "unset" } else { "set" };
+            warnings.push(format!(
+                "{path} is {set}, but not for the {tier} tier, which has its own: {set} {own_path} too"
+            ));
         }
     }
     warnings
+}
+
+/// Whether an assignment to one path decides what is at another: at that path, at what that is part of, or
+/// at the kind of the policy there.
+fn decides(assigned: &str, path: &str) -> bool {
+    let is_part = path.strip_prefix(assigned).is_some_and(|rest| rest.starts_with('.'));
+    is_part || assigned == path || assigned.strip_suffix(".kind") == Some(path)
 }
 
 #[cfg(test)]
@@ -336,5 +350,43 @@ mod tests {
         assert_eq!(told(&["switch.sharing=lqd"]), [overruled]);
         assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing=lqd"]), [""; 0]);
         assert_eq!(told(&["switch.aqm=none"]), [""; 0]);
+        // Once, whatever was set before; and what a tier has not when all is applied overrules nothing.
+        assert_eq!(told(&["switch.sharing=dt", "switch.sharing=lqd"]), [overruled]);
+        assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing="]), [""; 0]);
+        let unset = "switch.sharing is unset, but not for the leaf tier, which has its own: unset \
+                     switch.leaf.sharing too";
+        assert_eq!(told(&["switch.sharing="]), [unset]);
+        // A part of the tier's policy is not the policy.
+        let alpha = "switch.sharing.alpha is set, but not for the leaf tier, which has its own: set \
+                     switch.leaf.sharing.alpha too";
+        assert_eq!(told(&["switch.sharing.alpha=2"]), [alpha]);
+        assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing.alpha=2"]), [overruled]);
+    }
+
+    #[test]
+    fn a_tier_that_an_assignment_has_set_overrules_nothing() {
+        let given = "[switch]\nsharing = \"dt\"\n[switch.leaf]\nsharing = \"cs\"";
+        for assignments in [
+            // The tier before all switches, and between.
+            &["switch.leaf.sharing=abm", "switch.sharing=lqd"][..],
+            &["switch.sharing=abm", "switch.leaf.sharing=abm", "switch.sharing=lqd"],
+            // The tier's whole table, or all of `switch`.
+            &["switch.leaf={ sharing = \"abm\" }", "switch.sharing=lqd"],
+            &["switch.sharing=lqd", "switch={ sharing = \"dt\", leaf = { sharing = \"cs\" } }"],
+            // The kind of the tier's policy, or the policy that a parameter is of.
+            &["switch.sharing=lqd", "switch.leaf.sharing.kind=abm"],
+            &["switch.leaf.sharing=dt", "switch.sharing.alpha=2"],
+            &["switch.sharing.alpha=2", "switch.leaf.sharing.alpha=1"],
+            // The tier has the same.
+            &["switch.sharing=cs"],
+            // Another tier's own.
+            &["switch.spine.sharing=lqd"],
+            &["switch.leaf.aqm=none", "switch.aqm=ecn"],
+        ] {
+            assert_eq!(applied(given, assignments).1, [""; 0], "{assignments:?}");
+        }
+        // A policy's parameter is not a tier's key.
+        let given = "[switch]\nbuffer = \"1MB\"\nsharing = { kind = \"x\", buffer = 1 }";
+        assert_eq!(applied(given, &["switch.buffer=2MB"]).1, [""; 0]);
     }
 }
