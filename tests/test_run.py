@@ -25,6 +25,7 @@ FLOW_COLUMNS = {
     "start_ps": pa.uint64(),
     "fct_ps": pa.uint64(),
     "ideal_ps": pa.uint64(),
+    "slowdown": pa.float64(),
     "delivered_bytes": pa.uint64(),
     "retransmitted_packets": pa.uint32(),
     "timeouts": pa.uint32(),
@@ -47,16 +48,10 @@ def test_the_tables_agree_with_the_summary(tiny):
     assert pc.sum(flows["timeouts"]).as_py() == summary["timeouts"] > 0
     sent_again = pc.sum(flows["retransmitted_packets"]).as_py()
     assert sent_again == summary["retransmitted_packets"]
-    slowdowns = sorted(
-        fct / ideal
-        for fct, ideal, name in zip(
-            flows["fct_ps"].to_pylist(),
-            flows["ideal_ps"].to_pylist(),
-            flows["class"].to_pylist(),
-            strict=True,
-        )
-        if name == "queries"
-    )
+    times = zip(flows["fct_ps"].to_pylist(), flows["ideal_ps"].to_pylist(), strict=True)
+    assert flows["slowdown"].to_pylist() == [fct / ideal for fct, ideal in times]
+    classes = zip(flows["slowdown"].to_pylist(), flows["class"].to_pylist(), strict=True)
+    slowdowns = sorted(slowdown for slowdown, name in classes if name == "queries")
     row = summary["fct_slowdown"]["queries"]
     assert row["count"] == len(slowdowns)
     # The order statistic: sorted[ceil(n p) - 1].
@@ -73,6 +68,8 @@ def test_what_is_not_there_is_null(tiny):
     assert unfinished.status == "stopped"
     left = unfinished.summary["flows"]["started"] - unfinished.summary["flows"]["completed"]
     assert unfinished.flows["fct_ps"].null_count == left > 0
+    no_slowdown = unfinished.flows["slowdown"].is_null()
+    assert no_slowdown.equals(unfinished.flows["fct_ps"].is_null())
 
 
 def test_switches_and_reasons_go_by_their_names(tiny):

@@ -38,7 +38,6 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     }
     let counters = simulation.counters();
     let classes = Classes::new(scenario, &outcomes);
-    let slowdown = |outcome: &Outcome| outcome.fct.ps() as f64 / outcome.ideal.ps().max(1) as f64;
     let fct_us = |outcome: &Outcome| outcome.fct.ps() as f64 * 1e-6;
     let drops: Map<String, Value> = DropReason::ALL
         .iter()
@@ -61,7 +60,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
             crate::scenario::SlowdownBase::Ideal => "ideal",
             crate::scenario::SlowdownBase::Published => "published",
         },
-        "fct_slowdown": classes.table(slowdown),
+        "fct_slowdown": classes.table(Outcome::slowdown),
         "fct_us": classes.table(fct_us),
         "query_us": query_us(&outcomes),
         "buffer_occupancy": occupancy,

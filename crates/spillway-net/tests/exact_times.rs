@@ -262,6 +262,8 @@ fn the_published_base_is_propagation_and_payload() {
     );
     let run = run_flows(&text, &[(0, 1, MSS, 0)]);
     assert_eq!((run.flows[0].ideal_ps, run.fct(0)), (13_158_400, 8_400 * NS));
+    // Less than 1: this base is no bound.
+    assert_eq!(run.record.flows.slowdown.known(0), Some(8_400_000.0 / 13_158_400.0));
 }
 
 #[test]

@@ -216,7 +216,7 @@ def _flows(table: pa.Table) -> Flows:
         table["size_bytes"].to_numpy(),
         _ORIGIN_US + table["start_ps"].to_numpy() / 1e6,
         fct_ps / 1e3,
-        fct_ps / table["ideal_ps"].to_numpy(),
+        table["slowdown"].fill_null(math.inf).to_numpy(),
         _are_incast(table),
     )
 

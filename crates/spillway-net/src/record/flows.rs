@@ -26,8 +26,10 @@ table! {
         start_ps: u64,
         /// How long it took, if it is complete.
         fct_ps: Option<u64>,
-        /// The least time that it could take.
+        /// The base of its slowdown.
         ideal_ps: u64,
+        /// How long it took over that, if it is complete.
+        slowdown: Option<f64>,
         /// Payload that arrived, each byte counted once.
         delivered_bytes: u64,
         /// Packets sent again.
@@ -58,6 +60,7 @@ impl FlowRow {
             start_ps: spec.start.ps(),
             fct_ps: outcome.complete.then_some(outcome.fct.ps()),
             ideal_ps: outcome.ideal.ps(),
+            slowdown: outcome.complete.then(|| outcome.slowdown()),
             delivered_bytes: receiver.delivered(),
             retransmitted_packets: sender.map_or(0, |sender| sender.retransmitted_packets),
             timeouts: sender.map_or(0, |sender| sender.timeouts),
@@ -73,7 +76,7 @@ pub struct Outcome {
     pub start: Time,
     /// How long it took, or has taken so far.
     pub fct: Time,
-    /// The least time that it could take.
+    /// The base of its slowdown.
     pub ideal: Time,
     /// Payload.
     pub size: u64,
@@ -85,4 +88,11 @@ pub struct Outcome {
     pub complete: bool,
     /// Whether it saw a timeout.
     pub timed_out: bool,
+}
+
+impl Outcome {
+    /// How long it took, or has taken so far, over the base. An endless flow has none, and never ends.
+    pub fn slowdown(&self) -> f64 {
+        self.fct.ps() as f64 / self.ideal.ps().max(1) as f64
+    }
 }
