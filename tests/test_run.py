@@ -72,6 +72,17 @@ def test_what_is_not_there_is_null(tiny):
     assert no_slowdown.equals(unfinished.flows["fct_ps"].is_null())
 
 
+def test_empty_queues_have_rows_where_that_is_asked_for(tiny):
+    asked = spillway.run(TINY, set=["record.empty_queues=true"])
+    queues = asked.queues
+    instants = len(pc.unique(queues["time_ps"]))
+    # Three switches; 5 + 5 ports of leaves, 2 of the spine, one queue each.
+    assert queues.num_rows == instants * (3 + 12)
+    full = pc.or_(pc.is_null(queues["port"]), pc.greater(queues["bytes"], 0))
+    assert queues.filter(full).to_pylist() == tiny.queues.to_pylist()
+    assert without_cost(asked.summary) == without_cost(tiny.summary)
+
+
 def test_switches_and_reasons_go_by_their_names(tiny):
     assert set(tiny.queues["switch"].to_pylist()) == {"leaf0", "leaf1", "spine0"}
     assert set(tiny.drops["switch"].to_pylist()) <= {"leaf0", "leaf1", "spine0"}

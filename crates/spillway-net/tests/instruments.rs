@@ -74,6 +74,26 @@ fn a_queue_holds_what_has_come_and_not_begun_to_leave() {
     assert!(at_first.into_iter().all(|row| queues.bytes[row] == 0));
 }
 
+/// The same run: at each sample a row for the switch and for each of its three queues.
+#[test]
+fn empty_queues_have_a_row_where_that_is_asked_for() {
+    let flows = [(0, 2, 10 * MSS, 0), (1, 2, 10 * MSS, 0)];
+    let run = |more: &str| {
+        let run = star(3, &format!("queue_interval = \"17us\"{more}"), "kind = \"dctcp\"", &flows);
+        let queues = run.record.queues;
+        let row = |row| (queues.time_ps[row], queues.port.known(row), queues.bytes[row]);
+        (0..queues.len()).map(row).collect::<Vec<_>>()
+    };
+    let (all, held) = (run(", empty_queues = true"), run(", empty_queues = false"));
+    assert_eq!(held, run(""));
+    let of = |time| all.iter().filter(move |row| row.0 == time).map(|row| (row.1, row.2));
+    let expected = [(None, 7_500), (Some(0), 0), (Some(1), 0), (Some(2), 7_500)];
+    assert!(of(17 * US).eq(expected), "{all:?}");
+    assert!(of(0).eq([(None, 0), (Some(0), 0), (Some(1), 0), (Some(2), 0)]));
+    let not_empty = all.into_iter().filter(|row| row.1.is_none() || row.2 > 0);
+    assert!(not_empty.eq(held));
+}
+
 /// A window begins with ten segments, all in flight until the first ack.
 #[test]
 fn a_window_is_what_the_sender_has() {

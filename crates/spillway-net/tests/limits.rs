@@ -103,6 +103,10 @@ fn what_is_done_too_often_is_refused() {
             "record.queue_interval: every 1ps comes to 2000000000 samples",
         ),
         (
+            "record.queue_interval = \"8ps\"\nrecord.empty_queues = true",
+            "record.queue_interval: every 8ps comes to 250000000 samples of each of 5",
+        ),
+        (
             "record.port_interval = \"3ps\"",
             "record.port_interval: every 3ps comes to 666666667 samples of each of 8",
         ),

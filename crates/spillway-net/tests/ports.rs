@@ -269,6 +269,7 @@ fn what_cannot_be_recorded_is_refused() {
         ("buffer = \"1MB\"", "bursts = \"100%\"", "record.bursts: not a share that a port can"),
         ("buffer = \"1MB\"", "bursts = \"0%\"", "record.bursts: not a share that a port can"),
         ("", "port_switch = 0", "record.port_switch: it needs `port_interval`"),
+        ("", "empty_queues = true", "record.empty_queues: it needs `queue_interval`"),
         ("", "port_interval = \"0us\"", "record.port_interval: \"0us\" is not valid"),
         (
             "",

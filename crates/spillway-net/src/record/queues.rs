@@ -6,8 +6,8 @@ use spillway_engine::Time;
 use spillway_switch::{QueueId, Switch as AnySwitch};
 
 table! {
-    /// What queues held, at regular times: a row for every queue that was not empty, and for every
-    /// switch one (no port and no queue) with all that it held.
+    /// What queues held, at regular times: a row for every queue that was not empty, or for every
+    /// queue, and for every switch one (no port and no queue) with all that it held.
     QueueRow => QueueTable {
         /// When.
         time_ps: u64,
@@ -25,15 +25,15 @@ table! {
 }
 
 impl QueueTable {
-    /// A sample of all switches.
-    pub fn sample(&mut self, now: Time, switches: &[AnySwitch]) {
+    /// A sample of all switches, of empty queues too if that is asked for.
+    pub fn sample(&mut self, now: Time, switches: &[AnySwitch], with_empty: bool) {
         let time_ps = now.ps();
         for (switch, buffer) in (0..).map(Name).zip(switches.iter().map(AnySwitch::buffer)) {
             let queues = 0..buffer.queues().len() as QueueId;
             let packets = queues.clone().map(|queue| buffer.packets(queue)).sum();
             let bytes = buffer.occupancy();
             self.push(QueueRow { time_ps, switch, port: None, queue: None, bytes, packets });
-            for queue in queues.filter(|&queue| buffer.bytes(queue) > 0) {
+            for queue in queues.filter(|&queue| with_empty || buffer.bytes(queue) > 0) {
                 self.push(QueueRow {
                     time_ps,
                     switch,

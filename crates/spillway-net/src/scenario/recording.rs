@@ -2,7 +2,7 @@
 
 use super::events::{only_one, unknown};
 use super::{Limits, Result, TierSettings, numbered};
-use crate::topology::{Node, Topology};
+use crate::topology::{Node, SwitchSpec, Topology};
 use crate::traffic::Traffic;
 use spillway_engine::Time;
 use spillway_settings::quantity::{BufferPart, BufferSize};
@@ -29,6 +29,8 @@ pub struct DecisionFilter {
 pub struct Recording {
     /// The time between samples of queues.
     pub queue_interval: Option<Time>,
+    /// Whether queues that are empty then have a row too.
+    pub empty_queues: bool,
     /// Whether every lost packet has a row.
     pub drops: bool,
     /// Which decisions are kept.
@@ -75,6 +77,14 @@ impl Recording {
             section.optional(key, "a time above 0", meaning, |s| s.positive_time(key, "", meaning))
         };
         let queue_interval = interval(section, "queue_interval", "time between samples of queues")?;
+        let meaning = "whether queues that are empty at a sample have a row too";
+        let empty_queues = section.optional("empty_queues", "true or false", meaning, |s| {
+            s.flag("empty_queues", false, meaning)
+        })?;
+        if empty_queues.is_some() && queue_interval.is_none() {
+            return Err(section.error("empty_queues", "it needs `queue_interval`"));
+        }
+        let empty_queues = empty_queues.unwrap_or(false);
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
         let meaning = "how many decisions about arrivals are kept";
         let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
@@ -116,8 +126,9 @@ impl Recording {
         let (switches, links) = (place.topology.switches.len(), place.topology.links.len());
         let ports_of = |switch: u32| place.topology.switches[switch as usize].ports.len();
         let ports = port_switch.map_or(links, ports_of);
+        let queues = if empty_queues { place.queues() } else { 0 };
         for (key, interval, things) in [
-            ("queue_interval", queue_interval, switches),
+            ("queue_interval", queue_interval, switches + queues),
             ("window_interval", window_flows.first().map(|_| window_interval), window_flows.len()),
             ("link_interval", link_interval, links),
             ("port_interval", port_interval, ports),
@@ -137,6 +148,7 @@ impl Recording {
         }
         Ok(Recording {
             queue_interval,
+            empty_queues,
             drops,
             decisions,
             oracle_trace,
@@ -163,6 +175,17 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// All queues of all switches.
+    fn queues(&self) -> usize {
+        let switches = self.topology.switches.iter();
+        switches.map(|switch| switch.ports.len() * self.queues_per_port(switch)).sum()
+    }
+
+    fn queues_per_port(&self, switch: &SwitchSpec) -> usize {
+        let settings = self.tiers.iter().find(|settings| settings.tier == switch.tier);
+        settings.map_or(0, |tier| tier.settings.queues_per_port as usize)
+    }
+
     /// A switch by its number, or by its name in results or in the topology; resolved it is the number.
     fn read_switch(
         &self,
@@ -236,11 +259,7 @@ impl Place<'_> {
             return Err(section.error("decisions_port", problem));
         }
         let has_port = |&switch: &u32| only.port.is_none_or(|port| (port as usize) < ports(switch));
-        let queues = |switch: u32| {
-            let tier = self.topology.switches[switch as usize].tier;
-            let settings = self.tiers.iter().find(|settings| settings.tier == tier);
-            settings.map_or(0, |tier| tier.settings.queues_per_port as usize)
-        };
+        let queues = |switch: u32| self.queues_per_port(&self.topology.switches[switch as usize]);
         let most = switches().filter(has_port).map(queues).max().unwrap_or(0);
         if let Some(queue) = only.queue.filter(|&queue| queue as usize >= most) {
             let problem = format!("{queue} is not a queue of a port {of}; {}", numbered(most));

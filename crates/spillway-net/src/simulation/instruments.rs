@@ -97,8 +97,9 @@ impl Simulation {
 
     pub(super) fn sample_queues(&mut self) {
         self.network.catch_up_all();
-        self.record.queues.sample(self.network.now, &self.network.switches);
-        if let Some(interval) = self.scenario.recording.queue_interval {
+        let recording = &self.scenario.recording;
+        self.record.queues.sample(self.network.now, &self.network.switches, recording.empty_queues);
+        if let Some(interval) = recording.queue_interval {
             self.network.events.push(self.network.now + interval, Kind::SampleQueues.key(0));
         }
     }
