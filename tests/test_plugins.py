@@ -233,6 +233,15 @@ def test_what_a_hook_keeps_shows_no_later_than_its_last_call():
     assert all(buffer.occupancy == occupancy for buffer, occupancy in last.values())
 
 
+@pytest.mark.parametrize(
+    "told", ["Access", "Ack", "Arrival", "Buffer", "Departure", "Hop", "Switch", "Window"]
+)
+def test_whatever_a_hook_is_told_explains_itself(told):
+    kind = getattr(spillway.plugins, told)
+    names = [name for name in dir(kind) if not name.startswith("_")]
+    assert names and [name for name in names if not getattr(kind, name).__doc__] == []
+
+
 def test_the_tutorial_shows_the_example():
     text = (plugins.EXAMPLES.parent / "docs/plugins.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
@@ -254,14 +263,19 @@ def test_the_tutorials_commands(command, monkeypatch):
         assert command(*arguments).status == 0, arguments
     assert ["list", "sharing"] in [each[:2] for each in commands]
     monkeypatch.syspath_prepend(plugins.EXAMPLES)
-    snippet = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[1]
-    exec(snippet.replace("duration=2ms", "duration=200us"), {})
+    _, *snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for snippet in snippets:
+        exec(snippet.replace("duration=2ms", "duration=200us"), {})
+    assert len(snippets) == 2
 
 
 def test_a_result_has_the_plug_in_with_it(command, tmp_path):
     options = ["--set", "switch.sharing=my-dt", "--out", "first"]
     first = command("run", TINY, "--plugin", f"{plugins.EXAMPLES}/my_dt.py:MyDt", *options)
     assert first.status == 0
+    without = command("run", "first")
+    assert without.status == 2 and '"my-dt" is not known' in without.err
+    assert without.err.endswith("a copy: --plugin first/inputs/my-dt.py:CLASS\n")
     plugin = "first/inputs/my-dt.py:MyDt"
     again = command("run", "first", "--plugin", plugin, "--out", "second")
     assert again.status == 0

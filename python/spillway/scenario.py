@@ -124,11 +124,19 @@ class Scenario:
         except ScenarioError as error:
             if not error.path and error.hint is None:
                 error.hint = _WHOLE
+            kept = self._kept_plugin(error)
+            if kept is not None:
+                error.hint = f"it was a plug-in, of which there is a copy: --plugin {kept}:CLASS"
             raise
         except UnicodeEncodeError as error:
             text = f"{error.object!r} is no text: it has half a character in it"
             raise ScenarioError(text, _WHOLE) from error
         return read, [plugins[place] for place in read.named_plugins]
+
+    def _kept_plugin(self, error: ScenarioError) -> Path | None:
+        """The copy that a result has of a plug-in, where an error names what is not known."""
+        copies = sorted((self.folder / INPUTS).glob("*.py"))
+        return next((file for file in copies if f'"{file.stem}"' in str(error)), None)
 
     @property
     def resolved(self) -> dict[str, Any]:

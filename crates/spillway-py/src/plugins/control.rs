@@ -123,24 +123,36 @@ fn bounded(window: window::Window) -> PyResult<window::Window> {
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 #[derive(Clone)]
 pub struct Hop {
+    /// When the port began to send the packet.
     time_ps: u64,
+    /// What the packet's queue held still.
     queue_bytes: u64,
+    /// What the port had sent before.
     sent_bytes: u64,
+    /// How long the port takes for a byte.
     ps_per_byte: u64,
 }
 
 /// What an ack tells.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Ack {
+    /// When it came.
     now_ps: u64,
+    /// Bytes that it acknowledges and none before did.
     acked: u64,
+    /// How long ago the packet was sent that it acknowledges.
     rtt_ps: u64,
+    /// Whether it echoes a mark.
     ece: bool,
+    /// The first byte of the flow that is not acknowledged, after this ack.
     una: u64,
+    /// The next byte to be sent.
     nxt: u64,
+    /// Whether the window limits what is sent, rather than the sender's own line.
     may_grow: bool,
+    /// Whether lost data is being sent again: the window was cut, and waits.
     in_recovery: bool,
-    /// In the order of the way.
+    /// With `asks_telemetry`: what the ports on the way wrote on the packet, in order.
     hops: Vec<Hop>,
 }
 
@@ -177,7 +189,10 @@ impl Ack {
 /// How a flow gets into the network.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Access {
+    /// The rate of its host's line, in bits per second.
     rate_bps: u64,
+    /// The round trip of the empty network; with `knows_base_rtt` that of the flow's own way,
+    /// unless the scenario asks for the network's.
     base_rtt_ps: u64,
 }
 

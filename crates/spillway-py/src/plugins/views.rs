@@ -8,12 +8,19 @@ use spillway_switch::{Environment, QueueId, policy};
 /// A packet at the moment when it is decided about.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Arrival {
+    /// When it arrives.
     now_ps: u64,
+    /// The queue that it is for, by its number in the switch.
     queue: QueueId,
+    /// The class of that queue: its number at the port.
     queue_class: u8,
+    /// Bytes that it would take in the buffer.
     size: u32,
+    /// Whether it was sent in its flow's first round trip.
     first_rtt: bool,
+    /// Its flow, if the policy has `knows_packets`.
     flow: Option<u32>,
+    /// Its first byte of the flow, likewise.
     seq: Option<u64>,
 }
 
@@ -32,14 +39,20 @@ impl Arrival {
     }
 }
 
-/// A packet that has waited and would be sent now.
+/// A packet that would be sent now, whether it has waited or not.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Departure {
+    /// When it would be sent.
     now_ps: u64,
+    /// The queue that it has left, by its number in the switch.
     queue: QueueId,
+    /// The class of that queue: its number at the port.
     queue_class: u8,
+    /// Bytes that it took in the buffer.
     size: u32,
+    /// Whether it was sent in its flow's first round trip.
     first_rtt: bool,
+    /// When it arrived.
     queued_at_ps: u64,
 }
 
@@ -59,15 +72,25 @@ impl Departure {
 /// Where a policy finds itself, told at its start.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Switch {
+    /// Its number, in the order of the topology; a host's comes after those of all switches.
     number: u32,
+    /// The run's seed.
     seed: u64,
+    /// Bytes of its buffer.
     capacity: u64,
+    /// How many ports it has.
     ports: usize,
+    /// How many queues each port has.
     queues_per_port: u32,
+    /// The ports' rates, in bits per second.
     port_rates_bps: Vec<u64>,
+    /// The class of the queues of acks; `None` if acks have no queues of their own.
     ack_class: Option<u8>,
+    /// The class of data without a priority.
     data_class: u8,
+    /// The round trip of the empty network.
     base_rtt_ps: u64,
+    /// Bytes of a full packet on the wire.
     full_packet: u32,
 }
 
@@ -92,10 +115,13 @@ impl Switch {
 /// A switch's buffer as it was when a hook was last called.
 #[pyclass(module = "spillway.plugins")]
 pub struct Buffer {
+    /// Bytes that it has.
     #[pyo3(get)]
     capacity: u64,
+    /// Bytes that are held.
     #[pyo3(get)]
     occupancy: u64,
+    /// How many queues each port has.
     #[pyo3(get)]
     queues_per_port: u32,
     lengths: Vec<Length>,
