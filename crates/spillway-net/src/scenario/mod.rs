@@ -20,7 +20,7 @@ pub use switches::{SwitchSettings, TierSettings};
 
 use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
-use crate::topology::{self, Topology, base_rtt};
+use crate::topology::{self, Topology};
 use crate::traffic::{Context, FlowColumns, Traffic};
 use crate::transport::{Access, ClosedLoop, Losses, Transport};
 use loads::Loads;
@@ -172,10 +172,15 @@ impl Scenario {
         let mut transport_section = Section::new("transport", transport_given.clone());
         let transport = Transport::read(&mut transport_section, extensions)?;
         let transport_table = transport_section.finish()?;
-        let least_rtt = base_rtt(&network, transport.full_packet().into());
+        let full_packet = transport.full_packet().into();
+        // In a large network it takes time: where it is given, nobody may need it.
+        let default = match section.has("base_rtt") {
+            true => String::new(),
+            false => topology::base_rtt(&network, full_packet).to_string(),
+        };
         let meaning = "round trip of the empty network: bandwidth-delay products and intervals \
                        hang on it";
-        let base_rtt = section.positive_time("base_rtt", &least_rtt.to_string(), meaning)?;
+        let base_rtt = section.positive_time("base_rtt", &default, meaning)?;
         root.put("topology", section.finish()?);
 
         let mut section = root.section("routing")?;
@@ -236,7 +241,8 @@ impl Scenario {
         let mut loads = Loads::of(&network);
         let rates = network.nics.iter().map(|&link| network.links[link as usize].rate);
         let fastest = rates.min_by_key(|rate| rate.ps_per_byte()).expect("a network has hosts");
-        let access = Access { rate: fastest, base_rtt: base_rtt.max(least_rtt) };
+        let access = |least_rtt| Access { rate: fastest, base_rtt: base_rtt.max(least_rtt) };
+        let most = access(topology::base_rtt_at_most(&network, full_packet));
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
             let (own_transport, table) = own.read(section)?;
             tables.push(Value::Table(table));
@@ -260,7 +266,11 @@ impl Scenario {
             }
             volume.add(source, &transports[usize::from(place)])?;
             loads.add(source, &transports[usize::from(place)]);
-            limits.check_window(source, &transports[usize::from(place)], &access)?;
+            let transport = &transports[usize::from(place)];
+            if limits.check_window(source, transport, &most).is_err() {
+                let exact = access(topology::base_rtt(&network, full_packet));
+                limits.check_window(source, transport, &exact)?;
+            }
             for class in source.class_numbers() {
                 class_transport[usize::from(class)] = place;
                 let named = traffic.classes[usize::from(class)] == "incast";

@@ -6,17 +6,13 @@
 //! is sent first is sent twice, which is hardly what was meant: that is told.
 
 use super::Result;
-use crate::topology::{Topology, base_rtt};
+use crate::topology::{Topology, base_rtt, base_rtt_at_most};
 use crate::transport::Transport;
-use spillway_engine::Time;
 use spillway_settings::SettingsError;
-use std::collections::BTreeMap;
 
 /// What looks at the timeouts of all transports in use.
 pub(super) struct Timeouts<'a> {
     topology: &'a Topology,
-    /// The round trip of the empty network, by the bytes of a full packet.
-    round_trips: BTreeMap<u32, Time>,
     /// What deserves a second look.
     pub warnings: Vec<String>,
 }
@@ -24,16 +20,18 @@ pub(super) struct Timeouts<'a> {
 impl Timeouts<'_> {
     /// In a network.
     pub fn beside(topology: &Topology) -> Timeouts<'_> {
-        Timeouts { topology, round_trips: BTreeMap::new(), warnings: Vec::new() }
+        Timeouts { topology, warnings: Vec::new() }
     }
 
     /// Looks at those of a transport, which is read from the section at `path`.
     pub fn check(&mut self, path: &str, transport: &Transport) -> Result<()> {
         let Some(rto) = transport.closed_loop().map(|closed| &closed.rto) else { return Ok(()) };
-        let full = transport.full_packet();
-        let round_trip = self.round_trips.entry(full);
-        let round_trip = *round_trip.or_insert_with(|| base_rtt(self.topology, full.into()));
+        let full = transport.full_packet().into();
         let longest = rto.longest_without_an_ack();
+        if rto.initial.min(longest) >= base_rtt_at_most(self.topology, full) {
+            return Ok(());
+        }
+        let round_trip = base_rtt(self.topology, full);
         if longest < round_trip {
             let (key, value) = match longest < rto.max {
                 true => ("initial_rto", rto.initial),

@@ -1,21 +1,65 @@
 //! The round trip of an empty network: the scale of its times.
 
 use super::fabric::{Fabric, Search};
-use super::{LinkId, Topology};
+use super::{LinkId, Node, Topology};
 use spillway_engine::Time;
+use std::sync::OnceLock;
 
 /// Twice the propagation of the longest path between two hosts, plus one full packet at the
 /// slowest link of that path.
 ///
 /// Paths are those of fewest hops; the longest has the most propagation, and of equals the
-/// slowest link.
+/// slowest link. It is looked for once, when it is first asked for.
 pub fn base_rtt(topology: &Topology, full_packet_bytes: u64) -> Time {
+    let LongestPath(known) = &topology.longest_path;
+    known.get_or_init(|| longest_path(topology)).round_trip(full_packet_bytes)
+}
+
+/// A time that the base RTT does not exceed, from one search: no two racks are further apart than both
+/// together are from a third.
+pub fn base_rtt_at_most(topology: &Topology, full_packet_bytes: u64) -> Time {
+    let LongestPath(known) = &topology.longest_path;
+    if let Some(longest) = known.get() {
+        return longest.round_trip(full_packet_bytes);
+    }
+    let mut found = Search::default();
+    let racks = topology.racks();
+    Fabric::new(topology, |_| true).search(racks[0], &mut found);
+    let hops = racks.iter().map(|&rack| found.distance[rack as usize]).max().unwrap_or(0);
+    let mut most = Span::default();
+    let (mut cables, mut fabric) = (Time::ZERO, Time::ZERO);
+    for link in &topology.links {
+        let of_host = matches!((link.from, link.to), (Node::Host(_), _) | (_, Node::Host(_)));
+        let longest = if of_host { &mut cables } else { &mut fabric };
+        *longest = (*longest).max(link.delay);
+        most.per_byte = most.per_byte.max(link.rate.time_of(1));
+    }
+    most.propagation = cables * 2 + fabric * (2 * u64::from(hops));
+    most.round_trip(full_packet_bytes)
+}
+
+/// The longest path of a topology, once it has been looked for. It says nothing that the rest does not:
+/// topologies are equal with it and without.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LongestPath(OnceLock<Span>);
+
+impl PartialEq for LongestPath {
+    fn eq(&self, _: &LongestPath) -> bool {
+        true
+    }
+}
+
+impl Eq for LongestPath {}
+
+fn longest_path(topology: &Topology) -> Span {
     let fabric = Fabric::new(topology, |_| true);
     let hosts = farthest_hosts(topology);
     let mut longest = Span::default();
     let mut found = Search::default();
     let mut spans = vec![Span::default(); topology.switches.len()];
-    for rack in topology.racks() {
+    let racks = topology.racks();
+    let seen_from = if topology.are_racks_alike { 1 } else { racks.len() };
+    for &rack in racks.iter().take(seen_from) {
         let [Some(here), neighbour] = hosts[rack as usize] else { continue };
         fabric.search(rack, &mut found);
         for &switch in &found.order {
@@ -28,7 +72,7 @@ pub fn base_rtt(topology: &Topology, full_packet_bytes: u64) -> Time {
             }
         }
     }
-    longest.propagation * 2 + longest.per_byte * full_packet_bytes
+    longest
 }
 
 /// What of a path its round trip depends on. The longer comes later.
@@ -43,6 +87,11 @@ impl Span {
     fn of(topology: &Topology, link: LinkId) -> Span {
         let link = &topology.links[link as usize];
         Span { propagation: link.delay, per_byte: link.rate.time_of(1) }
+    }
+
+    /// There and back: the propagation twice, and a full packet at the slowest link.
+    fn round_trip(self, full_packet_bytes: u64) -> Time {
+        self.propagation * 2 + self.per_byte * full_packet_bytes
     }
 
     fn then(self, other: Span) -> Span {
@@ -70,8 +119,11 @@ fn farthest_hosts(topology: &Topology) -> Vec<[Option<Span>; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::read;
     use super::*;
     use spillway_engine::Rate;
+    use spillway_settings::Section;
+    use std::path::Path;
 
     fn gbps(n: u64) -> Rate {
         Rate::from_bits_per_second(n * 1_000_000_000).unwrap()
@@ -117,5 +169,66 @@ mod tests {
         }
         // 2 * 7 us, and 1000 B at 2 Gbps take 4 us.
         assert_eq!(base_rtt(&topology, 1_000), Time::from_us(18));
+    }
+
+    /// A topology from its section.
+    fn built(text: &str) -> Topology {
+        let mut section = Section::new("topology", text.parse().unwrap());
+        read(&mut section, Path::new("")).unwrap()
+    }
+
+    #[test]
+    fn where_racks_are_alike_one_of_them_says_what_all_say() {
+        for (text, are_alike) in [
+            ("kind = \"star\"\nhosts = 3", false),
+            ("kind = \"dumbbell\"", false),
+            (
+                "kind = \"leaf-spine\"\nleaves = 3\nhost_delay = \"5us\"\nfabric_rate = \"1Gbps\"",
+                true,
+            ),
+            ("kind = \"leaf-spine\"\nleaves = 1\nspines = 1\nhosts_per_leaf = 2", true),
+            ("kind = \"leaf-spine\"\nhosts_per_leaf = 1\nlinks_per_pair = 2", true),
+            ("kind = \"fat-tree\"\nk = 2\ncore_delay = \"9us\"", true),
+            ("kind = \"fat-tree\"\nk = 4\naggregation_rate = \"1Gbps\"", true),
+            ("kind = \"fat-tree\"\nk = 8\nhost_delay = \"1ms\"\ncore_rate = \"5Gbps\"", true),
+        ] {
+            let topology = built(text);
+            assert_eq!(topology.are_racks_alike, are_alike, "{text}");
+            let mut each = topology.clone();
+            (each.are_racks_alike, each.longest_path) = (false, LongestPath::default());
+            for bytes in [0, 1_500, 60_000] {
+                assert_eq!(base_rtt(&topology, bytes), base_rtt(&each, bytes), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_it_without_looking_is_no_less() {
+        for (text, at_most) in [
+            // Of 2, 4 and 0 hops at most to the first rack; hosts' cables beside, and 1.2 us.
+            ("kind = \"leaf-spine\"", 37_200),
+            ("kind = \"fat-tree\"\nk = 4", 61_200),
+            ("kind = \"star\"\nhosts = 3", 13_200),
+        ] {
+            let text = format!("{text}\nlink_delay = \"3us\"\nhost_rate = \"10Gbps\"");
+            let topology = built(&text);
+            let most = base_rtt_at_most(&topology, 1_500);
+            assert_eq!(most, Time::from_ns(at_most), "{text}");
+            let exact = base_rtt(&topology, 1_500);
+            assert!(exact <= most, "{text}: {exact}");
+            // Once it is known, it is said.
+            assert_eq!(base_rtt_at_most(&topology, 1_500), exact);
+        }
+    }
+
+    #[test]
+    fn another_cable_may_make_it_another() {
+        let mut topology = Topology::default();
+        let s = [topology.add_switch("leaf"), topology.add_switch("leaf")];
+        s.iter().for_each(|&switch| _ = topology.add_host(switch, gbps(10), Time::from_us(1)));
+        topology.add_cable(s[0], s[1], gbps(10), Time::from_us(1));
+        assert_eq!(base_rtt(&topology, 0), Time::from_us(6));
+        topology.add_cable(s[0], s[1], gbps(10), Time::from_us(5));
+        assert_eq!(base_rtt(&topology, 0), Time::from_us(14));
     }
 }

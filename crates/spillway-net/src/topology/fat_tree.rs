@@ -70,7 +70,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
     .check(section)?;
 
     let (k, half) = (k as u32, half as u32);
-    let mut topology = Topology::default();
+    let mut topology = Topology { are_racks_alike: true, ..Topology::default() };
     for _ in 0..k * half {
         let edge = topology.add_switch("leaf");
         for _ in 0..half {

@@ -46,7 +46,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
     .check(section)?;
 
     let (leaves, spines) = (leaves as u32, spines as u32);
-    let mut topology = Topology::default();
+    let mut topology = Topology { are_racks_alike: true, ..Topology::default() };
     for _ in 0..leaves {
         let leaf = topology.add_switch("leaf");
         for _ in 0..hosts_per_leaf {

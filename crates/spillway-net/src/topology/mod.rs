@@ -15,11 +15,12 @@ mod leaf_spine;
 mod names;
 mod star;
 
-pub use base_rtt::base_rtt;
+pub use base_rtt::{base_rtt, base_rtt_at_most};
 pub(crate) use fabric::{Fabric, Search};
 pub use kinds::{KINDS, Kind, read};
 pub use names::OwnNames;
 
+use base_rtt::LongestPath;
 use spillway_engine::{Rate, Time};
 
 /// A link's number: one direction of a cable.
@@ -67,6 +68,10 @@ pub struct Topology {
     pub own_names: OwnNames,
     /// For every host the link that leaves it: its NIC.
     pub nics: Vec<LinkId>,
+    /// Whether the network looks the same from every rack, by the way in which it was built.
+    pub are_racks_alike: bool,
+    /// Found when it is asked for.
+    longest_path: LongestPath,
 }
 
 impl Topology {
@@ -128,6 +133,7 @@ impl Topology {
 
     fn connect(&mut self, a: Node, b: Node, rate: Rate, delay: Time) -> LinkId {
         let first = self.links.len() as LinkId;
+        self.longest_path = LongestPath::default();
         for (link, from, to) in [(first, a, b), (first + 1, b, a)] {
             self.links.push(Link { from, to, rate, delay });
             if let Node::Switch(switch) = from {
