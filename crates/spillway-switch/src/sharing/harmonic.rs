@@ -30,14 +30,15 @@
 //! every rank, on thousands of random arrivals (`tests/naive_sharing.rs`).
 //!
 //! # Cost
-//! For the form by rank, one scan of all queue lengths for every packet, and another for every
-//! queue overtaken; for the form by prefix, a sort.
+//! None beyond two comparisons while the whole buffer holds at most B / H_N, or the queue at most the
+//! least bound. Otherwise: for the form by rank, one scan of all queue lengths for every packet, and another
+//! for every queue overtaken; for the form by prefix, a sort.
 
 use super::Sharing;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
-use crate::policy::{Admission, Arrival, Watch};
+use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Section, SettingsError};
 
 /// Bounds queue lengths by their rank.
@@ -46,6 +47,10 @@ pub struct Harmonic {
     form: Form,
     /// What the k-th longest queue may hold, or the k longest together; k from 1.
     bounds: Vec<u64>,
+    /// Whatever the ranks, a queue of so many bytes breaks no bound, nor do those that it overtakes.
+    harmless: u64,
+    /// However they are spread over queues, so many bytes together break no bound.
+    harmless_together: u64,
     exempt: Option<u8>,
     /// Lengths while they are sorted.
     lengths: Vec<u64>,
@@ -81,9 +86,16 @@ impl Policy for Harmonic {
         let exempt = environment.exempt_acks(section)?;
         let per_port = environment.queues_per_port as usize - usize::from(exempt.is_some());
         let queues = environment.port_rates.len() * per_port;
+        let bounds = bounds(form, environment.capacity, queues);
         Ok(Harmonic {
             form,
-            bounds: bounds(form, environment.capacity, queues),
+            harmless: match form {
+                Form::Rank => bounds.iter().copied().min().unwrap_or(0),
+                // Also a short queue is one more.
+                Form::Prefix => 0,
+            },
+            harmless_together: harmless_together(form, &bounds),
+            bounds,
             exempt,
             lengths: Vec::new(),
         })
@@ -104,6 +116,17 @@ fn bounds(form: Form, capacity: u64, queues: usize) -> Vec<u64> {
             (1..=queues).map(|k| (capacity as f64 * share(k) * (1.0 + 1e-12)) as u64).collect()
         }
     }
+}
+
+/// The most bytes that break no bound, however they are spread. Of T bytes the k-th longest queue has at
+/// most T / k, rounded down, which is no more than its bound b where T < k (b + 1): about B / H_N for every
+/// k. By prefix no queues hold more than all of them.
+fn harmless_together(form: Form, bounds: &[u64]) -> u64 {
+    let most = |(k, &bound): (u64, &u64)| match form {
+        Form::Rank => bound.saturating_add(1).saturating_mul(k) - 1,
+        Form::Prefix => bound,
+    };
+    (1..).zip(bounds).map(most).min().unwrap_or(0)
 }
 
 impl Harmonic {
@@ -155,12 +178,20 @@ impl Watch for Harmonic {}
 
 impl Sharing for Harmonic {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
+        let size = u64::from(arrival.size);
+        let is_harmless = buffer.occupancy() + size <= self.harmless_together
+            || u64::from(buffer.bytes(arrival.queue)) + size <= self.harmless;
         let holds = match self.form {
-            _ if self.exempt == Some(arrival.class) => true,
+            _ if is_harmless || self.exempt == Some(arrival.class) => true,
             Form::Rank => self.ranks_hold(arrival, buffer),
             Form::Prefix => self.prefixes_hold(arrival, buffer),
         };
         Admission::if_within(holds)
+    }
+
+    fn open_below(&self, capacity: u64) -> u64 {
+        let most = self.harmless_together.min(capacity);
+        most.saturating_add(1).saturating_sub(LARGEST_PACKET.into())
     }
 }
 
@@ -218,6 +249,65 @@ mod tests {
         );
         assert_eq!(prefix.admit(&arrival(2, 4_001), &holding(&[9_000, 9_000, 0])), OVER);
         assert_eq!(prefix.admit(&arrival(0, 1), &holding(&[12_000, 0, 0])), OVER);
+    }
+
+    #[test]
+    fn what_breaks_no_bound_in_any_order_is_admitted_at_once() {
+        // 12,000 bytes: 12,000, or 6,000 twice, or 4,000 three times are all within their bounds.
+        for form in ["", "form = \"prefix\""] {
+            assert_eq!(with(form, 3).harmless_together, 12_000, "{form}");
+            assert_eq!(with(form, 3).admit(&arrival(0, 1), &holding(&[12_000, 0, 0])), OVER);
+        }
+        // 4,000 bytes are within every bound; a second short queue counts by prefix.
+        assert_eq!(with("", 3).harmless, 4_000);
+        let mut prefix = with("form = \"prefix\"", 3);
+        assert_eq!(prefix.admit(&arrival(1, 1), &holding(&[12_000, 6_000, 0])), OVER);
+        // A hundred times as much has room for the largest packet beside 1,183,616 bytes.
+        let opens = |capacity| {
+            let environment = Environment { capacity, ..Environment::example(3) };
+            Harmonic::read(&mut Section::empty(), &environment).unwrap().open_below(capacity)
+        };
+        assert_eq!(opens(2_200_000), 1_183_617);
+        assert_eq!(opens(22_000), 0);
+    }
+
+    /// Beside the ranks themselves, for lengths of three queues in steps that the bounds allow.
+    #[test]
+    fn what_is_admitted_at_once_would_be_admitted_by_rank() {
+        let (mut at_once, mut looked_at) = (0, 0);
+        for form in ["", "form = \"prefix\""] {
+            let mut harmonic = with(form, 3);
+            let bounds = harmonic.bounds.clone();
+            let holds = |mut lengths: [u32; 3]| {
+                lengths.sort_unstable_by(|a, b| b.cmp(a));
+                let [first, second, third] = lengths.map(u64::from);
+                let tested = match form {
+                    "" => [first, second, third],
+                    _ => [first, first + second, first + second + third],
+                };
+                tested.iter().zip(&bounds).all(|(length, bound)| length <= bound)
+            };
+            for place in 0..12_u32.pow(3) {
+                let lengths = [place % 12, place / 12 % 12, place / 144].map(|n| n * 1_100);
+                if !holds(lengths) {
+                    continue;
+                }
+                let buffer = holding(&lengths);
+                for size in [1, 200, 1_100, 1_500] {
+                    let mut after = lengths;
+                    after[0] += size;
+                    let answer = harmonic.admit(&arrival(0, size), &buffer);
+                    let expected = Admission::if_within(holds(after));
+                    assert_eq!(answer, expected, "{form} {lengths:?} {size}");
+                    let together = buffer.occupancy() + u64::from(size);
+                    let is_at_once = together <= harmonic.harmless_together
+                        || u64::from(after[0]) <= harmonic.harmless;
+                    at_once += u32::from(is_at_once);
+                    looked_at += u32::from(!is_at_once);
+                }
+            }
+        }
+        assert!(at_once > 500 && looked_at > 500, "{at_once} at once, {looked_at} looked at");
     }
 
     #[test]
