@@ -2,8 +2,8 @@
 
 use crate::transport::ControlExtension;
 use spillway_settings::{Section, SettingsError};
-use spillway_switch::aqm::AqmPolicy;
-use spillway_switch::sharing::SharingPolicy;
+use spillway_switch::aqm::{AqmParams, AqmPolicy};
+use spillway_switch::sharing::{SharingParams, SharingPolicy};
 use spillway_switch::{AqmExtension, Environment, Extension, SharingExtension};
 use std::sync::Arc;
 
@@ -31,6 +31,33 @@ impl Extensions {
         AqmPolicy::IDS.iter().copied().chain(self.aqm.iter().map(|kind| kind.id()))
     }
 
+    /// Reads the parameters of the sharing policy with this id, for a tier whose first switch has this
+    /// environment.
+    pub fn sharing_params(
+        &self,
+        id: &str,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<SharingParams> {
+        match self.sharing.iter().find(|kind| kind.id() == id) {
+            Some(kind) => kind.params(section, environment).map(SharingParams::Extension),
+            None => SharingParams::read(id, section, environment),
+        }
+    }
+
+    /// Reads the parameters of the AQM with this id, likewise.
+    pub fn aqm_params(
+        &self,
+        id: &str,
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<AqmParams> {
+        match self.aqm.iter().find(|kind| kind.id() == id) {
+            Some(kind) => kind.params(section, environment).map(AqmParams::Extension),
+            None => AqmParams::read(id, section, environment),
+        }
+    }
+
     /// Reads the sharing policy with this id, for one switch.
     pub fn read_sharing(
         &self,
@@ -38,10 +65,7 @@ impl Extensions {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<SharingPolicy> {
-        match self.sharing.iter().find(|kind| kind.id() == id) {
-            Some(kind) => kind.read(section, environment).map(SharingPolicy::Extension),
-            None => SharingPolicy::read(id, section, environment),
-        }
+        Ok(self.sharing_params(id, section, environment)?.make(environment))
     }
 
     /// Reads the AQM with this id, for one switch.
@@ -51,9 +75,6 @@ impl Extensions {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<AqmPolicy> {
-        match self.aqm.iter().find(|kind| kind.id() == id) {
-            Some(kind) => kind.read(section, environment).map(AqmPolicy::Extension),
-            None => AqmPolicy::read(id, section, environment),
-        }
+        Ok(self.aqm_params(id, section, environment)?.make(environment))
     }
 }

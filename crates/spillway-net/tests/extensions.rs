@@ -14,7 +14,10 @@ use spillway_net::transport::{
 use spillway_settings::{Range, Section, SettingsError};
 use spillway_switch::aqm::EcnThreshold;
 use spillway_switch::sharing::DynamicThresholds;
-use spillway_switch::{AqmExtension, Environment, Extension, Policy, SharingExtension};
+use spillway_switch::{
+    AqmExtension, Environment, Extension, ExtensionParams, Policy, SharingExtension,
+};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,17 +45,38 @@ const STAR: &str = r#"
 #[derive(Debug)]
 struct Outside;
 
+/// The parameters of a policy from within.
+struct Of<T: Policy>(T::Params);
+
+impl<T: Policy> fmt::Debug for Of<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Policy + SharingExtension + 'static> ExtensionParams<dyn SharingExtension> for Of<T> {
+    fn make(&self, environment: &Environment) -> Box<dyn SharingExtension> {
+        Box::new(T::new(&self.0, environment))
+    }
+}
+
+impl<T: Policy + AqmExtension + 'static> ExtensionParams<dyn AqmExtension> for Of<T> {
+    fn make(&self, environment: &Environment) -> Box<dyn AqmExtension> {
+        Box::new(T::new(&self.0, environment))
+    }
+}
+
 impl Extension<dyn SharingExtension> for Outside {
     fn id(&self) -> &str {
         "outside"
     }
 
-    fn read(
+    fn params(
         &self,
         section: &mut Section,
         environment: &Environment,
-    ) -> Result<Box<dyn SharingExtension>, SettingsError> {
-        Ok(Box::new(DynamicThresholds::read(section, environment)?))
+    ) -> Result<Arc<dyn ExtensionParams<dyn SharingExtension>>, SettingsError> {
+        Ok(Arc::new(Of::<DynamicThresholds>(DynamicThresholds::params(section, environment)?)))
     }
 }
 
@@ -61,12 +85,12 @@ impl Extension<dyn AqmExtension> for Outside {
         "outside"
     }
 
-    fn read(
+    fn params(
         &self,
         section: &mut Section,
         environment: &Environment,
-    ) -> Result<Box<dyn AqmExtension>, SettingsError> {
-        Ok(Box::new(EcnThreshold::read(section, environment)?))
+    ) -> Result<Arc<dyn ExtensionParams<dyn AqmExtension>>, SettingsError> {
+        Ok(Arc::new(Of::<EcnThreshold>(EcnThreshold::params(section, environment)?)))
     }
 }
 

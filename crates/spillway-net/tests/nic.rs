@@ -16,7 +16,7 @@ use spillway_net::traffic::FlowColumns;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::Aqm;
 use spillway_switch::policy::{Arrival, Departure, Verdict, Watch};
-use spillway_switch::{AqmExtension, Buffer, DropReason, Environment, Extension};
+use spillway_switch::{AqmExtension, Buffer, DropReason, Environment, Extension, ExtensionParams};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -337,17 +337,28 @@ impl Extension<dyn AqmExtension> for MoodyKind {
         "moody"
     }
 
-    fn read(
+    fn params(
         &self,
         section: &mut Section,
-        environment: &Environment,
-    ) -> Result<Box<dyn AqmExtension>, SettingsError> {
+        _environment: &Environment,
+    ) -> Result<Arc<dyn ExtensionParams<dyn AqmExtension>>, SettingsError> {
+        let period = section.time("period", "0us", "how often it closes or opens")?;
+        Ok(Arc::new(MoodyParams { period: Some(period).filter(|&time| time > Time::ZERO) }))
+    }
+}
+
+#[derive(Debug)]
+struct MoodyParams {
+    period: Option<Time>,
+}
+
+impl ExtensionParams<dyn AqmExtension> for MoodyParams {
+    fn make(&self, environment: &Environment) -> Box<dyn AqmExtension> {
         // It finds itself at a port of 10 Gbps behind the only switch, with all the room there is.
         assert!((1..4).contains(&environment.switch));
         assert_eq!(environment.port_rates.len(), 1);
         assert_eq!(environment.capacity, Buffer::UNLIMITED);
-        let period = Some(section.time("period", "0us", "how often it closes or opens")?);
-        Ok(Box::new(Moody { period: period.filter(|&time| time > Time::ZERO), periods: 0 }))
+        Box::new(Moody { period: self.period, periods: 0 })
     }
 }
 

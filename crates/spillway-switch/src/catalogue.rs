@@ -4,6 +4,7 @@ use crate::cost::Cost;
 use crate::scheduling::{Fifo, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Files, Key, Range, Section, SettingsError};
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// How the ports of a switch serve their queues, for policies that imagine another switch.
@@ -28,7 +29,10 @@ impl Service {
     }
 }
 
-/// Where a policy finds itself: what of the switch and the network its parameters may depend on.
+/// Where a policy finds itself: what of the switch and the network it may depend on.
+///
+/// The switches of a tier differ in their numbers, in the rates of their ports, and in the bytes of
+/// their buffers where these go by the rates. All else is the same for them.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The run's seed.
@@ -157,7 +161,8 @@ pub struct Entry {
     pub cost: Option<Cost>,
 }
 
-/// What every policy tells of itself.
+/// What every policy tells of itself, and how it is made: its parameters once for all switches of a
+/// tier, its state from them for every switch.
 pub trait Policy: Sized {
     /// The field's short name.
     const ID: &'static str;
@@ -172,20 +177,42 @@ pub trait Policy: Sized {
     /// Settings with which it has keys that it has not by default, for the listing.
     const VARIANTS: &'static [&'static str] = &[];
 
-    /// Reads the parameters and prepares the state for one switch.
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError>;
+    /// What its section says. What is large in it is shared by those who have a copy.
+    type Params: Clone + Debug + Send + Sync;
+
+    /// Reads the parameters: every key with its default, its range and its meaning. They may depend on
+    /// what all switches of a tier have in common; the environment is that of its first switch.
+    ///
+    /// # Errors
+    /// If something is wrong with a value, or with a file that one names.
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Self::Params, SettingsError>;
+
+    /// The state for one switch of the tier, before anything has come, whatever its ports and its
+    /// buffer are like.
+    fn new(params: &Self::Params, environment: &Environment) -> Self;
+
+    /// Both, where there is one switch.
+    ///
+    /// # Errors
+    /// As of the parameters.
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+        Ok(Self::new(&Self::params(section, environment)?, environment))
+    }
 
     /// The row of the catalogue.
     fn entry() -> Entry {
         let mut section = Section::empty();
-        let read = Self::read(&mut section, &Environment::example(4));
+        let read = Self::params(&mut section, &Environment::example(4));
         debug_assert!(read.is_ok(), "{} has no defaults: {:?}", Self::ID, read.err());
         let mut keys = section.keys().to_vec();
         for text in Self::VARIANTS {
             let settings = text.parse().expect("variants are written as settings");
             let mut section = Section::new(Self::ID, settings);
             // What it asks for is listed, whatever comes of it.
-            let _ = Self::read(&mut section, &Environment::example(4));
+            let _ = Self::params(&mut section, &Environment::example(4));
             for key in section.keys() {
                 if !keys.iter().any(|known| known.name == key.name) {
                     keys.push(key.clone());
@@ -202,34 +229,73 @@ pub trait Policy: Sized {
     }
 }
 
-/// Makes a room's enum from its rows, `file::Type` each: the public names, static dispatch, reading by
-/// id, and the listing. `each!(self, policy => call)`, by the name that the room gives, does
-/// something with whichever policy it is. A room that is open to policies from outside the program
-/// names their trait.
+/// A policy whose parameters and state are read together: the former are what the latter is at first.
+pub trait ReadWhole: Clone + Debug + Send + Sync {
+    /// As of [`Policy`].
+    const ID: &'static str;
+    /// As of [`Policy`].
+    const SUMMARY: &'static str;
+    /// As of [`Policy`].
+    const CITATION: &'static str;
+    /// As of [`Policy`].
+    const COST: Option<Cost> = None;
+    /// As of [`Policy`].
+    const VARIANTS: &'static [&'static str] = &[];
+
+    /// As of [`Policy`].
+    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError>;
+}
+
+impl<T: ReadWhole> Policy for T {
+    const ID: &'static str = <T as ReadWhole>::ID;
+    const SUMMARY: &'static str = <T as ReadWhole>::SUMMARY;
+    const CITATION: &'static str = <T as ReadWhole>::CITATION;
+    const COST: Option<Cost> = <T as ReadWhole>::COST;
+    const VARIANTS: &'static [&'static str] = <T as ReadWhole>::VARIANTS;
+
+    type Params = T;
+
+    fn params(section: &mut Section, environment: &Environment) -> Result<T, SettingsError> {
+        <T as ReadWhole>::read(section, environment)
+    }
+
+    fn new(params: &T, _environment: &Environment) -> T {
+        params.clone()
+    }
+}
+
+/// Makes a room's enums from its rows, `file::Type` each: of policies, and beside it of their
+/// parameters; with the public names, static dispatch, reading by id, and the listing.
+/// `each!(self, policy => call)`, by the name that the room gives, does something with whichever
+/// policy it is. A room that is open to policies from outside the program names their trait.
 macro_rules! catalogue {
     (
         $(#[$meta:meta])*
-        $name:ident by $each:ident { $($file:ident::$variant:ident),+ $(,)? }
+        $name:ident of $params:ident by $each:ident { $($file:ident::$variant:ident),+ $(,)? }
     ) => {
-        catalogue! { @expand ($) [$(#[$meta])*] $name $each [$($file::$variant)+] [] }
+        catalogue! { @expand ($) [$(#[$meta])*] $name $params $each [$($file::$variant)+] [] }
     };
     (
         $(#[$meta:meta])*
-        $name:ident by $each:ident, open to $extension:path {
+        $name:ident of $params:ident by $each:ident, open to $extension:path {
             $($file:ident::$variant:ident),+ $(,)?
         }
     ) => {
         catalogue! {
-            @expand ($) [$(#[$meta])*] $name $each [$($file::$variant)+]
+            @expand ($) [$(#[$meta])*] $name $params $each [$($file::$variant)+]
             [
                 /// What is not compiled in.
-                Extension(Box<dyn $extension>)
+                Extension(
+                    Box<dyn $extension>,
+                    std::sync::Arc<dyn crate::extension::ExtensionParams<dyn $extension>>
+                )
             ]
         }
     };
     (
-        @expand ($d:tt) [$(#[$meta:meta])*] $name:ident $each:ident [$($file:ident::$variant:ident)+]
-        [$($(#[$of_outside:meta])* $outside:ident($from_outside:ty))?]
+        @expand ($d:tt) [$(#[$meta:meta])*] $name:ident $params:ident $each:ident
+        [$($file:ident::$variant:ident)+]
+        [$($(#[$of_outside:meta])* $outside:ident($from_outside:ty, $params_from_outside:ty))?]
     ) => {
         $(pub use $file::$variant;)+
 
@@ -243,6 +309,17 @@ macro_rules! catalogue {
             $($(#[$of_outside])* $outside($from_outside),)?
         }
 
+        #[doc = concat!("The parameters of a [`", stringify!($name), "`]: the same for all")]
+        /// switches of a tier.
+        #[derive(Clone, Debug)]
+        pub enum $params {
+            $(
+                #[doc = concat!("Of [`", stringify!($variant), "`].")]
+                $variant(<$variant as crate::catalogue::Policy>::Params),
+            )+
+            $($(#[$of_outside])* $outside($params_from_outside),)?
+        }
+
         macro_rules! $each {
             ($d this:ident, $d policy:ident => $d call:expr) => {
                 match $d this {
@@ -252,12 +329,51 @@ macro_rules! catalogue {
             };
         }
 
+        impl $params {
+            /// Reads the parameters of the policy with this id, for a tier whose first switch has
+            /// this environment.
+            ///
+            /// # Errors
+            /// If something is wrong with them.
+            ///
+            /// # Panics
+            /// If no policy has this id.
+            pub fn read(
+                id: &str,
+                section: &mut spillway_settings::Section,
+                environment: &crate::catalogue::Environment,
+            ) -> Result<$params, spillway_settings::SettingsError> {
+                use crate::catalogue::Policy as _;
+                $(
+                    if id == $variant::ID {
+                        return $variant::params(section, environment).map($params::$variant);
+                    }
+                )+
+                panic!("no {} has the id {id:?}", stringify!($name))
+            }
+
+            /// The policy for one switch, before anything has come.
+            pub fn make(&self, environment: &crate::catalogue::Environment) -> $name {
+                use crate::catalogue::Policy as _;
+                match self {
+                    $($params::$variant(params) => {
+                        $name::$variant($variant::new(params, environment))
+                    })+
+                    $($params::$outside(params) => $name::$outside(params.make(environment)),)?
+                }
+            }
+        }
+
         impl $name {
             /// The ids, in the order of the listing.
             pub const IDS: &'static [&'static str] =
                 &[$(<$variant as crate::catalogue::Policy>::ID),+];
 
-            /// Reads the parameters of the policy with this id, for one switch.
+            /// Reads the parameters of the policy with this id and makes it, where there is one
+            /// switch.
+            ///
+            /// # Errors
+            /// If something is wrong with the parameters.
             ///
             /// # Panics
             /// If no policy has this id.
@@ -266,13 +382,7 @@ macro_rules! catalogue {
                 section: &mut spillway_settings::Section,
                 environment: &crate::catalogue::Environment,
             ) -> Result<$name, spillway_settings::SettingsError> {
-                use crate::catalogue::Policy as _;
-                $(
-                    if id == $variant::ID {
-                        return $variant::read(section, environment).map($name::$variant);
-                    }
-                )+
-                panic!("no {} has the id {id:?}", stringify!($name))
+                Ok($params::read(id, section, environment)?.make(environment))
             }
 
             /// All policies with their parameters.

@@ -5,6 +5,7 @@ use crate::catalogue::Environment;
 use crate::sharing::Sharing;
 use spillway_settings::{Section, SettingsError};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// A sharing policy from outside.
 pub trait SharingExtension: Sharing + Debug + Send {}
@@ -22,10 +23,19 @@ pub trait Extension<P: ?Sized>: Debug + Send + Sync {
     /// The name by which scenarios choose it; no policy of the catalogue has it.
     fn id(&self) -> &str;
 
-    /// Reads the parameters and prepares the state for one switch. What was read once reads again.
-    fn read(
+    /// Reads the parameters, for a tier whose first switch has this environment.
+    ///
+    /// # Errors
+    /// If something is wrong with them.
+    fn params(
         &self,
         section: &mut Section,
         environment: &Environment,
-    ) -> Result<Box<P>, SettingsError>;
+    ) -> Result<Arc<dyn ExtensionParams<P>>, SettingsError>;
+}
+
+/// What such a policy's section says, the same for all switches of a tier.
+pub trait ExtensionParams<P: ?Sized>: Debug + Send + Sync {
+    /// The policy for one switch, before anything has come.
+    fn make(&self, environment: &Environment) -> Box<P>;
 }

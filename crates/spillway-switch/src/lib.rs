@@ -31,7 +31,7 @@ pub use bursts::{BurstReport, BurstTracing, Limits};
 pub use catalogue::{Entry, Environment, Policy, Service};
 pub use cost::Cost;
 pub use discipline::{Discipline, DisciplineParts};
-pub use extension::{AqmExtension, Extension, SharingExtension};
+pub use extension::{AqmExtension, Extension, ExtensionParams, SharingExtension};
 pub use fates::{Fate, FateTracing};
 pub use meter::Meter;
 pub use policy::DropReason;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use spillway_net::transport::receiver::EcnEcho;
 use spillway_settings::{Section, SettingsError};
-use spillway_switch::{AqmExtension, Environment, Extension, SharingExtension};
+use spillway_switch::{AqmExtension, Environment, Extension, ExtensionParams, SharingExtension};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -132,50 +132,82 @@ impl Kind {
         self.failure.set(error, origin);
     }
 
-    fn policy(
-        &self,
-        section: &mut Section,
-        environment: &Environment,
-    ) -> Result<Policy, SettingsError> {
+    /// Reads the parameters of a sharing policy or an AQM.
+    fn params(self: &Arc<Self>, section: &mut Section) -> Result<Arc<Params>, SettingsError> {
         Python::attach(|py| {
-            let values = self.values(py, section)?;
-            let mut instance = self.unbound(Some(environment.switch));
+            let values = self.values(py, section)?.unbind();
+            let path = section.path().to_string();
+            Ok(Arc::new(Params { kind: self.clone(), path, values }))
+        })
+    }
+}
+
+/// A sharing policy or an AQM with its parameters: makes an object for every switch.
+#[derive(Debug)]
+pub struct Params {
+    kind: Arc<Kind>,
+    /// Of the section that has them.
+    path: String,
+    values: Py<PyDict>,
+}
+
+impl Params {
+    fn policy(&self, environment: &Environment) -> Policy {
+        let Params { kind, path, values } = self;
+        Python::attach(|py| {
+            let mut instance = kind.unbound(Some(environment.switch));
             let start = (Switch::of(environment),).into_pyobject(py);
-            let object = start
-                .and_then(|start| self.make(py, &mut instance, section.path(), &values, start));
+            let object =
+                start.and_then(|start| kind.make(py, &mut instance, path, values.bind(py), start));
             let policy = object.and_then(|object| Policy::of(&object, instance, environment));
-            policy.or_else(|error| {
-                self.fail(error);
-                Ok(Policy::failed(self.unbound(Some(environment.switch))))
+            policy.unwrap_or_else(|error| {
+                kind.fail(error);
+                Policy::failed(kind.unbound(Some(environment.switch)))
             })
         })
     }
 }
 
-impl Extension<dyn SharingExtension> for Kind {
+/// A plug-in's class as a kind of sharing policy, or of AQM.
+#[derive(Debug)]
+pub struct PolicyKind(pub Arc<Kind>);
+
+impl Extension<dyn SharingExtension> for PolicyKind {
     fn id(&self) -> &str {
-        self.id()
+        self.0.id()
     }
 
-    fn read(
+    fn params(
         &self,
         section: &mut Section,
-        environment: &Environment,
-    ) -> Result<Box<dyn SharingExtension>, SettingsError> {
-        Ok(Box::new(self.policy(section, environment)?))
+        _environment: &Environment,
+    ) -> Result<Arc<dyn ExtensionParams<dyn SharingExtension>>, SettingsError> {
+        Ok(self.0.params(section)?)
     }
 }
 
-impl Extension<dyn AqmExtension> for Kind {
+impl ExtensionParams<dyn SharingExtension> for Params {
+    fn make(&self, environment: &Environment) -> Box<dyn SharingExtension> {
+        Box::new(self.policy(environment))
+    }
+}
+
+impl Extension<dyn AqmExtension> for PolicyKind {
     fn id(&self) -> &str {
-        self.id()
+        self.0.id()
     }
 
-    fn read(
+    fn params(
         &self,
         section: &mut Section,
-        environment: &Environment,
-    ) -> Result<Box<dyn AqmExtension>, SettingsError> {
-        Ok(Box::new(self.policy(section, environment)?))
+        _environment: &Environment,
+    ) -> Result<Arc<dyn ExtensionParams<dyn AqmExtension>>, SettingsError> {
+        Ok(self.0.params(section)?)
+    }
+}
+
+impl ExtensionParams<dyn AqmExtension> for Params {
+    fn make(&self, environment: &Environment) -> Box<dyn AqmExtension> {
+        Box::new(self.policy(environment))
     }
 }

@@ -14,7 +14,7 @@ mod views;
 pub use failure::Failure;
 
 use control::Controller;
-use kind::Kind;
+use kind::{Kind, PolicyKind};
 use pyo3::prelude::*;
 use spillway_net::extensions::Extensions;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ impl Plugins {
         let mut extensions = Extensions::default();
         for kind in &self.kinds {
             match kind.room() {
-                "sharing" => extensions.sharing.push(kind.clone()),
-                "aqm" => extensions.aqm.push(kind.clone()),
+                "sharing" => extensions.sharing.push(Arc::new(PolicyKind(kind.clone()))),
+                "aqm" => extensions.aqm.push(Arc::new(PolicyKind(kind.clone()))),
                 _ => extensions.transport.push(Arc::new(Controller(kind.clone()))),
             }
         }

@@ -23,7 +23,7 @@
 
 use super::{Aqm, number_of};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};

@@ -25,7 +25,7 @@ pub trait Aqm: Watch {
 
 catalogue! {
     /// The active queue management of a switch.
-    AqmPolicy by each, open to AqmExtension {
+    AqmPolicy of AqmParams by each, open to AqmExtension {
         none::NoAqm,
         ecn::EcnThreshold,
         red::Red,

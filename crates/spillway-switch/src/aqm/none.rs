@@ -2,7 +2,7 @@
 
 use super::Aqm;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::{Section, SettingsError};
 

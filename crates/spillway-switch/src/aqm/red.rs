@@ -33,7 +33,7 @@
 use super::ecn::read_not_ect;
 use super::{Aqm, length_in_unit_of, number_of};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;

@@ -26,7 +26,7 @@
 //! Constant for every packet as long as the quanta are at least a packet; 8 bytes for every queue.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use spillway_settings::{Range, Section, SettingsError};
 
 /// Bytes in proportion to weights.

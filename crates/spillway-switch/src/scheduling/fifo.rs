@@ -5,7 +5,7 @@
 //! same picosecond, the one of the lowest class.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// First come, first served over all classes.

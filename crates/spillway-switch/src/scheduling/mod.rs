@@ -38,7 +38,7 @@ pub trait Scheduling {
 catalogue! {
     /// The scheduling of a switch's ports.
     #[derive(Clone)]
-    SchedulingPolicy by each {
+    SchedulingPolicy of SchedulingParams by each {
         fifo::Fifo,
         strict::StrictPriority,
         round_robin::RoundRobin,

@@ -4,7 +4,7 @@
 //! The turn moves to the next class after every packet; empty queues are skipped at no cost.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// One packet each in turn.

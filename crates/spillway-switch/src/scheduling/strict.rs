@@ -4,7 +4,7 @@
 //! Packet by packet and without preemption; classes of lower priority can starve.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// The lowest class first.

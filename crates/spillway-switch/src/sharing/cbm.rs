@@ -37,7 +37,7 @@
 
 use super::{Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Departure, LARGEST_PACKET, Verdict, Watch};
 use spillway_engine::Time;

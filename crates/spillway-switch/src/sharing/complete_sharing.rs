@@ -23,7 +23,7 @@
 
 use super::Sharing;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::Cost;
 use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Watch};
 use spillway_settings::{Section, SettingsError};

@@ -67,7 +67,7 @@ use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
 use super::{Count, FollowLqd, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, Watch};
 use spillway_engine::Time;

@@ -28,7 +28,7 @@
 
 use super::{Sharing, of_class};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{Cost, Operations};
 use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Range, Section, SettingsError};

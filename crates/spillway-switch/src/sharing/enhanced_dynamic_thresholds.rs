@@ -43,7 +43,7 @@
 
 use super::{Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{self, Cost, Operations};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::{Rate, Time};

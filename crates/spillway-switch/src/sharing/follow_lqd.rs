@@ -39,7 +39,7 @@ use super::Sharing;
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;

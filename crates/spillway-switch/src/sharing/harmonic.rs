@@ -36,7 +36,7 @@
 
 use super::Sharing;
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Section, SettingsError};

@@ -41,7 +41,7 @@
 use super::Sharing;
 use super::victim::VictimRule;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Victim, Watch};
 use spillway_settings::{Section, SettingsError};

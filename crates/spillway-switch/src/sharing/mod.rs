@@ -97,7 +97,7 @@ pub trait Sharing: Watch {
 
 catalogue! {
     /// The sharing policy of a switch.
-    SharingPolicy by each, open to SharingExtension {
+    SharingPolicy of SharingParams by each, open to SharingExtension {
         complete_sharing::CompleteSharing,
         static_partitioning::StaticPartitioning,
         dynamic_thresholds::DynamicThresholds,

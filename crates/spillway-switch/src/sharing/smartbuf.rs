@@ -93,7 +93,7 @@ mod tests;
 use super::{Count, DynamicThresholds, Learned, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::burst::{Burst, KeyGradient};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Environment, ReadWhole as Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use estimate::Estimate;
