@@ -26,8 +26,17 @@
 //! Constant for every packet as long as the quanta are at least a packet; 8 bytes for every queue.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Range, Section, SettingsError};
+
+/// What classes may send.
+#[derive(Clone, Debug)]
+pub struct DeficitRoundRobinParams {
+    /// The weight of each class, from 0.001 to 1000; the last holds for all further ones.
+    weights: Vec<f64>,
+    /// What a class of weight 1 may send in a visit, in bytes, above 0.
+    quantum: u64,
+}
 
 /// Bytes in proportion to weights.
 #[derive(Clone, Debug)]
@@ -46,20 +55,30 @@ impl Policy for DeficitRoundRobin {
     const CITATION: &'static str =
         "Shreedhar, Varghese: IEEE/ACM Trans. Networking 4(3), 1996, doi:10.1109/90.502236";
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = DeficitRoundRobinParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<DeficitRoundRobinParams, SettingsError> {
         let meaning = "weight of each class, the last holding for all further ones";
         let range = Range::Within(0.001, 1000.0);
         let weights = environment.by_class(section, "weights", 1.0, range, meaning)?;
         let meaning = "bytes that a class of weight 1 may send in a visit";
         let quantum = section.positive_size("quantum", "1500B", meaning)?;
+        Ok(DeficitRoundRobinParams { weights, quantum })
+    }
+
+    fn new(params: &DeficitRoundRobinParams, environment: &Environment) -> Self {
         let ports = environment.port_rates.len();
         let classes = environment.queues_per_port as usize;
-        Ok(DeficitRoundRobin {
-            quanta: weights.iter().map(|w| ((w * quantum as f64) as u64).max(1)).collect(),
+        let quantum = |weight: &f64| ((weight * params.quantum as f64) as u64).max(1);
+        DeficitRoundRobin {
+            quanta: params.weights.iter().map(quantum).collect(),
             deficits: vec![0; ports * classes],
             visiting: vec![0; ports],
             classes,
-        })
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! same picosecond, the one of the lowest class.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// First come, first served over all classes.
@@ -17,8 +17,14 @@ impl Policy for Fifo {
     const SUMMARY: &'static str = "first come, first served over all classes";
     const CITATION: &'static str = "";
 
-    fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
-        Ok(Fifo)
+    type Params = ();
+
+    fn params(_section: &mut Section, _environment: &Environment) -> Result<(), SettingsError> {
+        Ok(())
+    }
+
+    fn new(_params: &(), _environment: &Environment) -> Self {
+        Fifo
     }
 }
 

@@ -4,7 +4,7 @@
 //! The turn moves to the next class after every packet; empty queues are skipped at no cost.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// One packet each in turn.
@@ -20,9 +20,15 @@ impl Policy for RoundRobin {
     const SUMMARY: &'static str = "round robin, packet by packet";
     const CITATION: &'static str = "";
 
-    fn read(_section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = ();
+
+    fn params(_section: &mut Section, _environment: &Environment) -> Result<(), SettingsError> {
+        Ok(())
+    }
+
+    fn new(_params: &(), environment: &Environment) -> Self {
         let turn = vec![0; environment.port_rates.len()];
-        Ok(RoundRobin { turn, classes: environment.queues_per_port as u8 })
+        RoundRobin { turn, classes: environment.queues_per_port as u8 }
     }
 }
 

@@ -4,7 +4,7 @@
 //! Packet by packet and without preemption; classes of lower priority can starve.
 
 use super::{Head, Scheduling};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
 /// The lowest class first.
@@ -16,8 +16,14 @@ impl Policy for StrictPriority {
     const SUMMARY: &'static str = "strict priority: the lowest class that holds anything";
     const CITATION: &'static str = "";
 
-    fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
-        Ok(StrictPriority)
+    type Params = ();
+
+    fn params(_section: &mut Section, _environment: &Environment) -> Result<(), SettingsError> {
+        Ok(())
+    }
+
+    fn new(_params: &(), _environment: &Environment) -> Self {
+        StrictPriority
     }
 }
 
