@@ -23,19 +23,26 @@
 
 use super::{Aqm, number_of};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
-/// One threshold.
+/// From where on packets are marked, in the unit that counts, and what becomes of them.
 #[derive(Clone, Debug)]
-pub struct EcnThreshold {
+pub struct EcnThresholdParams {
     /// The shortest queue that is marked, in packets; `u32::MAX` if bytes count.
     packets: u32,
     /// The same in bytes; `u32::MAX` if packets count.
     bytes: u32,
+    /// What becomes of what finds such a queue: whatever cannot be marked passes, or is lost.
     verdict: Verdict,
+}
+
+/// One threshold.
+#[derive(Clone, Debug)]
+pub struct EcnThreshold {
+    params: EcnThresholdParams,
 }
 
 impl Policy for EcnThreshold {
@@ -44,7 +51,12 @@ impl Policy for EcnThreshold {
     const CITATION: &'static str =
         "Alizadeh et al.: Data Center TCP, SIGCOMM 2010, doi:10.1145/1851182.1851192";
 
-    fn read(section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = EcnThresholdParams;
+
+    fn params(
+        section: &mut Section,
+        _environment: &Environment,
+    ) -> Result<EcnThresholdParams, SettingsError> {
         let meaning = "the longest queue in which an arrival is not marked (K)";
         let threshold = section.amount("threshold", "65pkt", meaning)?;
         let meaning = "what becomes of a packet that finds exactly K queued";
@@ -56,7 +68,11 @@ impl Policy for EcnThreshold {
             Amount::Packets(_) => (marks_from, u32::MAX),
             Amount::Bytes(_) | Amount::Unlimited => (u32::MAX, marks_from),
         };
-        Ok(EcnThreshold { packets, bytes, verdict })
+        Ok(EcnThresholdParams { packets, bytes, verdict })
+    }
+
+    fn new(params: &EcnThresholdParams, _environment: &Environment) -> Self {
+        EcnThreshold { params: params.clone() }
     }
 }
 
@@ -77,9 +93,10 @@ impl Watch for EcnThreshold {}
 impl Aqm for EcnThreshold {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let EcnThresholdParams { packets, bytes, verdict } = self.params;
         let length = buffer.length(arrival.queue);
-        let marks = length.packets >= self.packets || length.bytes >= self.bytes;
-        if marks { self.verdict } else { Verdict::Pass }
+        let marks = length.packets >= packets || length.bytes >= bytes;
+        if marks { verdict } else { Verdict::Pass }
     }
 
     fn passes_idle_ports(&self) -> bool {

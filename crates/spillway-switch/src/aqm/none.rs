@@ -2,7 +2,7 @@
 
 use super::Aqm;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::{Section, SettingsError};
 
@@ -15,8 +15,14 @@ impl Policy for NoAqm {
     const SUMMARY: &'static str = "no marking and no early drops";
     const CITATION: &'static str = "";
 
-    fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
-        Ok(NoAqm)
+    type Params = ();
+
+    fn params(_section: &mut Section, _environment: &Environment) -> Result<(), SettingsError> {
+        Ok(())
+    }
+
+    fn new(_params: &(), _environment: &Environment) -> Self {
+        NoAqm
     }
 }
 

@@ -33,7 +33,7 @@
 use super::ecn::read_not_ect;
 use super::{Aqm, length_in_unit_of, number_of};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
@@ -68,16 +68,29 @@ struct QueueState {
     idle_since: Time,
 }
 
+/// How the probability of a mark grows with a queue.
+#[derive(Clone, Debug)]
+pub struct RedParams {
+    /// The average queue up to which nothing is marked, in packets or bytes.
+    min: Amount,
+    /// The one from which everything is, in the same unit, and no less.
+    max: f64,
+    /// The probability between the two.
+    curve: Curve,
+    /// The weight of a new sample in the average, from 1e-9 to 1: the queue as it is.
+    weight: f64,
+    /// Whether the probability rises on to 1 between max and twice max.
+    gentle: bool,
+    /// How marks are spread over packets.
+    spacing: Spacing,
+    /// What becomes of a packet that is to be marked: one that cannot be passes, or is lost.
+    verdict: Verdict,
+}
+
 /// Random early detection.
 #[derive(Clone, Debug)]
 pub struct Red {
-    min: Amount,
-    max: f64,
-    curve: Curve,
-    weight: f64,
-    gentle: bool,
-    spacing: Spacing,
-    verdict: Verdict,
+    params: RedParams,
     full_packet: u64,
     random: Stream,
     queues: Vec<QueueState>,
@@ -89,7 +102,12 @@ impl Policy for Red {
     const CITATION: &'static str =
         "Floyd, Jacobson: IEEE/ACM Trans. Networking 1(4), 1993, doi:10.1109/90.251892";
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = RedParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<RedParams, SettingsError> {
         let min = section.amount("min", "5pkt", "queue up to which nothing is marked")?;
         let max = section.amount("max", "15pkt", "queue from which everything is marked")?;
         let same_unit = matches!(
@@ -133,42 +151,42 @@ impl Policy for Red {
             "how marks are spread over packets",
         )?;
         let verdict = read_not_ect(section, Verdict::MarkOrDrop)?;
+        let max = number_of(max) as f64;
+        Ok(RedParams { min, max, curve, weight, gentle, spacing, verdict })
+    }
+
+    fn new(params: &RedParams, environment: &Environment) -> Self {
         let queues = environment.port_rates.len() * environment.queues_per_port as usize;
-        Ok(Red {
-            min,
-            max: number_of(max) as f64,
-            curve,
-            weight,
-            gentle,
-            spacing,
-            verdict,
+        Red {
+            params: params.clone(),
             full_packet: u64::from(environment.full_packet),
             random: Stream::new(environment.seed, "red", environment.switch.into()),
             queues: vec![QueueState::default(); queues],
-        })
+        }
     }
 }
 
 impl Red {
     /// p for an average queue; 0 below min.
     fn probability(&self, average: f64) -> f64 {
-        let min = number_of(self.min) as f64;
+        let RedParams { max, curve, gentle, .. } = self.params;
+        let min = number_of(self.params.min) as f64;
         if average < min {
             return 0.0;
         }
-        let at_max = match self.curve {
+        let at_max = match curve {
             Curve::TwoPoint { max_probability } => max_probability,
-            Curve::PointSlope { slope } => (slope * (self.max - min)).min(1.0),
+            Curve::PointSlope { slope } => (slope * (max - min)).min(1.0),
         };
-        if average < self.max {
-            match self.curve {
+        if average < max {
+            match curve {
                 Curve::TwoPoint { max_probability } => {
-                    max_probability * (average - min) / (self.max - min)
+                    max_probability * (average - min) / (max - min)
                 }
                 Curve::PointSlope { slope } => (slope * (average - min)).min(1.0),
             }
-        } else if self.gentle && average < 2.0 * self.max {
-            at_max + (1.0 - at_max) * (average - self.max) / self.max
+        } else if gentle && average < 2.0 * max {
+            at_max + (1.0 - at_max) * (average - max) / max
         } else {
             1.0
         }
@@ -176,8 +194,9 @@ impl Red {
 
     /// The average with the queue as this arrival finds it.
     fn average(&mut self, arrival: &Arrival, buffer: &Buffer) -> f64 {
-        let length = length_in_unit_of(self.min, arrival.queue, buffer) as f64;
-        if self.weight == 1.0 {
+        let RedParams { min, weight, .. } = self.params;
+        let length = length_in_unit_of(min, arrival.queue, buffer) as f64;
+        if weight == 1.0 {
             return length;
         }
         let rate = buffer.rate(buffer.port_of(arrival.queue));
@@ -185,17 +204,17 @@ impl Red {
         if length == 0.0 {
             let idle = arrival.now.since(state.idle_since).ps();
             let missed = idle / rate.time_of(self.full_packet).ps().max(1);
-            state.average *= libm::pow(1.0 - self.weight, missed as f64);
+            state.average *= libm::pow(1.0 - weight, missed as f64);
             state.idle_since = state.idle_since.max(arrival.now);
         }
-        state.average += self.weight * (length - state.average);
+        state.average += weight * (length - state.average);
         state.average
     }
 
     fn chance(&mut self, queue: usize, probability: f64) -> bool {
         let state = &mut self.queues[queue];
         let spread = f64::from(state.count) * probability;
-        let p = match self.spacing {
+        let p = match self.params.spacing {
             Spacing::Independent => probability,
             Spacing::Uniform if spread < 1.0 => (probability / (1.0 - spread)).min(1.0),
             Spacing::Uniform => 1.0,
@@ -219,18 +238,18 @@ impl Aqm for Red {
             self.queues[queue].count = 0;
             return Verdict::Pass;
         }
-        if self.chance(queue, probability) { self.verdict } else { Verdict::Pass }
+        if self.chance(queue, probability) { self.params.verdict } else { Verdict::Pass }
     }
 
     fn passes_idle_ports(&self) -> bool {
-        let is_memoryless = self.weight == 1.0 && self.spacing == Spacing::Independent;
-        is_memoryless && number_of(self.min) > 0
+        let RedParams { min, weight, spacing, .. } = self.params;
+        weight == 1.0 && spacing == Spacing::Independent && number_of(min) > 0
     }
 }
 
 impl Watch for Red {
     fn watches_departures(&self) -> bool {
-        self.weight < 1.0
+        self.params.weight < 1.0
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
