@@ -100,7 +100,7 @@ impl Aqm for EcnThreshold {
     }
 
     fn passes_idle_ports(&self) -> bool {
-        self.packets > 0 && self.bytes > 0
+        self.params.packets > 0 && self.params.bytes > 0
     }
 }
 

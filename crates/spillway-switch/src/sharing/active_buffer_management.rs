@@ -45,21 +45,33 @@
 
 use super::{Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 
+/// What thresholds are, and what they are scaled by.
+#[derive(Clone, Debug)]
+pub struct ActiveBufferManagementParams {
+    /// Bytes for every free byte, above 0, by class; the last holds for all further ones.
+    alpha: Vec<f64>,
+    /// The same for packets of a flow's first round trip.
+    alpha_first_rtt: f64,
+    /// Whether these too are held to the whole formula, not to alpha (B - Q).
+    first_rtt_is_scaled: bool,
+    /// When a queue is congested, and how much.
+    congestion: Congestion,
+    /// What the bytes that leave a queue are divided by.
+    drain: Drain,
+    /// How often both are measured, above 0.
+    interval: Time,
+}
+
 /// Scales Dynamic Thresholds by congestion and drain rate.
 #[derive(Clone, Debug)]
 pub struct ActiveBufferManagement {
-    alpha: Vec<f64>,
-    alpha_first_rtt: f64,
-    first_rtt_is_scaled: bool,
-    congestion: Congestion,
-    drain: Drain,
-    interval: Time,
+    params: ActiveBufferManagementParams,
     queues: Vec<Queue>,
     /// Bytes that every port has sent.
     sent: Vec<u64>,
@@ -135,7 +147,12 @@ impl Policy for ActiveBufferManagement {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = ActiveBufferManagementParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<ActiveBufferManagementParams, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte, by class of queue, the last \
                        holding for all further classes";
         let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
@@ -168,27 +185,33 @@ impl Policy for ActiveBufferManagement {
                 section.positive_time("update_interval", "25us", meaning)
             })?;
         let interval = interval.unwrap_or(environment.base_rtt);
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
-        let queue =
-            Queue { dequeued: 0, waits_from: u64::MAX, port_sent: 0, drain: 1.0, level: 0.0 };
-        Ok(ActiveBufferManagement {
+        Ok(ActiveBufferManagementParams {
             alpha,
             alpha_first_rtt,
             first_rtt_is_scaled,
             congestion,
             drain,
             interval,
+        })
+    }
+
+    fn new(params: &ActiveBufferManagementParams, environment: &Environment) -> Self {
+        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queue =
+            Queue { dequeued: 0, waits_from: u64::MAX, port_sent: 0, drain: 1.0, level: 0.0 };
+        ActiveBufferManagement {
+            params: params.clone(),
             queues: vec![queue; queues],
             sent: vec![0; environment.port_rates.len()],
             full_packet: environment.full_packet.into(),
             congested: vec![1.0; environment.queues_per_port as usize],
-        })
+        }
     }
 }
 
 impl ActiveBufferManagement {
     fn alpha(&self, class: usize) -> f64 {
-        of_class(&self.alpha, class as u8)
+        of_class(&self.params.alpha, class as u8)
     }
 
     /// 1 / n_p * mu / b.
@@ -199,8 +222,8 @@ impl ActiveBufferManagement {
     /// T for an arrival, rounded down to a byte.
     fn limit(&self, arrival: &Arrival, buffer: &Buffer) -> u64 {
         let class = usize::from(arrival.class);
-        let alpha = if arrival.first_rtt { self.alpha_first_rtt } else { self.alpha(class) };
-        let is_scaled = !arrival.first_rtt || self.first_rtt_is_scaled;
+        let alpha = if arrival.first_rtt { self.params.alpha_first_rtt } else { self.alpha(class) };
+        let is_scaled = !arrival.first_rtt || self.params.first_rtt_is_scaled;
         let share = if is_scaled { self.share(arrival.queue as usize, class) } else { 1.0 };
         (alpha * share * buffer.free() as f64) as u64
     }
@@ -223,14 +246,14 @@ impl ActiveBufferManagement {
                 let sent = self.sent[port as usize];
                 state.port_sent += sent - std::mem::replace(&mut state.waits_from, sent);
             }
-            state.drain = match self.drain {
+            state.drain = match self.params.drain {
                 Drain::Share => {
                     let credited = |bytes: u64| (bytes + self.full_packet) as f64;
                     credited(state.dequeued) / credited(state.port_sent)
                 }
                 Drain::Interval => {
                     let sending = buffer.rate(port).time_of(state.dequeued);
-                    let share = sending.ps() as f64 / self.interval.ps() as f64;
+                    let share = sending.ps() as f64 / self.params.interval.ps() as f64;
                     if share < least || share > 1.0 { 1.0 } else { share }
                 }
             };
@@ -245,7 +268,7 @@ impl ActiveBufferManagement {
         let mut counts = vec![0.0; classes];
         for (queue, state) in self.queues.iter().enumerate() {
             let class = queue % classes;
-            counts[class] += match self.congestion {
+            counts[class] += match self.params.congestion {
                 Congestion::Fractional { .. } => state.level,
                 Congestion::Binary { congested_at } => {
                     let length = f64::from(buffer.bytes(queue as QueueId));
@@ -262,7 +285,7 @@ impl ActiveBufferManagement {
 
 impl Watch for ActiveBufferManagement {
     fn watches_queues(&self) -> bool {
-        self.drain == Drain::Interval
+        self.params.drain == Drain::Interval
     }
 
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
@@ -283,7 +306,7 @@ impl Watch for ActiveBufferManagement {
     }
 
     fn period(&self) -> Option<Time> {
-        Some(self.interval)
+        Some(self.params.interval)
     }
 
     fn on_timer(&mut self, _now: Time, buffer: &Buffer) {
@@ -295,7 +318,7 @@ impl Watch for ActiveBufferManagement {
 impl Sharing for ActiveBufferManagement {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = buffer.bytes(arrival.queue);
-        if let Congestion::Fractional { saturation } = self.congestion {
+        if let Congestion::Fractional { saturation } = self.params.congestion {
             self.queues[arrival.queue as usize].level = (f64::from(length) / saturation).min(1.0);
         }
         let length = u64::from(length) + u64::from(arrival.size);

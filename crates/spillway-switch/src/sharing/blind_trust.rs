@@ -33,15 +33,24 @@
 //! # Cost
 //! A prediction for every arrival; Credence asks for one only while a queue is long.
 
-use super::oracle::Oracle;
+use super::oracle::{Oracle, OracleParams};
 use super::{Count, Credence, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
+
+/// Which oracle is trusted, and with what.
+#[derive(Clone, Debug)]
+pub struct BlindTrustParams {
+    /// Who predicts.
+    oracle: OracleParams,
+    /// The class of acks, if these are not tested.
+    exempt: Option<u8>,
+}
 
 /// Does what an oracle says.
 #[derive(Clone, Debug)]
@@ -83,10 +92,19 @@ impl Policy for BlindTrust {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let oracle = Oracle::read(Self::ID, section, environment)?;
-        let exempt = environment.exempt_acks(section)?;
-        Ok(BlindTrust { oracle, exempt, counts: Counts::default() })
+    type Params = BlindTrustParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<BlindTrustParams, SettingsError> {
+        let oracle = OracleParams::read(section, environment)?;
+        Ok(BlindTrustParams { oracle, exempt: environment.exempt_acks(section)? })
+    }
+
+    fn new(params: &BlindTrustParams, environment: &Environment) -> Self {
+        let oracle = Oracle::new(&params.oracle, Self::ID, environment);
+        BlindTrust { oracle, exempt: params.exempt, counts: Counts::default() }
     }
 }
 

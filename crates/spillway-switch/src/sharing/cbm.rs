@@ -37,23 +37,36 @@
 
 use super::{Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Departure, LARGEST_PACKET, Verdict, Watch};
-use spillway_engine::Time;
+use spillway_engine::{Rate, Time};
 use spillway_settings::{Range, Section, SettingsError};
+
+/// What the limit on waiting is, and who is held to it.
+#[derive(Clone, Debug)]
+pub struct CbmParams {
+    /// The limit in the time that a port takes to send the free buffer, above 0, by class; the last
+    /// holds for all further ones.
+    alpha: Vec<f64>,
+    /// The same for packets of a flow's first round trip.
+    alpha_first_rtt: f64,
+    /// The share of its threshold from which on a queue is congested, from 0 to 1.
+    congested_at: f64,
+    /// Whether B and Q are of a port's part of the buffer, not of the switch's.
+    is_of_port: bool,
+    /// The class of acks, if these have no limit.
+    exempt: Option<u8>,
+    /// A queue with so many bytes behind the packet, and no more, loses none.
+    spared: Option<u32>,
+}
 
 /// Limits how long packets wait.
 #[derive(Clone, Debug)]
 pub struct Cbm {
-    alpha: Vec<f64>,
-    alpha_first_rtt: f64,
-    congested_at: f64,
+    params: CbmParams,
     /// With `buffer_of = "port"`, every port's part of the buffer.
     parts: Option<Vec<u64>>,
-    exempt: Option<u8>,
-    /// A queue with so much behind the packet, and no more, loses none.
-    spared: Option<u32>,
     is_congested: Vec<bool>,
     /// n_p, by class.
     congested: Vec<u32>,
@@ -83,7 +96,12 @@ impl Policy for Cbm {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = CbmParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<CbmParams, SettingsError> {
         let meaning = "the limit on waiting, in the time that a port takes to send the free buffer; \
                        by class of queue where a list is given, the last holding for all further \
                        classes";
@@ -98,24 +116,25 @@ impl Policy for Cbm {
         let exempt = environment.exempt_acks(section)?;
         let meaning = "whether a queue in which no more than a full packet is left loses none";
         let spares_last = section.flag("spare_last", false, meaning)?;
+        let spared = spares_last.then_some(environment.full_packet);
+        Ok(CbmParams { alpha, alpha_first_rtt, congested_at, is_of_port, exempt, spared })
+    }
+
+    fn new(params: &CbmParams, environment: &Environment) -> Self {
         let rates = &environment.port_rates;
         let all: u128 = rates.iter().map(|rate| u128::from(rate.bits_per_second())).sum();
-        let part = |bits_per_second: u64| {
-            let part = u128::from(environment.capacity) * u128::from(bits_per_second) / all;
-            u64::try_from(part).expect("no more than the whole")
+        let part = |rate: &Rate| {
+            let bits_per_second = u128::from(rate.bits_per_second());
+            // No more than the whole, so it fits.
+            (u128::from(environment.capacity) * bits_per_second / all) as u64
         };
         let queues = rates.len() * environment.queues_per_port as usize;
-        Ok(Cbm {
-            alpha,
-            alpha_first_rtt,
-            congested_at,
-            parts: is_of_port
-                .then(|| rates.iter().map(|rate| part(rate.bits_per_second())).collect()),
-            exempt,
-            spared: spares_last.then_some(environment.full_packet),
+        Cbm {
+            params: params.clone(),
+            parts: params.is_of_port.then(|| rates.iter().map(part).collect()),
             is_congested: vec![false; queues],
             congested: vec![0; environment.queues_per_port as usize],
-        })
+        }
     }
 }
 
@@ -130,7 +149,7 @@ impl Cbm {
     };
 
     fn alpha(&self, class: u8) -> f64 {
-        of_class(&self.alpha, class)
+        of_class(&self.params.alpha, class)
     }
 
     /// B - Q.
@@ -151,7 +170,7 @@ impl Cbm {
         let length = f64::from(buffer.bytes(queue));
         // Of numbers as they are: n_p is not divided by, so that nothing is rounded.
         let reached = length * self.congested(class)
-            >= self.congested_at * (self.alpha(class) * self.free(queue, buffer));
+            >= self.params.congested_at * (self.alpha(class) * self.free(queue, buffer));
         let is_congested = buffer.packets(queue) > 0 && reached;
         let was = std::mem::replace(&mut self.is_congested[queue as usize], is_congested);
         let count = &mut self.congested[usize::from(class)];
@@ -161,7 +180,7 @@ impl Cbm {
     /// Whether a packet has waited for longer than Theta.
     fn is_late(&self, departure: &Departure, buffer: &Buffer) -> bool {
         let &Departure { now, queue, class, first_rtt, queued_at, .. } = departure;
-        let alpha = if first_rtt { self.alpha_first_rtt } else { self.alpha(class) };
+        let alpha = if first_rtt { self.params.alpha_first_rtt } else { self.alpha(class) };
         let ps_per_byte = buffer.rate(buffer.port_of(queue)).ps_per_byte() as f64;
         let limit = alpha * self.free(queue, buffer) * ps_per_byte;
         now.since(queued_at).ps() as f64 * self.congested(class) > limit
@@ -189,8 +208,8 @@ impl Watch for Cbm {
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        let is_spared = self.exempt == Some(departure.class)
-            || self.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
+        let is_spared = self.params.exempt == Some(departure.class)
+            || self.params.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
         match !is_spared && self.is_late(departure, buffer) {
             true => Verdict::Drop,
             false => Verdict::Pass,

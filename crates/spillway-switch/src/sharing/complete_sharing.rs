@@ -23,7 +23,7 @@
 
 use super::Sharing;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::Cost;
 use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Watch};
 use spillway_settings::{Section, SettingsError};
@@ -38,8 +38,14 @@ impl Policy for CompleteSharing {
     const CITATION: &'static str = "Kamoun, Kleinrock: IEEE Trans. Communications 28(7), 1980";
     const COST: Option<Cost> = Some(Cost::NONE);
 
-    fn read(_section: &mut Section, _environment: &Environment) -> Result<Self, SettingsError> {
-        Ok(CompleteSharing)
+    type Params = ();
+
+    fn params(_section: &mut Section, _environment: &Environment) -> Result<(), SettingsError> {
+        Ok(())
+    }
+
+    fn new(_params: &(), _environment: &Environment) -> Self {
+        CompleteSharing
     }
 }
 

@@ -62,17 +62,30 @@
 //! The cost of FollowLQD. While more than B / N is held, also a check of one queue that was long at
 //! the last arrival, or, if that one is no longer long, of all queues.
 
-use super::oracle::Oracle;
+use super::oracle::{Oracle, OracleParams};
 use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
 use super::{Count, FollowLqd, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
+
+/// Whose thresholds are followed, and with which oracle.
+#[derive(Clone, Debug)]
+pub struct CredenceParams {
+    /// Who predicts.
+    oracle: OracleParams,
+    /// Whether everything that fits is admitted while all queues are below B / N.
+    has_safeguard: bool,
+    /// The class of acks, if these are not tested.
+    exempt: Option<u8>,
+    /// How an imagined LQD finds the longest queue; `None` for the thresholds of the authors' program.
+    lqd: Option<VictimRule>,
+}
 
 /// Follows LQD with an oracle's help.
 #[derive(Clone, Debug)]
@@ -138,34 +151,44 @@ impl Policy for Credence {
                 LQD drops in such a network",
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let oracle = Oracle::read(Self::ID, section, environment)?;
+    type Params = CredenceParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<CredenceParams, SettingsError> {
+        let oracle = OracleParams::read(section, environment)?;
         let meaning = "whether everything that fits is admitted while all queues are below B / N";
         let has_safeguard = section.flag("safeguard", true, meaning)?;
         let exempt = environment.exempt_acks(section)?;
         let meaning = "an imagined LQD's queues, or what the authors' program takes for them";
-        let thresholds =
-            match section.choice("thresholds", &[("lqd", true), ("code", false)], meaning)? {
-                true => {
-                    let rule = VictimRule::read(section)?;
-                    Thresholds::Lqd(ShadowLqd::new(rule, exempt, environment))
-                }
-                false => Thresholds::Code(CodeThresholds::new(exempt, environment)),
-            };
+        let is_lqd = section.choice("thresholds", &[("lqd", true), ("code", false)], meaning)?;
+        let lqd = if is_lqd { Some(VictimRule::read(section)?) } else { None };
+        Ok(CredenceParams { oracle, has_safeguard, exempt, lqd })
+    }
+
+    fn new(params: &CredenceParams, environment: &Environment) -> Self {
+        let &CredenceParams { ref oracle, has_safeguard, exempt, lqd } = params;
         let (capacity, ports) = (environment.capacity, environment.port_rates.len().max(1) as u64);
-        let share = match thresholds {
-            Thresholds::Lqd(_) => capacity.div_ceil(ports),
-            Thresholds::Code(_) => (capacity / ports).saturating_add(1),
+        let (thresholds, share) = match lqd {
+            Some(rule) => {
+                let shadow = ShadowLqd::new(rule, exempt, environment);
+                (Thresholds::Lqd(shadow), capacity.div_ceil(ports))
+            }
+            None => {
+                let code = CodeThresholds::new(exempt, environment);
+                (Thresholds::Code(code), (capacity / ports).saturating_add(1))
+            }
         };
-        Ok(Credence {
+        Credence {
             thresholds,
-            oracle,
+            oracle: Oracle::new(oracle, Self::ID, environment),
             has_safeguard,
             share,
             long: None,
             exempt,
             counts: Counts::default(),
-        })
+        }
     }
 }
 

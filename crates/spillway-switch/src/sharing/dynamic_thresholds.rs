@@ -28,18 +28,26 @@
 
 use super::{Sharing, of_class};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations};
 use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Range, Section, SettingsError};
 
+/// What the threshold is.
+#[derive(Clone, Debug)]
+pub struct DynamicThresholdsParams {
+    /// Bytes for every free byte, above 0, by class; the last holds for all further ones.
+    alpha: Vec<f64>,
+    /// The same for packets of a flow's first round trip, if it is another.
+    alpha_first_rtt: Option<f64>,
+    /// Whether the arriving packet counts towards its queue.
+    count_arrival: bool,
+}
+
 /// A threshold in proportion to the free buffer.
 #[derive(Clone, Debug)]
 pub struct DynamicThresholds {
-    /// By class; the last holds for all further ones.
-    alpha: Vec<f64>,
-    alpha_first_rtt: Option<f64>,
-    count_arrival: bool,
+    params: DynamicThresholdsParams,
 }
 
 impl Policy for DynamicThresholds {
@@ -50,7 +58,12 @@ impl Policy for DynamicThresholds {
         "Choudhury, Hahne: IEEE/ACM Trans. Networking 6(2), 1998, doi:10.1109/90.664262";
     const COST: Option<Cost> = Some(Cost { arrival: DynamicThresholds::TEST, ..Cost::NONE });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = DynamicThresholdsParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<DynamicThresholdsParams, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte; by class of queue where a list is \
                        given, the last holding for all further classes";
         let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
@@ -64,7 +77,11 @@ impl Policy for DynamicThresholds {
             true,
             "whether the arriving packet counts towards its queue in the test",
         )?;
-        Ok(DynamicThresholds { alpha, alpha_first_rtt, count_arrival })
+        Ok(DynamicThresholdsParams { alpha, alpha_first_rtt, count_arrival })
+    }
+
+    fn new(params: &DynamicThresholdsParams, _environment: &Environment) -> Self {
+        DynamicThresholds { params: params.clone() }
     }
 }
 
@@ -75,9 +92,9 @@ impl DynamicThresholds {
 
     #[inline(always)]
     fn alpha(&self, arrival: &Arrival) -> f64 {
-        match self.alpha_first_rtt {
+        match self.params.alpha_first_rtt {
             Some(alpha) if arrival.first_rtt => alpha,
-            _ => of_class(&self.alpha, arrival.class),
+            _ => of_class(&self.params.alpha, arrival.class),
         }
     }
 
@@ -95,7 +112,7 @@ impl Sharing for DynamicThresholds {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = u64::from(buffer.bytes(arrival.queue));
         let limit = self.limit(arrival, buffer);
-        let within = match self.count_arrival {
+        let within = match self.params.count_arrival {
             true => length + u64::from(arrival.size) <= limit,
             false => length < limit,
         };
@@ -104,7 +121,8 @@ impl Sharing for DynamicThresholds {
 
     fn open_below(&self, capacity: u64) -> u64 {
         // The least alpha still gives so large a threshold, which rounds down.
-        let alpha = self.alpha.iter().copied().chain(self.alpha_first_rtt).fold(1.0, f64::min);
+        let DynamicThresholdsParams { alpha, alpha_first_rtt, .. } = &self.params;
+        let alpha = alpha.iter().chain(alpha_first_rtt).copied().fold(1.0, f64::min);
         capacity.saturating_sub((f64::from(LARGEST_PACKET + 1) / alpha).ceil() as u64)
     }
 

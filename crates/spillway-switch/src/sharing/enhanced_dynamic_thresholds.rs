@@ -43,19 +43,34 @@
 
 use super::{Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{self, Cost, Operations};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError};
 
+/// What a burst is, and what a port may hold in one.
+#[derive(Clone, Debug)]
+pub struct EnhancedDynamicThresholdsParams {
+    /// The thresholds of queues whose ports are in none.
+    dynamic: <DynamicThresholds as Policy>::Params,
+    /// Packets by which an empty port grows in a burst, from 1 to 1,000,000.
+    burst_packets: u32,
+    /// How long that may take; if it is not given, as long as they take at four times the line's rate.
+    burst_time: Option<Time>,
+    /// Packets by which a port has shrunk when its burst is over, from 1 to 1,000,000.
+    drain_packets: u32,
+    /// How long a burst may last; if it is not given, as long as a port sends a whole buffer.
+    max_time: Option<Time>,
+    /// Whether ports in a burst share the buffer equally, or each may hold all of it.
+    is_equal: bool,
+}
+
 /// Dynamic Thresholds with a way out for bursts.
 #[derive(Clone, Debug)]
 pub struct EnhancedDynamicThresholds {
+    params: EnhancedDynamicThresholdsParams,
     dynamic: DynamicThresholds,
-    burst_packets: u32,
-    drain_packets: u32,
-    is_equal: bool,
     ports: Vec<Port>,
     bursts: u64,
 }
@@ -105,8 +120,13 @@ impl Policy for EnhancedDynamicThresholds {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let dynamic = DynamicThresholds::read(section, environment)?;
+    type Params = EnhancedDynamicThresholdsParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<EnhancedDynamicThresholdsParams, SettingsError> {
+        let dynamic = DynamicThresholds::params(section, environment)?;
         let meaning = "packets by which an empty port grows in a burst";
         let burst_packets = section.integer("burst_packets", 8, 1..=1_000_000, meaning)? as u32;
         let meaning = "how long that may take; as long as they at four times the line's rate if not \
@@ -123,25 +143,35 @@ impl Policy for EnhancedDynamicThresholds {
         let meaning = "what a port may hold in a burst: its share of the buffer among such ports, or \
                        all of it";
         let is_equal = section.choice("limit", &[("equal", true), ("whole", false)], meaning)?;
+        Ok(EnhancedDynamicThresholdsParams {
+            dynamic,
+            burst_packets,
+            burst_time,
+            drain_packets,
+            max_time,
+            is_equal,
+        })
+    }
+
+    fn new(params: &EnhancedDynamicThresholdsParams, environment: &Environment) -> Self {
+        let burst = u64::from(params.burst_packets) * u64::from(environment.full_packet);
         // Never, where the buffer has no end.
         let whole = |rate: &Rate| environment.capacity.saturating_mul(rate.ps_per_byte());
         let port = |rate: &Rate| {
-            let fast = rate.time_of(u64::from(burst_packets) * u64::from(environment.full_packet));
+            let fast = burst.saturating_mul(rate.ps_per_byte()) / 4;
             Port {
-                burst_time: burst_time.unwrap_or(Time::from_ps(fast.ps() / 4)),
-                max_time: max_time.unwrap_or_else(|| Time::from_ps(whole(rate))),
+                burst_time: params.burst_time.unwrap_or(Time::from_ps(fast)),
+                max_time: params.max_time.unwrap_or_else(|| Time::from_ps(whole(rate))),
                 empty_at: Time::ZERO,
                 state: State::Controlled,
             }
         };
-        Ok(EnhancedDynamicThresholds {
-            dynamic,
-            burst_packets,
-            drain_packets,
-            is_equal,
+        EnhancedDynamicThresholds {
+            params: params.clone(),
+            dynamic: DynamicThresholds::new(&params.dynamic, environment),
             ports: environment.port_rates.iter().map(port).collect(),
             bursts: 0,
-        })
+        }
     }
 }
 
@@ -159,7 +189,7 @@ impl EnhancedDynamicThresholds {
     /// Its queues have shrunk, perhaps by so much that its burst is over.
     fn control_if_drained(&mut self, port: u32, buffer: &Buffer) {
         if let State::Uncontrolled { most, .. } = self.ports[port as usize].state
-            && packets_of(port, buffer) + self.drain_packets <= most
+            && packets_of(port, buffer) + self.params.drain_packets <= most
         {
             self.control(port);
         }
@@ -170,7 +200,7 @@ impl EnhancedDynamicThresholds {
         if !self.ports[port as usize].is_uncontrolled(now) {
             return None;
         }
-        if !self.is_equal {
+        if !self.params.is_equal {
             return Some(capacity);
         }
         // Of others the time may be over though nothing has come for them since.
@@ -195,7 +225,7 @@ impl Watch for EnhancedDynamicThresholds {
             State::Uncontrolled { most, .. } => *most = packets.max(*most),
             State::Controlled => {
                 let is_fast = arrival.now.since(port.empty_at) <= port.burst_time;
-                if packets >= self.burst_packets && is_fast {
+                if packets >= self.params.burst_packets && is_fast {
                     port.state = State::Uncontrolled { since: arrival.now, most: packets };
                     self.bursts += 1;
                 }

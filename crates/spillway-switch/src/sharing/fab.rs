@@ -44,21 +44,30 @@
 
 use super::{DynamicThresholds, Sharing, of_class};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::collections::BTreeMap;
 
+/// What the thresholds are, and for whom.
+#[derive(Clone, Debug)]
+pub struct FabParams {
+    /// Bytes for every free byte, above 0, by class; the last holds for all further ones.
+    alpha: Vec<f64>,
+    /// The same for the first bytes of a flow.
+    alpha_short: f64,
+    /// A flow of fewer bytes, the arriving packet among them, has `alpha_short`.
+    short_bytes: u64,
+    /// A flow that has been silent for longer is a new one.
+    idle_timeout: Time,
+}
+
 /// Dynamic Thresholds that favour the first bytes of a flow.
 #[derive(Clone, Debug)]
 pub struct Fab {
-    /// By class; the last holds for all further ones.
-    alpha: Vec<f64>,
-    alpha_short: f64,
-    short_bytes: u64,
-    idle_timeout: Time,
+    params: FabParams,
     flows: BTreeMap<(QueueId, u32), Flow>,
     /// As many entries are looked through for silent ones.
     prune_at: usize,
@@ -108,7 +117,12 @@ impl Policy for Fab {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = FabParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<FabParams, SettingsError> {
         let meaning = "bytes a queue may hold for every free byte; by class of queue where a list \
                        is given, the last holding for all further classes";
         let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
@@ -118,16 +132,17 @@ impl Policy for Fab {
         let short_bytes = section.size("short_bytes", "21000B", meaning)?;
         let meaning = "a flow that has been silent for longer is a new one";
         let idle_timeout = section.time("idle_timeout", "5ms", meaning)?;
-        Ok(Fab {
-            alpha,
-            alpha_short,
-            short_bytes,
-            idle_timeout,
+        Ok(FabParams { alpha, alpha_short, short_bytes, idle_timeout })
+    }
+
+    fn new(params: &FabParams, _environment: &Environment) -> Self {
+        Fab {
+            params: params.clone(),
             flows: BTreeMap::new(),
             prune_at: Fab::SMALLEST_TABLE,
             flow: 0,
             bytes: None,
-        })
+        }
     }
 }
 
@@ -137,7 +152,7 @@ impl Fab {
     /// Counts an arrival: the bytes of its flow.
     fn count(&mut self, arrival: &Arrival) -> u64 {
         let flow = self.flows.entry((arrival.queue, self.flow)).or_insert(Flow::NEW);
-        *flow = flow.and(arrival, self.idle_timeout);
+        *flow = flow.and(arrival, self.params.idle_timeout);
         let bytes = flow.bytes;
         if self.flows.len() >= self.prune_at {
             self.prune(arrival.now);
@@ -147,16 +162,16 @@ impl Fab {
 
     /// Removes flows whose next packet, whenever it comes, will be their first again.
     fn prune(&mut self, now: Time) {
-        let idle_timeout = self.idle_timeout;
+        let idle_timeout = self.params.idle_timeout;
         self.flows.retain(|_, flow| !flow.is_silent(now, idle_timeout));
         self.prune_at = (2 * self.flows.len()).max(Fab::SMALLEST_TABLE);
     }
 
     /// T = a (B - Q) for a packet of a flow that has so many bytes with it, rounded down to a byte.
     fn limit(&self, bytes: u64, arrival: &Arrival, buffer: &Buffer) -> u64 {
-        let alpha = match bytes < self.short_bytes {
-            true => self.alpha_short,
-            false => of_class(&self.alpha, arrival.class),
+        let alpha = match bytes < self.params.short_bytes {
+            true => self.params.alpha_short,
+            false => of_class(&self.params.alpha, arrival.class),
         };
         (alpha * buffer.free() as f64) as u64
     }
@@ -185,7 +200,7 @@ impl Sharing for Fab {
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         let bytes = self.bytes.unwrap_or_else(|| {
             let flow = self.flows.get(&(arrival.queue, self.flow)).copied().unwrap_or(Flow::NEW);
-            flow.and(arrival, self.idle_timeout).bytes
+            flow.and(arrival, self.params.idle_timeout).bytes
         });
         Some(self.limit(bytes, arrival, buffer))
     }

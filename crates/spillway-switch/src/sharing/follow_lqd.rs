@@ -39,11 +39,20 @@ use super::Sharing;
 use super::shadow::ShadowLqd;
 use super::victim::VictimRule;
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
+
+/// What the imagined LQD is like.
+#[derive(Clone, Debug)]
+pub struct FollowLqdParams {
+    /// How it finds the longest queue.
+    rule: VictimRule,
+    /// The class of acks, if these are neither tested nor its victims.
+    exempt: Option<u8>,
+}
 
 /// Follows LQD's queue lengths without pushing out.
 #[derive(Clone, Debug)]
@@ -71,10 +80,19 @@ impl Policy for FollowLqd {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = FollowLqdParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<FollowLqdParams, SettingsError> {
         let rule = VictimRule::read(section)?;
-        let exempt = environment.exempt_acks(section)?;
-        Ok(FollowLqd { shadow: ShadowLqd::new(rule, exempt, environment), exempt })
+        Ok(FollowLqdParams { rule, exempt: environment.exempt_acks(section)? })
+    }
+
+    fn new(params: &FollowLqdParams, environment: &Environment) -> Self {
+        let FollowLqdParams { rule, exempt } = *params;
+        FollowLqd { shadow: ShadowLqd::new(rule, exempt, environment), exempt }
     }
 }
 

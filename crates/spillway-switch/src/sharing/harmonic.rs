@@ -36,22 +36,30 @@
 
 use super::Sharing;
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Section, SettingsError};
 
+/// Which queues are bounded, and how.
+#[derive(Clone, Debug)]
+pub struct HarmonicParams {
+    /// Whether every queue is bounded by its rank, or the k longest together.
+    form: Form,
+    /// The class of acks, if these are neither ranked nor tested.
+    exempt: Option<u8>,
+}
+
 /// Bounds queue lengths by their rank.
 #[derive(Clone, Debug)]
 pub struct Harmonic {
-    form: Form,
+    params: HarmonicParams,
     /// What the k-th longest queue may hold, or the k longest together; k from 1.
     bounds: Vec<u64>,
     /// Whatever the ranks, a queue of so many bytes breaks no bound, nor do those that it overtakes.
     harmless: u64,
     /// However they are spread over queues, so many bytes together break no bound.
     harmless_together: u64,
-    exempt: Option<u8>,
     /// Lengths while they are sorted.
     lengths: Vec<u64>,
 }
@@ -79,26 +87,33 @@ impl Policy for Harmonic {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = HarmonicParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<HarmonicParams, SettingsError> {
         let meaning = "whether every queue is bounded by its rank, or the k longest together";
         let form =
             section.choice("form", &[("rank", Form::Rank), ("prefix", Form::Prefix)], meaning)?;
-        let exempt = environment.exempt_acks(section)?;
-        let per_port = environment.queues_per_port as usize - usize::from(exempt.is_some());
-        let queues = environment.port_rates.len() * per_port;
-        let bounds = bounds(form, environment.capacity, queues);
-        Ok(Harmonic {
-            form,
-            harmless: match form {
+        Ok(HarmonicParams { form, exempt: environment.exempt_acks(section)? })
+    }
+
+    fn new(params: &HarmonicParams, environment: &Environment) -> Self {
+        let exempt = usize::from(params.exempt.is_some());
+        let queues = environment.port_rates.len() * (environment.queues_per_port as usize - exempt);
+        let bounds = bounds(params.form, environment.capacity, queues);
+        Harmonic {
+            params: params.clone(),
+            harmless: match params.form {
                 Form::Rank => bounds.iter().copied().min().unwrap_or(0),
                 // Also a short queue is one more.
                 Form::Prefix => 0,
             },
-            harmless_together: harmless_together(form, &bounds),
+            harmless_together: harmless_together(params.form, &bounds),
             bounds,
-            exempt,
             lengths: Vec::new(),
-        })
+        }
     }
 }
 
@@ -132,7 +147,7 @@ fn harmless_together(form: Form, bounds: &[u64]) -> u64 {
 impl Harmonic {
     /// The lengths of the ranked queues, with their numbers.
     fn ranked<'a>(&self, buffer: &'a Buffer) -> impl Iterator<Item = (QueueId, u64)> + use<'a> {
-        buffer.queues_but(self.exempt).map(|(queue, length)| (queue, length.bytes.into()))
+        buffer.queues_but(self.params.exempt).map(|(queue, length)| (queue, length.bytes.into()))
     }
 
     /// Whether all ranks are within their bounds, with the arrival in its queue. They were before
@@ -181,8 +196,8 @@ impl Sharing for Harmonic {
         let size = u64::from(arrival.size);
         let is_harmless = buffer.occupancy() + size <= self.harmless_together
             || u64::from(buffer.bytes(arrival.queue)) + size <= self.harmless;
-        let holds = match self.form {
-            _ if is_harmless || self.exempt == Some(arrival.class) => true,
+        let holds = match self.params.form {
+            _ if is_harmless || self.params.exempt == Some(arrival.class) => true,
             Form::Rank => self.ranks_hold(arrival, buffer),
             Form::Prefix => self.prefixes_hold(arrival, buffer),
         };

@@ -41,16 +41,24 @@
 use super::Sharing;
 use super::victim::VictimRule;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Victim, Watch};
 use spillway_settings::{Section, SettingsError};
 
+/// Which queue loses a packet.
+#[derive(Clone, Debug)]
+pub struct LongestQueueDropParams {
+    /// How the longest is found.
+    rule: VictimRule,
+    /// The class of acks, if these are neither tested nor victims.
+    exempt: Option<u8>,
+}
+
 /// Pushes out the tail of the longest queue when the buffer is full.
 #[derive(Clone, Debug)]
 pub struct LongestQueueDrop {
-    rule: VictimRule,
-    exempt: Option<u8>,
+    params: LongestQueueDropParams,
 }
 
 impl Policy for LongestQueueDrop {
@@ -70,9 +78,18 @@ impl Policy for LongestQueueDrop {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = LongestQueueDropParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<LongestQueueDropParams, SettingsError> {
         let rule = VictimRule::read(section)?;
-        Ok(LongestQueueDrop { rule, exempt: environment.exempt_acks(section)? })
+        Ok(LongestQueueDropParams { rule, exempt: environment.exempt_acks(section)? })
+    }
+
+    fn new(params: &LongestQueueDropParams, _environment: &Environment) -> Self {
+        LongestQueueDrop { params: params.clone() }
     }
 }
 
@@ -87,10 +104,11 @@ impl Sharing for LongestQueueDrop {
         if u64::from(arrival.size) <= buffer.free() {
             return Admission::Admit;
         }
+        let LongestQueueDropParams { rule, exempt } = self.params;
         let lengths = buffer.queues();
         let (per_port, size) = (buffer.queues_per_port(), arrival.size);
-        match self.rule.longest(lengths, per_port, self.exempt, arrival.queue, size) {
-            Some(queue) if queue == arrival.queue && self.rule.count_arrival => {
+        match rule.longest(lengths, per_port, exempt, arrival.queue, size) {
+            Some(queue) if queue == arrival.queue && rule.count_arrival => {
                 Admission::Drop(DropReason::PushedOut)
             }
             Some(queue) if buffer.packets(queue) > 0 => Admission::PushOut(Victim::Tail(queue)),
@@ -99,7 +117,7 @@ impl Sharing for LongestQueueDrop {
     }
 
     fn tests(&self, class: u8) -> bool {
-        self.exempt != Some(class)
+        self.params.exempt != Some(class)
     }
 
     fn open_below(&self, capacity: u64) -> u64 {

@@ -11,13 +11,75 @@ pub use models::MODELS;
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::Environment;
 use crate::policy::Arrival;
-use recorded::Recorded;
+use recorded::{Recorded, RecordedParams};
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;
-use trained::Trained;
+use trained::{Trained, TrainedParams};
 
 /// Who predicts, and how often the answers are turned round.
+#[derive(Clone, Debug)]
+pub struct OracleParams {
+    source: SourceParams,
+    /// The probability that an answer is turned round, from 0 to 1.
+    flip: f64,
+}
+
+/// Whom the answers of an oracle are from.
+#[derive(Clone, Debug)]
+enum SourceParams {
+    /// Random forests that were trained on LQD's drops.
+    Forest(TrainedParams),
+    /// The fates that packets had in another run.
+    Recorded(RecordedParams),
+    /// Nothing is ever lost.
+    AlwaysAccept,
+    /// All is always lost.
+    AlwaysDrop,
+    /// Draws.
+    Random {
+        /// The probability of a drop, from 0 to 1.
+        drop_probability: f64,
+    },
+}
+
+impl OracleParams {
+    /// Reads the keys of a section that say who predicts.
+    pub fn read(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<OracleParams, SettingsError> {
+        let source = SourceParams::read(section, environment)?;
+        let meaning = "the probability that an answer of the oracle is turned round";
+        let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
+        Ok(OracleParams { source, flip })
+    }
+}
+
+impl SourceParams {
+    fn read(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<SourceParams, SettingsError> {
+        let meaning = "who predicts whether LQD would drop a packet";
+        let kinds =
+            [("forest", 0), ("trace", 1), ("always-accept", 2), ("always-drop", 3), ("random", 4)];
+        Ok(match section.choice("oracle", &kinds, meaning)? {
+            0 => SourceParams::Forest(TrainedParams::read(section, environment)?),
+            1 => SourceParams::Recorded(RecordedParams::read(section, environment)?),
+            2 => SourceParams::AlwaysAccept,
+            3 => SourceParams::AlwaysDrop,
+            _ => {
+                let meaning = "of oracle = \"random\", the probability that it says drop";
+                let drop_probability =
+                    section.number("drop_probability", 0.5, Range::Unit, meaning)?;
+                SourceParams::Random { drop_probability }
+            }
+        })
+    }
+}
+
+/// An oracle at one switch.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     source: Source,
@@ -53,17 +115,11 @@ enum Source {
 }
 
 impl Oracle {
-    /// Reads the keys of a section that say who predicts, for the policy with this id.
-    pub fn read(
-        policy: &str,
-        section: &mut Section,
-        environment: &Environment,
-    ) -> Result<Oracle, SettingsError> {
-        let source = Source::read(section, environment)?;
-        let meaning = "the probability that an answer of the oracle is turned round";
-        let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
+    /// One that nobody has asked, for the policy with this id.
+    pub fn new(params: &OracleParams, policy: &str, environment: &Environment) -> Oracle {
+        let source = Source::new(&params.source, environment);
         let random = Stream::new(environment.seed, policy, environment.switch.into());
-        Ok(Oracle { source, flip, random, flips: 0 })
+        Oracle { source, flip: params.flip, random, flips: 0 }
     }
 
     /// The same with a prediction for every arrival, in their order, instead of its own answers.
@@ -135,22 +191,18 @@ impl Oracle {
 }
 
 impl Source {
-    fn read(section: &mut Section, environment: &Environment) -> Result<Source, SettingsError> {
-        let meaning = "who predicts whether LQD would drop a packet";
-        let kinds =
-            [("forest", 0), ("trace", 1), ("always-accept", 2), ("always-drop", 3), ("random", 4)];
-        Ok(match section.choice("oracle", &kinds, meaning)? {
-            0 => Source::Forest(Box::new(Trained::read(section, environment)?)),
-            1 => Source::Recorded(Box::new(Recorded::read(section, environment)?)),
-            2 => Source::AlwaysAccept,
-            3 => Source::AlwaysDrop,
-            _ => {
-                let meaning = "of oracle = \"random\", the probability that it says drop";
-                let drop_probability =
-                    section.number("drop_probability", 0.5, Range::Unit, meaning)?;
-                Source::Random { drop_probability }
+    fn new(params: &SourceParams, environment: &Environment) -> Source {
+        match params {
+            SourceParams::Forest(trained) => {
+                Source::Forest(Box::new(Trained::new(trained, environment)))
             }
-        })
+            SourceParams::Recorded(recorded) => {
+                Source::Recorded(Box::new(Recorded::new(recorded, environment)))
+            }
+            SourceParams::AlwaysAccept => Source::AlwaysAccept,
+            SourceParams::AlwaysDrop => Source::AlwaysDrop,
+            &SourceParams::Random { drop_probability } => Source::Random { drop_probability },
+        }
     }
 
     #[inline]

@@ -93,29 +93,54 @@ mod tests;
 use super::{Count, DynamicThresholds, Learned, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::burst::{Burst, KeyGradient};
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use estimate::Estimate;
-use history::{History, Rules};
+use history::{History, Known, Rules};
 use printed::{Outcome, Printed};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
+use std::sync::Arc;
+
+/// What a burst is, and what is learned and predicted of it.
+#[derive(Clone, Debug)]
+pub struct SmartbufParams {
+    /// The thresholds of queues of which nothing is predicted.
+    dynamic: <DynamicThresholds as Policy>::Params,
+    /// Which reading of the algorithm.
+    variant: Variant,
+    /// The gradient that a burst is known by.
+    key: KeyGradient,
+    /// How many known bursts a prediction is made of, from 1 to 1,000,000.
+    k: usize,
+    /// A port that holds more than one over it of the buffer is in a burst; 1 at least.
+    sigma: f64,
+    /// The share of its maximum below which a burst is over, above 0, and 1 at most.
+    beta: f64,
+    /// The weight of the gradient before, from 0 to 1.
+    past: f64,
+    /// Gradients that are equal, as a share of the fastest port's rate, above 0.
+    key_quantum: f64,
+    /// What has not been seen for longer is forgotten.
+    max_age: Time,
+    /// Whether a burst's maximum is what was held and what was lost.
+    counts_lost: bool,
+    /// Until when nothing is predicted.
+    learning_period: Time,
+    /// What only the text's reading asks.
+    of_text: OfText,
+    /// What is known from the beginning, of all switches.
+    known: Arc<[Known]>,
+}
 
 /// Predicts how much of the buffer a burst will take.
 #[derive(Clone, Debug)]
 pub struct Smartbuf {
+    params: SmartbufParams,
     dynamic: DynamicThresholds,
-    variant: Variant,
-    key: KeyGradient,
-    k: usize,
     /// B / sigma, in bytes.
     large: f64,
-    beta: f64,
-    past: f64,
-    counts_lost: bool,
-    learning_period: Time,
-    of_text: OfText,
     uncounted_bytes: u32,
     releases_at_end: bool,
     history: History,
@@ -208,8 +233,13 @@ impl Policy for Smartbuf {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let dynamic = DynamicThresholds::read(section, environment)?;
+    type Params = SmartbufParams;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<SmartbufParams, SettingsError> {
+        let dynamic = DynamicThresholds::params(section, environment)?;
         let meaning = "the text's reading of Algorithm 1, or its printed lines";
         let variants = [("text", Variant::Text), ("printed", Variant::Printed)];
         let variant = section.choice("variant", &variants, meaning)?;
@@ -229,7 +259,7 @@ impl Policy for Smartbuf {
         let meaning = "weight of the gradient before";
         let past = section.number("smoothing", 0.75, Range::Unit, meaning)?;
         let meaning = "gradients that are equal, as a share of the fastest port's rate";
-        let quantum = section.number("key_quantum", 0.01, Range::Positive, meaning)?;
+        let key_quantum = section.number("key_quantum", 0.01, Range::Positive, meaning)?;
         let meaning = "what has not been seen for longer is forgotten";
         let max_age = section.time("max_age", "1s", meaning)?;
         let meaning = "whether a burst's maximum is what was held, or what was lost too";
@@ -242,50 +272,65 @@ impl Policy for Smartbuf {
         let meaning = "what is known from the beginning: history.parquet of a run, or its folder";
         let file = section
             .optional("history", takes, meaning, |s| s.text("history", "", takes, meaning))?;
-        let rates = environment.port_rates.iter().map(|rate| rate.bits_per_second());
-        let fastest = rates.max().unwrap_or(8) as f64 / 8.0;
-        let ports = environment.port_rates.len();
-        let mut history = History::new(Rules {
-            quantum: quantum * fastest,
-            max_age,
-            own_quantum: of_text.own_quantum,
-            histories: if of_text.has_own_history { ports as u32 } else { 1 },
-        });
-        if let Some(name) = file {
-            let bytes = environment.records("history", section, "history", &name)?;
-            if !history.load(&bytes, environment.switch) {
-                let problem = format!("{name}: it is not a history of bursts");
-                return Err(section.error("history", problem));
+        let known = match file {
+            None => Arc::default(),
+            Some(name) => {
+                let bytes = environment.records("history", section, "history", &name)?;
+                history::known_of(&bytes).ok_or_else(|| {
+                    section.error("history", format!("{name}: it is not a history of bursts"))
+                })?
             }
-        }
-        Ok(Smartbuf {
+        };
+        Ok(SmartbufParams {
             dynamic,
             variant,
             key,
             k,
-            large: environment.capacity as f64 / sigma,
+            sigma,
             beta,
             past,
+            key_quantum,
+            max_age,
             counts_lost,
             learning_period,
             of_text,
+            known,
+        })
+    }
+
+    fn new(params: &SmartbufParams, environment: &Environment) -> Self {
+        let rates = environment.port_rates.iter().map(|rate| rate.bits_per_second());
+        let fastest = rates.max().unwrap_or(8) as f64 / 8.0;
+        let ports = environment.port_rates.len();
+        let of_text = params.of_text;
+        let mut history = History::new(Rules {
+            quantum: params.key_quantum * fastest,
+            max_age: params.max_age,
+            own_quantum: of_text.own_quantum,
+            histories: if of_text.has_own_history { ports as u32 } else { 1 },
+        });
+        history.load(&params.known, environment.switch);
+        Smartbuf {
+            params: params.clone(),
+            dynamic: DynamicThresholds::new(&params.dynamic, environment),
+            large: environment.capacity as f64 / params.sigma,
             uncounted_bytes: environment.service.uncounted_bytes,
             releases_at_end: environment.service.release_at_end,
             history,
             ports: vec![Port::default(); ports],
             bursts: 0,
-        })
+        }
     }
 }
 
 impl Smartbuf {
     /// What a port in such a burst may hold, if anything is known.
     fn predict(&mut self, now: Time, port: u32, gradient: f64) -> Option<u64> {
-        if now < self.learning_period {
+        if now < self.params.learning_period {
             return None;
         }
-        let nearest = self.history.nearest_above(now, port, gradient, self.k);
-        self.of_text.estimate.of(nearest).or_else(|| self.history.largest(port))
+        let nearest = self.history.nearest_above(now, port, gradient, self.params.k);
+        self.params.of_text.estimate.of(nearest).or_else(|| self.history.largest(port))
     }
 
     fn learn(&mut self, now: Time, port: u32, gradient: f64, bytes: u64) {
@@ -296,16 +341,16 @@ impl Smartbuf {
     /// A packet has left a port that now holds so many bytes.
     fn follow(&mut self, now: Time, port: u32, bytes: u64, sent: Time) {
         let burst = &mut self.ports[port as usize].burst;
-        burst.sample(now, bytes, sent, self.past);
+        burst.sample(now, bytes, sent, self.params.past);
         let is_large = burst.max_held as f64 > self.large;
-        if bytes as f64 >= self.beta * burst.max_held as f64 {
+        if bytes as f64 >= self.params.beta * burst.max_held as f64 {
             if is_large {
                 let is_new = burst.detect();
-                let gradient = match self.key {
+                let gradient = match self.params.key {
                     KeyGradient::AtMax => burst.gradient(),
                     key => burst.key(key),
                 };
-                if is_new || !self.of_text.looks_once {
+                if is_new || !self.params.of_text.looks_once {
                     self.ports[port as usize].limit = self.predict(now, port, gradient);
                 }
             }
@@ -315,13 +360,14 @@ impl Smartbuf {
         burst.end();
         self.ports[port as usize].limit = None;
         if is_large {
-            let bytes = if self.counts_lost { ended.max_wanted } else { ended.max_held };
-            self.learn(now, port, ended.key(self.key), bytes);
+            let bytes = if self.params.counts_lost { ended.max_wanted } else { ended.max_held };
+            self.learn(now, port, ended.key(self.params.key), bytes);
         }
     }
 
     fn follow_printed(&mut self, now: Time, port: usize, bytes: u64) {
-        let settings = (self.k, self.large, self.beta, now >= self.learning_period);
+        let settings =
+            (self.params.k, self.large, self.params.beta, now >= self.params.learning_period);
         let state = &mut self.ports[port];
         match state.printed.on_dequeue(now, bytes, settings, &mut self.history) {
             Outcome::Stays => {}
@@ -344,7 +390,7 @@ impl Watch for Smartbuf {
         // What is being sent has left, whether or not its bytes are still held.
         let held = if self.releases_at_end { size } else { 0 };
         let bytes = buffer.port_bytes(port) - u64::from(held);
-        if self.variant == Variant::Printed {
+        if self.params.variant == Variant::Printed {
             return self.follow_printed(now, port as usize, bytes);
         }
         let on_the_wire = u64::from(size) + u64::from(self.uncounted_bytes);
@@ -364,7 +410,7 @@ impl Sharing for Smartbuf {
             return self.dynamic.admit(arrival, buffer);
         };
         let is_within = buffer.port_bytes(port) + u64::from(arrival.size) <= limit;
-        if self.of_text.has_floor && !is_within {
+        if self.params.of_text.has_floor && !is_within {
             return self.dynamic.admit(arrival, buffer);
         }
         Admission::if_within(is_within)
@@ -386,7 +432,7 @@ impl Sharing for Smartbuf {
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         let limit = self.ports[buffer.port_of(arrival.queue) as usize].limit;
         match limit {
-            Some(_) if !self.of_text.has_floor => limit,
+            Some(_) if !self.params.of_text.has_floor => limit,
             _ => limit.max(self.dynamic.threshold(arrival, buffer)),
         }
     }

@@ -34,11 +34,23 @@
 
 use super::Sharing;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, ReadWhole as Policy};
+use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Rate;
 use spillway_settings::{Range, Section, SettingsError};
+
+/// What a port's part is.
+#[derive(Clone, Debug)]
+pub enum StaticPartitioningParams {
+    /// A share of the buffer, from 0 to 1; 0 is one over the number of ports.
+    Share(f64),
+    /// RTT C / sqrt(n), with so many long flows that share a bottleneck (n), above 0.
+    Rtt {
+        /// n.
+        flows: f64,
+    },
+}
 
 /// A fixed part of the buffer for every port.
 #[derive(Clone, Debug)]
@@ -67,40 +79,56 @@ impl Policy for StaticPartitioning {
         ..Cost::NONE
     });
 
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
+    type Params = StaticPartitioningParams;
+
+    fn params(
+        section: &mut Section,
+        _environment: &Environment,
+    ) -> Result<StaticPartitioningParams, SettingsError> {
         let meaning = "whether a port's part is a share of the buffer, or RTT C / sqrt(n)";
         let form =
             section.choice("form", &[("share", Form::Share), ("rtt", Form::Rtt)], meaning)?;
-        let limits = match form {
-            Form::Share => equal_limits(section, environment)?,
-            Form::Rtt => rtt_limits(section, environment)?,
+        Ok(match form {
+            Form::Share => {
+                let meaning = "of form = \"share\", the share of the buffer that a port may fill; 0 \
+                               is one over the number of ports";
+                StaticPartitioningParams::Share(section.number(
+                    "share",
+                    0.0,
+                    Range::Unit,
+                    meaning,
+                )?)
+            }
+            Form::Rtt => {
+                let meaning = "of form = \"rtt\", the long flows that share a bottleneck (n)";
+                let flows = section.number("flows", 1.0, Range::Positive, meaning)?;
+                StaticPartitioningParams::Rtt { flows }
+            }
+        })
+    }
+
+    fn new(params: &StaticPartitioningParams, environment: &Environment) -> Self {
+        let limit = |rate: &Rate| match *params {
+            StaticPartitioningParams::Share(share) => share_limit(share, environment),
+            StaticPartitioningParams::Rtt { flows } => rtt_limit(flows, *rate, environment),
         };
-        Ok(StaticPartitioning { limits })
+        StaticPartitioning { limits: environment.port_rates.iter().map(limit).collect() }
     }
 }
 
-fn equal_limits(
-    section: &mut Section,
-    environment: &Environment,
-) -> Result<Vec<u64>, SettingsError> {
-    let meaning = "of form = \"share\", the share of the buffer that a port may fill; 0 is one over \
-                   the number of ports";
-    let share = section.number("share", 0.0, Range::Unit, meaning)?;
-    let ports = environment.port_rates.len();
-    let limit = match environment.capacity {
+/// share * B; B / N if the share is 0.
+fn share_limit(share: f64, environment: &Environment) -> u64 {
+    match environment.capacity {
         Buffer::UNLIMITED => Buffer::UNLIMITED,
-        capacity if share == 0.0 => capacity / ports as u64,
+        capacity if share == 0.0 => capacity / environment.port_rates.len() as u64,
         capacity => (capacity as f64 * share) as u64,
-    };
-    Ok(vec![limit; ports])
+    }
 }
 
-fn rtt_limits(section: &mut Section, environment: &Environment) -> Result<Vec<u64>, SettingsError> {
-    let meaning = "of form = \"rtt\", the long flows that share a bottleneck (n)";
-    let flows = section.number("flows", 1.0, Range::Positive, meaning)?;
+/// RTT C / sqrt(n).
+fn rtt_limit(flows: f64, rate: Rate, environment: &Environment) -> u64 {
     let rtt = environment.base_rtt.ps() as f64;
-    let limit = |rate: &Rate| (rtt / rate.ps_per_byte() as f64 / flows.sqrt()) as u64;
-    Ok(environment.port_rates.iter().map(limit).collect())
+    (rtt / rate.ps_per_byte() as f64 / flows.sqrt()) as u64
 }
 
 impl Watch for StaticPartitioning {}

@@ -28,20 +28,18 @@ impl Feature {
 /// A model looks at no more.
 pub const MOST_FEATURES: usize = Feature::NAMES.len();
 
-/// The features of one model at one switch.
+/// The features that a model names, and how it wants them.
 #[derive(Clone, Debug)]
-pub struct Features {
+pub struct FeaturesParams {
     features: Vec<Feature>,
-    /// Lengths are divided by this: the buffer's size, or 1.
-    unit: f64,
-    /// Where the model looks at any.
-    averages: Option<Averages>,
-    release_at_end: bool,
+    /// Whether lengths are shares of the buffer, not bytes.
+    are_shares: bool,
+    averaging: Averaging,
 }
 
-impl Features {
-    /// Those that a model names, and as it wants them.
-    pub fn of_model(forest: &Forest, environment: &Environment) -> Result<Features, String> {
+impl FeaturesParams {
+    /// Those of a model; the error tells what is wrong with it.
+    pub fn of_model(forest: &Forest) -> Result<FeaturesParams, String> {
         let known = |name: &String| {
             let found = Feature::NAMES.iter().find(|(known, _)| known == name);
             found.map(|&(_, feature)| feature).ok_or_else(|| {
@@ -55,9 +53,9 @@ impl Features {
             return Err(format!("it looks at {} features", features.len()));
         }
         let told = |key: &str| forest.metadata(key).unwrap_or_default();
-        let unit = match told("units") {
-            "fraction" => environment.capacity as f64,
-            "bytes" => 1.0,
+        let are_shares = match told("units") {
+            "fraction" => true,
+            "bytes" => false,
             other => return Err(format!("its units are {other:?}, not \"fraction\" or \"bytes\"")),
         };
         let averaging = match told("average") {
@@ -65,12 +63,34 @@ impl Features {
             "code" => Averaging::AtDepartures,
             other => return Err(format!("its average is {other:?}, not \"time\" or \"code\"")),
         };
+        Ok(FeaturesParams { features, are_shares, averaging })
+    }
+}
+
+/// The features of one model at one switch.
+#[derive(Clone, Debug)]
+pub struct Features {
+    features: Vec<Feature>,
+    /// Lengths are divided by this: the buffer's size, or 1.
+    unit: f64,
+    /// Where the model looks at any.
+    averages: Option<Averages>,
+    release_at_end: bool,
+}
+
+impl Features {
+    /// Of a switch to which nothing has come.
+    pub fn new(params: &FeaturesParams, environment: &Environment) -> Features {
+        let FeaturesParams { features, are_shares, averaging } = params.clone();
         let averaged = [Feature::AverageQueue, Feature::AverageOccupancy];
         let looks_back = features.iter().any(|feature| averaged.contains(feature));
         let queues = environment.port_rates.len() * environment.queues_per_port as usize;
-        let averages = looks_back.then(|| Averages::new(averaging, environment.base_rtt, queues));
-        let release_at_end = environment.service.release_at_end;
-        Ok(Features { features, unit, averages, release_at_end })
+        Features {
+            features,
+            unit: if are_shares { environment.capacity as f64 } else { 1.0 },
+            averages: looks_back.then(|| Averages::new(averaging, environment.base_rtt, queues)),
+            release_at_end: environment.service.release_at_end,
+        }
     }
 
     /// Until now a queue, and the buffer, held what they hold and so many bytes more.

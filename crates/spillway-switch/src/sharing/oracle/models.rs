@@ -1,6 +1,6 @@
 //! Which model a switch asks: all the same, or each its own.
 
-use super::features::Features;
+use super::features::FeaturesParams;
 use super::seen::Seen;
 use crate::catalogue::Environment;
 use spillway_forest::Forest;
@@ -24,11 +24,23 @@ pub enum Models {
 }
 
 /// A model, and the key that names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
     /// One that comes along, or a file.
     pub name: String,
     /// The switch or the tier that it is given for, if it is for some only.
     of: Option<String>,
+}
+
+/// What is in a model's file.
+#[derive(Debug)]
+pub struct Model {
+    /// The forest.
+    pub forest: Forest,
+    /// What it looks at.
+    pub features: FeaturesParams,
+    /// What it has seen in training.
+    pub seen: Seen,
 }
 
 impl Models {
@@ -73,7 +85,7 @@ impl Models {
     }
 
     /// What a switch asks.
-    pub fn of(
+    fn of(
         &self,
         section: &Section,
         environment: &Environment,
@@ -93,12 +105,12 @@ impl Models {
         Ok(Asked { name: model.clone(), of: Some(of.clone()) })
     }
 
-    /// What the switches of this one's tier ask. A name that no switch and no tier has is an error.
+    /// What the switches of this one's tier ask, by their numbers. A name that no switch and no tier has is an error.
     pub fn of_tier(
         &self,
         section: &Section,
         environment: &Environment,
-    ) -> Result<Vec<Asked>, SettingsError> {
+    ) -> Result<BTreeMap<u32, Asked>, SettingsError> {
         let names = &environment.names;
         if let Models::Each(each) = self {
             let known = || names.iter().map(String::as_str).chain(names.iter().map(|n| tier_of(n)));
@@ -109,17 +121,17 @@ impl Models {
         }
         let own = tier_of(&names[environment.switch as usize]);
         let switches = (0u32..).zip(names.iter()).filter(|(_, name)| tier_of(name) == own);
-        switches.map(|(switch, _)| self.of(section, environment, switch)).collect()
+        switches.map(|(switch, _)| Ok((switch, self.of(section, environment, switch)?))).collect()
     }
 }
 
 impl Asked {
-    /// The model, and what it has seen. It is kept, where a file holds it, for the results.
+    /// The model. Where a file holds it, that is kept for the results.
     pub fn open(
         &self,
         section: &Section,
         environment: &Environment,
-    ) -> Result<(Forest, Seen), SettingsError> {
+    ) -> Result<Model, SettingsError> {
         let bytes = match (MODELS.iter().find(|(known, _)| *known == self.name), &self.of) {
             (Some(&(_, bytes)), _) => bytes.into(),
             (None, None) => environment.file(section, "model", &self.name)?,
@@ -128,33 +140,12 @@ impl Asked {
                 environment.file(&section, of, &self.name)?
             }
         };
-        let refused = |why: String| self.error(section, &why);
+        let refused = |why: String| section.error("model", format!("{}: {why}", self.name));
         let forest = Forest::read(&bytes).map_err(|error| refused(error.to_string()))?;
         let seen = Seen::of(&forest).map_err(refused)?;
-        Features::of_model(&forest, environment).map_err(refused)?;
-        Ok((forest, seen))
+        let features = FeaturesParams::of_model(&forest).map_err(refused)?;
+        Ok(Model { forest, features, seen })
     }
-
-    /// What it looks at, at one switch.
-    pub fn features(
-        &self,
-        section: &Section,
-        environment: &Environment,
-        forest: &Forest,
-    ) -> Result<Features, SettingsError> {
-        Features::of_model(forest, environment).map_err(|why| self.error(section, &why))
-    }
-
-    fn error(&self, section: &Section, why: &str) -> SettingsError {
-        section.error("model", format!("{}: {why}", self.name))
-    }
-}
-
-/// Whether no switch before it is of its tier.
-pub fn is_first_of_tier(environment: &Environment) -> bool {
-    let names = &environment.names;
-    let own = tier_of(&names[environment.switch as usize]);
-    !names[..environment.switch as usize].iter().any(|name| tier_of(name) == own)
 }
 
 fn is_shipped(name: &str) -> bool {

@@ -6,6 +6,13 @@ use spillway_settings::{Section, SettingsError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// The fates in a file.
+#[derive(Clone, Debug)]
+pub struct RecordedParams {
+    /// As many whole records as there are fates, of all switches.
+    fates: Arc<[u8]>,
+}
+
 /// The packets of a switch that a trace knows, and those that it saw dropped.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -20,19 +27,28 @@ pub struct Recorded {
 /// the lowest first, and 1 if the packet was dropped, else 0.
 const RECORD: usize = 17;
 
-impl Recorded {
+impl RecordedParams {
+    /// Reads the key that names the file.
     pub fn read(
         section: &mut Section,
         environment: &Environment,
-    ) -> Result<Recorded, SettingsError> {
+    ) -> Result<RecordedParams, SettingsError> {
         let meaning = "of oracle = \"trace\", the fates that packets had: oracle_trace.parquet of an open-loop run with \
                        sharing = \"lqd\"";
         let name = section.text("trace", "", "a path, seen from the scenario's folder", meaning)?;
-        let bytes = environment.records("fates", section, "trace", &name)?;
-        let (records, rest) = bytes.as_chunks::<RECORD>();
+        let fates = environment.records("fates", section, "trace", &name)?;
+        let (records, rest) = fates.as_chunks::<RECORD>();
         if !rest.is_empty() || records.iter().any(|record| record[RECORD - 1] > 1) {
             return Err(section.error("trace", format!("{name}: it is not a trace of fates")));
         }
+        Ok(RecordedParams { fates })
+    }
+}
+
+impl Recorded {
+    /// What is known of a switch's packets.
+    pub fn new(params: &RecordedParams, environment: &Environment) -> Recorded {
+        let (records, _) = params.fates.as_chunks::<RECORD>();
         let (mut seen, mut dropped) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
             if u32_at(record, 0) == environment.switch {
@@ -44,7 +60,7 @@ impl Recorded {
             }
         }
         let (seen, dropped) = (Arc::new(seen), Arc::new(dropped));
-        Ok(Recorded { seen, dropped, next: (0, 0), unknown: 0 })
+        Recorded { seen, dropped, next: (0, 0), unknown: 0 }
     }
 
     /// The next arrival is this packet.

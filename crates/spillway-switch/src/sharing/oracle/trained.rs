@@ -1,48 +1,61 @@
 //! A trained model at one switch.
 
 use super::features::Features;
-use super::models::{self, Models};
-use super::seen::Ranges;
+use super::models::{Model, Models};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::Environment;
 use spillway_engine::Time;
-use spillway_forest::Forest;
 use spillway_settings::{Section, SettingsError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// A forest and what it looks at.
+/// The models that the switches of a tier ask.
 #[derive(Clone, Debug)]
-pub struct Trained {
-    forest: Forest,
-    features: Features,
-    /// What the features were in training, if the model says so.
-    ranges: Option<Ranges>,
-    /// How often one of them was something else.
-    outside: u64,
+pub struct TrainedParams {
+    /// That of the first switch.
+    first: Arc<Model>,
+    /// Of all, by the switches' numbers.
+    models: BTreeMap<u32, Arc<Model>>,
 }
 
-impl Trained {
-    /// Reads `model`: what the switch is to ask. With the first switch of a tier all that the tier's
-    /// switches would ask are looked at.
+impl TrainedParams {
+    /// Reads `model`, and every model once that it names for the tier of this switch.
     pub fn read(
         section: &mut Section,
         environment: &Environment,
-    ) -> Result<Trained, SettingsError> {
-        let models = Models::read(section, environment)?;
-        let mut told = Vec::new();
-        if models::is_first_of_tier(environment) {
-            for asked in models.of_tier(section, environment)? {
-                let (_, seen) = asked.open(section, environment)?;
-                let warning = seen.differs(environment);
+    ) -> Result<TrainedParams, SettingsError> {
+        let asked = Models::read(section, environment)?.of_tier(section, environment)?;
+        let (mut opened, mut models, mut told) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        for (&switch, asked) in &asked {
+            if !opened.contains_key(asked) {
+                let model = asked.open(section, environment)?;
+                let warning = model.seen.differs(environment);
                 told.extend(warning.map(|text| format!("{}: {text}", asked.name)));
+                opened.insert(asked, Arc::new(model));
             }
+            models.insert(switch, Arc::clone(&opened[asked]));
         }
         told.sort_unstable();
         told.dedup();
         told.iter().for_each(|text| section.warn("model", text));
-        let asked = models.of(section, environment, environment.switch)?;
-        let (forest, seen) = asked.open(section, environment)?;
-        let features = asked.features(section, environment, &forest)?;
-        Ok(Trained { forest, features, ranges: seen.ranges, outside: 0 })
+        Ok(TrainedParams { first: Arc::clone(&models[&environment.switch]), models })
+    }
+}
+
+/// A forest and what it looks at.
+#[derive(Clone, Debug)]
+pub struct Trained {
+    model: Arc<Model>,
+    features: Features,
+    /// How often a feature was something else than in training, if the model says what it was then.
+    outside: u64,
+}
+
+impl Trained {
+    /// At a switch to which nothing has come.
+    pub fn new(params: &TrainedParams, environment: &Environment) -> Trained {
+        let model = Arc::clone(params.models.get(&environment.switch).unwrap_or(&params.first));
+        Trained { features: Features::new(&model.features, environment), model, outside: 0 }
     }
 
     /// Until now a queue, and the buffer, held what they hold.
@@ -61,14 +74,14 @@ impl Trained {
     #[inline]
     pub fn predicts_drop(&mut self, queue: QueueId, buffer: &Buffer) -> bool {
         let values = self.features.of(queue, buffer);
-        if let Some(ranges) = &self.ranges {
+        if let Some(ranges) = &self.model.seen.ranges {
             self.outside += u64::from(!ranges.contain(&values));
         }
-        self.forest.is_positive(&values)
+        self.model.forest.is_positive(&values)
     }
 
     /// How often it was asked about what lies outside of what it was trained on, if that is known.
     pub fn outside(&self) -> Option<u64> {
-        self.ranges.as_ref().map(|_| self.outside)
+        self.model.seen.ranges.as_ref().map(|_| self.outside)
     }
 }

@@ -4,6 +4,7 @@ use crate::records::{u32_at, u64_at};
 use crate::sharing::Learned;
 use spillway_engine::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// The pairs that are kept: how fast queues of a burst grew, and how many bytes they came to.
 ///
@@ -35,6 +36,30 @@ pub struct Rules {
     pub own_quantum: bool,
     /// How many ports have a history of their own; 1 if all have one together.
     pub histories: u32,
+}
+
+/// A burst that is known from the beginning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// Of which switch; [`u32::MAX`] for all.
+    switch: u32,
+    /// In bytes per second.
+    gradient: f64,
+    bytes: u64,
+}
+
+/// What is in a file: a switch in four bytes, a gradient in eight, as a float, and bytes in eight, all
+/// with the lowest first. `None` if it is something else.
+pub fn known_of(bytes: &[u8]) -> Option<Arc<[Known]>> {
+    let (records, rest) = bytes.as_chunks::<20>();
+    let known = |record: &[u8; 20]| Known {
+        switch: u32_at(record, 0),
+        gradient: f64::from_bits(u64_at(record, 4)),
+        bytes: u64_at(record, 12),
+    };
+    let known: Arc<[Known]> = records.iter().map(known).collect();
+    let is_one = rest.is_empty() && known.iter().all(|burst| burst.gradient.is_finite());
+    is_one.then_some(known)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,24 +138,13 @@ impl History {
         })
     }
 
-    /// All ports know of such a burst from the beginning, if it is one of this switch. What is known
-    /// is in a file: a switch (or [`u32::MAX`] for all) in four bytes, a gradient in eight, as a float, and
-    /// bytes in eight, all with the lowest first. False if it is something else.
-    pub fn load(&mut self, bytes: &[u8], switch: u32) -> bool {
-        let (records, rest) = bytes.as_chunks::<20>();
-        for record in records {
-            let burst_of = u32_at(record, 0);
-            let gradient = f64::from_bits(u64_at(record, 4));
-            if !gradient.is_finite() {
-                return false;
-            }
-            if burst_of == switch || burst_of == u32::MAX {
-                for port in 0..self.rules.histories {
-                    self.insert(Time::ZERO, port, gradient, u64_at(record, 12));
-                }
+    /// All ports know of these bursts from the beginning, as far as they are this switch's.
+    pub fn load(&mut self, known: &[Known], switch: u32) {
+        for burst in known.iter().filter(|burst| [switch, u32::MAX].contains(&burst.switch)) {
+            for port in 0..self.rules.histories {
+                self.insert(Time::ZERO, port, burst.gradient, burst.bytes);
             }
         }
-        rest.is_empty()
     }
 
     /// How many entries there are.
@@ -237,7 +251,7 @@ mod tests {
         bytes.extend(f64::to_le_bytes(700.0));
         bytes.extend(u64::to_le_bytes(50));
         let mut another = History::new(Rules { histories: 2, ..RULES });
-        assert!(another.load(&bytes, 7));
+        another.load(&known_of(&bytes).unwrap(), 7);
         assert_eq!(
             (another.largest(0), another.largest(1), another.len()),
             (Some(50), Some(50), 2)
@@ -255,11 +269,11 @@ mod tests {
             bytes.extend(u64::to_le_bytes(size));
         }
         let mut another = History::new(RULES);
-        assert!(another.load(&bytes, 3));
+        another.load(&known_of(&bytes).unwrap(), 3);
         assert_eq!(above(&mut another, 0, -1e9, 9), [9, 10, 40, 50]);
         assert_eq!(another.entries().next().map(|learned| learned.gradient), Some(-150.0));
-        assert!(!another.load(&bytes[1..], 3));
-        assert!(!another.load(&[0xff; 20], 3));
+        assert_eq!(known_of(&bytes[1..]), None);
+        assert_eq!(known_of(&[0xff; 20]), None);
     }
 
     #[test]
