@@ -57,24 +57,4 @@ impl Extensions {
             None => AqmParams::read(id, section, environment),
         }
     }
-
-    /// Reads the sharing policy with this id, for one switch.
-    pub fn read_sharing(
-        &self,
-        id: &str,
-        section: &mut Section,
-        environment: &Environment,
-    ) -> Result<SharingPolicy> {
-        Ok(self.sharing_params(id, section, environment)?.make(environment))
-    }
-
-    /// Reads the AQM with this id, for one switch.
-    pub fn read_aqm(
-        &self,
-        id: &str,
-        section: &mut Section,
-        environment: &Environment,
-    ) -> Result<AqmPolicy> {
-        Ok(self.aqm_params(id, section, environment)?.make(environment))
-    }
 }

@@ -3,7 +3,7 @@
 use super::Result;
 use spillway_settings::{Section, Table, Value};
 
-/// A policy as it was chosen: read anew for every place that has one.
+/// A policy as it was chosen: its parameters are read for every tier that has it.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
     pub id: String,
@@ -22,10 +22,9 @@ impl Choice {
         Section::new(self.path.clone(), self.parameters.clone())
     }
 
-    /// Has it read, so that what is wrong with it is found. Returns it with every default written out.
-    pub fn resolve(&self, read: impl FnOnce(&mut Section) -> Result<()>) -> Result<Value> {
-        let mut section = self.section();
-        read(&mut section)?;
+    /// With every default written out, as its section has it after its parameters are read. What else
+    /// there is in it is an error.
+    pub fn resolved(&self, section: Section) -> Result<Value> {
         let mut resolved = Table::from_iter([("kind".into(), self.id.clone().into())]);
         resolved.extend(section.finish()?);
         Ok(Value::Table(resolved))

@@ -133,8 +133,6 @@ pub struct Scenario {
     files: Files,
     /// The names of all switches, by their numbers.
     names: Arc<[String]>,
-    /// The algorithms that it may name beside those of the catalogues.
-    extensions: Extensions,
     /// The scenario with every value written out: reading it gives this scenario again.
     pub resolved: Table,
     /// What deserves a second look.
@@ -197,16 +195,14 @@ impl Scenario {
             seed,
             base_rtt,
             transport: &transport,
-            duration,
-            limits: &limits,
             files: &files,
             names: &names,
-            extensions,
         };
-        let (tiers, switch_table) = switches::read(root.section("switch")?, &place)?;
+        let reading = switches::Reading { place, duration, limits: &limits, extensions };
+        let (tiers, switch_table) = switches::read(root.section("switch")?, &reading)?;
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
-        let (nic, discipline) = nic::read(&mut section, &tiers[0].settings, &place)?;
+        let (nic, discipline) = nic::read(&mut section, &tiers[0].settings, &reading)?;
         root.put("nic", section.finish()?);
         let ports = |tier| {
             let settings = tiers.iter().find(|settings| settings.tier == tier);
@@ -338,7 +334,6 @@ impl Scenario {
             slowdown_base,
             files,
             names,
-            extensions: extensions.clone(),
             resolved: root.finish()?,
             warnings,
         })
@@ -349,18 +344,15 @@ impl Scenario {
         self.files.named()
     }
 
-    /// What switches and NICs depend on.
+    /// What the policies of switches and NICs depend on.
     fn place(&self) -> switches::Place<'_> {
         switches::Place {
             topology: &self.topology,
             seed: self.seed,
             base_rtt: self.base_rtt,
             transport: &self.transports[0],
-            duration: self.duration,
-            limits: &self.limits,
             files: &self.files,
             names: &self.names,
-            extensions: &self.extensions,
         }
     }
 

@@ -1,14 +1,14 @@
 //! `[nic]`: every host's NIC.
 
 use super::choice::Choice;
-use super::switches::Place;
+use super::switches::{Place, Reading};
 use super::{Result, SwitchSettings};
 use crate::port::nic::{Nic, NicScheduling, NicSettings};
 use crate::topology::Node;
 use crate::transport::{KINDS, Transport};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
-use spillway_switch::aqm::NoAqm;
+use spillway_switch::aqm::{AqmParams, NoAqm};
 use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
 use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, Service};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct DisciplineSettings {
     queue_limit: Amount,
-    aqm: Choice,
+    aqm: AqmParams,
     /// Whether senders hear at once of what is dropped on arrival, and cut.
     pub tells_senders: bool,
 }
@@ -58,7 +58,7 @@ impl DisciplineSettings {
 pub(super) fn read(
     section: &mut Section,
     leaf: &SwitchSettings,
-    place: &Place,
+    reading: &Reading,
 ) -> Result<(NicSettings, Option<DisciplineSettings>)> {
     let scheduling = section.choice(
         "scheduling",
@@ -77,29 +77,31 @@ pub(super) fn read(
     let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;
     let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
     let nic = NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets };
-    Ok((nic, read_discipline(section, &nic, place)?))
+    Ok((nic, read_discipline(section, &nic, reading)?))
 }
 
 fn read_discipline(
     section: &mut Section,
     nic: &NicSettings,
-    place: &Place,
+    reading: &Reading,
 ) -> Result<Option<DisciplineSettings>> {
     let meaning = "the most that one queue may hold";
     let queue_limit = section.amount("queue_limit", "unlimited", meaning)?;
     let meaning = "how its queues of data are managed";
-    let ids = place.extensions.aqm_ids();
-    let aqm = Choice::of(section.policy("aqm", NoAqm::ID, ids, meaning)?);
-    let environment = environment(nic, place, 0);
-    let resolved =
-        aqm.resolve(|s| place.extensions.read_aqm(&aqm.id, s, &environment).map(drop))?;
-    section.put("aqm", resolved);
+    let ids = reading.extensions.aqm_ids();
+    let choice = Choice::of(section.policy("aqm", NoAqm::ID, ids, meaning)?);
+    let environment = environment(nic, &reading.place, 0);
+    let mut own = choice.section();
+    let aqm = reading.extensions.aqm_params(&choice.id, &mut own, &environment)?;
+    // One from outside may refuse them when it is made.
+    drop(aqm.make(&environment));
+    section.put("aqm", choice.resolved(own)?);
     let tells_senders = section.choice(
         "local_drops",
         &[("silent", false), ("cut", true)],
         "whether a sender hears at once of what its own host drops, and cuts its window",
     )?;
-    let has_one = queue_limit != Amount::Unlimited || aqm.id != NoAqm::ID;
+    let has_one = queue_limit != Amount::Unlimited || choice.id != NoAqm::ID;
     if tells_senders && !has_one {
         let problem = "\"cut\" needs `queue_limit` or `aqm`: without them hosts drop nothing";
         return Err(section.error("local_drops", problem));
@@ -136,14 +138,12 @@ impl super::Scenario {
     pub fn make_nic(&self, host: u32) -> Nic {
         let discipline = self.discipline.as_ref().map(|settings| {
             let environment = environment(&self.nic, &self.place(), host);
-            let DisciplineSettings { queue_limit, aqm, .. } = settings;
-            let read = self.extensions.read_aqm(&aqm.id, &mut aqm.section(), &environment);
             Discipline::new(DisciplineParts {
                 rate: environment.port_rates[0],
                 queues: environment.queues_per_port,
                 ack_queue: environment.has_ack_queues().then_some(self.nic.ack_queue),
-                queue_limit: *queue_limit,
-                aqm: read.expect("a policy that was read once reads again"),
+                queue_limit: settings.queue_limit,
+                aqm: settings.aqm.make(&environment),
             })
         });
         Nic::new(self.nic, discipline)

@@ -8,9 +8,10 @@ use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
+use spillway_switch::aqm::AqmParams;
 use spillway_switch::policy::Watch;
-use spillway_switch::scheduling::{Fifo, SchedulingPolicy};
-use spillway_switch::sharing::{LongestQueueDrop, Smartbuf};
+use spillway_switch::scheduling::{Fifo, SchedulingParams, SchedulingPolicy};
+use spillway_switch::sharing::{LongestQueueDrop, SharingParams, Smartbuf};
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 use std::sync::Arc;
 
@@ -44,28 +45,44 @@ pub struct TierSettings {
     pub tier: &'static str,
     /// What its switches are like.
     pub settings: SwitchSettings,
+    /// What their policies are made from.
+    params: PolicyParams,
     /// What deserves a second look.
     pub warnings: Vec<String>,
 }
 
-/// What of the rest of the scenario a switch depends on.
+/// The parameters of a tier's policies.
+#[derive(Clone, Debug)]
+struct PolicyParams {
+    sharing: SharingParams,
+    aqm: AqmParams,
+    scheduling: SchedulingParams,
+}
+
+/// What of the rest of the scenario the policies of switches and cards depend on.
 pub(super) struct Place<'a> {
     pub topology: &'a Topology,
     pub seed: u64,
     pub base_rtt: Time,
     pub transport: &'a Transport,
-    pub duration: Time,
-    pub limits: &'a Limits,
     pub files: &'a Files,
     /// The names of all switches, by their numbers.
     pub names: &'a Arc<[String]>,
+}
+
+/// The same, and what else their settings are read with.
+pub(super) struct Reading<'a> {
+    pub place: Place<'a>,
+    pub duration: Time,
+    pub limits: &'a Limits,
     pub extensions: &'a Extensions,
 }
 
 /// Reads `[switch]` and the tiers' own versions of it, the leaf tier first.
-pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSettings>, Table)> {
-    let mut tiers: Vec<&'static str> = vec!["leaf"];
-    for switch in &place.topology.switches {
+pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierSettings>, Table)> {
+    let leaf = "leaf";
+    let mut tiers: Vec<&'static str> = vec![leaf];
+    for switch in &reading.place.topology.switches {
         if !tiers.contains(&switch.tier) {
             tiers.push(switch.tier);
         }
@@ -85,28 +102,26 @@ pub(super) fn read(mut section: Section, place: &Place) -> Result<(Vec<TierSetti
     let given = section.rest();
     let mut section = Section::new("switch", given.clone());
     section.also(tiers.iter().map(ToString::to_string));
-    let base = SwitchSettings::read(&mut section, place.extensions)?;
+    let base = SwitchSettings::read(&mut section, reading.extensions)?;
     let mut resolved = section.finish()?;
-    base.policies_of(place, "leaf", &mut resolved)?;
+    let of_base = base.policies_of(reading, leaf, &mut resolved)?;
     let mut read = Vec::new();
     for (tier, own) in own {
-        let (settings, warnings) = match own {
-            None => {
-                let warnings = base.policies_of(place, tier, &mut Table::new())?;
-                (base.clone(), warnings)
-            }
+        let (settings, (params, warnings)) = match own {
+            None if tier == leaf => (base.clone(), of_base.clone()),
+            None => (base.clone(), base.policies_of(reading, tier, &mut Table::new())?),
             Some(own) => {
                 let mut merged = given.clone();
                 merged.extend(own);
                 let mut section = Section::new(format!("switch.{tier}"), merged);
-                let settings = SwitchSettings::read(&mut section, place.extensions)?;
+                let settings = SwitchSettings::read(&mut section, reading.extensions)?;
                 let mut table = section.finish()?;
-                let warnings = settings.policies_of(place, tier, &mut table)?;
+                let of_tier = settings.policies_of(reading, tier, &mut table)?;
                 resolved.insert(tier.into(), Value::Table(table));
-                (settings, warnings)
+                (settings, of_tier)
             }
         };
-        read.push(TierSettings { tier, settings, warnings });
+        read.push(TierSettings { tier, settings, params, warnings });
     }
     Ok((read, resolved))
 }
@@ -168,42 +183,49 @@ impl SwitchSettings {
         })
     }
 
-    /// Reads the policies for a tier's first switch, so that what is wrong with them is found, and
-    /// puts them, resolved, into `table`. Returns what deserves a second look.
-    fn policies_of(&self, place: &Place, tier: &str, table: &mut Table) -> Result<Vec<String>> {
-        let switch = place.topology.switches.iter().position(|s| s.tier == tier).unwrap_or(0);
-        let environment = self.environment(place, switch as u32)?;
+    /// Reads the parameters of a tier's policies, with its first switch, and puts them, resolved, into
+    /// `table`. Returns them with what deserves a second look.
+    fn policies_of(
+        &self,
+        reading: &Reading,
+        tier: &str,
+        table: &mut Table,
+    ) -> Result<(PolicyParams, Vec<String>)> {
+        let Reading { place, duration, limits, extensions } = reading;
+        let switches = || place.topology.switches.iter();
+        let first = switches().position(|s| s.tier == tier).unwrap_or(0) as u32;
+        let number = switches().filter(|s| s.tier == tier).count();
+        let check = |section: &Section, policy: &dyn Watch| match policy.period() {
+            None => Ok(()),
+            Some(period) => limits.check_samples(section.path(), period, number, *duration),
+        };
         let mut warnings = Vec::new();
-        let mut read = |key: &str, choice: &Choice, read: &dyn Fn(&mut Section) -> Result<()>| {
-            let resolved = choice.resolve(|section| {
-                read(section)?;
-                warnings.extend_from_slice(section.warnings());
-                Ok(())
-            })?;
-            table.insert(key.into(), resolved);
+        let mut resolve = |key: &str, choice: &Choice, section: Section| {
+            warnings.extend_from_slice(section.warnings());
+            table.insert(key.into(), choice.resolved(section)?);
             Ok::<_, SettingsError>(())
         };
-        let switches = place.topology.switches.iter().filter(|s| s.tier == tier).count();
-        let check = |path: &str, policy: &dyn Watch| match policy.period() {
-            None => Ok(()),
-            Some(period) => place.limits.check_samples(path, period, switches, place.duration),
-        };
-        read("sharing", &self.sharing, &|s| {
-            let policy = place.extensions.read_sharing(&self.sharing.id, s, &environment)?;
-            check(s.path(), &policy)
-        })?;
-        read("aqm", &self.aqm, &|s| {
-            let policy = place.extensions.read_aqm(&self.aqm.id, s, &environment)?;
-            check(s.path(), &policy)
-        })?;
-        read("scheduling", &self.scheduling, &|s| {
-            SchedulingPolicy::read(&self.scheduling.id, s, &environment).map(drop)
-        })?;
-        Ok(warnings)
+        let mut environment = self.environment(place, first);
+        let mut of_ports = self.scheduling.section();
+        let scheduling = SchedulingParams::read(&self.scheduling.id, &mut of_ports, &environment)?;
+        environment.service.scheduling = scheduling.make(&environment);
+
+        let mut section = self.sharing.section();
+        let sharing = extensions.sharing_params(&self.sharing.id, &mut section, &environment)?;
+        check(&section, &sharing.make(&environment))?;
+        resolve("sharing", &self.sharing, section)?;
+
+        let mut section = self.aqm.section();
+        let aqm = extensions.aqm_params(&self.aqm.id, &mut section, &environment)?;
+        check(&section, &aqm.make(&environment))?;
+        resolve("aqm", &self.aqm, section)?;
+
+        resolve("scheduling", &self.scheduling, of_ports)?;
+        Ok((PolicyParams { sharing, aqm, scheduling }, warnings))
     }
 
-    /// What the policies of a switch may depend on.
-    fn environment(&self, place: &Place, switch: u32) -> Result<Environment> {
+    /// What the policies of a switch may depend on; how its ports schedule is still to be said.
+    fn environment(&self, place: &Place, switch: u32) -> Environment {
         let port_rates = port_rates(place.topology, switch);
         let capacity = self.buffer.bytes(port_rates.iter().copied());
         let service = Service {
@@ -212,7 +234,7 @@ impl SwitchSettings {
             release_at_end: self.release_at_end,
             slot: None,
         };
-        let mut environment = Environment {
+        Environment {
             seed: place.seed,
             switch,
             names: Arc::clone(place.names),
@@ -225,11 +247,7 @@ impl SwitchSettings {
             full_packet: place.transport.full_packet(),
             service,
             files: place.files.clone(),
-        };
-        let Choice { id, .. } = &self.scheduling;
-        environment.service.scheduling =
-            SchedulingPolicy::read(id, &mut self.scheduling.section(), &environment)?;
-        Ok(environment)
+        }
     }
 }
 
@@ -265,11 +283,9 @@ impl TierSettings {
 impl super::Scenario {
     /// Makes a switch, empty.
     pub fn make_switch(&self, switch: u32) -> Switch {
-        let tier = &self.tiers[self.tier_of(switch)];
-        let settings = &tier.settings;
-        let read = "a policy that was read once reads again";
-        let environment = settings.environment(&self.place(), switch).expect(read);
-        let SwitchSettings { sharing, aqm, .. } = settings;
+        let TierSettings { settings, params, .. } = &self.tiers[self.tier_of(switch)];
+        let mut environment = settings.environment(&self.place(), switch);
+        environment.service.scheduling = params.scheduling.make(&environment);
         Switch::new(SwitchParts {
             capacity: environment.capacity,
             port_rates: environment.port_rates.clone(),
@@ -279,11 +295,8 @@ impl super::Scenario {
             queue_limit: settings.queue_limit,
             uncounted_bytes: settings.uncounted_bytes,
             release_at_end: settings.release_at_end,
-            sharing: self
-                .extensions
-                .read_sharing(&sharing.id, &mut sharing.section(), &environment)
-                .expect(read),
-            aqm: self.extensions.read_aqm(&aqm.id, &mut aqm.section(), &environment).expect(read),
+            sharing: params.sharing.make(&environment),
+            aqm: params.aqm.make(&environment),
             scheduling: environment.service.scheduling,
             meter: Meter::new(environment.capacity, self.warmup, self.duration),
         })
