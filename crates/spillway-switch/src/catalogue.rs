@@ -229,41 +229,6 @@ pub trait Policy: Sized {
     }
 }
 
-/// A policy whose parameters and state are read together: the former are what the latter is at first.
-pub trait ReadWhole: Clone + Debug + Send + Sync {
-    /// As of [`Policy`].
-    const ID: &'static str;
-    /// As of [`Policy`].
-    const SUMMARY: &'static str;
-    /// As of [`Policy`].
-    const CITATION: &'static str;
-    /// As of [`Policy`].
-    const COST: Option<Cost> = None;
-    /// As of [`Policy`].
-    const VARIANTS: &'static [&'static str] = &[];
-
-    /// As of [`Policy`].
-    fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError>;
-}
-
-impl<T: ReadWhole> Policy for T {
-    const ID: &'static str = <T as ReadWhole>::ID;
-    const SUMMARY: &'static str = <T as ReadWhole>::SUMMARY;
-    const CITATION: &'static str = <T as ReadWhole>::CITATION;
-    const COST: Option<Cost> = <T as ReadWhole>::COST;
-    const VARIANTS: &'static [&'static str] = <T as ReadWhole>::VARIANTS;
-
-    type Params = T;
-
-    fn params(section: &mut Section, environment: &Environment) -> Result<T, SettingsError> {
-        <T as ReadWhole>::read(section, environment)
-    }
-
-    fn new(params: &T, _environment: &Environment) -> T {
-        params.clone()
-    }
-}
-
 /// Makes a room's enums from its rows, `file::Type` each: of policies, and beside it of their
 /// parameters; with the public names, static dispatch, reading by id, and the listing.
 /// `each!(self, policy => call)`, by the name that the room gives, does something with whichever
