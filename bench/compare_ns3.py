@@ -57,9 +57,7 @@ class Hosts:
     other: tuple[str, ...]
 
 
-OPEN = Hosts(
-    "NICs without limit or marks", (), (*WIRE, *SOCKETS), "windows rest, as shipped", WIRE
-)
+OPEN = Hosts("NICs without limit or marks", (), (*WIRE, *SOCKETS), "windows rest, as shipped", WIRE)
 MARKING = Hosts(
     "NICs that mark",
     ("--hosts-mark",),

@@ -3,7 +3,7 @@
     python bench/digests.py before.json                      # at the commit before
     python bench/digests.py after.json --against before.json # at the commit after
 
-Every scenario that comes along runs for 60 ms, and 1,000 random ones as the tests make them
+Every bundled scenario runs for 60 ms, and 1,000 random ones as the tests make them
 (failing cables, spraying, rings, datagrams; every policy, scheduler and transport). A digest is of
 the summary (but `run` and `version`) and of all rows of all tables. Random scenarios record
 whatever can be recorded; the number of a scenario says how.

@@ -39,7 +39,7 @@ _ALGORITHMS = ("sharing", "scheduling", "aqm", "transport")
 
 @dataclass(frozen=True)
 class Told:
-    """What is said of a figure's runs: in what they differ from a scenario that comes along.
+    """What is said of a figure's runs: in what they differ from a bundled scenario.
 
     `switch.` is all tiers, and `senders.` all traffic sections. Who names an algorithm, such as
     `switch.sharing`, gets it with its defaults; all else is as in the scenario. None is a key that

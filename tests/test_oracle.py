@@ -385,7 +385,7 @@ def test_what_is_wrong_with_a_command_is_said_before_anything_is_trained(command
         (["eval", "nothing", first], "nothing cannot be read"),
         (["eval", "there", first], "there: it is not a model file"),
         (["default", "--out", "there"], "there is there already"),
-        (["default", "cbm"], "those that come along are default and smartbuf"),
+        (["default", "cbm"], "the bundled ones are default and smartbuf"),
     ):
         done = command("oracle", *arguments)
         assert done.status == 2, (arguments, done.err)

@@ -1,4 +1,4 @@
-"""Figures of packet-level runs: what they ask of the scenarios that come along."""
+"""Figures of packet-level runs: what they ask of the bundled scenarios."""
 
 from types import SimpleNamespace
 

@@ -266,7 +266,7 @@ TOLD = {
     "smartbuf/buffers": fig(
         FIVE, at(HIGH, {f"{size} MB": {"leaf.buffer": f"{size}MB"} for size in (1, 2, 4, 8, 16)})
     ),
-    # "Credence with two forests: the one that comes along, and one that was trained in this."
+    # "Credence with two forests: the bundled one, and one that was trained in this."
     "smartbuf/figure3-credence": fig(
         CS
         | DT

@@ -64,7 +64,7 @@ fn check(seed: u64) -> Run {
     same(again(&case.text()), "again");
     let resolved = scenario.resolved.to_string();
     same(again(&resolved), "resolved");
-    // Where decisions are traced events wake the ports that wait; else they are seen to late.
+    // Where decisions are traced events wake the ports that wait; else they are deferred.
     let woken = again(&format!("{}\n[record]\ndecisions = 1", case.text()));
     assert!(woken.counters.events >= run.counters.events, "seed {seed}");
     assert_eq!(run.flows, woken.flows, "seed {seed}, woken");

@@ -86,7 +86,7 @@ fn same(name: &str, a: &Run, b: &Run) {
     assert_eq!(a.summary_but_events(), b.summary_but_events(), "{name}");
 }
 
-/// Events wake the ports that wait where decisions are traced; else they are seen to late, and first
+/// Events wake the ports that wait where decisions are traced; else they are deferred, and first
 /// of all when somebody takes a sample.
 #[test]
 fn samples_see_ports_that_wait_as_they_are() {

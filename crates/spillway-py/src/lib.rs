@@ -24,7 +24,7 @@ fn shipped() -> Vec<(&'static str, &'static str)> {
     SHIPPED.to_vec()
 }
 
-/// The models that come along, by name: files' bytes.
+/// The bundled models, by name: files' bytes.
 #[pyfunction]
 fn models() -> BTreeMap<&'static str, &'static [u8]> {
     spillway_switch::sharing::MODELS.into()

@@ -180,7 +180,7 @@ pub fn prediction_error(
     Ok((found.lqd, found.follow_lqd, found.eta, bound, counts))
 }
 
-/// Labels of which each is turned round with this probability.
+/// Labels of which each is flipped with this probability.
 #[pyfunction]
 pub fn flipped(
     py: Python<'_>,

@@ -84,7 +84,7 @@ fn quotient(sent: u64, of: u64) -> f64 {
     if sent == of { 1.0 } else { sent as f64 / of as f64 }
 }
 
-/// Labels of which each is turned round with this probability.
+/// Labels of which each is flipped with this probability.
 pub fn flipped(labels: &[bool], probability: f64, seed: u64) -> Vec<bool> {
     let mut random = Stream::new(seed, "flips", 0);
     labels.iter().map(|&label| label != (random.uniform() < probability)).collect()

@@ -15,7 +15,7 @@ pub(crate) struct List {
 pub(crate) struct Lists(Vec<List>);
 
 impl Lists {
-    /// So many, empty.
+    /// That many lists, all empty.
     pub fn new(queues: usize) -> Lists {
         Lists(vec![List { head: NO_PACKET, tail: NO_PACKET }; queues])
     }

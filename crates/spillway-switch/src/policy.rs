@@ -40,7 +40,7 @@ pub struct Departure {
     pub queued_at: Time,
 }
 
-/// What becomes of a packet.
+/// The outcome for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing.
@@ -66,7 +66,7 @@ impl Verdict {
     }
 }
 
-/// What becomes of an arrival.
+/// The outcome for an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It may join its queue, if it fits.
@@ -79,7 +79,7 @@ pub enum Admission {
 }
 
 impl Admission {
-    /// What becomes of an arrival of which a policy asks only whether it is within its limits.
+    /// The outcome for an arrival of which a policy asks only whether it is within its limits.
     #[inline(always)]
     pub(crate) fn if_within(is_within: bool) -> Admission {
         if is_within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }

@@ -21,7 +21,7 @@ use spillway_switch::{Decision, DropReason};
 #[derive(Clone, Debug)]
 struct Setup {
     exempt_acks: Option<bool>,
-    /// Whether all answers are turned round.
+    /// Whether all answers are flipped.
     flips: Option<bool>,
     /// Of every arrival whether it will be dropped, again and again.
     says: Vec<bool>,

@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 #[derive(Clone, Debug)]
 struct Keys {
     oracle_drops: bool,
-    /// Whether all answers are turned round.
+    /// Whether all answers are flipped.
     flips: Option<bool>,
     safeguard: Option<bool>,
     exempt_acks: Option<bool>,

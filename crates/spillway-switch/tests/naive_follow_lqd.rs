@@ -36,7 +36,7 @@ struct Keys {
 #[derive(Clone, Debug)]
 struct Oracle {
     safeguard: Option<bool>,
-    /// Whether all answers are turned round.
+    /// Whether all answers are flipped.
     flips: Option<bool>,
     /// Of every arrival whether it will be dropped, again and again.
     says: Vec<bool>,

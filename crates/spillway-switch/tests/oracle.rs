@@ -37,7 +37,7 @@ fn check_with(
     own: Option<(&Path, [[f32; 4]; 2])>,
 ) -> usize {
     let model = own.map(|(file, _)| format!("\nmodel = '{}'", file.display()));
-    let forest = Forest::read(MODELS[0].1).expect("the model that comes along is whole");
+    let forest = Forest::read(MODELS[0].1).expect("the bundled model is whole");
     let [least, greatest] = own.map_or_else(|| ranges(&forest), |(_, ranges)| ranges);
     assert_eq!(forest.features(), ["queue", "average_queue", "occupancy", "average_occupancy"]);
     let mut real = Real::new(&Settings {
@@ -105,13 +105,13 @@ fn ranges(forest: &Forest) -> [[f32; 4]; 2] {
     })
 }
 
-/// The model that comes along with other ranges than its own.
+/// The bundled model with other ranges than its own.
 fn write_with_ranges(file: &Path, others: [[f32; 4]; 2]) {
     let model = MODELS[0].1;
     let (length, rest) = model.split_first_chunk().expect("a header's length");
     let (header, arrays) = rest.split_at(u64::from_le_bytes(*length) as usize);
     let mut header = String::from_utf8(header.to_vec()).expect("JSON");
-    let forest = Forest::read(model).expect("the model that comes along is whole");
+    let forest = Forest::read(model).expect("the bundled model is whole");
     for (key, values) in ["least", "greatest"].into_iter().zip(others) {
         let own = forest.metadata(key).expect("it knows its training");
         let other = values.map(|value| value.to_string()).join(",");

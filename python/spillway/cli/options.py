@@ -11,7 +11,7 @@ ScenarioArgument = Annotated[
     str,
     typer.Argument(
         metavar="SCENARIO",
-        help="A TOML file, a result's folder, or the name of a scenario that comes along "
+        help="A TOML file, a result's folder, or the name of a bundled scenario "
         "(see [bold]spillway list scenarios[/bold]).",
     ),
 ]

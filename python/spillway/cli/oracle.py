@@ -72,7 +72,7 @@ ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A file that `oracle train` wrote, or default or smartbuf: those that come along.",
+        help="A file that `oracle train` wrote, or default or smartbuf: the bundled ones.",
     ),
 ]
 
@@ -210,7 +210,7 @@ def default(
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a model that comes along once more: trace, train, test. A few minutes."""
+    """Make a bundled model once more: trace, train, test. A few minutes."""
     from spillway import oracle as oracles
     from spillway.folder import check_new_file
     from spillway.oracle import default as recipe

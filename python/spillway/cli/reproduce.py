@@ -64,7 +64,7 @@ def reproduce(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run figures of papers again: data, plots, and what becomes of every claim."""
+    """Run figures of papers again: data, plots, and a verdict on every claim."""
     from spillway.arguments import seeds_of
     from spillway.reproduce import catalogue, harness, tables, write
     from spillway.reproduce.cache import Cache, default_folder

@@ -192,7 +192,7 @@ def list_(
     plugin: PluginOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List every plug-in with its parameters and its source, and the scenarios that come along."""
+    """List every plug-in with its parameters and its source, and the bundled scenarios."""
     import difflib
 
     from rich.console import Group

@@ -1,4 +1,4 @@
-"""How the models that come along were made; what is made again is of the same kind, not the same.
+"""How the bundled models were made; what is made again is of the same kind, not the same.
 
 What the papers leave open is ours: how long, of the packets that were not dropped one in 50, all
 four features as fractions of the buffer, all switches together. Seeds are far from those that
@@ -87,8 +87,8 @@ RECIPES = {
 
 
 def find(name: str) -> Recipe:
-    """The recipe of a model that comes along."""
+    """The recipe of a bundled model."""
     if name not in RECIPES:
-        hint = f"those that come along are {' and '.join(RECIPES)}"
+        hint = f"the bundled ones are {' and '.join(RECIPES)}"
         raise ScenarioError(f"there is no model {name!r}", hint)
     return RECIPES[name]

@@ -117,7 +117,7 @@ class Model:
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
-        """The model in a file, or one that comes along: "default" or "smartbuf"."""
+        """The model in a file, or a bundled one: "default" or "smartbuf"."""
         known = _core.models().get(str(file))
         if known is not None:
             return cls(known, f"the model {file}")
@@ -133,7 +133,7 @@ class Model:
     def is_one(cls, file: Path) -> bool:
         """Whether there is a model in a file."""
         try:
-            # A file's name may be that of a model that comes along.
+            # A file's name may be that of a bundled model.
             cls.load(path_of(file).absolute())
         except ScenarioError:
             return False

@@ -65,7 +65,7 @@ class _Policy(Plugin):
         """A packet has been lost: an arrival, or one that was in this queue."""
 
     def on_departure(self, departure: Departure, buffer: Buffer) -> Verdict:
-        """What becomes of a packet that would be sent now, whether it has waited or not."""
+        """What happens to a packet that would be sent now, whether it has waited or not."""
         raise NotImplementedError
 
     def on_timer(self, now_ps: int, buffer: Buffer) -> None:
@@ -113,7 +113,7 @@ class Aqm(_Policy):
     """Whether any arrival that finds its port idle would pass; it is not asked about them then."""
 
     def on_arrival(self, arrival: Arrival, buffer: Buffer) -> Verdict:
-        """What becomes of an arrival, before the sharing policy sees it."""
+        """The outcome for an arrival, before the sharing policy sees it."""
         raise NotImplementedError
 
 

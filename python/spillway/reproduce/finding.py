@@ -68,7 +68,7 @@ class Finding:
 
 
 def examine(claim: Claim, results: Results) -> Finding:
-    """What becomes of a claim."""
+    """The verdict on a claim."""
     figure = results.figure
     places = [n for n, point in enumerate(figure.points) if point.lies_at(claim.over.where)]
     is_one = claim.over.take in ("mean", "growth") or not places

@@ -14,7 +14,7 @@ _QUARTER = 0.25
 
 
 class Verdict(enum.StrEnum):
-    """What becomes of a claim."""
+    """The verdict on a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"

@@ -25,7 +25,7 @@ def figure14(
     seeds: Sequence[int] = (1, 2, 3, 4, 5),
     keys: dict[str, dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """LQD / ALG for who gets the labels of LQD, as they are turned round, and for others.
+    """LQD / ALG for who gets the labels of LQD, as they are flipped, and for others.
 
     Bursts of the buffer's size, each for a port drawn at random, begin in a Poisson process. What
     LQD drops of that are the predictions of Credence and of blind trust; every packet's is turned

@@ -163,7 +163,7 @@ def prediction_error(
 
 
 def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[np.bool_]:
-    """Labels of which each is turned round with the same probability (Credence, Figure 14).
+    """Labels of which each is flipped with the same probability (Credence, Figure 14).
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def measure(
 ) -> Measured:
     """Runs a policy and compares it with the optimum.
 
-    Credence and blind trust get what LQD really drops for predictions, each turned round with
+    Credence and blind trust get what LQD really drops for predictions, each flipped with
     `flip_probability`, unless `oracle` among their `keys` says who predicts. LQD then chooses its
     victims by Credence's `count_arrival` and `tie`. How wrong predictions were is not known of an
     oracle with more than one answer, which is asked about some packets only, nor where the policy

@@ -60,7 +60,7 @@ pub(crate) struct SwitchPorts {
     pub first_line: u32,
     /// With a flow's hash it chooses among equal next hops.
     pub seed: u32,
-    /// Its ports that wait, if they are seen to late.
+    /// Its ports that wait, if they are deferred.
     pub waiting: Timetable,
 }
 

@@ -79,7 +79,7 @@ impl List {
 #[derive(Debug)]
 pub struct Nic {
     settings: NicSettings,
-    /// For every priority its lists, whose turn it is first; with FIFO there is at most one.
+    /// For every priority its lists, the one to be served next first; with FIFO there is at most one.
     queues: Vec<VecDeque<List>>,
     packets: u32,
     bytes: u64,

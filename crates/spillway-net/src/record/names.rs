@@ -18,7 +18,7 @@ pub enum Names {
     Lines,
     /// Why packets are lost.
     Reasons,
-    /// What becomes of arrivals.
+    /// Outcomes of arrivals.
     Verdicts,
 }
 
@@ -66,7 +66,7 @@ named! {
     Line(u32): Lines,
     /// Why a packet is lost.
     Reason(u8): Reasons,
-    /// What becomes of an arrival: admitted, admitted and marked, lost.
+    /// The outcome for an arrival: admitted, admitted and marked, lost.
     Verdict(u8): Verdicts,
 }
 

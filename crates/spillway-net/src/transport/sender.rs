@@ -386,7 +386,7 @@ impl Sender {
         None
     }
 
-    /// The window was cut: it is reached by and by.
+    /// The window was cut, and is reached step by step.
     #[cold]
     fn begin_reduction(&mut self, rule: ReductionRule) {
         let flight = self.board.nxt - self.board.una;

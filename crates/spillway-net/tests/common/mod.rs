@@ -71,7 +71,7 @@ impl Run {
         found.and_then(Value::as_f64).unwrap_or_else(|| panic!("no number {path}"))
     }
 
-    /// The summary without the number of events: ports that wait are woken by events or seen to late.
+    /// The summary without the number of events: ports that wait are woken by events or deferred.
     pub fn summary_but_events(&self) -> Value {
         let mut summary = self.summary.clone();
         summary.as_object_mut().and_then(|table| table.remove("events")).expect("a number");

@@ -71,7 +71,7 @@ impl PushOut {
     }
 }
 
-/// What becomes of a packet that is marked, or dropped early.
+/// What happens to a packet that is marked, or dropped early.
 #[pyclass(eq, frozen, rename_all = "SCREAMING_SNAKE_CASE", module = "spillway.plugins")]
 #[derive(Clone, Copy, PartialEq)]
 pub enum Verdict {

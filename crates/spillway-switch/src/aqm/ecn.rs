@@ -59,7 +59,7 @@ impl Policy for EcnThreshold {
     ) -> Result<EcnThresholdParams, SettingsError> {
         let meaning = "the longest queue in which an arrival is not marked (K)";
         let threshold = section.amount("threshold", "65pkt", meaning)?;
-        let meaning = "what becomes of a packet that finds exactly K queued";
+        let meaning = "what happens to a packet that finds exactly K queued";
         let beyond = section.choice("at_threshold", &[("pass", 1), ("mark", 0)], meaning)?;
         let verdict = read_not_ect(section, Verdict::Mark)?;
         let marks_from = number_of(threshold).saturating_add(beyond);
@@ -76,7 +76,7 @@ impl Policy for EcnThreshold {
     }
 }
 
-/// What becomes of packets that cannot be marked.
+/// What happens to packets that cannot be marked.
 pub(super) fn read_not_ect(
     section: &mut Section,
     default: Verdict,
@@ -85,7 +85,7 @@ pub(super) fn read_not_ect(
     if default == Verdict::MarkOrDrop {
         options.reverse();
     }
-    section.choice("not_ect", &options, "what becomes of a packet that is not ECN-capable")
+    section.choice("not_ect", &options, "what happens to a packet that is not ECN-capable")
 }
 
 impl Watch for EcnThreshold {}

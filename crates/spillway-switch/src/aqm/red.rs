@@ -83,7 +83,7 @@ pub struct RedParams {
     gentle: bool,
     /// How marks are spread over packets.
     spacing: Spacing,
-    /// What becomes of a packet that is to be marked: one that cannot be passes, or is lost.
+    /// What happens to a packet that is to be marked: one that cannot be passes, or is lost.
     verdict: Verdict,
 }
 

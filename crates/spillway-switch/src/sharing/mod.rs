@@ -216,7 +216,7 @@ pub(crate) mod tests {
         buffer
     }
 
-    /// What becomes of an arrival above a policy's limits.
+    /// The outcome for an arrival above a policy's limits.
     pub(crate) const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
 
     /// A packet for a queue of class 0.

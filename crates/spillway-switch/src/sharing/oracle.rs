@@ -17,11 +17,11 @@ use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;
 use trained::{Trained, TrainedParams};
 
-/// Who predicts, and how often the answers are turned round.
+/// Who predicts, and how often the answers are flipped.
 #[derive(Clone, Debug)]
 pub struct OracleParams {
     source: SourceParams,
-    /// The probability that an answer is turned round, from 0 to 1.
+    /// The probability that an answer is flipped, from 0 to 1.
     flip: f64,
 }
 
@@ -50,7 +50,7 @@ impl OracleParams {
         environment: &Environment,
     ) -> Result<OracleParams, SettingsError> {
         let source = SourceParams::read(section, environment)?;
-        let meaning = "the probability that an answer of the oracle is turned round";
+        let meaning = "the probability that an answer of the oracle is flipped";
         let flip = section.number("flip_probability", 0.0, Range::Unit, meaning)?;
         Ok(OracleParams { source, flip })
     }
@@ -83,7 +83,7 @@ impl SourceParams {
 #[derive(Clone, Debug)]
 pub struct Oracle {
     source: Source,
-    /// The probability that an answer is turned round.
+    /// The probability that an answer is flipped.
     flip: f64,
     random: Stream,
     flips: u64,
@@ -173,7 +173,7 @@ impl Oracle {
         drops != flips
     }
 
-    /// How many answers were turned round.
+    /// How many answers were flipped.
     pub fn flips(&self) -> u64 {
         self.flips
     }

@@ -33,7 +33,7 @@ pub struct OfText {
     pub is_own_port: Option<bool>,
 }
 
-/// What becomes of the K; `None` for the quantile that it is without a key.
+/// What is made of the K; `None` for the quantile that it is without a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimate {
     Mean,

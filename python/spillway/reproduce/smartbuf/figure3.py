@@ -160,7 +160,7 @@ CREDENCE = replace(
     FIGURE,
     name="smartbuf/figure3-credence",
     title="The same with push-out, and with predictions of it",
-    about="LQD, and Credence with two forests: the one that comes along, which was trained in "
+    about="LQD, and Credence with two forests: the bundled one, which was trained in "
     "Credence's scenario, and one that was trained in this. " + setup.ABOUT,
     schemes=(
         CS,

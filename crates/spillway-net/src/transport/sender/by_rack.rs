@@ -213,7 +213,7 @@ impl Sender {
             && match self.phase {
                 Phase::Open => true,
                 // What was sent after a cut and lost is a loss of another window (RFC 5681, section 4.3). A
-                // window that is reached by and by counts it as it goes on.
+                // window that is reached step by step counts it as it goes on.
                 Phase::Recovery | Phase::Loss => {
                     transport.losses.reduction == ReductionRule::AtOnce
                         && found.sent_at >= by_rack.cut_at

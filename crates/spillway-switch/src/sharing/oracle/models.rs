@@ -7,7 +7,7 @@ use spillway_forest::Forest;
 use spillway_settings::{Section, SettingsError, Table, Value, nearest_name};
 use std::collections::BTreeMap;
 
-/// The models that come along, as `spillway oracle default` makes them: name, and a file's bytes.
+/// The bundled models, as `spillway oracle default` makes them: name, and a file's bytes.
 pub const MODELS: [(&str, &[u8]); 2] = [
     ("default", include_bytes!("../../../models/default.safetensors")),
     ("smartbuf", include_bytes!("../../../models/smartbuf.safetensors")),
@@ -26,7 +26,7 @@ pub enum Models {
 /// A model, and the key that names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
-    /// One that comes along, or a file.
+    /// A bundled one, or a file.
     pub name: String,
     /// The switch or the tier that it is given for, if it is for some only.
     of: Option<String>,
@@ -46,7 +46,7 @@ pub struct Model {
 impl Models {
     /// Reads the key. A folder is a table of the models in it.
     pub fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
-        let meaning = "of oracle = \"forest\", one that comes along (`spillway oracle show default`; \
+        let meaning = "of oracle = \"forest\", a bundled one (`spillway oracle show default`; \
                        \"smartbuf\" was trained in that scenario), or a file that `spillway oracle \
                        train` wrote; or one for every switch, by the names of switches and tiers: a \
                        table, or a folder with NAME.safetensors";
