@@ -19,6 +19,11 @@ from spillway.oracle import default as recipe
 from spillway.oracle.trace import Place, Trace, join, load
 from support import TINY, names
 
+# Much is lost on purpose: hosts are to send and receive more than their lines carry.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*what is too much waits, longer and longer:spillway.errors.ScenarioWarning"
+)
+
 TRACED = (
     "switch.sharing=lqd",
     "switch.buffer=25KB",
