@@ -67,6 +67,23 @@ fn who_is_pushed_out_later_had_arrived_at_a_buffer_with_room() {
 }
 
 #[test]
+fn what_a_failed_cable_loses_counts_until_then() {
+    // 1000 bytes are held for one span, until they are lost: 1000 (1 - 1/e) count.
+    let mut real = traced(&shared(3000, 1), Averaging::Continuous, 1);
+    let now = Time::from_us(10);
+    let first = real.insert(0, data(1000));
+    arrive(&mut real, Time::ZERO, 0, first);
+    real.switch.purge(now, 0, DropReason::LinkDown, &mut real.packets);
+    assert_eq!(real.take_lost(), [(0, DropReason::LinkDown)]);
+    let second = real.insert(1, data(1000));
+    arrive(&mut real, now, 0, second);
+    real.switch.finish_fates();
+    let fates = real.switch.take_fates();
+    assert_eq!(fates.iter().map(|fate| fate.queue_bytes).collect::<Vec<_>>(), [0, 0]);
+    assert!((fates[1].average_queue_bytes - 632.120_558_83).abs() < 1e-6);
+}
+
+#[test]
 fn of_those_that_were_sent_some_stand_for_all() {
     let mut real = traced(&shared(3000, 1), Averaging::Continuous, 4);
     for number in 0..4000 {

@@ -1,3 +1,6 @@
+mod passing;
+mod traces;
+
 use super::*;
 use crate::buffer::Length;
 use crate::catalogue::Environment;
@@ -251,22 +254,80 @@ fn shares_are_of_bytes_on_the_wire_whatever_the_buffer_counts() {
     assert!((17..=19).contains(&small), "{small}");
 }
 
+/// A switch of one port and two queues, of which acks and data each have a class.
+fn two_queues<S: Sharing>(sharing: S, (ack_class, data_class): (u8, u8)) -> Switch<S, AqmPolicy> {
+    let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
+    let aqm = AqmPolicy::read("ecn", &mut section("threshold = \"3pkt\""), &environment);
+    let rr = SchedulingPolicy::read("rr", &mut Section::empty(), &environment);
+    passing(SwitchParts {
+        capacity: 100_000,
+        port_rates: environment.port_rates,
+        queues_per_port: 2,
+        ack_class,
+        data_class,
+        queue_limit: Amount::Unlimited,
+        uncounted_bytes: 0,
+        release_at_end: false,
+        sharing,
+        aqm: aqm.unwrap(),
+        scheduling: rr.unwrap(),
+        meter: Meter::new(100_000, Time::ZERO, Time::MAX),
+    })
+}
+
+#[test]
+fn a_class_that_data_shares_with_acks_is_managed_as_data_is() {
+    // K = 3. In a queue of their own data packets find 0 to 4, behind acks 1, 3, 5, 7, 9.
+    for (classes, marks) in [((0, 1), 1), ((0, 0), 3), ((1, 1), 3)] {
+        let (mut switch, mut packets) = (two_queues(Probe::default(), classes), Arena::new());
+        for seq in 0..5 {
+            for packet in [ack(64), data(1000, seq)] {
+                let id = insert(&mut packets, packet);
+                enqueue(&mut switch, at(seq), 0, id, &mut packets);
+            }
+        }
+        assert_eq!(switch.marks(), marks, "{classes:?}");
+    }
+}
+
+#[test]
+fn what_waits_in_a_queue_is_told_without_what_is_being_sent() {
+    let two = |holds: bool| {
+        let (mut switch, mut packets) = (two_queues(Probe::default(), (0, 1)), Arena::new());
+        switch.in_transmission = holds.then(|| vec![(0, 0)].into());
+        switch.let_pass(!holds);
+        for packet in [ack(64), ack(65), ack(66), data(1000, 0), data(1001, 1)] {
+            let id = insert(&mut packets, packet);
+            enqueue(&mut switch, at(0), 0, id, &mut packets);
+        }
+        let sent = switch.dequeue(at(1), 0, &mut packets).unwrap();
+        assert_eq!(
+            (packets[sent].size, switch.buffer().bytes(0)),
+            (64, if holds { 195 } else { 131 })
+        );
+        let of = |(packet, _): (Packet, Contents)| switch.waiting_bytes(0, &packet);
+        (of(ack(64)), of(data(1000, 0)))
+    };
+    assert_eq!((two(false), two(true)), ((131, 2001), (131, 2001)));
+}
+
 proptest! {
     /// A policy that says when it need not be asked about packets that pass would have let all of
     /// them pass.
     #[test]
     fn what_passes_unasked_would_have_passed(
-        steps in prop::collection::vec((0u32..4, 40u32..17_000, 0u32..4), 1..200),
+        steps in prop::collection::vec((0u32..4, 40u32..17_000, any::<bool>(), 0u32..4), 1..200),
         sharing in prop::sample::select(SharingPolicy::IDS),
         capacity in 30_000u64..200_000,
     ) {
         let mut packets = [Arena::new(), Arena::new()];
         let mut both = [switch(4, capacity, sharing, "rr"), switch(4, capacity, sharing, "rr")];
         both[1].open_below = 0;
-        for (i, &(port, size, serves)) in steps.iter().enumerate() {
+        for (i, &(port, size, control, serves)) in steps.iter().enumerate() {
             let now = at(i as u64);
+            let packet = if control { ack(size) } else { data(size, i as u64) };
             let step = |switch: &mut Switch, packets: &mut Arena| {
-                let id = insert(packets, data(size, i as u64));
+                let id = insert(packets, packet);
                 let passed = if switch.has_backlog(port) || i % 4 == 0 {
                     enqueue(switch, now, port, id, packets);
                     None
@@ -354,6 +415,38 @@ fn packets_that_were_to_make_room_go_back_to_their_places() {
     assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
     let given = [(1000, 5_000), (500, 8_000), (500, 9_000), (1000, 5_000), (1500, 6_000)];
     assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
+}
+
+/// A sharing policy that pushes out one packet of a full buffer, and then admits what does not fit.
+#[derive(Debug)]
+struct Generous;
+
+impl Watch for Generous {}
+
+impl Sharing for Generous {
+    fn pushes_out(&self) -> bool {
+        true
+    }
+    fn admit(&mut self, _arrival: &Arrival, buffer: &Buffer) -> Admission {
+        match buffer.free() {
+            0 => Admission::PushOut(Victim::Tail(0)),
+            _ => Admission::Admit,
+        }
+    }
+}
+
+#[test]
+fn who_admits_what_does_not_fit_has_pushed_nobody_out() {
+    let (mut switch, mut packets) = (simple(1_500, Generous), Arena::new());
+    for (seq, size) in (0..).zip([500, 500, 500, 501]) {
+        let id = insert(&mut packets, data(size, seq));
+        enqueue(&mut switch, at(seq), 0, id, &mut packets);
+    }
+    let lost: Vec<_> = switch.lost().iter().map(|lost| (lost.packet, lost.reason)).collect();
+    assert_eq!(lost, [(3, DropReason::BufferFull)]);
+    assert!(switch.is_consistent(&packets) && switch.buffer().free() == 0);
+    let left = std::iter::from_fn(|| switch.dequeue(at(9), 0, &mut packets));
+    assert_eq!(left.collect::<Vec<_>>(), [0, 1, 2]);
 }
 
 /// An AQM that drops what comes after a microsecond.
@@ -449,6 +542,21 @@ fn a_port_that_sends_in_order_hands_sizes_back_one_after_the_other() {
 }
 
 #[test]
+fn a_port_that_sends_in_order_gives_back_the_bytes_that_count() {
+    let (mut switch, mut packets) = (probed(false), Arena::new());
+    switch.uncounted_bytes = 400;
+    for (seq, size) in [(0, 1000), (1, 500)] {
+        let id = insert(&mut packets, data(size, seq));
+        let packet = packets[id];
+        assert!(switch.enqueue_in_order(at(seq), 0, id, &packet, &mut packets));
+        assert_eq!(switch.size_of(&packet), size - 400);
+    }
+    assert_eq!((switch.send_in_order(at(2), 0), switch.buffer().bytes(0)), ((1000, true), 100));
+    assert_eq!((switch.send_in_order(at(3), 0), switch.buffer().bytes(0)), ((500, false), 0));
+    assert_eq!(switch.sharing.seen.join(", "), "+600 600, +100 700, -600 100, -100 0");
+}
+
+#[test]
 fn what_bears_on_shortcuts_is_told() {
     let environment = Environment::example(2);
     let with = |id: &str| SharingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
@@ -488,6 +596,9 @@ impl Watch for Probe {
     fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         self.seen.push(format!("-{size} {}", buffer.bytes(queue)));
     }
+    fn on_release(&mut self, _now: Time, queue: QueueId, buffer: &Buffer) {
+        self.seen.push(format!("release {}", buffer.bytes(queue)));
+    }
     fn on_drop(&mut self, _now: Time, _queue: QueueId, size: u32, _buffer: &Buffer) {
         self.seen.push(format!("x{size}"));
     }
@@ -512,6 +623,9 @@ impl Watch for Probe {
 impl Sharing for Probe {
     fn admit(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Admission {
         Admission::Admit
+    }
+    fn look_at(&mut self, now: Time, queue: QueueId) {
+        self.seen.push(format!("queue {queue} at {}", now.ps()));
     }
 }
 
@@ -594,4 +708,59 @@ fn a_sharing_policy_may_mark_and_drop_on_the_way_out() {
     assert_eq!(seen, format!("{joined}, -1000 2003, x1000, -1001 1002, x1001, -1002 0"));
     assert_eq!(switch.marks(), 1);
     assert!(switch.is_consistent(&packets) && !switch.has_backlog(0));
+}
+
+#[test]
+fn what_cannot_be_marked_leaves_as_it_is_and_a_loss_is_of_the_bytes_that_count() {
+    let (mut switch, mut packets) = (probed(false), Arena::new());
+    switch.uncounted_bytes = 400;
+    for (seq, mark) in [(0, flags::ECT), (1, 0)] {
+        let (packet, contents) = data(1000, seq);
+        let id = packets.insert(Packet { flags: mark, ..packet }, contents);
+        enqueue(&mut switch, at(200 * seq), 0, id, &mut packets);
+    }
+    // The first has waited 250 ps and is lost; the second, after 50, would be marked if it could.
+    let sent = switch.dequeue(at(250), 0, &mut packets).unwrap();
+    assert_eq!((packets.contents(sent).seq, packets[sent].flags, switch.marks()), (1, 0, 0));
+    assert_eq!(switch.sharing.seen.join(", "), "+600 600, +600 1200, -600 600, x600, -600 0");
+}
+
+#[test]
+fn what_a_failed_cable_loses_is_given_back_before_it_is_lost() {
+    let (mut switch, mut packets) = (probed(false), Arena::new());
+    for seq in 0..2 {
+        let id = insert(&mut packets, data(1000, seq));
+        enqueue(&mut switch, at(seq), 0, id, &mut packets);
+    }
+    switch.purge(at(5), 0, DropReason::LinkDown, &mut packets);
+    assert_eq!(switch.lost().len(), 2);
+    let seen = switch.sharing.seen.join(", ");
+    assert_eq!(seen, "+1000 1000, +1000 2000, release 2000, x1000, release 1000, x1000");
+}
+
+#[test]
+fn what_was_held_until_it_was_sent_is_given_back_once() {
+    let (mut switch, mut packets) = (probed(false), Arena::new());
+    switch.uncounted_bytes = 400;
+    switch.in_transmission = Some(vec![(0, 0)].into());
+    switch.let_pass(false);
+    // The second packet counts as one byte.
+    for size in [1000, 401] {
+        let id = insert(&mut packets, data(size, 0));
+        enqueue(&mut switch, at(0), 0, id, &mut packets);
+    }
+    for (time, waits) in [(1, true), (2, true), (3, false)] {
+        assert_eq!(switch.send_next(at(time), 0, &mut packets).is_some(), waits);
+    }
+    switch.on_sent(at(4), 0);
+    let seen = switch.sharing.seen.join(", ");
+    assert_eq!(seen, "+600 600, +1 601, -600 601, release 601, -1 1, release 1");
+    assert_eq!(switch.buffer().occupancy(), 0);
+}
+
+#[test]
+fn at_the_end_every_queue_is_looked_at() {
+    let mut switch = two_queues(Probe::default(), (0, 1));
+    switch.finish_sharing(at(7));
+    assert_eq!(switch.sharing.seen, ["queue 0 at 7", "queue 1 at 7"]);
 }
