@@ -169,6 +169,11 @@ impl Naive {
         }
     }
 
+    /// What was sent last, for the first time, was not.
+    pub fn take_back(&mut self) {
+        self.segments.pop();
+    }
+
     /// What is lost and has not been sent again.
     pub fn lost(&self) -> impl Iterator<Item = Range> {
         let lost = self.segments.iter().filter(|segment| segment.lost && !segment.delivered);
@@ -179,6 +184,8 @@ impl Naive {
 #[derive(Clone, Debug)]
 enum Event {
     New,
+    /// The same, but it does not get out of its host.
+    Refused,
     /// The first lost segment again.
     Repair,
     /// The last segment again, lost or not.
@@ -196,6 +203,7 @@ fn event() -> impl Strategy<Value = Event> {
     let ack = (0..3_u64, behind, any::<prop::sample::Index>(), 1..200_u64, bits);
     prop_oneof![
         6 => Just(Event::New),
+        1 => Just(Event::Refused),
         4 => Just(Event::Repair),
         1 => Just(Event::Probe),
         6 => ack.prop_map(|(una, behind, of, smoothed, bits)| {
@@ -228,6 +236,11 @@ proptest! {
             match event {
                 Event::New if nxt < SIZE => {
                     send(&mut rack, &mut naive, (nxt, (nxt + MSS).min(SIZE)));
+                }
+                Event::Refused if nxt < SIZE => {
+                    send(&mut rack, &mut naive, (nxt, (nxt + MSS).min(SIZE)));
+                    rack.take_back(nxt);
+                    naive.take_back();
                 }
                 Event::Repair => {
                     if let Some(piece) = rack.next_lost() {
@@ -276,7 +289,7 @@ proptest! {
                     rack.on_timeout(now);
                     naive.on_timeout(now);
                 }
-                Event::New | Event::Ack(..) | Event::Timeout => {}
+                Event::New | Event::Refused | Event::Ack(..) | Event::Timeout => {}
             }
             prop_assert_eq!(rack.next_lost(), naive.lost().next());
             prop_assert_eq!(rack.lost_bytes(), naive.lost().map(|(a, b)| b - a).sum::<u64>());

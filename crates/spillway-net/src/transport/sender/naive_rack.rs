@@ -204,6 +204,7 @@ proptest! {
             let arrival = network.next_step().map_or(Time::MAX, |step| STEP * step);
             prop_assert!(expected.min(arrival) < Time::MAX, "nothing to wait for at {:?}", now);
             now = expected.min(arrival);
+            let before = (sender.window.ssthresh, sender.timeouts);
             if arrival <= expected {
                 for ack in network.deliver(now, &transport) {
                     sender.on_ack(now, &ack.segment(), &transport);
@@ -225,6 +226,8 @@ proptest! {
             if std::mem::take(&mut naive.was_cut) {
                 let flight = sender.board.nxt - sender.board.una;
                 prop_assert_eq!(sender.window.ssthresh, (flight / 2).max(2 * SMSS));
+            } else if sender.timeouts == before.1 {
+                prop_assert_eq!(sender.window.ssthresh, before.0, "at {:?}", now);
             }
         }
     }
