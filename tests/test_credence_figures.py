@@ -73,6 +73,7 @@ def test_table_1_finds_the_constructions():
     assert 1.1 < lqd["worst"] <= 1.707
 
 
+@pytest.mark.filterwarnings("ignore:.*what is too much waits, longer and longer")
 def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path):
     queries = "traffic.incast.queries_per_host_per_s=500"
     small = ("traffic.incast.burst=200%", "topology.leaves=4", queries)

@@ -300,8 +300,10 @@ def _measured(command: Sequence[str]) -> tuple[dict[str, Any], str]:
     """What a child has measured, and what was said beside."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        last = (done.stderr.strip() or "no message").splitlines()[-1]
-        raise SpillwayError(f"a run to be measured has failed: {last}")
+        lines = (done.stderr.strip() or "no message").splitlines()
+        # A hint stands below what it is about.
+        said = [line for line in lines if not line.startswith("hint: ")]
+        raise SpillwayError(f"a run to be measured has failed: {said[-1]}")
     measured: dict[str, Any] = json.loads(done.stdout)
     return measured, done.stderr
 

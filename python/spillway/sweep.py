@@ -161,11 +161,12 @@ def sweep(
         if same is not variant:
             text = f"{same.label} and {variant.label} are the same scenario"
             raise ScenarioError(text, "each variant is run once")
+        cost = None if follow is None else read.expected_bytes()
         if metrics:
+            # A run that has not begun uses the scenario up, and tells the names of its classes.
             empty.append(json.loads(_core.Simulation(read).summary()))
         chosen = [read.seed] if several is None else several
         _check_number(len(plan) + len(chosen))
-        cost = None if follow is None else read.expected_bytes()
         plan += [_Run(variant, seed, varied.set(f"seed={seed}"), cost) for seed in chosen]
     named = [plugin for run in plan for plugin in run.scenario.plugins]
     check_named(describe_all(scenario.plugins), describe_all(named))

@@ -145,6 +145,35 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_counted_upwards_and_what_was_not_sent_is_made_up_for() {
+        // Two thirds of 1000 bytes are 667.
+        let mut reduction = Reduction::new(ReductionRule::Proportional, 30_000, 20_000, 50_000);
+        assert!(!reduction.take(1));
+        reduction.on_ack(1000, 29_000, 1000);
+        assert!(!reduction.take(668) && reduction.take(667));
+        // Below the target: of 5000 delivered 667 are sent, or if more are sent than were delivered, the
+        // latest 1000; and a segment more.
+        reduction.on_ack(4000, 10_000, 1000);
+        assert!(!reduction.take(5_334) && reduction.take(5_333));
+        reduction.on_ack(1000, 10_000, 1000);
+        assert!(!reduction.take(2_001) && reduction.take(2_000));
+    }
+
+    #[test]
+    fn what_is_given_back_may_be_sent_again() {
+        let mut reduction = Reduction::new(ReductionRule::Proportional, 20_000, 10_000, 50_000);
+        reduction.on_ack(4000, 16_000, 1000);
+        assert!(reduction.take(2000) && !reduction.take(1));
+        reduction.give_back(1000);
+        assert!(reduction.take(1000) && !reduction.take(1));
+        // What has gone out without being counted takes nothing from what has.
+        reduction.give_back(1000);
+        reduction.give_back(5000);
+        reduction.on_ack(1000, 16_000, 1000);
+        assert!(!reduction.take(2_501) && reduction.take(2_500));
+    }
+
+    #[test]
     fn ns3_sends_a_segment_more() {
         // 20 segments of 1000 in flight, cut to 10. The first ack counts twice: ceil(2000 / 2) may
         // be out at once; then as with RFC 6937, an ack ahead of it.

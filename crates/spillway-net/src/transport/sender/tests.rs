@@ -1,3 +1,5 @@
+mod repairs;
+
 use super::super::tests::{access, closed_loop};
 use super::*;
 use crate::transport::Transport;
