@@ -140,7 +140,7 @@ impl Environment {
 
     /// Reads whether a policy leaves acks alone: the class of queues that it does.
     pub fn exempt_acks(&self, section: &mut Section) -> Result<Option<u8>, SettingsError> {
-        let meaning = "whether ack queues, where there are any, are neither tested nor victims";
+        let meaning = "whether acks that have queues of their own are neither tested nor victims";
         let exempt_acks = section.flag("exempt_acks", true, meaning)?;
         Ok((exempt_acks && self.has_ack_queues()).then_some(self.ack_class))
     }

@@ -1,4 +1,4 @@
-//! Senders on one switch, receivers on another, and one cable between the two: the bottleneck.
+//! Senders on one switch, receivers on another, and one link between the two: the bottleneck.
 //!
 //! Senders are the first hosts, on switch 0; receivers follow, on switch 1. A switch's ports are
 //! its hosts, in order, then the bottleneck.
@@ -16,14 +16,14 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
     let bottleneck_rate = section.rate(
         "bottleneck_rate",
         &host_rate.to_string(),
-        "Rate of the cable between the switches; the hosts' where it is not given.",
+        "Rate of the link between the switches; by default that of the hosts' links.",
     )?;
     let link_delay = link_delay(section)?;
     let bottleneck_delay = delay(
         section,
         "bottleneck_delay",
         &link_delay.to_string(),
-        "Delay of the cable between the switches; `link_delay` where it is not given.",
+        "Delay of the link between the switches; by default `link_delay`.",
     )?;
     Size { hosts: senders + receivers, racks: 2, switches: 2, cables: 1 }.check(section)?;
 

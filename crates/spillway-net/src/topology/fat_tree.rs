@@ -2,10 +2,11 @@
 //! below it can send.
 //!
 //! There are `k` pods, each of `k/2` edge switches (tier `leaf`) and `k/2` aggregation switches;
-//! every edge switch has `k/2` hosts. Aggregation switch `j` of every pod is connected to the
-//! `k/2` core switches from `j k/2` on. Edge switches are the first switches, pod by pod, then
-//! come the aggregation switches, pod by pod, then the core. Host `h` is on edge switch
-//! `h / (k/2)`. Ports go down before they go up, each in the order of what is at their other end.
+//! every edge switch has `k/2` hosts. Aggregation switch `j` of every pod is connected to the `k/2`
+//! core switches from `j k/2` on. Edge switches are the first switches, pod by pod, then come the
+//! aggregation switches, pod by pod, then the core. Host `h` is on edge switch `h / (k/2)`. A
+//! switch's ports are its downlinks, then its uplinks, each in the order of the hosts or switches
+//! at their other ends.
 //!
 //! # Reference
 //! M. Al-Fares, A. Loukissas, A. Vahdat, "A scalable, commodity data center network architecture",
@@ -28,37 +29,37 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
         .rate(
             "fabric_rate",
             &host_rate.to_string(),
-            "Rate of the cables between switches; the hosts' where it is not given.",
+            "Rate of the links between switches; by default that of the hosts' links.",
         )?
         .to_string();
     let aggregation_rate = section.rate(
         "aggregation_rate",
         &fabric_rate,
-        "Rate between edge and aggregation; `fabric_rate` where it is not given.",
+        "Rate between edge and aggregation; by default `fabric_rate`.",
     )?;
     let core_rate = section.rate(
         "core_rate",
         &fabric_rate,
-        "Rate between aggregation and core; `fabric_rate` where it is not given.",
+        "Rate between aggregation and core; by default `fabric_rate`.",
     )?;
     let link_delay = link_delay(section)?.to_string();
     let host_delay = delay(
         section,
         "host_delay",
         &link_delay,
-        "Delay of the hosts' cables; `link_delay` where it is not given.",
+        "Delay of the hosts' links; by default `link_delay`.",
     )?;
     let aggregation_delay = delay(
         section,
         "aggregation_delay",
         &link_delay,
-        "Delay between edge and aggregation; `link_delay` where it is not given.",
+        "Delay between edge and aggregation; by default `link_delay`.",
     )?;
     let core_delay = delay(
         section,
         "core_delay",
         &link_delay,
-        "Delay between aggregation and core; `link_delay` where it is not given.",
+        "Delay between aggregation and core; by default `link_delay`.",
     )?;
     let half = k / 2;
     Size {

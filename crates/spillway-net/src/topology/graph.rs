@@ -1,8 +1,8 @@
-//! Any network, cable by cable: switches, the hosts on them and the links between them.
+//! Any network, link by link: switches, the hosts on them and the links between them.
 //!
-//! The tables stand in a TOML file of their own, which `file` names, or in the scenario itself,
-//! as `[[topology.switch]]` and so on. A resolved scenario always holds them itself, so that it
-//! needs no other file.
+//! The tables are in a TOML file of their own, which `file` names, or in the scenario itself, as
+//! `[[topology.switch]]` and so on. A resolved scenario always contains them, so it needs no other
+//! file.
 //!
 //! ```toml
 //! [[switch]]
@@ -20,7 +20,7 @@
 //! b = "right"
 //! rate = "40Gbps"
 //! delay = "3us"
-//! # count = 2: parallel cables
+//! # count = 2: parallel links
 //! ```
 //!
 //! Switches and hosts are numbered in the order of their declaration. A switch's ports are its
@@ -42,7 +42,8 @@ const TIERS: [(&str, &str); 4] =
 
 pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let takes = "a path, seen from the scenario's folder";
-    let meaning = "A TOML file of [[switch]], [[host]] and [[link]] tables; or these stand here.";
+    let meaning = "A TOML file of [[switch]], [[host]] and [[link]] tables; without it these are \
+                   in the scenario.";
     // Taken raw, so that the resolved section has the tables in its place.
     let file = section.optional("file", takes, meaning, |section| Ok(section.raw("file")))?;
     let (topology, tables) = match file.flatten() {
@@ -387,7 +388,8 @@ mod tests {
             (
                 "{ a = \"left\", b = \"top\", rate = \"5Gbps\", delay = \"4us\" },",
                 "",
-                "topology.link: host \"b\" cannot reach host \"a\": no links connect their switches",
+                "topology.link: host \"b\" cannot reach host \"a\": no links connect their \
+                 switches",
             ),
         ] {
             assert_eq!(error(from, to), expected);

@@ -22,7 +22,7 @@ pub const KINDS: &[Kind] = &[
     Kind { id: "star", summary: "Hosts around one switch.", read: star::read },
     Kind {
         id: "dumbbell",
-        summary: "Senders and receivers on two switches, one cable between them.",
+        summary: "Senders and receivers on two switches, with one link between them.",
         read: dumbbell::read,
     },
     Kind {
@@ -35,7 +35,7 @@ pub const KINDS: &[Kind] = &[
         summary: "Three tiers of equal k-port switches: k pods, k^3/4 hosts.",
         read: fat_tree::read,
     },
-    Kind { id: "graph", summary: "Any network, cable by cable.", read: graph::read },
+    Kind { id: "graph", summary: "Any network, link by link.", read: graph::read },
 ];
 
 impl Kind {
@@ -72,7 +72,7 @@ const MAX_ROUTES: u64 = 500_000_000;
 /// How large a network is going to be.
 pub(super) struct Size {
     pub hosts: u64,
-    /// Switches that hosts attach to.
+    /// Switches with hosts.
     pub racks: u64,
     pub switches: u64,
     /// Cables between switches.
@@ -97,12 +97,12 @@ impl Size {
 
 /// The rate of the hosts' cables, which the others follow.
 pub(super) fn host_rate(section: &mut Section) -> Result<Rate> {
-    section.rate("host_rate", "10Gbps", "Rate of the hosts' cables.")
+    section.rate("host_rate", "10Gbps", "Rate of the hosts' links.")
 }
 
 /// The delay of every cable that has none of its own.
 pub(super) fn link_delay(section: &mut Section) -> Result<Time> {
-    delay(section, "link_delay", "3us", "Propagation delay of every cable.")
+    delay(section, "link_delay", "3us", "Propagation delay of every link.")
 }
 
 /// The propagation delay of a cable. Its limit lets whole paths be added up without overflow.

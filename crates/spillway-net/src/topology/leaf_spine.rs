@@ -11,31 +11,30 @@ use std::path::Path;
 
 pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, SettingsError> {
     let any = 1..=MAX_HOSTS;
-    let leaves = section.integer("leaves", 16, any.clone(), "Switches that hosts attach to.")?;
-    let spines =
-        section.integer("spines", 4, any.clone(), "Switches that the leaves are connected by.")?;
+    let leaves = section.integer("leaves", 16, any.clone(), "Switches with hosts.")?;
+    let spines = section.integer("spines", 4, any.clone(), "Switches that connect the leaves.")?;
     let hosts_per_leaf =
         section.integer("hosts_per_leaf", 16, any.clone(), "Hosts on every leaf.")?;
     let links_per_pair =
-        section.integer("links_per_pair", 1, any, "Parallel cables between a leaf and a spine.")?;
+        section.integer("links_per_pair", 1, any, "Parallel links between a leaf and a spine.")?;
     let host_rate = host_rate(section)?;
     let fabric_rate = section.rate(
         "fabric_rate",
         &host_rate.to_string(),
-        "Rate of the cables between leaves and spines; the hosts' where it is not given.",
+        "Rate of the links between leaves and spines; by default that of the hosts' links.",
     )?;
     let link_delay = link_delay(section)?.to_string();
     let host_delay = delay(
         section,
         "host_delay",
         &link_delay,
-        "Delay of the hosts' cables; `link_delay` where it is not given.",
+        "Delay of the hosts' links; by default `link_delay`.",
     )?;
     let fabric_delay = delay(
         section,
         "fabric_delay",
         &link_delay,
-        "Delay of the cables between leaves and spines; `link_delay` where it is not given.",
+        "Delay of the links between leaves and spines; by default `link_delay`.",
     )?;
     Size {
         hosts: leaves * hosts_per_leaf,

@@ -2,8 +2,8 @@
 //!
 //! # What it does
 //! The shuffle, or all-to-all collective: each host starts a flow to every other host. With a
-//! jitter each host starts all of its flows at a moment of its own, as hosts that are not quite
-//! synchronised do.
+//! jitter each host starts all of its flows at its own random time, like hosts that are not quite
+//! synchronised.
 //!
 //! # Rule
 //! n hosts send n (n - 1) flows of the same size. A host starts at `start` plus a delay, uniform
@@ -46,7 +46,7 @@ impl AllToAllParams {
     ) -> Result<AllToAllParams, SettingsError> {
         let size = super::read_size(section)?;
         let start = section.time("start", "0us", "When the first flows may start.")?;
-        let meaning = "Each host starts its flows so much later at most, uniformly.";
+        let meaning = "Each host starts its flows after a delay, uniform up to this.";
         let jitter = section.time("jitter", "0us", meaning)?;
         let (hosts, duration) = (context.topology.hosts(), context.duration);
         Ok(AllToAllParams { label, hosts, size, start, jitter, duration })

@@ -7,9 +7,9 @@
 //! # Rule
 //! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
 //! optionally `class`, `priority`, `path`, `ack_path` and `query_id`. Rows need not be sorted. With
-//! a `class` column the list defines the classes that it names, unless `only_class` takes one of
-//! them, whose flows then belong to the class of the section. Flows that start after the scenario's
-//! duration are left out.
+//! a `class` column the list defines the classes that it names. With `only_class` only the flows of
+//! one class are taken, and they belong to the section's own class. Flows that start after the
+//! scenario's duration are left out.
 //!
 //! # Cost
 //! Memory per flow.
@@ -52,14 +52,14 @@ impl FlowListParams {
         context: &Context,
     ) -> Result<FlowListParams, SettingsError> {
         let takes = "a file's name";
-        let meaning = "The list, beside the scenario: columns src, dst, size_bytes, start_ns (or \
+        let meaning = "The list, in the scenario's folder: columns src, dst, size_bytes, start_ns (or \
                        start_ps), and optionally class, priority, path, ack_path, query_id.";
         let file = section.text("file", "", takes, meaning)?;
         let meaning = "Takes only the flows of this class of the list.";
         let only_class = section.optional("only_class", "a class's name", meaning, |s| {
             s.text("only_class", "", "a class's name", meaning)
         })?;
-        let meaning = "The most flows, in order of their start.";
+        let meaning = "The largest number of flows, in the order of their start.";
         let limit = section.optional("limit", "a whole number, at least 1", meaning, |s| {
             s.integer("limit", None, 1..=u64::MAX, meaning)
         })?;

@@ -1,26 +1,27 @@
 //! Queries: many hosts answer one at once.
 //!
 //! # What it does
-//! Every receiver asks at random (or at regular) times; each time a number of hosts answer it
-//! together, and their answers meet at its port. Flows of one query carry its number. The ABM and
-//! Credence evaluations have all hosts of the next rack answer, at the same instant.
+//! Every receiver sends queries at random (or regular) times. Each time several hosts answer it
+//! together, and their answers meet at its port. The flows of a query carry its number. In the
+//! evaluations of ABM and Credence all hosts of the next rack answer, at the same instant.
 //!
 //! # Rule
 //! A receiver's queries are a Poisson process of `queries_per_host_per_s`, or come every
 //! `interval` from the start on, or are a Poisson process that offers a `load`, with queries of b
 //! bytes on average and r receivers:
-//! - `load_of = "uplink"`: load * C / (8 b r) per second, C the uplinks of all leaves together;
-//! - `load_of = "receiver"`: load * c / (8 b), c the receiver's own line.
+//! - `load_of = "uplink"`: load * C / (8 b r) per second, where C is the total rate of the uplinks
+//!   of all leaves;
+//! - `load_of = "receiver"`: load * c / (8 b), where c is the rate of the link to the receiver.
 //!
-//! `fan_in` is a number, or a range of which all are equally likely. So many distinct senders answer,
-//! each with floor(`burst` / `fan_in`) bytes, or with `sizes` bytes, drawn for each. Where `burst` is
-//! a share, it is of the buffer of the receiver's leaf, to the nearest byte. For each query a receiver
-//! draws the gap since the one before it, the fan-in (if it is a range), the rack (for
-//! `one-other-rack`), the senders, their delays (if there is a jitter), and their sizes.
+//! `fan_in` is a number, or a range in which all numbers are equally likely. This many distinct
+//! senders answer, each with floor(`burst` / `fan_in`) bytes, or with a size drawn from `sizes`. If
+//! `burst` is a share, it is a share of the buffer of the receiver's leaf, to the nearest byte. For
+//! each query a receiver draws the gap since the one before it, the fan-in (if it is a range), the
+//! rack (for `one-other-rack`), the senders, their delays (if there is a jitter), and their sizes.
 //!
 //! # Scope and limitations
-//! The request itself is not sent: the answers start when they are due. The window bounds the
-//! queries; with a jitter answers may start after it.
+//! The request itself is not simulated: the answers start when they are due. Queries start between
+//! `start` and `stop`; with a jitter answers may start later.
 //!
 //! # Cost
 //! Memory per receiver and per query not yet begun by all its senders, whatever the number of
@@ -126,12 +127,13 @@ impl IncastParams {
         let meaning = "Who answers: hosts of the rack after the receiver's, of one other rack \
                        chosen for each query, of all other racks, or any others.";
         let senders = section.choice("senders", &SENDERS, meaning)?;
-        let meaning = "Each sender starts so much after the query at most, uniformly.";
+        let meaning = "Each sender starts after a delay from the query, uniform up to this.";
         let jitter = section.time("jitter", "0us", meaning)?;
-        let meaning = "The hosts that ask; without it all.";
+        let meaning = "The hosts that send queries; by default all.";
         let receivers = keys::hosts(section, "receivers", meaning, context.topology.hosts())?;
         let window = Window::read(section, context.duration)?;
-        let meaning = "The most queries, counted over all receivers in order of their time.";
+        let meaning =
+            "The largest number of queries, counted over all receivers in the order of their time.";
         let queries = section.optional("queries", "a whole number, at least 1", meaning, |s| {
             s.integer("queries", None, 1..=u64::MAX, meaning)
         })?;

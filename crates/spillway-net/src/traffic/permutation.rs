@@ -1,13 +1,13 @@
 //! Every host sends one flow, and every host receives one.
 //!
 //! # What it does
-//! Each host sends to one other, all at the same time: no receiver is congested by right, so what
-//! is lost is lost to the paths chosen in the fabric.
+//! Each host sends to one other, all at the same time: no receiver's link need be congested, so all
+//! losses are due to the paths chosen in the fabric.
 //!
 //! # Rule
 //! With `shift = n` host h sends to host (h + n) mod hosts. Without it the seed chooses one of all
-//! permutations in which no host keeps its place, all equally likely: shuffles are drawn until one
-//! has none (e = 2.7 of them on average).
+//! permutations in which no host keeps its place, all equally likely: random permutations are drawn
+//! until one qualifies (e = 2.7 on average).
 //!
 //! # Cost
 //! Memory per host.
@@ -49,7 +49,7 @@ impl PermutationParams {
         let start = section.time("start", "0us", "When all flows start.")?;
         let last = u64::from(hosts - 1);
         let takes = format!("a whole number from 1 to {last}");
-        let meaning = "Each host sends to the one so many places further; without it the seed \
+        let meaning = "Each host sends to the host this many numbers further; by default the seed \
                        chooses the permutation.";
         let shift = section
             .optional("shift", &takes, meaning, |s| s.integer("shift", None, 1..=last, meaning))?;

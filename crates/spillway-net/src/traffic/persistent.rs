@@ -5,9 +5,8 @@
 //! queue. They send from their start until `stop`.
 //!
 //! # Rule
-//! The pairs are those of `pairs`, or every one of `senders` to `receiver`. The flows are numbered
-//! through the pairs in their order, all flows of one pair together; flow i starts at
-//! `start` + i * `stagger`.
+//! The pairs are those of `pairs`, or every one of `senders` to `receiver`. Flows are numbered pair
+//! by pair, in the order of the pairs; flow i starts at `start` + i * `stagger`.
 //!
 //! # Cost
 //! Memory per pair.
@@ -49,7 +48,7 @@ impl PersistentParams {
         let meaning = "How many flows each pair has.";
         let flows_per_pair = section.integer("flows_per_pair", 1, 1..=u64::MAX, meaning)? as usize;
         let start = section.time("start", "0us", "When the first flow starts.")?;
-        let meaning = "When they stop sending; without it the scenario's stop.";
+        let meaning = "When they stop sending; by default at the scenario's `stop`.";
         let stop = section
             .optional("stop", "a time such as \"3s\"", meaning, |s| s.time("stop", "", meaning))?;
         let stagger = section.time("stagger", "0us", "Time between the starts of the flows.")?;
@@ -101,7 +100,7 @@ fn read_pairs(section: &mut Section, hosts: u32) -> Result<Vec<(u32, u32)>, Sett
     let takes = "a list of pairs such as [[0, 16], [1, 16]]";
     let meaning = "Who sends to whom: sender and receiver of each pair.";
     let pairs = keys::optional_value(section, "pairs", takes, meaning, parse_pairs)?;
-    let meaning = "The hosts that send; without it all but the receiver.";
+    let meaning = "The hosts that send; by default all except the receiver.";
     let senders = keys::hosts(section, "senders", meaning, hosts)?;
     let (takes, meaning) = ("a host's number", "The host that they send to.");
     let receiver = keys::optional_value(section, "receiver", takes, meaning, keys::parse_host)?;

@@ -2,23 +2,24 @@
 //!
 //! # What it does
 //! Every sending host is a Poisson source of its own: the gaps between its flows are exponential,
-//! and neither it nor anyone else waits for a flow to finish. This is the background traffic of
-//! nearly every evaluation in the field.
+//! and no source waits for a flow to finish. This is the background traffic of nearly every
+//! evaluation in the field.
 //!
 //! # Rule
 //! With a mean flow size of s bytes, a host starts flows at the rate
-//! - `load_of = "uplink"`: load * C / n / (8 s), C the uplinks of its leaf together, n the hosts on
-//!   the leaf that take part (`places`), whether they send or not;
-//! - `load_of = "host"`: load * c / (8 s), c its own line;
-//! - `load_of = "receiver"`: load * R / (8 s) / m, R the lines together of all hosts that may
-//!   receive, m the number of senders: so much payload reaches a receiver's line, on average over
-//!   the receivers.
+//! - `load_of = "uplink"`: load * C / n / (8 s), where C is the total rate of the uplinks of its
+//!   leaf, and n the number of hosts on the leaf that take part (`places`), whether they send or
+//!   not;
+//! - `load_of = "host"`: load * c / (8 s), where c is the rate of its own line;
+//! - `load_of = "receiver"`: load * R / (8 s) / m, where R is the total rate of the links to all
+//!   hosts that may receive, and m the number of senders. The load is then that of a receiver's
+//!   link, on average over the receivers.
 //!
 //! For each flow a host draws the gap since the one before it, the destination, and the size.
 //!
 //! # Scope and limitations
-//! Load counts payload; headers come on top. Sizes are truncated to whole bytes, which takes half
-//! a byte of the mean.
+//! Load counts payload; headers come on top. Sizes are truncated to whole bytes, which reduces the
+//! mean by half a byte.
 //!
 //! # Cost
 //! Memory per sending host, whatever the number of flows; time per flow grows with the logarithm
@@ -106,10 +107,11 @@ impl PoissonParams {
         let load = read_load(section)?;
         let load_of = section.choice("load_of", &LOAD_OF, "What the load is a share of.")?;
         let destinations = read_destinations(section)?;
-        let meaning = "The hosts that send; without it all but a single receiver.";
+        let meaning = "The hosts that send; by default all, except a single receiver.";
         let senders = keys::hosts(section, "senders", meaning, hosts)?;
         let window = Window::read(section, context.duration)?;
-        let meaning = "The most flows, counted over all hosts in order of their start.";
+        let meaning =
+            "The largest number of flows, counted over all hosts in the order of their start.";
         let flows = section.optional("flows", "a whole number, at least 1", meaning, |s| {
             s.integer("flows", None, 1..=u64::MAX, meaning)
         })?;
@@ -283,8 +285,8 @@ fn read_load(section: &mut Section) -> Result<f64, SettingsError> {
 
 fn read_destinations(section: &mut Section) -> Result<Destinations, SettingsError> {
     let takes = "\"other-rack\" or \"uniform\" or \"next-rack\", or a host's number";
-    let meaning = "Whom flows go to: any host of another rack, any other host, any host of the \
-                   rack after the sender's, or always the same host.";
+    let meaning = "The flows' receivers: any host of another rack, any other host, any host of \
+                   the rack after the sender's, or always the same host.";
     let mut unknown = None;
     let parse = |value: &Value| match value.as_str() {
         None => keys::parse_host(value).map(Destinations::Host),

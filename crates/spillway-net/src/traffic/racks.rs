@@ -38,8 +38,8 @@ impl Racks {
     pub fn read(section: &mut Section, topology: &Topology) -> Result<Racks, SettingsError> {
         let racks = Racks::of(topology, None);
         let smallest = racks.ranges.iter().map(Range::len).min().unwrap_or(0) as u32;
-        let meaning =
-            "The hosts of each rack that take part, by their places in it; without it all.";
+        let meaning = "The hosts of each rack that take part, by their positions in the rack; by \
+                       default all.";
         let places = keys::hosts(section, "places", meaning, smallest)?;
         Ok(places.map_or(racks, |places| Racks::of(topology, Some(&places))))
     }

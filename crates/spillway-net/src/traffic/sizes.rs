@@ -58,14 +58,13 @@ pub const NAMED: &[NamedCdf] = named![
 const TAKES: &str = "a distribution's name, a file with two columns, a range such as \
                      \"1KB..32KB\", or a size such as \"20KB\"";
 
-const MEANING: &str = "Sizes of the flows in bytes of payload: a distribution that comes with the \
-                       program, a file of sizes and cumulative probabilities beside the scenario, \
-                       a range in which all are equally likely, or one size.";
+const MEANING: &str = "Sizes of the flows in bytes of payload: a bundled distribution, a file of \
+                       sizes and cumulative probabilities in the scenario's folder, a range in \
+                       which all sizes are equally likely, or one size.";
 
 /// The key `sizes_within`: from which size to which.
 fn read_within(section: &mut Section) -> Result<Option<(u64, u64)>, SettingsError> {
-    let meaning = "Only sizes of the distribution from here to there, in the proportions that they \
-                   have in it.";
+    let meaning = "Only sizes of the distribution within this range, in their proportions.";
     let takes = "a range such as \"1KB..32KB\"";
     section.optional("sizes_within", takes, meaning, |s| {
         s.quantity("sizes_within", "", takes, meaning, parse_range)

@@ -17,7 +17,8 @@ impl Window {
     /// `duration`.
     pub fn read(section: &mut Section, duration: Time) -> Result<Window, SettingsError> {
         let start = section.time("start", "0us", "When it begins.")?;
-        let meaning = "When it ends; without it the scenario's duration, which also bounds it.";
+        let meaning =
+            "When it ends; by default, and at the latest, at the end of the scenario's duration.";
         let stop = section
             .optional("stop", "a time such as \"3s\"", meaning, |s| s.time("stop", "", meaning))?;
         match stop {

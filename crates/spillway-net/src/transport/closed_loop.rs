@@ -50,8 +50,8 @@ impl ClosedLoop {
         let is_paced = needs.pace == Pace::Always;
         let own_base_rtt = match needs.base_rtt {
             true => {
-                let meaning =
-                    "whose base RTT it compares with: the flow's own way's, or the network's";
+                let meaning = "which base RTT it compares with: that of the flow's own path, or \
+                               the network's";
                 section.choice("base_rtt", &[("flow", true), ("network", false)], meaning)?
             }
             false => false,
@@ -73,8 +73,13 @@ impl ClosedLoop {
                 section.flag("ecn", ecn, "whether packets are ECN-capable (RFC 3168)")?
             }
         };
-        let every = section.integer("ack_every", 1, 1..=64, "packets for every ack")? as u32;
-        let meaning = "the longest that an ack is held back (with ack_every above 1)";
+        let every = section.integer(
+            "ack_every",
+            1,
+            1..=64,
+            "the number of packets that one ack acknowledges",
+        )? as u32;
+        let meaning = "the longest that an ack is delayed (with ack_every above 1)";
         let delay = section.time("ack_delay", "500us", meaning)?;
         let rto = RtoBounds {
             initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
@@ -88,7 +93,8 @@ impl ClosedLoop {
         let losses = Losses::read(section, needs.echo, is_paced)?;
         let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
         let paces = needs.pace != Pace::Never || has_fractions;
-        let meaning = "the most in flight before the first ack: the window in a SYN is not scaled";
+        let meaning =
+            "the most in flight before the first ack, since the window in a SYN is not scaled";
         let syn_window = match section.amount("syn_window", "unlimited", meaning)? {
             Amount::Packets(packets) => packets * u64::from(mss),
             Amount::Bytes(bytes) => bytes,

@@ -69,16 +69,18 @@ impl CubicParams {
     pub fn read(section: &mut Section) -> Result<CubicParams, SettingsError> {
         let meaning = "how steep the window's growth is, in segments per cubic second";
         let c = section.number("cubic_c", 0.4, Range::Positive, meaning)?;
-        let meaning = "what a cut leaves of the window";
+        let meaning = "the share of the window that a cut leaves";
         let beta = section.number("beta", 0.7, Range::Within(0.01, 0.99), meaning)?;
-        let meaning = "whether a flow that has lost share gives way";
+        let meaning =
+            "whether a flow that was cut before it regained its window gives way to others";
         let fast_convergence = section.flag("fast_convergence", true, meaning)?;
         let meaning = "whether the window is never below what Reno's would be";
         let tcp_friendly = section.flag("tcp_friendly", true, meaning)?;
         let hystart = section.choice(
             "hystart",
             &[("none", None), ("exact", Some(RoundTrips::Exact)), ("ns3", Some(RoundTrips::Ns3))],
-            "whether HyStart ends slow start: not at all, by exact RTTs, or by those that ns-3 has",
+            "whether HyStart ends slow start: not at all, by exact RTTs, or by RTTs as ns-3 \
+             measures them",
         )?;
         Ok(CubicParams { c, beta, fast_convergence, tcp_friendly, hystart })
     }

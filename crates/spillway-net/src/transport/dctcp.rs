@@ -64,8 +64,8 @@ impl DctcpParams {
     pub fn read(section: &mut Section) -> Result<DctcpParams, SettingsError> {
         let g = section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?;
         let alpha0 = section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?;
-        let meaning =
-            "what a loss and a timeout cut: half of what is in flight, or what a mark would";
+        let meaning = "how much a loss and a timeout cut: half of what is in flight, or as much \
+                       as a mark would";
         let losses_as_marks =
             section.choice("loss_cut", &[("half", false), ("alpha", true)], meaning)?;
         Ok(DctcpParams { g, alpha0, losses_as_marks })

@@ -30,9 +30,9 @@
 //! # Scope and limitations
 //! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike. Its values are
 //! exact, while those of the paper are rounded to fit into 42 bytes. Up to five switches write. A
-//! flow begins at the line's rate, with a window of C T. Losses found without a timeout are retransmitted and
-//! do not change the window; after a timeout the window is one segment until the next ack. Marks
-//! are ignored. Pacing counts bytes on the wire.
+//! flow begins at the line's rate, with a window of C T. Losses found without a timeout are
+//! retransmitted and do not change the window; after a timeout the window is one segment until the
+//! next ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. Two, eight and sixteen flows keep the queue nearly empty at eta of the
@@ -53,7 +53,8 @@ use spillway_settings::{Range, Section, SettingsError};
 /// The row of HPCC.
 pub(super) const KIND: Kind = Kind {
     id: "hpcc",
-    summary: "HPCC: window and pace by what is in flight on the busiest link, from in-band telemetry",
+    summary: "HPCC: window and pace by what is in flight on the path's busiest link, from in-band \
+              telemetry",
     citation: "Li et al.: SIGCOMM 2019, doi:10.1145/3341302.3342085",
     needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },
     read: |section| Ok(Driver::of_acks(HpccParams::read(section)?)),
@@ -72,9 +73,9 @@ pub struct HpccParams {
 impl HpccParams {
     /// Reads them.
     pub fn read(section: &mut Section) -> Result<HpccParams, SettingsError> {
-        let meaning = "the share of the busiest port that is aimed at";
+        let meaning = "the target utilisation of the busiest port";
         let eta = section.number("eta", 0.95, Range::Positive, meaning)?;
-        let meaning = "additive steps before the window follows the links' use again";
+        let meaning = "additive steps before the window is set from the links' utilisation again";
         let max_stage = section.integer("max_stage", 5, 0..=1_000_000, meaning)? as u32;
         let expected_flows = expected_flows(section)?;
         let min_rate = min_rate(section)?;

@@ -70,7 +70,7 @@ impl Windows {
             let problem = format!("a flow begins with a segment at least, {mss}B");
             return Err(section.error("initial_window", problem));
         }
-        let meaning = "the least that a cut for congestion leaves";
+        let meaning = "the least window after a cut for congestion";
         let min = match section.amount("min_window", "2pkt", meaning)? {
             Amount::Packets(packets) => packets * u64::from(mss),
             Amount::Bytes(bytes) => bytes,
@@ -83,12 +83,13 @@ impl Windows {
                            one goes in several round trips";
             return Err(section.error("min_window", problem));
         }
-        let slow_start = section.flag("slow_start", true, "whether windows double at first")?;
+        let slow_start =
+            section.flag("slow_start", true, "whether windows double every round trip at first")?;
         let host_backlog = section.quantity(
             "host_backlog",
             "1bdp",
             "a size such as \"30KB\" or \"1bdp\", or \"unlimited\"",
-            "what may wait at the sender's own line while windows grow",
+            "how much may wait at the sender's own line before windows stop growing",
             |text| match text {
                 "unlimited" => Some(None),
                 _ => BdpSize::parse(text).map(Some),

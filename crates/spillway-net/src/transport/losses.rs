@@ -56,7 +56,7 @@ impl Losses {
         let meaning = "how losses are found: by selective acks (RFC 6675), by the times at which \
                        segments were sent (RFC 8985), or as ns-3's sender does";
         let detection = section.choice("loss_detection", &ways, meaning)?;
-        let meaning = "segments acknowledged behind a gap that tell a loss";
+        let meaning = "how many segments acknowledged beyond a gap show a loss";
         let dupthresh = section.integer("dupthresh", 3, 1..=1_000_000, meaning)? as u32;
         if is_paced {
             let does = "a pace is never cut for a loss";
@@ -72,7 +72,7 @@ impl Losses {
             Losses::refuse_foreign_keys(section, "rack")?;
             false
         } else {
-            let meaning = "whether an ack in the middle of a repair tells the next loss (RFC 6582)";
+            let meaning = "whether an ack during loss recovery shows the next loss (RFC 6582)";
             section.flag("partial_acks_tell", false, meaning)?
         };
         // RFC 3168, section 6.1.2: once; RFC 8257, section 3.5: a loss as without marks.
@@ -82,7 +82,8 @@ impl Losses {
             cut_once = section.flag("cut_once", cut_once, meaning)?;
             reduction = ReductionRule::read(section, reduction)?;
         }
-        let meaning = "whether the last packets of a window are probed for (RFC 8985)";
+        let meaning =
+            "whether a probe is sent when the last packets of a window may be lost (RFC 8985)";
         let tail_loss_probe = section.flag("tail_loss_probe", by_time, meaning)?;
         Ok(Losses { detection, dupthresh, partial_acks_tell, cut_once, reduction, tail_loss_probe })
     }

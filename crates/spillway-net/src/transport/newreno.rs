@@ -39,7 +39,7 @@ use super::window::{Ack, CongestionControl, Window};
 /// The row of NewReno.
 pub(super) const KIND: Kind = Kind {
     id: "newreno",
-    summary: "TCP NewReno with SACK: half the window for a loss",
+    summary: "TCP NewReno with SACK: halve the window for a loss",
     citation: "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
     needs: Needs::OF_WINDOW,
     read: |_| Ok(Driver::of_acks(NewReno)),

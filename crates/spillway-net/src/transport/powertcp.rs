@@ -34,9 +34,9 @@
 //! # Scope and limitations
 //! Telemetry takes `telemetry_bytes` on the wire, on data packets and acks alike, and is exact. The
 //! first five switches on the path write; later ones do not count. A flow begins at the line's
-//! rate, with a window of C tau. Losses found without a timeout are retransmitted and do not change the
-//! window; after a timeout the window is one segment until the next ack. Marks are ignored. Pacing
-//! counts bytes on the wire.
+//! rate, with a window of C tau. Losses found without a timeout are retransmitted and do not change
+//! the window; after a timeout the window is one segment until the next ack. Marks are ignored.
+//! Pacing counts bytes on the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta, as the window law says: next to
@@ -77,13 +77,13 @@ pub struct PowerTcpParams {
 impl PowerTcpParams {
     /// Reads them.
     pub fn read(section: &mut Section) -> Result<PowerTcpParams, SettingsError> {
-        let meaning = "weight of the window that power asks for";
+        let meaning = "weight of the window computed from the power";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
         let expected_flows = expected_flows(section)?;
         let min_rate = min_rate(section)?;
-        let meaning = "the share of the busiest port that is aimed at";
+        let meaning = "the target utilisation of the busiest port";
         let eta = section.number("eta", 1.0, Range::Positive, meaning)?;
-        let meaning = "the least current to reckon with, as a share of the port's rate";
+        let meaning = "the least current assumed, as a share of the port's rate";
         let least_current = section.number("least_current", 0.0, Range::Unit, meaning)?;
         Ok(PowerTcpParams { gamma, expected_flows, min_rate, eta, least_current })
     }

@@ -41,8 +41,8 @@ impl ReductionRule {
         ];
         let place = rules.iter().position(|&(_, rule)| rule == default).unwrap_or(0);
         rules[..=place].rotate_right(1);
-        let meaning =
-            "after a cut: send nothing until the window allows it, or less for each ack (RFC 6937)";
+        let meaning = "how a sender reaches a smaller window: it sends nothing until the window \
+                       allows it, or less for each ack (RFC 6937)";
         section.choice("reduction", &rules, meaning)
     }
 }

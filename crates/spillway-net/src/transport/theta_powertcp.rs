@@ -37,9 +37,10 @@
 //! with rates, and chooses gamma 0.7 or 0.9 by Gamma; these are not offered.
 //!
 //! # Scope and limitations
-//! A flow begins at the line's rate, with a window of C tau. Losses found without a timeout are retransmitted
-//! and do not change the window. After a timeout the window is one segment until the next update,
-//! which continues from the window before. Marks are ignored. Pacing counts bytes on the wire.
+//! A flow begins at the line's rate, with a window of C tau. Losses found without a timeout are
+//! retransmitted and do not change the window. After a timeout the window is one segment until the
+//! next update, which continues from the window before. Marks are ignored. Pacing counts bytes on
+//! the wire.
 //!
 //! # Validation
 //! Hand arithmetic below. The queue of 2, 8 and 16 flows is n beta within 5%, as the window law
@@ -80,14 +81,14 @@ pub struct ThetaPowerTcpParams {
 impl ThetaPowerTcpParams {
     /// Reads them.
     pub fn read(section: &mut Section) -> Result<ThetaPowerTcpParams, SettingsError> {
-        let meaning = "weight of the window that power asks for";
+        let meaning = "weight of the window computed from the power";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
         let expected_flows = expected_flows(section)?;
         let min_rate = min_rate(section)?;
         let meaning = "when power is measured: with every ack, or once each round trip";
         let ways = [("every-ack", true), ("round-trip", false)];
         let every_ack = section.choice("measure", &ways, meaning)?;
-        let meaning = "the least current to reckon with, as a share of the port's rate";
+        let meaning = "the least current assumed, as a share of the port's rate";
         let least_current = section.number("least_current", 0.5, Range::Unit, meaning)?;
         Ok(ThetaPowerTcpParams { gamma, expected_flows, min_rate, every_ack, least_current })
     }

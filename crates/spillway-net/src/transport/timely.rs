@@ -77,10 +77,10 @@ impl TimelyParams {
     pub fn read(section: &mut Section) -> Result<TimelyParams, SettingsError> {
         let meaning = "weight of a new difference of round trips";
         let alpha = section.number("ewma_weight", 0.875, Range::Unit, meaning)?;
-        let meaning = "how much of the rate a gradient of 1 takes away";
+        let meaning = "the share of the rate that a gradient of 1 removes";
         let beta = section.number("decrease", 0.8, Range::Unit, meaning)?;
         let ps = |time: Time| time.ps() as f64;
-        let low = section.time("t_low", "50us", "round trips below it let the rate rise")?;
+        let low = section.time("t_low", "50us", "round trips below it increase the rate")?;
         let high = section.time("t_high", "500us", "round trips above it cut the rate")?;
         let meaning = "what differences of round trips are divided by";
         let min_rtt = section.positive_time("min_rtt", "20us", meaning)?;
@@ -95,7 +95,7 @@ impl TimelyParams {
             "segment",
             "16KB",
             "a size such as \"16KB\", or \"round-trip\"",
-            "after how much the rate is set anew",
+            "how much data is acknowledged between updates of the rate",
             |text| match Amount::parse(text) {
                 _ if text == "round-trip" => Some(None),
                 Some(Amount::Bytes(bytes @ 1..)) => Some(Some(bytes)),

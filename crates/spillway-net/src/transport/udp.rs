@@ -12,7 +12,7 @@ use spillway_settings::{Section, SettingsError};
 /// The row of open loop.
 pub(super) const KIND: Kind = Kind {
     id: "udp",
-    summary: "open loop: packets at a constant rate or as a Poisson process, never repeated",
+    summary: "open loop: packets at a constant rate or as a Poisson process, never retransmitted",
     citation: "",
     needs: Needs::OF_WINDOW,
     read: |section| Ok(Driver::Clock(Udp::read(section)?)),

@@ -158,15 +158,15 @@ impl Policy for ActiveBufferManagement {
         let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
         let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
-        let meaning = "whether first packets are held to alpha (B - Q), or to the whole formula";
+        let meaning = "whether first packets are limited by alpha (B - Q), or by the whole formula";
         let ways = [("unscaled", false), ("scaled", true)];
         let first_rtt_is_scaled = section.choice("first_rtt", &ways, meaning)?;
-        let meaning = "whether congested queues are counted, or added up by how full they are";
+        let meaning = "whether congested queues are counted, or summed up by how full they are";
         let is_fractional =
             section.choice("congestion", &[("binary", false), ("fractional", true)], meaning)?;
         let congestion = if is_fractional {
-            let meaning =
-                "of congestion = \"fractional\", the length of a queue that is congested wholly";
+            let meaning = "with congestion = \"fractional\", the length from which a queue is \
+                           fully congested";
             let saturation = section.positive_size("saturation", "28000B", meaning)?;
             Congestion::Fractional { saturation: saturation as f64 }
         } else {
@@ -174,8 +174,9 @@ impl Policy for ActiveBufferManagement {
             let congested_at = section.number("congested_at", 0.9, Range::Unit, meaning)?;
             Congestion::Binary { congested_at }
         };
-        let meaning = "what the bytes that leave a queue are divided by: what its port sends while \
-                       something waits in it, or could send in the whole interval";
+        let meaning = "what the bytes that leave a queue are divided by: the bytes that its port \
+                       sends while something waits in it, or those that it could send in the \
+                       whole interval";
         let ways = [("share", Drain::Share), ("interval", Drain::Interval)];
         let drain = section.choice("drain", &ways, meaning)?;
         let meaning =

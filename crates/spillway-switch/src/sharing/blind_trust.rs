@@ -71,7 +71,7 @@ struct Counts {
 
 impl Policy for BlindTrust {
     const ID: &'static str = "blind-trust";
-    const SUMMARY: &'static str = "Blind trust: drop what an oracle says that LQD would drop";
+    const SUMMARY: &'static str = "Blind trust: drop what an oracle predicts that LQD would drop";
     const CITATION: &'static str = "Addanki, Pacut, Schmid: Credence, NSDI 2024, section 2.3.2";
 
     const VARIANTS: &'static [&'static str] =

@@ -74,8 +74,8 @@ pub struct Cbm {
 
 impl Policy for Cbm {
     const ID: &'static str = "cbm";
-    const SUMMARY: &'static str =
-        "CBM: everything is admitted, and what has waited too long for a full buffer is dropped";
+    const SUMMARY: &'static str = "CBM: everything is admitted, and a packet that has waited too \
+                                   long, given the free buffer, is dropped";
     const CITATION: &'static str =
         "Agarwal, Addanki, Mostafaei: CBM, CoNEXT-SW 2024, doi:10.1145/3694812.3699924, equation 1";
     const COST: Option<Cost> = Some(Cost {
@@ -110,11 +110,11 @@ impl Policy for Cbm {
         let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
         let meaning = "the share of its threshold from which on a queue is congested";
         let congested_at = section.number("congested_at", 0.9, Range::Unit, meaning)?;
-        let meaning = "what B and Q are of: the switch's shared buffer, or a port's part of it";
+        let meaning = "what B and Q refer to: the switch's shared buffer, or a port's part of it";
         let is_of_port =
             section.choice("buffer_of", &[("shared", false), ("port", true)], meaning)?;
         let exempt = environment.exempt_acks(section)?;
-        let meaning = "whether a queue in which no more than a full packet is left loses none";
+        let meaning = "whether a queue that holds no more than a full packet loses none";
         let spares_last = section.flag("spare_last", false, meaning)?;
         let spared = spares_last.then_some(environment.full_packet);
         Ok(CbmParams { alpha, alpha_first_rtt, congested_at, is_of_port, exempt, spared })

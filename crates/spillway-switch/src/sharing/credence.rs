@@ -120,8 +120,8 @@ struct Counts {
 
 impl Policy for Credence {
     const ID: &'static str = "credence";
-    const SUMMARY: &'static str =
-        "Credence: LQD's queue lengths for thresholds, and an oracle for what LQD would drop";
+    const SUMMARY: &'static str = "Credence: LQD's queue lengths as thresholds, and an oracle \
+                                   that predicts what LQD would drop";
     const CITATION: &'static str = "Addanki, Pacut, Schmid: Credence, NSDI 2024, Algorithm 1";
 
     const VARIANTS: &'static [&'static str] =
@@ -161,7 +161,8 @@ impl Policy for Credence {
         let meaning = "whether everything that fits is admitted while all queues are below B / N";
         let has_safeguard = section.flag("safeguard", true, meaning)?;
         let exempt = environment.exempt_acks(section)?;
-        let meaning = "an imagined LQD's queues, or what the authors' program takes for them";
+        let meaning = "whether thresholds are the queues of a virtual LQD, or computed as in \
+                       the authors' program";
         let is_lqd = section.choice("thresholds", &[("lqd", true), ("code", false)], meaning)?;
         let lqd = if is_lqd { Some(VictimRule::read(section)?) } else { None };
         Ok(CredenceParams { oracle, has_safeguard, exempt, lqd })
@@ -481,7 +482,8 @@ mod tests {
         let (mut credence, buffer) = with(&format!("{text}\"always-accept\""));
         assert_eq!(one(&mut credence, &buffer, 0), PREDICTED);
         assert_eq!(credence.counters()[6], ("oracle_flips".into(), 1));
-        let draws = "oracle = \"random\"\ndrop_probability = 0.25\nsafeguard = false\nthresholds = \"code\"";
+        let draws = "oracle = \"random\"\ndrop_probability = 0.25\nsafeguard = false\nthresholds \
+                     = \"code\"";
         let (mut credence, buffer) = with(draws);
         let drops = (0..4_000).filter(|_| credence.admit(&arrival(0, 1), &buffer) == PREDICTED);
         assert!((900..1_100).contains(&drops.count()));

@@ -98,7 +98,7 @@ enum State {
 impl Policy for EnhancedDynamicThresholds {
     const ID: &'static str = "edt";
     const SUMMARY: &'static str =
-        "EDT: Dynamic Thresholds, but for ports that a burst has just come to (a reconstruction)";
+        "EDT: Dynamic Thresholds, except for ports with a new burst (a reconstruction)";
     const CITATION: &'static str =
         "Shan, Jiang, Ren: EDT, INFOCOM 2015, doi:10.1109/INFOCOM.2015.7218373";
     const COST: Option<Cost> = Some(Cost {
@@ -127,17 +127,17 @@ impl Policy for EnhancedDynamicThresholds {
         environment: &Environment,
     ) -> Result<EnhancedDynamicThresholdsParams, SettingsError> {
         let dynamic = DynamicThresholds::params(section, environment)?;
-        let meaning = "packets by which an empty port grows in a burst";
+        let meaning = "packets by which an empty port must grow to be in a burst";
         let burst_packets = section.integer("burst_packets", 8, 1..=1_000_000, meaning)? as u32;
-        let meaning = "how long that may take; as long as they at four times the line's rate if not \
-                       given";
+        let meaning = "the time within which it must do so; that of these packets at four times \
+                       the line's rate if not given";
         let takes = "a time such as \"25.2us\"";
         let burst_time = section
             .optional("burst_time", takes, meaning, |s| s.time("burst_time", "", meaning))?;
-        let meaning = "packets by which a port has shrunk when its burst is over";
+        let meaning = "packets by which a port must shrink for its burst to be over";
         let drain_packets = section.integer("drain_packets", 4, 1..=1_000_000, meaning)? as u32;
-        let meaning =
-            "how long a burst may last; as long as a port sends a whole buffer if not given";
+        let meaning = "the longest that a burst may last; the time in which a port sends a whole \
+                       buffer if not given";
         let max_time =
             section.optional("max_time", takes, meaning, |s| s.time("max_time", "", meaning))?;
         let meaning = "what a port may hold in a burst: its share of the buffer among such ports, or \

@@ -113,7 +113,8 @@ impl Policy for Fab {
             comparisons: 2,
             ..Operations::NONE
         }),
-        needs: "a packet's flow; how many flows there is room for, the paper's table not being known",
+        needs: "a packet's flow; how many flows there is room for, the paper's table not being \
+                known",
         ..Cost::NONE
     });
 
@@ -128,7 +129,7 @@ impl Policy for Fab {
         let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for the first bytes of a flow";
         let alpha_short = section.number("alpha_short", 1024.0, Range::Positive, meaning)?;
-        let meaning = "a flow of fewer bytes, the arriving packet among them, has alpha_short";
+        let meaning = "a flow of fewer bytes, including the arriving packet, has alpha_short";
         let short_bytes = section.size("short_bytes", "21000B", meaning)?;
         let meaning = "a flow that has been silent for longer is a new one";
         let idle_timeout = section.time("idle_timeout", "5ms", meaning)?;

@@ -70,7 +70,7 @@ impl SourceParams {
             2 => SourceParams::AlwaysAccept,
             3 => SourceParams::AlwaysDrop,
             _ => {
-                let meaning = "of oracle = \"random\", the probability that it says drop";
+                let meaning = "with oracle = \"random\", the probability that it predicts a drop";
                 let drop_probability =
                     section.number("drop_probability", 0.5, Range::Unit, meaning)?;
                 SourceParams::Random { drop_probability }

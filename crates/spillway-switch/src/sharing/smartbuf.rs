@@ -185,7 +185,7 @@ impl OfText {
         let meaning =
             "what a prediction is never below: nothing, or the limit of Dynamic Thresholds";
         of_text.has_floor = section.choice("floor", &[("none", false), ("dt", true)], meaning)?;
-        let meaning = "whose bursts a port knows of";
+        let meaning = "whose bursts a port learns from";
         let ports = [("all-ports", false), ("own-port", true)];
         of_text.has_own_history = section.choice("learn_from", &ports, meaning)?;
         Ok(of_text)
@@ -203,7 +203,7 @@ struct Port {
 impl Policy for Smartbuf {
     const ID: &'static str = "smartbuf";
     const SUMMARY: &'static str =
-        "Smartbuf: a port in a burst may hold as much as bursts that grew like it came to";
+        "Smartbuf: a port in a burst may hold as much as similar bursts reached before";
     const CITATION: &'static str = "Rezaei, Almasi, Vamanan: Smartbuf, IWQoS 2021, Algorithm 1";
     const VARIANTS: &'static [&'static str] = &["estimate = \"quantile\""];
     const COST: Option<Cost> = Some(Cost {
@@ -229,7 +229,8 @@ impl Policy for Smartbuf {
             ),
             ("each burst's end", Operations { look_ups: 1, comparisons: 1, ..Operations::NONE }),
         ],
-        needs: "the ports' rates; a table in the order of its keys: fewer than 35 bursts in the paper",
+        needs: "the ports' rates; a table in the order of its keys: fewer than 35 bursts in the \
+                paper",
         ..Cost::NONE
     });
 
@@ -243,29 +244,30 @@ impl Policy for Smartbuf {
         let meaning = "the text's reading of Algorithm 1, or its printed lines";
         let variants = [("text", Variant::Text), ("printed", Variant::Printed)];
         let variant = section.choice("variant", &variants, meaning)?;
-        let meaning = "the gradient that a burst is known by";
+        let meaning = "the gradient under which a burst is stored";
         let keys = [
             ("at-max", KeyGradient::AtMax),
             ("at-detection", KeyGradient::AtDetection),
             ("peak", KeyGradient::Peak),
         ];
         let key = section.choice("key", &keys, meaning)?;
-        let meaning = "how many known bursts a prediction is made of (K)";
+        let meaning = "how many known bursts a prediction is computed from (K)";
         let k = section.integer("k", 3, 1..=1_000_000, meaning)? as usize;
-        let meaning = "a port that holds more than one over it of the buffer is in a burst";
+        let meaning = "a port that holds more than the buffer divided by sigma is in a burst";
         let sigma = section.number("sigma", 5.0, Range::AtLeast(1.0), meaning)?;
         let meaning = "the share of its maximum below which a burst is over";
         let beta = section.number("beta", 0.5, Range::Share, meaning)?;
-        let meaning = "weight of the gradient before";
+        let meaning = "weight of the previous gradient in the average";
         let past = section.number("smoothing", 0.75, Range::Unit, meaning)?;
-        let meaning = "gradients that are equal, as a share of the fastest port's rate";
+        let meaning =
+            "the step to which gradients are rounded, as a share of the fastest port's rate";
         let key_quantum = section.number("key_quantum", 0.01, Range::Positive, meaning)?;
-        let meaning = "what has not been seen for longer is forgotten";
+        let meaning = "the age at which a burst is forgotten";
         let max_age = section.time("max_age", "1s", meaning)?;
-        let meaning = "whether a burst's maximum is what was held, or what was lost too";
+        let meaning = "whether a burst's maximum counts what was held, or also what was lost";
         let records = [("admitted", false), ("admitted+dropped", true)];
         let counts_lost = section.choice("record", &records, meaning)?;
-        let meaning = "until when nothing is predicted";
+        let meaning = "the time until which nothing is predicted";
         let learning_period = section.time("learning_period", "0s", meaning)?;
         let of_text = OfText::read(section, variant)?;
         let takes = "a path, seen from the scenario's folder";

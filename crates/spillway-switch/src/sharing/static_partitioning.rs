@@ -90,8 +90,8 @@ impl Policy for StaticPartitioning {
             section.choice("form", &[("share", Form::Share), ("rtt", Form::Rtt)], meaning)?;
         Ok(match form {
             Form::Share => {
-                let meaning = "of form = \"share\", the share of the buffer that a port may fill; 0 \
-                               is one over the number of ports";
+                let meaning = "with form = \"share\", the share of the buffer that a port may \
+                               fill; 0 means one over the number of ports";
                 StaticPartitioningParams::Share(section.number(
                     "share",
                     0.0,
@@ -100,7 +100,8 @@ impl Policy for StaticPartitioning {
                 )?)
             }
             Form::Rtt => {
-                let meaning = "of form = \"rtt\", the long flows that share a bottleneck (n)";
+                let meaning =
+                    "with form = \"rtt\", the number of long flows that share a bottleneck (n)";
                 let flows = section.number("flows", 1.0, Range::Positive, meaning)?;
                 StaticPartitioningParams::Rtt { flows }
             }

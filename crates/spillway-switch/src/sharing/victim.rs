@@ -32,7 +32,8 @@ impl VictimRule {
             count_arrival: section.flag(
                 "count_arrival",
                 true,
-                "whether the arriving packet counts towards its queue when the longest is sought",
+                "whether the arriving packet counts towards its queue when the longest queue is \
+                 determined",
             )?,
             tie: section.choice(
                 "tie",

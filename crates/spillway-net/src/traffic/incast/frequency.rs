@@ -65,8 +65,8 @@ impl Frequency {
         let load = section.optional("load", "a number in (0, inf)", meaning, |s| {
             s.number("load", 1.0, Range::Positive, meaning)
         })?;
-        let meaning = "What the load is a share of: the uplinks of all leaves (without it), or the \
-                       receivers' lines.";
+        let meaning = "What the load is a share of: the uplinks of all leaves (the default), or \
+                       the receivers' lines.";
         let of = section.optional("load_of", "\"uplink\" or \"receiver\"", meaning, |s| {
             s.choice("load_of", &LOAD_OF, meaning)
         })?;

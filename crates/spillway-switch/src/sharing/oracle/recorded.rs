@@ -33,8 +33,8 @@ impl RecordedParams {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<RecordedParams, SettingsError> {
-        let meaning = "of oracle = \"trace\", the fates that packets had: oracle_trace.parquet of an open-loop run with \
-                       sharing = \"lqd\"";
+        let meaning = "with oracle = \"trace\", the outcomes of packets: oracle_trace.parquet \
+                       of an open-loop run with sharing = \"lqd\"";
         let name = section.text("trace", "", "a path, seen from the scenario's folder", meaning)?;
         let fates = environment.records("fates", section, "trace", &name)?;
         let (records, rest) = fates.as_chunks::<RECORD>();

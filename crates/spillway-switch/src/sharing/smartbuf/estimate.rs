@@ -17,12 +17,11 @@ impl Estimate {
     /// # Errors
     /// A name that there is not, or a share that is none.
     pub fn read(section: &mut Section) -> Result<Estimate, SettingsError> {
-        let meaning =
-            "what a burst may hold of what the nearest came to: their mean, or a quantile";
+        let meaning = "how the nearest bursts are combined: their mean, or a quantile";
         match section.choice("estimate", &[("mean", false), ("quantile", true)], meaning)? {
             false => Ok(Estimate::Mean),
             true => {
-                let meaning = "of estimate = \"quantile\", which: 1 is the largest of the K";
+                let meaning = "with estimate = \"quantile\", which one: 1 is the largest of the K";
                 Ok(Estimate::Quantile(section.number("quantile", 1.0, Range::Share, meaning)?))
             }
         }
