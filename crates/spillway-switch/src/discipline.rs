@@ -20,7 +20,7 @@ pub struct DisciplineParts {
     /// Its queues, numbered as classes.
     pub queues: u32,
     /// The queue whose packets the AQM is not asked about, if there is one.
-    pub ack_queue: Option<u8>,
+    pub unmanaged: Option<u8>,
     /// The most that one queue may hold, the packet in transmission not counted.
     pub queue_limit: Amount,
     /// How queues are managed.
@@ -33,7 +33,7 @@ pub struct Discipline {
     aqm: AqmPolicy,
     buffer: Buffer,
     limit: QueueLimit,
-    ack_queue: Option<u8>,
+    unmanaged: Option<u8>,
     marks: u64,
 }
 
@@ -44,7 +44,7 @@ impl Discipline {
             aqm: parts.aqm,
             buffer: Buffer::new(Buffer::UNLIMITED, vec![parts.rate], parts.queues),
             limit: QueueLimit::of(parts.queue_limit),
-            ack_queue: parts.ack_queue,
+            unmanaged: parts.unmanaged,
             marks: 0,
         }
     }
@@ -95,7 +95,7 @@ impl Discipline {
         let queue = QueueId::from(class);
         self.buffer.subtract(queue, size);
         self.aqm.on_dequeue(now, queue, size, &self.buffer);
-        if !self.aqm.watches_departures() || self.ack_queue == Some(class) {
+        if !self.aqm.watches_departures() || self.unmanaged == Some(class) {
             return Ok(());
         }
         let first_rtt = packet.flags & flags::FIRST_RTT != 0;
@@ -131,7 +131,7 @@ impl Discipline {
 
     /// Whether an arrival is marked, or why it is lost.
     fn decide(&mut self, arrival: &Arrival, can_mark: bool) -> Result<bool, DropReason> {
-        let marked = match self.ack_queue == Some(arrival.class) {
+        let marked = match self.unmanaged == Some(arrival.class) {
             true => false,
             false => {
                 let verdict = self.aqm.on_arrival(arrival, &self.buffer);

@@ -93,8 +93,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// The classes of data without a priority and of control packets: they come mixed, and a table
     /// is faster than a question.
     plain_classes: [u8; 2],
-    /// The class of acks if it is theirs alone, else [`NO_CLASS`].
-    ack_queue: u8,
+    /// The class that the AQM does not manage: that of acks if it is theirs alone, else [`NO_CLASS`].
+    unmanaged: u8,
     last_class: u8,
     /// Whether a packet may pass an idle port without being queued: nobody would see it.
     may_bypass: bool,
@@ -130,7 +130,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let last_class = parts.queues_per_port as u8 - 1;
         let watches_departures =
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
-        let own_ack_queue = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
+        let acks_are_alone = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
         let mut switch = Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
             lists: Lists::new(queues),
@@ -138,7 +138,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,
-            ack_queue: if own_ack_queue { parts.ack_class } else { NO_CLASS },
+            unmanaged: if acks_are_alone { parts.ack_class } else { NO_CLASS },
             plain_classes: [parts.data_class, parts.ack_class],
             last_class,
             queue_limit: QueueLimit::of(parts.queue_limit),
@@ -445,7 +445,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         can_mark: bool,
         packets: &mut Arena,
     ) -> Result<bool, DropReason> {
-        let managed = match arrival.class == self.ack_queue {
+        let managed = match arrival.class == self.unmanaged {
             true => Verdict::Pass,
             false => self.aqm.on_arrival(arrival, &self.buffer),
         };
@@ -477,7 +477,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let first_rtt = packet.flags & flags::FIRST_RTT != 0;
         let departure = Departure { now, queue, class, size, first_rtt, queued_at: packet.time };
         let can_mark = packet.flags & flags::ECT != 0;
-        let managed = match class == self.ack_queue {
+        let managed = match class == self.unmanaged {
             true => Verdict::Pass,
             false => self.aqm.on_departure(&departure, &self.buffer),
         };

@@ -190,7 +190,7 @@ impl Scenario {
             let switches = Arc::clone(&names);
             Reader(Arc::new(move |kind, key, name| records(kind, key, name, &switches)))
         }));
-        let place = switches::Place {
+        let around = switches::Surroundings {
             topology: &network,
             seed,
             base_rtt,
@@ -198,7 +198,7 @@ impl Scenario {
             files: &files,
             names: &names,
         };
-        let reading = switches::Reading { place, duration, limits: &limits, extensions };
+        let reading = switches::Reading { around, duration, limits: &limits, extensions };
         let (tiers, switch_table) = switches::read(root.section("switch")?, &reading)?;
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
@@ -293,7 +293,7 @@ impl Scenario {
             root.put("event", Value::Array(tables));
         }
         let mut section = root.section("record")?;
-        let place = recording::Place {
+        let scope = recording::Scope {
             base_rtt,
             duration,
             limits: &limits,
@@ -301,7 +301,7 @@ impl Scenario {
             tiers: &tiers,
             traffic: &traffic,
         };
-        let recording = Recording::read(&mut section, &place)?;
+        let recording = Recording::read(&mut section, &scope)?;
         root.put("record", section.finish()?);
         if are_limits_given {
             // They change no result: what is not said need not be kept.
@@ -345,8 +345,8 @@ impl Scenario {
     }
 
     /// What the policies of switches and NICs depend on.
-    fn place(&self) -> switches::Place<'_> {
-        switches::Place {
+    fn around(&self) -> switches::Surroundings<'_> {
+        switches::Surroundings {
             topology: &self.topology,
             seed: self.seed,
             base_rtt: self.base_rtt,

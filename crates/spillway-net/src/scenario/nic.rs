@@ -1,7 +1,7 @@
 //! `[nic]`: every host's NIC.
 
 use super::choice::Choice;
-use super::switches::{Place, Reading};
+use super::switches::{Reading, Surroundings};
 use super::{Result, SwitchSettings};
 use crate::port::nic::{Nic, NicScheduling, NicSettings};
 use crate::topology::Node;
@@ -90,7 +90,7 @@ fn read_discipline(
     let meaning = "how its queues of data are managed";
     let ids = reading.extensions.aqm_ids();
     let choice = Choice::of(section.policy("aqm", NoAqm::ID, ids, meaning)?);
-    let environment = environment(nic, &reading.place, 0);
+    let environment = environment(nic, &reading.around, 0);
     let mut own = choice.section();
     let aqm = reading.extensions.aqm_params(&choice.id, &mut own, &environment)?;
     // One from outside may refuse them when it is made.
@@ -110,26 +110,26 @@ fn read_discipline(
 }
 
 /// What the AQM of a host may depend on.
-fn environment(nic: &NicSettings, place: &Place, host: u32) -> Environment {
-    let Place { topology, .. } = place;
+fn environment(nic: &NicSettings, around: &Surroundings, host: u32) -> Environment {
+    let Surroundings { topology, .. } = around;
     Environment {
-        seed: place.seed,
+        seed: around.seed,
         switch: topology.place_of(Node::Host(host)),
-        names: Arc::clone(place.names),
+        names: Arc::clone(around.names),
         capacity: Buffer::UNLIMITED,
         port_rates: vec![topology.links[topology.nics[host as usize] as usize].rate],
         queues_per_port: nic.queues.into(),
         ack_class: nic.ack_queue,
         data_class: nic.data_queue,
-        base_rtt: place.base_rtt,
-        full_packet: place.transport.full_packet(),
+        base_rtt: around.base_rtt,
+        full_packet: around.transport.full_packet(),
         service: Service {
             scheduling: SchedulingPolicy::StrictPriority(StrictPriority),
             uncounted_bytes: 0,
             release_at_end: false,
             slot: None,
         },
-        files: place.files.clone(),
+        files: around.files.clone(),
     }
 }
 
@@ -137,11 +137,11 @@ impl super::Scenario {
     /// Makes a host's NIC, empty.
     pub fn make_nic(&self, host: u32) -> Nic {
         let discipline = self.discipline.as_ref().map(|settings| {
-            let environment = environment(&self.nic, &self.place(), host);
+            let environment = environment(&self.nic, &self.around(), host);
             Discipline::new(DisciplineParts {
                 rate: environment.port_rates[0],
                 queues: environment.queues_per_port,
-                ack_queue: environment.has_ack_queues().then_some(self.nic.ack_queue),
+                unmanaged: environment.has_ack_queues().then_some(self.nic.ack_queue),
                 queue_limit: settings.queue_limit,
                 aqm: settings.aqm.make(&environment),
             })

@@ -72,7 +72,7 @@ impl BurstDefinition {
 }
 
 impl Recording {
-    pub(super) fn read(section: &mut Section, place: &Place) -> Result<Recording> {
+    pub(super) fn read(section: &mut Section, scope: &Scope) -> Result<Recording> {
         let interval = |section: &mut Section, key: &'static str, meaning: &'static str| {
             section.optional(key, "a time above 0", meaning, |s| s.positive_time(key, "", meaning))
         };
@@ -97,36 +97,36 @@ impl Recording {
         let port = only("decisions_port", "only decisions of this port")?;
         let queue = only("decisions_queue", "only decisions of this queue of a port")?;
         let meaning = "only decisions of this switch, by its name or number";
-        let switch = place.read_switch(section, "decisions_switch", meaning)?;
+        let switch = scope.read_switch(section, "decisions_switch", meaning)?;
         let decisions = DecisionFilter { first, flow, switch, port, queue };
-        place.check_decisions(section, decisions)?;
-        let oracle_trace = read_oracle_trace(section, place)?;
+        scope.check_decisions(section, decisions)?;
+        let oracle_trace = read_oracle_trace(section, scope)?;
         let window_flows = read_flows(section)?;
-        place.check_flows(section, "windows", &window_flows)?;
+        scope.check_flows(section, "windows", &window_flows)?;
         let meaning = "time between samples of windows";
         let window_interval = section.positive_time("window_interval", "10us", meaning)?;
         let link_interval =
             interval(section, "link_interval", "time between measurements of links")?;
-        let bursts = read_bursts(section, place)?;
+        let bursts = read_bursts(section, scope)?;
         let port_interval = interval(section, "port_interval", "time between samples of ports")?;
         let meaning = "only the ports of this switch, by its name or number";
-        let port_switch = place.read_switch(section, "port_switch", meaning)?;
+        let port_switch = scope.read_switch(section, "port_switch", meaning)?;
         if port_switch.is_some() && port_interval.is_none() {
             return Err(section.error("port_switch", "it needs `port_interval`"));
         }
         for (key, is_asked) in
             [("bursts", bursts.is_some()), ("port_interval", port_interval.is_some())]
         {
-            if is_asked && place.tiers.iter().any(|tier| tier.settings.port_fifo_packets > 0) {
+            if is_asked && scope.tiers.iter().any(|tier| tier.settings.port_fifo_packets > 0) {
                 let problem = "not with switch.port_fifo_packets: what has left a port's queues is \
                                not sent yet";
                 return Err(section.error(key, problem));
             }
         }
-        let (switches, links) = (place.topology.switches.len(), place.topology.links.len());
-        let ports_of = |switch: u32| place.topology.switches[switch as usize].ports.len();
+        let (switches, links) = (scope.topology.switches.len(), scope.topology.links.len());
+        let ports_of = |switch: u32| scope.topology.switches[switch as usize].ports.len();
         let ports = port_switch.map_or(links, ports_of);
-        let queues = if empty_queues { place.queues() } else { 0 };
+        let queues = if empty_queues { scope.queues() } else { 0 };
         for (key, interval, things) in [
             ("queue_interval", queue_interval, switches + queues),
             ("window_interval", window_flows.first().map(|_| window_interval), window_flows.len()),
@@ -135,7 +135,7 @@ impl Recording {
         ] {
             if let Some(interval) = interval {
                 let path = section.path_of(key);
-                place.limits.check_samples(&path, interval, things, place.duration)?;
+                scope.limits.check_samples(&path, interval, things, scope.duration)?;
             }
         }
         let short_bytes =
@@ -165,7 +165,7 @@ impl Recording {
 }
 
 /// What of the rest of the scenario a recording depends on.
-pub(super) struct Place<'a> {
+pub(super) struct Scope<'a> {
     pub base_rtt: Time,
     pub duration: Time,
     pub limits: &'a Limits,
@@ -174,7 +174,7 @@ pub(super) struct Place<'a> {
     pub traffic: &'a Traffic,
 }
 
-impl Place<'_> {
+impl Scope<'_> {
     /// All queues of all switches.
     fn queues(&self) -> usize {
         let switches = self.topology.switches.iter();
@@ -269,7 +269,7 @@ impl Place<'_> {
     }
 }
 
-fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefinition>> {
+fn read_bursts(section: &mut Section, scope: &Scope) -> Result<Option<BurstDefinition>> {
     let takes = "a share of the buffer such as \"20%\", or a size such as \"800KB\"";
     let meaning = "whether bursts have a row: those of ports that hold more than this";
     let above = section.optional("bursts", takes, meaning, |s| {
@@ -291,7 +291,7 @@ fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefin
         BufferPart::Share(share) if !(share > 0.0 && share < 1.0) => {
             "not a share that a port can be above; expected one between 0% and 100%"
         }
-        BufferPart::Share(_) if place.tiers.iter().any(is_unlimited) => {
+        BufferPart::Share(_) if scope.tiers.iter().any(is_unlimited) => {
             "a share of an unlimited buffer; expected bytes"
         }
         BufferPart::Bytes(0) => "0B is not valid; it must be above 0",
@@ -300,7 +300,7 @@ fn read_bursts(section: &mut Section, place: &Place) -> Result<Option<BurstDefin
     Err(section.error("bursts", problem))
 }
 
-fn read_oracle_trace(section: &mut Section, place: &Place) -> Result<Option<FateTracing>> {
+fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<FateTracing>> {
     let meaning = "whether every arrival at a switch with sharing = \"lqd\" has a row, with its \
                    fate: what `spillway oracle train` learns from";
     let is_traced = section.flag("oracle_trace", false, meaning)?;
@@ -310,11 +310,11 @@ fn read_oracle_trace(section: &mut Section, place: &Place) -> Result<Option<Fate
     let meaning = "averages in the trace: weighted by time, or as the authors' program has them";
     let kinds = [("time", Averaging::Continuous), ("code", Averaging::AtDepartures)];
     let averaging = section.choice("oracle_trace_average", &kinds, meaning)?;
-    if is_traced && !place.tiers.iter().any(TierSettings::drops_longest_queue) {
+    if is_traced && !scope.tiers.iter().any(TierSettings::drops_longest_queue) {
         let problem = "there is no switch with sharing = \"lqd\", whose drops an oracle learns";
         return Err(section.error("oracle_trace", problem));
     }
-    Ok(is_traced.then_some(FateTracing { averaging, span: place.base_rtt, one_in }))
+    Ok(is_traced.then_some(FateTracing { averaging, span: scope.base_rtt, one_in }))
 }
 
 fn read_flows(section: &mut Section) -> Result<Vec<u32>> {

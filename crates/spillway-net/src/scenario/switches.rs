@@ -60,7 +60,7 @@ struct PolicyParams {
 }
 
 /// What of the rest of the scenario the policies of switches and cards depend on.
-pub(super) struct Place<'a> {
+pub(super) struct Surroundings<'a> {
     pub topology: &'a Topology,
     pub seed: u64,
     pub base_rtt: Time,
@@ -72,7 +72,7 @@ pub(super) struct Place<'a> {
 
 /// The same, and what else their settings are read with.
 pub(super) struct Reading<'a> {
-    pub place: Place<'a>,
+    pub around: Surroundings<'a>,
     pub duration: Time,
     pub limits: &'a Limits,
     pub extensions: &'a Extensions,
@@ -82,7 +82,7 @@ pub(super) struct Reading<'a> {
 pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierSettings>, Table)> {
     let leaf = "leaf";
     let mut tiers: Vec<&'static str> = vec![leaf];
-    for switch in &reading.place.topology.switches {
+    for switch in &reading.around.topology.switches {
         if !tiers.contains(&switch.tier) {
             tiers.push(switch.tier);
         }
@@ -191,8 +191,8 @@ impl SwitchSettings {
         tier: &str,
         table: &mut Table,
     ) -> Result<(PolicyParams, Vec<String>)> {
-        let Reading { place, duration, limits, extensions } = reading;
-        let switches = || place.topology.switches.iter();
+        let Reading { around, duration, limits, extensions } = reading;
+        let switches = || around.topology.switches.iter();
         let first = switches().position(|s| s.tier == tier).unwrap_or(0) as u32;
         let number = switches().filter(|s| s.tier == tier).count();
         let check = |section: &Section, policy: &dyn Watch| match policy.period() {
@@ -205,7 +205,7 @@ impl SwitchSettings {
             table.insert(key.into(), choice.resolved(section)?);
             Ok::<_, SettingsError>(())
         };
-        let mut environment = self.environment(place, first);
+        let mut environment = self.environment(around, first);
         let mut of_ports = self.scheduling.section();
         let scheduling = SchedulingParams::read(&self.scheduling.id, &mut of_ports, &environment)?;
         environment.service.scheduling = scheduling.make(&environment);
@@ -225,8 +225,8 @@ impl SwitchSettings {
     }
 
     /// What the policies of a switch may depend on; how its ports schedule is still to be said.
-    fn environment(&self, place: &Place, switch: u32) -> Environment {
-        let port_rates = port_rates(place.topology, switch);
+    fn environment(&self, around: &Surroundings, switch: u32) -> Environment {
+        let port_rates = port_rates(around.topology, switch);
         let capacity = self.buffer.bytes(port_rates.iter().copied());
         let service = Service {
             scheduling: SchedulingPolicy::Fifo(Fifo),
@@ -235,18 +235,18 @@ impl SwitchSettings {
             slot: None,
         };
         Environment {
-            seed: place.seed,
+            seed: around.seed,
             switch,
-            names: Arc::clone(place.names),
+            names: Arc::clone(around.names),
             capacity: capacity.unwrap_or(Buffer::UNLIMITED),
             port_rates,
             queues_per_port: self.queues_per_port,
             ack_class: self.ack_queue,
             data_class: self.data_queue,
-            base_rtt: place.base_rtt,
-            full_packet: place.transport.full_packet(),
+            base_rtt: around.base_rtt,
+            full_packet: around.transport.full_packet(),
             service,
-            files: place.files.clone(),
+            files: around.files.clone(),
         }
     }
 }
@@ -284,7 +284,7 @@ impl super::Scenario {
     /// Makes a switch, empty.
     pub fn make_switch(&self, switch: u32) -> Switch {
         let TierSettings { settings, params, .. } = &self.tiers[self.tier_of(switch)];
-        let mut environment = settings.environment(&self.place(), switch);
+        let mut environment = settings.environment(&self.around(), switch);
         environment.service.scheduling = params.scheduling.make(&environment);
         Switch::new(SwitchParts {
             capacity: environment.capacity,
