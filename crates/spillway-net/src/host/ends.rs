@@ -196,3 +196,109 @@ impl Ends {
         self.by_number.values().copied().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::tests::{access, closed_loop};
+
+    /// Both ends of a flow of one packet that acks drive, or a clock.
+    fn flow(id: u32, is_open_loop: bool) -> (SendingEnd, ReceivingEnd) {
+        let spec = FlowSpec {
+            src: 0,
+            dst: 1,
+            class: 0,
+            priority: None,
+            path: None,
+            ack_path: None,
+            query: None,
+            start: Time::ZERO,
+            size: 1_000,
+        };
+        let driver = match is_open_loop {
+            true => Driver::OpenLoop(Clock::new(1, id)),
+            false => {
+                let transport = closed_loop("kind = \"newreno\"\nmss = \"1000B\"");
+                Driver::ClosedLoop(Sender::new(spec.size, &transport, &access(10, 25)))
+            }
+        };
+        let flow = Outgoing {
+            timer: Time::MAX,
+            host_backlog: Time::MAX,
+            id,
+            packets: 0,
+            path: 0,
+            first_rtt_bytes: 0,
+            transport: 0,
+            data_flags: 0,
+            sends_singly: false,
+            spec,
+            pace_timer: Time::MAX,
+            ideal: Time::ZERO,
+        };
+        let receiving = ReceivingEnd {
+            receiver: Receiver::default(),
+            size: spec.size,
+            src: 0,
+            ack_path: 0,
+            ack_flags: 0,
+            transport: 0,
+            class: 0,
+            packets: 0,
+            completed_at: None,
+            ack_timer: Time::MAX,
+            dst: 1,
+            id,
+        };
+        (SendingEnd { flow, driver }, receiving)
+    }
+
+    fn insert(ends: &mut Ends, id: u32, is_open_loop: bool) -> u32 {
+        let (sending, receiving) = flow(id, is_open_loop);
+        ends.insert(sending, receiving)
+    }
+
+    #[test]
+    fn places_are_used_again_and_numbers_are_not() {
+        let mut ends = Ends::default();
+        assert_eq!([7, 8, 9].map(|id| insert(&mut ends, id, false)), [0, 1, 2]);
+        let bytes = ends.bytes();
+        ends.remove(1);
+        assert_eq!((ends.slot_of(8), ends.slot_of(9)), (None, Some(2)));
+        assert_eq!(insert(&mut ends, 10, false), 1);
+        assert_eq!((ends.sending(1).flow.id, ends.receiving(1).id), (10, 10));
+        assert_eq!((ends.slots(), ends.bytes()), (vec![0, 2, 1], bytes));
+    }
+
+    #[test]
+    #[should_panic(expected = "a flow is removed once")]
+    fn a_flow_is_not_removed_twice() {
+        let mut ends = Ends::default();
+        insert(&mut ends, 3, false);
+        ends.remove(0);
+        ends.remove(0);
+    }
+
+    #[test]
+    fn a_flow_is_over_when_it_is_done_and_none_of_its_packets_is_left() {
+        let mut ends = Ends::default();
+        for is_open_loop in [false, true] {
+            let slot = insert(&mut ends, u32::from(is_open_loop), is_open_loop);
+            assert!(!ends.is_over(slot), "nothing is sent");
+            match &mut ends.sending_mut(slot).driver {
+                Driver::ClosedLoop(sender) => sender.acknowledge_all(),
+                Driver::OpenLoop(clock) => clock.send_all(1_000),
+            }
+            assert!(ends.is_over(slot));
+            // A packet left the sending end and an ack is made of it; the ack comes back, or is lost.
+            ends.sending_mut(slot).flow.packets = 1;
+            assert!(!ends.is_over(slot));
+            ends.sending_mut(slot).flow.packets = 0;
+            // Two acks of one packet: the second was made at the receiving end.
+            ends.receiving_mut(slot).packets = 1;
+            assert!(!ends.is_over(slot));
+            ends.sending_mut(slot).flow.packets = -1;
+            assert!(ends.is_over(slot));
+        }
+    }
+}

@@ -104,3 +104,66 @@ fn calendar(lines: &[Line]) -> (u32, u32) {
     let buckets_log2 = ((horizon >> width_log2) + 1).next_power_of_two().ilog2().clamp(6, 16);
     (width_log2, buckets_log2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Sources;
+    use std::path::Path;
+
+    fn scenario(text: &str) -> Scenario {
+        let text = format!("duration = \"1ms\"\n{text}");
+        Scenario::read(text.parse().unwrap(), &Sources::of(Path::new(""))).unwrap()
+    }
+
+    const LEAF_SPINE: &str = "topology = { kind = \"leaf-spine\", leaves = 2, hosts_per_leaf = 2, \
+                              spines = 2, host_rate = \"10Gbps\", fabric_rate = \"40Gbps\", \
+                              link_delay = \"1us\" }";
+
+    #[test]
+    fn lines_are_numbered_by_hosts_then_switches_and_their_ports() {
+        let network = Network::new(&scenario(LEAF_SPINE));
+        // Four hosts, and a leaf's four ports, a spine's two.
+        assert_eq!(network.lines.len(), 4 + 2 * 4 + 2 * 2);
+        let first_lines: Vec<u32> = network.ports.iter().map(|ports| ports.first_line).collect();
+        assert_eq!(first_lines, [4, 8, 12, 14]);
+        for (number, line) in (0..).zip(&network.lines) {
+            assert_eq!(line.number, number);
+            match network.sender_on(number) {
+                Node::Host(host) => assert_eq!((host, line.to_host), (number, false)),
+                Node::Switch(switch) => {
+                    let port = network.port_of(number);
+                    assert_eq!(network.ports[switch as usize].first_line + port, number);
+                }
+            }
+        }
+        let to_hosts: Vec<u32> =
+            network.lines.iter().filter(|line| line.to_host).map(|line| line.to).collect();
+        assert_eq!(to_hosts, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn seeds_of_switches_differ_where_the_scenario_says_so() {
+        let seeds = |text: &str| {
+            let network = Network::new(&scenario(&format!("{LEAF_SPINE}\n{text}")));
+            network.ports.iter().map(|ports| ports.seed).collect::<Vec<_>>()
+        };
+        let own = seeds("routing = { hash_seeds = \"per-switch\" }");
+        assert!((1..own.len()).all(|switch| own[switch] != own[0]), "{own:?}");
+        let common = seeds("routing = { hash_seeds = \"same\" }");
+        assert!(common.iter().all(|seed| *seed == common[0]), "{common:?}");
+    }
+
+    #[test]
+    fn buckets_are_as_wide_as_the_smallest_packet_and_span_a_packet_and_a_cable() {
+        // 52 bytes take 41.6 ns at 10 Gbps: 2^15 ps and more. A full packet takes 1.2 us, the cable 1 us:
+        // 2.2 us are 67 buckets, and 128 is the next power of two.
+        let star = "topology = { kind = \"star\", hosts = 4, host_rate = \"10Gbps\", \
+                    link_delay = \"1us\" }";
+        let network = Network::new(&scenario(star));
+        assert_eq!(calendar(&network.lines), (15, 7));
+        // At least 64 buckets.
+        let short = star.replace("1us", "1ns");
+        assert_eq!(calendar(&Network::new(&scenario(&short)).lines), (15, 6));
+    }
+}

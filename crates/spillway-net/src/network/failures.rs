@@ -166,3 +166,29 @@ fn loss(events: &[LinkEvent], link: LinkId, now: Time) -> f64 {
     let going_on = events.iter().filter(|event| (event.at..event.until).contains(&now));
     1.0 - going_on.map(through).product::<f64>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(link: LinkId, (from_us, until_us): (u64, u64), change: LinkChange) -> LinkEvent {
+        LinkEvent { link, at: Time::from_us(from_us), until: Time::from_us(until_us), change }
+    }
+
+    #[test]
+    fn losses_that_go_on_together_let_through_what_each_does() {
+        let down = LinkChange::Down { reroute_after: Time::ZERO };
+        let events = [
+            event(4, (10, 30), LinkChange::Loss(0.5)),
+            // The other direction of the same cable.
+            event(5, (20, 40), LinkChange::Loss(0.2)),
+            event(6, (0, 50), LinkChange::Loss(0.9)),
+            event(4, (0, 50), down),
+        ];
+        let at = |us: u64| loss(&events, 4, Time::from_us(us));
+        assert_eq!([at(9), at(10), at(19)], [0.0, 0.5, 0.5]);
+        assert!((at(20) - 0.6).abs() < 1e-12, "{}", at(20));
+        assert!((at(30) - 0.2).abs() < 1e-12, "{}", at(30));
+        assert_eq!(at(40), 0.0);
+    }
+}
