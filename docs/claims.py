@@ -130,7 +130,7 @@ def _choices(rows: Sequence[Mapping[str, Any]]) -> str:
             ranges.append(range_)
     by_choice: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
     for row in rows:
-        own = by_choice.setdefault(row["variant"] or row["over"], {})
+        own = by_choice.setdefault(_choice(row), {})
         own[row["metric"], row["formula"]] = row
     first = next(iter(by_choice.values()))
     lines = [
@@ -149,6 +149,12 @@ def _choices(rows: Sequence[Mapping[str, Any]]) -> str:
             cells.append(f"**{number}**" if is_other else number)
         lines.append([choice, *cells])
     return _markdown(lines)
+
+
+def _choice(row: Mapping[str, Any]) -> str:
+    """What is chosen; a variant that names a scheme before the choice is told by its column."""
+    variant, over = row["variant"], row["over"]
+    return str(over if not variant or variant.endswith(f", {over}") else variant)
 
 
 def _markdown(lines: Sequence[Sequence[str]]) -> str:

@@ -137,3 +137,17 @@ def test_what_has_the_scale_of_pages_is_named_on_one(claims):
         )
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("variant", "over", "choice"),
+    [
+        # Which scheme it is about its column says: all schemes share a row.
+        ("CBM, alpha 1", "alpha 1", "alpha 1"),
+        ("CBM, B of a port, alpha 1", "alpha 1", "alpha 1"),
+        ("alpha 1", "load 40%, alpha 1", "alpha 1"),
+        ("", "load 40%", "load 40%"),
+    ],
+)
+def test_a_row_of_choices_is_named_by_what_is_chosen(claims, variant, over, choice):
+    assert claims._choice({"variant": variant, "over": over}) == choice

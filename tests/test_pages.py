@@ -91,8 +91,9 @@ def test_a_table_s_choices_are_its_figure_s(name, part, text):
         column = f"{claim.formula.metric.name}, {claim.formula.text}"
         columns.setdefault(column, {})[asks(claim).split("; ")[-1]] = None
         (point,) = (point for point in figure.points if point.lies_at(claim.over.where))
-        choices[claim.variant or point.label] = None
-        assert point.label.endswith(claim.variant)
+        has_scheme = claim.variant.endswith(f", {point.label}")
+        choices[point.label if has_scheme else claim.variant or point.label] = None
+        assert has_scheme or point.label.endswith(claim.variant)
     assert heads == ["", *columns]
     assert ends == [f"*{'; '.join(ranges)}*" for ranges in columns.values()]
     assert [name for name, *_ in found] == list(choices)
