@@ -342,8 +342,9 @@ def caption(summary: Json) -> str:
     seeds = ", ".join(map(str, summary["seeds"]))
     sets = ", ".join(f"`{each}`" for each in summary["scale_sets"])
     return (
-        f"Scale `{summary['scale']}`: {sets}; seeds {seeds}; version {summary['version']}. So few "
-        "seeds tell two policies apart only where every seed's pair agrees."
+        f"Scale `{summary['scale']}`: {sets}; seeds {seeds}; version {summary['version']}, core "
+        f"{summary['build'][:8]}. So few seeds tell two policies apart only where every seed's "
+        "pair agrees."
     )
 
 

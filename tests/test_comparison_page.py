@@ -180,7 +180,8 @@ def test_the_page_is_written_out_of_results(page, tmp_path):
         write.write(results, summary, tmp_path, force=False)
     found, networks = page.blocks(tmp_path)
     assert list(found) == ["credence", "burst"] and list(networks) == ["credence"]
-    assert found["credence"].startswith("Scale `quick`: `stop=20ms`; seeds 1, 2; version")
+    made = f"version {summary['version']}, core {summary['build'][:8]}. So few"
+    assert found["credence"].startswith(f"Scale `quick`: `stop=20ms`; seeds 1, 2; {made}")
     # 16 incast flows or so have none beyond their 99th percentile that would count.
     (_, _, dt, _) = cells(found["credence"].partition("\n\n")[2].partition("\n\n")[0])
     assert dt[0] == "`dt`" and "~ ± " in dt[5]
