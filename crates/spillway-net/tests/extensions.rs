@@ -1,5 +1,7 @@
 //! Algorithms from outside the program decide as those within, through a pointer.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{Run, finish};
@@ -12,14 +14,15 @@ use spillway_net::transport::{
     Access, Congestion, ControlExtension, ControlMaker, Dctcp, DctcpParams, Ecn, Needs, Pace,
 };
 use spillway_settings::{Range, Section, SettingsError};
-use spillway_switch::aqm::EcnThreshold;
-use spillway_switch::sharing::DynamicThresholds;
+use spillway_switch::aqm::{EcnThreshold, NoAqm};
+use spillway_switch::sharing::{CompleteSharing, DynamicThresholds};
 use spillway_switch::{
     AqmExtension, Environment, Extension, ExtensionParams, Policy, SharingExtension,
 };
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 const STAR: &str = r#"
     duration = "2ms"
@@ -171,4 +174,99 @@ fn what_is_wrong_with_them_is_told_as_with_any() {
     assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
     let text = error("transport = { kind = \"outside\", gan = 1 }");
     assert!(text.ends_with("unknown key\nhint: did you mean `gain`?"), "{text}");
+}
+
+/// Complete Sharing and no AQM, which count how often they are read and made.
+#[derive(Debug, Default)]
+struct Counted {
+    read: AtomicUsize,
+    made: Arc<Mutex<Vec<u32>>>,
+}
+
+/// The switches for which something was made.
+#[derive(Debug)]
+struct Made(Arc<Mutex<Vec<u32>>>);
+
+impl Counted {
+    fn params(&self) -> Arc<Made> {
+        self.read.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Made(Arc::clone(&self.made)))
+    }
+
+    /// How often it has been read, and for which switches it has been made since this was last asked.
+    fn take(&self) -> (usize, Vec<u32>) {
+        (self.read.load(Ordering::Relaxed), std::mem::take(&mut *self.made.lock().unwrap()))
+    }
+}
+
+impl Extension<dyn SharingExtension> for Counted {
+    fn id(&self) -> &str {
+        "counted"
+    }
+
+    fn params(
+        &self,
+        _section: &mut Section,
+        _environment: &Environment,
+    ) -> Result<Arc<dyn ExtensionParams<dyn SharingExtension>>, SettingsError> {
+        Ok(self.params())
+    }
+}
+
+impl Extension<dyn AqmExtension> for Counted {
+    fn id(&self) -> &str {
+        "counted"
+    }
+
+    fn params(
+        &self,
+        _section: &mut Section,
+        _environment: &Environment,
+    ) -> Result<Arc<dyn ExtensionParams<dyn AqmExtension>>, SettingsError> {
+        Ok(self.params())
+    }
+}
+
+impl ExtensionParams<dyn SharingExtension> for Made {
+    fn make(&self, environment: &Environment) -> Box<dyn SharingExtension> {
+        self.0.lock().unwrap().push(environment.switch);
+        Box::new(CompleteSharing)
+    }
+}
+
+impl ExtensionParams<dyn AqmExtension> for Made {
+    fn make(&self, environment: &Environment) -> Box<dyn AqmExtension> {
+        self.0.lock().unwrap().push(environment.switch);
+        Box::new(NoAqm)
+    }
+}
+
+/// Parameters are read once for a tier, and what is made from them for a switch is made once: but for
+/// each tier's first, with which it is looked at what they come to.
+#[test]
+fn parameters_are_read_once_for_a_tier() {
+    let (sharing, aqm, of_hosts) =
+        (Arc::<Counted>::default(), Arc::<Counted>::default(), Arc::<Counted>::default());
+    let read = |settings: &str, aqm: &Arc<Counted>| {
+        let extensions = Extensions {
+            sharing: vec![sharing.clone()],
+            aqm: vec![aqm.clone()],
+            ..Extensions::default()
+        };
+        let given = format!("{settings}\n{STAR}").parse().unwrap();
+        Scenario::read(given, &Sources { extensions, ..Sources::of(Path::new("")) }).unwrap()
+    };
+    let scenario = read("switch = { sharing = \"counted\", aqm = \"counted\" }", &aqm);
+    // Switches 0 and 1 are leaves, 2 is the spine.
+    assert_eq!((sharing.take(), aqm.take()), ((2, vec![0, 2]), (2, vec![0, 2])));
+    drop(Simulation::new(scenario));
+    assert_eq!((sharing.take(), aqm.take()), ((2, vec![0, 1, 2]), (2, vec![0, 1, 2])));
+    // A tier's own settings are read once more, with what they leave of those of all.
+    read("switch = { sharing = \"counted\", spine = { buffer = \"1MB\" } }", &aqm);
+    assert_eq!(sharing.take(), (4, vec![0, 2]));
+    // The hosts' places are behind those of the switches.
+    let scenario = read("nic.aqm = \"counted\"", &of_hosts);
+    assert_eq!(of_hosts.take(), (1, vec![3]));
+    drop(Simulation::new(scenario));
+    assert_eq!(of_hosts.take(), (1, (3..19).collect()));
 }

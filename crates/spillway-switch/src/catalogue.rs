@@ -358,3 +358,103 @@ macro_rules! catalogue {
     };
 }
 pub(crate) use catalogue;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Buffer;
+    use crate::aqm::{AqmParams, AqmPolicy};
+    use crate::scheduling::SchedulingParams;
+    use crate::sharing::{SharingParams, SharingPolicy};
+    use spillway_settings::Table;
+
+    /// Keys of which a policy has some; the others are refused, or not asked for.
+    const SETTINGS: [&str; 14] = [
+        "",
+        "alpha = [0.25, 2.0]",
+        "buffer_of = \"port\"",
+        "congestion = \"fractional\"",
+        "estimate = \"quantile\"\nlearn_from = \"own-port\"",
+        "flows = 2\nform = \"rtt\"",
+        "form = \"point-slope\"\nweight = 0.5",
+        "form = \"prefix\"",
+        "max_time = \"1ms\"",
+        "model = { leaf0 = \"default\", leaf1 = \"smartbuf\", leaf = \"default\" }",
+        "oracle = \"random\"",
+        "share = 0.5",
+        "thresholds = \"code\"",
+        "weights = [1, 2]\nquantum = \"9KB\"",
+    ];
+
+    fn rate(gbps: u64) -> Rate {
+        Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap()
+    }
+
+    /// The first switch of a tier, and others of it: with slower and faster ports, fewer or more of
+    /// them, smaller and larger buffers, or one without an end; and one that has no port at all.
+    fn tier() -> Vec<Environment> {
+        let names: Arc<[String]> = (0..5).map(|number| format!("leaf{number}")).collect();
+        let of = |(switch, capacity, rates): (u32, u64, &[u64])| Environment {
+            switch,
+            names: Arc::clone(&names),
+            capacity,
+            port_rates: rates.iter().map(|&gbps| rate(gbps)).collect(),
+            queues_per_port: 2,
+            ..Environment::example(0)
+        };
+        let switches: [(u32, u64, &[u64]); 5] = [
+            (0, 1_000_000, &[10, 10, 40]),
+            (1, 70_000, &[1, 2]),
+            (2, 9_000_000, &[100, 10, 1, 400]),
+            (3, Buffer::UNLIMITED, &[10]),
+            (4, 500_000, &[]),
+        ];
+        switches.map(of).into()
+    }
+
+    /// What a policy is like at every switch of a tier, made from parameters that were read with the
+    /// first, is what it is where it is read with that switch.
+    macro_rules! assert_made_as_read {
+        ($params:ident, $ids:expr, $least:expr) => {
+            let switches = tier();
+            let mut checked = 0;
+            for (id, settings) in $ids.iter().flat_map(|&id| SETTINGS.map(|text| (id, text))) {
+                let section = || Section::new("policy", settings.parse().unwrap());
+                let Ok(params) = $params::read(id, &mut section(), &switches[0]) else { continue };
+                for environment in &switches {
+                    let read = $params::read(id, &mut section(), environment).unwrap();
+                    let read = format!("{:?}", read.make(environment));
+                    let made = format!("{:?}", params.make(environment));
+                    let switch = environment.switch;
+                    assert_eq!(made, read, "{id} at switch {switch} with {settings:?}");
+                }
+                checked += 1;
+            }
+            assert!(checked >= $least, "only {checked} were read");
+        };
+    }
+
+    #[test]
+    fn a_tiers_parameters_are_as_good_for_each_of_its_switches() {
+        assert_made_as_read!(SharingParams, SharingPolicy::IDS, 13 * 12);
+        assert_made_as_read!(AqmParams, AqmPolicy::IDS, 3 * 12);
+        assert_made_as_read!(SchedulingParams, SchedulingPolicy::IDS, 4 * 12);
+    }
+
+    #[test]
+    fn every_switch_has_a_random_stream_of_its_own() {
+        let switches = tier();
+        let mut section = Section::new("aqm", Table::new());
+        let params = AqmParams::read("red", &mut section, &switches[0]).unwrap();
+        let made = |switch: usize| format!("{:?}", params.make(&switches[switch]));
+        let (at_first, at_second) = (made(0), made(1));
+        assert_ne!(stream_of(&at_first), stream_of(&at_second));
+        assert_eq!(made(0), at_first);
+    }
+
+    /// What a policy's state says of its stream.
+    fn stream_of(state: &str) -> &str {
+        let from = state.find("random: ").expect("it draws");
+        &state[from..from + state[from..].find('}').expect("a struct")]
+    }
+}

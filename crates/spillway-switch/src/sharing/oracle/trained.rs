@@ -85,3 +85,23 @@ impl Trained {
         self.model.seen.ranges.as_ref().map(|_| self.outside)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_the_same_model_shares_it() {
+        let names = ["leaf0", "leaf1", "leaf2"].map(String::from);
+        let environment = Environment { names: Arc::new(names), ..Environment::example(2) };
+        let text = "model = { leaf1 = \"smartbuf\", leaf = \"default\" }";
+        let mut section = Section::new("sharing", text.parse().unwrap());
+        let params = TrainedParams::read(&mut section, &environment).unwrap();
+        let asked = |switch| {
+            let environment = Environment { switch, ..environment.clone() };
+            Trained::new(&params, &environment).model
+        };
+        assert!(Arc::ptr_eq(&asked(0), &asked(2)));
+        assert!(!Arc::ptr_eq(&asked(0), &asked(1)));
+    }
+}
