@@ -1,8 +1,9 @@
-//! Both ends of the flows that are alive, each for itself: what the sending host knows of a flow, and
-//! what the receiving host does.
+//! The two ends of every flow that is alive: what the sending host knows of it, and what the
+//! receiving host knows.
 //!
-//! Neither looks at the other. What an end has to know of the other comes in packets, and a loss is
-//! told to the sending end. Only who asks whether a flow is over adds up both ends' packets.
+//! Neither end looks at the other. What one must know of the other travels in packets, and the
+//! sending end is told of losses. Only the question whether a flow is over adds up the packets of
+//! both ends.
 
 use super::open_loop::Clock;
 use crate::event;
@@ -12,8 +13,8 @@ use crate::transport::sender::Sender;
 use spillway_engine::Time;
 use std::collections::BTreeMap;
 
-/// The sending end of a flow. In cache lines: what all its packets need, the rest, what the sender
-/// needs.
+/// The sending end of a flow. Its cache lines hold, in order, what every packet needs, the rest,
+/// and the sender's state.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SendingEnd {
@@ -21,7 +22,7 @@ pub(crate) struct SendingEnd {
     pub driver: Driver,
 }
 
-/// What decides when a flow sends.
+/// What makes a flow send.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -40,28 +41,28 @@ pub(crate) enum Driver {
 pub(crate) struct Outgoing {
     /// When its pending timer event is due.
     pub timer: Time,
-    /// How long its host's line may have work for while its window grows.
+    /// The longest backlog of its host's line with which its window may still grow.
     pub host_backlog: Time,
     /// Its number.
     pub id: u32,
-    /// Packets that left here, less those that came back and those of which is known that they are lost.
+    /// Packets sent from here, less those that came back and those reported lost.
     pub packets: i32,
-    /// What chooses the way of its data.
+    /// What chooses the path of its data.
     pub path: u32,
-    /// Payload that is tagged as sent in the first round trip.
+    /// Payload at its beginning that is tagged as sent in the first round trip.
     pub first_rtt_bytes: u32,
-    /// Its transport, by place.
+    /// The index of its transport.
     pub transport: u16,
     /// The flags of its data packets.
     pub data_flags: u16,
-    /// Whether each of its pieces has to be seen to by itself: they leave at a pace, or it hears of those
-    /// that its own host drops.
+    /// Whether its segments are sent one by one: they are paced, or the sender is told which of
+    /// them its own host drops.
     pub sends_singly: bool,
-    /// What it was asked to do.
+    /// The flow that was asked for.
     pub spec: FlowSpec,
     /// When the pending event for its next paced packet is due; [`Time::MAX`] if there is none.
     pub pace_timer: Time,
-    /// The least time that it could take.
+    /// The least time in which it could complete.
     pub ideal: Time,
 }
 
@@ -74,13 +75,13 @@ pub(crate) struct ReceivingEnd {
     pub size: u64,
     /// The host that its acks go to.
     pub src: u32,
-    /// What chooses the way of its acks.
+    /// What chooses the path of its acks.
     pub ack_path: u32,
     /// The flags of its acks.
     pub ack_flags: u16,
-    /// Its transport, by place.
+    /// The index of its transport.
     pub transport: u16,
-    /// Its traffic section, by place.
+    /// The index of its traffic section.
     pub class: u16,
     /// Packets made here, less those that ended here.
     pub packets: i32,
@@ -95,7 +96,7 @@ pub(crate) struct ReceivingEnd {
 }
 
 impl SendingEnd {
-    /// Whether everything has been sent, and acknowledged where acks drive it.
+    /// Whether everything has been sent, and with a closed loop also acknowledged.
     pub fn is_done(&self) -> bool {
         match &self.driver {
             Driver::ClosedLoop(sender) => sender.is_done(),
@@ -103,7 +104,7 @@ impl SendingEnd {
         }
     }
 
-    /// What acks drive, if they drive it.
+    /// The sender, if acks drive the flow.
     pub fn sender(&self) -> Option<&Sender> {
         match &self.driver {
             Driver::ClosedLoop(sender) => Some(sender),
@@ -112,19 +113,19 @@ impl SendingEnd {
     }
 }
 
-/// The ends of all flows that are alive. Both ends of a flow have the same place, which another flow
-/// gets when it is over and none of its packets is left.
+/// The ends of all flows that are alive. Both ends of a flow have the same place, which is reused
+/// when the flow is over and none of its packets is left.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
     sending: Vec<SendingEnd>,
     receiving: Vec<ReceivingEnd>,
     free: Vec<u32>,
-    /// The places by the flows' numbers.
+    /// The places, by the flows' numbers.
     by_number: BTreeMap<u32, u32>,
 }
 
 impl Ends {
-    /// Takes both ends of a flow in, and returns their place.
+    /// Adds both ends of a flow, and returns their place.
     pub fn insert(&mut self, sending: SendingEnd, receiving: ReceivingEnd) -> u32 {
         let number = event::id(sending.flow.id);
         let slot = match self.free.pop() {
@@ -143,7 +144,7 @@ impl Ends {
         slot
     }
 
-    /// A flow is over: its place is free.
+    /// Frees the place of a flow that is over.
     pub fn remove(&mut self, slot: u32) {
         let known = self.by_number.remove(&event::id(self.sending(slot).flow.id));
         assert_eq!(known, Some(slot), "a flow is removed once");
@@ -156,7 +157,7 @@ impl Ends {
         &self.sending[slot as usize]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     #[inline]
     pub fn sending_mut(&mut self, slot: u32) -> &mut SendingEnd {
         &mut self.sending[slot as usize]
@@ -168,30 +169,30 @@ impl Ends {
         &self.receiving[slot as usize]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     #[inline]
     pub fn receiving_mut(&mut self, slot: u32) -> &mut ReceivingEnd {
         &mut self.receiving[slot as usize]
     }
 
-    /// Whether nothing of a flow will happen any more.
+    /// Whether nothing more will happen to a flow.
     #[inline]
     pub fn is_over(&self, slot: u32) -> bool {
         let (sending, receiving) = (self.sending(slot), self.receiving(slot));
         sending.flow.packets + receiving.packets == 0 && sending.is_done()
     }
 
-    /// The place of the flow with these low bits of its number, if it is alive.
+    /// The place of the flow whose number has these low bits, if it is alive.
     pub fn slot_of(&self, number: u32) -> Option<u32> {
         self.by_number.get(&number).copied()
     }
 
-    /// Bytes that they take: as many places as there have been flows alive at a time.
+    /// Bytes of memory: there are as many places as flows were ever alive at once.
     pub fn bytes(&self) -> u64 {
         (size_of_val(self.sending.as_slice()) + size_of_val(self.receiving.as_slice())) as u64
     }
 
-    /// The places of all flows that are alive, by their numbers.
+    /// The places of all flows that are alive, in the order of their numbers.
     pub fn slots(&self) -> Vec<u32> {
         self.by_number.values().copied().collect()
     }

@@ -1,4 +1,4 @@
-//! Opening a connection: a request, and its answer.
+//! The handshake that opens a connection: a request and its answer.
 
 use super::Hosts;
 use super::ends::{Driver, SendingEnd};
@@ -9,7 +9,7 @@ use crate::scenario::Scenario;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
 
 impl Hosts {
-    /// Asks for a connection.
+    /// Sends the request for a connection.
     pub(super) fn send_syn(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = &scenario.transports[usize::from(flow.transport)];
@@ -31,7 +31,8 @@ impl Hosts {
         set_timer(net, flow, sender);
     }
 
-    /// A request for a connection is answered; an answer opens it.
+    /// A packet of the handshake has arrived: the receiver answers a request, and an answer lets
+    /// the sender begin.
     pub(super) fn on_syn(
         &mut self,
         net: &mut Network,

@@ -1,6 +1,7 @@
-//! Hosts: the ends of flows, and what they do when packets, acks and timers come.
+//! Hosts: the ends of flows, and how they react to packets, acks and timers.
 //!
-//! Everything here acts at one host. What it sends goes to the [`Network`], which hands it what arrives.
+//! Every function here acts at one host. It sends through the [`Network`], which delivers what
+//! arrives.
 
 mod ends;
 mod handshake;
@@ -22,21 +23,21 @@ use spillway_switch::packet::{PacketId, flags};
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub ends: Ends,
-    /// What acks tell beyond a gap.
+    /// Selective acks: the ranges that acks report.
     sacks: SideTable<SackBlocks>,
-    /// A flow of which nothing is left: whoever runs the hosts writes its row, and frees its place.
+    /// A flow that is over. The simulation writes its row and frees its place.
     over: Option<u32>,
     /// Flows alive that are not complete.
     pub unfinished: u64,
     pub tally: Tally,
 }
 
-/// What hosts have counted.
+/// Counts over all hosts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     /// Flows whose last byte arrived.
     pub completed: u64,
-    /// Packets sent again.
+    /// Segments sent again.
     pub retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -62,28 +63,28 @@ impl Hosts {
         }
     }
 
-    /// A packet was lost: its sending end is told.
+    /// A packet was lost: the sending end is told.
     pub fn on_lost(&mut self, slot: u32) {
         self.ends.sending_mut(slot).flow.packets -= 1;
         self.note_if_over(slot);
     }
 
-    /// The flow of which nothing is left since the last event, if there is one.
+    /// The flow that became over in this event, if there is one.
     #[inline]
     pub fn take_over(&mut self) -> Option<u32> {
         self.over.take()
     }
 
-    /// The row of a flow of which nothing will happen any more is written.
+    /// Removes a flow whose row has been written.
     pub fn remove(&mut self, slot: u32) {
         if self.ends.receiving(slot).completed_at.is_none() {
-            // Open loop, and some of it was lost; or the run is over.
+            // A part of an open-loop flow was lost, or the run has ended.
             self.unfinished -= 1;
         }
         self.ends.remove(slot);
     }
 
-    /// Bytes that flows and acks take.
+    /// Bytes of memory that flows and selective acks take.
     pub fn bytes(&self) -> u64 {
         self.ends.bytes() + self.sacks.bytes()
     }

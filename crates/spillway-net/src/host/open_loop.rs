@@ -1,4 +1,4 @@
-//! Sending by a clock, whatever the network does.
+//! Open loop: sending by a clock, whatever the network does.
 
 use super::Hosts;
 use super::ends::{Driver, SendingEnd};
@@ -20,7 +20,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Of a flow that begins.
+    /// The clock of a flow that starts.
     pub fn new(seed: u64, flow: u32) -> Clock {
         Clock { random: Stream::new(seed, "clock", flow.into()), next: 0 }
     }
@@ -38,7 +38,7 @@ impl Clock {
 }
 
 impl Hosts {
-    /// A flow's clock strikes: it sends its next packet.
+    /// A flow's clock fires: it sends its next packet.
     pub(super) fn send_by_clock(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver: Driver::OpenLoop(clock) } = self.ends.sending_mut(slot)
         else {

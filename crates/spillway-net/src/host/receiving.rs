@@ -1,4 +1,4 @@
-//! The receiving end of a flow: what has arrived, and its acks.
+//! The receiving end of a flow: it records what has arrived, and sends acks.
 
 use super::Hosts;
 use super::ends::ReceivingEnd;
@@ -12,7 +12,7 @@ use spillway_engine::Time;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
 
 impl Hosts {
-    /// A data packet that is to be acknowledged has arrived.
+    /// A data packet of a closed loop has arrived.
     #[inline(always)]
     pub(super) fn on_data(
         &mut self,
@@ -34,8 +34,8 @@ impl Hosts {
         self.on_unexpected_data(net, scenario, closed, host, id);
     }
 
-    /// A data packet that is out of order, or not answered by its own ack alone: by none, by two,
-    /// or by one for the packets before it.
+    /// A data packet that is out of order, or that is not answered by exactly its own ack: it may
+    /// trigger no ack, two acks, or one for the packets before it.
     #[inline(never)]
     fn on_unexpected_data(
         &mut self,
@@ -76,7 +76,7 @@ impl Hosts {
         }
     }
 
-    /// A packet of an open loop has arrived.
+    /// A packet of an open-loop flow has arrived.
     #[inline(never)]
     pub(super) fn on_datagram(&mut self, net: &mut Network, scenario: &Scenario, id: PacketId) {
         let (segment, slot) = segment_of(net, id);
@@ -88,7 +88,7 @@ impl Hosts {
         self.note_if_over(slot);
     }
 
-    /// Payload has arrived for the first time.
+    /// Counts payload that has arrived for the first time.
     #[inline(always)]
     fn note_arrived(&mut self, now: Time, scenario: &Scenario, slot: u32, new: u64) {
         let end = self.ends.receiving_mut(slot);
@@ -131,7 +131,7 @@ impl Hosts {
         net.relaunch(host, id);
     }
 
-    /// An ack was held back long enough.
+    /// The time of a delayed ack has come, unless it was put off meanwhile.
     pub fn on_ack_due(&mut self, net: &mut Network, scenario: &Scenario, number: u32) {
         let Some(slot) = self.ends.slot_of(number) else { return };
         let end = self.ends.receiving_mut(slot);
@@ -153,7 +153,7 @@ impl Hosts {
     }
 }
 
-/// A data packet as a receiver sees it, and the place of its flow.
+/// A data packet as its receiver sees it, and the place of its flow.
 #[inline(always)]
 fn segment_of(net: &Network, id: PacketId) -> (Segment, u32) {
     let packet_flags = net.packets[id].flags;
@@ -168,8 +168,8 @@ fn segment_of(net: &Network, id: PacketId) -> (Segment, u32) {
     (segment, contents.slot)
 }
 
-/// Sees to it that an event is due for the ack that a receiver holds back, if it does. Lazily: a
-/// deadline only moves on.
+/// Schedules an event for the ack that the receiver delays, if it delays one and none is pending.
+/// Deadlines only move later: an event that comes too early is scheduled again.
 fn set_ack_timer(net: &mut Network, end: &mut ReceivingEnd) {
     let deadline = end.receiver.ack_deadline;
     if deadline < Time::MAX && end.ack_timer == Time::MAX {

@@ -1,5 +1,5 @@
-//! The sending end of a flow that acks drive: what it sends, when an ack comes, a timer runs out, or
-//! its pace allows it.
+//! The sending end of a flow that acks drive: it sends when an ack arrives, a timer expires, or its
+//! pace allows.
 
 use super::Hosts;
 use super::ends::{Driver, Outgoing, SendingEnd};
@@ -47,14 +47,14 @@ impl Hosts {
         }
     }
 
-    /// Sends what the sender's window allows, and sets its timer.
+    /// Sends what the sender's window allows, and schedules its timer.
     #[inline(always)]
     pub(super) fn send_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = &scenario.transports[usize::from(flow.transport)];
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         if sender.is_endless() {
-            // An endless flow whose time is over sends nothing new.
+            // An endless flow sends nothing new after the end of its traffic section.
             if net.now >= scenario.class_stop[usize::from(flow.spec.class)] {
                 return;
             }
@@ -70,8 +70,8 @@ impl Hosts {
         set_timer(net, flow, sender);
     }
 
-    /// The same for a sender that paces: what is not due yet has an event. And for one that hears of what
-    /// its host drops.
+    /// The same, segment by segment, for a sender that paces, which needs an event when its next
+    /// segment is not due yet, and for one that is told what its own host drops.
     #[inline(never)]
     fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -102,7 +102,7 @@ impl Hosts {
         set_timer(net, flow, sender);
     }
 
-    /// The flow's event is due: the timer has run out, or was put off meanwhile.
+    /// The flow's timer event is due. The deadline may have moved later meanwhile.
     pub fn on_flow_timer(&mut self, net: &mut Network, scenario: &Scenario, number: u32) {
         let now = net.now;
         let Some(slot) = self.ends.slot_of(number) else { return };
@@ -129,13 +129,13 @@ impl Hosts {
         self.send_pieces(net, scenario, slot);
     }
 
-    /// A flow's clock strikes: an open-loop flow's, or that of one which paces.
+    /// A clock fires: that of an open-loop flow, or of a sender that paces.
     pub fn on_clock(&mut self, net: &mut Network, scenario: &Scenario, number: u32) {
         let Some(slot) = self.ends.slot_of(number) else { return };
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         match driver {
             Driver::OpenLoop(_) => self.send_by_clock(net, scenario, slot),
-            // The window has grown since, and the packet has left earlier.
+            // The packet has already been sent, because the window has grown.
             Driver::ClosedLoop(_) if flow.pace_timer != net.now => {}
             Driver::ClosedLoop(sender) => {
                 flow.pace_timer = Time::MAX;
@@ -147,7 +147,7 @@ impl Hosts {
     }
 }
 
-/// A sender, and its transport's settings, where acks drive the flow.
+/// The sender and its transport's settings, if acks drive the flow.
 #[inline(always)]
 fn closed_loop<'a>(
     driver: &'a mut Driver,
@@ -159,7 +159,7 @@ fn closed_loop<'a>(
     }
 }
 
-/// Sends a piece of a flow as a packet.
+/// Sends a segment of a flow as a packet.
 #[inline(always)]
 pub(super) fn send_piece(
     net: &mut Network,
@@ -196,8 +196,8 @@ pub(super) fn send_piece(
     net.launch(flow.spec.src, packet, contents);
 }
 
-/// Sees to it that an event is due no later than the sender's deadline. Lazily: one is pending, and
-/// if it comes too early it goes on.
+/// Keeps an event pending that is due no later than the sender's deadline. An event that comes
+/// before the deadline is scheduled again, so a later deadline needs no new event.
 #[inline(always)]
 pub(super) fn set_timer(net: &mut Network, flow: &mut Outgoing, sender: &Sender) {
     let deadline = sender.deadline();

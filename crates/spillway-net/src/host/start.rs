@@ -1,4 +1,4 @@
-//! Flows at their start: who they are, which way they go, and the least time that they need.
+//! How flows start: their paths, and the least time in which they can complete.
 
 use super::Hosts;
 use super::ends::{Driver, Outgoing, ReceivingEnd, SendingEnd};
@@ -16,7 +16,7 @@ use spillway_engine::{Rate, Time, mix};
 use spillway_switch::packet::flags;
 
 impl Hosts {
-    /// A flow starts, and has this number.
+    /// Starts a flow, which gets this number.
     pub fn start_flow(&mut self, net: &mut Network, scenario: &Scenario, id: u32, spec: FlowSpec) {
         self.unfinished += 1;
         let place = scenario.class_transport[usize::from(spec.class)];
@@ -75,14 +75,14 @@ impl Hosts {
     }
 }
 
-/// The ways through a network, and how long they take.
+/// Paths through a network, and how long they take.
 struct Ways<'a> {
     scenario: &'a Scenario,
     net: &'a Network,
 }
 
 impl Ways<'_> {
-    /// The ways of a flow's data and acks, with what is on its packets.
+    /// The paths of a flow's data and acks, with the flags of its packets.
     fn of_flow(&self, id: u32, spec: &FlowSpec, transport: &Transport) -> (Way, Way) {
         let hash = |way: u64| {
             let ends = u64::from(spec.src) << 32 | u64::from(spec.dst);
@@ -113,7 +113,7 @@ impl Ways<'_> {
         topology.links[topology.nics[host as usize] as usize].rate
     }
 
-    /// What the flow's slowdown is relative to.
+    /// The time that the flow's slowdown is relative to.
     fn ideal_of(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
         if spec.size == FlowSpec::ENDLESS {
             return Time::ZERO;
@@ -132,18 +132,18 @@ impl Ways<'_> {
         ideal
     }
 
-    /// The round trip of a full packet and its ack where nothing else is on their way.
+    /// The round trip of a full packet and its ack in the empty network.
     fn unloaded_rtt(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
         let full = Packets { count: 1, full: 0, last: transport.full_packet().into() };
         let ack = control_packet(transport);
         self.least(spec.src, spec.dst, there, full) + self.least(spec.dst, spec.src, back, ack)
     }
 
-    /// The least time that packets take on a way.
+    /// The least time that packets need from one host to another.
     fn least(&self, from: u32, to: u32, way: Way, packets: Packets) -> Time {
         let is_given = way.flags & flags::EXPLICIT_PATH != 0;
         let sprayed = self.scenario.routing.spreading == Spreading::Spray;
-        // Where cables fail a flow may have to take any way.
+        // Where links fail, a flow may have to take any path.
         match is_given {
             _ if self.scenario.cables_fail() => self.least_time_any_way(from, to, None, packets),
             false if sprayed => self.least_time_any_way(from, to, Some(&self.net.routing), packets),
@@ -161,9 +161,10 @@ impl Ways<'_> {
         ideal::least_time(&ideal::links(topology, &path), packets)
     }
 
-    /// Packets that may go different ways: one packet on the fastest, and the others before it at
-    /// the rate of the hosts' lines; or all of them through the narrowest stage, and as far as light
-    /// goes. Without `routing` any way may be taken, and there are no stages.
+    /// A lower bound for packets that may take different paths: the larger of two. One lets all
+    /// packets but the last pass at the rate of the hosts' lines, and then the last one on the
+    /// fastest path. The other adds up all packets' time at the narrowest stage and the least
+    /// propagation delay. Without `routing` any path may be taken, and there are no stages.
     fn least_time_any_way(
         &self,
         from: u32,
@@ -184,14 +185,14 @@ impl Ways<'_> {
     }
 }
 
-/// What chooses a packet's way, and its flags.
+/// What chooses a packet's path, and its flags.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     path: u32,
     flags: u16,
 }
 
-/// An ack, or a packet of a handshake.
+/// The size of an ack or a packet of a handshake.
 fn control_packet(transport: &Transport) -> Packets {
     Packets { count: 1, full: 0, last: transport.ack_size.into() }
 }

@@ -1,4 +1,4 @@
-//! Auditing the network: whether anything has gone astray.
+//! Checks of the network's accounts.
 
 use super::Network;
 use crate::port::nic::Nic;
@@ -6,8 +6,8 @@ use spillway_switch::Switch;
 use spillway_switch::packet::{NO_PACKET, PacketId};
 
 impl Network {
-    /// Whether every packet and byte made has arrived, was lost, or is here, and all switches'
-    /// counters agree with their packets: walks over everything, for tests.
+    /// Whether every packet and byte made has arrived, was lost, or is still in the network, and
+    /// all switches' counters agree with their packets. For tests: it visits every packet.
     pub fn is_conserved(&self) -> bool {
         let (mut packets, mut bytes) = (0, 0);
         let mut count = |mut id: PacketId| {

@@ -1,4 +1,5 @@
-//! Building the network: its lines, what sends on them, and the event queue that fits them.
+//! Building the network: its lines, the switches and NICs that send on them, and an event queue of
+//! a size that fits them.
 
 use super::failures::Failures;
 use super::{Network, SwitchPorts, Totals, timers};
@@ -15,7 +16,7 @@ use spillway_switch::packet::Arena;
 use spillway_switch::{SideTable, Switch};
 
 impl Network {
-    /// An empty network.
+    /// A network without packets.
     pub fn new(scenario: &Scenario) -> Network {
         let topology = &scenario.topology;
         let (mut lines, first_line, line_of_link) = lay_lines(topology);
@@ -57,8 +58,8 @@ impl Network {
     }
 }
 
-/// The lines of a topology: hosts' first, then every switch's in the order of its ports. Returns
-/// them with the first of every switch, and the line of every link.
+/// The lines of a topology: the hosts' first, then each switch's in the order of its ports. Returns
+/// the lines, the number of every switch's first line, and the line of every link.
 fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
     let mut lines = Vec::with_capacity(topology.links.len());
     let mut line_of_link = vec![0; topology.links.len()];
@@ -88,10 +89,11 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
 
 /// The event queue's buckets, as logarithms: width in picoseconds, and number.
 ///
-/// About an event is pending for every line that carries something, due within a packet's time on
-/// the wire and in the cable: the ring spans that. Buckets as wide as the transmission of the
-/// smallest packet are seldom pushed to while they are current; on the middle one of all lines, so
-/// that a single fast line does not make buckets too narrow for the others.
+/// Every line that carries packets has about one pending event, due within the time that a packet
+/// takes to be sent and to propagate. The ring covers the longest such time. A bucket is as wide as
+/// the transmission of the smallest packet, so that an event is seldom pushed into the current
+/// bucket. The median line gives the width, so that one fast line does not make the buckets too
+/// narrow for all others.
 fn calendar(lines: &[Line]) -> (u32, u32) {
     const SMALLEST: u64 = 52;
     const FULL: u64 = 1500;

@@ -1,9 +1,8 @@
-//! Cables that fail and recover, or lose packets.
+//! Links that fail, recover, or lose packets.
 //!
-//! When a cable fails, what is on it in either direction is lost (the packet in transmission
-//! included), and so is all that waits for it. Until routes change, what is sent to it is lost on
-//! arrival. When it recovers it carries packets at once; routes lead over it again after the same
-//! delay.
+//! When a link fails, everything on it in both directions is lost, with the packet in transmission,
+//! and so is everything queued for it. Until routes change, packets sent to it are lost at once.
+//! When it recovers, it carries packets immediately; routes use it again after the same delay.
 
 use super::Network;
 use crate::event::Kind;
@@ -14,20 +13,22 @@ use spillway_engine::{Stream, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PACKET, PacketId};
 
-/// The state of the cables.
+/// The state of all links.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    /// For every link its line.
+    /// The line of every link.
     line_of_link: Vec<u32>,
-    /// How many failures a line suffers from at the moment.
+    /// The number of failures that each line suffers at the moment.
     down: Vec<u32>,
-    /// The probability that a line loses a packet.
+    /// The probability that each line loses a packet.
     loss: Vec<f64>,
-    /// What a line's losses are drawn from.
+    /// The random stream from which each line's losses are drawn.
     random: Vec<Stream>,
-    /// How many of them switches know of: they hear of each change a while later.
+    /// The number of failures of each line that switches know of: they learn of a change after a
+    /// delay.
     known: Vec<u32>,
-    /// A byte that a failure cuts counts as sent: how much time a line has saved by that.
+    /// The time that each line has saved through failures: a byte that a failure cuts short counts
+    /// as sent.
     cut_short: Vec<Time>,
 }
 
@@ -45,14 +46,14 @@ impl Failures {
         }
     }
 
-    /// How much less time a line has taken than the bytes that it has sent.
+    /// How much less time a line has spent sending than its sent bytes would take.
     pub fn cut_short(&self, line: u32) -> Time {
         self.cut_short.get(line as usize).copied().unwrap_or(Time::ZERO)
     }
 }
 
 impl Network {
-    /// Every event of a scenario has a beginning and perhaps an end.
+    /// Schedules the beginning of every event in the scenario, and its end if it has one.
     pub fn schedule_failures(&mut self, events: &[LinkEvent]) {
         for (number, event) in (0..).zip(events) {
             self.events.push(event.at, Kind::CableChange.key(2 * number));
@@ -62,7 +63,7 @@ impl Network {
         }
     }
 
-    /// The beginning (even) or the end (odd) of an event.
+    /// An event begins (`change` is even) or ends (odd).
     pub fn on_cable_change(&mut self, events: &[LinkEvent], change: u32) {
         let event = events[change as usize / 2];
         let begins = change.is_multiple_of(2);
@@ -85,7 +86,7 @@ impl Network {
         }
     }
 
-    /// Switches hear of a change of a cable.
+    /// Switches learn that a link has failed or recovered.
     pub fn on_route_change(&mut self, topology: &Topology, events: &[LinkEvent], change: u32) {
         let event = events[change as usize / 2];
         let Failures { line_of_link, known, .. } = &mut self.failures;
@@ -100,7 +101,7 @@ impl Network {
         self.routing = Routing::new(topology, &up);
     }
 
-    /// Loses what is on a line and what waits for it.
+    /// Loses the packets on a line and those queued for it.
     fn cut(&mut self, line_id: u32) {
         let now = self.now;
         let line = &mut self.lines[line_id as usize];
@@ -132,7 +133,7 @@ impl Network {
         }
     }
 
-    /// Whether a line loses the packet that is put on it, and if so does.
+    /// Decides whether a line loses the packet that is put on it; if so, loses it.
     #[cold]
     pub fn is_lost_on_line(&mut self, line_id: u32, id: PacketId) -> bool {
         let place = line_id as usize;
@@ -156,8 +157,8 @@ impl Network {
     }
 }
 
-/// The probability that a cable loses a packet: what gets through is what every loss of it that is
-/// going on lets through.
+/// The probability that a link loses a packet. The losses in force are independent: a packet gets
+/// through if it survives each of them.
 fn loss(events: &[LinkEvent], link: LinkId, now: Time) -> f64 {
     let through = |event: &LinkEvent| match event.change {
         LinkChange::Loss(rate) if event.link | 1 == link | 1 => 1.0 - rate,

@@ -1,7 +1,7 @@
-//! The network without its hosts: packets on lines and through switches.
+//! The network without its hosts: packets on lines and in switches.
 //!
-//! It knows nothing of flows. A packet that has reached its host is handed to whoever runs the
-//! network; what was lost is kept for it to collect.
+//! It knows nothing of flows. Its caller receives the packets that have reached their hosts, and
+//! collects those that were lost.
 
 mod audit;
 mod build;
@@ -30,13 +30,13 @@ use spillway_switch::{DropReason, QueueId, SideTable, Switch};
 pub(crate) struct Lost {
     pub packet: PacketId,
     pub reason: DropReason,
-    /// The switch or host that it was to leave.
+    /// The switch or host that it would have left next.
     pub at: Node,
-    /// The queue that it was in or meant for, if it was one.
+    /// The queue that held it, or that it was meant for.
     pub queue: Option<QueueId>,
 }
 
-/// Packets and bytes on the wire that came into being and went.
+/// Packets, and bytes on the wire, that were made, arrived or were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets made by hosts.
@@ -53,14 +53,14 @@ pub struct Totals {
     pub lost_bytes: u64,
 }
 
-/// Where a switch's lines are, and what its ports wait for.
+/// The lines of a switch, and its ports that wait.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchPorts {
     /// The line of its first port.
     pub first_line: u32,
-    /// With a flow's hash it chooses among equal next hops.
+    /// Together with a flow's hash it chooses among equal next hops.
     pub seed: u32,
-    /// Its ports that wait, if they are deferred.
+    /// Its ports that wait and are deferred.
     pub waiting: Timetable,
 }
 
@@ -78,9 +78,9 @@ pub(crate) struct Network {
     port_fifos: Vec<Option<PortFifo>>,
     pub nic_queueing: NicQueueing,
     pub routing: Routing,
-    /// Whether any packet asks switches for telemetry.
+    /// Whether some transport asks switches for telemetry.
     pub writes_telemetry: bool,
-    /// What they have written.
+    /// The telemetry that switches have written.
     pub telemetry: SideTable<Telemetry>,
     /// With spraying, every switch's random stream.
     spray: Option<Vec<Stream>>,
@@ -93,7 +93,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// When a line will have sent all that it has been given.
+    /// When a line will have sent all packets put on it.
     fn busy_until(&self, line_id: u32) -> Time {
         match self.port_fifos.get(line_id as usize) {
             Some(Some(fifo)) => fifo.end(),
@@ -107,15 +107,17 @@ impl Network {
         line.accepted_bytes - self.busy_until(line_id).since(self.now).ps() / line.ps_per_byte
     }
 
-    /// How long a line has been sending until now: what was put on it, less what is still to be sent.
+    /// How long a line has been sending until now: the time of what was put on it, less what is
+    /// still to be sent.
     pub fn busy_time(&self, line_id: u32) -> Time {
         let line = &self.lines[line_id as usize];
         let given = line.time_of(line.accepted_bytes);
         given - self.busy_until(line_id).since(self.now) - self.failures.cut_short(line_id)
     }
 
-    /// Has what the next events will want fetched: a line, the packet that arrives on it, and what is
-    /// in that if it arrives at a host. If an event is for something else than a line, any will do.
+    /// Prefetches what the next events will need: a line, the packet that arrives on it, and that
+    /// packet's contents if it arrives at a host. An event may concern something other than a line:
+    /// then an unrelated line is prefetched, which does no harm.
     #[inline(always)]
     pub fn look_ahead(&self) {
         prefetch(&self.lines, event::id(self.events.hint(1)) as usize);
@@ -125,16 +127,16 @@ impl Network {
         }
     }
 
-    /// The first packet on a line arrives at its far end. Returns it if that is a host.
+    /// The first packet on a line arrives at its far end. Returns the packet if that end is a host.
     #[inline(always)]
     pub fn on_arrival(&mut self, line_id: u32) -> Option<(u32, PacketId)> {
         let line = &mut self.lines[line_id as usize];
         let id = line.head;
-        // A failure takes packets off their line; their event comes all the same.
+        // A failure takes packets off their line, but their event stays in the queue.
         let packet = *self.packets.get(id).filter(|packet| packet.time == self.now)?;
         line.take(&packet, &self.packets, &mut self.events);
         let (to, to_host) = (line.to, line.to_host);
-        // As one question, which is seldom answered with yes.
+        // One combined condition, which is seldom true, costs a single branch.
         if (line.waking == Waking::Deferred) & line.waits & (line.head == NO_PACKET) {
             let from = line.from;
             self.catch_up(from);
@@ -161,7 +163,7 @@ impl Network {
             } else if let Some(random) = &mut self.spray {
                 random[switch_id as usize].below(among as u64) as usize
             } else {
-                // Also among one: to tell whether it is one would be guesswork.
+                // Also with a single port: a branch for that case could not be predicted.
                 PathChoice::Hash(packet.path).pick(seed, among)
             }
         };
@@ -196,8 +198,7 @@ impl Network {
         }
     }
 
-    /// Puts a packet on a line. A plain NIC's packets need not wait until it is idle: they leave in
-    /// the order in which they come, whatever happens meanwhile.
+    /// Puts a packet on a line, which may still be sending earlier ones.
     #[inline(always)]
     pub fn transmit(&mut self, line_id: u32, id: PacketId) {
         self.packet_hops += 1;
@@ -208,8 +209,8 @@ impl Network {
         }
     }
 
-    /// Puts a packet on a line that may lose it, whose port writes telemetry, or has a ring before
-    /// it.
+    /// The same for a line that may lose the packet, has a ring before it, or whose port writes
+    /// telemetry.
     #[cold]
     fn send_attended(&mut self, line_id: u32, id: PacketId) {
         if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
@@ -227,7 +228,7 @@ impl Network {
         }
     }
 
-    /// A switch's port writes on a packet how it is as it begins to send it.
+    /// A switch's port writes its state into a packet that it begins to send.
     fn write_telemetry(&mut self, line_id: u32, id: PacketId) {
         let line = &self.lines[line_id as usize];
         if line_id < self.nics.len() as u32 {
@@ -256,13 +257,13 @@ impl Network {
         }
     }
 
-    /// A packet is lost that no queue of a switch has.
+    /// A packet is lost that is in no switch's queue.
     #[cold]
     pub fn lose(&mut self, packet: PacketId, reason: DropReason, at: Node) {
         self.lost.push(Lost { packet, reason, at, queue: None });
     }
 
-    /// Takes over what a switch has lost.
+    /// Collects the packets that a switch has lost.
     #[cold]
     pub fn collect_lost(&mut self, switch_id: u32) {
         let switch = &mut self.switches[switch_id as usize];

@@ -1,4 +1,4 @@
-//! Hosts' NICs in the network: what they send, and what they lose.
+//! The hosts' NICs within the network: what they send, and what they lose.
 
 use super::{Lost, Network};
 use crate::port::nic::NicQueueing;
@@ -18,7 +18,7 @@ impl Network {
         self.relaunch(host, id);
     }
 
-    /// Sends a packet out of a host that has just been made of one that had arrived there.
+    /// Sends a packet out of a host that was made, in place, from one that had arrived there.
     #[inline]
     pub fn relaunch(&mut self, host: u32, id: PacketId) {
         self.totals.made_packets += 1;
@@ -39,7 +39,7 @@ impl Network {
         }
     }
 
-    /// How long a host's line has work for.
+    /// How long a host's line will be busy with what its host has given it to send.
     #[inline(always)]
     pub fn host_backlog(&self, host: u32) -> Time {
         let line = &self.lines[host as usize];
@@ -50,7 +50,8 @@ impl Network {
         sending + line.time_of(self.nics[host as usize].bytes())
     }
 
-    /// A packet for such a NIC. One that finds the line idle is queued and sent at once.
+    /// Offers a packet to a managed NIC. If the line is idle, the packet is queued and sent at
+    /// once.
     #[inline(never)]
     pub fn offer(&mut self, host: u32, id: PacketId) {
         if let Err(reason) = self.nics[host as usize].offer(self.now, id, &mut self.packets) {
@@ -65,7 +66,8 @@ impl Network {
         }
     }
 
-    /// Such a NIC can send: what is next and is not lost on its way out.
+    /// A managed NIC can send: it sends the first packet that its discipline does not drop on the
+    /// way out.
     #[inline(never)]
     pub fn send_managed(&mut self, host: u32) {
         while self.nics[host as usize].has_backlog() {

@@ -1,4 +1,4 @@
-//! Policies that want to be woken at regular times.
+//! Policies that are woken at regular times.
 
 use super::Network;
 use crate::event::Kind;
@@ -7,10 +7,10 @@ use crate::topology::Node;
 use spillway_engine::Time;
 use spillway_switch::{Discipline, Switch};
 
-/// A policy that wants to be woken.
+/// The timer of one policy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PolicyTimer {
-    /// The switch or host that has it.
+    /// The switch or host whose policy it is.
     pub at: Node,
     /// 0 for the sharing policy, 1 for the AQM.
     pub policy: usize,
@@ -18,20 +18,20 @@ pub(crate) struct PolicyTimer {
 }
 
 impl Network {
-    /// Begins the first period of every policy that has one.
+    /// Begins the first period of every policy with a timer.
     pub fn schedule_timers(&mut self) {
         for (number, timer) in (0..).zip(&self.timers) {
             self.events.push(timer.period, Kind::PolicyTimer.key(number));
         }
     }
 
-    /// Whether nothing will happen any more, but for policies that are woken: nothing moves, and
-    /// nothing is due.
+    /// Whether no packet is left in the network and no event is pending other than policies'
+    /// timers.
     pub fn is_still(&self) -> bool {
         self.packets.live() == 0 && self.events.len() <= self.timers.len()
     }
 
-    /// A policy's period is over, and the next begins.
+    /// A policy's period is over; the next one begins.
     pub fn on_policy_timer(&mut self, number: u32) {
         let PolicyTimer { at, policy, period } = self.timers[number as usize];
         match at {
@@ -45,7 +45,7 @@ impl Network {
     }
 }
 
-/// The timers of all policies that want one.
+/// The timers of all policies that have one.
 pub(super) fn of_policies(switches: &[Switch], nics: &[Nic]) -> Vec<PolicyTimer> {
     let timers = |at: Node, periods: [Option<Time>; 2]| {
         let timer = move |(policy, period): (usize, Option<Time>)| {

@@ -1,17 +1,18 @@
-//! Ports that wait until they can send again, and when they do.
+//! Ports that wait until they can send again.
 //!
-//! A port waits while it sends and has a backlog. Where nobody looks on, no event wakes it: it is
-//! deferred, and sends later, at the time at which it could have sent. Later means: when the next
-//! packet arrives at its switch, before anything is decided about that packet; and when the last
-//! packet on its line arrives at the far end, since only then must the next one have a time. Until
-//! then nothing depends on it. Policies' timers, samples and whoever looks at a run from outside have
-//! all deferred ports catch up first.
+//! A port waits while it sends and has a backlog. Where its sending could be observed, an event
+//! wakes it. Elsewhere it is deferred: it sends later, but with the time at which it could have
+//! sent. It does so when the next packet arrives at its switch, before anything is decided about
+//! that packet, or when the last packet on its line arrives at the far end, because the next
+//! arrival must then be scheduled. Until then nothing depends on what it sends. Before a policy's
+//! timer, a sample, or a look at the run from outside, all deferred ports catch up.
 //!
-//! Where nothing is decided about a packet once it is queued, because its port sends in the order of
-//! arrival and nobody pushes out, the packet's time is known at once, and it goes on the line at
-//! once. What is left for later is to tell the buffer.
+//! If the port sends in the order of arrival and nobody pushes out, no decision can affect a packet
+//! once it is queued. Its departure time is then known and it goes on the line at once; only the
+//! buffer's account of its departure is deferred.
 //!
-//! [Shortcuts](crate::port::shortcuts) says which ports may be deferred, and why that is exact.
+//! [Shortcuts](crate::port::shortcuts) lists the ports that may be deferred, and why no result
+//! changes.
 
 use super::Network;
 use crate::event::Kind;
@@ -22,8 +23,8 @@ use crate::scenario::Scenario;
 use spillway_switch::packet::PacketId;
 
 impl Network {
-    /// Has all ports take their shortcuts. Called once, before anything is sent, when it is known what
-    /// is traced.
+    /// Decides which shortcuts every port takes. Called once, before anything is sent, when it is
+    /// known what is recorded.
     pub fn take_shortcuts(&mut self, allowed: Shortcuts, scenario: &Scenario) {
         let has_events = !scenario.events.is_empty();
         self.nic_queueing =
@@ -38,7 +39,7 @@ impl Network {
         }
     }
 
-    /// A port will do something when it can send again.
+    /// Lets a port with a backlog wait until it can send again.
     #[inline(always)]
     pub fn wait(&mut self, line_id: u32) {
         let line = &mut self.lines[line_id as usize];
@@ -51,7 +52,7 @@ impl Network {
         }
     }
 
-    /// A packet has arrived for a port that sends in order, and is sending or has a backlog.
+    /// A packet has arrived for a port that sends in order and is busy or has a backlog.
     #[inline(never)]
     pub fn queue_in_order(&mut self, switch_id: u32, port: u32, id: PacketId) {
         let switch = &mut self.switches[switch_id as usize];
@@ -71,7 +72,8 @@ impl Network {
         }
     }
 
-    /// A switch's ports that could send again by now do so, one after the other, each at its time.
+    /// Carries out what a switch's deferred ports could have sent by now, in order of time, each
+    /// packet with its own time.
     #[inline(never)]
     pub fn catch_up(&mut self, switch: u32) {
         let ports = &mut self.ports[switch as usize];
@@ -103,17 +105,17 @@ impl Network {
         }
     }
 
-    /// All switches do.
+    /// The same for all switches.
     pub fn catch_up_all(&mut self) {
         (0..self.switches.len() as u32).for_each(|switch| self.catch_up(switch));
     }
 
-    /// A port is woken: it can send again.
+    /// A port's wake event is due: it can send again.
     #[inline(never)]
     pub fn on_wake(&mut self, line_id: u32) {
         let line = &mut self.lines[line_id as usize];
         if !line.waits || line.busy_until != self.now {
-            // The line has failed since this was to wake it.
+            // The line has failed since the event was scheduled.
             return;
         }
         line.waits = false;
@@ -139,7 +141,7 @@ impl Network {
         }
     }
 
-    /// Puts a packet on a line, whose port waits if there is more.
+    /// Puts a packet on a line; its port waits if it has more to send.
     pub fn send_and_wait(&mut self, line_id: u32, (id, waits): (PacketId, bool)) {
         self.transmit(line_id, id);
         if waits {

@@ -1,4 +1,4 @@
-//! One direction of a cable, with the port that sends on it.
+//! A line: one direction of a link, and the state of the port that sends on it.
 
 use super::ring::PortFifo;
 use crate::event::Kind;
@@ -6,53 +6,53 @@ use crate::topology::Link;
 use spillway_engine::{EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
-/// How a port that waits gets to send again.
+/// What makes a waiting port send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waking {
-    /// By an event.
+    /// An event.
     ByEvent,
-    /// Deferred: no later than with the next arrival at its switch.
+    /// Deferred: the next arrival at its switch, or its line running empty.
     Deferred,
-    /// Deferred, and nothing is decided then: its packets are sent in the order of their arrival, and
-    /// are on the line already. Only the buffer hears that they leave.
+    /// Deferred, and its packets, which leave in the order of arrival, are on the line already.
+    /// Only the buffer is still to be told that they leave.
     InOrder,
 }
 
-/// A port's line. Those of hosts come first, numbered as the hosts; then those of each switch, in
+/// A port's line. Lines are numbered: hosts' first, with the hosts' numbers, then each switch's in
 /// the order of its ports.
 ///
 /// Packets arrive in the order in which they were sent, so those on the line form a list through
-/// the packets themselves, and only the first has an event.
+/// the packets themselves, and only the first one has an event.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Line {
-    /// When the port can send again: take the next packet out of its queues.
+    /// When the port can take the next packet out of its queues.
     pub busy_until: Time,
-    /// How long a bit travels.
+    /// The propagation delay.
     pub delay: Time,
-    /// How long a byte takes.
+    /// The time that a byte takes to be sent.
     pub ps_per_byte: u64,
     /// The packet that arrives next.
     pub head: PacketId,
     /// The packet that was sent last.
     pub tail: PacketId,
-    /// When that arrives.
+    /// When the tail arrives.
     tail_arrival: Time,
     /// Where it leads: a host or a switch.
     pub to: u32,
     /// Its own number.
     pub number: u32,
-    /// The switch that sends on it; for hosts' lines the host.
+    /// The switch, or for a host's line the host, that sends on it.
     pub from: u32,
     pub to_host: bool,
-    /// Whether the port waits: it will do something when it can send again.
+    /// Whether the port waits until it can send again.
     pub waits: bool,
-    /// How it gets to send again.
+    /// What makes it send again.
     pub waking: Waking,
-    /// Whether what is put on it is looked at first: it is down, or loses packets, or its port writes
-    /// telemetry or has a ring below its queues.
+    /// Whether packets put on it need a check first: it is down or loses packets, or its port
+    /// writes telemetry or has a ring below its queues.
     pub attended: bool,
-    /// Bytes put on it so far, with those that wait for their turn.
+    /// Bytes put on it so far, including those that it has not sent yet.
     pub accepted_bytes: u64,
 }
 
@@ -83,8 +83,8 @@ impl Line {
         self.carry(id, arrival, packets, events);
     }
 
-    /// Takes the time that a packet takes, as soon as the packets before it are sent. Returns when
-    /// it arrives.
+    /// Reserves the line for a packet, behind those put on it before. Returns when the packet
+    /// arrives.
     #[inline(always)]
     pub fn occupy(&mut self, now: Time, packet: &mut Packet) -> Time {
         let size = u64::from(packet.size);
@@ -106,7 +106,7 @@ impl Line {
         packet.time
     }
 
-    /// Takes a packet in behind those that are on the line already.
+    /// Appends a packet to those on the line.
     #[inline(always)]
     pub fn carry(
         &mut self,
@@ -127,8 +127,7 @@ impl Line {
         }
     }
 
-    /// Takes off the first packet, which is `packet`; the next one becomes the one that has an
-    /// event.
+    /// Removes the first packet, which is `packet`, and schedules the arrival of the next one.
     #[inline(always)]
     pub fn take(&mut self, packet: &Packet, packets: &Arena, events: &mut EventQueue) {
         let &Packet { next, prev, time, .. } = packet;
@@ -147,15 +146,16 @@ impl Line {
         self.accepted_bytes - self.busy_until.since(now).ps() / self.ps_per_byte
     }
 
-    /// How long so many bytes take.
+    /// The time that so many bytes take to be sent.
     #[inline(always)]
     pub fn time_of(&self, bytes: u64) -> Time {
         Time::from_ps(bytes * self.ps_per_byte)
     }
 }
 
-/// A packet on a line keeps in `prev`, which only queues need, how long after it the next one
-/// arrives: so that one need not be looked at before its time. This stands for gaps that are longer.
+/// A packet on a line stores in `prev`, which only queues need, the gap to the arrival of the next
+/// packet. So the next packet need not be touched before it arrives. This value stands for a gap
+/// too long for the field.
 const LONG_GAP: u32 = u32::MAX;
 
 fn gap(time: Time) -> u32 {

@@ -1,4 +1,4 @@
-//! Ports: a line, what waits for it, and the ring below the queues.
+//! Ports: the line, the queues of a NIC, and the ring below the queues.
 
 pub(crate) mod line;
 pub(crate) mod nic;

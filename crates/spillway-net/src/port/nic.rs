@@ -1,6 +1,7 @@
-//! A host's network interface (NIC): strict priorities, and within each FIFO or one queue for every flow.
+//! A host's network interface (NIC): strict priorities, and within a priority one FIFO queue or one
+//! queue per flow.
 //!
-//! It takes whatever comes, unless it has a discipline: then packets are marked and lost as at a
+//! It accepts every packet, unless it has a discipline: that marks and drops packets as at a
 //! switch's port.
 
 use spillway_engine::Time;
@@ -13,38 +14,38 @@ use std::collections::VecDeque;
 pub enum NicScheduling {
     /// First come, first served.
     Fifo,
-    /// Flows take turns, packet by packet.
+    /// Flows take turns, one packet each.
     PerFlowRoundRobin,
 }
 
-/// What a NIC is made of.
+/// The settings of a NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct NicSettings {
     /// How packets of equal priority are ordered.
     pub scheduling: NicScheduling,
-    /// How many priorities it tells apart.
+    /// The number of its priorities.
     pub queues: u8,
     /// The queue of acks and other control packets.
     pub ack_queue: u8,
     /// The queue of data without a priority.
     pub data_queue: u8,
-    /// Packets that it takes out of its queues ahead of time.
+    /// Packets that fit into the ring below its queues.
     pub fifo_packets: u32,
 }
 
 impl NicSettings {
-    /// Whether packets leave in the order in which they come.
+    /// Whether packets leave in the order in which they are queued.
     pub fn is_plain(&self) -> bool {
         self.queues == 1 && self.scheduling == NicScheduling::Fifo && self.fifo_packets == 0
     }
 }
 
-/// How hosts' NICs queue.
+/// How the hosts' NICs queue packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NicQueueing {
-    /// In one FIFO queue each: then the line itself is the queue.
+    /// In one FIFO queue without limits: the line itself serves as the queue.
     Plain,
-    /// In queues that take whatever comes.
+    /// In queues that accept every packet.
     Queued,
     /// In queues with a discipline.
     Managed,
@@ -67,7 +68,7 @@ impl List {
         self.tail = id;
     }
 
-    /// Takes the first packet; true if it was the last one too.
+    /// Removes the first packet. Also returns whether it was the last one.
     fn take(&mut self, packets: &Arena) -> (PacketId, bool) {
         let id = self.head;
         self.head = packets[id].next;
@@ -79,11 +80,12 @@ impl List {
 #[derive(Debug)]
 pub struct Nic {
     settings: NicSettings,
-    /// For every priority its lists, the one to be served next first; with FIFO there is at most one.
+    /// For every priority its lists, in the order in which they are served; with FIFO there is at
+    /// most one.
     queues: Vec<VecDeque<List>>,
     packets: u32,
     bytes: u64,
-    /// What marks and drops, if anything does.
+    /// What marks and drops packets, if anything does.
     discipline: Option<Box<Discipline>>,
 }
 
@@ -94,13 +96,13 @@ impl Nic {
         Nic { settings, queues, packets: 0, bytes: 0, discipline: discipline.map(Box::new) }
     }
 
-    /// What marks and drops, if anything does.
+    /// What marks and drops packets, if anything does.
     #[inline]
     pub fn discipline(&self) -> Option<&Discipline> {
         self.discipline.as_deref()
     }
 
-    /// Another period of its AQM is over.
+    /// A period of its AQM is over.
     pub fn on_timer(&mut self, now: Time) {
         if let Some(discipline) = &mut self.discipline {
             discipline.on_timer(now);
@@ -119,7 +121,7 @@ impl Nic {
         self.bytes
     }
 
-    /// Adds a packet, unless the discipline loses it.
+    /// Queues a packet, unless the discipline drops it.
     pub fn offer(
         &mut self,
         now: Time,
@@ -134,7 +136,7 @@ impl Nic {
         Ok(())
     }
 
-    /// Adds a packet to a NIC without a discipline.
+    /// Queues a packet at a NIC without a discipline.
     #[inline]
     pub fn enqueue(&mut self, id: PacketId, packets: &mut Arena) {
         self.packets += 1;
@@ -154,8 +156,8 @@ impl Nic {
         }
     }
 
-    /// Takes out the packet that is next, and tells why the discipline loses it, if it does. There must
-    /// be one.
+    /// Removes the packet that is next, with the reason if the discipline drops it. There must be
+    /// one.
     pub fn release(
         &mut self,
         now: Time,
@@ -166,7 +168,7 @@ impl Nic {
         (id, discipline.map_or(Ok(()), |discipline| discipline.on_departure(now, id, packets)))
     }
 
-    /// Takes out a packet that is lost, if there is one.
+    /// Removes a packet that a failure of the link loses, if there is one.
     pub fn lose(&mut self, now: Time, packets: &Arena) -> Option<PacketId> {
         let id = self.has_backlog().then(|| self.dequeue(packets))?;
         if let Some(discipline) = &mut self.discipline {
@@ -175,7 +177,7 @@ impl Nic {
         Some(id)
     }
 
-    /// Takes out the packet that is sent next by a NIC without a discipline. There must be one.
+    /// Removes the packet that a NIC without a discipline sends next. There must be one.
     #[inline]
     pub fn dequeue(&mut self, packets: &Arena) -> PacketId {
         self.packets -= 1;
@@ -197,7 +199,7 @@ impl Nic {
         self.queues.iter().flatten().map(|list| list.head)
     }
 
-    /// Whether its discipline, if it has one, counts what waits, for tests.
+    /// Whether the counters of its discipline, if it has one, agree with its packets. For tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
         let length = |lists: &VecDeque<List>| {
             let mut length = Length::default();
@@ -232,7 +234,7 @@ mod tests {
     use super::*;
     use spillway_switch::packet::Contents;
 
-    /// The order in which packets leave, given as (slot, priority), by their places.
+    /// The order in which packets leave, as their indices among those given as (slot, priority).
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
         let settings =
             NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2, fifo_packets: 0 };

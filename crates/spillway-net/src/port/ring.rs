@@ -1,9 +1,9 @@
-//! Packets that a port has taken out of its queues ahead of time.
+//! The ring of a port.
 //!
-//! Below the queues of many NICs, real or simulated, there is a first-in first-out ring that
-//! nobody who manages the queues sees: what is in it is neither counted nor marked, pushed out or
-//! overtaken. A packet in the ring has its time on the line already, so all that is kept is when
-//! those that wait will start.
+//! Below the managed queues of many NICs, real or simulated, is a short FIFO ring. Packets in it
+//! are no longer counted, marked, pushed out or reordered. A packet that enters the ring has its
+//! time on the line already, so only the times at which the waiting packets start need to be
+//! stored.
 
 use super::line::Line;
 use crate::scenario::Scenario;
@@ -12,9 +12,9 @@ use spillway_engine::Time;
 /// The ring below the queues of one port.
 #[derive(Clone, Debug)]
 pub(crate) struct PortFifo {
-    /// When the latest packets start, as many as may wait, in turn.
+    /// The start times of the latest packets, as many as the ring holds; a circular buffer.
     starts: Box<[Time]>,
-    /// The place of the oldest of them.
+    /// The index of the oldest of them.
     oldest: usize,
     /// When the last packet has been sent.
     end: Time,
@@ -26,8 +26,9 @@ impl PortFifo {
         PortFifo { starts, oldest: 0, end: Time::ZERO }
     }
 
-    /// A packet joins that takes so long. Returns when it has been sent, and when there is room for
-    /// another: with n that may wait, once the n-th before that other has started.
+    /// A packet enters, whose transmission takes `duration`. Returns when it will have been sent,
+    /// and when the next packet may enter: if the ring holds n, once the n-th packet before that
+    /// one has started.
     pub fn push(&mut self, now: Time, duration: Time) -> (Time, Time) {
         let start = self.end.max(now);
         self.end = start + duration;
@@ -42,7 +43,7 @@ impl PortFifo {
     }
 }
 
-/// The rings of all ports, as lines are numbered; empty if there are none.
+/// The rings of all ports, by line; empty if no port has one.
 pub(crate) fn of_lines(scenario: &Scenario, lines: &mut [Line]) -> Vec<Option<PortFifo>> {
     let hosts = scenario.topology.hosts() as usize;
     let packets = |line: &Line| match (line.number as usize) < hosts {
@@ -68,13 +69,13 @@ mod tests {
     fn so_many_packets_wait_beside_the_one_on_the_line() {
         let ns = Time::from_ns;
         let mut fifo = PortFifo::new(2);
-        // Packets of 10 ns, all at once. The first is on the line, the next two wait: a fourth may
-        // come when the second starts, a fifth when the third does.
+        // Packets of 10 ns, all at once. The first is sent, the next two wait. A fourth may enter
+        // when the second starts, a fifth when the third does.
         assert_eq!(fifo.push(ns(5), ns(10)), (ns(15), ns(0)));
         assert_eq!(fifo.push(ns(5), ns(10)), (ns(25), ns(5)));
         assert_eq!(fifo.push(ns(5), ns(10)), (ns(35), ns(15)));
         assert_eq!(fifo.push(ns(15), ns(10)), (ns(45), ns(25)));
-        // Once all have left, the line is idle in between.
+        // The line is idle once all have left.
         assert_eq!(fifo.push(ns(50), ns(10)), (ns(60), ns(35)));
         assert_eq!(fifo.end(), ns(60));
     }

@@ -1,28 +1,28 @@
-//! Shortcuts: work that a port leaves out, when it may, and why no result changes.
+//! Shortcuts: what a port leaves out, under which conditions, and why no result changes.
 //!
 //! | shortcut | left out | allowed where | why no result changes |
 //! | --- | --- | --- | --- |
-//! | pass when idle | a packet that finds its port idle, with no backlog, is not queued | no policy watches queues, scheduling keeps no account of empty queues, and bytes are given back when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
-//! | deferred | no event wakes a port that waits: it sends when the next packet arrives at its switch, or when its line runs empty, each packet at the time at which it could | nobody decides about packets on their way out, or traces anything, or must see them leave in time; nothing is put on its line but in this way (telemetry, a ring, a loss); no cable fails | until then nothing depends on what it sends |
-//! | in order | a deferred port's packets are on their line at once; only the buffer hears later that they leave | one queue, nobody pushes out, bytes are given back when a packet begins to be sent | about a packet that is queued nothing is decided any more, so its time is known |
-//! | plain NIC | a host's packets are not queued: each is on the line at once | one FIFO queue without a ring, a limit or an AQM; no cable fails or loses packets | they leave in the order in which they come, whatever happens meanwhile |
+//! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
+//! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither decided about nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails | until then nothing depends on what it sends |
+//! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue, nobody pushes out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
+//! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM; no link fails or loses packets | packets leave in the order in which they come, whatever happens meanwhile |
 //!
-//! Each can be switched off, for tests: random scenarios run with and without.
+//! Each can be switched off for tests: random scenarios run with and without.
 
 use super::line::Waking;
 use crate::port::nic::{NicQueueing, NicSettings};
 use spillway_switch::PortFacts;
 
-/// The shortcuts that are allowed.
+/// Which shortcuts are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortcuts {
     /// A packet that finds its port idle is not queued.
     pub pass_when_idle: bool,
-    /// No event wakes a port that waits.
+    /// No event wakes a waiting port.
     pub deferred: bool,
-    /// What a deferred port sends is on its line at once.
+    /// A deferred port's packets go on its line at once.
     pub in_order: bool,
-    /// What a host sends is on its line at once.
+    /// A host's packets go on its line at once.
     pub plain_nic: bool,
 }
 
@@ -34,7 +34,7 @@ impl Shortcuts {
     pub const NONE: Shortcuts =
         Shortcuts { pass_when_idle: false, deferred: false, in_order: false, plain_nic: false };
 
-    /// Those that the ports of a switch take.
+    /// The shortcuts that a port of a switch takes.
     pub(crate) fn of_switch_port(self, port: &SwitchPort<'_>) -> PortShortcuts {
         let SwitchPort { facts, is_attended, has_events } = *port;
         let is_exact = |is_allowed: bool, is_exact: bool| is_allowed && is_exact;
@@ -63,7 +63,7 @@ impl Shortcuts {
         }
     }
 
-    /// How hosts' NICs queue.
+    /// How the hosts' NICs queue packets.
     pub(crate) fn of_nics(
         self,
         nic: &NicSettings,
@@ -78,14 +78,14 @@ impl Shortcuts {
     }
 }
 
-/// What the shortcuts of a switch's port hang on.
+/// What decides which shortcuts a switch's port may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SwitchPort<'a> {
-    /// What of its switch does.
+    /// The facts about its switch.
     pub facts: &'a PortFacts,
-    /// Whether what is put on its line is looked at first.
+    /// Whether packets put on its line need a check first.
     pub is_attended: bool,
-    /// Whether cables fail or lose packets.
+    /// Whether links fail or lose packets.
     pub has_events: bool,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct SwitchPort<'a> {
 pub(crate) struct PortShortcuts {
     /// A packet that finds it idle is not queued.
     pub passes_when_idle: bool,
-    /// How it is woken when it waits.
+    /// What makes it send again when it waits.
     pub waking: Waking,
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::port::nic::NicScheduling;
 
-    /// Of a switch of which nobody wants to know anything.
+    /// A switch at which nothing is traced and no policy watches.
     const UNWATCHED: PortFacts = PortFacts {
         queues_per_port: 1,
         decides_departures: false,

@@ -1,15 +1,15 @@
-//! When the ports of one switch can send again.
+//! When the deferred ports of a switch can send again.
 
 use spillway_engine::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// Ports that wait, given by their lines, in order of time.
+/// The ports that wait, by their lines, in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Timetable {
-    /// The time of the first; [`Time::MAX`] if there is none. Kept beside the heap, since it is asked
-    /// for at every arrival.
+    /// The earliest time; [`Time::MAX`] if no port waits. Stored beside the heap because every
+    /// arrival reads it.
     first: Time,
     entries: BinaryHeap<Reverse<(Time, u32)>>,
 }
@@ -21,26 +21,27 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// When the first of them can send; [`Time::MAX`] if nobody waits.
+    /// When the first port can send; [`Time::MAX`] if none waits.
     #[inline(always)]
     pub fn first(&self) -> Time {
         self.first
     }
 
-    /// The line of the first, if somebody waits.
+    /// The line of the first port, if one waits.
     #[inline(always)]
     pub fn first_line(&self) -> Option<u32> {
         self.entries.peek().map(|&Reverse((_, line))| line)
     }
 
-    /// Another one waits.
+    /// Adds a waiting port.
     #[inline(always)]
     pub fn add(&mut self, time: Time, line: u32) {
         self.entries.push(Reverse((time, line)));
         self.first = self.first.min(time);
     }
 
-    /// The first waits for another time, or no more. Half of the work of taking it out and adding it.
+    /// The first port now waits for another time, or no longer. Cheaper than removing and adding
+    /// it.
     #[inline(always)]
     pub fn move_first(&mut self, to: Option<Time>) {
         if let Some(mut first) = self.entries.peek_mut() {
@@ -61,7 +62,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Beside a list that is sorted anew each time; of those at the same time the first line comes first.
+        /// Compared with a list that is sorted after each step. Among ports with the same time the
+        /// one with the lowest line is first.
         #[test]
         fn ports_come_in_order_of_time(
             steps in prop::collection::vec((0u64..40, 0usize..6, 0u64..20), 1..300),
@@ -75,7 +77,7 @@ mod tests {
                 now += moved as u64 * 5;
                 for _ in 0..moved {
                     prop_assert_eq!(table.first_line(), naive.first().map(|first| first.1));
-                    // Every other one waits again.
+                    // Every other port waits again.
                     let to = (by % 2 == 0).then(|| Time::from_ps(now + by));
                     table.move_first(to);
                     if !naive.is_empty() {

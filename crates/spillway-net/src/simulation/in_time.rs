@@ -1,11 +1,12 @@
-//! What switches note, each for itself, as one list in order of time.
+//! Records of all switches as one list in order of time.
 
 use spillway_engine::Time;
 
-/// Notes of all switches that are not in their table yet.
+/// What switches have recorded and no table has yet.
 ///
-/// A run is made in pieces, and a piece may end between two events of one moment. What was noted at
-/// that moment waits for the next piece, so that the order does not depend on where pieces end.
+/// A run proceeds in pieces, and a piece may end between two events with the same time. What was
+/// recorded at that time waits for the next piece, so the order does not depend on where pieces
+/// end.
 #[derive(Debug)]
 pub(super) struct InTime<T>(Vec<(Time, u32, T)>);
 
@@ -16,12 +17,13 @@ impl<T> Default for InTime<T> {
 }
 
 impl<T> InTime<T> {
-    /// What a switch has noted at a time. A switch notes in order of time.
+    /// Adds what a switch has recorded. Each switch adds in order of time.
     pub fn add(&mut self, time: Time, switch: u32, note: T) {
         self.0.push((time, switch, note));
     }
 
-    /// Takes what was noted before a time, `None` for all: by time, then by switch, then as noted.
+    /// Removes what was recorded before a time, or everything with `None`, in the order of time,
+    /// then switch, then recording.
     pub fn take(&mut self, before: Option<Time>) -> impl Iterator<Item = (u32, T)> + use<'_, T> {
         self.0.sort_by_key(|(time, switch, _)| (*time, *switch));
         let end = match before {
@@ -47,7 +49,7 @@ mod tests {
         }
         let now = Some(Time::from_ps(5));
         assert_eq!(notes.take(now).collect::<Vec<_>>(), [(1, 'a'), (0, 'c')]);
-        // At the same moment, after the piece's end.
+        // The next piece records more at the same time.
         for row in [(5, 0, 'g'), (5, 1, 'h'), (7, 0, 'i')] {
             add(&mut notes, row);
         }

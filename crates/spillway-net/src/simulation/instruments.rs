@@ -1,4 +1,4 @@
-//! Samples, traces and counters that look at a run without changing it.
+//! Samples, traces and counters, which observe a run without changing it.
 
 use super::Simulation;
 use super::in_time::InTime;
@@ -12,16 +12,17 @@ use spillway_engine::{Stream, Time};
 use spillway_switch::{BurstReport, Decision, Discipline, Fate, Meter};
 use std::collections::BTreeMap;
 
-/// What instruments keep between their readings.
+/// What instruments remember between two samples.
 #[derive(Debug)]
 pub(super) struct Instruments {
     /// When links were last measured, and how long every line had been sending then.
     links_at: Time,
     busy_before: Vec<Time>,
-    /// Bytes that hosts had put on their lines when the window of measurement began, and ended.
+    /// Bytes that hosts had put on their lines at the beginning and at the end of the window of
+    /// measurement.
     pub on_wire: [u64; 2],
     decisions_left: u64,
-    /// For every flow whose window is sampled the last sample's time and bytes delivered.
+    /// For every flow whose window is sampled, the last sample's time and bytes delivered.
     last_sample: BTreeMap<u32, (Time, u64)>,
     decisions: InTime<Decision>,
     fates: InTime<Fate>,
@@ -132,14 +133,14 @@ impl Simulation {
         self.network.events.push(self.network.now + interval, Kind::SampleLinks.key(0));
     }
 
-    /// The run is over: the last interval ends with it.
+    /// Measures links at the end of the run, where the last interval ends.
     pub(super) fn finish_links(&mut self) {
         if self.scenario.recording.link_interval.is_some() {
             self.measure_links();
         }
     }
 
-    /// Writes how busy links have been since they were last measured.
+    /// Writes the utilisation of links since the last measurement.
     fn measure_links(&mut self) {
         let now = self.network.now;
         let before = std::mem::replace(&mut self.instruments.links_at, now);
@@ -164,7 +165,7 @@ impl Simulation {
         }
         let packet = &self.network.packets[lost.packet];
         let contents = self.network.packets.contents(lost.packet);
-        // A host has one port only.
+        // A host has only one port.
         let (buffer, port) = match lost.at {
             Node::Switch(switch) => (Some(self.network.switches[switch as usize].buffer()), None),
             Node::Host(host) => {
@@ -178,19 +179,19 @@ impl Simulation {
         self.record.drops.push(row);
     }
 
-    /// Moves what switches have traced into the record; called now and then.
+    /// Moves what switches have traced into the record. To be called now and then.
     pub fn collect_traces(&mut self) {
         self.collect_traces_before(Some(self.network.now));
     }
 
-    /// The same for what was traced before a time; `None` for all, at the end.
+    /// The same for what was traced before a time, or for everything with `None`.
     pub(super) fn collect_traces_before(&mut self, before: Option<Time>) {
         self.collect_decisions(before);
         self.collect_bursts(before);
         self.collect_fates(before);
     }
 
-    /// The run is over: what waits in switches has no fate.
+    /// The run is over: packets still in switches get no fate.
     pub(super) fn finish_fates(&mut self) {
         self.network.switches.iter_mut().for_each(|switch| switch.finish_fates());
     }
@@ -234,13 +235,13 @@ impl Simulation {
         }
     }
 
-    /// Whether flows are still to start or to be completed.
+    /// Whether some flow is still to start or to complete.
     pub(crate) fn has_more(&self) -> bool {
         self.hosts.unfinished > 0 || self.has_traffic
     }
 
-    /// The meters of a tier's switches, with the buffers that they measure. A run that was over
-    /// before the window's end left empty buffers for the rest of it.
+    /// The meters of a tier's switches, each with its buffer's capacity. If the run was over before
+    /// the window of measurement ended, buffers count as empty for the rest of it.
     pub(crate) fn meters_of_tier(&mut self, tier: usize) -> Vec<(u64, Meter)> {
         let end = match self.has_more() {
             true => self.network.now,
@@ -257,9 +258,9 @@ impl Simulation {
         meters
     }
 
-    /// Payload offered by the traffic sections that have a rate, in bits per second.
+    /// Payload offered by all traffic sections with a rate, in bits per second.
     pub(crate) fn offered_bits_per_second(&self) -> f64 {
-        // By class, so that the sum does not depend on the order of declaration.
+        // In the order of classes, because the sum of floats depends on the order.
         let mut sources: Vec<_> = self.scenario.traffic.sources.iter().collect();
         sources.sort_by_key(|source| source.class_numbers().start);
         let rates = sources.iter().filter_map(|source| source.offered_bits_per_second());

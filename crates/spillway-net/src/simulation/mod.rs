@@ -1,4 +1,4 @@
-//! A run: the network's state and the loop that moves it from event to event.
+//! A run: the network's state, and the loop over events.
 
 mod in_time;
 mod instruments;
@@ -20,20 +20,20 @@ use spillway_engine::Time;
 use spillway_switch::{Discipline, DropReason, Switch};
 use std::iter::Peekable;
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// There is more to do.
     Running,
     /// All flows are complete.
     Complete,
-    /// The scenario's stop was reached with flows that are not complete.
+    /// The scenario's `stop` was reached before all flows were complete.
     Stopped,
-    /// Packets, flows and what is recorded take more than the scenario allows.
+    /// Packets, flows and records take more memory than the scenario allows.
     OutOfMemory,
 }
 
-/// What a run has counted so far.
+/// Counts of a run so far.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     /// Events handled.
@@ -66,7 +66,7 @@ pub struct Simulation {
     traffic: Peekable<Merge<traffic::Flows>>,
     /// Whether flows are still to start.
     has_traffic: bool,
-    /// Flows alive that never end.
+    /// Endless flows that are alive.
     endless: u64,
     instruments: Instruments,
     counters: Counters,
@@ -74,12 +74,12 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A run at its beginning.
+    /// A run that is about to begin.
     pub fn new(scenario: Scenario) -> Simulation {
         Simulation::with(scenario, Shortcuts::ALL)
     }
 
-    /// The same, taking only these shortcuts, for tests: results do not depend on them.
+    /// The same with only these shortcuts, for tests: results do not depend on them.
     pub fn with(scenario: Scenario, shortcuts: Shortcuts) -> Simulation {
         let network = Network::new(&scenario);
         let mut simulation = Simulation {
@@ -101,19 +101,19 @@ impl Simulation {
         simulation
     }
 
-    /// Handles up to so many events. All is then as it is at that time.
+    /// Handles up to `events` events, and brings all ports up to date.
     pub fn run(&mut self, events: u64) -> Progress {
         let progress = self.run_events(events);
         self.catch_up();
         progress
     }
 
-    /// The ports of all switches that could have sent by now have done so.
+    /// Brings all ports up to date: what deferred ports could have sent by now is sent.
     pub fn catch_up(&mut self) {
         self.network.catch_up_all();
     }
 
-    /// Handles up to so many events; before anybody looks, `catch_up`.
+    /// Handles up to `events` events. Call `catch_up` before looking at the result.
     pub fn run_events(&mut self, events: u64) -> Progress {
         let progress = self.handle_events(events);
         if self.is_out_of_memory() { Progress::OutOfMemory } else { progress }
@@ -154,7 +154,7 @@ impl Simulation {
         Progress::Running
     }
 
-    /// Bytes that packets, flows and what is recorded of them take: what grows as a run goes on.
+    /// Bytes of memory that packets, flows and records take: what grows during a run.
     pub fn bytes(&self) -> u64 {
         let packets = self.network.packets.bytes() + self.network.telemetry.bytes();
         packets + self.hosts.bytes() + self.record.bytes()
@@ -187,7 +187,7 @@ impl Simulation {
         }
     }
 
-    /// Whether nothing more can change what is measured.
+    /// Whether nothing more can change a measurement.
     fn is_quiet(&self) -> bool {
         let is_empty = self.network.packets.live() == 0;
         !self.has_traffic && (is_empty || self.network.now >= self.scenario.duration)
@@ -205,7 +205,7 @@ impl Simulation {
         self.network.now
     }
 
-    /// The scenario that is run.
+    /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
@@ -236,13 +236,13 @@ impl Simulation {
         switches.sum::<u64>() + hosts.sum::<u64>()
     }
 
-    /// What was recorded so far; tables may be taken out of it.
+    /// The record so far, from which tables may be taken.
     pub fn record_mut(&mut self) -> &mut Record {
         &mut self.record
     }
 
-    /// Whether every packet and byte made has arrived, was lost, or is in the network, and all
-    /// switches' counters agree with their packets: walks over everything, for tests.
+    /// Whether every packet and byte made has arrived, was lost, or is still in the network, and
+    /// all switches' counters agree with their packets. For tests: it visits every packet.
     pub fn is_conserved(&self) -> bool {
         self.network.is_conserved()
     }
@@ -255,13 +255,13 @@ impl Simulation {
         }
     }
 
-    /// Starts all flows that start now.
+    /// Starts all flows that are due now.
     fn start_flows(&mut self) {
         let now = self.network.now;
         while let Some(spec) = self.traffic.next_if(|spec: &FlowSpec| spec.start <= now) {
             self.start_flow(spec);
             if self.is_out_of_memory() {
-                // The run is over when this piece of it is.
+                // `run_events` reports this when it returns.
                 return;
             }
         }
@@ -279,7 +279,7 @@ impl Simulation {
         self.hosts.start_flow(&mut self.network, &self.scenario, id, spec);
     }
 
-    /// Notes what the network has lost, and tells the hosts that had sent it.
+    /// Records what the network has lost, and tells the hosts that sent it.
     #[cold]
     fn collect_lost(&mut self) {
         for lost in std::mem::take(&mut self.network.lost) {
@@ -318,7 +318,7 @@ mod tests {
         size = "100KB"
     "#;
 
-    /// How many events it takes, and when it ends, with timers of these periods.
+    /// The number of events of a run with timers of these periods, and the time of its end.
     fn run(periods: &[u64]) -> (u64, Time) {
         run_text(FLOW, periods)
     }
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn policies_are_woken_at_multiples_of_their_periods() {
         let (events, end) = run(&[]);
-        // A timer comes after whatever else is due then, so that of the end itself does not count.
+        // A timer comes after everything else at its time, so one at the very end does not count.
         let times = |us: u64| (end.ps() - 1) / (us * 1_000_000);
         assert!(times(30) > 2);
         assert_eq!(run(&[7, 30]), (events + times(7) + times(30), end));
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn policies_that_are_woken_keep_no_run_alive() {
-        // Of the datagrams some are lost, so their flow never ends; the run may last ten seconds.
+        // Some datagrams are lost, so their flow never completes, and the run may last ten seconds.
         let lossy = format!(
             "{FLOW}\ntransport = \"udp\"\nrate = \"5Gbps\"\n[[event]]\nkind = \"link-loss\"\n\
              a = \"host0\"\nb = \"leaf0\"\nat = \"0us\"\nrate = 0.5\n"
@@ -359,8 +359,8 @@ mod tests {
         assert!(with_timers > events && with_timers < 2 * events, "{events} {with_timers}");
     }
 
-    /// Two senders to one receiver. A packet of 1,542 bytes, telemetry among them, takes 1.2336 us on a
-    /// line; of those that arrive together the first sender's comes first.
+    /// Two senders to one receiver. A packet of 1,542 bytes, telemetry included, takes 1.2336 us on
+    /// a line. Of two that arrive together the first sender's comes first.
     #[test]
     fn switches_write_what_they_hold_and_have_sent() {
         let text = r#"
@@ -390,7 +390,7 @@ mod tests {
         };
         assert_eq!(written(0, 0), Some((11_233_600, 0, 0)));
         assert_eq!(written(1, 0), Some((12_467_200, 0, 1_542)));
-        // What arrives now comes after the port has taken what it sends.
+        // A packet that arrives now comes after the port has begun to send its next one.
         assert_eq!(written(0, 1), Some((13_700_800, 1_542, 2 * 1_542)));
         assert_eq!(written(1, 1), Some((14_934_400, 2 * 1_542, 3 * 1_542)));
         assert_eq!(written(0, 2), None);

@@ -1,4 +1,4 @@
-//! Samples of ports, their bursts, and what switches learn of them.
+//! Samples of ports, their bursts, and what switches learn from them.
 
 use super::Simulation;
 use crate::event::Kind;
@@ -7,11 +7,12 @@ use crate::record::{BurstRow, HistoryRow, PortClassRow, PortRow, finite};
 use spillway_engine::Time;
 use spillway_switch::BurstTracing;
 
-/// Where nothing counts as a burst, ports are followed for what they would hold.
+/// With this no port is ever in a burst, but switches follow what ports would hold without losses,
+/// which samples report.
 const NO_BURSTS: BurstTracing = BurstTracing { above: u64::MAX, beta: 0.5 };
 
 impl Simulation {
-    /// Schedules what looks at ports.
+    /// Schedules the samples of ports and starts the tracing of bursts.
     pub(super) fn schedule_ports(&mut self) {
         let recording = &self.scenario.recording;
         if recording.port_interval.is_some() {
@@ -68,7 +69,7 @@ impl Simulation {
         }
     }
 
-    /// Writes the bursts that are over.
+    /// Writes the rows of bursts that are over.
     pub(super) fn collect_bursts(&mut self, before: Option<Time>) {
         if self.scenario.recording.bursts.is_none() {
             return;
@@ -84,7 +85,8 @@ impl Simulation {
         }
     }
 
-    /// The run is over: bursts have no end, and what was learned is known.
+    /// The run is over: bursts still going on have no end, and what switches have learned is
+    /// written.
     pub(super) fn finish_ports(&mut self) {
         for (number, switch) in (0..).zip(&mut self.network.switches) {
             switch.finish_sharing(self.network.now);

@@ -1,4 +1,4 @@
-//! Flows at their end: a row for each.
+//! The row of each flow, written at its end.
 
 use super::Simulation;
 use crate::flow::FlowSpec;
@@ -6,7 +6,7 @@ use crate::host::SendingEnd;
 use crate::record::{FlowRow, Outcome};
 
 impl Simulation {
-    /// If nothing of a flow will happen any more since this event: writes its row, and frees its place.
+    /// If a flow became over in this event, writes its row and frees its place.
     #[inline(always)]
     pub(super) fn write_row_if_over(&mut self) {
         if let Some(slot) = self.hosts.take_over() {
@@ -14,7 +14,7 @@ impl Simulation {
         }
     }
 
-    /// Writes the row of a flow, and forgets it.
+    /// Writes the row of a flow, and removes the flow.
     #[cold]
     fn write_last_row(&mut self, slot: u32) {
         let outcome = self.outcome_of(slot);
@@ -30,7 +30,8 @@ impl Simulation {
         self.hosts.remove(slot);
     }
 
-    /// Ends the run, wherever it is: writes the rows of flows that are alive.
+    /// Ends the run at this time: writes the rows of flows that are alive, and what instruments
+    /// still hold.
     pub fn finish(&mut self) {
         for slot in self.hosts.ends.slots() {
             self.write_last_row(slot);
