@@ -1,4 +1,4 @@
-//! `[record]`: what is recorded beside the flows.
+//! `[record]`: what is recorded besides flows.
 
 use super::events::{only_one, unknown};
 use super::{Limits, Result, TierSettings, numbered};
@@ -12,7 +12,7 @@ use spillway_switch::{Averaging, BurstTracing, FateTracing};
 /// Which decisions are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecisionFilter {
-    /// How many, from the first; 0 for none.
+    /// The number of decisions kept, from the beginning of the run; 0 for none.
     pub first: u64,
     /// Only those about packets of this flow.
     pub flow: Option<u32>,
@@ -29,13 +29,13 @@ pub struct DecisionFilter {
 pub struct Recording {
     /// The time between samples of queues.
     pub queue_interval: Option<Time>,
-    /// Whether queues that are empty then have a row too.
+    /// Whether a sample has rows for empty queues too.
     pub empty_queues: bool,
     /// Whether every lost packet has a row.
     pub drops: bool,
     /// Which decisions are kept.
     pub decisions: DecisionFilter,
-    /// How the fates of packets are traced, if they are.
+    /// How the fates of packets are traced, if at all.
     pub oracle_trace: Option<FateTracing>,
     /// Flows whose windows are sampled.
     pub window_flows: Vec<u32>,
@@ -58,14 +58,15 @@ pub struct Recording {
 /// What counts as a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstDefinition {
-    /// A port that holds more is in one.
+    /// A port that holds more than this is in a burst.
     pub above: BufferPart,
-    /// The share of its maximum below which it is over.
+    /// A burst is over when the port holds less than this share of the burst's maximum.
     pub end: f64,
 }
 
 impl BurstDefinition {
-    /// For a switch with so much buffer; of an unlimited one no share is asked for.
+    /// The definition for a switch with this much buffer. Reading has refused shares of an
+    /// unlimited one.
     pub fn of(self, capacity: u64) -> BurstTracing {
         BurstTracing { above: self.above.bytes(capacity), beta: self.end }
     }
@@ -164,7 +165,7 @@ impl Recording {
     }
 }
 
-/// What of the rest of the scenario a recording depends on.
+/// The facts outside `[record]` on which a recording depends.
 pub(super) struct Scope<'a> {
     pub base_rtt: Time,
     pub duration: Time,
@@ -175,7 +176,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// All queues of all switches.
+    /// The number of queues in all switches.
     fn queues(&self) -> usize {
         let switches = self.topology.switches.iter();
         switches.map(|switch| switch.ports.len() * self.queues_per_port(switch)).sum()
@@ -186,7 +187,8 @@ impl Scope<'_> {
         settings.map_or(0, |tier| tier.settings.queues_per_port as usize)
     }
 
-    /// A switch by its number, or by its name in results or in the topology; resolved it is the number.
+    /// Reads a switch, given by its number, or by its name in results or in the topology. The
+    /// resolved value is the number.
     fn read_switch(
         &self,
         section: &mut Section,
@@ -231,7 +233,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Refuses flows that there are not with any seed.
+    /// Refuses flows that do not exist with any seed.
     fn check_flows(&self, section: &Section, key: &str, flows: &[u32]) -> Result<()> {
         let Some(&last) = flows.iter().max() else { return Ok(()) };
         let there_are = match self.traffic.most_flows() {
@@ -242,10 +244,10 @@ impl Scope<'_> {
         Err(section.error(key, format!("{last} is not a flow; {there_are}")))
     }
 
-    /// Refuses filters that let no decision through: what they name is not there.
+    /// Refuses filters that no decision can pass, because what they name does not exist.
     fn check_decisions(&self, section: &Section, only: DecisionFilter) -> Result<()> {
         self.check_flows(section, "decisions_flow", only.flow.as_slice())?;
-        // With a switch it is that one's ports and queues, else any switch's.
+        // The ports and queues of the given switch, or of all switches if none is given.
         let all = 0..self.topology.switches.len() as u32;
         let switches = || all.clone().filter(|&switch| only.switch.is_none_or(|s| s == switch));
         let of = match only.switch {

@@ -1,4 +1,4 @@
-//! `[switch]` and its tiers.
+//! `[switch]` and its sections for single tiers.
 
 use super::choice::Choice;
 use super::{Limits, Result};
@@ -28,7 +28,7 @@ pub struct SwitchSettings {
     pub ack_queue: u8,
     /// The queue of data without a priority.
     pub data_queue: u8,
-    /// Bytes of each packet that the buffer does not count.
+    /// The number of packets that the ring below each port's queues holds.
     pub uncounted_bytes: u32,
     /// Packets that each port takes out of its queues ahead of time.
     pub port_fifo_packets: u32,
@@ -43,11 +43,11 @@ pub struct SwitchSettings {
 pub struct TierSettings {
     /// The tier.
     pub tier: &'static str,
-    /// What its switches are like.
+    /// The settings as read.
     pub settings: SwitchSettings,
-    /// What their policies are made from.
+    /// The parameters from which its policies are made.
     params: PolicyParams,
-    /// What deserves a second look.
+    /// What is allowed but may be a mistake.
     pub warnings: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ struct PolicyParams {
     scheduling: SchedulingParams,
 }
 
-/// What of the rest of the scenario the policies of switches and cards depend on.
+/// The facts outside `[switch]` on which the policies of switches and NICs depend.
 pub(super) struct Surroundings<'a> {
     pub topology: &'a Topology,
     pub seed: u64,
@@ -70,7 +70,7 @@ pub(super) struct Surroundings<'a> {
     pub names: &'a Arc<[String]>,
 }
 
-/// The same, and what else their settings are read with.
+/// The same, with what else is needed to read settings.
 pub(super) struct Reading<'a> {
     pub around: Surroundings<'a>,
     pub duration: Time,
@@ -78,7 +78,7 @@ pub(super) struct Reading<'a> {
     pub extensions: &'a Extensions,
 }
 
-/// Reads `[switch]` and the tiers' own versions of it, the leaf tier first.
+/// Reads `[switch]` and its sections for single tiers, the leaf tier first.
 pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierSettings>, Table)> {
     let leaf = "leaf";
     let mut tiers: Vec<&'static str> = vec![leaf];
@@ -183,8 +183,8 @@ impl SwitchSettings {
         })
     }
 
-    /// Reads the parameters of a tier's policies, with its first switch, and puts them, resolved, into
-    /// `table`. Returns them with what deserves a second look.
+    /// Reads and checks the parameters of a tier's policies against its first switch, and puts
+    /// them, resolved, into `table`. Returns them with the warnings.
     fn policies_of(
         &self,
         reading: &Reading,
@@ -224,7 +224,7 @@ impl SwitchSettings {
         Ok((PolicyParams { sharing, aqm, scheduling }, warnings))
     }
 
-    /// What the policies of a switch may depend on; how its ports schedule is still to be said.
+    /// The facts on which a switch's policies may depend. The caller sets the scheduler.
     fn environment(&self, around: &Surroundings, switch: u32) -> Environment {
         let port_rates = port_rates(around.topology, switch);
         let capacity = self.buffer.bytes(port_rates.iter().copied());
@@ -257,17 +257,17 @@ impl TierSettings {
         self.settings.buffer.bytes(port_rates(topology, switch).into_iter())
     }
 
-    /// Whether its switches drop from the longest queue.
+    /// Whether its switches use Longest Queue Drop.
     pub fn drops_longest_queue(&self) -> bool {
         self.settings.sharing.id == LongestQueueDrop::ID
     }
 
-    /// Whether its switches learn of bursts.
+    /// Whether its switches learn from bursts.
     pub fn learns(&self) -> bool {
         self.settings.sharing.id == Smartbuf::ID
     }
 
-    /// Whether an oracle of its switches repeats recorded fates.
+    /// Whether an oracle of its switches replays a recorded trace.
     pub fn has_recorded_fates(&self) -> bool {
         let oracle = self.settings.sharing.parameters.get("oracle");
         oracle.and_then(Value::as_str) == Some("trace")
@@ -281,7 +281,7 @@ impl TierSettings {
 }
 
 impl super::Scenario {
-    /// Makes a switch, empty.
+    /// Makes an empty switch.
     pub fn make_switch(&self, switch: u32) -> Switch {
         let TierSettings { settings, params, .. } = &self.tiers[self.tier_of(switch)];
         let mut environment = settings.environment(&self.around(), switch);
