@@ -1,4 +1,4 @@
-//! The closed loop: what a flow needs whose acks decide when it sends.
+//! The closed loop: the settings of flows whose acks decide when they send.
 
 use super::control::{Congestion, ControlMaker};
 use super::initial::{Access, InitialWindow, Windows};
@@ -13,7 +13,7 @@ use spillway_settings::quantity::{Amount, BdpSize};
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
-/// The settings of a transport whose acks drive it.
+/// The settings of a transport that acks drive.
 #[derive(Clone, Debug)]
 pub struct ClosedLoop {
     maker: Arc<dyn ControlMaker>,
@@ -21,7 +21,7 @@ pub struct ClosedLoop {
     /// Payload of a full packet.
     pub mss: u32,
     paces: bool,
-    /// Whether the base RTT of a flow is that of its own way.
+    /// Whether a flow's base RTT is that of its own path.
     own_base_rtt: bool,
     /// Bytes of telemetry on data packets and on acks.
     pub telemetry: u32,
@@ -29,18 +29,19 @@ pub struct ClosedLoop {
     pub ecn: bool,
     /// How the receiver acknowledges.
     pub acks: AckPolicy,
-    /// What bounds the retransmission timeout.
+    /// The bounds of the retransmission timeout.
     pub rto: RtoBounds,
     /// How losses are found and repaired.
     pub losses: Losses,
-    /// Bytes that may be in flight before the first ack: the receiver's window when it answered.
+    /// Bytes that may be in flight before the first ack: the window that the receiver announced in
+    /// the handshake.
     pub syn_window: u64,
-    /// Whether a flow begins by opening a connection.
+    /// Whether a flow begins with a handshake.
     pub handshake: bool,
 }
 
 impl ClosedLoop {
-    /// Reads what the section of a transport has beside the keys of its congestion controller.
+    /// Reads all keys of a transport's section except those of its congestion controller.
     pub(super) fn read(
         section: &mut Section,
         needs: Needs,
@@ -126,19 +127,19 @@ impl ClosedLoop {
         })
     }
 
-    /// How long the sender's own line may have work for while windows grow.
+    /// The longest backlog of the sender's own line with which windows may still grow.
     pub fn host_backlog(&self, rate: Rate, base_rtt: Time) -> Time {
         let ps = |bytes: u64| bytes.saturating_mul(rate.ps_per_byte());
         let time = |size: BdpSize| Time::from_ps(ps(size.bytes(rate, base_rtt)));
         self.windows.host_backlog.map_or(Time::MAX, time)
     }
 
-    /// Whether the window at the start is the whole flow.
+    /// Whether the initial window is the whole flow.
     pub fn starts_with_whole_flow(&self) -> bool {
         self.windows.initial == InitialWindow::Flow
     }
 
-    /// The window at the start of a flow of `size` bytes.
+    /// The initial window of a flow of `size` bytes.
     pub fn initial_window(&self, size: u64, access: &Access) -> Window {
         let mss = u64::from(self.mss);
         let cwnd = match self.windows.initial {
@@ -163,25 +164,26 @@ impl ClosedLoop {
         window
     }
 
-    /// The most of a flow of `size` bytes that leaves at once before any ack has come: its first window,
-    /// or the least one, if that is larger.
+    /// The most that a flow of `size` bytes sends at once before the first ack: its initial window,
+    /// or the least window if that is larger.
     pub fn largest_burst(&self, size: u64, access: &Access) -> u64 {
         let window = self.initial_window(size, access);
         window.cwnd.max(window.min).min(size)
     }
 
-    /// Whether packets leave at a pace, or may: also where a window may be less than a segment.
+    /// Whether packets are paced, always or sometimes. They may be also where a window can be
+    /// smaller than a segment.
     #[inline]
     pub fn paces(&self) -> bool {
         self.paces
     }
 
-    /// Whether the base RTT of a flow is that of its own way.
+    /// Whether a flow's base RTT is that of its own path.
     pub fn measures_its_own_way(&self) -> bool {
         self.own_base_rtt
     }
 
-    /// The congestion controller of a new flow, with its window.
+    /// The congestion controller of a new flow. It may change the flow's window.
     pub fn congestion(&self, access: &Access, window: &mut Window) -> Congestion {
         self.maker.start(window, access)
     }

@@ -1,4 +1,4 @@
-//! What decides when a flow sends: one row here for each transport.
+//! What makes a flow send: one row here for each transport.
 
 use super::extension::FlowControl;
 use super::kind::Kind;
@@ -9,7 +9,7 @@ use spillway_settings::{Range, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What decides when a flow sends, with its parameters.
+/// What makes a flow send, with its parameters.
 #[derive(Clone, Debug)]
 pub enum Driver {
     /// Acks, which set a window and, for some, a pace.
@@ -18,21 +18,21 @@ pub enum Driver {
     Clock(Udp),
 }
 
-/// A congestion controller with its parameters: makes one for every flow.
+/// A congestion controller with its parameters, from which each flow gets its own.
 pub trait ControlMaker: Debug + Send + Sync {
-    /// At the start of a flow, whose window it may change.
+    /// Makes the controller of a flow that starts. It may change the flow's window.
     fn start(&self, window: &mut Window, access: &Access) -> Congestion;
 }
 
 impl Driver {
-    /// Of a transport that acks drive.
+    /// The driver of a transport that acks drive.
     pub(super) fn of_acks(maker: impl ControlMaker + 'static) -> Driver {
         Driver::Acks(Arc::new(maker))
     }
 }
 
-/// Makes the table of all transports from its rows, and the enum of congestion controllers: static
-/// dispatch for every ack.
+/// Makes, from one row per transport, the table of all transports and the enum of congestion
+/// controllers. The enum dispatches every ack statically.
 macro_rules! transports {
     (
         by acks { $($file:ident: $variant:ident($state:ty),)+ }
@@ -41,15 +41,15 @@ macro_rules! transports {
         /// Transports as the catalogue lists them. The first is the default.
         pub const KINDS: &[Kind] = &[$($file::KIND,)+ $($open_loop::KIND,)+];
 
-        /// The congestion controller of a flow. What is large is kept apart: most flows have something
-        /// small.
+        /// The congestion controller of a flow. Large ones are boxed, since most flows have a small
+        /// one.
         #[derive(Debug)]
         pub enum Congestion {
             $(
                 #[doc = concat!("Of the transport in `", stringify!($file), ".rs`.")]
                 $variant($state),
             )+
-            /// What is not compiled in.
+            /// One that is not compiled in.
             Extension(Box<dyn FlowControl>),
         }
 
@@ -83,7 +83,7 @@ impl CongestionControl for Congestion {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if let Congestion::Extension(control) = self {
-            // A copy, so that the others' need not be in memory.
+            // A copy, so that the arguments of the other variants need not be in memory.
             return control.on_ack(window, &{ *ack });
         }
         each!(self, control => control.on_ack(window, ack));
@@ -99,7 +99,7 @@ impl CongestionControl for Congestion {
     }
 }
 
-/// How many flows an additive increase reckons with.
+/// The number of flows that an additive increase assumes.
 pub(super) fn expected_flows(section: &mut Section) -> Result<f64, SettingsError> {
     let meaning = "flows that share a host's line, for the additive increase";
     section.number("expected_flows", 100.0, Range::Positive, meaning)

@@ -54,18 +54,18 @@ pub(super) const KIND: Kind = Kind {
 pub struct CubicParams {
     /// How steep the cubic function is (C), in segments per cubic second.
     pub c: f64,
-    /// What a cut leaves of the window.
+    /// The share of the window that a cut leaves.
     pub beta: f64,
-    /// Whether a flow that has lost share gives way.
+    /// Whether a flow with a shrinking share gives way to others.
     pub fast_convergence: bool,
-    /// Whether the window is never below what Reno's would be.
+    /// Whether the window is never smaller than Reno's would be.
     pub tcp_friendly: bool,
-    /// Whether HyStart ends slow start, and by which round trips.
+    /// Whether HyStart may end slow start, and which round trips it uses.
     pub hystart: Option<RoundTrips>,
 }
 
 impl CubicParams {
-    /// Reads them.
+    /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<CubicParams, SettingsError> {
         let meaning = "how steep the window's growth is, in segments per cubic second";
         let c = section.number("cubic_c", 0.4, Range::Positive, meaning)?;
@@ -92,10 +92,10 @@ pub struct Cubic {
     params: CubicParams,
     /// The window before the last cut (W_max); 0 before the first.
     w_max: f64,
-    /// Where the growth of this epoch comes from; `None` until the first ack after a cut.
+    /// The cubic function since the last cut; `None` until the first ack after it.
     epoch: Option<Epoch>,
     least_rtt: Time,
-    /// The part of a byte that growth has not given yet.
+    /// Growth of less than a byte that the window has not had yet.
     credit: f64,
     /// What ends slow start; `None` once it has.
     hystart: Option<HyStart>,
@@ -104,7 +104,8 @@ pub struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     begin: Time,
-    /// When the function is flat, in seconds since the beginning (K), and how high it is there.
+    /// The time K, in seconds since the epoch began, at which the function is flat, and its value
+    /// there.
     flat_at: f64,
     plateau: f64,
     /// Reno's window (W_est).
@@ -112,7 +113,7 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(params: CubicParams) -> Cubic {
         Cubic {
             params,
@@ -124,7 +125,7 @@ impl Cubic {
         }
     }
 
-    /// A cut: where the window was, and no epoch until the next ack.
+    /// Remembers the window before a cut. The next ack begins an epoch.
     fn remember(&mut self, window: &Window) {
         let cwnd = segments(window);
         let has_lost_share = self.params.fast_convergence && cwnd < self.w_max;
@@ -133,7 +134,7 @@ impl Cubic {
         self.credit = 0.0;
     }
 
-    /// The segments that an acknowledged one adds.
+    /// The number of segments by which one acknowledged segment lets the window grow.
     fn growth(&mut self, now: Time, cwnd: f64, acked: f64) -> f64 {
         let CubicParams { c, beta, tcp_friendly, .. } = self.params;
         let w_max = self.w_max;
@@ -236,13 +237,13 @@ mod tests {
         })
     }
 
-    /// An ack of one segment at a time, with a round trip of 100 ms.
+    /// An ack of one segment at this time, with a round trip of 100 ms.
     fn at(seconds: f64) -> Ack<'static> {
         let rtt = Time::from_ms(100);
         Ack { now: Time::from_secs_f64(seconds), rtt, ..ack(1, 200, false) }
     }
 
-    /// After a loss at 100 segments.
+    /// The window after a loss at 100 segments.
     fn cut(control: &mut Cubic) -> Window {
         let mut window = segments(100, 1_000);
         control.on_loss(&mut window, 100_000);

@@ -51,16 +51,16 @@ pub(super) const KIND: Kind = Kind {
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DctcpParams {
-    /// Weight of a new sample (g).
+    /// The weight of a new sample (g).
     pub g: f64,
     /// alpha before the first window.
     pub alpha0: f64,
-    /// Whether a loss cuts as a mark does, rather than to half.
+    /// Whether a loss cuts as a mark does, instead of halving the window.
     pub losses_as_marks: bool,
 }
 
 impl DctcpParams {
-    /// Reads them.
+    /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<DctcpParams, SettingsError> {
         let g = section.number("g", 0.0625, Range::Unit, "weight of a new sample in alpha")?;
         let alpha0 = section.number("alpha0", 1.0, Range::Unit, "alpha before any sample")?;
@@ -84,7 +84,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(params: DctcpParams) -> Dctcp {
         let DctcpParams { g, alpha0, losses_as_marks } = params;
         Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0, losses_as_marks }

@@ -1,5 +1,4 @@
-//! Congestion controllers from outside the program: what is not compiled in is reached through a
-//! pointer.
+//! Congestion controllers that are not compiled in; they are called through a pointer.
 
 use super::control::ControlMaker;
 use super::kind::Needs;
@@ -13,12 +12,13 @@ pub trait FlowControl: CongestionControl + Debug + Send {}
 
 impl<T: CongestionControl + Debug + Send> FlowControl for T {}
 
-/// A kind of congestion controller from outside, as the catalogue's rows are kinds of those within.
+/// A kind of congestion controller that is not compiled in: the counterpart of a row in the
+/// catalogue.
 pub trait ControlExtension: Debug + Send + Sync {
-    /// The name by which scenarios choose it; no transport of the catalogue has it.
+    /// The name by which scenarios choose it. No transport of the catalogue has this name.
     fn id(&self) -> &str;
 
-    /// What it needs beside the acks.
+    /// What it needs besides acks.
     fn needs(&self) -> Needs;
 
     /// Reads its parameters.

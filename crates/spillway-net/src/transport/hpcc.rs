@@ -71,7 +71,7 @@ pub struct HpccParams {
 }
 
 impl HpccParams {
-    /// Reads them.
+    /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<HpccParams, SettingsError> {
         let meaning = "the target utilisation of the busiest port";
         let eta = section.number("eta", 0.95, Range::Positive, meaning)?;
@@ -93,18 +93,18 @@ pub struct Hpcc {
     most: f64,
     /// The base RTT in picoseconds.
     base_rtt: f64,
-    /// Smoothed use of the busiest link.
+    /// The smoothed utilisation of the busiest link.
     in_use: f64,
     before: Telemetry,
-    /// The window that the next is computed from, in bytes.
+    /// The window from which the next one is computed, in bytes.
     reference: f64,
     stage: u32,
-    /// What had been sent when the reference was set.
+    /// The next byte to be sent when the reference was set.
     set_at: u64,
 }
 
 impl Hpcc {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(params: HpccParams, access: &Access) -> Hpcc {
         let base_rtt = access.base_rtt.ps() as f64;
         let most = access.bdp();
@@ -122,7 +122,7 @@ impl Hpcc {
         }
     }
 
-    /// False before there is anything to compare with.
+    /// Returns false with the first ack, which there is nothing to compare with.
     fn measure(&mut self, telemetry: &Telemetry) -> bool {
         let (mut most, mut span) = (f64::NEG_INFINITY, 0.0);
         for (now, before) in telemetry.since(&self.before) {
@@ -195,16 +195,17 @@ mod tests {
     fn in_use_is_what_is_in_flight_on_the_busiest_link() {
         let mut control = hpcc();
         assert!(!control.measure(&telemetry(&[(100, 30_000, 0), (110, 0, 0)])));
-        // 10,000 bytes in 8 us are all of the rate; of the queue the lesser counts, 20,000 of 100,000:
-        // 1.2, a tenth of T.
+        // 10,000 bytes in 8 us are the whole rate. Of the two queue lengths the smaller counts,
+        // 20,000 of 100,000: u = 1.2, weighted with a tenth of T.
         assert!(control.measure(&telemetry(&[(108, 20_000, 10_000), (118, 0, 5_000)])));
         assert!((control.in_use - 1.02).abs() < 1e-12, "{}", control.in_use);
-        // After more than T nothing is left of what was: half of the rate, and no queue.
+        // After more than T only the latest measurement counts: half of the rate, and no queue.
         control.measure(&telemetry(&[(208, 0, 72_500), (218, 0, 5_000)]));
         assert!((control.in_use - 0.5).abs() < 1e-12, "{}", control.in_use);
     }
 
-    /// Acks of a link that is so much in use, each more than a base RTT after the one before.
+    /// The windows after acks with this utilisation, each more than a base RTT after the one
+    /// before.
     fn windows(control: &mut Hpcc, acks: &[(f64, u64, u64)]) -> Vec<u64> {
         let mut window = segments(100, 1_000);
         let (mut us, mut sent) = (100, 0);
@@ -223,7 +224,8 @@ mod tests {
     fn the_reference_is_set_once_a_round_trip() {
         let mut control = hpcc();
         control.reference = 50_000.0;
-        // 50,000 / (1 / 0.95) + 500, twice; the second ack is of what was sent before the first came.
+        // 50,000 / (1 / 0.95) + 500, twice: the second ack is for data sent before the first ack
+        // came.
         let acks = [(1.0, 1, 51), (1.0, 2, 52), (1.0, 52, 100)];
         // Then 48,000 / (1 / 0.95) + 500.
         assert_eq!(windows(&mut control, &acks), [48_000, 46_100, 46_100]);

@@ -1,31 +1,33 @@
-//! HyStart: slow start ends when a train of acks is longer than a round trip, or the round trip
-//! grows.
+//! HyStart: slow start ends when a train of acks lasts longer than a round trip, or when the round
+//! trip grows.
 //!
 //! # Reference
 //! S. Ha, I. Rhee, "Taming the elephants: new TCP slow start", Computer Networks 55(9), 2011.
 //!
 //! # Rule
-//! A round begins with the first ack of what was sent in the round before. From 16 segments on,
-//! slow start ends with an ack that comes more than the flow's least RTT after the round's first,
-//! at most 2 ms after the ack before it; or where the least of a round's first 8 RTTs is above
-//! that of the flow by as much again, at least 4 ms and at most 1 s.
+//! A round begins with the first ack for data sent after the previous round began. With a window of
+//! at least 16 segments slow start ends in two cases. One is an ack that comes more than the flow's
+//! least RTT after the round's first ack, and at most 2 ms after the previous ack. In the other the
+//! least of a round's first 8 RTTs exceeds the flow's least RTT by more than a margin: that least
+//! RTT itself, but at least 4 ms and at most 1 s.
 //!
 //! # Departures
-//! As in ns-3 (3.35 to 3.39, `TcpCubic`) a train is compared with the whole least RTT; Linux and the
-//! paper take half of it for the forward delay. An ack that begins a round is still measured with
-//! the round before. With [`RoundTrips::Ns3`] RTTs are ns-3's own: the smoothed estimate of samples
-//! from timestamps in whole milliseconds, of which 0 counts as a microsecond. In a datacenter the
-//! least RTT is a microsecond then, and slow start over with the second ack of most flows.
+//! As in ns-3 (3.35 to 3.39, `TcpCubic`) a train is compared with the whole least RTT. Linux and
+//! the paper compare it with half of that, the forward delay. The RTT of the ack that begins a
+//! round still counts in the previous round. With [`RoundTrips::Ns3`] RTTs are those of ns-3:
+//! smoothed samples of timestamps in whole milliseconds, of which 0 counts as a microsecond. In a
+//! datacenter the least RTT is then a microsecond, and most flows leave slow start with their
+//! second ack.
 
 use super::window::{Ack, Window};
 use spillway_engine::Time;
 
-/// What HyStart takes for round trips.
+/// The round trips that HyStart uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTrips {
-    /// Those that there are.
+    /// The real ones.
     Exact,
-    /// What ns-3 makes of timestamps in milliseconds.
+    /// Those that ns-3 derives from timestamps in milliseconds.
     Ns3,
 }
 
@@ -40,11 +42,12 @@ const TIMESTAMP_UNIT: Time = Time::from_ms(1);
 #[derive(Clone, Copy, Debug)]
 pub struct HyStart {
     round_trips: RoundTrips,
-    /// Unacknowledged data from here on belongs to the next round; `None` before the first ack.
+    /// The byte at which the next round begins, once it is acknowledged; `None` before the first
+    /// ack.
     round_end: Option<u64>,
     round_start: Time,
     last_ack: Time,
-    /// The least RTT of the flow, and of the round's first acks, and how many these were.
+    /// The least RTT of the flow, the least of the round's first acks, and the number of these.
     least: Time,
     least_of_round: Time,
     samples: u8,
@@ -53,7 +56,7 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(round_trips: RoundTrips) -> HyStart {
         HyStart {
             round_trips,
@@ -105,7 +108,7 @@ impl HyStart {
         let unit = TIMESTAMP_UNIT.ps();
         let units = ack.now.ps() / unit - (ack.now - ack.rtt).ps() / unit;
         let sample = Time::from_ps(units * unit).max(Time::from_us(1));
-        // RFC 6298 with an eighth.
+        // RFC 6298, with a weight of one eighth.
         let smoothed = self.smoothed.ps();
         self.smoothed = match self.smoothed {
             Time::MAX => sample,
@@ -120,8 +123,8 @@ mod tests {
     use super::super::window::tests::{ack, segments};
     use super::*;
 
-    /// Whether slow start ends with each of these acks: when they come, what they acknowledge and
-    /// what has been sent, in microseconds and segments, all with a round trip of 80 us.
+    /// Whether slow start ends with each of these acks, given as their time, what they acknowledge
+    /// and what has been sent, in microseconds and segments. All round trips are 80 us.
     fn ends(round_trips: RoundTrips, acks: &[(u64, u64, u64)]) -> Vec<bool> {
         let mut hystart = HyStart::new(round_trips);
         let window = segments(20, 1_000_000);
@@ -134,26 +137,26 @@ mod tests {
 
     #[test]
     fn a_train_of_acks_that_is_longer_than_the_least_round_trip_ends_it() {
-        // The first ack begins a round that lasts until segment 20 is acknowledged. 80 us after it
-        // is not more than the round trip; a picosecond would be, and a microsecond is.
+        // The first ack begins a round that lasts until segment 20 is acknowledged. The ack 80 us
+        // later is not more than a round trip after it; the one 81 us later is.
         let acks = [(100, 1, 20), (150, 2, 22), (180, 3, 24), (181, 4, 26)];
         assert_eq!(ends(RoundTrips::Exact, &acks), [false, false, false, true]);
-        // The ack of segment 21 begins a new one, after it is measured with the old one.
+        // The ack of segment 21 begins a new round, but its RTT counts in the old one.
         let acks = [(100, 1, 20), (180, 21, 40), (255, 22, 42), (261, 23, 44)];
         assert_eq!(ends(RoundTrips::Exact, &acks), [false, false, false, true]);
-        // 2 ms without an ack end the train.
+        // A pause of 2 ms ends the train.
         let acks = [(100, 1, 20), (2101, 2, 22), (2102, 3, 24)];
         assert_eq!(ends(RoundTrips::Exact, &acks), [false, false, false]);
     }
 
     #[test]
     fn timestamps_in_milliseconds_tell_a_microsecond() {
-        // All within the millisecond from 1 to 2: a microsecond after the first ack is not more
-        // than the RTT of a microsecond, two are.
+        // All come in the same millisecond, so the RTT is a microsecond: an ack one microsecond
+        // after the first is not later than that, an ack two microseconds after it is.
         let acks = [(1100, 1, 20), (1101, 2, 22), (1102, 3, 24)];
         assert_eq!(ends(RoundTrips::Ns3, &acks), [false, false, true]);
-        // The first packet was sent before the turn of the millisecond: an RTT of 1 ms, which an
-        // eighth of the next sample makes 875.125 us.
+        // The first packet was sent before the millisecond changed: an RTT of 1 ms, which the next
+        // sample, with a weight of an eighth, makes 875.125 us.
         let mut hystart = HyStart::new(RoundTrips::Ns3);
         let window = segments(20, 1_000_000);
         for us in [1070, 1090] {
@@ -168,13 +171,13 @@ mod tests {
         let mut hystart = HyStart::new(RoundTrips::Exact);
         let window = segments(20, 1_000_000);
         let mut told = |place: u64, rtt_us: u64| {
-            // 3 ms apart: no train.
+            // 3 ms apart, so there is no train.
             let now = Time::from_ms(10 + 3 * place);
             let ack = Ack { now, rtt: Time::from_us(rtt_us), ..ack(place, 20, false) };
             hystart.ends_slow_start(&ack, &window)
         };
         assert!(!told(1, 100));
-        // Eight samples above 4.1 ms, and the next ack sees it.
+        // After eight samples above 4.1 ms the next ack ends slow start.
         assert!((2..10).all(|place| !told(place, 4_101)));
         assert!(told(10, 4_101));
     }

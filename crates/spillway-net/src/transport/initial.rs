@@ -1,10 +1,10 @@
-//! Where windows begin, and what bounds them.
+//! Initial windows, and their bounds.
 
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize};
 use spillway_settings::{Section, SettingsError};
 
-/// The window at the start of a flow.
+/// The initial window of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// Full packets.
@@ -13,21 +13,21 @@ pub enum InitialWindow {
     Bytes(u64),
     /// The whole flow.
     Flow,
-    /// The rate of the sender's line times the base RTT, at that rate.
+    /// The rate of the sender's line times the base RTT; the flow is paced at that rate.
     LineRate,
 }
 
-/// How a flow gets into the network.
+/// The facts about a flow's path that its initial window depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     /// The rate of its host's line.
     pub rate: Rate,
-    /// The round trip of an empty network: the network's, or that of the flow's own way.
+    /// The round trip of the empty network, or of the flow's own path in it.
     pub base_rtt: Time,
 }
 
 impl Access {
-    /// The bytes that the line carries in a base RTT.
+    /// The bandwidth-delay product: the bytes that the line carries in a base RTT.
     pub fn bdp(&self) -> f64 {
         self.rate.bits_per_second() as f64 * self.base_rtt.ps() as f64 / 8e12
     }
@@ -44,18 +44,19 @@ impl InitialWindow {
     }
 }
 
-/// How windows begin, and what bounds them.
+/// The settings of initial windows and their bounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     pub initial: InitialWindow,
     pub min: u64,
     pub slow_start: bool,
-    /// What may wait at the sender's own line while windows grow; `None` for any amount.
+    /// The longest backlog of the sender's own line with which windows may still grow; `None` for
+    /// any.
     pub host_backlog: Option<BdpSize>,
 }
 
 impl Windows {
-    /// Reads them.
+    /// Reads the settings.
     pub fn read(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
         let initial = section.quantity(
             "initial_window",
@@ -98,7 +99,7 @@ impl Windows {
         Ok(Windows { initial, min, slow_start, host_backlog })
     }
 
-    /// Of senders that pace: they begin with what their line carries in a round trip.
+    /// The settings of paced senders, which begin with the bandwidth-delay product of their line.
     pub fn of_line(mss: u32) -> Windows {
         let initial = InitialWindow::LineRate;
         Windows { initial, min: mss.into(), slow_start: false, host_backlog: None }

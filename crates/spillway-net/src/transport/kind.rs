@@ -1,4 +1,4 @@
-//! A kind of transport: what each of them tells of itself, in its own file.
+//! A kind of transport: what the file of each one declares.
 
 use super::control::Driver;
 use super::receiver::EcnEcho;
@@ -9,11 +9,11 @@ use std::fmt;
 pub struct Kind {
     /// The field's short name.
     pub id: &'static str,
-    /// What it is, in a line.
+    /// A description of one line.
     pub summary: &'static str,
     /// Where it was published.
     pub citation: &'static str,
-    /// What it needs beside the acks.
+    /// What it needs besides acks.
     pub needs: Needs,
     pub(super) read: fn(&mut Section) -> Result<Driver, SettingsError>,
 }
@@ -21,17 +21,17 @@ pub struct Kind {
 /// What a transport needs of senders, packets, switches and receivers.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// When a pace is set beside the window.
+    /// When it sets a pace besides the window.
     pub pace: Pace,
-    /// Whether switches are to write telemetry on its packets.
+    /// Whether switches write telemetry on its packets.
     pub telemetry: bool,
-    /// Whether it compares with the base RTT: then it may be that of the flow's own way.
+    /// Whether it compares with the base RTT, which may then be that of the flow's own path.
     pub base_rtt: bool,
     /// Whether its packets are ECN-capable.
     pub ecn: Ecn,
     /// How the receiver echoes marks.
     pub echo: EcnEcho,
-    /// Whether a packet that its own host drops can be told to it, as a mark that cuts alone.
+    /// Whether it can react to a packet that its own host drops, by a cut as for a single mark.
     pub cuts_for_local_drops: bool,
 }
 
@@ -40,9 +40,9 @@ pub struct Needs {
 pub enum Pace {
     /// Never.
     Never,
-    /// If it likes.
+    /// In some situations.
     Possible,
-    /// Always: a flow then begins with its line's rate.
+    /// Always: a flow then begins at its line's rate.
     Always,
 }
 
@@ -51,12 +51,12 @@ pub enum Pace {
 pub enum Ecn {
     /// Always.
     Always,
-    /// As the scenario says, and so if it says nothing.
+    /// As the scenario says; this is the default.
     Default(bool),
 }
 
 impl Needs {
-    /// Of a window that acks move, and losses and marks cut.
+    /// The needs of a window that acks move, and that losses and marks cut.
     pub const OF_WINDOW: Needs = Needs {
         pace: Pace::Never,
         telemetry: false,
@@ -66,7 +66,7 @@ impl Needs {
         cuts_for_local_drops: true,
     };
 
-    /// Of what sets window and pace by round trips or telemetry.
+    /// The needs of controllers that set window and pace from round trips or telemetry.
     pub const OF_PACE: Needs =
         Needs { pace: Pace::Always, cuts_for_local_drops: false, ..Needs::OF_WINDOW };
 }

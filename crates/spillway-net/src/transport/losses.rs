@@ -1,4 +1,4 @@
-//! How a sender finds losses, and how it repairs them: what is common to all congestion controllers.
+//! How a sender finds losses and retransmits: settings common to all congestion controllers.
 
 use super::receiver::EcnEcho;
 use super::reduction::ReductionRule;
@@ -7,42 +7,43 @@ use spillway_settings::{Section, SettingsError};
 /// How a sender finds losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By what has arrived behind them (RFC 6675).
+    /// By the amount of data that has arrived behind a missing segment (RFC 6675).
     Sack,
-    /// By when what has arrived was sent (RFC 8985).
+    /// By the time at which data that has arrived was sent (RFC 8985).
     Rack,
-    /// As the TCP of ns-3 (3.35 to 3.39) does: by the same, with a state machine of its own.
+    /// As the TCP of ns-3 (3.35 to 3.39): by the amount of data, with a state machine of its own.
     Ns3,
 }
 
-/// How losses are found and repaired.
+/// The settings of loss detection and recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Losses {
     /// How they are found.
     pub detection: LossDetection,
-    /// Segments acknowledged behind a gap that tell a loss.
+    /// The number of segments acknowledged behind a gap that show a loss.
     pub dupthresh: u32,
-    /// Whether an ack in the middle of a repair tells that what it misses is lost.
+    /// Whether a partial ack during recovery shows that the segment it asks for is lost.
     pub partial_acks_tell: bool,
-    /// Whether a loss does not cut again what a mark has cut, and tells of its own cut as a mark does.
+    /// Whether a loss does not cut again for a flight that a mark has cut, and announces its own
+    /// cut as a mark does.
     pub cut_once: bool,
-    /// How a cut window is reached.
+    /// How the sender gets down to a cut window.
     pub reduction: ReductionRule,
-    /// Whether the last packets of a window are probed for.
+    /// Whether tail-loss probes are sent.
     pub tail_loss_probe: bool,
 }
 
 impl Losses {
-    /// Whether an ack of what comes next asks for nothing but to go on: no times are kept, no probes sent,
-    /// and cuts hold at once.
+    /// Whether an ack in order needs no further work: no send times are kept, no probes are sent,
+    /// and cuts take effect at once.
     #[inline]
     pub fn are_plain(&self) -> bool {
         let by_sack = self.detection == LossDetection::Sack;
         by_sack & (self.reduction == ReductionRule::AtOnce) & !self.tail_loss_probe
     }
 
-    /// Reads them, for a window or a pace (`is_paced`). What means nothing under a way of finding losses, or
-    /// with a pace, is refused.
+    /// Reads the settings, for a sender with a window or a pace (`is_paced`). Keys that mean
+    /// nothing with the chosen loss detection, or with a pace, are refused.
     pub(super) fn read(
         section: &mut Section,
         echo: EcnEcho,
@@ -75,7 +76,8 @@ impl Losses {
             let meaning = "whether an ack during loss recovery shows the next loss (RFC 6582)";
             section.flag("partial_acks_tell", false, meaning)?
         };
-        // RFC 3168, section 6.1.2: once; RFC 8257, section 3.5: a loss as without marks.
+        // RFC 3168, section 6.1.2, cuts once; with RFC 8257, section 3.5, a loss cuts as if there
+        // were no marks.
         let (mut cut_once, mut reduction) = (echo == EcnEcho::Latched, ReductionRule::AtOnce);
         if !is_paced {
             let meaning = "whether a mark's cut keeps a loss of the same window from cutting again";
@@ -88,12 +90,12 @@ impl Losses {
         Ok(Losses { detection, dupthresh, partial_acks_tell, cut_once, reduction, tail_loss_probe })
     }
 
-    /// Whether a key means nothing under a way of finding losses.
+    /// Whether a key means nothing with a kind of loss detection.
     pub fn is_foreign(key: &str, way: &str) -> bool {
         Losses::foreign_keys(way).iter().any(|(name, _)| *name == key)
     }
 
-    /// The keys that mean nothing under a way of finding losses, and why.
+    /// The keys that mean nothing with a kind of loss detection, and why.
     fn foreign_keys(way: &str) -> &'static [(&'static str, &'static str)] {
         match way {
             "rack" => &[("partial_acks_tell", "the times at which segments were sent tell")],

@@ -1,4 +1,4 @@
-//! How a flow becomes packets: windows, acks, loss recovery, one file for each congestion
+//! How flows become packets: windows, acks and loss recovery, with one file for each congestion
 //! controller.
 
 mod closed_loop;
@@ -51,20 +51,20 @@ use spillway_settings::{Key, Section, SettingsError, nearest_name};
 pub struct Transport {
     /// The field's short name.
     pub kind: String,
-    /// What it needs beside the acks.
+    /// What it needs besides acks.
     pub needs: Needs,
     /// Payload of a full packet.
     pub mss: u32,
-    /// Bytes of a data packet that are not payload, telemetry among them.
+    /// Bytes of a data packet that are not payload, telemetry included.
     pub header: u32,
     /// Bytes of an ack on the wire, and of the packets of a handshake.
     pub ack_size: u32,
-    /// What decides when a flow sends.
+    /// What makes a flow send.
     pub control: Control,
     first_rtt: BdpSize,
 }
 
-/// What decides when a flow sends, with its settings.
+/// What makes a flow send, with its settings.
 #[derive(Clone, Debug)]
 pub enum Control {
     /// Acks.
@@ -73,13 +73,13 @@ pub enum Control {
     OpenLoop(Udp),
 }
 
-/// The ids of all transports, those from outside last.
+/// The ids of all transports; those that are not compiled in come last.
 pub fn ids(extensions: &Extensions) -> impl Iterator<Item = &str> + Clone {
     let outside = extensions.transport.iter().map(|outside| outside.id());
     KINDS.iter().map(|kind| kind.id).chain(outside)
 }
 
-/// A key with a number of bytes within bounds.
+/// Reads a number of bytes within bounds.
 fn size(
     section: &mut Section,
     key: &'static str,
@@ -135,12 +135,12 @@ impl Transport {
         })
     }
 
-    /// The keys of a kind of transport.
+    /// The keys of a kind of transport, with their defaults and meanings.
     pub fn keys(kind: &str) -> Vec<Key> {
         Transport::defaults(kind, &Extensions::default()).keys().to_vec()
     }
 
-    /// The section of a kind of transport without settings.
+    /// The section of a kind of transport in which nothing is given.
     fn defaults(kind: &str, extensions: &Extensions) -> Section {
         let mut section =
             Section::new("", [("kind".to_string(), kind.into())].into_iter().collect());
@@ -149,7 +149,7 @@ impl Transport {
         section
     }
 
-    /// The names of the keys of a kind of transport, asked for by the traffic section at `path`.
+    /// The names of the keys of a kind of transport, on behalf of the traffic section at `path`.
     pub fn keys_of(
         kind: &str,
         path: &str,
@@ -170,12 +170,12 @@ impl Transport {
         self.mss + self.header
     }
 
-    /// Payload that is tagged as sent in the first round trip.
+    /// The payload at a flow's beginning that is tagged as sent in the first round trip.
     pub fn first_rtt_bytes(&self, rate: Rate, base_rtt: Time) -> u32 {
         u32::try_from(self.first_rtt.bytes(rate, base_rtt)).unwrap_or(u32::MAX)
     }
 
-    /// The most of a flow of `size` bytes that leaves at once before any ack has come.
+    /// The most that a flow of `size` bytes sends at once before the first ack.
     pub fn largest_burst(&self, size: u64, access: &Access) -> u64 {
         match &self.control {
             Control::OpenLoop(_) => u64::from(self.mss),
@@ -183,13 +183,13 @@ impl Transport {
         }
     }
 
-    /// Whether switches are to write telemetry on its packets.
+    /// Whether switches write telemetry on its packets.
     #[inline]
     pub fn asks_telemetry(&self) -> bool {
         self.needs.telemetry
     }
 
-    /// What a transport has whose acks drive it; `None` in open loop.
+    /// The settings of the closed loop; `None` in open loop.
     #[inline]
     pub fn closed_loop(&self) -> Option<&ClosedLoop> {
         match &self.control {
@@ -203,20 +203,20 @@ impl Transport {
 pub(crate) mod tests {
     use super::*;
 
-    /// A transport from the text of its section.
+    /// A transport, from the text of its section.
     pub(crate) fn transport(text: &str) -> Transport {
         let table = text.parse().expect("a table");
         let mut section = Section::new("transport", table);
         Transport::read(&mut section, &Extensions::default()).expect("a transport")
     }
 
-    /// One that acks drive.
+    /// The closed loop of a transport.
     pub(crate) fn closed_loop(text: &str) -> ClosedLoop {
         let Control::ClosedLoop(closed) = transport(text).control else { panic!("{text}") };
         closed
     }
 
-    /// A line of so many Gbps, and a base RTT.
+    /// A line of `gbps` Gbps and a base RTT.
     pub(crate) fn access(gbps: u64, base_rtt_us: u64) -> Access {
         let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).expect("a rate");
         Access { rate, base_rtt: Time::from_us(base_rtt_us) }

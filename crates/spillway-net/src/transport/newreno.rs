@@ -45,7 +45,7 @@ pub(super) const KIND: Kind = Kind {
     read: |_| Ok(Driver::of_acks(NewReno)),
 };
 
-/// NewReno, all of whose state is the window.
+/// NewReno. It has no state besides the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno;
 
@@ -85,7 +85,7 @@ mod tests {
         let (mut control, mut window) = (NewReno, segments(20, 10));
         control.on_ack(&mut window, &ack(1, 21, true));
         assert_eq!((window.cwnd, window.ssthresh), (10_000, 10_000));
-        // Until what was in flight then (21 segments) is acknowledged: no cut and no growth.
+        // No cut and no growth until the 21 segments then in flight are acknowledged.
         for una in 2..=21 {
             control.on_ack(&mut window, &ack(una, 30, true));
         }

@@ -75,7 +75,7 @@ pub struct PowerTcpParams {
 }
 
 impl PowerTcpParams {
-    /// Reads them.
+    /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<PowerTcpParams, SettingsError> {
         let meaning = "weight of the window computed from the power";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
@@ -99,18 +99,18 @@ pub struct PowerTcp {
     most: f64,
     /// The base RTT in picoseconds.
     tau: f64,
-    /// The window, in bytes, also while a timeout leaves one segment of it.
+    /// The window, in bytes. It is kept while a timeout leaves only one segment of it.
     cwnd: f64,
     /// Smoothed normalised power.
     power: f64,
     before: Telemetry,
-    /// The window a round trip ago, and what had been sent when it was noted.
+    /// The window a round trip ago, and the next byte to be sent when it was noted.
     window_before: f64,
     noted_at: u64,
 }
 
 impl PowerTcp {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(params: PowerTcpParams, access: &Access) -> PowerTcp {
         let tau = access.base_rtt.ps() as f64;
         let most = access.bdp();
@@ -128,12 +128,12 @@ impl PowerTcp {
         }
     }
 
-    /// False before there is anything to compare with.
+    /// Returns false with the first ack, which there is nothing to compare with.
     fn measure(&mut self, telemetry: &Telemetry) -> bool {
         let (mut norm, mut span) = (f64::NEG_INFINITY, 0.0);
         for (now, before) in telemetry.since(&self.before) {
             let dt = (now.time - before.time).ps() as f64;
-            // In shares of the port's rate, and of what it sends in a base RTT.
+            // Relative to the port's rate, and to what it sends in a base RTT.
             let bytes = dt / now.ps_per_byte as f64;
             let growth = now.queue_bytes as f64 - before.queue_bytes as f64;
             let current = (growth + (now.sent_bytes - before.sent_bytes) as f64) / bytes;
@@ -164,7 +164,7 @@ impl CongestionControl for PowerTcp {
             return;
         }
         let PowerTcpParams { gamma, eta, .. } = self.params;
-        // However fast queues fall, power is that of something.
+        // Power is kept above 0 however fast queues shrink.
         let power = (self.power / eta).max(1e-3);
         let next = gamma * (self.window_before / power + self.beta) + (1.0 - gamma) * self.cwnd;
         self.cwnd = next.clamp(self.least, self.most);
@@ -203,12 +203,13 @@ mod tests {
         let mut control = powertcp();
         assert!(!control.measure(&telemetry(&[(100, 0, 0), (110, 10_000, 0)])));
         assert_eq!(control.power, 1.0);
-        // The first port has sent 4,000 bytes in 8 us, which is 0.4 of its rate. The second 10,000, all
-        // that it could, while its queue grew by 2,000: 1.2 (1 + 12,000 / 100,000) = 1.344. A tenth of
-        // tau has gone by.
+        // The first port has sent 4,000 bytes in 8 us, which is 0.4 of its rate. The second has
+        // sent 10,000, all that it could, while its queue grew by 2,000: 1.2 (1 + 12,000 / 100,000)
+        // = 1.344, weighted with the tenth of tau that has passed.
         assert!(control.measure(&telemetry(&[(108, 0, 4_000), (118, 12_000, 10_000)])));
         assert!((control.power - (0.9 + 0.1344)).abs() < 1e-12, "{}", control.power);
-        // After more than a round trip nothing is left of what was: an idle port, a tenth in use.
+        // After more than a round trip only the latest measurement counts: an idle port, and one at
+        // a tenth of its rate.
         control.measure(&telemetry(&[(308, 0, 4_000), (318, 0, 35_000)]));
         let expected = (25_000.0 - 12_000.0) / 250_000.0;
         assert!((control.power - expected).abs() < 1e-12, "{}", control.power);
@@ -225,12 +226,14 @@ mod tests {
             window.cwnd
         };
         assert_eq!(on_ack(100, 50_000, 0, 1, 101), 100_000);
-        // All of the rate, and half of what it sends in tau in the queue: 1.5, for a fifth of tau.
-        // Gamma = 0.8 + 0.3 = 1.1: 0.9 (100,000 / 1.1 + 10,000) + 0.1 * 100,000.
+        // The port sends at its full rate, and half of what it sends in tau is queued: 1.5,
+        // weighted with a fifth. Gamma = 0.8 + 0.3 = 1.1, so the window is 0.9 (100,000 / 1.1 +
+        // 10,000) + 0.1 * 100,000.
         assert_eq!(on_ack(116, 50_000, 20_000, 2, 102), 100_000);
-        // The same again: 0.8 * 1.1 + 0.3 = 1.18: 0.9 (100,000 / 1.18 + 10,000) + 10,000.
+        // The same again: Gamma = 0.8 * 1.1 + 0.3 = 1.18, and 0.9 (100,000 / 1.18 + 10,000) +
+        // 10,000.
         assert_eq!(on_ack(132, 50_000, 40_000, 3, 103), 95_271);
-        // 1.244, still of the window of a round trip ago: 81,347 + 9,527.1.
+        // Gamma = 1.244, still with the window of a round trip ago: 81,347 + 9,527.1.
         assert_eq!(on_ack(148, 50_000, 60_000, 4, 104), 90_874);
     }
 

@@ -1,68 +1,69 @@
-//! RACK: what was sent long enough before something that has arrived is lost.
+//! RACK: a segment is lost if it was sent long enough before one that has arrived.
 //!
 //! # Reference
 //! Y. Cheng, N. Cardwell, N. Dukkipati, P. Jha, "The RACK-TLP Loss Detection Algorithm for TCP",
-//! RFC 8985, 2021, section 6. Names are the RFC's.
+//! RFC 8985, 2021, section 6. Names are those of the RFC.
 //!
 //! # Rule
-//! Of all that has arrived, `xmit_ts` and `end_seq` are those of what was sent last, and `rtt` is its round
-//! trip. What was sent before it is lost when it was sent more than `rtt` + `reo_wnd` ago. `reo_wnd` is
-//! `reo_wnd_mult` quarters of the least round trip, and at most the smoothed one; it is 0 as long as
-//! nothing has arrived out of order, in a repair or with `dupthresh` segments behind a gap. A
-//! duplicate that the receiver tells of (D-SACK) adds one to `reo_wnd_mult`, once in a round trip, for
-//! 16 repairs.
+//! `xmit_ts`, `end_seq` and `rtt` belong to the segment that was sent last among those that have
+//! arrived. A segment sent before it is lost once more than `rtt` + `reo_wnd` have passed since it
+//! was sent. `reo_wnd` is `reo_wnd_mult` quarters of the least round trip, and at most the smoothed
+//! one. As long as nothing has arrived out of order, it is 0 during recovery and with `dupthresh`
+//! segments behind a gap. A duplicate reported by the receiver (D-SACK) adds one to `reo_wnd_mult`,
+//! at most once per round trip; this lasts for 16 recoveries.
 
 use super::ranges::Range;
 use spillway_engine::Time;
 use std::collections::VecDeque;
 
-/// A segment that is not acknowledged.
+/// A segment that has not been acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// When it was sent last.
+    /// When it was last sent.
     xmit_ts: Time,
-    /// Whether that was not the first time.
+    /// Whether it was sent more than once.
     retransmitted: bool,
     lost: bool,
     arrived: bool,
 }
 
-/// What an ack tells of a round trip.
+/// What an ack says about round trips.
 #[derive(Clone, Copy, Debug)]
 pub struct RackAck {
     /// Now.
     pub now: Time,
-    /// When the packet was sent that it acknowledges.
+    /// When the packet that it acknowledges was sent.
     pub sent_at: Time,
     /// The smoothed round trip.
     pub smoothed: Time,
-    /// Whether it tells of data that has arrived twice.
+    /// Whether it reports data that has arrived twice.
     pub is_duplicate: bool,
 }
 
-/// What was found to be lost.
+/// What a search for losses has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Whether anything was.
+    /// Whether anything is lost.
     pub any: bool,
-    /// When it was sent: the last of it.
+    /// The latest time at which a lost segment was sent.
     pub sent_at: Time,
-    /// How long until more may be; zero if nothing is in doubt.
+    /// How long until more segments may be lost; zero if none is in doubt.
     pub wait: Time,
 }
 
-/// The times at which segments were sent, and what they tell.
+/// The send times of segments, and what follows from them.
 #[derive(Clone, Debug)]
 pub struct Rack {
     mss: u64,
-    /// The number of the first segment.
+    /// The number of the first segment in `segments`.
     first: u64,
     segments: VecDeque<Sent>,
-    /// No segment before this number is lost, and none from the other on has been sent again.
+    /// No segment before `lost_from` is lost, and none from `repaired_to` on has been
+    /// retransmitted.
     lost_from: u64,
     repaired_to: u64,
     lost_segments: u64,
-    /// The end of what was sent last, if it is not a full segment.
+    /// The end of the data sent so far, which may lie within a segment.
     sent_to: u64,
     xmit_ts: Time,
     end_seq: u64,
@@ -77,7 +78,7 @@ pub struct Rack {
 }
 
 impl Rack {
-    /// Before anything is sent in segments of `mss` bytes.
+    /// The state before anything is sent, in segments of `mss` bytes.
     pub fn new(mss: u64) -> Rack {
         Rack {
             mss,
@@ -100,7 +101,7 @@ impl Rack {
         }
     }
 
-    /// The segment that begins at `seq` goes out.
+    /// Records that the segment at `seq` is sent.
     pub fn on_sent(&mut self, now: Time, (seq, end): Range) {
         let number = seq / self.mss;
         let place = (number - self.first) as usize;
@@ -128,13 +129,14 @@ impl Rack {
         }
     }
 
-    /// The segment that began at `seq`, which went out last and for the first time, did not after all.
+    /// Forgets the last segment, new data at `seq`, which was not sent after all.
     pub fn take_back(&mut self, seq: u64) {
         self.segments.pop_back();
         self.sent_to = seq;
     }
 
-    /// An ack acknowledges all before `una`, and `newly` behind it, in their order (steps 1 to 3).
+    /// An ack acknowledges everything before `una`, and the ranges `newly` behind it, in increasing
+    /// order (steps 1 to 3).
     pub fn on_ack(&mut self, ack: &RackAck, una: u64, newly: impl Iterator<Item = Range>) {
         self.min_rtt = self.min_rtt.min(ack.now - ack.sent_at);
         let mut latest = None;
@@ -176,8 +178,8 @@ impl Rack {
         }
     }
 
-    /// A segment is known to have arrived: whether it was sent last of those that have (step 2), and
-    /// whether it was overtaken (step 3).
+    /// Records that a segment has arrived: whether it was sent last among those that have (step 2),
+    /// and whether a later one has overtaken it (step 3).
     fn arrive(&mut self, ack: &RackAck, sent: Sent, end: u64, latest: &mut Option<(Time, u64)>) {
         if end > self.fack {
             self.fack = end;
@@ -185,15 +187,15 @@ impl Rack {
             self.reordering_seen = true;
         }
         let rtt = ack.now - sent.xmit_ts;
-        // The ack of an earlier transmission tells nothing of the last.
+        // The ack may be for an earlier transmission; it then says nothing about the last one.
         if sent.retransmitted && (ack.sent_at < sent.xmit_ts || rtt < self.min_rtt) {
             return;
         }
         *latest = (*latest).max(Some((sent.xmit_ts, end)));
     }
 
-    /// The reordering window (step 4); `repairs` while losses are repaired, and `ends_repair` with the
-    /// ack that ends that.
+    /// Updates the reordering window (step 4). `repairs` is set during recovery, and `ends_repair`
+    /// with the ack that ends it.
     pub fn update_window(
         &mut self,
         ack: &RackAck,
@@ -222,7 +224,7 @@ impl Rack {
         };
     }
 
-    /// Finds what is lost by now (step 5).
+    /// Finds the segments that are lost by now (step 5).
     pub fn detect(&mut self, now: Time) -> Found {
         let mut found = Found::default();
         let limit = self.rtt + self.reo_wnd;
@@ -233,7 +235,7 @@ impl Rack {
                 continue;
             }
             if (sent.xmit_ts, self.end_of(number)) >= (self.xmit_ts, self.end_seq) {
-                // New data goes out in order: nothing behind it was sent earlier.
+                // New data is sent in order, so nothing behind this segment was sent earlier.
                 if number >= self.repaired_to {
                     break;
                 }
@@ -251,8 +253,8 @@ impl Rack {
         found
     }
 
-    /// The retransmission timer has run out: the first segment is lost, and what is as old as that
-    /// (section 6.3).
+    /// The retransmission timer has expired: the first segment is lost, and so is everything sent
+    /// long enough ago (section 6.3).
     pub fn on_timeout(&mut self, now: Time) {
         for place in 0..self.segments.len() {
             let sent = self.segments[place];
@@ -280,7 +282,7 @@ impl Rack {
         Some((number * self.mss, self.end_of(number)))
     }
 
-    /// Bytes that are lost and have not been sent again.
+    /// Bytes that are lost and have not been retransmitted.
     pub fn lost_bytes(&self) -> u64 {
         let last_is_lost = self.segments.back().is_some_and(|sent| sent.lost);
         let missing = self.sent_to.div_ceil(self.mss) * self.mss - self.sent_to;
@@ -292,7 +294,7 @@ impl Rack {
     }
 }
 
-/// How many repairs a wider reordering window lasts (RFC 8985, section 6.2, step 4).
+/// How many recoveries a wider reordering window lasts (RFC 8985, section 6.2, step 4).
 const REPAIRS_TO_PERSIST: u32 = 16;
 
 #[cfg(test)]

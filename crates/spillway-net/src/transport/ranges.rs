@@ -1,14 +1,14 @@
-//! Sets of byte ranges: what has arrived out of order, and what has been acknowledged selectively.
+//! Sets of byte ranges: what has arrived out of order, or been acknowledged selectively.
 
-/// A range of bytes, from its first to the one behind its last.
+/// A range of bytes: its first byte, and the one behind its last.
 pub type Range = (u64, u64);
 
-/// Disjoint ranges in increasing order, none touching the next.
+/// Disjoint ranges in increasing order, with a gap between any two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Whether there is none.
+    /// Whether there are no ranges.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -19,7 +19,7 @@ impl Ranges {
         &self.0
     }
 
-    /// Forgets all.
+    /// Removes all ranges.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -29,9 +29,9 @@ impl Ranges {
         self.0.iter().map(|(start, end)| end - start).sum()
     }
 
-    /// Adds a range and returns the one that it has become a part of.
+    /// Adds a range, and returns the range that it has become part of.
     pub fn insert(&mut self, (start, end): Range) -> Range {
-        // All ranges that touch or overlap the new one become one with it.
+        // Ranges that touch or overlap the new one are merged with it.
         let first = self.0.partition_point(|&(_, e)| e < start);
         let last = self.0.partition_point(|&(s, _)| s <= end);
         let merged = match self.0.get(first..last) {
@@ -69,8 +69,7 @@ impl Ranges {
         to - from - covered
     }
 
-    /// The first gap at or behind `from`: where it starts, and where the next range ends it (if
-    /// there is one).
+    /// The first gap at or behind `from`: its start, and its end if a range follows.
     pub fn gap_from(&self, from: u64) -> (u64, Option<u64>) {
         let mut start = from;
         for &(s, e) in &self.0 {
@@ -110,7 +109,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside a plain set of bytes.
+        /// Compared with a plain set of bytes.
         #[test]
         fn ranges_hold_what_a_set_holds(
             inserts in prop::collection::vec((0u64..60, 1u64..12), 0..20),

@@ -1,33 +1,33 @@
-//! The receiving half of a flow: what has arrived, and what its acks say.
+//! The receiving half of a flow: what has arrived, and what its acks report.
 
 use super::ranges::{Range, Ranges};
 use spillway_engine::Time;
 
-/// How many ranges an ack can tell (RFC 2018: three beside a timestamp).
+/// The most ranges that fit into an ack (RFC 2018: three beside a timestamp).
 pub const SACK_BLOCKS: usize = 3;
 
-/// Ranges that an ack tells to have arrived, the latest first; empty ones are (0, 0).
+/// The ranges that an ack reports as arrived, the latest first; unused ones are (0, 0).
 pub type SackBlocks = [Range; SACK_BLOCKS];
 
 /// How a receiver echoes marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
-    /// Every ack says whether what it acknowledges was marked (RFC 8257, section 3.2).
+    /// Every ack says whether the packets that it acknowledges were marked (RFC 8257, section 3.2).
     PerPacket,
-    /// From a mark on, all acks do, until the sender says that it has cut (RFC 3168).
+    /// After a mark all acks echo it, until the sender announces a cut (RFC 3168).
     Latched,
 }
 
 /// How a receiver acknowledges.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPolicy {
-    /// Packets for every ack.
+    /// The number of packets that one ack acknowledges.
     pub every: u32,
-    /// The longest that an ack is held back.
+    /// The longest time for which an ack is delayed.
     pub delay: Time,
     /// How marks are echoed.
     pub echo: EcnEcho,
-    /// Whether an ack tells of what has arrived twice (D-SACK, RFC 2883).
+    /// Whether an ack reports data that has arrived twice (D-SACK, RFC 2883).
     pub tells_duplicates: bool,
 }
 
@@ -36,26 +36,26 @@ pub struct AckPolicy {
 pub struct Segment {
     /// Its first byte.
     pub seq: u64,
-    /// Its bytes.
+    /// Its payload in bytes.
     pub payload: u32,
     /// Whether it was marked.
     pub ce: bool,
-    /// Whether the sender says that it has cut its window.
+    /// Whether it announces that the sender has cut its window.
     pub cwr: bool,
     /// When it was sent.
     pub sent_at: Time,
 }
 
-/// What an ack says.
+/// What an ack reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckFields {
-    /// The first byte still missing.
+    /// The first missing byte.
     pub seq: u64,
     /// Whether it echoes a mark.
     pub ece: bool,
     /// When the packet that it acknowledges was sent.
     pub sent_at: Time,
-    /// Whether there are ranges beyond a gap.
+    /// Ranges that have arrived behind a gap, if there are any.
     pub sack: Option<SackBlocks>,
 }
 
@@ -63,22 +63,23 @@ pub struct AckFields {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
-    /// The first byte still missing.
+    /// The first missing byte.
     next: u64,
-    /// What has arrived beyond it.
+    /// What has arrived behind it.
     early: Ranges,
     /// Packets not acknowledged yet.
     pending: u32,
-    /// The mark of the pending packets, or (latched) whether acks echo one.
+    /// The mark of the pending packets, or (if latched) whether acks echo a mark.
     ce: bool,
     /// When the first pending packet was sent.
     pending_sent_at: Time,
-    /// When the pending packets are to be acknowledged at the latest; [`Time::MAX`] if none are.
+    /// The latest time at which the pending packets are acknowledged; [`Time::MAX`] if there are
+    /// none.
     pub ack_deadline: Time,
 }
 
 impl Default for Receiver {
-    /// Before anything has arrived.
+    /// The state before anything has arrived.
     fn default() -> Receiver {
         Receiver {
             next: 0,
@@ -92,7 +93,7 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// The first byte still missing.
+    /// The first missing byte.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next
@@ -103,9 +104,9 @@ impl Receiver {
         self.next + self.early.bytes()
     }
 
-    /// The most frequent of all cases, which [`Receiver::on_segment`] would treat alike: the packet
-    /// that is expected, acknowledged by itself. Returns the first byte still missing, or `None`
-    /// (and does nothing) in any other case.
+    /// The most frequent case, handled as [`Receiver::on_segment`] would: a packet in order that
+    /// gets its own ack. Returns the first missing byte. In any other case it does nothing and
+    /// returns `None`.
     #[inline(always)]
     pub fn on_expected(&mut self, segment: &Segment, policy: &AckPolicy) -> Option<u64> {
         let alone = policy.every == 1 && policy.echo == EcnEcho::PerPacket;
@@ -117,8 +118,8 @@ impl Receiver {
         Some(self.next)
     }
 
-    /// A data packet has arrived. Returns the bytes that are new, and hands the acks that are due
-    /// to `reply`: none, one, or two.
+    /// A data packet has arrived. Returns the number of new bytes, and passes the acks that are due
+    /// (none, one or two) to `reply`.
     #[inline]
     pub fn on_segment(
         &mut self,
@@ -132,7 +133,8 @@ impl Receiver {
             EcnEcho::Latched => false,
         };
         if mark_changed && self.pending > 0 {
-            // What came before this packet is acknowledged with its own mark (RFC 8257, 3.2).
+            // The pending packets are acknowledged with their own mark, not this packet's (RFC
+            // 8257, section 3.2).
             reply(self.ack(None));
         }
         match policy.echo {
@@ -147,7 +149,8 @@ impl Receiver {
         self.pending += 1;
         let in_order = arrived.is_none() && new > 0 && !had_gap;
         if !in_order || self.pending >= policy.every {
-            // Out of order, repeated, or filling a gap: at once (RFC 5681, section 4.2).
+            // A packet out of order, a repeated one, or one that fills a gap is acknowledged at
+            // once (RFC 5681, section 4.2).
             let latest = arrived.or_else(|| self.early.as_slice().last().copied());
             let mut fields = self.ack(latest);
             if new == 0 && policy.tells_duplicates {
@@ -165,17 +168,18 @@ impl Receiver {
         new
     }
 
-    /// A packet that nobody acknowledges has arrived. Returns the bytes that are new.
+    /// A packet of an open-loop flow has arrived. Returns the number of new bytes.
     pub fn on_datagram(&mut self, segment: &Segment) -> u64 {
         self.place(segment).0
     }
 
-    /// The ack that is due when it has been held back long enough, if packets are pending.
+    /// The delayed ack, if packets are pending; its time has come.
     pub fn delayed_ack(&mut self) -> Option<AckFields> {
         (self.pending > 0).then(|| self.ack(None))
     }
 
-    /// Takes the bytes in. Returns how many are new, and where they lie beyond a gap, if they do.
+    /// Records the bytes of a segment. Returns how many are new, and their range if they lie behind
+    /// a gap.
     #[inline]
     fn place(&mut self, segment: &Segment) -> (u64, Option<Range>) {
         let end = segment.seq + u64::from(segment.payload);
@@ -208,7 +212,7 @@ impl Receiver {
         AckFields { seq: self.next, ece: self.ce, sent_at: self.pending_sent_at, sack }
     }
 
-    /// The latest range first, then the highest others.
+    /// The ranges to report: the latest first, then the highest of the others.
     fn blocks(&self, latest: Option<Range>) -> SackBlocks {
         let mut blocks = [(0, 0); SACK_BLOCKS];
         let others = self.early.as_slice().iter().rev().copied().filter(|&r| Some(r) != latest);
@@ -250,8 +254,9 @@ mod tests {
 
     #[test]
     fn delayed_acks_tell_exactly_which_packets_were_marked() {
-        // Every second packet: 0 1 | 2, then 3 is marked: 2 is acknowledged at once, unmarked;
-        // 3 4 together, marked; 5 unmarked waits, 6 with it.
+        // An ack for every second packet. 0 and 1 are acknowledged together. 3 is marked, so 2 is
+        // acknowledged at once, unmarked; then 3 and 4 together, marked. 5, unmarked, waits, and 6
+        // is acknowledged with it.
         let every_second = AckPolicy { every: 2, ..EACH };
         let marks = [false, false, false, true, true, false, false];
         let segments: Vec<(u64, bool)> = (0..).zip(marks).collect();
@@ -262,7 +267,8 @@ mod tests {
     #[test]
     fn what_fills_a_gap_is_acknowledged_at_once_however_many_packets_an_ack_is_for() {
         let every_fourth = AckPolicy { every: 4, ..EACH };
-        // 1 and 3 are early; 0 fills a part of the gap, 2 the rest of it; 4 waits for three more.
+        // 1 and 3 come too early; 0 fills a part of the gap and 2 the rest; 4 waits for three more
+        // packets.
         let segments = [1, 3, 0, 2, 4].map(|number| (number, false));
         let got = acks(every_fourth, &segments).into_iter().map(|(seq, _)| seq);
         assert_eq!(got.collect::<Vec<_>>(), [0, 0, 2, 4]);
@@ -298,7 +304,7 @@ mod tests {
         let (below, behind) = ((0, 100), (200, 300));
         let none = (0, 0);
         assert_eq!(told[..2], [None, Some([below, none, none])]);
-        // A range behind a gap is told too, as RFC 2883 has it (section 4).
+        // A duplicate behind a gap is reported too (RFC 2883, section 4).
         assert_eq!(told[2..], [Some([behind, none, none]), Some([behind, behind, none])]);
     }
 

@@ -1,35 +1,35 @@
-//! Proportional rate reduction: a cut window is reached by sending less for each ack, rather than
-//! by sending nothing until enough has left the network.
+//! Proportional rate reduction: after a cut the sender gets down to the new window by sending less
+//! for each ack, instead of sending nothing until enough has left the network.
 //!
 //! # Reference
 //! M. Mathis, N. Dukkipati, Y. Cheng, "Proportional Rate Reduction for TCP", RFC 6937, 2013,
 //! section 3, with the slow start reduction bound.
 //!
 //! # Rule
-//! `delivered`: bytes that have left the network since the cut; `out`: bytes sent since.
-//! While more is in flight than the new window: out <= ceil(delivered * target / flight at the
-//! cut). After that: up to the target, but at most a segment more than what was delivered.
+//! Since the cut `delivered` bytes have left the network and `out` bytes were sent. While more is
+//! in flight than the new window: out <= ceil(delivered * target / flight at the cut). After that:
+//! up to the target, but at most one segment more than was delivered.
 //!
 //! # Departures
-//! ns-3 (3.37 to 3.39, `TcpPrrRecovery` under `TcpSocketBase::EnterCwr`) asks twice for the ack that
-//! brings about the cut, so that what it delivered counts twice, and lets a segment go in any case
-//! as long as none has gone, as Linux does. Both are there as [`ReductionRule::Ns3`].
+//! ns-3 (3.37 to 3.39, `TcpPrrRecovery` under `TcpSocketBase::EnterCwr`) evaluates the rule twice
+//! for the ack that causes the cut, so what it delivers counts twice. It also lets a segment go in
+//! any case until one has gone, as Linux does. [`ReductionRule::Ns3`] does both.
 
 use spillway_settings::{Section, SettingsError};
 
-/// How a cut window is reached.
+/// How a sender gets down to a cut window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReductionRule {
     /// Nothing is sent until the window allows it.
     AtOnce,
     /// RFC 6937.
     Proportional,
-    /// The same as ns-3 has it.
+    /// RFC 6937 with the differences of ns-3.
     Ns3,
 }
 
 impl ReductionRule {
-    /// Reads it.
+    /// Reads the rule.
     pub fn read(
         section: &mut Section,
         default: ReductionRule,
@@ -47,36 +47,39 @@ impl ReductionRule {
     }
 }
 
-/// A cut on its way.
+/// A reduction that is under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
     /// Bytes in flight at the cut (RecoverFS).
     flight: u64,
     /// The new window (ssthresh).
     target: u64,
-    /// Where it is over: what was sent before the cut has been acknowledged.
+    /// The reduction is over when everything before this byte, all that was sent before the cut, is
+    /// acknowledged.
     until: u64,
     delivered: u64,
     out: u64,
-    /// Bytes that may be sent for the latest ack.
+    /// Bytes that may be sent before the next ack.
     allowed: u64,
     as_ns3: bool,
 }
 
 impl Reduction {
-    /// A cut from what is in flight to a new window; `until` is the next byte to be sent.
+    /// Begins a reduction from what is in flight to a new window; `until` is the next byte to be
+    /// sent.
     pub fn new(rule: ReductionRule, flight: u64, target: u64, until: u64) -> Reduction {
         let as_ns3 = rule == ReductionRule::Ns3;
         let flight = flight.max(1);
         Reduction { flight, target, until, delivered: 0, out: 0, allowed: 0, as_ns3 }
     }
 
-    /// Whether all that was sent before the cut has been acknowledged.
+    /// Whether everything sent before the cut has been acknowledged.
     pub fn is_over(&self, una: u64) -> bool {
         una >= self.until
     }
 
-    /// An ack tells that so many bytes more have left the network; `pipe` are in flight now.
+    /// An ack reports that `newly_delivered` more bytes have left the network; `pipe` bytes are in
+    /// flight now.
     pub fn on_ack(&mut self, newly_delivered: u64, pipe: u64, mss: u64) {
         let twice = self.as_ns3 && self.delivered == 0;
         self.delivered += newly_delivered * (1 + u64::from(twice));
@@ -91,8 +94,8 @@ impl Reduction {
         }
     }
 
-    /// Whether so many bytes may be sent; if so they are counted as sent. As with a window, what
-    /// is left of a segment's worth counts for the next ack.
+    /// Whether so many bytes may be sent; if so, counts them as sent. If less than a segment may be
+    /// sent, the rest counts at the next ack, as it does with a window.
     pub fn take(&mut self, bytes: u64) -> bool {
         let may = self.allowed >= bytes;
         if may {
@@ -101,13 +104,13 @@ impl Reduction {
         may
     }
 
-    /// So many bytes that were to be sent were not.
+    /// Takes back bytes that were counted but not sent.
     pub fn give_back(&mut self, bytes: u64) {
         self.allowed += bytes;
         self.out = self.out.saturating_sub(bytes);
     }
 
-    /// So many bytes are sent.
+    /// Counts bytes as sent.
     pub fn count(&mut self, bytes: u64) {
         self.allowed = self.allowed.saturating_sub(bytes);
         self.out += bytes;
@@ -131,7 +134,7 @@ mod tests {
             pipe += if sends { 1000 } else { 0 };
             sent.push(if sends { '1' } else { '0' });
         }
-        // The last two acks find the target reached, and make up for what is missing.
+        // With the last two acks the target is reached, and what is missing is sent.
         assert_eq!(&sent[..18], "010101010101010100");
         assert_eq!(pipe, 10_000);
         assert!(!reduction.is_over(49_999) && reduction.is_over(50_000));
@@ -151,8 +154,9 @@ mod tests {
         assert!(!reduction.take(1));
         reduction.on_ack(1000, 29_000, 1000);
         assert!(!reduction.take(668) && reduction.take(667));
-        // Below the target: of 5000 delivered 667 are sent, or if more are sent than were delivered, the
-        // latest 1000; and a segment more.
+        // Below the target. Of 5000 bytes delivered 667 were answered; the rest may be sent, and a
+        // segment more. Once more has been sent than delivered, it is the latest 1000 and a segment
+        // more.
         reduction.on_ack(4000, 10_000, 1000);
         assert!(!reduction.take(5_334) && reduction.take(5_333));
         reduction.on_ack(1000, 10_000, 1000);
@@ -166,7 +170,7 @@ mod tests {
         assert!(reduction.take(2000) && !reduction.take(1));
         reduction.give_back(1000);
         assert!(reduction.take(1000) && !reduction.take(1));
-        // What has gone out without being counted takes nothing from what has.
+        // Giving back more than was counted is harmless: the count does not fall below zero.
         reduction.give_back(1000);
         reduction.give_back(5000);
         reduction.on_ack(1000, 16_000, 1000);
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn ns3_sends_a_segment_more() {
         // 20 segments of 1000 in flight, cut to 10. The first ack counts twice: ceil(2000 / 2) may
-        // be out at once; then as with RFC 6937, an ack ahead of it.
+        // be sent at once. Then as with RFC 6937, one ack earlier.
         let mut reduction = Reduction::new(ReductionRule::Ns3, 20_000, 10_000, 50_000);
         let mut sent = String::new();
         let mut pipe = 20_000;
@@ -188,7 +192,7 @@ mod tests {
             sent.push(if sends { '1' } else { '0' });
         }
         assert_eq!(sent, "10101010");
-        // Cut to a tenth: 2 * 1000 / 10 is not yet a segment, but the first goes out anyway.
+        // Cut to a tenth: 2 * 1000 / 10 is less than a segment, but the first one is sent anyway.
         let mut reduction = Reduction::new(ReductionRule::Ns3, 20_000, 2_000, 50_000);
         reduction.on_ack(1000, 19_000, 1000);
         assert!(reduction.take(1000));

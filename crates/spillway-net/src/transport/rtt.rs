@@ -1,39 +1,39 @@
-//! How long to wait for an ack: the retransmission timeout of RFC 6298.
+//! The retransmission timeout (RFC 6298): how long to wait for an ack.
 
 use spillway_engine::Time;
 
-/// A sender's estimate of the round trip. The default is one without a sample.
+/// A sender's estimate of the round-trip time. The default has no sample yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RttEstimate {
     smoothed: u64,
     variation: u64,
-    /// The timeouts in a row so far.
+    /// The number of timeouts in a row so far.
     backoff: u32,
 }
 
-/// What bounds a retransmission timeout.
+/// The bounds of a retransmission timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct RtoBounds {
-    /// Before the first sample.
+    /// The timeout before the first sample.
     pub initial: Time,
-    /// At least.
+    /// The least timeout.
     pub min: Time,
-    /// At most.
+    /// The greatest timeout.
     pub max: Time,
 }
 
-/// How often a timeout is doubled at most.
+/// The most doublings of a timeout.
 const DOUBLINGS: u32 = 16;
 
 impl RtoBounds {
-    /// What the timeout comes to, doubled again and again, where no ack ever comes.
+    /// The timeout after all doublings, if no ack ever comes.
     pub fn longest_without_an_ack(&self) -> Time {
         Time::from_ps(self.initial.ps().saturating_mul(1 << DOUBLINGS)).min(self.max)
     }
 }
 
 impl RttEstimate {
-    /// Takes a sample (RFC 6298, section 2: weights 1/8 and 1/4).
+    /// Adds a sample (RFC 6298, section 2: weights 1/8 and 1/4).
     #[inline]
     pub fn sample(&mut self, rtt: Time) {
         let rtt = rtt.ps();
@@ -51,7 +51,8 @@ impl RttEstimate {
         Time::from_ps(self.smoothed)
     }
 
-    /// How long to wait from now: srtt + 4 rttvar within the bounds, doubled for every timeout.
+    /// The time to wait from now: srtt + 4 rttvar within the bounds, doubled for every timeout in a
+    /// row.
     #[inline]
     pub fn timeout(&self, bounds: &RtoBounds) -> Time {
         let base = match self.smoothed {
@@ -62,12 +63,12 @@ impl RttEstimate {
         Time::from_ps(base.ps().saturating_mul(times)).min(bounds.max)
     }
 
-    /// The timeout ran out: wait twice as long for the next.
+    /// The timeout has expired: the next one is twice as long.
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }
 
-    /// New data was acknowledged.
+    /// New data was acknowledged: the timeout is no longer doubled.
     #[inline]
     pub fn reset_backoff(&mut self) {
         self.backoff = 0;

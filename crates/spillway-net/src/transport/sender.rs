@@ -1,5 +1,5 @@
-//! The sending half of a flow: what to send next, and when. What it does about losses is in
-//! `recovery`, what has been sent and what became of it in its [`Scoreboard`].
+//! The sending half of a flow: what to send next, and when. `recovery` says how it reacts to
+//! losses, and its [`Scoreboard`] keeps what was sent and what has become of it.
 
 mod as_ns3;
 mod by_rack;
@@ -25,86 +25,86 @@ use spillway_engine::Time;
 /// An ack as the sender sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSegment<'a> {
-    /// The first byte that the receiver misses.
+    /// The first byte that the receiver is missing.
     pub seq: u64,
     /// Whether it echoes a mark.
     pub ece: bool,
     /// When the packet that it acknowledges was sent.
     pub sent_at: Time,
-    /// Whether little enough waits at the sender's own line for its window to grow.
+    /// Whether the backlog of the sender's own line is small enough for its window to grow.
     pub may_grow: bool,
     /// Ranges that have arrived behind a gap.
     pub sack: Option<&'a SackBlocks>,
-    /// What switches wrote on the packet that it acknowledges.
+    /// What switches have written on the packet that it acknowledges.
     pub telemetry: Option<&'a Telemetry>,
 }
 
-/// A piece of data to be sent.
+/// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Its first byte.
     pub seq: u64,
-    /// Its bytes.
+    /// Its payload in bytes.
     pub payload: u32,
     /// Whether it was sent before.
     pub again: bool,
 }
 
-/// What a sender's deadline is that of.
+/// What a sender's deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// The retransmission timeout.
     Retransmission,
     /// A probe.
     Probe,
-    /// The reordering window of what is in doubt.
+    /// The end of the reordering window: segments in doubt are then lost.
     Reordering,
 }
 
-/// The sending half of a flow. What every ack needs takes three cache lines; what only repairs need
-/// comes behind.
+/// The sending half of a flow. The fields that every ack needs take three cache lines; those that
+/// only recovery needs come after them.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Sender {
     board: Scoreboard,
-    /// Bytes to be sent in all.
+    /// The flow's size in bytes.
     size: u64,
     window: Window,
     control: Congestion,
-    /// When the retransmission timer (or the probe's) runs out; [`Time::MAX`] if it is not set.
+    /// When the timer expires; [`Time::MAX`] if none is set.
     deadline: Time,
     rtt: RttEstimate,
     phase: Phase,
     timer: Timer,
-    /// What goes out next whatever the window is: the first piece of a repair.
+    /// What is sent next whatever the window is: the first retransmission of a recovery.
     at_once: AtOnce,
-    /// Of ns-3: an ack in the middle of a repair has moved on the timer, and this one does not.
+    /// As in ns-3: whether a partial ack of this recovery has restarted the timer already.
     has_moved_timer: bool,
     keeps_timer: bool,
-    /// Whether the next piece tells that the window was cut.
+    /// Whether the next segment announces that the window was cut.
     tells_cut: bool,
-    /// Where the repair ends.
+    /// Where the recovery ends.
     recover: u64,
-    /// Whether the repair is one while a mark's cut is under way.
+    /// Whether this recovery happens during a reduction caused by a mark.
     repairs_under_marks: bool,
-    /// What finds losses by time, where that is asked for.
+    /// The state of loss detection by time, if it is used.
     by_rack: Option<Box<ByRack>>,
-    /// A tail-loss probe is out: its first byte.
+    /// The first byte of a tail-loss probe that is under way.
     probe: Option<u64>,
-    /// Bytes of the first window that wait for the first ack.
+    /// Bytes of the initial window that may not be sent before the first ack.
     withheld: u64,
-    /// A cut that is on its way.
+    /// The reduction to a cut window that is under way.
     reduction: Option<Reduction>,
-    /// When a sender that paces may send again.
+    /// When a paced sender may send again.
     paced_until: Time,
-    /// Packets sent again.
+    /// Segments sent again.
     pub retransmitted_packets: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
 }
 
 impl Sender {
-    /// At the start of a flow of `size` bytes.
+    /// The sender of a flow of `size` bytes that starts.
     pub fn new(size: u64, transport: &ClosedLoop, access: &Access) -> Sender {
         let mut window = transport.initial_window(size, access);
         let control = transport.congestion(access, &mut window);
@@ -148,24 +148,24 @@ impl Sender {
         self.board.una >= self.size
     }
 
-    /// Whether the next packet tells that the window was cut (RFC 3168); only that one does.
+    /// Whether the next packet announces a cut of the window (RFC 3168). Only one packet does.
     #[inline]
     pub fn take_cut(&mut self) -> bool {
         std::mem::take(&mut self.tells_cut)
     }
 
-    /// Whether it never ends.
+    /// Whether the flow never ends.
     #[inline]
     pub fn is_endless(&self) -> bool {
         self.size == FlowSpec::ENDLESS
     }
 
-    /// Whether it waits for the connection to open.
+    /// Whether it is waiting for the connection to open.
     pub fn is_connecting(&self) -> bool {
         self.phase == Phase::Connecting
     }
 
-    /// What it is doing about losses.
+    /// How it is reacting to losses.
     pub fn phase(&self) -> Phase {
         self.phase
     }
@@ -180,7 +180,7 @@ impl Sender {
         self.rtt.smoothed()
     }
 
-    /// When the timer runs out; [`Time::MAX`] if it is not set.
+    /// When the timer expires; [`Time::MAX`] if none is set.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline
@@ -203,12 +203,12 @@ impl Sender {
         }
     }
 
-    /// The request for a connection goes out (again).
+    /// The request for a connection is sent, perhaps again.
     pub fn on_connect(&mut self, now: Time, transport: &ClosedLoop) {
         self.deadline = now + self.rtt.timeout(&transport.rto);
     }
 
-    /// The connection is open; `sent_at` is when its request was sent.
+    /// The connection is open. Its request was sent at `sent_at`.
     pub fn on_connected(&mut self, now: Time, sent_at: Time) {
         if self.phase == Phase::Connecting {
             self.phase = Phase::Open;
@@ -218,7 +218,7 @@ impl Sender {
         }
     }
 
-    /// What to send now, if anything. Ask until there is nothing.
+    /// The segment to be sent now, if any. To be called until there is none.
     #[inline]
     pub fn next_piece(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
         let piece = match self.phase {
@@ -232,7 +232,7 @@ impl Sender {
         Some(piece)
     }
 
-    /// A piece goes out while no timer runs, or where the times of all of them are kept.
+    /// Notes that a segment is sent: the timer must be started, or send times are kept.
     #[inline(never)]
     fn note_sent(&mut self, now: Time, piece: &Piece, transport: &ClosedLoop) {
         if self.deadline == Time::MAX {
@@ -241,7 +241,7 @@ impl Sender {
         self.keep_time_of(now, piece);
     }
 
-    /// The same for a sender that paces, whose packets have a header of so many bytes.
+    /// The same for a paced sender, whose packets have a header of `header` bytes.
     pub fn next_paced_piece(
         &mut self,
         now: Time,
@@ -257,7 +257,7 @@ impl Sender {
         Some(piece)
     }
 
-    /// When to ask again, if only its pace keeps the sender from sending.
+    /// When to ask again, if nothing but the pace keeps the sender from sending.
     pub fn waits_until(&self, now: Time) -> Option<Time> {
         let has_more = self.board.nxt < self.size || self.phase != Phase::Open;
         let may = self.in_flight() < self.window.cwnd || self.at_once != AtOnce::Nothing;
@@ -265,8 +265,8 @@ impl Sender {
         (now < due && has_more && may).then_some(due)
     }
 
-    /// When its pace lets it send again. With a window of less than a segment that is one segment in as
-    /// many round trips as the window goes into it.
+    /// When the pace lets it send again. If the window is only a fraction of a segment, one segment
+    /// is sent in that many more round trips: two with half a segment.
     fn due(&self) -> Time {
         let Window { cwnd, mss, .. } = self.window;
         if cwnd >= mss || self.at_once != AtOnce::Nothing {
@@ -277,7 +277,7 @@ impl Sender {
         self.paced_until.saturating_add(Time::from_ps(wait.min(u128::from(u64::MAX)) as u64))
     }
 
-    /// An ack has come.
+    /// An ack has arrived.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         let moves_on = ack.seq > self.board.una && ack.sack.is_none() && !self.board.has_gap();
@@ -293,8 +293,8 @@ impl Sender {
         self.take_ack::<false>(now, ack, transport);
     }
 
-    /// Takes an ack. Most acknowledge the next packets of a flow that misses nothing, `IN_ORDER`: of what
-    /// is asked here the answers are known then when this is compiled.
+    /// Handles an ack. With `IN_ORDER` it acknowledges the next packets of a flow that misses
+    /// nothing, which is the usual case: most conditions are then decided at compile time.
     #[inline(always)]
     fn take_ack<const IN_ORDER: bool>(
         &mut self,
@@ -361,13 +361,13 @@ impl Sender {
         } else if (acked > 0 && !self.keeps_timer)
             || (self.timer != Timer::Retransmission && self.phase != Phase::Open)
         {
-            // A repair that begins takes the place of a probe (RFC 8985, section 7.2).
+            // A recovery that begins replaces a probe's timer (RFC 8985, section 7.2).
             self.set_deadline(now, transport);
         }
     }
 
-    /// The timer has run out. True for a timeout, after which pieces may be sent again; a piece for
-    /// a tail-loss probe is returned instead.
+    /// The timer has expired. Returns the segment of a tail-loss probe, if one is due. After a
+    /// timeout it returns `None`, and segments may be sent again.
     pub fn on_deadline(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
         let as_ns3 = transport.losses.detection == LossDetection::Ns3;
         if self.has_nothing_out() && !(as_ns3 && self.is_stuck_as_ns3()) {
@@ -392,14 +392,14 @@ impl Sender {
         None
     }
 
-    /// The window was cut, and is reached step by step.
+    /// The window was cut: begins to get down to it.
     #[cold]
     fn begin_reduction(&mut self, rule: ReductionRule) {
         let flight = self.board.nxt - self.board.una;
         self.reduction = Some(Reduction::new(rule, flight, self.window.cwnd, self.board.nxt));
     }
 
-    /// Moves on the reduction that is on its way.
+    /// Advances the reduction that is under way.
     #[cold]
     fn reduce(&mut self, arrived_before: u64) {
         let newly = self.board.arrived() - arrived_before;
@@ -411,7 +411,7 @@ impl Sender {
         }
     }
 
-    /// Whether so many bytes more may be in flight; if so they are taken to be.
+    /// Whether so many more bytes may be in flight. If so, a reduction counts them as sent.
     #[inline]
     fn may_send(&mut self, bytes: u64, transport: &ClosedLoop) -> bool {
         if transport.losses.reduction != ReductionRule::AtOnce
@@ -422,8 +422,8 @@ impl Sender {
         self.in_flight() + bytes <= self.window.cwnd || self.may_send_one(transport)
     }
 
-    /// Whether a segment may go although the window is smaller: if none is in flight. With ns-3 none may
-    /// before the timer runs out.
+    /// Whether a segment may be sent although the window is smaller than one: if nothing is in
+    /// flight, and not with ns-3's rules, where only the timer lets it go.
     #[inline]
     fn may_send_one(&self, transport: &ClosedLoop) -> bool {
         self.window.cwnd < self.window.mss && self.has_none_in_flight(transport)
@@ -434,7 +434,7 @@ impl Sender {
         transport.losses.detection != LossDetection::Ns3 && self.in_flight() == 0
     }
 
-    /// What goes out whatever the window is counts in a reduction all the same.
+    /// A reduction also counts what is sent regardless of the window.
     fn count_in_reduction(&mut self, bytes: u64) {
         if let Some(reduction) = &mut self.reduction {
             reduction.count(bytes);
@@ -448,7 +448,7 @@ impl Sender {
         self.piece_of(payload)
     }
 
-    /// New data, if the window allows it.
+    /// A segment of new data, if the window allows it.
     #[inline]
     fn new_piece(&mut self, transport: &ClosedLoop) -> Option<Piece> {
         let payload = self.window.mss.min(self.size - self.board.nxt);
@@ -490,7 +490,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer begins anew, and no other runs.
+    /// Restarts the retransmission timer, in place of any other.
     #[cold]
     fn restart_timer(&mut self, now: Time, transport: &ClosedLoop) {
         self.set_retransmission_deadline(now, transport);

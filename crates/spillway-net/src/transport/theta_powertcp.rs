@@ -73,13 +73,13 @@ pub struct ThetaPowerTcpParams {
     expected_flows: f64,
     /// In bits per second.
     min_rate: f64,
-    /// Whether power is measured with every ack, and not once each round trip.
+    /// Whether power is measured with every ack instead of once per round trip.
     every_ack: bool,
     least_current: f64,
 }
 
 impl ThetaPowerTcpParams {
-    /// Reads them.
+    /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<ThetaPowerTcpParams, SettingsError> {
         let meaning = "weight of the window computed from the power";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
@@ -106,17 +106,17 @@ pub struct ThetaPowerTcp {
     most: f64,
     /// The base RTT in picoseconds.
     tau: f64,
-    /// The window, in bytes, also while a timeout leaves one segment of it.
+    /// The window, in bytes. It is kept while a timeout leaves only one segment of it.
     cwnd: f64,
     /// Smoothed normalised power.
     power: f64,
     before: Option<(Time, Time)>,
-    /// What had been sent at the last update.
+    /// The next byte to be sent at the last update.
     updated_at: u64,
 }
 
 impl ThetaPowerTcp {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(params: ThetaPowerTcpParams, access: &Access) -> ThetaPowerTcp {
         let tau = access.base_rtt.ps() as f64;
         let most = access.bdp();
@@ -141,7 +141,8 @@ impl ThetaPowerTcp {
             if dt == 0.0 {
                 return;
             }
-            // Where it is measured once each round trip, that is longer than tau, and counts as tau.
+            // The interval between measurements once per round trip is longer than tau, and counts
+            // as tau.
             let over = if self.every_ack { dt } else { dt.min(self.tau) };
             let gradient = (rtt.ps() as f64 - rtt_before.ps() as f64) / over;
             let norm = (gradient + 1.0).max(self.least_current) * rtt.ps() as f64 / self.tau;
@@ -168,7 +169,7 @@ impl CongestionControl for ThetaPowerTcp {
             return;
         }
         self.updated_at = ack.nxt;
-        // However fast round trips fall, power is that of something.
+        // Power is kept above 0 however fast round trips shrink.
         let power = self.power.max(1e-3);
         let next = self.gamma * (self.cwnd / power + self.beta) + (1.0 - self.gamma) * self.cwnd;
         self.cwnd = next.clamp(self.least, self.most);
@@ -212,10 +213,12 @@ mod tests {
         let mut control = theta();
         control.measure(Time::from_us(100), Time::from_us(80));
         assert_eq!(control.power, 1.0);
-        // 8 us longer in 16 us: (0.5 + 1) 88 / 80 = 1.65; a fifth of tau: 0.8 + 0.2 * 1.65.
+        // The round trip is 8 us longer after 16 us: (0.5 + 1) 88 / 80 = 1.65, weighted with a
+        // fifth of tau: 0.8 + 0.2 * 1.65.
         control.measure(Time::from_us(116), Time::from_us(88));
         assert!((control.power - 1.13).abs() < 1e-12, "{}", control.power);
-        // Later than a whole round trip: all of it. (88 - 88) / 160 + 1 = 1, times 1.1.
+        // More than a round trip later only this measurement counts: (88 - 88) / 160 + 1 = 1, times
+        // 1.1.
         control.measure(Time::from_us(276), Time::from_us(88));
         assert!((control.power - 1.1).abs() < 1e-12, "{}", control.power);
     }
@@ -229,7 +232,8 @@ mod tests {
         // Power 1: 0.9 (50,000 + 10,000) + 0.1 * 50,000 = 59,000 bytes in 80 us.
         assert_eq!(window.cwnd, 59_000);
         assert_eq!(window.pace, 1356);
-        // Power 1.1 and the first of what was sent since: not before segment 51 is acknowledged.
+        // Power is 1.1, but there is no update before segment 51, the first one sent since the last
+        // update, is acknowledged.
         control.on_ack(&mut window, &at(180, 88, 51, 109));
         assert_eq!(window.cwnd, 59_000);
         control.power = 1.1;

@@ -68,12 +68,12 @@ pub struct TimelyParams {
     min_rtt: f64,
     delta: f64,
     min_rate: f64,
-    /// In bytes; `None` for what was in flight.
+    /// In bytes; `None` stands for what is in flight.
     segment: Option<u64>,
 }
 
 impl TimelyParams {
-    /// Reads them.
+    /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<TimelyParams, SettingsError> {
         let meaning = "weight of a new difference of round trips";
         let alpha = section.number("ewma_weight", 0.875, Range::Unit, meaning)?;
@@ -124,14 +124,14 @@ pub struct Timely {
     rate: f64,
     rtt_before: Option<f64>,
     difference: f64,
-    /// Steps of the third kind in a row.
+    /// The number of steps of the third kind in a row.
     row: u32,
-    /// The byte behind which the next update comes.
+    /// The next update comes when this byte is acknowledged.
     due_at: u64,
 }
 
 impl Timely {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(params: TimelyParams, access: &Access) -> Timely {
         let most = access.rate.bits_per_second() as f64;
         Timely { params, most, rate: most, rtt_before: None, difference: 0.0, row: 0, due_at: 0 }
@@ -214,10 +214,10 @@ mod tests {
 
     #[test]
     fn between_them_the_gradient_decides() {
-        // 100 to 102 us: D = 0.875 * 2 = 1.75 us, gradient 0.0875: 5000 (1 - 0.07) = 4650.
+        // From 100 to 102 us: D = 0.875 * 2 = 1.75 us, gradient 0.0875: 5000 (1 - 0.07) = 4650.
         let mut control = timely();
         assert!((after(&mut control, &[100.0, 102.0]) - 4_650.0).abs() < 1e-6);
-        // Back to 100: D = 0.125 * 1.75 - 1.75 < 0: 10 more, and 50 more from the fifth on.
+        // Back to 100: D = 0.125 * 1.75 - 1.75 < 0, so 10 are added, and 50 from the fifth step on.
         assert!((after(&mut control, &[100.0, 100.0, 100.0, 100.0]) - 4_690.0).abs() < 1e-6);
         assert!((after(&mut control, &[100.0, 100.0]) - 4_790.0).abs() < 1e-6);
         // A rise ends the row.

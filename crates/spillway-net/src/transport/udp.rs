@@ -27,7 +27,7 @@ pub enum Pacing {
     Poisson,
 }
 
-/// A flow's clock.
+/// The clock of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Udp {
     rate: Rate,

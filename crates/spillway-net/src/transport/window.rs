@@ -1,4 +1,4 @@
-//! The congestion window, and what changes it.
+//! The congestion window, and how it changes.
 
 use crate::telemetry::Telemetry;
 use spillway_engine::Time;
@@ -7,30 +7,31 @@ use spillway_engine::Time;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Window {
-    /// Bytes that may be in flight.
+    /// The most bytes that may be in flight.
     pub cwnd: u64,
-    /// Below it the window grows by what is acknowledged, from it on by a segment each round.
+    /// Below it the window grows by what is acknowledged, from it on by one segment per round trip.
     pub ssthresh: u64,
-    /// The part of a byte, in units of 1/cwnd, that growth has not given yet.
+    /// Growth of less than a byte, in units of 1/cwnd, that the window has not had yet.
     pub credit: u64,
     /// Payload of a full segment.
     pub mss: u64,
-    /// Where what had been sent ends when a mark cut the window last; 0 if none of that is in flight.
+    /// The next byte to be sent when a mark last cut the window; 0 if none of the data before it is
+    /// in flight.
     pub cut_until: u64,
-    /// Whether there is slow start at all.
+    /// Whether there is slow start.
     pub slow_start: bool,
-    /// How long after a packet the next one leaves, in picoseconds for every byte on the wire; 0 for as
-    /// soon as the window allows it.
+    /// The spacing of packets, in picoseconds for every byte on the wire; 0 if only the window
+    /// limits them.
     pub pace: u32,
-    /// A cut for congestion leaves at least this.
+    /// The least window that a cut for congestion leaves.
     pub min: u64,
 }
 
 impl Window {
-    /// More than any flow has bytes.
+    /// More bytes than any flow has.
     pub const UNLIMITED: u64 = 1 << 62;
 
-    /// A window that is set, and packets so many picoseconds for every byte apart.
+    /// Sets the window, and the pace in picoseconds per byte.
     pub fn set_paced(&mut self, cwnd: u64, pace: f64) {
         self.cwnd = cwnd;
         self.ssthresh = cwnd;
@@ -57,8 +58,8 @@ impl Window {
         }
     }
 
-    /// A cut to so many bytes, from which the window grows again linearly. It never raises the window: after
-    /// a timeout that is less than what a cut leaves.
+    /// Cuts the window to so many bytes, from which it grows linearly. It never raises the window,
+    /// which may be smaller after a timeout.
     #[inline]
     pub fn cut_to(&mut self, bytes: u64) {
         self.ssthresh = bytes.max(self.min);
@@ -66,82 +67,85 @@ impl Window {
         self.credit = 0;
     }
 
-    /// A cut for the mark that an ack echoes: it holds until all that was sent before is acknowledged.
+    /// Cuts the window for a mark that an ack echoes. The cut holds until everything sent before it
+    /// is acknowledged.
     #[inline]
     pub fn cut_for_mark(&mut self, bytes: u64, ack: &Ack) {
         self.cut_until = ack.nxt;
         self.cut_to(bytes);
     }
 
-    /// Whether a mark has cut the window for what is in flight: until all of that is acknowledged
+    /// Whether a mark has cut the window for the data in flight. Until all of that is acknowledged,
     /// there is no other cut for a mark, and no growth (RFC 3168, section 6.1.2).
     #[inline]
     pub fn is_held(&self, ack: &Ack) -> bool {
         self.holds(ack.una)
     }
 
-    /// The same, where all before `una` is acknowledged.
+    /// The same, given that everything before `una` is acknowledged.
     #[inline]
     pub fn holds(&self, una: u64) -> bool {
         // 0 < una <= cut_until
         una.wrapping_sub(1) < self.cut_until
     }
 
-    /// Whether it was cut since it was (`cwnd`, `ssthresh`), to be reached as `reduction` says. A window
-    /// that is set with its pace is set up and down all the time, and holds at once.
+    /// Whether the window was cut since it had these `cwnd` and `ssthresh`, so that `reduction`
+    /// applies. A window that is set together with a pace goes up and down all the time, and takes
+    /// effect at once.
     #[inline]
     pub fn is_cut_from(&self, (cwnd, ssthresh): (u64, u64)) -> bool {
         self.ssthresh != ssthresh && self.pace == 0 && self.cwnd <= cwnd.max(self.min)
     }
 
-    /// Half of what is in flight, and two segments at least (RFC 5681, equation 4).
+    /// Sets `ssthresh` to half of what is in flight, but to at least two segments (RFC 5681,
+    /// equation 4).
     pub fn halve(&mut self, in_flight: u64) {
         self.ssthresh = (in_flight / 2).max(2 * self.mss);
     }
 }
 
-/// What an ack tells a congestion controller.
+/// What a congestion controller is told about an ack.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Now.
     pub now: Time,
     /// Bytes newly acknowledged by the cumulative ack.
     pub acked: u64,
-    /// How long ago the packet was sent that it acknowledges.
+    /// The round trip of the packet that it acknowledges.
     pub rtt: Time,
     /// Whether it echoes a mark.
     pub ece: bool,
-    /// The first byte not acknowledged, after this ack.
+    /// The first unacknowledged byte, after this ack.
     pub una: u64,
-    /// The next byte to be sent: the one behind all that is in flight. After a timeout that is where the
-    /// repair has come to.
+    /// The next byte to be sent, which is the one behind everything in flight. After a timeout it
+    /// is the byte up to which data has been retransmitted.
     pub nxt: u64,
-    /// Whether the window, rather than the sender's own line, limits what is sent.
+    /// Whether the window limits what is sent, and not the sender's own line.
     pub may_grow: bool,
-    /// Whether lost data is being repaired after a fast retransmit: the window was cut and waits.
+    /// Whether the sender is in recovery: the window was cut and does not change.
     pub in_recovery: bool,
-    /// What switches wrote on the packet that it acknowledges, if the transport asks for it.
+    /// What switches have written on the packet that it acknowledges, if the transport asks for it.
     pub telemetry: Option<&'a Telemetry>,
 }
 
-/// A way of setting the window.
+/// How a window reacts to acks and losses.
 pub trait CongestionControl {
-    /// An ack has come. Growth and the reaction to marks happen here.
+    /// An ack has arrived. Growth and the reaction to marks happen here.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// A loss was found by duplicate acks: sets `ssthresh`; the window is then set to it.
+    /// Selective acks have shown a loss: sets `ssthresh`, to which the window is then set.
     fn on_loss(&mut self, window: &mut Window, in_flight: u64) {
         window.halve(in_flight);
     }
 
-    /// The retransmission timer ran out: sets `ssthresh`; the window is then one segment. Nothing that
-    /// was sent before counts as in flight any more, so growth that waits until that is acknowledged must
-    /// wait no longer. A timeout that follows another without an ack for all that was lost is not told.
+    /// The retransmission timer has expired: sets `ssthresh`; the window is then one segment.
+    /// Nothing sent before counts as in flight any more, so growth that was to wait for its
+    /// acknowledgement must not wait any longer. Not called for further timeouts in a row.
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         window.halve(in_flight);
     }
 
-    /// The sender's own host has dropped a packet: a cut as for a mark, where marks cut.
+    /// The sender's own host has dropped a packet: cuts as for a mark, if marks cut.
     fn on_local_drop(&mut self, _window: &mut Window) {}
 }
 
@@ -183,7 +187,7 @@ pub(super) mod tests {
         let mut window = segments(10, 20);
         (0..10).for_each(|_| window.grow(1000));
         assert_eq!(window.cwnd, 20_000);
-        // A window's worth of acks adds a segment, less what the growth on the way took.
+        // The acks of one window add a segment, a little less because the window grows meanwhile.
         (0..20).for_each(|_| window.grow(1000));
         assert!((20_950..=21_000).contains(&window.cwnd), "{}", window.cwnd);
     }

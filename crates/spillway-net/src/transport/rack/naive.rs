@@ -1,4 +1,4 @@
-//! RACK a second time, segment by segment, in the words of RFC 8985, sections 6.1 to 6.3: nothing is
+//! RACK once more, segment by segment, as RFC 8985, sections 6.1 to 6.3, words it: nothing is
 //! forgotten, and every question looks at every segment.
 
 use super::{Found, Rack, RackAck};
@@ -8,9 +8,9 @@ use spillway_engine::Time;
 
 const MSS: u64 = 1_000;
 const SEGMENTS: u64 = 64;
-/// Long enough for a reordering window in which more than one segment waits.
+/// Long enough for several segments to wait in the reordering window.
 const LEAST_RTT: Time = Time::from_us(60);
-/// The last segment is a short one.
+/// The last segment is shorter than the others.
 const SIZE: u64 = SEGMENTS * MSS - 300;
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct Segment {
     pub delivered: bool,
 }
 
-/// The variables of section 6.1, and what the sender has sent.
+/// The variables of section 6.1, and the segments sent.
 #[derive(Debug, Default)]
 #[allow(missing_docs)]
 pub struct Naive {
@@ -70,7 +70,7 @@ impl Naive {
         }
     }
 
-    /// Steps 1 to 3 for the segments that an ack is the first to tell of, in their order.
+    /// Steps 1 to 3, for the segments that this ack is the first to acknowledge, in their order.
     pub fn acknowledge(&mut self, ack: &RackAck, told: &[Range]) {
         let sample = ack.now - ack.sent_at;
         self.min_rtt = Some(self.min_rtt.map_or(sample, |least| least.min(sample)));
@@ -82,7 +82,8 @@ impl Naive {
                 newly.push(*segment);
             }
         }
-        // Step 2: of these the one that was sent last, but for repairs that came too early.
+        // Step 2: the segment that was sent last among these, unless the ack comes too early to be
+        // for its retransmission.
         let may_be_of_the_first = |segment: &Segment| {
             segment.retransmitted
                 && (ack.sent_at < segment.xmit_ts || Some(ack.now - segment.xmit_ts) < self.min_rtt)
@@ -140,7 +141,7 @@ impl Naive {
         self.reo_wnd = Time::from_ps(window.min(ack.smoothed.ps()));
     }
 
-    /// Step 5. A segment that is lost already waits for nothing.
+    /// Step 5. A segment that is lost already adds nothing to the wait.
     pub fn detect(&mut self, now: Time) -> Found {
         let mut found = Found::default();
         for segment in &mut self.segments {
@@ -169,12 +170,12 @@ impl Naive {
         }
     }
 
-    /// What was sent last, for the first time, was not.
+    /// The last new segment was not sent after all.
     pub fn take_back(&mut self) {
         self.segments.pop();
     }
 
-    /// What is lost and has not been sent again.
+    /// The segments that are lost and have not been retransmitted.
     pub fn lost(&self) -> impl Iterator<Item = Range> {
         let lost = self.segments.iter().filter(|segment| segment.lost && !segment.delivered);
         lost.map(|segment| (segment.seq, segment.end_seq))
@@ -184,20 +185,22 @@ impl Naive {
 #[derive(Clone, Debug)]
 enum Event {
     New,
-    /// The same, but it does not get out of its host.
+    /// New data that the host refuses.
     Refused,
-    /// The first lost segment again.
+    /// A retransmission of the first lost segment.
     Repair,
-    /// The last segment again, lost or not.
+    /// A retransmission of the last segment, lost or not.
     Probe,
-    /// So many segments more in order, these behind them, of which transmission (of all so far), the
-    /// smoothed round trip, a duplicate, a repair and its end, `dupthresh` segments behind a gap.
+    /// An ack: how many more segments it acknowledges in order, and which ones behind these; for
+    /// which transmission it is, counted over all so far; the smoothed round trip; and whether
+    /// there is a duplicate, a recovery, its end, and `dupthresh` segments behind a gap.
     Ack(u64, Vec<u64>, prop::sample::Index, u64, [bool; 4]),
     Timeout,
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    // Duplicates are rare and repairs end often, so that a wider window is seen to be forgotten.
+    // Duplicates are rare and recoveries end often, so that a wider window is forgotten within the
+    // test.
     let bits = [0.05, 0.2, 0.5, 0.2].map(prop::bool::weighted);
     let behind = prop::collection::vec(0..SEGMENTS, 0..4);
     let ack = (0..3_u64, behind, any::<prop::sample::Index>(), 1..200_u64, bits);

@@ -1,19 +1,24 @@
-//! What the TCP of ns-3 does about losses (`TcpSocketBase` and `TcpTxBuffer`, 3.35 to 3.39), for runs that
-//! are compared with its own.
+//! How the TCP of ns-3 reacts to losses (`TcpSocketBase` and `TcpTxBuffer`, 3.35 to 3.39), for runs
+//! that are compared with it.
 //!
-//! As RFC 6675, but for this. A mark's cut is a state of its own (CWR), which takes the place of a repair
-//! and of what follows a timeout: until all that was sent before is acknowledged losses are repaired
-//! and do not cut. In a repair each ack of new data lets the next segment go if it has not gone again,
-//! whatever the window is, and moves on the timer the first time only; where nothing is lost and there is
-//! no new data, what has not been sent again is, whether something has arrived behind it or not. There is
-//! no rescue. A repair halves what is in flight without what is lost. Less than a segment of window sends
-//! nothing but a flow's end, whether something is in flight or not, until the timer runs out.
+//! It follows RFC 6675 except for this:
+//!
+//! - A cut for a mark is a state of its own (CWR), which replaces recovery and the state after a
+//!   timeout. Until everything sent before the cut is acknowledged, losses are retransmitted and do
+//!   not cut.
+//! - In recovery each ack of new data lets the next segment go, whatever the window is, if it has
+//!   not been retransmitted. Only the first such ack restarts the timer.
+//! - If nothing is lost and there is no new data, missing segments are retransmitted even if
+//!   nothing has arrived behind them. There is no rescue retransmission.
+//! - A recovery halves what is in flight without what is lost.
+//! - With a window of less than a segment nothing is sent until the timer expires, even if nothing
+//!   is in flight; only the end of a flow is.
 
 use super::{AtOnce, Phase, Sender};
 use crate::transport::window::{Ack, CongestionControl};
 
 impl Sender {
-    /// An ack has come. `cut_until` is the window's before it.
+    /// An ack has been handled. `cut_until` is that of the window before it.
     pub(super) fn advance_as_ns3(&mut self, ack: &Ack, cut_until: u64) {
         self.keeps_timer = false;
         match self.phase {
@@ -43,7 +48,7 @@ impl Sender {
         }
     }
 
-    /// Whether there is more to send, and only the timer will let it go.
+    /// Whether there is more to send that only the timer will let go.
     #[cold]
     pub(super) fn is_stuck_as_ns3(&self) -> bool {
         self.window.cwnd < self.window.mss && self.board.nxt < self.size

@@ -1,4 +1,5 @@
-//! Losses found by time (RFC 8985): what a sender asks [`Rack`], and what it does with the answers.
+//! Losses found by time (RFC 8985): when a sender consults [`Rack`], and how it acts on the
+//! answers.
 
 use super::{AckSegment, AtOnce, Phase, Piece, Sender, Timer};
 use crate::transport::ClosedLoop;
@@ -6,24 +7,24 @@ use crate::transport::rack::{Rack, RackAck};
 use crate::transport::reduction::ReductionRule;
 use spillway_engine::Time;
 
-/// What only a sender has that finds losses by time.
+/// The state of a sender that finds losses by time.
 #[derive(Debug)]
 pub struct ByRack {
     rack: Rack,
-    /// When the window was cut last for a loss.
+    /// When a loss last cut the window.
     cut_at: Time,
-    /// Until when something is in doubt; [`Time::MAX`] if nothing is.
+    /// When the segments in doubt will be lost; [`Time::MAX`] if none are in doubt.
     doubtful_until: Time,
-    /// When the retransmission timeout is, whichever timer runs.
+    /// When the retransmission timeout expires, whichever timer runs.
     timeout_at: Time,
-    /// How long the ack of a single segment may be held back, where probes are sent.
+    /// If probes are sent, the longest time for which the ack of a single segment may be delayed.
     probes: Option<Time>,
-    /// When new data was sent or acknowledged last: from then on a probe is waited for.
+    /// When new data was last sent or acknowledged. The wait for a probe begins then.
     progress_at: Time,
 }
 
 impl ByRack {
-    /// At the start of a flow.
+    /// The state of a flow that starts.
     pub fn new(transport: &ClosedLoop) -> ByRack {
         let held_back = match transport.acks.every {
             1 => Time::ZERO,
@@ -39,13 +40,13 @@ impl ByRack {
         }
     }
 
-    /// A piece goes out.
+    /// A segment is sent.
     #[cold]
     pub fn on_sent(&mut self, now: Time, piece: &Piece) {
         self.rack.on_sent(now, (piece.seq, piece.seq + u64::from(piece.payload)));
     }
 
-    /// What went out last, new data, did not after all.
+    /// The last new segment was not sent after all.
     pub fn take_back(&mut self, seq: u64) {
         self.rack.take_back(seq);
     }
@@ -55,17 +56,17 @@ impl ByRack {
         self.rack.next_lost()
     }
 
-    /// Bytes that are lost and have not been sent again.
+    /// Bytes that are lost and have not been retransmitted.
     pub fn lost_bytes(&self) -> u64 {
         self.rack.lost_bytes()
     }
 
-    /// The retransmission timer begins anew.
+    /// The retransmission timer is restarted.
     pub fn restart(&mut self, timeout_at: Time) {
         self.timeout_at = timeout_at;
     }
 
-    /// The retransmission timer has run out.
+    /// The retransmission timer has expired.
     pub fn on_timeout(&mut self, now: Time) {
         self.rack.on_timeout(now);
         self.cut_at = now;
@@ -74,7 +75,7 @@ impl ByRack {
 }
 
 impl Sender {
-    /// A piece goes out.
+    /// Notes when a segment is sent.
     #[cold]
     pub(super) fn keep_time_of(&mut self, now: Time, piece: &Piece) {
         let Some(by_rack) = &mut self.by_rack else { return };
@@ -85,21 +86,21 @@ impl Sender {
         }
     }
 
-    /// An ack has come, of which nothing has been noted yet: what it tells of each segment.
+    /// Before an ack is handled: takes from it what it says about each segment.
     #[cold]
     pub(super) fn note_times(&mut self, now: Time, ack: &AckSegment) {
         let told = self.rack_ack(now, ack);
         let una = ack.seq.max(self.board.una);
         if let Some(by_rack) = &mut self.by_rack {
-            // The latest comes first in an ack. What one ack tells is taken in as it was sent: that is
-            // no reordering.
+            // An ack lists the latest range first. Its ranges are handled in the order of sequence
+            // numbers, so that this does not look like reordering.
             let mut blocks = ack.sack.copied().unwrap_or_default();
             blocks.sort_unstable();
             let newly = blocks.iter().flat_map(|&block| self.board.newly_told(block, una));
             by_rack.rack.on_ack(&told, una, newly);
         }
-        // A probe that was the last segment again was the last of the flow. What section 7.4.2 asks of
-        // acks that come after it has no case here.
+        // A probe that retransmits the last segment is the last packet of the flow. So the rule of
+        // section 7.4.2 for acks after it is not needed.
         if self.probe.is_some_and(|probe| una >= (probe + self.window.mss).min(self.board.nxt)) {
             self.probe = None;
         }
@@ -109,7 +110,7 @@ impl Sender {
         RackAck {
             now,
             sent_at: ack.sent_at,
-            // Before there is one it bounds nothing.
+            // No bound before the first sample.
             smoothed: match self.rtt.smoothed() {
                 Time::ZERO => Time::MAX,
                 smoothed => smoothed,
@@ -118,7 +119,7 @@ impl Sender {
         }
     }
 
-    /// An ack has been taken in: what is lost now.
+    /// An ack has been handled: finds what is lost now.
     #[cold]
     pub(super) fn advance_by_rack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         let repairs = matches!(self.phase, Phase::Recovery | Phase::Loss);
@@ -130,7 +131,7 @@ impl Sender {
             self.phase = Phase::Open;
         }
         let told = self.rack_ack(now, ack);
-        // The last segment may be a short one.
+        // Rounded up, since the last segment may be short.
         let sacked = self.board.sacked_bytes().div_ceil(self.window.mss);
         let has_dupthresh = sacked >= transport.losses.dupthresh.into();
         let Some(by_rack) = &mut self.by_rack else { return };
@@ -143,8 +144,9 @@ impl Sender {
         }
     }
 
-    /// What was sent after a repair began is lost, and the window has held back some of it to the end: a
-    /// repair of its own. A window that is cut at once was cut for it when it was found.
+    /// Recovers from losses that remain when a recovery ends: they were sent after it began, and
+    /// the window has not let all of them go. If cuts take effect at once, the window was cut for
+    /// them when they were found.
     fn repair_the_rest(&mut self, now: Time, transport: &ClosedLoop) {
         if transport.losses.reduction != ReductionRule::AtOnce {
             self.cut_by_rack(now, transport);
@@ -165,16 +167,16 @@ impl Sender {
         }
     }
 
-    /// The reordering timer has run out.
+    /// The reordering timer has expired.
     #[cold]
     pub(super) fn on_reordering_timer(&mut self, now: Time, transport: &ClosedLoop) {
         self.find_by_time(now, transport);
         self.choose_timer();
     }
 
-    /// The timers after an ack, or when there is something to wait for again. New data that is acknowledged
-    /// moves on the retransmission timer (RFC 6298, rule 5.3) and the wait for a probe (RFC 8985, section
-    /// 7.2); nothing else does.
+    /// Sets the timers after an ack, or when there is something to wait for again. Only an ack of
+    /// new data restarts the retransmission timer (RFC 6298, rule 5.3) and the wait for a probe
+    /// (RFC 8985, section 7.2).
     #[cold]
     pub(super) fn set_timers(&mut self, now: Time, moves_on: bool, transport: &ClosedLoop) {
         if moves_on && let Some(by_rack) = &mut self.by_rack {
@@ -184,8 +186,8 @@ impl Sender {
         self.choose_timer();
     }
 
-    /// Which timer runs: the reordering timer goes before the others (section 8), a probe comes at the
-    /// latest when the retransmission timeout would (section 7.2).
+    /// Chooses the timer that runs: the reordering timer comes before the others (section 8), and a
+    /// probe is due no later than the retransmission timeout (section 7.2).
     fn choose_timer(&mut self) {
         let Some(by_rack) = &self.by_rack else { return };
         let timeout_at = by_rack.timeout_at;
@@ -212,8 +214,8 @@ impl Sender {
         let cuts = found.any
             && match self.phase {
                 Phase::Open => true,
-                // What was sent after a cut and lost is a loss of another window (RFC 5681, section 4.3). A
-                // window that is reached step by step counts it as it goes on.
+                // The loss of data sent after the last cut is one of another window (RFC 5681,
+                // section 4.3). A proportional reduction covers it without another cut.
                 Phase::Recovery | Phase::Loss => {
                     transport.losses.reduction == ReductionRule::AtOnce
                         && found.sent_at >= by_rack.cut_at
@@ -235,8 +237,8 @@ impl Sender {
     }
 }
 
-/// Whether the first range of an ack tells of data that has arrived twice (RFC 2883): what is acknowledged
-/// cumulatively too, or lies in the next range.
+/// Whether the first range of an ack reports data that has arrived twice (RFC 2883): it is also
+/// acknowledged cumulatively, or lies within the next range.
 fn tells_duplicate(ack: &AckSegment) -> bool {
     let Some(&[(start, end), (next_start, next_end), _]) = ack.sack else { return false };
     start < end && (end <= ack.seq || (next_start <= start && end <= next_end))

@@ -1,4 +1,4 @@
-//! What holds of every way of finding losses, whatever the network does.
+//! What holds for every kind of loss detection, whatever the network does.
 
 use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
@@ -10,9 +10,9 @@ const SMSS: u64 = 1_000;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// New data goes out in order, only what is out and not acknowledged goes out again, there is always
-    /// something to wait for, nothing that is known to be lost is forgotten, and all of it arrives soon after
-    /// the network loses nothing any more.
+    /// New data is sent in order, and only data that was sent and is not acknowledged is
+    /// retransmitted. A timer always runs, no known loss is forgotten, and everything arrives soon
+    /// after the network stops losing packets.
     #[test]
     fn everything_is_delivered(
         size in 1u64..120_000,

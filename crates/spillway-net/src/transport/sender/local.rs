@@ -1,4 +1,4 @@
-//! What a sender does when its own host drops what it sends, and tells so at once, as Linux does
+//! How a sender reacts when its own host drops a packet and tells it at once, as Linux does
 //! (`__tcp_transmit_skb`, `tcp_enter_cwr`).
 
 use super::{Phase, Piece, Sender};
@@ -7,8 +7,8 @@ use crate::transport::{ClosedLoop, window::CongestionControl};
 use spillway_engine::Time;
 
 impl Sender {
-    /// The queue of its host was full: new data counts as not sent, a repair as lost, and the window is
-    /// cut. It is not to be asked for more until an ack comes, or the timer runs out.
+    /// Its host's queue was full: new data counts as not sent, a retransmission as lost, and the
+    /// window is cut. The caller must not ask for more until an ack arrives or the timer expires.
     #[cold]
     pub fn on_refused(&mut self, piece: &Piece, transport: &ClosedLoop) {
         if !piece.again {
@@ -22,16 +22,17 @@ impl Sender {
         }
         self.on_local_drop(transport);
         if self.has_nothing_out() {
-            // No ack will come for which to send something.
+            // No ack will come that could advance the reduction.
             self.reduction = None;
         }
     }
 
-    /// Its host has dropped a packet: the window is cut as for a mark, unless it was since what is in
-    /// flight was sent, or losses are being repaired.
+    /// Its host has dropped a packet: the window is cut as for a mark, unless it was cut after what
+    /// is in flight was sent, or losses are being retransmitted.
     #[cold]
     pub fn on_local_drop(&mut self, transport: &ClosedLoop) {
-        // Before the first ack, too: a cut holds until a byte behind it is acknowledged.
+        // At least 1, because a cut lasts until a byte behind it is acknowledged: one before the
+        // first ack must last too.
         let (una, nxt) = (self.board.una.max(1), self.board.nxt.max(1));
         if self.phase != Phase::Open || una <= self.window.cut_until {
             return;
@@ -47,12 +48,12 @@ impl Sender {
         }
     }
 
-    /// Whether nothing is in flight of what has been sent: all was refused.
+    /// Whether no data is outstanding: everything was acknowledged or refused.
     pub(super) fn has_nothing_out(&self) -> bool {
         self.board.una == self.board.nxt && self.phase != Phase::Connecting
     }
 
-    /// The timer has run out, and nothing is in flight: it is time to try again.
+    /// The timer has expired with no data outstanding: the sender tries again.
     #[cold]
     pub(super) fn try_again(&mut self, now: Time, transport: &ClosedLoop) {
         self.restart_timer(now, transport);

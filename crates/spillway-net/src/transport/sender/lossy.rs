@@ -1,4 +1,4 @@
-//! A network that loses, delays and reorders what a sender sends.
+//! A network that loses, delays and reorders packets.
 
 use super::{AckSegment, Piece};
 use crate::transport::ClosedLoop;
@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use spillway_engine::Time;
 use std::collections::BTreeMap;
 
-/// A step where time matters; a round trip without a delay takes five.
+/// The length of a step, for tests in which time matters. A round trip without a delay takes five.
 pub const STEP: Time = Time::from_us(20);
 
-/// The step in which a packet arrives that is sent now and not delayed.
+/// The step in which a packet sent now arrives if it is not delayed.
 pub fn arrival_step(now: Time) -> u64 {
     now.ps().div_ceil(STEP.ps()) + 5
 }
 
-/// What a packet or its ack meets.
+/// What happens to a packet, or to its ack.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
     is_lost: bool,
@@ -23,7 +23,7 @@ pub struct Fate {
     delay: u64,
 }
 
-/// Fates of packets that are sent one after the other.
+/// Fates of packets, in the order in which they are sent.
 pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let fate = (0u8..10, 0u8..10, 0u64..12).prop_map(|(lost, ack_lost, delay)| Fate {
         is_lost: lost < 2,
@@ -33,23 +33,24 @@ pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
     prop::collection::vec(fate, 1..200)
 }
 
-/// Packets on the way to a receiver, whose acks come at once.
+/// Packets under way to a receiver, which acknowledges them at once.
 pub struct Network {
     receiver: Receiver,
     fates: Vec<Fate>,
     /// Packets sent so far.
     sent: usize,
-    /// By the step in which they arrive, and the order in which they were sent.
+    /// The packets, by the step in which they arrive and the order in which they were sent.
     on_the_way: BTreeMap<(u64, usize), (Segment, bool)>,
 }
 
 impl Network {
-    /// The fates come again and again.
+    /// A network that repeats these fates forever.
     pub fn new(fates: Vec<Fate>) -> Network {
         Network { receiver: Receiver::default(), fates, sent: 0, on_the_way: BTreeMap::new() }
     }
 
-    /// A piece that is not delayed arrives in the step `arrives`; nothing is lost of what is `safe`.
+    /// Sends a packet that arrives in the step `arrives` if it is not delayed. `safe` packets are
+    /// not lost.
     pub fn send(&mut self, now: Time, arrives: u64, piece: &Piece, safe: bool) {
         let fate = self.fates[self.sent % self.fates.len()];
         if safe || !fate.is_lost {
@@ -66,7 +67,7 @@ impl Network {
         self.on_the_way.keys().next().map(|&(step, _)| step)
     }
 
-    /// The next packet arrives: the acks that get back.
+    /// Delivers the next packet. Returns the acks that get back.
     pub fn deliver(&mut self, now: Time, transport: &ClosedLoop) -> Vec<AckFields> {
         let mut acks = Vec::new();
         if let Some((_, (segment, is_answered))) = self.on_the_way.pop_first() {
@@ -78,7 +79,7 @@ impl Network {
 }
 
 impl AckFields {
-    /// As a sender sees it whose own line is idle.
+    /// The ack as the sender sees it. Its own line is idle.
     pub fn segment(&self) -> AckSegment<'_> {
         AckSegment {
             seq: self.seq,

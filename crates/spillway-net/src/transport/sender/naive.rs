@@ -1,4 +1,4 @@
-//! Loss recovery a second time, octet by octet, in the words of RFC 6675, sections 4 and 5.
+//! Loss recovery once more, octet by octet, as RFC 6675, sections 4 and 5, words it.
 
 use super::lossy::{Network, fates};
 use super::*;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const SMSS: u64 = 4;
 
-/// Octets are counted from 1, as the RFC's inequalities have it: octet `n` is the byte `n - 1`.
+/// Octets are counted from 1, to fit the RFC's inequalities: octet `n` is the byte `n - 1`.
 struct Naive {
     size: u64,
     dup_thresh: usize,
@@ -17,7 +17,7 @@ struct Naive {
     high_rxt: u64,
     rescue_rxt: u64,
     sacked: Vec<bool>,
-    /// Of a fast retransmit, and of a timeout.
+    /// The end of a fast retransmission, or of the repair after a timeout.
     recovery_point: Option<u64>,
     timeout_point: Option<u64>,
     retransmits_first: bool,
@@ -58,7 +58,7 @@ impl Naive {
         unsacked.map(|o| u64::from(!self.is_lost(o)) + u64::from(o <= self.high_rxt)).sum()
     }
 
-    /// The segment that begins with an octet: its last octet.
+    /// The last octet of the segment that begins with `octet`.
     fn segment_end(&self, octet: u64) -> u64 {
         let mut end = octet;
         while !end.is_multiple_of(SMSS) && end < self.high_data && !self.is_sacked(end + 1) {
@@ -67,7 +67,7 @@ impl Naive {
         end
     }
 
-    /// First octet, last octet, whether it was sent before.
+    /// The next segment: its first octet, its last one, and whether it was sent before.
     fn next_seg(&mut self) -> Option<(u64, u64, bool)> {
         let highest_sacked = (1..=self.high_data).rev().find(|&o| self.is_sacked(o)).unwrap_or(0);
         let unsacked: Vec<u64> =
@@ -109,7 +109,7 @@ impl Naive {
             sent.push((first, self.high_rxt, true));
         }
         loop {
-            // Outside of a repair what is left of the data needs no more room than it has octets.
+            // Outside recovery a short segment needs only as much room as it has octets.
             let left = self.size - self.high_data;
             let needs = match self.recovery_point {
                 None if self.timeout_point.is_none() => left.min(SMSS),
@@ -125,7 +125,8 @@ impl Naive {
             }
             sent.push((first, last, again));
             if again && self.timeout_point.is_none() && self.pipe() < pipe + last + 1 - first {
-                // A rescue counts until the next ack only (step C.4); nothing is left behind it.
+                // A rescue retransmission counts only until the next ack (step C.4), and nothing is
+                // left to send after it.
                 return sent;
             }
         }
@@ -167,7 +168,7 @@ impl Naive {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Beside the sender, whose window both take.
+    /// Compared with the sender, whose window both use.
     #[test]
     fn what_is_sent_is_what_rfc_6675_sends(
         size in 1u64..240,
@@ -188,7 +189,7 @@ proptest! {
             let mut sent = Vec::new();
             while let Some(piece) = sender.next_piece(now, &transport) {
                 sent.push((piece.seq + 1, piece.seq + u64::from(piece.payload), piece.again));
-                // After many timeouts all gets through.
+                // After many timeouts no packet is lost any more.
                 network.send(now, step + 1, &piece, timeouts > 8);
             }
             let cwnd = sender.window().cwnd;

@@ -1,6 +1,6 @@
-//! A sender that finds losses by time a second time, in the words of RFC 8985 (with the RACK of
-//! `rack::naive`), RFC 6298 and RFC 5681, section 4.3: nothing is forgotten, and every question looks at every
-//! segment. Windows and round trips are the other's.
+//! A sender that finds losses by time once more, as RFC 8985 (with the RACK of `rack::naive`), RFC
+//! 6298, and RFC 5681, section 4.3, word it: nothing is forgotten, and every question looks at
+//! every segment. It uses the windows and round trips of the sender that it is compared with.
 
 use super::lossy::{Network, STEP, arrival_step, fates};
 use super::*;
@@ -19,7 +19,7 @@ struct Naive {
     probes: bool,
     phase: Phase,
     recovery_point: u64,
-    /// The first lost segment goes out whatever the window is.
+    /// Whether the first lost segment is sent whatever the window is.
     retransmits_first: bool,
     cut_at: Time,
     was_cut: bool,
@@ -53,7 +53,7 @@ impl Naive {
         out.map(|segment| segment.end_seq - segment.seq).sum()
     }
 
-    /// First byte, byte behind the last, whether it was sent before.
+    /// The segments sent now: first byte, byte behind the last, and whether it was sent before.
     fn send(&mut self, now: Time, cwnd: u64, rto: Time) -> Vec<(u64, u64, bool)> {
         let mut sent = Vec::new();
         loop {
@@ -79,12 +79,13 @@ impl Naive {
     fn on_ack(&mut self, now: Time, ack: &AckFields, smoothed: Time, rto: Time) {
         let una = ack.seq.max(self.rack.snd_una);
         let blocks: Vec<_> = ack.sack.into_iter().flatten().filter(|&(a, b)| a < b).collect();
-        // RFC 2883, section 4: the first block, if it is below the ack or within the second.
+        // RFC 2883, section 4: the first block reports a duplicate if it lies below the ack or
+        // within the second block.
         let is_duplicate = blocks.first().is_some_and(|&(start, end)| {
             let second = blocks.get(1).is_some_and(|&(a, b)| a <= start && end <= b);
             end <= ack.seq || second
         });
-        // The reordering window has no bound before there is a smoothed round trip.
+        // The reordering window has no bound before the first sample.
         let smoothed = if smoothed == Time::ZERO { Time::MAX } else { smoothed };
         let told = RackAck { now, sent_at: ack.sent_at, smoothed, is_duplicate };
         let moves_on = una > self.rack.snd_una;
@@ -130,7 +131,7 @@ impl Naive {
         (self.cut_at, self.was_cut) = (now, true);
     }
 
-    /// Which timer is to run out next, and when (RFC 8985, sections 7.2 and 8).
+    /// The timer that expires next, and when (RFC 8985, sections 7.2 and 8).
     fn timer(&self, smoothed: Time) -> Option<(Time, Timer)> {
         let rto = self.rto_timer?;
         if let Some(due) = self.reordering_timer.filter(|&due| due < rto) {

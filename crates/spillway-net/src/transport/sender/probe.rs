@@ -1,25 +1,25 @@
-//! Tail loss probes (RFC 8985, section 7): a piece that brings out acks where none come.
+//! Tail-loss probes (RFC 8985, section 7): a segment sent to provoke an ack when none comes.
 
 use super::{Phase, Piece, Sender};
 use crate::transport::ClosedLoop;
 use spillway_engine::Time;
 
 impl Sender {
-    /// When a probe is due, if that is before the retransmission timeout at `timeout`, and losses are not
-    /// found by time.
+    /// When a probe is due without loss detection by time, if that is before the retransmission
+    /// timeout.
     pub(super) fn probe_due(&self, now: Time, timeout: Time) -> Option<Time> {
         let smoothed = self.rtt.smoothed();
         let due = now + smoothed * 2;
         (self.may_probe() && smoothed > Time::ZERO && due < timeout).then_some(due)
     }
 
-    /// Whether there is no probe out and no repair.
+    /// Whether no probe is under way and nothing is being retransmitted.
     pub(super) fn may_probe(&self) -> bool {
         self.probe.is_none() && self.phase == Phase::Open
     }
 
-    /// How long to wait for a probe, where the ack of a single segment may be held back so long (RFC 8985,
-    /// section 7.2).
+    /// How long to wait before a probe, if the ack of a single segment may be delayed by
+    /// `held_back` (RFC 8985, section 7.2).
     pub(super) fn probe_timeout(&self, held_back: Time) -> Time {
         let smoothed = self.rtt.smoothed();
         if smoothed == Time::ZERO {
@@ -29,7 +29,7 @@ impl Sender {
         smoothed * 2 + if is_single { held_back } else { Time::ZERO }
     }
 
-    /// New data if there is any, else the last segment again (RFC 8985, section 7.3).
+    /// Sends new data if there is any, else the last segment again (RFC 8985, section 7.3).
     pub(super) fn send_probe(&mut self, now: Time, transport: &ClosedLoop) -> Piece {
         self.restart_timer(now, transport);
         let (nxt, mss) = (self.board.nxt, self.window.mss);
@@ -47,5 +47,5 @@ impl Sender {
     }
 }
 
-/// How long to wait for a probe before there is a round trip.
+/// How long to wait before a probe if no round trip has been measured.
 const WITHOUT_A_SAMPLE: Time = Time::from_ms(1_000);

@@ -1,5 +1,5 @@
-//! What a sender does about losses: when it takes something for lost, how it repairs, and when the
-//! repair is over.
+//! How a sender reacts to losses: when it takes a segment to be lost, what it retransmits, and when
+//! the recovery is over.
 
 use super::{Piece, Sender};
 use crate::transport::ranges::Range;
@@ -8,36 +8,36 @@ use crate::transport::window::{Ack, CongestionControl};
 use crate::transport::{ClosedLoop, LossDetection};
 use spillway_engine::Time;
 
-/// What a sender is doing about losses.
+/// How a sender is reacting to losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Waiting for the connection to open.
     Connecting,
     /// Nothing is known to be lost.
     Open,
-    /// Repairing a loss found by selective acks.
+    /// Recovery from a loss that selective acks have shown.
     Recovery,
-    /// Repairing after a timeout.
+    /// Retransmission after a timeout.
     Loss,
-    /// A mark's cut is under way, and what is lost meanwhile is repaired without another (ns-3's CWR).
+    /// After a cut for a mark: losses are retransmitted without another cut (ns-3's CWR).
     Reduced,
 }
 
-/// What goes out next whatever the window is.
+/// What is sent next whatever the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtOnce {
-    /// Nothing does.
+    /// Nothing.
     Nothing,
-    /// The first segment that is not acknowledged.
+    /// The first unacknowledged segment.
     Head,
-    /// The first segment that is lost.
+    /// The first lost segment.
     Lost,
     /// New data.
     New,
 }
 
 impl Sender {
-    /// The byte behind all that is in flight: after a timeout only what has been sent again is.
+    /// The byte behind everything in flight. After a timeout only retransmitted data is in flight.
     #[inline]
     pub(super) fn sent_to(&self) -> u64 {
         if self.phase == Phase::Loss { self.repaired_in_loss() } else { self.board.nxt }
@@ -48,7 +48,7 @@ impl Sender {
         self.next_lost().map_or(self.board.nxt, |(seq, _)| seq)
     }
 
-    /// The next segment that is lost and has not been sent again.
+    /// The next lost segment that has not been retransmitted.
     pub(super) fn next_lost(&self) -> Option<Range> {
         match &self.by_rack {
             None => self.board.next_lost(),
@@ -56,8 +56,8 @@ impl Sender {
         }
     }
 
-    /// What to send next while something is lost (RFC 6675, NextSeg): what is lost, then new data, then
-    /// what may be lost, and at last the segment at the end.
+    /// The next segment while something is lost (RFC 6675, NextSeg): lost data, then new data, then
+    /// data that may be lost, and finally the last missing segment.
     #[inline(never)]
     pub(super) fn repair_piece(&mut self, transport: &ClosedLoop) -> Option<Piece> {
         match std::mem::replace(&mut self.at_once, AtOnce::Nothing) {
@@ -79,7 +79,7 @@ impl Sender {
         self.last_resort(transport)
     }
 
-    /// In a repair a segment that is shorter than others needs as much room as they (section 5, step C).
+    /// In recovery a short segment needs as much room as a full one (section 5, step C).
     #[inline]
     pub(super) fn room_for(&self, payload: u64) -> u64 {
         if self.phase == Phase::Recovery { self.window.mss } else { payload }
@@ -122,7 +122,7 @@ impl Sender {
         }
         self.board.take(blocks, transport.losses.dupthresh);
         if let Some(probe) = self.probe {
-            // The probe came through and what was sent before it did not.
+            // The probe has arrived, and what was sent before it has not.
             if self.board.highest_arrived().is_some_and(|end| end > probe) {
                 self.board.lose_to(probe);
             }
@@ -154,7 +154,7 @@ impl Sender {
             Phase::Recovery if transport.losses.partial_acks_tell => {
                 self.repairs_under_marks |= ack.ece;
                 if ack.acked > 0 && !self.repairs_under_marks {
-                    // What it misses was sent before the repair began.
+                    // What the ack asks for was sent before the recovery began.
                     if !self.board.is_head_repaired() {
                         self.at_once = AtOnce::Head;
                     }
@@ -171,7 +171,7 @@ impl Sender {
 
     #[cold]
     fn enter_recovery(&mut self, transport: &ClosedLoop) {
-        // Before a repair only marks cut.
+        // A reduction before recovery can only be for a mark.
         self.repairs_under_marks = self.reduction.is_some();
         self.cut_for_loss(transport);
         self.phase = Phase::Recovery;
@@ -181,7 +181,7 @@ impl Sender {
         self.at_once = AtOnce::Head;
     }
 
-    /// A loss was found: the window is cut, unless a mark has cut it for the same.
+    /// Cuts the window for a loss, unless a mark has already cut it for the same flight.
     pub(super) fn cut_for_loss(&mut self, transport: &ClosedLoop) {
         if !transport.losses.cut_once || self.board.una >= self.window.cut_until {
             let in_flight = self.board.nxt - self.board.una;
@@ -192,19 +192,19 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer has run out: all that is missing goes out again, from a window of one
-    /// segment.
+    /// The retransmission timer has expired: everything missing is retransmitted, beginning with a
+    /// window of one segment.
     pub(super) fn enter_loss(&mut self, now: Time, transport: &ClosedLoop) {
         if self.phase != Phase::Loss {
-            // A segment that is lost again does not cut again (RFC 5681, section 3.1).
+            // A retransmission that is lost as well does not cut again (RFC 5681, section 3.1).
             let in_flight = self.in_flight();
             self.control.on_timeout(&mut self.window, in_flight);
         }
-        // The one that told it may be what is lost.
+        // The packet that announced the cut may be the one that was lost.
         self.tells_cut |= transport.losses.cut_once;
         self.window.cwnd = self.window.mss;
         self.window.credit = 0;
-        // What a mark's cut was for is no longer in flight.
+        // The flight that the mark was about is no longer in flight.
         self.window.cut_until = 0;
         self.withheld = 0;
         self.reduction = None;
