@@ -1,20 +1,21 @@
-//! `--set key=value` in a whole scenario: what an assignment drops beside what it sets, and which
+//! Assignments `--set key=value` to a whole scenario: which other keys they drop, and which
 //! assignments deserve a warning.
 //!
-//! Another kind of transport or topology has other keys, and what only the kind before had goes with
-//! it, also from sections of traffic that have that transport; [`spillway_settings::apply`] knows nothing
-//! of that.
+//! Another kind of transport or topology has other keys. A key that only the previous kind had is
+//! dropped, also from traffic sections that use that transport. [`spillway_settings::apply`] knows
+//! nothing of this.
 
 use crate::extensions::Extensions;
 use crate::topology;
 use crate::transport::{self, Losses, Transport};
 use spillway_settings::{SettingsError, Table, Value};
 
-/// Applies `key=value` assignments in order to a scenario that has not been read yet. Returns a warning
-/// for each that does not reach all that it seems to, and for each that a later one has made void.
+/// Applies `key=value` assignments in order to a scenario that has not been read yet. Returns a
+/// warning for each assignment that does not have the whole effect it seems to have, and for each
+/// that a later one has undone.
 ///
 /// # Errors
-/// One is not of that form, or leads nowhere.
+/// An assignment has another form, or its path leads nowhere.
 pub fn apply(
     given: &mut Table,
     assignments: &[String],
@@ -26,7 +27,8 @@ pub fn apply(
     Ok(warnings)
 }
 
-/// The same; returns only what a later one has made void, and what has taken nothing away.
+/// The same; returns only the warnings about assignments that a later one has undone, or that had
+/// nothing to remove.
 fn apply_each(
     table: &mut Table,
     assignments: &[String],
@@ -60,8 +62,9 @@ fn apply_each(
     Ok(warnings)
 }
 
-/// Another kind of transport or topology has other keys: what only other kinds have goes, and what none
-/// has stays, to be told. Returns the paths of what is gone.
+/// Drops keys after the kind of a transport or topology has changed: those that only other kinds
+/// have. Keys that no kind has stay, so that reading reports them. Returns the paths of dropped
+/// keys.
 fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
     if path_of(assignment) == "transport.loss_detection" {
         return forget_other_losses(table);
@@ -87,7 +90,7 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     drop_keys(settings, section, |key| key == "kind" || is_of(ours, key) || !is_known(key))
 }
 
-/// Another way of finding losses: the keys that mean nothing under it go.
+/// Drops the keys that mean nothing with another loss detection.
 fn forget_other_losses(table: &mut Table) -> Vec<String> {
     let Some(Value::Table(settings)) = table.get_mut("transport") else { return Vec::new() };
     let way = settings.get("loss_detection").and_then(Value::as_str).unwrap_or_default();
@@ -95,12 +98,12 @@ fn forget_other_losses(table: &mut Table) -> Vec<String> {
     drop_keys(settings, "transport", |key| !Losses::is_foreign(key, &way))
 }
 
-/// Whether a key is one of these.
+/// Whether a key is in this list.
 fn is_of(keys: &[String], key: &str) -> bool {
     keys.iter().any(|known| known == key)
 }
 
-/// Drops the keys of the section at `path` that are not to stay, and returns their paths.
+/// Drops the keys of the section at `path` for which `stays` is false, and returns their paths.
 fn drop_keys(settings: &mut Table, path: &str, stays: impl Fn(&str) -> bool) -> Vec<String> {
     let gone = settings.keys().filter(|key| !stays(key)).map(|key| format!("{path}.{key}"));
     let gone: Vec<String> = gone.collect();
@@ -108,7 +111,7 @@ fn drop_keys(settings: &mut Table, path: &str, stays: impl Fn(&str) -> bool) -> 
     gone
 }
 
-/// A path into a section of traffic by the section's name, if it goes by its place.
+/// A path into a traffic section, with the section's name in place of its index.
 fn by_name(table: &Table, path: &str) -> String {
     let named = || {
         let (place, key) = path.strip_prefix("traffic.")?.split_once('.')?;
@@ -118,19 +121,20 @@ fn by_name(table: &Table, path: &str) -> String {
     named().unwrap_or_else(|| path.to_string())
 }
 
-/// Whose keys the sections of traffic have: for each, by its place, the kinds of transport that it has had
-/// since keys of other kinds were last dropped from it. The last is the kind that it has.
+/// Which transports' keys each traffic section may contain: by the section's index, the kinds of
+/// transport that it has had since foreign keys were last dropped from it. The last kind is the
+/// present one.
 struct Senders(Vec<Vec<String>>);
 
 impl Senders {
-    /// Before any assignment.
+    /// The state before any assignment.
     fn of(table: &Table) -> Senders {
         Senders(kinds_of_senders(table).into_iter().map(|kind| vec![kind]).collect())
     }
 
-    /// After an assignment: what a section had of its transport before, and its new one has not, goes.
-    /// A section that a later one gives a transport of its own waits for that. Returns the paths of what
-    /// is gone.
+    /// Updates the sections after an assignment: drops keys of a section's previous transports that
+    /// the present one does not have. If a later assignment gives the section a transport of its
+    /// own, it waits for that one. Returns the paths of dropped keys.
     fn follow(
         &mut self,
         table: &mut Table,
@@ -140,7 +144,7 @@ impl Senders {
         let mut gone = Vec::new();
         let kinds = kinds_of_senders(table);
         if kinds.len() != self.0.len() {
-            // Sections have come or gone: places are others'.
+            // Sections were added or removed, so indices have changed.
             *self = Senders::of(table);
         }
         for (place, (kind, had)) in kinds.into_iter().zip(&mut self.0).enumerate() {
@@ -154,7 +158,7 @@ impl Senders {
                 continue;
             };
             let keys_of = |kind: &String| Transport::keys_of(kind, "traffic", extensions).ok();
-            // An unknown kind drops nothing: reading it will tell.
+            // An unknown kind drops nothing: reading will report it.
             let Some(ours) = keys_of(ours).filter(|_| !waits) else { continue };
             let theirs: Vec<String> = theirs.iter().filter_map(keys_of).flatten().collect();
             let stays = |key: &str| key == "kind" || is_of(&ours, key) || !is_of(&theirs, key);
@@ -167,7 +171,7 @@ impl Senders {
     }
 }
 
-/// The kind of transport of every section of traffic.
+/// The kind of transport of every traffic section.
 fn kinds_of_senders(table: &Table) -> Vec<String> {
     let common = table.get("transport").and_then(|section| section.get("kind"));
     let kind = |section: &Value| {
@@ -178,7 +182,7 @@ fn kinds_of_senders(table: &Table) -> Vec<String> {
     sections.map_or_else(Vec::new, |sections| sections.iter().map(kind).collect())
 }
 
-/// A section of traffic, by its place.
+/// A traffic section, by its index.
 fn section_of_traffic(table: &mut Table, place: usize) -> Option<&mut Table> {
     table.get_mut("traffic")?.as_array_mut()?.get_mut(place)?.as_table_mut()
 }
@@ -188,7 +192,7 @@ fn path_of(assignment: &str) -> &str {
     assignment.split('=').next().unwrap_or_default().trim()
 }
 
-/// Whether an assignment takes a key away.
+/// Whether an assignment removes a key.
 fn unsets(assignment: &str) -> bool {
     assignment.split_once('=').is_some_and(|(_, value)| value.trim().is_empty())
 }
@@ -196,8 +200,9 @@ fn unsets(assignment: &str) -> bool {
 /// The tiers that may have a table of their own in `switch`.
 const TIERS: [&str; 4] = ["leaf", "spine", "aggregation", "core"];
 
-/// A warning for every assignment to `switch` that a tier has a value of its own for, unless an assignment
-/// has set that, before it or behind it, or it is the same.
+/// A warning for every assignment to `switch` that has no effect on a tier with a value of its own.
+/// There is none if another assignment, earlier or later, has set the tier's value, or if the two
+/// values are equal.
 fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
     let mut warnings = Vec::new();
@@ -225,8 +230,8 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     warnings
 }
 
-/// Whether an assignment to one path decides what is at another: at that path, at what that is part of, or
-/// at the kind of the policy there.
+/// Whether an assignment to the path `assigned` determines the value at `path`: it is the same
+/// path, one that contains it, or the kind of the policy there.
 fn decides(assigned: &str, path: &str) -> bool {
     let is_part = path.strip_prefix(assigned).is_some_and(|rest| rest.starts_with('.'));
     is_part || assigned == path || assigned.strip_suffix(".kind") == Some(path)
@@ -236,7 +241,7 @@ fn decides(assigned: &str, path: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What a scenario is after assignments, and what is warned of.
+    /// A scenario after assignments, and the warnings.
     fn applied(given: &str, assignments: &[&str]) -> (Table, Vec<String>) {
         let mut table: Table = given.parse().unwrap();
         let assignments: Vec<String> = assignments.iter().map(|text| text.to_string()).collect();
@@ -257,7 +262,7 @@ mod tests {
         let given = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nlink_delay = \"1us\"";
         let (found, _) = applied(given, &["topology.kind=star"]);
         assert_eq!(found, table("[topology]\nkind = \"star\"\nlink_delay = \"1us\""));
-        // An unknown kind drops nothing: reading it will tell.
+        // An unknown kind drops nothing: reading will report it.
         let given = "[transport]\nkind = \"dctcp\"\ng = 0.5";
         let (found, _) = applied(given, &["transport.kind=dctp"]);
         assert_eq!(found, table("[transport]\nkind = \"dctp\"\ng = 0.5"));
@@ -275,7 +280,7 @@ mod tests {
         let given = "[[traffic]]\nname = \"a\"\nkind = \"incast\"\ng = 0.5\nmin_rto = \"1ms\"";
         let after = "[[traffic]]\nname = \"a\"\nkind = \"incast\"\nmin_rto = \"1ms\"\n\
                      transport = \"cubic\"";
-        // By name, and by place.
+        // By name and by index.
         for assignment in ["traffic.a.transport=cubic", "traffic.0.transport=cubic"] {
             assert_eq!(applied(given, &[assignment]).0, table(after), "{assignment}");
         }
@@ -295,20 +300,21 @@ mod tests {
         };
         let (hpcc, own) = ("transport.kind=hpcc", "traffic.a.transport=hpcc");
         assert_eq!(keys(&[hpcc]).0, [false, true]);
-        // Both orders, by name and by place.
+        // In both orders, by name and by index.
         for both in [[hpcc, own], [own, hpcc], [hpcc, "traffic.0.transport=hpcc"]] {
             assert_eq!(keys(&both), (vec![false, true], vec![]), "{both:?}");
         }
-        // Who gets a kind of its own keeps what that kind has, whatever the common one is meanwhile.
+        // A section that gets a kind of its own keeps the keys of that kind, whatever the common
+        // kind is meanwhile.
         assert_eq!(keys(&[hpcc, "traffic.a.transport=cubic"]).0, [true, true]);
         assert_eq!(keys(&[hpcc, "traffic.b.transport="]).0, [false, false]);
         assert_eq!(keys(&["transport.kind=hpc"]).0, [true, true]);
-        // What was set before is told.
+        // An earlier assignment that is dropped gives a warning.
         let told = keys(&["traffic.a.initial_window=1pkt", hpcc]).1;
         let dropped = "traffic.a.initial_window is set, but transport.kind=hpcc behind it drops it: \
                        there is no initial_window there";
         assert_eq!(told, [dropped]);
-        // Back at the kind before: what was dropped on the way is gone.
+        // Going back to the first kind does not bring back what was dropped.
         assert_eq!(keys(&[hpcc, "transport.kind=dctcp"]).0, [false, true]);
     }
 
@@ -317,13 +323,13 @@ mod tests {
         let given = "[transport]\nkind = \"newreno\"\nmin_rto = \"1ms\"";
         let left = applied(given, &["transport.min_rto="]);
         assert_eq!(left, (table("[transport]\nkind = \"newreno\""), vec![]));
-        // Without a kind it is the default's: what only newreno had would go.
+        // Without `kind` it is the default one, which does not have cubic's keys.
         let kinds = "[transport]\nkind = \"cubic\"\nhystart = \"ns3\"\nmin_rto = \"1ms\"";
         let (found, _) = applied(kinds, &["transport.kind="]);
         assert_eq!(found, table("[transport]\nmin_rto = \"1ms\""));
         let nothing = "transport.min_rot= takes nothing away: transport.min_rot is not set";
         assert_eq!(applied(given, &["transport.min_rot="]).1, [nothing]);
-        // What an assignment before it has dropped is gone, as was meant.
+        // A key that an earlier assignment has dropped is gone, as intended: no warning.
         let kinds = "[transport]\nkind = \"dctcp\"\ng = 0.5";
         assert_eq!(applied(kinds, &["transport.kind=hpcc", "transport.g="]).1, [""; 0]);
     }
@@ -335,7 +341,7 @@ mod tests {
         let told = |assignments: &[&str]| applied("", assignments).1;
         assert_eq!(told(&["transport.g=0.5", "transport.kind=newreno"]), [drops]);
         assert_eq!(told(&["transport.kind=newreno", "transport.g=0.5"]), [""; 0]);
-        // It is set once more.
+        // No warning if it is set once more.
         let again = ["transport.g=0.5", "transport.kind=newreno", "transport.kind=dctcp"];
         assert_eq!(told(&again), [drops]);
         assert_eq!(told(&[&again[..], &["transport.g=0.25"]].concat()), [""; 0]);
@@ -350,13 +356,14 @@ mod tests {
         assert_eq!(told(&["switch.sharing=lqd"]), [overruled]);
         assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing=lqd"]), [""; 0]);
         assert_eq!(told(&["switch.aqm=none"]), [""; 0]);
-        // Once, whatever was set before; and what a tier has not when all is applied overrules nothing.
+        // One warning, however often it was set. A tier that has no own value after all assignments
+        // overrules nothing.
         assert_eq!(told(&["switch.sharing=dt", "switch.sharing=lqd"]), [overruled]);
         assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing="]), [""; 0]);
         let unset = "switch.sharing is unset, but not for the leaf tier, which has its own: unset \
                      switch.leaf.sharing too";
         assert_eq!(told(&["switch.sharing="]), [unset]);
-        // A part of the tier's policy is not the policy.
+        // The warning names a parameter of the tier's policy, not the policy.
         let alpha = "switch.sharing.alpha is set, but not for the leaf tier, which has its own: set \
                      switch.leaf.sharing.alpha too";
         assert_eq!(told(&["switch.sharing.alpha=2"]), [alpha]);
@@ -367,25 +374,25 @@ mod tests {
     fn a_tier_that_an_assignment_has_set_overrules_nothing() {
         let given = "[switch]\nsharing = \"dt\"\n[switch.leaf]\nsharing = \"cs\"";
         for assignments in [
-            // The tier before all switches, and between.
+            // The tier's value is set before that of all switches, or in between.
             &["switch.leaf.sharing=abm", "switch.sharing=lqd"][..],
             &["switch.sharing=abm", "switch.leaf.sharing=abm", "switch.sharing=lqd"],
             // The tier's whole table, or all of `switch`.
             &["switch.leaf={ sharing = \"abm\" }", "switch.sharing=lqd"],
             &["switch.sharing=lqd", "switch={ sharing = \"dt\", leaf = { sharing = \"cs\" } }"],
-            // The kind of the tier's policy, or the policy that a parameter is of.
+            // The kind of the tier's policy, or the policy that has the parameter.
             &["switch.sharing=lqd", "switch.leaf.sharing.kind=abm"],
             &["switch.leaf.sharing=dt", "switch.sharing.alpha=2"],
             &["switch.sharing.alpha=2", "switch.leaf.sharing.alpha=1"],
-            // The tier has the same.
+            // The tier has the same value.
             &["switch.sharing=cs"],
-            // Another tier's own.
+            // The tier has no value of its own.
             &["switch.spine.sharing=lqd"],
             &["switch.leaf.aqm=none", "switch.aqm=ecn"],
         ] {
             assert_eq!(applied(given, assignments).1, [""; 0], "{assignments:?}");
         }
-        // A policy's parameter is not a tier's key.
+        // A policy's parameter `buffer` is not a tier's.
         let given = "[switch]\nbuffer = \"1MB\"\nsharing = { kind = \"x\", buffer = 1 }";
         assert_eq!(applied(given, &["switch.buffer=2MB"]).1, [""; 0]);
     }

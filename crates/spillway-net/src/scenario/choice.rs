@@ -3,7 +3,7 @@
 use super::Result;
 use spillway_settings::{Section, Table, Value};
 
-/// A policy as it was chosen: its parameters are read for every tier that has it.
+/// A policy that was chosen. Its parameters are read anew for every tier that has it.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
     pub id: String,
@@ -12,18 +12,18 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// What a section has found under a policy's key.
+    /// The choice that a section holds under a policy's key.
     pub fn of((id, mut own): (String, Section)) -> Choice {
         Choice { id, path: own.path().to_string(), parameters: own.rest() }
     }
 
-    /// Its parameters, to be read.
+    /// Its parameters, as a section to be read.
     pub fn section(&self) -> Section {
         Section::new(self.path.clone(), self.parameters.clone())
     }
 
-    /// With every default written out, as its section has it after its parameters are read. What else
-    /// there is in it is an error.
+    /// The choice with every default written out, once its parameters are read. Keys in the section
+    /// that nobody has asked for are an error.
     pub fn resolved(&self, section: Section) -> Result<Value> {
         let mut resolved = Table::from_iter([("kind".into(), self.id.clone().into())]);
         resolved.extend(section.finish()?);

@@ -6,11 +6,12 @@ use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError, nearest_name};
 use std::collections::BTreeSet;
 
-/// What happens to a cable.
+/// What happens to a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LinkChange {
-    /// It carries nothing. What is on it is lost, and so is what waits for it or is sent to it
-    /// until routes change, which they do so much later (as after its recovery).
+    /// It carries nothing. Packets on it or queued for it are lost, and so are those sent to it
+    /// until routes change. Routes change this long after its failure, and again after its
+    /// recovery.
     Down {
         /// How long switches take to route around it.
         reroute_after: Time,
@@ -19,16 +20,16 @@ pub enum LinkChange {
     Loss(f64),
 }
 
-/// Something that happens to a cable for a time.
+/// A change of a link for some time.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkEvent {
-    /// One of its two links; the other is this one `^ 1`.
+    /// One of its directions; the other is this number `^ 1`.
     pub link: LinkId,
     /// When it begins.
     pub at: Time,
-    /// When it is over.
+    /// When it ends.
     pub until: Time,
-    /// What it is.
+    /// What happens.
     pub change: LinkChange,
 }
 
@@ -95,11 +96,12 @@ fn leaving(node: Node, topology: &Topology) -> impl Iterator<Item = LinkId> {
     links.iter().copied()
 }
 
-/// Nodes by their names, each once; of several with numbers in a row the first and the last.
+/// The names of nodes, each once. Of nodes with consecutive numbers only the first and the last are
+/// named.
 fn names_of(nodes: impl Iterator<Item = Node>, topology: &Topology) -> String {
     const MOST: usize = 8;
     let nodes: BTreeSet<Node> = nodes.collect();
-    // What names have in front of their numbers, and the numbers in a row.
+    // The part of the names before the number, and the first and last of consecutive numbers.
     let mut rows: Vec<(String, u32, u32)> = Vec::new();
     for node in nodes {
         let name = topology.node_name(node);
@@ -137,7 +139,7 @@ fn find(section: &Section, key: &str, name: &str, topology: &Topology) -> Result
     Err(unknown(section, key, name, switches.chain(hosts), topology))
 }
 
-/// An error about a name that none of these nodes has.
+/// An error about a name that none of `nodes` has.
 pub(super) fn unknown(
     section: &Section,
     key: &str,
@@ -148,14 +150,15 @@ pub(super) fn unknown(
     let all = names_of(nodes.clone(), topology);
     let error =
         section.error(key, format!("there is no {name:?} in this topology; there are {all}"));
-    // A host's number in results is too near to any other's.
+    // Names of hosts in results are not suggested: they differ in the number only, so each is near
+    // to any other.
     let of_results = topology.switch_names();
     let own = nodes.filter_map(|node| topology.own_names.of(node));
     let hint = nearest_name(name, of_results.iter().map(String::as_str).chain(own));
     if hint.starts_with("did you mean") { error.hint(hint) } else { error }
 }
 
-/// The node among those that have a name; `None` where there is none. Refuses several.
+/// The node with this name; `None` if there is none. Refuses a name of several.
 pub(super) fn only_one(
     section: &Section,
     key: &str,

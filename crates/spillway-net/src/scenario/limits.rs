@@ -1,8 +1,8 @@
-//! `[limits]`: how much a scenario may ask for, unless it says that it is meant.
+//! `[limits]`: how much a scenario may ask for. Raising a limit says that more is intended.
 //!
-//! A digit too many is enough for a run that fills memory, or never ends. What can be told beforehand
-//! is refused when the scenario is read; memory is looked at again as the run goes on, since how
-//! much waits in the network is what it finds out.
+//! One digit too many is enough for a run that fills the memory or never ends. What can be
+//! predicted is refused when the scenario is read. Memory is also checked during the run, since
+//! only the run shows how many packets wait in the network.
 
 use super::Result;
 use crate::event::{MOST_FLOWS, MOST_LINES};
@@ -14,19 +14,19 @@ use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::packet::PACKET_BYTES;
 
-/// What a queue takes at least, in a switch or in a NIC.
+/// The least memory of a queue, in a switch or a NIC.
 const QUEUE_BYTES: u128 = 64;
-/// What a packet takes that a port has taken out of its queues.
+/// The memory of one place in a ring.
 const FIFO_BYTES: u128 = 8;
 
-/// How much may be asked for.
+/// The limits of what may be asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Flows that may be expected.
+    /// The most flows that may be expected.
     flows: u64,
-    /// How often something may be looked at because it is time.
+    /// The most samples of one kind, or calls of one timer.
     samples: u64,
-    /// Bytes that packets, flows and what is recorded may take while a run goes on.
+    /// The most bytes that packets, flows and records may take during a run.
     pub memory: u64,
 }
 
@@ -42,12 +42,12 @@ impl Limits {
         Ok(Limits { flows, samples, memory })
     }
 
-    /// Refuses more flows than may be expected.
+    /// Refuses more flows than the limit, as far as their number can be predicted.
     pub(super) fn check_flows(&self, sources: &[Source]) -> Result<()> {
         let mut in_all = 0.0;
         for source in sources {
             in_all += source.expected().flows;
-            // What is no number is too much, too.
+            // `NaN` and infinity are too many, too.
             let is_within = in_all <= self.flows as f64;
             if !is_within {
                 let flows = told(in_all);
@@ -58,7 +58,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Refuses a network with more lines than events can tell apart.
+    /// Refuses a network with more lines than an event's key can tell apart.
     pub(super) fn check_lines(lines: usize) -> Result<()> {
         if lines as u64 <= MOST_LINES {
             return Ok(());
@@ -67,7 +67,7 @@ impl Limits {
         Err(SettingsError::new("topology", problem))
     }
 
-    /// Refuses what is looked at too often: so many things, again and again until `end`.
+    /// Refuses too many samples: `things` at every interval until `end`.
     pub(super) fn check_samples(
         &self,
         path: &str,
@@ -86,7 +86,7 @@ impl Limits {
         Err(self.error(path.into(), problem, "samples"))
     }
 
-    /// Refuses a flow whose first window, or the least one after a cut, would fill the memory.
+    /// Refuses a flow whose initial window, or the least window after a cut, would fill the memory.
     pub(super) fn check_window(
         &self,
         source: &Source,
@@ -104,8 +104,8 @@ impl Limits {
         self.check_memory(format!("traffic.{}", source.name()), &what, taken)
     }
 
-    /// Refuses more queues than fit in memory: of all tiers' ports, with the packets below each, and of
-    /// NICs.
+    /// Refuses more queues than fit into memory: those of all tiers' ports, with the rings below
+    /// them, and those of NICs.
     pub(super) fn check_queues(
         &self,
         topology: &Topology,
@@ -137,7 +137,7 @@ impl Limits {
         Err(self.error(path, problem, "memory"))
     }
 
-    /// An error with the limit that is in the way.
+    /// An error that names the limit that is exceeded.
     fn error(&self, path: String, problem: String, key: &str) -> SettingsError {
         let limit = match key {
             "flows" => self.flows.to_string(),
@@ -149,7 +149,8 @@ impl Limits {
     }
 }
 
-/// A number of things that may be no whole one, and far from any that is real.
+/// A number of things for an error message. It may be fractional, or far beyond any real number of
+/// things.
 fn told(number: f64) -> String {
     if number < 1e15 { format!("{number:.0}") } else { format!("{number:.1e}") }
 }

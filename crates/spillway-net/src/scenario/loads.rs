@@ -1,8 +1,8 @@
-//! What hosts are to send and to receive, beside what their lines carry.
+//! Compares what hosts are to send and receive with what their lines carry.
 //!
-//! A load that is a share of uplinks says nothing of hosts: where there are fewer of them, or they are
-//! slower, they may not be able to send it, or not to receive it. Then flows wait in hosts, more and more
-//! of them, and what a run tells is how long it went on.
+//! A load that is a share of uplinks does not consider hosts: if they are few or slow, they may be
+//! unable to send or receive it. Flows then pile up at hosts, and results only show how long the
+//! run was.
 
 use crate::topology::Topology;
 use crate::traffic::{Demand, Source};
@@ -10,16 +10,17 @@ use crate::transport::Transport;
 use spillway_engine::Time;
 use std::collections::BTreeSet;
 
-/// More than so much of a line is too much: an average of floats may be off by less.
+/// A line is overloaded above this share. The averages are sums of floats, which may be off by
+/// less.
 const FULL: f64 = 1.0 + 1e-9;
 
-/// What sections of traffic ask of hosts together, with the bytes of headers.
+/// The demand of all traffic sections on hosts, headers included.
 pub(super) struct Loads<'a> {
     topology: &'a Topology,
     sections: Vec<(&'a str, Demand)>,
 }
 
-/// Whether hosts are looked at as senders or as receivers.
+/// Whether hosts are considered as senders or as receivers.
 #[derive(Clone, Copy)]
 enum Side {
     Senders,
@@ -27,12 +28,12 @@ enum Side {
 }
 
 impl<'a> Loads<'a> {
-    /// Nothing yet.
+    /// No demand yet.
     pub fn of(topology: &'a Topology) -> Loads<'a> {
         Loads { topology, sections: Vec::new() }
     }
 
-    /// Adds what a section asks.
+    /// Adds the demand of a section.
     pub fn add(&mut self, source: &'a Source, transport: &Transport) {
         let Some(mut demand) = source.demand() else { return };
         let on_the_wire = f64::from(transport.full_packet()) / f64::from(transport.mss);
@@ -40,7 +41,7 @@ impl<'a> Loads<'a> {
         self.sections.push((source.name(), demand));
     }
 
-    /// What hosts cannot send, and what they cannot receive.
+    /// Warnings about hosts that cannot send, or cannot receive, what is asked of them.
     pub fn warnings(&self) -> Vec<String> {
         [Side::Senders, Side::Receivers]
             .into_iter()
@@ -48,7 +49,8 @@ impl<'a> Loads<'a> {
             .collect()
     }
 
-    /// The most is asked when some section begins.
+    /// The warning about one side, at the worst moment. The demand can only be highest when some
+    /// section begins.
     fn too_much(&self, side: Side) -> Option<String> {
         let begins: BTreeSet<Time> =
             self.sections.iter().map(|(_, demand)| demand.window.start).collect();
@@ -57,7 +59,7 @@ impl<'a> Loads<'a> {
         worst.message(side)
     }
 
-    /// What is asked of hosts at a time.
+    /// The demand on hosts at a time.
     fn asked(&self, side: Side, at: Time) -> Asked<'a> {
         let lines = self.topology.nics.iter().map(|&nic| &self.topology.links[nic as usize]);
         let lines: Vec<f64> = lines.map(|line| line.rate.bits_per_second() as f64).collect();
@@ -76,7 +78,7 @@ impl<'a> Loads<'a> {
     }
 }
 
-/// What is asked of every host at some time, beside its line's rate, and which sections ask.
+/// The demand on every host at a time, its line's rate, and the sections that contribute.
 struct Asked<'a> {
     bps: Vec<f64>,
     lines: Vec<f64>,
@@ -92,7 +94,7 @@ impl Asked<'_> {
         (0..self.bps.len()).map(|host| self.share(host)).fold(0.0, f64::max)
     }
 
-    /// What is too much, if anything is.
+    /// The warning, if any host is overloaded.
     fn message(&self, side: Side) -> Option<String> {
         let all = || (0..self.bps.len()).filter(|&host| self.bps[host] > self.lines[host] * 1e-9);
         let over: Vec<usize> = all().filter(|&host| self.share(host) > FULL).collect();
@@ -129,7 +131,7 @@ impl Asked<'_> {
     }
 }
 
-/// A rate for people, with as many digits as differ from a line's.
+/// A rate for messages, with enough digits to differ from a line's rate.
 fn told(bits_per_second: f64) -> String {
     let units = [(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps")];
     let unit = units.into_iter().find(|(size, _)| bits_per_second >= *size);
@@ -144,7 +146,8 @@ mod tests {
     use crate::scenario::{Scenario, Sources};
     use std::path::Path;
 
-    /// What is said of traffic in a network of 2 leaves of 4 hosts at 10 Gbps, and 4 uplinks each.
+    /// The warnings about traffic in a network of 2 leaves with 4 hosts at 10 Gbps and 4 uplinks
+    /// each.
     fn warnings(traffic: &str) -> Vec<String> {
         let text = format!(
             "duration = \"1ms\"\ntransport = {{ mss = \"1440B\", header = \"60B\" }}\n\
@@ -160,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_load_of_uplinks_that_hosts_cannot_carry_is_told() {
-        // 0.72 of 4 * 20 Gbps at each leaf: 57.6 Gbps, 60 with headers (1500 / 1440), of 4 hosts.
+        // 0.72 of 4 * 20 Gbps at each leaf is 57.6 Gbps, or 60 with headers (1500 / 1440), for 4
+        // hosts.
         let expected = [
             "traffic.web: 8 hosts are to send 120 Gbps together, headers included, and their lines \
              carry 80 Gbps: what is too much waits, longer and longer",
@@ -168,19 +172,19 @@ mod tests {
              lines carry 80 Gbps: what is too much waits, longer and longer",
         ];
         assert_eq!(warnings(&poisson("web", "load = 0.72")), expected);
-        // 0.48 of 80 is 38.4, 40 with headers: as much as there is.
+        // 0.48 of 80 is 38.4, or 40 with headers: exactly what the lines carry.
         assert_eq!(warnings(&poisson("web", "load = 0.48")), [""; 0]);
         assert_eq!(warnings(&poisson("web", "load = 0.4801")).len(), 2);
     }
 
     #[test]
     fn a_receiver_of_more_than_its_line_carries_is_told() {
-        // 7 hosts at 1.92 Gbps, 2 with headers, to one.
+        // 7 hosts send 1.92 Gbps each, 2 with headers, to one host.
         let to_one = "load = 0.192\nload_of = \"host\"\ndestinations = 5";
         let expected = "traffic.web: host5 is to receive 14 Gbps, headers included, and its line \
                         carries 10 Gbps: what is too much waits, longer and longer";
         assert_eq!(warnings(&poisson("web", to_one)), [expected]);
-        // Two sections to a receiver each; hosts 0 and 1 send to both, the others to one.
+        // Two sections, each with its own receiver. Hosts 0 and 1 send to both, the others to one.
         let other = "load = 0.96\nload_of = \"host\"\ndestinations = 6\nsenders = \"0..1\"";
         let both = warnings(&[poisson("web", to_one), poisson("x", other)].concat());
         let expected = [

@@ -1,4 +1,4 @@
-//! A scenario: the one description of a run, validated, with every default filled in.
+//! A scenario: the description of a run, validated, with every default filled in.
 
 pub mod assignments;
 mod choice;
@@ -36,16 +36,16 @@ type Result<T> = std::result::Result<T, SettingsError>;
 /// How packets choose among equal next hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spreading {
-    /// All packets of a flow take one way, by its hash.
+    /// All packets of a flow take one path, chosen by the flow's hash.
     FlowHash,
-    /// Every packet goes its own way, at random.
+    /// Every packet takes a path of its own, chosen at random.
     Spray,
 }
 
 /// How switches choose among equal next hops.
 #[derive(Clone, Copy, Debug)]
 pub struct RoutingSettings {
-    /// What is spread.
+    /// How packets are spread.
     pub spreading: Spreading,
     /// The seed of the hash.
     pub hash_seed: u64,
@@ -63,23 +63,24 @@ pub enum SlowdownBase {
     Published,
 }
 
-/// Reads a policy's file, as a [`Reader`] does; it gets the names of the switches by their numbers, too.
+/// Reads a policy's file, as a [`Reader`] does. It is also given the names of the switches, by
+/// their numbers.
 pub type RecordReader = Arc<dyn Fn(&str, &str, &str, &[String]) -> Content + Send + Sync>;
 
-/// Where the files and the algorithms that a scenario names come from.
+/// Where the files and algorithms that a scenario names come from.
 pub struct Sources<'a> {
-    /// They are relative to this folder.
+    /// The folder to which file names are relative.
     pub folder: &'a Path,
-    /// The flows of a file that somebody else has read, by key and name.
+    /// The flows of a file that the caller has read already, by key and name.
     pub flows: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
-    /// What has been recorded in a file that somebody else reads.
+    /// Reads recorded files of other formats, if given.
     pub records: Option<RecordReader>,
-    /// Algorithms beside those of the catalogues.
+    /// Algorithms that are not compiled in.
     pub extensions: Extensions,
 }
 
 impl Sources<'_> {
-    /// All are read here.
+    /// Everything is read from files in a folder.
     pub fn of(folder: &Path) -> Sources<'_> {
         let extensions = Extensions::default();
         Sources { folder, flows: &|_, _| None, records: None, extensions }
@@ -91,7 +92,7 @@ impl Sources<'_> {
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// The seed of all that is random.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// Measurements start here.
     pub warmup: Time,
@@ -109,15 +110,16 @@ pub struct Scenario {
     pub tiers: Vec<TierSettings>,
     /// Every host's NIC.
     pub nic: NicSettings,
-    /// What the NIC marks and drops, if anything.
+    /// The discipline of NICs, which marks and drops packets, if there is one.
     pub discipline: Option<DisciplineSettings>,
     /// The transports in use.
     pub transports: Vec<Transport>,
-    /// For every class of flows its transport, by place.
+    /// The transport of every class of flows, by index.
     pub class_transport: Vec<u16>,
-    /// For every class whether it is incast: traffic of that kind, or a class of that name.
+    /// For every class, whether it counts as incast: its traffic is of that kind, or it has that
+    /// name.
     pub class_is_incast: Vec<bool>,
-    /// For every class when its endless flows stop.
+    /// For every class, when its endless flows stop.
     pub class_stop: Vec<Time>,
     /// What is sent.
     pub traffic: Traffic,
@@ -125,7 +127,7 @@ pub struct Scenario {
     pub events: Vec<LinkEvent>,
     /// What is recorded.
     pub recording: Recording,
-    /// How much it may ask for.
+    /// The limits of what it may ask for.
     pub limits: Limits,
     /// What slowdowns are relative to.
     pub slowdown_base: SlowdownBase,
@@ -133,9 +135,9 @@ pub struct Scenario {
     files: Files,
     /// The names of all switches, by their numbers.
     names: Arc<[String]>,
-    /// The scenario with every value written out: reading it gives this scenario again.
+    /// The scenario with every value written out. Reading this table gives the same scenario.
     pub resolved: Table,
-    /// What deserves a second look.
+    /// What is allowed but may be a mistake.
     pub warnings: Vec<String>,
 }
 
@@ -171,7 +173,7 @@ impl Scenario {
         let transport = Transport::read(&mut transport_section, extensions)?;
         let transport_table = transport_section.finish()?;
         let full_packet = transport.full_packet().into();
-        // In a large network it takes time: where it is given, nobody may need it.
+        // This takes time in a large network, and is not needed if the key is given.
         let default = match section.has("base_rtt") {
             true => String::new(),
             false => topology::base_rtt(&network, full_packet).to_string(),
@@ -304,7 +306,7 @@ impl Scenario {
         let recording = Recording::read(&mut section, &scope)?;
         root.put("record", section.finish()?);
         if are_limits_given {
-            // They change no result: what is not said need not be kept.
+            // Limits change no result, so they need not be kept unless they are given.
             root.put("limits", limits_table);
         }
         let mut warnings = timeouts.warnings;
@@ -339,12 +341,12 @@ impl Scenario {
         })
     }
 
-    /// The files that were read for it, and the keys that named them.
+    /// The files that were read, with the keys that named them.
     pub fn named_files(&self) -> Vec<NamedFile> {
         self.files.named()
     }
 
-    /// What the policies of switches and NICs depend on.
+    /// The facts on which the policies of switches and NICs depend.
     fn around(&self) -> switches::Surroundings<'_> {
         switches::Surroundings {
             topology: &self.topology,
@@ -356,34 +358,34 @@ impl Scenario {
         }
     }
 
-    /// The tier of a switch, by its place in `tiers`.
+    /// The index of a switch's tier in `tiers`.
     pub fn tier_of(&self, switch: u32) -> usize {
         let tier = self.topology.switches[switch as usize].tier;
         self.tiers.iter().position(|t| t.tier == tier).unwrap_or(0)
     }
 
-    /// Whether cables fail, so that routes change in the course of the run.
+    /// Whether links fail, so that routes change during the run.
     pub fn cables_fail(&self) -> bool {
         self.events.iter().any(|event| matches!(event.change, LinkChange::Down { .. }))
     }
 
-    /// Whether any port takes packets out of its queues ahead of time.
+    /// Whether any port has a ring.
     pub fn has_port_fifos(&self) -> bool {
         has_port_fifos(&self.tiers, &self.nic)
     }
 
-    /// Whether senders hear at once of what their own hosts drop.
+    /// Whether senders are told at once what their own hosts drop.
     pub fn tells_senders(&self) -> bool {
         self.discipline.as_ref().is_some_and(|discipline| discipline.tells_senders)
     }
 
-    /// A switch's name: its tier and its place in it.
+    /// A switch's name: its tier and its number within it.
     pub fn switch_name(&self, switch: u32) -> String {
         self.topology.switch_name(switch)
     }
 }
 
-/// Which numbers there are of what is numbered from 0.
+/// For messages: which numbers exist if there are `count`, from 0.
 fn numbered(count: usize) -> String {
     match count {
         0 => "there are none".into(),
@@ -446,7 +448,7 @@ fn read_routing(section: &mut Section) -> Result<RoutingSettings> {
     })
 }
 
-/// A traffic section's own version of `[transport]`.
+/// What a traffic section's own `[transport]` is read with.
 struct Overrides<'a> {
     given: &'a Table,
     default: &'a Transport,
@@ -454,7 +456,7 @@ struct Overrides<'a> {
 }
 
 impl Overrides<'_> {
-    /// Reads what traffic has left of its section. `None` if there is nothing.
+    /// Reads the keys that traffic has left in its section. `None` if there are none.
     fn read(&self, mut section: Section) -> Result<(Option<Transport>, Table)> {
         let mut rest = section.rest();
         let path = section.path().to_string();
@@ -468,7 +470,7 @@ impl Overrides<'_> {
         if let Some(kind) = own_kind {
             match &kind {
                 Value::String(text) if *text != self.default.kind => {
-                    // Another kind has other keys: only those that both have carry over.
+                    // Another kind has other keys: only those that both kinds have carry over.
                     let keys: Vec<_> = Transport::keys_of(text, &path, self.extensions)?;
                     merged.retain(|key, _| keys.iter().any(|known| known == key));
                 }
@@ -477,7 +479,7 @@ impl Overrides<'_> {
             merged.insert("kind".into(), kind);
         }
         if let Some(Value::String(way)) = rest.get("loss_detection") {
-            // Another way of finding losses, too.
+            // The same with another loss detection.
             merged.retain(|key, _| !Losses::is_foreign(key, way));
         }
         merged.extend(rest);

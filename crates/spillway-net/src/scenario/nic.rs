@@ -13,17 +13,17 @@ use spillway_switch::scheduling::{SchedulingPolicy, StrictPriority};
 use spillway_switch::{Buffer, Discipline, DisciplineParts, Environment, Policy, Service};
 use std::sync::Arc;
 
-/// What a NIC marks and drops.
+/// How a NIC marks and drops packets.
 #[derive(Clone, Debug)]
 pub struct DisciplineSettings {
     queue_limit: Amount,
     aqm: AqmParams,
-    /// Whether senders hear at once of what is dropped on arrival, and cut.
+    /// Whether senders are told at once what is dropped on arrival, and cut their window.
     pub tells_senders: bool,
 }
 
 impl DisciplineSettings {
-    /// Refuses what goes with none of the packets, or with none of the senders.
+    /// Refuses a limit below a full packet, and drops that are told to senders which cannot react.
     pub(super) fn check(&self, transports: &[Transport]) -> Result<()> {
         let full = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
         let holds_none = match self.queue_limit {
@@ -54,7 +54,7 @@ impl DisciplineSettings {
     }
 }
 
-/// Reads the section; what it does not say is as in leaves.
+/// Reads the section. The defaults are the settings of the leaf tier.
 pub(super) fn read(
     section: &mut Section,
     leaf: &SwitchSettings,
@@ -93,7 +93,7 @@ fn read_discipline(
     let environment = environment(nic, &reading.around, 0);
     let mut own = choice.section();
     let aqm = reading.extensions.aqm_params(&choice.id, &mut own, &environment)?;
-    // One from outside may refuse them when it is made.
+    // An AQM that is not compiled in may refuse its settings only when it is made.
     drop(aqm.make(&environment));
     section.put("aqm", choice.resolved(own)?);
     let tells_senders = section.choice(
@@ -109,7 +109,7 @@ fn read_discipline(
     Ok(has_one.then_some(DisciplineSettings { queue_limit, aqm, tells_senders }))
 }
 
-/// What the AQM of a host may depend on.
+/// The facts on which the AQM of a host may depend.
 fn environment(nic: &NicSettings, around: &Surroundings, host: u32) -> Environment {
     let Surroundings { topology, .. } = around;
     Environment {
@@ -134,7 +134,7 @@ fn environment(nic: &NicSettings, around: &Surroundings, host: u32) -> Environme
 }
 
 impl super::Scenario {
-    /// Makes a host's NIC, empty.
+    /// Makes an empty NIC.
     pub fn make_nic(&self, host: u32) -> Nic {
         let discipline = self.discipline.as_ref().map(|settings| {
             let environment = environment(&self.nic, &self.around(), host);

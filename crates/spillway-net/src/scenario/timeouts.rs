@@ -1,29 +1,29 @@
-//! Retransmission timeouts beside the round trip of the empty network.
+//! Compares retransmission timeouts with the round trip of the empty network.
 //!
-//! Before a sender has seen an ack, its timeout is `initial_rto`, doubled each time that it runs out.
-//! If it never gets as long as a round trip, every ack comes too late, and what is sent again and again
-//! fills the sender's own queue without end: that is refused. If it is shorter at first only, all that
-//! is sent first is sent twice, which is hardly what was meant: that is told.
+//! Before its first ack a sender's timeout is `initial_rto`, doubled each time it expires. If it
+//! never becomes as long as a round trip, every ack comes too late, and retransmissions fill the
+//! sender's own queue without end. Such settings are refused. If the timeout is too short only at
+//! first, every flow sends its first packets twice, which is hardly intended: a warning says so.
 
 use super::Result;
 use crate::topology::{Topology, base_rtt, base_rtt_at_most};
 use crate::transport::Transport;
 use spillway_settings::SettingsError;
 
-/// What looks at the timeouts of all transports in use.
+/// Checks the timeouts of all transports in use.
 pub(super) struct Timeouts<'a> {
     topology: &'a Topology,
-    /// What deserves a second look.
+    /// What is allowed but may be a mistake.
     pub warnings: Vec<String>,
 }
 
 impl Timeouts<'_> {
-    /// In a network.
+    /// Checks for this network.
     pub fn beside(topology: &Topology) -> Timeouts<'_> {
         Timeouts { topology, warnings: Vec::new() }
     }
 
-    /// Looks at those of a transport, which is read from the section at `path`.
+    /// Checks those of a transport, which was read from the section at `path`.
     pub fn check(&mut self, path: &str, transport: &Transport) -> Result<()> {
         let Some(rto) = transport.closed_loop().map(|closed| &closed.rto) else { return Ok(()) };
         let full = transport.full_packet().into();

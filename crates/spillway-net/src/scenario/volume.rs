@@ -1,4 +1,4 @@
-//! What is sent, beside what can be counted: bytes and picoseconds are numbers of 64 bits.
+//! Checks that what is sent can be counted: bytes and picoseconds are 64-bit numbers.
 
 use super::Result;
 use crate::ideal::Packets;
@@ -9,10 +9,11 @@ use spillway_engine::Rate;
 use spillway_settings::SettingsError;
 use spillway_settings::quantity::LONGEST;
 
-/// The most payload of all flows together: well below what is counted, since it is an average.
+/// The most payload of all flows together. It is well below what can be counted, since it is
+/// compared with an average.
 const MOST_IN_ALL: f64 = (1u64 << 62) as f64;
 
-/// What adds up what sources send.
+/// The sum of what sources send.
 pub(super) struct Volume {
     /// The rate of the slowest line.
     slowest: Rate,
@@ -21,15 +22,15 @@ pub(super) struct Volume {
 }
 
 impl Volume {
-    /// Nothing yet.
+    /// Nothing is sent yet.
     pub fn of(topology: &Topology) -> Volume {
         let rates = topology.links.iter().map(|link| link.rate);
         let slowest = rates.max_by_key(|rate| rate.ps_per_byte()).expect("a network has links");
         Volume { slowest, in_all: 0.0 }
     }
 
-    /// Adds what a source sends. Refuses flows that would take too long on the slowest line, and too much
-    /// in all.
+    /// Adds what a source sends. Refuses flows that would take too long on the slowest line, and
+    /// too much payload altogether.
     pub fn add(&mut self, source: &Source, transport: &Transport) -> Result<()> {
         let expected = source.expected();
         let refuse =
@@ -42,7 +43,7 @@ impl Volume {
             return refuse(format!("a flow of {size} bytes takes more than 53 days on {line}"));
         }
         self.in_all += expected.bytes;
-        // What is no number is too much, too.
+        // `NaN` and infinity are too much, too.
         match self.in_all <= MOST_IN_ALL {
             true => Ok(()),
             false => {

@@ -1,4 +1,4 @@
-//! What is valid, but deserves a second look.
+//! Warnings: what is valid but may be a mistake.
 
 use super::{LinkEvent, TierSettings};
 use crate::topology::Topology;
@@ -7,7 +7,7 @@ use crate::transport::Transport;
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 
-/// Of the network and its switches.
+/// Warnings about the network and its switches.
 pub(super) fn of(
     topology: &Topology,
     tiers: &[TierSettings],
@@ -23,7 +23,7 @@ pub(super) fn of(
     warnings.dedup();
     let largest = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
     for tier in tiers {
-        // Tiers without settings of their own say the same.
+        // Tiers without settings of their own give the same warnings.
         let own = tier.warnings.iter().cloned().chain(tier_without_room(topology, tier, largest));
         let new: Vec<String> = own.filter(|text| !warnings.contains(text)).collect();
         warnings.extend(new);
@@ -31,7 +31,7 @@ pub(super) fn of(
     warnings
 }
 
-/// A tier's switches that take no full packet.
+/// A warning if a tier's switches cannot hold a full packet.
 fn tier_without_room(topology: &Topology, tier: &TierSettings, packet: u32) -> Option<String> {
     let counted = u64::from(packet.saturating_sub(tier.settings.uncounted_bytes));
     let of_tier = |switch: &u32| topology.switches[*switch as usize].tier == tier.tier;
@@ -49,7 +49,7 @@ fn tier_without_room(topology: &Topology, tier: &TierSettings, packet: u32) -> O
     ))
 }
 
-/// Of what never happens.
+/// Warnings about what never happens.
 pub(super) fn of_times(
     traffic: &Traffic,
     events: &[LinkEvent],
