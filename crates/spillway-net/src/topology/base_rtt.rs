@@ -5,18 +5,18 @@ use super::{LinkId, Node, Topology};
 use spillway_engine::Time;
 use std::sync::OnceLock;
 
-/// Twice the propagation of the longest path between two hosts, plus one full packet at the
+/// Twice the propagation delay of the longest path between two hosts, plus one full packet at the
 /// slowest link of that path.
 ///
-/// Paths are those of fewest hops; the longest has the most propagation, and of equals the
-/// slowest link. It is looked for once, when it is first asked for.
+/// Paths are those of fewest hops. The longest is the one with the most propagation, and among
+/// equals the one with the slowest link. It is searched for when first asked for, and kept.
 pub fn base_rtt(topology: &Topology, full_packet_bytes: u64) -> Time {
     let LongestPath(known) = &topology.longest_path;
     known.get_or_init(|| longest_path(topology)).round_trip(full_packet_bytes)
 }
 
-/// A time that the base RTT does not exceed, from one search: no two racks are further apart than both
-/// together are from a third.
+/// An upper bound of the base RTT, from one search: the distance of two racks is at most the sum of
+/// their distances from a third.
 pub fn base_rtt_at_most(topology: &Topology, full_packet_bytes: u64) -> Time {
     let LongestPath(known) = &topology.longest_path;
     if let Some(longest) = known.get() {
@@ -38,8 +38,8 @@ pub fn base_rtt_at_most(topology: &Topology, full_packet_bytes: u64) -> Time {
     most.round_trip(full_packet_bytes)
 }
 
-/// The longest path of a topology, once it has been looked for. It says nothing that the rest does not:
-/// topologies are equal with it and without.
+/// The longest path of a topology, once it has been found. It follows from the rest of the
+/// topology, so it does not count when topologies are compared.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LongestPath(OnceLock<Span>);
 
@@ -75,11 +75,11 @@ fn longest_path(topology: &Topology) -> Span {
     longest
 }
 
-/// What of a path its round trip depends on. The longer comes later.
+/// The facts about a path that its round trip depends on. Ordered by length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
     propagation: Time,
-    /// What a byte takes at the slowest link.
+    /// The time of a byte at the slowest link.
     per_byte: Time,
 }
 
@@ -89,7 +89,7 @@ impl Span {
         Span { propagation: link.delay, per_byte: link.rate.time_of(1) }
     }
 
-    /// There and back: the propagation twice, and a full packet at the slowest link.
+    /// The round trip: the propagation twice, and a full packet at the slowest link.
     fn round_trip(self, full_packet_bytes: u64) -> Time {
         self.propagation * 2 + self.per_byte * full_packet_bytes
     }
@@ -102,7 +102,7 @@ impl Span {
     }
 }
 
-/// For every switch the two longest cables to its hosts: a path within a rack takes both.
+/// For every switch the two longest cables to its hosts. A path within a rack takes both.
 fn farthest_hosts(topology: &Topology) -> Vec<[Option<Span>; 2]> {
     let mut farthest = vec![[None; 2]; topology.switches.len()];
     for host in 0..topology.hosts() {
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_is_said_of_it_without_looking_is_no_less() {
         for (text, at_most) in [
-            // Of 2, 4 and 0 hops at most to the first rack; hosts' cables beside, and 1.2 us.
+            // At most 2, 4 and 0 hops from the first rack; then the hosts' cables and 1.2 us.
             ("kind = \"leaf-spine\"", 37_200),
             ("kind = \"fat-tree\"\nk = 4", 61_200),
             ("kind = \"star\"\nhosts = 3", 13_200),
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(most, Time::from_ns(at_most), "{text}");
             let exact = base_rtt(&topology, 1_500);
             assert!(exact <= most, "{text}: {exact}");
-            // Once it is known, it is said.
+            // Once the longest path is known, the bound is exact.
             assert_eq!(base_rtt_at_most(&topology, 1_500), exact);
         }
     }

@@ -1,11 +1,11 @@
-//! The switches and the links between them, arranged for searching.
+//! The switches and the links between them, in a form for searching.
 
 use super::{LinkId, Node, Topology};
 
-/// One step from a switch to another.
+/// A step from one switch to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The port that it leaves by, among the ports of its switch.
+    /// The port of the first switch.
     pub port: u32,
     /// The link.
     pub link: LinkId,
@@ -17,21 +17,21 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct Fabric {
     steps: Vec<Vec<Step>>,
-    /// For every switch those with a step to it, each once for a row of parallel links.
+    /// For every switch, the switches with a step to it. Parallel links count once.
     sources: Vec<Vec<u32>>,
 }
 
-/// What a search has found; kept between searches, so that nothing is allocated anew.
+/// The result of a search. Reused by later searches to avoid allocation.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    /// For every switch its hops to the one searched for, or [`Search::UNREACHABLE`].
+    /// For every switch, its hops to the target, or [`Search::UNREACHABLE`].
     pub distance: Vec<u32>,
-    /// The switches that reach it, itself the first, then by distance.
+    /// The switches with a path to the target, by distance, the target first.
     pub order: Vec<u32>,
 }
 
 impl Search {
-    /// The distance of a switch that has no path.
+    /// The distance of a switch without a path.
     pub const UNREACHABLE: u32 = u32::MAX;
 }
 
@@ -57,7 +57,7 @@ impl Fabric {
         fabric
     }
 
-    /// Finds how far every switch is from `to`, in hops, by a breadth-first search backwards.
+    /// Finds the distance of every switch from `to`, in hops, by a breadth-first search backwards.
     pub fn search(&self, to: u32, found: &mut Search) {
         let Search { distance, order } = found;
         distance.clear();
@@ -77,8 +77,8 @@ impl Fabric {
         }
     }
 
-    /// The steps from `switch` that lead one hop nearer to what was searched for, by port.
-    /// `switch` must be one that reaches it.
+    /// The steps from `switch` that lead one hop nearer to the target, by port. `switch` must have
+    /// a path to it.
     pub fn nearer<'a>(&'a self, switch: u32, found: &'a Search) -> impl Iterator<Item = Step> + 'a {
         let here = found.distance[switch as usize];
         debug_assert!(here != Search::UNREACHABLE, "a switch that has no path");
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_search_goes_by_hops_and_by_the_direction_of_links() {
-        // 0 = 1 - 2 - 3, the first two joined twice, and 0 - 3; 4 stands apart.
+        // 0 = 1 - 2 - 3, the first two joined twice, and 0 - 3; 4 is isolated.
         let mut topology = Topology::default();
         (0..5).for_each(|_| _ = topology.add_switch("spine"));
         let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
@@ -109,7 +109,7 @@ mod tests {
         let steps: Vec<(u32, u32)> = fabric.nearer(0, &found).map(|s| (s.port, s.to)).collect();
         assert_eq!(steps, [(0, 1), (1, 1), (2, 3)]);
 
-        // Without 1 -> 2 the way from 1 is 1 - 0 - 3 - 2; the way back is as it was.
+        // Without 1 -> 2 the path from 1 is 1 - 0 - 3 - 2. The path back is unchanged.
         let fabric = Fabric::new(&topology, |link| link != cables[2]);
         fabric.search(2, &mut found);
         assert_eq!(found.distance[..4], [2, 3, 0, 1]);

@@ -44,7 +44,7 @@ pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let takes = "a path, seen from the scenario's folder";
     let meaning = "A TOML file of [[switch]], [[host]] and [[link]] tables; without it these are \
                    in the scenario.";
-    // Taken raw, so that the resolved section has the tables in its place.
+    // Taken raw, because the resolved section has the tables instead.
     let file = section.optional("file", takes, meaning, |section| Ok(section.raw("file")))?;
     let (topology, tables) = match file.flatten() {
         None if !TABLES.iter().any(|key| section.has(key)) => {
@@ -81,7 +81,7 @@ fn open(section: &Section, path: &Path, name: &str) -> Result<Section> {
     Ok(Section::new("", table))
 }
 
-/// Says in which file an error is.
+/// Adds the name of the file to an error.
 fn locate(mut error: SettingsError, file: &str) -> SettingsError {
     error.path = match error.path.as_str() {
         "" => file.into(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
-/// A shape that a network can have.
+/// A kind of topology.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its name in a scenario.
@@ -39,16 +39,17 @@ pub const KINDS: &[Kind] = &[
 ];
 
 impl Kind {
-    /// The keys that it understands beside `kind`, with their defaults.
+    /// The keys that it reads besides `kind`, with their defaults.
     pub fn keys(&self) -> Vec<Key> {
         let mut section = Section::empty();
-        // A network need not come of it: whatever has no default is missing here.
+        // The result may be an error, since keys without a default are missing. Only the questions
+        // matter.
         let _ = (self.read)(&mut section, Path::new(""));
         section.keys().to_vec()
     }
 }
 
-/// Reads the network that a section describes. Files that it names are looked for in `folder`.
+/// Reads the network that a section describes. Names of files are relative to `folder`.
 pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let ids = KINDS.iter().map(|kind| kind.id);
     let takes = ids.clone().map(|id| format!("{id:?}")).collect::<Vec<_>>().join(" or ");
@@ -69,7 +70,7 @@ const MAX_CABLES: u64 = 10_000_000;
 /// The most pairs of a switch and a rack: routes take eight bytes for each.
 const MAX_ROUTES: u64 = 500_000_000;
 
-/// How large a network is going to be.
+/// The size of a network that is to be built.
 pub(super) struct Size {
     pub hosts: u64,
     /// Switches with hosts.
@@ -80,7 +81,8 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Refuses, before anything is built, what is no network or would not fit in memory.
+    /// Refuses, before anything is built, a network without hosts and one that would not fit in
+    /// memory.
     pub fn check(&self, section: &Section) -> Result<()> {
         let within = |what: &str, count: u64, least: u64, most: u64| match count {
             _ if (least..=most).contains(&count) => Ok(()),
@@ -95,17 +97,17 @@ impl Size {
     }
 }
 
-/// The rate of the hosts' cables, which the others follow.
+/// The rate of the hosts' cables, which is the default for the others.
 pub(super) fn host_rate(section: &mut Section) -> Result<Rate> {
     section.rate("host_rate", "10Gbps", "Rate of the hosts' links.")
 }
 
-/// The delay of every cable that has none of its own.
+/// The default delay of cables.
 pub(super) fn link_delay(section: &mut Section) -> Result<Time> {
     delay(section, "link_delay", "3us", "Propagation delay of every link.")
 }
 
-/// The propagation delay of a cable. Its limit lets whole paths be added up without overflow.
+/// The propagation delay of a cable. Its limit keeps the sum over a whole path from overflowing.
 pub(super) fn delay(
     section: &mut Section,
     key: &'static str,
@@ -118,7 +120,7 @@ pub(super) fn delay(
     })
 }
 
-/// Reads a section that is written out here.
+/// Reads a section from text.
 #[cfg(test)]
 pub(super) fn read_text(text: &str) -> Result<Topology> {
     let mut section = Section::new("topology", text.parse().expect("valid TOML"));
@@ -126,7 +128,7 @@ pub(super) fn read_text(text: &str) -> Result<Topology> {
     section.finish().map(|_| topology)
 }
 
-/// What is at the other end of every port of a switch.
+/// The node at the other end of every port of a switch.
 #[cfg(test)]
 pub(super) fn port_ends(topology: &Topology, switch: usize) -> Vec<super::Node> {
     let ports = &topology.switches[switch].ports;

@@ -77,7 +77,7 @@ mod tests {
         let text = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n\
                     links_per_pair = 2\nhost_rate = \"25Gbps\"\nfabric_rate = \"100Gbps\"";
         let network = read_text(text).unwrap();
-        // 3 * 2 hosts' cables, 3 * 2 * 2 between switches, two links each.
+        // 3 * 2 cables of hosts and 3 * 2 * 2 between switches, with two links each.
         assert_eq!((network.hosts(), network.links.len()), (6, 36));
         let tiers: Vec<&str> = network.switches.iter().map(|switch| switch.tier).collect();
         assert_eq!(tiers, ["leaf", "leaf", "leaf", "spine", "spine"]);
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(ports(&network, 1), leaf_1);
         let spine_0 = [Switch(0), Switch(0), Switch(1), Switch(1), Switch(2), Switch(2)];
         assert_eq!(ports(&network, 3), spine_0);
-        // The parallel links of a pair are told apart by the order of their cables.
+        // Parallel links between two switches are in the order of their cables.
         let (up, down) = (&network.switches[1].ports, &network.switches[3].ports);
         assert_eq!([up[2] ^ 1, up[3] ^ 1], [down[2], down[3]]);
         // 4 uplinks of 100 Gbps above 2 hosts of 25 Gbps.

@@ -1,9 +1,9 @@
-//! Who is connected to whom: hosts, switches, and the links between them.
+//! Topologies: hosts, switches, and the links between them.
 //!
-//! A topology is plain data; what moves over it is elsewhere. Every cable is two links, one each
-//! way, numbered `2c` and `2c + 1`, so that `link ^ 1` is the other direction. A host has one
-//! cable. A switch's ports are the links that leave it, in the order in which its cables were
-//! added.
+//! A topology is plain data; packets move elsewhere. In this room a cable consists of two links,
+//! one in each direction, numbered `2c` and `2c + 1`, so that `link ^ 1` is the opposite direction.
+//! A host has one cable. A switch's ports are the links that leave it, in the order in which its
+//! cables were added.
 
 mod base_rtt;
 mod dumbbell;
@@ -42,16 +42,16 @@ pub struct Link {
     pub from: Node,
     /// Where they arrive.
     pub to: Node,
-    /// How fast bytes are put on it.
+    /// The rate at which bytes are sent.
     pub rate: Rate,
-    /// How long a bit travels.
+    /// The propagation delay.
     pub delay: Time,
 }
 
-/// A switch and its place in the hierarchy.
+/// A switch and its tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchSpec {
-    /// `leaf` for those that hosts attach to, else `spine`, `aggregation`, `core`.
+    /// `leaf` if hosts are attached to it, otherwise `spine`, `aggregation` or `core`.
     pub tier: &'static str,
     /// Its ports: the links that leave it.
     pub ports: Vec<LinkId>,
@@ -60,27 +60,27 @@ pub struct SwitchSpec {
 /// Hosts, switches and the links between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Links, those of one cable side by side.
+    /// Links; the two of a cable are neighbours.
     pub links: Vec<Link>,
     /// Switches, by number.
     pub switches: Vec<SwitchSpec>,
-    /// What its description calls switches and hosts, where it does.
+    /// The names that its description gives to switches and hosts, if any.
     pub own_names: OwnNames,
-    /// For every host the link that leaves it: its NIC.
+    /// For every host, the link that leaves its NIC.
     pub nics: Vec<LinkId>,
-    /// Whether the network looks the same from every rack, by the way in which it was built.
+    /// Whether the network was built so that it looks the same from every rack.
     pub are_racks_alike: bool,
-    /// Found when it is asked for.
+    /// Found when first needed.
     longest_path: LongestPath,
 }
 
 impl Topology {
-    /// How many hosts there are.
+    /// The number of hosts.
     pub fn hosts(&self) -> u32 {
         self.nics.len() as u32
     }
 
-    /// A number for every node: switches by theirs, hosts behind them.
+    /// A number for every node: switches first, then hosts.
     pub fn place_of(&self, node: Node) -> u32 {
         match node {
             Node::Switch(switch) => switch,
@@ -105,7 +105,7 @@ impl Topology {
         (0..self.switches.len() as u32).filter(|&switch| has_hosts[switch as usize]).collect()
     }
 
-    /// What a leaf can send to other switches, in bits per second.
+    /// The rate at which a leaf can send to other switches, in bits per second.
     pub fn uplink_rate_of_leaf(&self, leaf: u32) -> u64 {
         let links = self.switches[leaf as usize].ports.iter().map(|&l| &self.links[l as usize]);
         let uplinks = links.filter(|link| matches!(link.to, Node::Switch(_)));

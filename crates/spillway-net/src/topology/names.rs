@@ -3,8 +3,8 @@
 use super::{Node, Topology};
 use std::collections::BTreeMap;
 
-/// What a topology's description calls its nodes, by their numbers; nothing where it has no names. Results
-/// have names of their own, which are the same for all topologies.
+/// The names that a topology's description gives to its nodes, by their numbers; empty without
+/// names. In results nodes have other names, which are formed alike in all topologies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnNames {
     /// Switches.
@@ -36,7 +36,7 @@ impl Topology {
         named.filter(is_so_called).map(|(node, _)| node).collect()
     }
 
-    /// A node by all of its names, as in `leaf0 ("left" in the topology)`.
+    /// A node with all of its names, as in `leaf0 ("left" in the topology)`.
     pub fn full_name(&self, node: Node) -> String {
         let name = self.node_name(node);
         match self.own_names.of(node) {
@@ -45,7 +45,7 @@ impl Topology {
         }
     }
 
-    /// A switch's name: its tier and its place in it, as in `leaf3`.
+    /// A switch's name in results: its tier and its number within it, as in `leaf3`.
     pub fn switch_name(&self, switch: u32) -> String {
         let tier = self.switches[switch as usize].tier;
         let before = &self.switches[..switch as usize];
@@ -53,7 +53,7 @@ impl Topology {
         format!("{tier}{place}")
     }
 
-    /// Every switch's name, by its number.
+    /// The names of all switches, by their numbers.
     pub fn switch_names(&self) -> Vec<String> {
         let mut of_tier: BTreeMap<&str, u32> = BTreeMap::new();
         let mut name = |tier| {
@@ -64,7 +64,7 @@ impl Topology {
         self.switches.iter().map(|switch| name(switch.tier)).collect()
     }
 
-    /// A node's name: a switch's, or `host7`.
+    /// A node's name in results: a switch's, or one such as `host7`.
     pub fn node_name(&self, node: Node) -> String {
         match node {
             Node::Host(host) => host_name(host),
@@ -72,13 +72,13 @@ impl Topology {
         }
     }
 
-    /// The names of all nodes, by their places: switches, and behind them hosts.
+    /// The names of all nodes: switches first, then hosts.
     pub fn node_names(&self) -> Vec<String> {
         self.switch_names().into_iter().chain((0..self.hosts()).map(host_name)).collect()
     }
 
-    /// Every line's name, as in `host3-leaf0`, in the order in which runs number them: hosts' first,
-    /// then by switch and port. Of parallel cables the second's has `#1` behind it, and so on.
+    /// The names of all lines, such as `host3-leaf0`, in the order of their numbers: hosts' first,
+    /// then by switch and port. Of parallel cables the second has `#1` appended, and so on.
     pub fn link_names(&self) -> Vec<String> {
         let nodes = self.node_names();
         let name = |node| &nodes[self.place_of(node) as usize];
