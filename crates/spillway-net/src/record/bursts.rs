@@ -8,13 +8,13 @@ use spillway_engine::Time;
 use spillway_switch::BurstReport;
 
 table! {
-    /// Bursts, in the order in which they were over.
+    /// Bursts, in the order in which they ended.
     BurstRow => BurstTable {
-        /// When the first packet left since the burst before was over.
+        /// When the first packet left the port after the previous burst.
         start_ps: u64,
         /// When it was detected.
         detected_ps: u64,
-        /// When it was over, if it was.
+        /// When it ended, if it did.
         end_ps: Option<u64>,
         /// The switch.
         switch: Name<Switch>,
@@ -28,11 +28,11 @@ table! {
         demand_bytes: u64,
         /// The sharing policy's limit when it was detected, if it has one.
         first_threshold_bytes: Option<u64>,
-        /// Just before it was over.
+        /// That limit just before the burst ended.
         last_threshold_bytes: Option<u64>,
-        /// The least in between.
+        /// The least limit in between.
         least_threshold_bytes: Option<u64>,
-        /// The greatest in between.
+        /// The greatest limit in between.
         most_threshold_bytes: Option<u64>,
         /// Packets lost.
         lost_packets: u64,
@@ -42,14 +42,14 @@ table! {
 }
 
 impl BurstTable {
-    /// Whether a scenario's run leaves one.
+    /// Whether a run of the scenario records this table.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         scenario.recording.bursts.is_some()
     }
 }
 
 impl BurstRow {
-    /// Of what a switch reports.
+    /// The row of a burst that a switch reports.
     pub fn of(switch: u32, report: &BurstReport) -> BurstRow {
         BurstRow {
             start_ps: report.start.ps(),

@@ -1,4 +1,5 @@
-//! Columns: what the numbers of a table are, whether they may be absent, and what they stand for.
+//! Columns: the type of a table's numbers, whether they may be absent, and the names that they
+//! stand for.
 //!
 //! All three follow from the type of a row's field: a number, a [`Name`], or an `Option` of either.
 
@@ -50,20 +51,20 @@ numbers! {
     F64 f64: absent 0.0,
 }
 
-/// A number that a column can hold.
+/// A type of number that a column can hold.
 pub trait Number: Copy + Default + std::fmt::Debug + PartialEq {
-    /// What stands where there is none: nobody reads it but tests.
+    /// The number stored where a value is absent. Only tests read it.
     const ABSENT: Self;
 }
 
-/// What is always there: a number, or a name by its number.
+/// A value that is never absent: a number, or a name given by its number.
 pub trait Value: Copy {
-    /// The number that is kept.
+    /// The type of the number that is stored.
     type Number: Number;
-    /// What it stands for.
+    /// The names that it stands for, if any.
     const NAMES: Option<Names>;
 
-    /// The number.
+    /// The number that is stored.
     fn number(self) -> Self::Number;
 }
 
@@ -79,18 +80,18 @@ impl<K: Named> Value for Name<K> {
 
 /// A row's field.
 pub trait Field {
-    /// The column that it goes to.
+    /// The type of its column.
     type Column: Clone + std::fmt::Debug + Default + PartialEq;
-    /// Bytes that it takes there, but for the bit of one that may be absent.
+    /// The bytes that a value takes in its column, apart from the bit of one that may be absent.
     const BYTES: usize;
 
-    /// Puts it at the column's end.
+    /// Appends the value to the column.
     fn push(self, column: &mut Self::Column);
 
-    /// Values in a column.
+    /// The number of values in a column.
     fn len(column: &Self::Column) -> usize;
 
-    /// A column with its name, for whoever reads it.
+    /// The finished column, with its name.
     fn finish(name: &'static str, column: Self::Column) -> Column;
 }
 
@@ -141,7 +142,7 @@ where
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Optional<N> {
     values: Vec<N>,
-    /// A bit for every value, the lowest first: whether it is there.
+    /// A bit for every value, the lowest first: whether it is present.
     present: Vec<u8>,
     absent: usize,
 }
@@ -159,14 +160,14 @@ impl<N: Number> Optional<N> {
         self.values.push(value.unwrap_or(N::ABSENT));
     }
 
-    /// The value in a row, if it is there.
+    /// The value in a row, if it is present.
     pub fn known(&self, row: usize) -> Option<N> {
         let is_there = self.present[row / 8] & 1 << (row % 8) != 0;
         is_there.then(|| self.values[row])
     }
 }
 
-/// All values; where one is absent something stands that means nothing.
+/// All values. Where one is absent, the number is meaningless.
 impl<N> std::ops::Deref for Optional<N> {
     type Target = [N];
 
@@ -175,17 +176,17 @@ impl<N> std::ops::Deref for Optional<N> {
     }
 }
 
-/// A column of a table, to be read as Arrow reads it.
+/// A column of a table, in Arrow's layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its name.
     pub name: &'static str,
     /// Its numbers.
     pub values: Values,
-    /// Where some are absent, a bit for every value, the lowest first: whether it is there; and how many
-    /// are not.
+    /// If values may be absent: a bit for every value, the lowest first, that says whether it is
+    /// present, and the number of absent values.
     pub absent: Option<(Vec<u8>, usize)>,
-    /// What its numbers stand for.
+    /// The names that its numbers stand for, if any.
     pub names: Option<Names>,
 }
 
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(column, expected);
         let column = finished([Name::<Switch>(3)]);
         assert_eq!((column.values, column.names), (Values::U32(vec![3]), Some(Names::Switches)));
-        // Nine values: a second byte. Absent are the second and the ninth: 0b1111_1101, 0b0.
+        // Nine values take a second byte. The second and the ninth are absent: 0b1111_1101, 0b0.
         let some = |n: i32| (n != 1 && n != 8).then_some(n);
         let column = finished((0..9).map(some));
         assert_eq!(column.absent, Some((vec![0b1111_1101, 0], 2)));

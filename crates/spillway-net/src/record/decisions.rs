@@ -19,17 +19,17 @@ table! {
         queue: u32,
         /// The packet's flow.
         flow_id: u32,
-        /// Its first byte; of an ack, the first byte missing.
+        /// Its first byte; for an ack, the first missing byte.
         seq: u64,
-        /// Bytes that it takes.
+        /// Bytes that it takes in the buffer.
         size_bytes: u32,
-        /// Bytes in its queue before it.
+        /// Bytes in its queue before it came.
         queue_bytes: u64,
         /// The policy's limit for the queue, if it has one.
         threshold_bytes: Option<u64>,
-        /// Bytes in the buffer before it.
+        /// Bytes in the buffer before it came.
         occupancy_bytes: u64,
-        /// What became of it.
+        /// The outcome.
         verdict: Name<Verdict>,
         /// Why it was lost, if it was.
         reason: Option<Name<Reason>>,
@@ -37,14 +37,14 @@ table! {
 }
 
 impl DecisionTable {
-    /// Whether a scenario's run leaves one.
+    /// Whether a run of the scenario records this table.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         scenario.recording.decisions.first > 0
     }
 }
 
 impl DecisionRow {
-    /// Of a decision of a switch whose ports have so many queues.
+    /// The row of a decision. Each port of the switch has `queues_per_port` queues.
     pub fn of(switch: u32, decision: &Decision, queues_per_port: u32) -> DecisionRow {
         let verdict = match decision.dropped {
             Some(_) => 2,

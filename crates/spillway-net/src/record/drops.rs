@@ -11,17 +11,17 @@ table! {
     DropRow => DropTable {
         /// When.
         time_ps: u64,
-        /// The switch, or the host.
+        /// The switch or host.
         switch: Name<Node>,
-        /// The port (at a host 0), if it is known.
+        /// The port (0 at a host), if it is known.
         port: Option<i32>,
-        /// The queue of the port; none on a link.
+        /// The queue of the port; none for a loss on a link.
         queue: Option<i32>,
         /// Why.
         reason: Name<Reason>,
         /// Its flow.
         flow_id: u32,
-        /// Its first byte; of an ack, the first byte missing.
+        /// Its first byte; for an ack, the first missing byte.
         seq: u64,
         /// Bytes on the wire.
         size_bytes: u32,
@@ -35,18 +35,18 @@ table! {
 /// Where a packet was lost.
 #[derive(Clone, Copy, Debug)]
 pub struct LossPlace<'a> {
-    /// The switch's number; behind all switches, the host's.
+    /// The switch's number; hosts are numbered after all switches.
     pub node: u32,
-    /// The switch's buffer; of a host's NIC with a discipline, that of its queues.
+    /// The switch's buffer, or that of a NIC's queues if it has a discipline.
     pub buffer: Option<&'a Buffer>,
     /// The queue, if it was lost in one.
     pub queue: Option<QueueId>,
-    /// The port where that follows from the node alone.
+    /// The port, if the node has only one.
     pub port: Option<i32>,
 }
 
 impl DropRow {
-    /// Of a packet that is lost now.
+    /// The row of a packet that is lost now.
     pub fn of(
         now: Time,
         reason: DropReason,

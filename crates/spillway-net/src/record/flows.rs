@@ -1,4 +1,4 @@
-//! Flows: a row for each, and what the summary needs of it.
+//! Flows: a row for each, and what the summary keeps of it.
 
 use super::names::{Class, Name};
 use super::table::table;
@@ -8,7 +8,7 @@ use crate::transport::sender::Sender;
 use spillway_engine::Time;
 
 table! {
-    /// A row for every flow: when it is complete, or at the end of the run.
+    /// A row for every flow, written when it is over or when the run ends.
     FlowRow => FlowTable {
         /// Its number: flows are numbered by start, sender, receiver, size, class, priority, path.
         flow_id: u32,
@@ -28,11 +28,11 @@ table! {
         fct_ps: Option<u64>,
         /// The base of its slowdown.
         ideal_ps: u64,
-        /// How long it took over that, if it is complete.
+        /// The completion time over that base, if it is complete.
         slowdown: Option<f64>,
         /// Payload that arrived, each byte counted once.
         delivered_bytes: u64,
-        /// Packets sent again.
+        /// Segments sent again.
         retransmitted_packets: u32,
         /// Retransmission timeouts.
         timeouts: u32,
@@ -42,7 +42,7 @@ table! {
 }
 
 impl FlowRow {
-    /// Of a flow of which nothing more will be seen. One that a clock drives has no sender.
+    /// The row of a flow to which nothing more will happen. An open-loop flow has no sender.
     pub fn of(
         id: u32,
         spec: &FlowSpec,
@@ -69,7 +69,7 @@ impl FlowRow {
     }
 }
 
-/// What the summary needs of a flow.
+/// What the summary keeps of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     /// When it started.
@@ -91,7 +91,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// How long it took, or has taken so far, over the base. An endless flow has none, and never ends.
+    /// The time that it took, or has taken so far, over the base. Meaningless for an endless flow.
     pub fn slowdown(&self) -> f64 {
         self.fct.ps() as f64 / self.ideal.ps().max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! What switches learn of bursts.
+//! What switches learn from bursts.
 
 use super::names::{Name, Switch};
 use super::table::table;
@@ -6,13 +6,13 @@ use crate::scenario::Scenario;
 use spillway_switch::sharing::Learned;
 
 table! {
-    /// What switches had learned of bursts when the run ended.
+    /// What switches had learned from bursts when the run ended.
     HistoryRow => HistoryTable {
         /// The switch.
         switch: Name<Switch>,
         /// How fast the queues of a burst grew, in bits per second.
         gradient_bps: f64,
-        /// What it came to.
+        /// The bytes that it amounted to.
         bytes: u64,
         /// When such a burst was last seen.
         last_seen_ps: u64,
@@ -20,14 +20,14 @@ table! {
 }
 
 impl HistoryTable {
-    /// Whether a scenario's run leaves one: where a policy learns of bursts.
+    /// Whether a run of the scenario records this table: some policy learns from bursts.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         scenario.tiers.iter().any(|tier| tier.learns())
     }
 }
 
 impl HistoryRow {
-    /// Of what a switch has learned.
+    /// The row of one thing that a switch has learned.
     pub fn of(switch: u32, learned: &Learned) -> HistoryRow {
         HistoryRow {
             switch: Name(switch),

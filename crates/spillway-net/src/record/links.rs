@@ -1,23 +1,23 @@
-//! How busy links are.
+//! The utilisation of links.
 
 use super::names::{Line, Name};
 use super::table::table;
 use crate::scenario::Scenario;
 
 table! {
-    /// How busy links were, in every interval in which they were not idle.
+    /// The utilisation of links, for every interval in which they sent anything.
     LinkRow => LinkTable {
-        /// The end of the interval: a multiple of it, or the end of the run.
+        /// The end of the interval: a multiple of its length, or the end of the run.
         time_ps: u64,
         /// The link.
         link: Name<Line>,
-        /// The share of the interval in which it was sending.
+        /// The share of the interval in which the link was sending.
         utilisation: f64,
     }
 }
 
 impl LinkTable {
-    /// Whether a scenario's run leaves one.
+    /// Whether a run of the scenario records this table.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         scenario.recording.link_interval.is_some()
     }

@@ -1,9 +1,9 @@
-//! What a run leaves behind, as columns: one file for each table.
+//! The record of a run, as columns: one file for each table.
 //!
-//! Tables fill up while a run goes on and may be emptied at any time, so that long runs stream
-//! out; what the summary needs of every flow is kept apart, a few bytes each. A file has the type of
-//! its table's rows, what fills it, and which runs leave it; names, nullability and the columns that
-//! Arrow reads follow from the types of the row's fields.
+//! Tables grow during a run and may be emptied at any time, so long runs can be written out as they
+//! go on. The few bytes that the summary needs of each flow are kept apart. A file holds the type
+//! of its table's rows, the code that fills it, and the condition under which it is recorded.
+//! Names, nullability and Arrow's columns follow from the types of the row's fields.
 
 mod bursts;
 pub mod column;
@@ -36,35 +36,35 @@ use crate::scenario::Scenario;
 use column::Column;
 use std::mem::take;
 
-/// A limit in bytes, unless it is endless: then there is none.
+/// A limit in bytes; `None` if it is infinite.
 pub(crate) fn finite(limit: u64) -> Option<u64> {
     (limit != u64::MAX).then_some(limit)
 }
 
-/// Makes the record of its tables, one row for each.
+/// Makes the record from its tables, one row for each.
 macro_rules! record {
     (
         always { $($(#[$doc_always:meta])* $always:ident: $table_always:ty,)+ }
         if asked { $($(#[$doc_asked:meta])* $asked:ident: $table_asked:ty,)+ }
     ) => {
-        /// All that is recorded.
+        /// Everything that is recorded.
         #[derive(Clone, Debug, Default)]
         pub struct Record {
             $($(#[$doc_always])* pub $always: $table_always,)+
             $($(#[$doc_asked])* pub $asked: $table_asked,)+
-            /// What the summary needs of every measured flow.
+            /// What the summary needs of the flows that it measures.
             pub outcomes: Vec<Outcome>,
         }
 
         impl Record {
-            /// The names of the tables that every run leaves.
+            /// The names of the tables that every run records.
             pub const ALWAYS: &'static [&'static str] = &[$(stringify!($always)),+];
 
             /// The names of all tables.
             pub const TABLES: &'static [&'static str] =
                 &[$(stringify!($always),)+ $(stringify!($asked)),+];
 
-            /// The names of the tables that a scenario's run leaves.
+            /// The names of the tables that a run of the scenario records.
             pub fn tables_of(scenario: &Scenario) -> Vec<&'static str> {
                 let mut names = Record::ALWAYS.to_vec();
                 $(if <$table_asked>::is_recorded(scenario) {
@@ -73,12 +73,13 @@ macro_rules! record {
                 names
             }
 
-            /// Rows of the longest table.
+            /// The number of rows of the longest table.
             pub fn longest(&self) -> usize {
                 [$(self.$always.len(),)+ $(self.$asked.len()),+].into_iter().max().unwrap_or(0)
             }
 
-            /// Takes the rows of a table, as columns; `None` if no table has this name.
+            /// Removes the rows of a table and returns them as columns; `None` if no table has this
+            /// name.
             pub fn take(&mut self, name: &str) -> Option<Vec<Column>> {
                 match name {
                     $(stringify!($always) => Some(take(&mut self.$always).columns()),)+
@@ -87,7 +88,7 @@ macro_rules! record {
                 }
             }
 
-            /// Bytes of all that is kept, until it is taken.
+            /// Bytes of memory of all that has not been taken.
             pub fn bytes(&self) -> u64 {
                 let tables: usize = [$(self.$always.bytes(),)+ $(self.$asked.bytes()),+].iter().sum();
                 (tables + size_of_val(self.outcomes.as_slice())) as u64
@@ -116,11 +117,11 @@ record! {
         links: LinkTable,
         /// Port samples.
         ports: PortTable,
-        /// The same by class of flow.
+        /// Port samples by class of flow.
         port_classes: PortClassTable,
         /// Bursts.
         bursts: BurstTable,
-        /// What switches have learned.
+        /// What switches have learned from bursts.
         history: HistoryTable,
     }
 }

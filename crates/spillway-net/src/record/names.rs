@@ -1,18 +1,18 @@
-//! What numbers in tables stand for.
+//! The names that numbers in tables stand for.
 
 use super::column::Number;
 use crate::scenario::Scenario;
 use spillway_switch::DropReason;
 use std::sync::Arc;
 
-/// A list of names: numbers are places in it.
+/// A list of names; numbers are indices into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// Classes of flows.
     Classes,
     /// Switches.
     Switches,
-    /// Switches, and behind them hosts.
+    /// Switches, followed by hosts.
     Nodes,
     /// Lines: hosts' first, then by switch and port.
     Lines,
@@ -24,13 +24,13 @@ pub enum Names {
 
 /// A kind of thing that has names.
 pub trait Named {
-    /// How it is numbered.
+    /// The type of its numbers.
     type Number: Number;
     /// The list of its names.
     const NAMES: Names;
 }
 
-/// Something by its number, which stands for a name.
+/// A number that stands for a name.
 pub struct Name<K: Named>(pub K::Number);
 
 impl<K: Named> Clone for Name<K> {
@@ -60,18 +60,18 @@ named! {
     Class(u16): Classes,
     /// A switch.
     Switch(u32): Switches,
-    /// A switch, or behind all switches a host.
+    /// A switch, or a host, numbered after all switches.
     Node(u32): Nodes,
     /// A line.
     Line(u32): Lines,
     /// Why a packet is lost.
     Reason(u8): Reasons,
-    /// The outcome for an arrival: admitted, admitted and marked, lost.
+    /// The outcome of an arrival: admitted, admitted and marked, or lost.
     Verdict(u8): Verdicts,
 }
 
 impl Name<Reason> {
-    /// A reason's.
+    /// The name of a reason.
     pub fn of(reason: DropReason) -> Name<Reason> {
         Name(reason as u8)
     }
@@ -89,7 +89,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Of a scenario's run.
+    /// The names in a run of the scenario.
     pub fn of(scenario: &Scenario) -> Vocabulary {
         Vocabulary {
             classes: scenario.traffic.classes.iter().cloned().collect(),

@@ -1,4 +1,4 @@
-//! Arrivals and their fates: what an oracle learns from.
+//! Arrivals and their fates: the training data of an oracle.
 
 use super::names::{Name, Switch};
 use super::table::table;
@@ -6,8 +6,8 @@ use crate::scenario::Scenario;
 use spillway_switch::{Buffer, Fate};
 
 table! {
-    /// Arrivals at switches that drop from the longest queue, and what became of them: what an
-    /// oracle learns from. In the order in which fates became known.
+    /// Arrivals at switches with Longest Queue Drop, and their fates: the training data of an
+    /// oracle. In the order in which the fates became known.
     OracleTraceRow => OracleTraceTable {
         /// When it arrived.
         time_ps: u64,
@@ -23,37 +23,37 @@ table! {
         flow_id: u32,
         /// Its first byte.
         seq: u64,
-        /// Bytes that it takes.
+        /// Bytes that it takes in the buffer.
         size_bytes: u32,
-        /// Bytes in its queue before it.
+        /// Bytes in its queue before it came.
         queue_bytes: u64,
-        /// The average of that.
+        /// The average of `queue_bytes`.
         average_queue_bytes: f64,
-        /// Bytes in the switch's buffer before it.
+        /// Bytes in the switch's buffer before it came.
         occupancy_bytes: u64,
-        /// The average of that.
+        /// The average of `occupancy_bytes`.
         average_occupancy_bytes: f64,
-        /// The switch's buffer, if it has an end.
+        /// The capacity of the switch's buffer, if it is limited.
         buffer_bytes: Option<u64>,
-        /// The switch's ports.
+        /// The number of the switch's ports.
         ports: u32,
-        /// Whether it was refused or pushed out, 0 or 1; not known of what was lost otherwise, or still
-        /// waited at the end.
+        /// Whether it was refused or pushed out, 0 or 1; absent if it was lost otherwise, or was
+        /// still queued at the end.
         dropped: Option<u8>,
-        /// How many arrivals it stands for.
+        /// The number of arrivals that it stands for.
         weight: u64,
     }
 }
 
 impl OracleTraceTable {
-    /// Whether a scenario's run leaves one.
+    /// Whether a run of the scenario records this table.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         scenario.recording.oracle_trace.is_some()
     }
 }
 
 impl OracleTraceRow {
-    /// Of an arrival at a switch with this buffer.
+    /// The row of an arrival at a switch with this buffer.
     pub fn of(switch: u32, fate: &Fate, buffer: &Buffer) -> OracleTraceRow {
         let queues_per_port = buffer.queues_per_port();
         let capacity = buffer.capacity();

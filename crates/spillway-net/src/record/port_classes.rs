@@ -5,7 +5,7 @@ use super::table::table;
 use crate::scenario::Scenario;
 
 table! {
-    /// The same by class of flow: a row for every class of which a port held anything.
+    /// Samples of ports by class of flow: a row for every class of which the port held a packet.
     PortClassRow => PortClassTable {
         /// When.
         time_ps: u64,
@@ -15,13 +15,13 @@ table! {
         port: u32,
         /// The class.
         class: Name<Class>,
-        /// Bytes held, acks among them.
+        /// Bytes held, acks included.
         bytes: u64,
     }
 }
 
 impl PortClassTable {
-    /// Whether a scenario's run leaves one: where ports are sampled.
+    /// Whether a run of the scenario records this table: ports are sampled.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         scenario.recording.port_interval.is_some()
     }

@@ -17,7 +17,7 @@ table! {
         bytes: u64,
         /// Packets held.
         packets: u32,
-        /// What the sharing policy would let its data queue hold, if it has a limit.
+        /// The limit that the sharing policy would set for its data queue, if it sets one.
         threshold_bytes: Option<u64>,
         /// Bytes that it would hold if nothing had ever been lost.
         unbounded_bytes: u64,
@@ -25,7 +25,7 @@ table! {
 }
 
 impl PortTable {
-    /// Whether a scenario's run leaves one.
+    /// Whether a run of the scenario records this table.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         scenario.recording.port_interval.is_some()
     }

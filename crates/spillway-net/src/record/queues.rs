@@ -6,16 +6,16 @@ use spillway_engine::Time;
 use spillway_switch::{QueueId, Switch as AnySwitch};
 
 table! {
-    /// What queues held, at regular times: a row for every queue that was not empty, or for every
-    /// queue, and for every switch one (no port and no queue) with all that it held.
+    /// What queues held, at regular times: a row for every queue that was not empty (or for every
+    /// queue), and one for every switch, without port and queue, with the sum.
     QueueRow => QueueTable {
         /// When.
         time_ps: u64,
         /// The switch.
         switch: Name<Switch>,
-        /// The port, if it is a queue.
+        /// The port, in the row of a queue.
         port: Option<i32>,
-        /// The queue of the port.
+        /// The queue of the port, in the row of a queue.
         queue: Option<i32>,
         /// Bytes held.
         bytes: u64,
@@ -25,7 +25,7 @@ table! {
 }
 
 impl QueueTable {
-    /// A sample of all switches, of empty queues too if that is asked for.
+    /// Samples all switches, with rows for empty queues if `with_empty` is set.
     pub fn sample(&mut self, now: Time, switches: &[AnySwitch], with_empty: bool) {
         let time_ps = now.ps();
         for (switch, buffer) in (0..).map(Name).zip(switches.iter().map(AnySwitch::buffer)) {

@@ -1,6 +1,7 @@
-//! What makes a table of its row's type.
+//! Makes a table from the type of its rows.
 
-/// Declares a row and its table: a column for every field, of the type that the field asks for.
+/// Declares a row and its table, which has a column for every field. The field's type determines
+/// the column's.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -25,7 +26,7 @@ macro_rules! table {
                 $($crate::record::column::Field::push(row.$field, &mut self.$field);)+
             }
 
-            /// Rows in it.
+            /// The number of rows.
             pub fn len(&self) -> usize {
                 [$(<$type as $crate::record::column::Field>::len(&self.$field)),+][0]
             }
@@ -35,7 +36,7 @@ macro_rules! table {
                 self.len() == 0
             }
 
-            /// Bytes of its rows.
+            /// Bytes of memory that its rows take.
             pub fn bytes(&self) -> usize {
                 let row = [$(<$type as $crate::record::column::Field>::BYTES),+];
                 self.len() * row.iter().sum::<usize>()

@@ -15,13 +15,14 @@ table! {
         flow_id: u32,
         /// The congestion window, if the sender has one.
         cwnd_bytes: Option<u64>,
-        /// The rate at which packets leave, as they are on the wire, if the sender paces.
+        /// The rate at which packets leave, in bits on the wire, if the sender paces.
         pace_bps: Option<f64>,
         /// Bytes in flight.
         in_flight_bytes: u64,
         /// Payload that has arrived, each byte counted once.
         delivered_bytes: u64,
-        /// Payload that has arrived since the sample before (or the start), in bits per second.
+        /// The rate at which payload has arrived since the previous sample (or the start), in bits
+        /// per second.
         rate_bps: f64,
         /// The smoothed round trip.
         srtt_ps: u64,
@@ -29,15 +30,15 @@ table! {
 }
 
 impl WindowTable {
-    /// Whether a scenario's run leaves one.
+    /// Whether a run of the scenario records this table.
     pub fn is_recorded(scenario: &Scenario) -> bool {
         !scenario.recording.window_flows.is_empty()
     }
 }
 
 impl WindowRow {
-    /// Of a flow's sender now, of which so much has arrived, the last of it at this rate. A flow that a
-    /// clock drives has no sender.
+    /// The row of a flow's sender now, with the bytes that have arrived and their latest rate. An
+    /// open-loop flow has no sender.
     pub fn of(
         now: Time,
         flow: u32,
