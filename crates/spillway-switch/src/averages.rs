@@ -1,5 +1,4 @@
-//! Moving averages of queue lengths and of the occupancy: what an oracle may look at beside the
-//! lengths themselves.
+//! Moving averages of queue lengths and of the buffer's occupancy: further inputs of an oracle.
 //!
 //! # Reference
 //! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 3.4: exponentially weighted,
@@ -8,18 +7,19 @@
 use crate::buffer::QueueId;
 use spillway_engine::Time;
 
-/// When averages move, and by how much.
+/// When the averages are updated, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Averaging {
-    /// What was held t ago counts with exp(-t / span): the average moves with time, whatever
-    /// happens.
+    /// What was held t ago has the weight exp(-t / span): the average changes with time, even if
+    /// nothing happens.
     Continuous,
-    /// As in the authors' program (inet-tub/ns3-datacenter): at every departure, towards what is
-    /// left, by the time since the last over the span, at most all the way; in whole bytes.
+    /// As in the authors' program (inet-tub/ns3-datacenter): updated at every departure, towards
+    /// what is left. The weight of the new value is the time since the last update over the span,
+    /// at most 1. Values are whole bytes.
     AtDepartures,
 }
 
-/// The averages of one switch: of every queue, and of all that it holds.
+/// The averages of one switch: of every queue, and of the occupancy.
 #[derive(Clone, Debug)]
 pub struct Averages {
     averaging: Averaging,
@@ -28,11 +28,11 @@ pub struct Averages {
     whole: Average,
 }
 
-/// How much of a difference is left after some time.
+/// The share of a difference that is left after some time.
 #[derive(Clone, Debug)]
 struct Decay {
     span: Time,
-    /// After so many picoseconds, worked out beforehand: where time has slots it has few of them.
+    /// Precomputed for short times, in picoseconds. In the slotted model, few other times occur.
     short: [f64; 64],
 }
 
@@ -61,7 +61,7 @@ struct Average {
 }
 
 impl Average {
-    /// Moves on to `now`, if so much was held since it last moved.
+    /// Updates the average to `now`, given that `held` bytes were held since the last update.
     #[inline]
     fn hold(&mut self, now: Time, decay: &Decay, held: f64) {
         if now != self.at {
@@ -70,7 +70,7 @@ impl Average {
         }
     }
 
-    /// The average after a departure that leaves so much.
+    /// The average after a departure that leaves `left` bytes.
     fn departed(self, now: Time, span: Time, left: f64) -> Average {
         let gain = now.since(self.at).min(span).ps() as f64 / span.ps() as f64;
         Average { value: (gain * left + (1.0 - gain) * self.value).trunc(), at: now }
@@ -78,14 +78,14 @@ impl Average {
 }
 
 impl Averages {
-    /// Of empty queues. `span` is above 0.
+    /// The averages of empty queues. `span` is above 0.
     pub fn new(averaging: Averaging, span: Time, queues: usize) -> Averages {
         let queues = vec![Average::default(); queues];
         Averages { averaging, decay: Decay::new(span), queues, whole: Average::default() }
     }
 
-    /// Called at every arrival, and before a queue's length changes: so many bytes were in the
-    /// queue, and in the whole buffer, until now.
+    /// Called at every arrival, and before a queue's length changes. Until now, `bytes` were in the
+    /// queue and `occupancy` in the whole buffer.
     #[inline]
     pub fn held(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
         if self.averaging == Averaging::Continuous {
@@ -94,7 +94,8 @@ impl Averages {
         }
     }
 
-    /// A packet has left this queue to be sent: so many bytes are in it, and in the whole buffer.
+    /// A packet has left this queue to be sent. Now `bytes` are in the queue and `occupancy` in the
+    /// whole buffer.
     #[inline]
     pub fn departed(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
         if self.averaging == Averaging::AtDepartures {
@@ -104,13 +105,13 @@ impl Averages {
         }
     }
 
-    /// The average of a queue, in bytes, as of the last call for it.
+    /// The average of a queue in bytes, as of the last call for this queue.
     #[inline]
     pub fn queue(&self, queue: QueueId) -> f64 {
         self.queues[queue as usize].value
     }
 
-    /// The average of the occupancy, in bytes, as of the last call.
+    /// The average of the occupancy in bytes, as of the last call.
     #[inline]
     pub fn occupancy(&self) -> f64 {
         self.whole.value
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn what_was_held_counts_less_the_longer_ago_it_was() {
         // 1000 bytes for one span, then nothing for another: 1000 (1 - 1/e) = 632.12 and then
-        // 632.12 / e = 232.54. In halves it comes to the same.
+        // 632.12 / e = 232.54. Updates every half span give the same.
         let mut averages = Averages::new(Averaging::Continuous, us(10), 2);
         averages.held(us(10), 0, 1000, 1000);
         assert!((averages.queue(0) - 632.120_558_828_558).abs() < 1e-9);
@@ -143,7 +144,8 @@ mod tests {
 
     #[test]
     fn the_programs_averages_move_at_departures() {
-        // A quarter of the span: 0.25 * 1001 = 250.25, truncated. Then more than a span: all of it.
+        // A quarter of the span: 0.25 * 1001 = 250.25, truncated. Then more than a span: the new
+        // value.
         let mut averages = Averages::new(Averaging::AtDepartures, us(8), 1);
         averages.held(us(1), 0, 700, 700);
         assert_eq!(averages.queue(0), 0.0);

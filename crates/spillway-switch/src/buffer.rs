@@ -1,16 +1,16 @@
-//! What a switch's buffer holds, as policies see it.
+//! The contents of a switch's buffer, as policies see them.
 
 use spillway_engine::Rate;
 
 /// A queue of a switch: `port * queues_per_port + class`.
 pub type QueueId = u32;
 
-/// How long a queue is. Compares by bytes first.
+/// The length of a queue. Compares by bytes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Length {
-    /// Bytes, less than 4 GiB: the switch refuses what would be more.
+    /// Bytes, less than 4 GiB: the switch refuses what would exceed that.
     pub bytes: u32,
-    /// Packets, the one in transmission not among them.
+    /// Packets, without the one in transmission.
     pub packets: u32,
 }
 
@@ -30,7 +30,7 @@ impl Buffer {
     /// The capacity of a buffer that is never full.
     pub const UNLIMITED: u64 = u64::MAX;
 
-    /// An empty buffer of so many bytes, for ports with these rates.
+    /// An empty buffer of `capacity` bytes, for ports with these rates.
     pub fn new(capacity: u64, port_rates: Vec<Rate>, queues_per_port: u32) -> Buffer {
         let queues = port_rates.len() * queues_per_port as usize;
         Buffer {
@@ -42,12 +42,12 @@ impl Buffer {
         }
     }
 
-    /// Bytes that it can hold (B).
+    /// The bytes that it can hold (B).
     #[inline]
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
-    /// Bytes that it holds (Q).
+    /// The bytes that it holds (Q).
     #[inline]
     pub fn occupancy(&self) -> u64 {
         self.occupancy
@@ -62,7 +62,7 @@ impl Buffer {
     pub fn bytes(&self, queue: QueueId) -> u32 {
         self.queues[queue as usize].bytes
     }
-    /// Packets in a queue, the one in transmission not among them.
+    /// Packets in a queue, without the one in transmission.
     #[inline]
     pub fn packets(&self, queue: QueueId) -> u32 {
         self.queues[queue as usize].packets
@@ -97,7 +97,7 @@ impl Buffer {
     pub fn class_of(&self, queue: QueueId) -> u8 {
         (queue % self.queues_per_port) as u8
     }
-    /// The queues with their lengths, but for those of one class.
+    /// The queues and their lengths, without those of the given class.
     pub fn queues_but(
         &self,
         class: Option<u8>,
@@ -142,13 +142,13 @@ impl Buffer {
         self.subtract_bytes(queue, size);
     }
 
-    /// Accounts for a packet that leaves a queue, but whose bytes are held until it is sent.
+    /// Accounts for a packet that leaves a queue while its bytes are held until it is sent.
     #[inline]
     pub fn subtract_packet(&mut self, queue: QueueId) {
         self.queues[queue as usize].packets -= 1;
     }
 
-    /// Gives back the bytes of a packet that is sent.
+    /// Frees the bytes of a packet that has been sent.
     #[inline]
     pub fn subtract_bytes(&mut self, queue: QueueId, size: u32) {
         self.occupancy -= u64::from(size);

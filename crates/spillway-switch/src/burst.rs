@@ -1,15 +1,15 @@
-//! One port's burst: how fast its queue grows, and how far it has come.
+//! One port's burst: how fast the port's queues grow, and how long they have become.
 
 use spillway_engine::Time;
 
-/// Which gradient of a burst it is known by.
+/// Which of a burst's gradients characterizes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyGradient {
-    /// The one with which it came to its maximum.
+    /// The gradient when the queues were longest.
     AtMax,
-    /// The one with which it was first taken for a burst.
+    /// The gradient when the burst was detected.
     AtDetection,
-    /// The greatest.
+    /// The greatest gradient.
     Peak,
 }
 
@@ -18,11 +18,11 @@ pub enum KeyGradient {
 struct Sample {
     time: Time,
     bytes: u64,
-    /// When that packet was sent. What leaves later found the port idle.
+    /// When the transmission of that packet ends. A packet that leaves later found the port idle.
     sent: Time,
 }
 
-/// A port's queue since it last was low.
+/// How a port's queues have developed since they were last short.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Burst {
     last: Option<Sample>,
@@ -30,7 +30,8 @@ pub struct Burst {
     gradient: Option<f64>,
     /// The most that was held (max_buf_seen).
     pub max_held: u64,
-    /// The most that was held, and all that had been lost by then.
+    /// The most that was held plus lost: the greatest sum of the bytes held and all bytes lost
+    /// until then.
     pub max_wanted: u64,
     /// Bytes lost.
     pub lost: u64,
@@ -40,8 +41,8 @@ pub struct Burst {
 }
 
 impl Burst {
-    /// A packet has left: `bytes` are left in the port's queues, and it will be sent at `sent`.
-    /// `past` is the weight of the gradient before.
+    /// A packet has left: `bytes` are left in the port's queues, and its transmission ends at
+    /// `sent`. `past` is the weight of the previous gradient.
     pub fn sample(&mut self, time: Time, bytes: u64, sent: Time, past: f64) {
         let before = self.last.replace(Sample { time, bytes, sent });
         self.gradient = match before {
@@ -50,7 +51,7 @@ impl Burst {
                 let gradient = (bytes as f64 - before.bytes as f64) / seconds;
                 Some(self.gradient.map_or(gradient, |old| past * old + (1.0 - past) * gradient))
             }
-            // The port was idle in between: this is another train.
+            // The port was idle in between: a new train of packets.
             _ => None,
         };
         let gradient = self.gradient();
@@ -61,12 +62,12 @@ impl Burst {
         self.max_wanted = self.max_wanted.max(bytes + self.lost);
     }
 
-    /// A packet for it was lost.
+    /// A packet for this port was lost.
     pub fn lose(&mut self, bytes: u64) {
         self.lost += bytes;
     }
 
-    /// It is large enough to be taken for a burst. Whether it was not before.
+    /// The burst is large enough to be detected. Returns whether it was not detected before.
     pub fn detect(&mut self) -> bool {
         let is_new = self.at_detection.is_none();
         let gradient = self.gradient();
@@ -79,7 +80,7 @@ impl Burst {
         self.gradient.unwrap_or(0.0)
     }
 
-    /// The gradient that it is known by.
+    /// The gradient that characterizes the burst.
     pub fn key(&self, key: KeyGradient) -> f64 {
         match key {
             KeyGradient::AtMax => self.at_max,
@@ -88,7 +89,7 @@ impl Burst {
         }
     }
 
-    /// It is over. The next begins with the next packet.
+    /// The burst is over. The next one begins with the next packet.
     pub fn end(&mut self) {
         *self = Burst { last: self.last, ..Burst::default() };
     }

@@ -1,9 +1,9 @@
-//! Bursts at the ports of a switch: how fast they grew, what they came to, and what they would have
-//! come to in a buffer without an end.
+//! Bursts at the ports of a switch: how fast they grew, how large they became, and how large they
+//! would have become in an unlimited buffer.
 //!
-//! A burst is what Smartbuf's Algorithm 1 takes for one, whatever policy shares the buffer: it is
-//! detected when a port holds more than `above`, and over when it holds less than `beta` of the most
-//! that it has held. What a port holds is looked at whenever a packet leaves it.
+//! Bursts are defined as in Smartbuf's Algorithm 1, whatever policy shares the buffer: a burst is
+//! detected when a port holds more than `above` bytes, and is over when the port holds less than
+//! `beta` of the burst's maximum. A port is examined whenever a packet leaves it.
 
 use crate::burst::{Burst, KeyGradient};
 use spillway_engine::Time;
@@ -11,30 +11,30 @@ use spillway_engine::Time;
 /// What counts as a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstTracing {
-    /// A port that holds more bytes is in a burst (B / sigma).
+    /// A port that holds more bytes than this is in a burst (B / sigma).
     pub above: u64,
     /// The share of its maximum below which a burst is over.
     pub beta: f64,
 }
 
-/// A burst that is over, or was not yet when the run ended.
+/// A burst that is over, or that the end of the run cut off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstReport {
     /// The port.
     pub port: u32,
-    /// When its queues began to grow: the first packet left it since the burst before was over.
+    /// When its queues began to grow: when the first packet after the previous burst left the port.
     pub start: Time,
     /// When it was detected.
     pub detected: Time,
-    /// When it was over; `None` if it was not.
+    /// When it was over; `None` if the run ended before.
     pub end: Option<Time>,
-    /// How fast its queues grew when it was detected, smoothed, in bytes per second.
+    /// How fast its queues grew when it was detected: a smoothed rate, in bytes per second.
     pub gradient: f64,
-    /// The most that the port held.
+    /// The most bytes that the port held.
     pub peak_bytes: u64,
-    /// The most that it would have held if nothing had ever been lost.
+    /// The most bytes that it would have held if nothing had ever been lost.
     pub demand_bytes: u64,
-    /// What the sharing policy let it hold, as long as it was one.
+    /// The sharing policy's limits for the port while the burst lasted.
     pub limits: Option<Limits>,
     /// Packets lost.
     pub lost_packets: u64,
@@ -42,12 +42,12 @@ pub struct BurstReport {
     pub lost_bytes: u64,
 }
 
-/// The limits of a burst: each holds from a packet's departure to the next.
+/// The limits during a burst. A limit is taken at each departure of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// When it was detected.
+    /// At the detection.
     pub first: u64,
-    /// Just before it was over.
+    /// At the last departure before the burst was over.
     pub last: u64,
     /// The least of them.
     pub least: u64,
@@ -70,9 +70,9 @@ pub struct Left {
     pub now: Time,
     /// The port.
     pub port: u32,
-    /// Bytes that stay there.
+    /// Bytes that are left there.
     pub bytes: u64,
-    /// When the packet is sent.
+    /// When the packet's transmission ends.
     pub sent: Time,
 }
 
@@ -87,12 +87,12 @@ struct Port {
     lost_packets: u64,
 }
 
-/// A queue beside a port's, which loses nothing: it holds what the port holds, and `excess` bytes
-/// more. Both are served alike, but when the port is idle only the excess is.
+/// An imaginary queue beside those of a port, which loses nothing: it holds what the port holds,
+/// and `excess` bytes more. Both are served alike, but when the port is idle, the excess is served.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unbounded {
     excess: u64,
-    /// When the port has sent all that it had.
+    /// When the port has sent all that it took out of its queues.
     idle_from: Time,
 }
 
@@ -105,13 +105,13 @@ impl Unbounded {
 }
 
 impl Bursts {
-    /// No port of so many has held anything yet.
+    /// The state before any of the `ports` ports has held anything.
     pub fn new(tracing: BurstTracing, ports: usize) -> Bursts {
         Bursts { tracing, ports: vec![Port::default(); ports], over: Vec::new() }
     }
 
-    /// A packet has left a port, which may hold `limit` bytes now and sends a byte in so many
-    /// picoseconds.
+    /// A packet has left a port. The port may now hold `limit` bytes, and takes `ps_per_byte`
+    /// picoseconds to send a byte.
     pub fn departs(&mut self, left: Left, ps_per_byte: u64, limit: Option<u64>) {
         let Left { now, port: number, bytes, sent } = left;
         let BurstTracing { above, beta } = self.tracing;
@@ -138,7 +138,7 @@ impl Bursts {
         *port = Port { burst: port.burst, unbounded, ..Port::default() };
     }
 
-    /// A packet for a port that holds so many bytes has been lost.
+    /// A packet for a port that holds `bytes` bytes has been lost.
     pub fn loses(&mut self, now: Time, port: u32, size: u32, bytes: u64, ps_per_byte: u64) {
         let port = &mut self.ports[port as usize];
         port.unbounded.serve(now, ps_per_byte);
@@ -148,19 +148,19 @@ impl Bursts {
         port.burst.lose(size.into());
     }
 
-    /// What a port that holds so many bytes would hold if nothing had ever been lost.
+    /// What a port that holds `bytes` bytes would hold if nothing had ever been lost.
     pub fn unbounded(&self, now: Time, port: u32, bytes: u64, ps_per_byte: u64) -> u64 {
         let mut unbounded = self.ports[port as usize].unbounded;
         unbounded.serve(now, ps_per_byte);
         bytes + unbounded.excess
     }
 
-    /// Takes the bursts that are over since the last call.
+    /// Takes the bursts that ended since the last call.
     pub fn take(&mut self) -> Vec<BurstReport> {
         std::mem::take(&mut self.over)
     }
 
-    /// The run is over: what is not, has no end.
+    /// The run is over: the bursts still going on are reported without an end.
     pub fn finish(&mut self) {
         for (number, port) in (0..).zip(&self.ports) {
             self.over.extend(port.start.and_then(|start| port.report(number, start, None)));
@@ -168,7 +168,7 @@ impl Bursts {
     }
 }
 
-/// The weight of the gradient before, as in Algorithm 1.
+/// The weight of the previous gradient, as in Algorithm 1.
 const PAST: f64 = 0.75;
 
 impl Port {
@@ -203,7 +203,8 @@ impl Limits {
 mod tests {
     use super::*;
 
-    /// A port of 10 Gbps, 800 ps for a byte; more than 10,000 bytes are a burst until it is halved.
+    /// A port of 10 Gbps, which takes 800 ps for a byte. A burst is more than 10,000 bytes, and
+    /// lasts until half of its maximum is left.
     struct Bench {
         bursts: Bursts,
         now: Time,
@@ -215,7 +216,7 @@ mod tests {
             Bench { bursts: Bursts::new(tracing, 2), now: Time::from_us(10) }
         }
 
-        /// A packet of 1000 bytes leaves port 1 and is sent in 800 ns.
+        /// A packet of 1000 bytes leaves port 1 and has been sent 800 ns later.
         fn leaves(&mut self, bytes: u64, limit: Option<u64>) {
             let sent = self.now + Time::from_ns(800);
             self.bursts.departs(Left { now: self.now, port: 1, bytes, sent }, 800, limit);
@@ -241,14 +242,14 @@ mod tests {
         bench.loses(500, 16_500);
         bench.leaves(15_000, Some(60));
         assert!(bench.bursts.take().is_empty());
-        // Below half of 16,000 it is over; what it may hold then counts no more.
+        // Below half of 16,000 the burst is over; the limit at that moment no longer counts.
         bench.leaves(7_999, Some(1));
         let expected = BurstReport {
             port: 1,
             start: Time::from_us(10),
             detected: Time::from_ns(11_600),
             end: Some(Time::from_us(14)),
-            // 4000 bytes in 800 ns, always.
+            // The queue always grew by 4000 bytes in 800 ns.
             gradient: 5e9,
             peak_bytes: 16_000,
             demand_bytes: 18_500,
@@ -280,10 +281,10 @@ mod tests {
         bench.leaves(1_000, None);
         bench.loses(3_000, 1_000);
         assert_eq!(bench.unbounded(1_000), 4_000);
-        // The last packet leaves; while it is sent both send.
+        // The last packet leaves. While it is sent, both queues are served.
         bench.leaves(0, None);
         assert_eq!(bench.unbounded(0), 3_000);
-        // 800 ns later 1,000 bytes more are sent of it, and after 2400 ns all.
+        // Then 1000 bytes of the excess are sent within 800 ns, and all of it within 2400 ns.
         bench.now += Time::from_ns(800);
         assert_eq!(bench.unbounded(0), 2_000);
         bench.leaves(0, None);

@@ -1,4 +1,4 @@
-//! The table of a room: one row for every algorithm in it.
+//! The catalogue of a room: one row for every algorithm in it.
 
 use crate::cost::Cost;
 use crate::scheduling::{Fifo, SchedulingPolicy};
@@ -7,18 +7,18 @@ use spillway_settings::{Files, Key, Range, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// How the ports of a switch serve their queues, for policies that imagine another switch.
+/// How the ports of a switch serve their queues, for policies that simulate another switch.
 #[derive(Clone, Debug)]
 pub struct Service {
-    /// Which queue sends next, before anything was sent.
+    /// The scheduler, in its state before anything is sent.
     pub scheduling: SchedulingPolicy,
     /// Bytes of every packet that the buffer does not count.
     pub uncounted_bytes: u32,
     /// Whether a packet's bytes are held until its transmission ends, rather than starts.
     pub release_at_end: bool,
-    /// How long a slot is, where time has slots. Then a packet is a byte, every port has one queue
-    /// and sends a packet in a slot; packets come when a slot begins, and are sent when half of it
-    /// is over.
+    /// The length of a time slot in the slotted model. There a packet is one byte, and every port
+    /// has one queue and sends one packet in each slot. Packets arrive at the beginning of a slot,
+    /// and are sent half a slot later.
     pub slot: Option<Time>,
 }
 
@@ -29,16 +29,16 @@ impl Service {
     }
 }
 
-/// Where a policy finds itself: what of the switch and the network it may depend on.
+/// What a policy may know of its switch and the network.
 ///
-/// The switches of a tier differ in their numbers, in the rates of their ports, and in the bytes of
-/// their buffers where these go by the rates. All else is the same for them.
+/// The switches of a tier differ only in their numbers, in the rates of their ports, and, if the
+/// buffer's size depends on these rates, in the bytes of their buffers.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The run's seed.
     pub seed: u64,
-    /// The switch's number, or a host's place behind all switches: with the seed and a name, the
-    /// policy's random stream.
+    /// The switch's number; for a host, its number counted on after all switches. The policy's
+    /// random stream follows from it, the seed and a name.
     pub switch: u32,
     /// The names of all switches, by their numbers: a tier and a place in it, as in `leaf3`.
     pub names: Arc<[String]>,
@@ -63,8 +63,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Some switch, to learn a policy's parameters and for tests: 1 MB shared by `ports` ports of
-    /// 10 Gbps with one queue each.
+    /// An example of a switch, for tests and for listing a policy's parameters: `ports` ports of
+    /// 10 Gbps with one queue each share 1 MB.
     pub fn example(ports: usize) -> Environment {
         let rate = Rate::from_bits_per_second(10_000_000_000).expect("10 Gbps is a rate");
         Environment {
@@ -116,8 +116,8 @@ impl Environment {
         self.files.records(kind, section, key, name).map_err(refused)
     }
 
-    /// Reads a number, or one for every class of queue. What is there for more classes than there are
-    /// deserves a second look.
+    /// Reads one number, or one for every class of queue. Warns if there are more numbers than
+    /// classes.
     pub fn by_class(
         &self,
         section: &mut Section,
@@ -138,7 +138,7 @@ impl Environment {
         Ok(numbers)
     }
 
-    /// Reads whether a policy leaves acks alone: the class of queues that it does.
+    /// Reads whether a policy exempts acks; if so, returns their class of queues.
     pub fn exempt_acks(&self, section: &mut Section) -> Result<Option<u8>, SettingsError> {
         let meaning = "whether acks that have queues of their own are neither tested nor victims";
         let exempt_acks = section.flag("exempt_acks", true, meaning)?;
@@ -157,12 +157,12 @@ pub struct Entry {
     pub citation: &'static str,
     /// Its parameters.
     pub keys: Vec<Key>,
-    /// What it asks of a switch's hardware, if that is told.
+    /// What it requires of a switch's hardware, if stated.
     pub cost: Option<Cost>,
 }
 
-/// What every policy tells of itself, and how it is made: its parameters once for all switches of a
-/// tier, its state from them for every switch.
+/// What every policy states about itself, and how it is made: its parameters once for all switches
+/// of a tier, and from them a state for every switch.
 pub trait Policy: Sized {
     /// The field's short name.
     const ID: &'static str;
@@ -171,33 +171,33 @@ pub trait Policy: Sized {
     /// Where it was published.
     const CITATION: &'static str;
 
-    /// What it asks of a switch's hardware: told of every way of sharing the buffer.
+    /// What it requires of a switch's hardware; stated by every sharing policy.
     const COST: Option<Cost> = None;
 
-    /// Settings with which it has keys that it has not by default, for the listing.
+    /// Settings with which it has keys that it does not have by default, for the listing.
     const VARIANTS: &'static [&'static str] = &[];
 
-    /// What its section says. What is large in it is shared by those who have a copy.
+    /// The parameters that its section gives. Whatever is large in them is shared by all copies.
     type Params: Clone + Debug + Send + Sync;
 
-    /// Reads the parameters: every key with its default, its range and its meaning. They may depend on
-    /// what all switches of a tier have in common; the environment is that of its first switch.
+    /// Reads the parameters: every key with its default, its range and its meaning. They may depend
+    /// on what all switches of a tier have in common; the environment is that of the first switch.
     ///
     /// # Errors
-    /// If something is wrong with a value, or with a file that one names.
+    /// If a value is wrong, or a file that a value names.
     fn params(
         section: &mut Section,
         environment: &Environment,
     ) -> Result<Self::Params, SettingsError>;
 
-    /// The state for one switch of the tier, before anything has come, whatever its ports and its
-    /// buffer are like.
+    /// The state for one switch of the tier, before any packet has arrived. Its ports and buffer
+    /// may differ from those of the first switch.
     fn new(params: &Self::Params, environment: &Environment) -> Self;
 
-    /// Both, where there is one switch.
+    /// Reads the parameters and makes the state, for a single switch.
     ///
     /// # Errors
-    /// As of the parameters.
+    /// As for [`Policy::params`].
     fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         Ok(Self::new(&Self::params(section, environment)?, environment))
     }
@@ -211,7 +211,7 @@ pub trait Policy: Sized {
         for text in Self::VARIANTS {
             let settings = text.parse().expect("variants are written as settings");
             let mut section = Section::new(Self::ID, settings);
-            // What it asks for is listed, whatever comes of it.
+            // The keys asked for are listed even if there was an error.
             let _ = Self::params(&mut section, &Environment::example(4));
             for key in section.keys() {
                 if !keys.iter().any(|known| known.name == key.name) {
@@ -229,10 +229,11 @@ pub trait Policy: Sized {
     }
 }
 
-/// Makes a room's enums from its rows, `file::Type` each: of policies, and beside it of their
-/// parameters; with the public names, static dispatch, reading by id, and the listing.
-/// `each!(self, policy => call)`, by the name that the room gives, does something with whichever
-/// policy it is. A room that is open to policies from outside the program names their trait.
+/// Makes a room's enums from its rows `file::Type`: one of policies and one of their parameters,
+/// with their public names, static dispatch, reading by id, and the listing.
+/// `each!(self, policy => call)`, under the name that the room gives it, evaluates `call` with
+/// whichever policy `self` is. A room that is open to policies from outside the program names the
+/// trait that they implement.
 macro_rules! catalogue {
     (
         $(#[$meta:meta])*
@@ -249,7 +250,7 @@ macro_rules! catalogue {
         catalogue! {
             @expand ($) [$(#[$meta])*] $name $params $each [$($file::$variant)+]
             [
-                /// What is not compiled in.
+                /// A policy that is not compiled in.
                 Extension(
                     Box<dyn $extension>,
                     std::sync::Arc<dyn crate::extension::ExtensionParams<dyn $extension>>
@@ -317,7 +318,7 @@ macro_rules! catalogue {
                 panic!("no {} has the id {id:?}", stringify!($name))
             }
 
-            /// The policy for one switch, before anything has come.
+            /// Makes the policy for one switch, before any packet has arrived.
             pub fn make(&self, environment: &crate::catalogue::Environment) -> $name {
                 use crate::catalogue::Policy as _;
                 match self {
@@ -334,8 +335,7 @@ macro_rules! catalogue {
             pub const IDS: &'static [&'static str] =
                 &[$(<$variant as crate::catalogue::Policy>::ID),+];
 
-            /// Reads the parameters of the policy with this id and makes it, where there is one
-            /// switch.
+            /// Reads the parameters of the policy with this id and makes it, for a single switch.
             ///
             /// # Errors
             /// If something is wrong with the parameters.

@@ -1,13 +1,13 @@
-//! What a policy asks of a switch's hardware.
+//! What a policy requires of a switch's hardware.
 //!
-//! Told is what its rule needs, as its file has it with its defaults, on top of what every shared
-//! buffer has: the free bytes, each queue's length in bytes and packets, and the comparison that
-//! tells whether a packet fits. Counts are the most that a packet can cause. What is the same in
-//! the whole switch and never changes, such as alpha, is no state.
+//! A cost is what the rule needs with its default parameters, in addition to what every shared
+//! buffer has: the free bytes, each queue's length in bytes and packets, and the test whether a
+//! packet fits. Counts are the most that one packet can cause. Constants of the whole switch, such
+//! as alpha, are not state.
 
 use std::fmt::{self, Display, Formatter};
 
-/// State and operations of a policy.
+/// The state and the operations of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// What is kept for every queue.
@@ -16,21 +16,21 @@ pub struct Cost {
     pub port: State,
     /// What is kept once.
     pub switch: State,
-    /// What else something is kept for, such as every packet that waits.
+    /// What is kept for anything else, such as for every waiting packet.
     pub others: &'static [(&'static str, State)],
     /// When a packet arrives and joins its queue.
     pub arrival: Operations,
     /// When a packet leaves its queue.
     pub departure: Operations,
-    /// At other times, and at which.
+    /// At other times; the text says when.
     pub at_times: &'static [(&'static str, Operations)],
-    /// What must be known that a shared buffer does not know, and what it must be able to do. Empty
-    /// if nothing.
+    /// What must be known beyond what a shared buffer knows, and what it must be able to do. May be
+    /// empty.
     pub needs: &'static str,
 }
 
 impl Cost {
-    /// Nothing at all.
+    /// No cost.
     pub const NONE: Cost = Cost {
         queue: State::NONE,
         port: State::NONE,
@@ -42,7 +42,7 @@ impl Cost {
         needs: "",
     };
 
-    /// Its parts by name, in words.
+    /// Its parts by name, as text.
     pub fn parts(&self) -> [(&'static str, String); 8] {
         [
             ("queue", self.queue.to_string()),
@@ -62,21 +62,21 @@ fn each(parts: &[(&str, impl Display)]) -> String {
     parts.join("; ")
 }
 
-/// What is kept.
+/// State that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Numbers as large as the buffer: bytes, packets, shares and rates to as many bits.
+    /// Numbers with as many bits as the buffer's size needs: bytes, packets, shares and rates.
     pub counters: u32,
     /// Points in time, and spans.
     pub times: u32,
-    /// Yes or no.
+    /// Single bits.
     pub bits: u32,
-    /// What is none of these, in words.
+    /// Anything else, as text.
     pub more: &'static str,
 }
 
 impl State {
-    /// Nothing.
+    /// No state.
     pub const NONE: State = State { counters: 0, times: 0, bits: 0, more: "" };
 }
 
@@ -97,29 +97,29 @@ impl Display for State {
     }
 }
 
-/// What is reckoned.
+/// Operations that are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operations {
     /// Additions and subtractions.
     pub additions: u32,
     /// Comparisons of two numbers.
     pub comparisons: u32,
-    /// Multiplications by what never changes: shifts, where it is a power of two.
+    /// Multiplications by constants: shifts, if the constant is a power of two.
     pub scalings: u32,
-    /// Multiplications of two numbers that change.
+    /// Multiplications of two variables.
     pub multiplications: u32,
     /// Divisions.
     pub divisions: u32,
-    /// Looks into a table.
+    /// Look-ups in a table.
     pub look_ups: u32,
-    /// Looks at all queues: a comparison for each, or a path through a tree of them.
+    /// Searches over all queues: a comparison for each, or a path through a tree of them.
     pub searches: u32,
-    /// The same, but at all ports.
+    /// Searches over all ports.
     pub port_searches: u32,
 }
 
 impl Operations {
-    /// Nothing.
+    /// No operations.
     pub const NONE: Operations = Operations {
         additions: 0,
         comparisons: 0,
@@ -131,7 +131,7 @@ impl Operations {
         port_searches: 0,
     };
 
-    /// These and others.
+    /// The sum of these and others.
     pub const fn and(self, others: Operations) -> Operations {
         Operations {
             additions: self.additions + others.additions,

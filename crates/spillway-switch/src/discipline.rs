@@ -1,8 +1,8 @@
-//! A port that has a buffer to itself: what a host's queues mark and lose.
+//! A port with a buffer of its own: which packets of a host's queues are marked or lost.
 //!
-//! The owner keeps the packets, and chooses which leaves next. An AQM sees a buffer of one port,
-//! without end; beside it each queue has a limit. Both are asked as in a switch, and in the same
-//! order.
+//! The owner keeps the packets and chooses which leaves next. The AQM sees an unlimited buffer of
+//! one port; in addition, each queue has a limit. Both are consulted as in a switch, and in the
+//! same order.
 
 use crate::aqm::{Aqm, AqmPolicy};
 use crate::buffer::{Buffer, Length, QueueId};
@@ -12,22 +12,22 @@ use crate::policy::{Arrival, Departure, DropReason, Watch};
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 
-/// What a discipline is made of.
+/// The parts that make up a discipline.
 #[derive(Debug)]
 pub struct DisciplineParts {
     /// The rate of the port.
     pub rate: Rate,
     /// Its queues, numbered as classes.
     pub queues: u32,
-    /// The queue whose packets the AQM is not asked about, if there is one.
+    /// The queue about whose packets the AQM is not consulted, if there is one.
     pub unmanaged: Option<u8>,
-    /// The most that one queue may hold, the packet in transmission not counted.
+    /// The most that one queue may hold, without the packet in transmission.
     pub queue_limit: Amount,
-    /// How queues are managed.
+    /// The AQM of the queues.
     pub aqm: AqmPolicy,
 }
 
-/// The accounts of a port's queues, and who decides about their packets.
+/// The byte and packet counts of a port's queues, and what decides about their packets.
 #[derive(Debug)]
 pub struct Discipline {
     aqm: AqmPolicy,
@@ -38,7 +38,7 @@ pub struct Discipline {
 }
 
 impl Discipline {
-    /// With empty queues.
+    /// A discipline with empty queues.
     pub fn new(parts: DisciplineParts) -> Discipline {
         Discipline {
             aqm: parts.aqm,
@@ -49,7 +49,7 @@ impl Discipline {
         }
     }
 
-    /// What its queues hold.
+    /// The contents of its queues.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -59,7 +59,7 @@ impl Discipline {
         self.marks
     }
 
-    /// A packet has come for a queue: why it is lost, or else it joins.
+    /// A packet has arrived for a queue. It joins the queue, or an error tells why it is lost.
     pub fn on_arrival(
         &mut self,
         now: Time,
@@ -83,7 +83,7 @@ impl Discipline {
         Ok(())
     }
 
-    /// A packet leaves its queue to be sent: why it is lost, if it is.
+    /// A packet leaves its queue to be sent. An error tells why it is lost instead.
     pub fn on_departure(
         &mut self,
         now: Time,
@@ -105,7 +105,7 @@ impl Discipline {
         self.carry_out(outcome, now, packet)
     }
 
-    /// A packet is lost for another reason while it waits.
+    /// A waiting packet is lost for another reason.
     pub fn on_loss(&mut self, now: Time, packet: &Packet) {
         let (queue, size) = (QueueId::from(packet.class), packet.size);
         self.aqm.on_release(now, queue, &self.buffer);
@@ -118,12 +118,13 @@ impl Discipline {
         self.aqm.period()
     }
 
-    /// Another period of the AQM is over.
+    /// Another period of the AQM has passed.
     pub fn on_timer(&mut self, now: Time) {
         self.aqm.on_timer(now, &self.buffer);
     }
 
-    /// Whether its counters are those of the packets that wait, told queue by queue; for tests.
+    /// Whether its counts agree with the lengths of the queues, which are given queue by queue; for
+    /// tests.
     pub fn holds(&self, waiting: &[Length]) -> bool {
         let bytes: u64 = waiting.iter().map(|length| u64::from(length.bytes)).sum();
         self.buffer.queues() == waiting && self.buffer.occupancy() == bytes
@@ -144,7 +145,7 @@ impl Discipline {
         }
     }
 
-    /// Marks a packet, or tells the AQM that it is lost, as was decided.
+    /// Carries out a decision: marks the packet, or tells the AQM that it is lost.
     fn carry_out(
         &mut self,
         outcome: Result<bool, DropReason>,

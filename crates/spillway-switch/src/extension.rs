@@ -1,4 +1,4 @@
-//! Policies from outside the program: what is not compiled in is reached through a pointer.
+//! Policies from outside the program: those not compiled in are called through a pointer.
 
 use crate::aqm::Aqm;
 use crate::catalogue::Environment;
@@ -17,7 +17,7 @@ pub trait AqmExtension: Aqm + Debug + Send {}
 
 impl<T: Aqm + Debug + Send> AqmExtension for T {}
 
-/// A kind of policy from outside, as the catalogue's rows are kinds of those within. `P` is
+/// A kind of policy from outside, which corresponds to a row of the catalogue. `P` is
 /// [`SharingExtension`] or [`AqmExtension`].
 pub trait Extension<P: ?Sized>: Debug + Send + Sync {
     /// The name by which scenarios choose it; no policy of the catalogue has it.
@@ -34,8 +34,8 @@ pub trait Extension<P: ?Sized>: Debug + Send + Sync {
     ) -> Result<Arc<dyn ExtensionParams<P>>, SettingsError>;
 }
 
-/// What such a policy's section says, the same for all switches of a tier.
+/// The parameters of such a policy, the same for all switches of a tier.
 pub trait ExtensionParams<P: ?Sized>: Debug + Send + Sync {
-    /// The policy for one switch, before anything has come.
+    /// Makes the policy for one switch, before any packet has arrived.
     fn make(&self, environment: &Environment) -> Box<P>;
 }

@@ -1,9 +1,10 @@
-//! What an oracle learns from: every arrival as it found the switch, and what became of it.
+//! The training data of an oracle: every arrival, the state in which it found the switch, and what
+//! became of it.
 //!
 //! # Reference
-//! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 4.1: of every packet the
-//! length of its queue, the occupancy of the buffer, the averages of both, and whether Longest Queue
-//! Drop lost it.
+//! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 4.1: for every packet,
+//! the length of its queue, the occupancy of the buffer, the averages of both, and whether Longest
+//! Queue Drop lost the packet.
 
 use crate::averages::{Averages, Averaging};
 use crate::buffer::{Buffer, QueueId};
@@ -15,47 +16,47 @@ use std::collections::BTreeMap;
 /// How fates are traced.
 #[derive(Clone, Copy, Debug)]
 pub struct FateTracing {
-    /// What averages are.
+    /// How averages are taken.
     pub averaging: Averaging,
-    /// What they are over, above 0.
+    /// The time that they extend over, above 0.
     pub span: Time,
-    /// Of the arrivals that the policy did not lose one in so many is kept; above 0.
+    /// Of the arrivals that the policy did not lose, one in this many is kept; above 0.
     pub one_in: u64,
 }
 
-/// An arrival, before anything was decided or pushed out, and its fate.
+/// An arrival, as it was before anything was decided or pushed out, and its fate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fate {
     /// When it arrived.
     pub time: Time,
-    /// Its number among the arrivals at the switch that are traced, from 0.
+    /// Its number among the traced arrivals at the switch, from 0.
     pub number: u64,
-    /// The queue that it was for.
+    /// The queue that it is for.
     pub queue: QueueId,
     /// Its flow.
     pub flow: u32,
-    /// Its first byte.
+    /// The number of its first byte in the flow.
     pub seq: u64,
-    /// Bytes that it takes.
+    /// Bytes that it takes in the buffer.
     pub size: u32,
     /// Bytes in its queue.
     pub queue_bytes: u32,
-    /// The average of that.
+    /// The average of `queue_bytes`.
     pub average_queue_bytes: f64,
     /// Bytes in the buffer.
     pub occupancy: u64,
-    /// The average of that.
+    /// The average of `occupancy`.
     pub average_occupancy: f64,
-    /// When its fate became known; [`Time::MAX`] if it did not.
+    /// When its fate became known; [`Time::MAX`] if it never did.
     pub known: Time,
-    /// Whether the sharing policy refused it or pushed it out; `None` where that is not known: lost
-    /// otherwise, or still waiting at the end.
+    /// Whether the sharing policy refused it or pushed it out; `None` if that is not known, because
+    /// it was lost for another reason or was still waiting at the end.
     pub lost: Option<bool>,
-    /// How many arrivals it stands for.
+    /// The number of arrivals that it stands for.
     pub weight: u64,
 }
 
-/// Follows every packet of a switch to its fate.
+/// Follows every packet of a switch until its fate is known.
 #[derive(Debug)]
 pub(crate) struct Fates {
     averages: Averages,
@@ -78,7 +79,7 @@ impl Fates {
         }
     }
 
-    /// A packet about which the policy is to decide; the averages are up to now.
+    /// A packet about which the policy is to decide. The averages have been updated to this moment.
     pub fn arrives(
         &mut self,
         arrival: &Arrival,
@@ -106,7 +107,7 @@ impl Fates {
         self.waiting.insert(id, fate);
     }
 
-    /// So many bytes were in a queue, and in the buffer, until now.
+    /// Until now, `bytes` were in the queue and `occupancy` in the buffer.
     pub fn held(&mut self, now: Time, queue: QueueId, bytes: u32, occupancy: u64) {
         self.averages.held(now, queue, bytes, occupancy);
     }
@@ -134,14 +135,14 @@ impl Fates {
         self.learn(now, id, fate);
     }
 
-    /// The run is over: what still waits has no fate.
+    /// The run is over: packets still waiting have no fate.
     pub fn finish(&mut self) {
         while let Some((&id, _)) = self.waiting.first_key_value() {
             self.learn(Time::MAX, id, None);
         }
     }
 
-    /// Takes the fates that have become known, in the order in which they did.
+    /// Takes the fates that became known since the last call, in that order.
     pub fn take(&mut self) -> Vec<Fate> {
         std::mem::take(&mut self.known)
     }

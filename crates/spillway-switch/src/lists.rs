@@ -1,4 +1,4 @@
-//! The packets of every queue, in lists through the packets themselves.
+//! The packets of every queue, as linked lists through the packets themselves.
 
 use crate::buffer::QueueId;
 use crate::packet::{Arena, NO_PACKET, PacketId};
@@ -15,12 +15,12 @@ pub(crate) struct List {
 pub(crate) struct Lists(Vec<List>);
 
 impl Lists {
-    /// That many lists, all empty.
+    /// Empty lists for `queues` queues.
     pub fn new(queues: usize) -> Lists {
         Lists(vec![List { head: NO_PACKET, tail: NO_PACKET }; queues])
     }
 
-    /// All of them, by their queues' numbers.
+    /// All lists, by their queues' numbers.
     #[inline]
     pub fn as_slice(&self) -> &[List] {
         &self.0
@@ -33,7 +33,7 @@ impl Lists {
         self.join(queue, id, NO_PACKET, packets);
     }
 
-    /// Takes out the first packet of a queue. There must be one.
+    /// Takes out the first packet of a queue, which must not be empty.
     #[inline]
     pub fn take_head(&mut self, queue: QueueId, packets: &Arena) -> PacketId {
         let list = &mut self.0[queue as usize];
@@ -46,8 +46,8 @@ impl Lists {
         id
     }
 
-    /// The packet of a queue whose flow had most bytes left, the last of several; `None` if that
-    /// of the arrival had as many.
+    /// The packet of a queue whose flow had the most bytes left, the last of several. `None` if the
+    /// flow of the arrival had as many.
     pub fn worst(&self, queue: QueueId, arrival: PacketId, packets: &Arena) -> Option<PacketId> {
         let mut worst = None;
         let mut most = u64::from(packets.contents(arrival).remaining) + 1;
@@ -62,23 +62,23 @@ impl Lists {
         worst
     }
 
-    /// Takes a packet out of its queue; its own links keep its place.
+    /// Takes a packet out of its queue. The packet's own links still say where it was.
     pub fn unlink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
-        // The first packet may still name one that has left.
+        // The first packet's `prev` may name a packet that has left.
         if self.0[queue as usize].head == id {
             packets[id].prev = NO_PACKET;
         }
         self.join(queue, packets[id].prev, packets[id].next, packets);
     }
 
-    /// Puts the packet that was unlinked last back into its place.
+    /// Puts the packet that was unlinked last back where it was.
     pub fn relink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
         let (prev, next) = (packets[id].prev, packets[id].next);
         self.join(queue, prev, id, packets);
         self.join(queue, id, next, packets);
     }
 
-    /// Makes two packets neighbours; [`NO_PACKET`] stands for what is beyond an end.
+    /// Makes two packets neighbours. [`NO_PACKET`] stands for the end of the list.
     #[inline]
     fn join(&mut self, queue: QueueId, before: PacketId, after: PacketId, packets: &mut Arena) {
         let list = &mut self.0[queue as usize];

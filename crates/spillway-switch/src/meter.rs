@@ -1,12 +1,13 @@
-//! How full a buffer was, weighted by time.
+//! The distribution of a buffer's occupancy over time.
 
 use spillway_engine::{Time, prefetch};
 
-/// The distribution of a buffer's occupancy over time, between two moments.
+/// The distribution of a buffer's occupancy over the time between two moments.
 ///
-/// Nothing is sampled: every picosecond counts. Lengths are kept in bins of a power of two of
-/// bytes, at most 1/4096 of the buffer; where a buffer is unlimited, bins grow with the length, by
-/// 1/256 of it. A percentile is the upper edge of its bin; mean and maximum are exact.
+/// Nothing is sampled: every picosecond counts. Occupancies are counted in bins. A bin is a power
+/// of two of bytes wide, at most 1/4096 of the buffer; for an unlimited buffer, the width of the
+/// bins grows with the occupancy and is at most 1/256 of it. A percentile is the upper edge of its
+/// bin; mean and maximum are exact.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Meter {
@@ -16,7 +17,7 @@ pub struct Meter {
     last: Time,
     until: Time,
     max: u64,
-    /// The bin of what the buffer holds since `last`.
+    /// The bin of the occupancy since `last`.
     bin: u32,
     bins: Bins,
 }
@@ -27,10 +28,11 @@ enum Bins {
     Growing,
 }
 
-/// Bins that there are at least, and of which there is always a multiple.
+/// The least number of bins. Every number of bins is a multiple of it.
 const FEWEST: usize = 64;
 
-/// Bins for each doubling of the length, beyond the first.
+/// The binary logarithm of the number of bins for each doubling of the occupancy, from
+/// 256 bytes on.
 const PER_OCTAVE_LOG2: u32 = 8;
 
 impl Bins {
@@ -45,7 +47,7 @@ impl Bins {
         }
     }
 
-    /// The greatest length in a bin.
+    /// The highest occupancy that belongs to a bin.
     fn upper(self, bin: usize) -> u64 {
         match self {
             Bins::Linear { width_log2 } => ((bin as u64 + 1) << width_log2) - 1,
@@ -59,7 +61,7 @@ impl Bins {
 }
 
 impl Meter {
-    /// A meter for a buffer of this capacity, which measures from `from` to `until`.
+    /// A meter for a buffer of this capacity that measures from `from` to `until`.
     pub fn new(capacity: u64, from: Time, until: Time) -> Meter {
         let bins = match capacity {
             u64::MAX => Bins::Growing,
@@ -76,7 +78,7 @@ impl Meter {
         }
     }
 
-    /// The occupancy was `before` since the last call, and is `after` from now on.
+    /// The occupancy has been `before` since the last call, and is `after` from now on.
     #[inline]
     pub fn changes(&mut self, now: Time, before: u64, after: u64) {
         let now = now.min(self.until);
@@ -92,7 +94,7 @@ impl Meter {
         if bin >= self.picoseconds.len() {
             self.grow(bin);
         }
-        // It is wanted at the next change, which comes after much else.
+        // This bin is needed at the next change, and by then much else has happened.
         prefetch(&self.picoseconds, bin);
     }
 
@@ -106,7 +108,7 @@ impl Meter {
     /// Adds what another meter with the same bins has measured.
     ///
     /// # Panics
-    /// If the bins differ: pool the meters of switches with equal buffers only.
+    /// If the bins differ: only meters of equal buffers can be pooled.
     pub fn pool(&mut self, other: &Meter) {
         assert_eq!(self.bins, other.bins, "meters of different buffers");
         if other.picoseconds.len() > self.picoseconds.len() {
@@ -119,7 +121,7 @@ impl Meter {
         self.max = self.max.max(other.max);
     }
 
-    /// The time measured, added up over pooled meters.
+    /// The time measured, summed over pooled meters.
     fn total(&self) -> u64 {
         self.picoseconds.iter().sum()
     }
@@ -132,7 +134,7 @@ impl Meter {
         }
     }
 
-    /// The most bytes that were there for any time.
+    /// The highest occupancy that lasted for any time.
     pub fn max(&self) -> u64 {
         self.max
     }

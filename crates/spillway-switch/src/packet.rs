@@ -2,13 +2,13 @@
 
 use spillway_engine::Time;
 
-/// A packet's place in the [`Arena`].
+/// The number of a packet: its place in the [`Arena`].
 pub type PacketId = u32;
 
-/// No packet.
+/// The number that stands for no packet.
 pub const NO_PACKET: PacketId = u32::MAX;
 
-/// What is on a packet, one bit each.
+/// What a packet's flags mean, one bit each.
 pub mod flags {
     /// Carries no data: an ack, or a part of a handshake.
     pub const CONTROL: u16 = 1;
@@ -30,46 +30,46 @@ pub mod flags {
     pub const RETRANSMISSION: u16 = 1 << 8;
     /// Belongs to a transport without acks.
     pub const DATAGRAM: u16 = 1 << 9;
-    /// Tells that the sender has cut its window for a mark (RFC 3168).
+    /// Tells the receiver that the sender has reduced its window because of a mark (RFC 3168).
     pub const CWR: u16 = 1 << 10;
-    /// Switches write telemetry on it; on an ack: carries what they wrote.
+    /// Switches write telemetry on it; an ack carries what they wrote back.
     pub const TELEMETRY: u16 = 1 << 11;
 }
 
-/// A packet without a priority of its own.
+/// The priority of packets without one of their own.
 pub const NO_PRIORITY: u8 = u8::MAX;
 
-/// What the network reads of a packet: half a cache line.
+/// What the network reads of a packet. Takes half a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
-    /// The packet behind it, in a queue or on a link.
+    /// The next packet behind it, in a queue or on a line.
     pub next: PacketId,
-    /// The packet ahead of it in a queue; a line may keep something of its own here.
+    /// The packet ahead of it in a queue; on a line, the line may store something else here.
     pub prev: PacketId,
-    /// When it was queued; on a link, when it arrives at the far end.
+    /// When it was queued; on a line, when it arrives at the far end.
     pub time: Time,
     /// Bytes on the wire.
     pub size: u32,
-    /// The host that it goes to.
+    /// The destination host.
     pub dst: u32,
-    /// What chooses among equal next hops.
+    /// The value that chooses among equally good next hops.
     pub path: u32,
     /// See [`flags`].
     pub flags: u16,
-    /// 0 is the highest; [`NO_PRIORITY`] for none, as control packets have it.
+    /// 0 is the highest; [`NO_PRIORITY`] if it has none, as control packets.
     pub priority: u8,
     /// The class of queue that it waits in.
     pub class: u8,
 }
 
-/// The rest of a packet: what is between the end hosts.
+/// The rest of a packet: what only its end hosts read.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub struct Contents {
     /// The number of its flow, which stays the same for the whole run.
     pub flow: u32,
-    /// Where its flow's state is kept.
+    /// The place of its flow's state.
     pub slot: u32,
     /// The first byte that it carries; on an ack, the first byte still missing.
     pub seq: u64,
@@ -81,12 +81,12 @@ pub struct Contents {
     pub remaining: u32,
 }
 
-/// What a packet takes in the arena.
+/// Bytes that a packet takes in the arena.
 pub const PACKET_BYTES: u64 = (size_of::<Packet>() + size_of::<Contents>()) as u64;
 
-/// All packets of a run. Places are reused, the last one given back first.
+/// All packets of a run. Places are reused, the one freed last first.
 ///
-/// Each packet's contents are kept apart, so that what moves from switch to switch stays small.
+/// The contents of packets are kept apart, so that what switches read of a packet stays small.
 #[derive(Debug, Default)]
 pub struct Arena {
     packets: Vec<Packet>,
@@ -118,7 +118,7 @@ impl Arena {
         id
     }
 
-    /// Gives a packet's place back.
+    /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
@@ -132,24 +132,25 @@ impl Arena {
         self.packets.get(id as usize)
     }
 
-    /// How many packets there are now.
+    /// The number of packets at this moment.
     #[inline]
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// Bytes that it takes: as many places as there have been packets at a time.
+    /// Bytes that the arena takes: it has as many places as there ever were packets at the same
+    /// time.
     pub fn bytes(&self) -> u64 {
         self.packets.len() as u64 * PACKET_BYTES
     }
 
-    /// What is between the end hosts.
+    /// What only the end hosts read of a packet.
     #[inline]
     pub fn contents(&self, id: PacketId) -> &Contents {
         &self.contents[id as usize]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     #[inline]
     pub fn contents_mut(&mut self, id: PacketId) -> &mut Contents {
         &mut self.contents[id as usize]
@@ -161,7 +162,7 @@ impl Arena {
         spillway_engine::prefetch(&self.packets, id as usize);
     }
 
-    /// The same for what is between the end hosts.
+    /// The same for what only the end hosts read.
     #[inline]
     pub fn prefetch_contents(&self, id: PacketId) {
         spillway_engine::prefetch(&self.contents, id as usize);

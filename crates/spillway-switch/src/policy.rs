@@ -1,38 +1,38 @@
-//! The words that policies and switch share: what is asked about a packet, what may be answered, and
-//! what a policy may watch.
+//! The vocabulary of policies and the switch: what a policy is asked about a packet, what it may
+//! answer, and what it may observe.
 
 use crate::buffer::{Buffer, QueueId};
 use spillway_engine::Time;
 
-/// Larger than any packet of an Ethernet, jumbo frames included.
+/// More bytes than any Ethernet packet has, jumbo frames included.
 pub const LARGEST_PACKET: u32 = 16 << 10;
 
-/// A packet at the moment when it is decided about.
+/// A packet that arrives, when it is decided about.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// Now.
     pub now: Time,
-    /// The queue that it is for.
+    /// The queue that it would join.
     pub queue: QueueId,
     /// The class of that queue.
     pub class: u8,
-    /// Bytes that it would take.
+    /// Bytes that it would take in the buffer.
     pub size: u32,
     /// Whether it was sent in its flow's first round trip.
     pub first_rtt: bool,
 }
 
-/// A packet that has waited and would be sent now.
+/// A packet that has waited and is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
     /// Now.
     pub now: Time,
-    /// The queue that it leaves; `buffer` no longer counts it there, but for its bytes where they
+    /// The queue that it leaves. `buffer` no longer counts it there, except for its bytes if they
     /// are held until its transmission ends.
     pub queue: QueueId,
     /// The class of that queue.
     pub class: u8,
-    /// Bytes that it took.
+    /// Bytes that it took in the buffer.
     pub size: u32,
     /// Whether it was sent in its flow's first round trip.
     pub first_rtt: bool,
@@ -40,10 +40,10 @@ pub struct Departure {
     pub queued_at: Time,
 }
 
-/// The outcome for a packet.
+/// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
+    /// It passes unchanged.
     Pass,
     /// It is marked if it is ECN-capable, else it passes.
     Mark,
@@ -54,7 +54,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What it comes to: whether the packet is marked, or why it is lost.
+    /// The outcome: whether the packet is marked, or why it is lost.
     #[inline(always)]
     pub(crate) fn outcome(self, can_mark: bool, reason: DropReason) -> Result<bool, DropReason> {
         match self {
@@ -66,20 +66,20 @@ impl Verdict {
     }
 }
 
-/// The outcome for an arrival.
+/// What becomes of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It may join its queue, if it fits.
     Admit,
     /// It is lost.
     Drop(DropReason),
-    /// A packet makes room; then ask again. If the arrival is refused in the end, nothing has been
-    /// pushed out.
+    /// This packet shall make room; the policy is asked again afterwards. If the arrival is refused
+    /// in the end, nothing has been pushed out.
     PushOut(Victim),
 }
 
 impl Admission {
-    /// The outcome for an arrival of which a policy asks only whether it is within its limits.
+    /// Admits an arrival if it is within the policy's limits, and drops it otherwise.
     #[inline(always)]
     pub(crate) fn if_within(is_within: bool) -> Admission {
         if is_within { Admission::Admit } else { Admission::Drop(DropReason::OverThreshold) }
@@ -89,10 +89,10 @@ impl Admission {
 /// A packet that makes room for an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// The last of this queue.
+    /// The last packet of this queue.
     Tail(QueueId),
-    /// The one of this queue whose flow had most bytes left when it was sent, the last of several;
-    /// if the arrival's flow had as many, the arrival is refused.
+    /// The packet of this queue whose flow had the most bytes left when the packet was sent, the
+    /// last of several. If the arrival's flow had as many, the arrival is refused.
     Worst(QueueId),
 }
 
@@ -104,7 +104,7 @@ pub enum DropReason {
     BufferFull,
     /// Its queue, or its port's share, would have gone over the policy's limit.
     OverThreshold,
-    /// Another packet took its place.
+    /// It was pushed out for another packet.
     PushedOut,
     /// Its queue was at `queue_limit`.
     QueueLimit,
@@ -114,7 +114,7 @@ pub enum DropReason {
     LinkDown,
     /// Its link lost it.
     LinkLoss,
-    /// No way led to its host.
+    /// No route led to its destination.
     NoRoute,
     /// An oracle predicted that it would be lost.
     Predicted,
@@ -137,7 +137,7 @@ impl DropReason {
         DropReason::OverDelay,
     ];
 
-    /// As results name it.
+    /// The name of this reason in results.
     pub fn name(self) -> &'static str {
         match self {
             DropReason::BufferFull => "buffer_full",
@@ -154,19 +154,20 @@ impl DropReason {
     }
 }
 
-/// Sharing policies and AQMs alike may watch queues, and may decide about packets on their way out.
-/// What a policy does not ask for costs nothing.
+/// Both sharing policies and AQMs may observe queues, and may decide about packets on their way
+/// out. What a policy does not ask for costs nothing.
 pub trait Watch {
-    /// Whether it must see every packet join and leave its queue. A packet that finds its port idle
-    /// then takes the way through the queue too; otherwise it passes, and `on_enqueue` and
-    /// `on_dequeue` do not hear of it.
+    /// Whether it must see every packet join and leave its queue. If so, a packet that finds its
+    /// port idle is queued too; otherwise such a packet passes, and `on_enqueue` and `on_dequeue`
+    /// are not called for it.
     fn watches_queues(&self) -> bool {
         false
     }
 
-    /// Whether it must see packets leave in order of time among all switches, as what is written in
-    /// Python and may look around must. Otherwise a switch's packets may be sent late: before anything
-    /// else happens at that switch, and each with its time.
+    /// Whether packets must leave in order of time among all switches, which Python plug-ins need
+    /// since they may look at other switches. Otherwise a packet's departure may be deferred until
+    /// just before something else happens at its switch; the packet then leaves with the time at
+    /// which it was due.
     fn watches_in_time(&self) -> bool {
         false
     }
@@ -179,22 +180,23 @@ pub trait Watch {
     #[inline(always)]
     fn on_dequeue(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
-    /// Bytes of a queue are about to be given back though no packet leaves it for its line: those of
-    /// one that was held until its transmission ended, or that waited for a cable that has failed.
+    /// Bytes of a queue are about to be freed although no packet leaves the queue for its line: the
+    /// bytes of a packet that held them until its transmission ended, or of one that waited for a
+    /// link that has failed.
     #[inline(always)]
     fn on_release(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
 
-    /// A packet has been lost: an arrival, or one that was in this queue.
+    /// A packet has been lost: an arrival, or a packet of this queue.
     #[inline(always)]
     fn on_drop(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
-    /// Whether it wants to be asked about packets on their way out.
+    /// Whether it decides about packets on their way out.
     fn watches_departures(&self) -> bool {
         false
     }
 
-    /// Asked when a packet is about to be sent, if it wants to be. The AQM is asked first, and not
-    /// about packets of ack queues; the sharing policy about all.
+    /// Called when a packet is about to be sent, if `watches_departures`. The AQM is asked first,
+    /// but not about packets of ack queues; the sharing policy is asked about all.
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }
@@ -204,11 +206,11 @@ pub trait Watch {
         None
     }
 
-    /// Another period is over; the first begins with the run.
+    /// Another period has passed. The first one begins with the run.
     fn on_timer(&mut self, _now: Time, _buffer: &Buffer) {}
 }
 
-/// An enum of policies watches as the policy that it is.
+/// Implements `Watch` for an enum of policies by passing each call on to the policy.
 macro_rules! watch_each {
     ($name:ident, $each:ident) => {
         impl crate::policy::Watch for $name {

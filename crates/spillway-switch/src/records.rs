@@ -1,11 +1,11 @@
-//! Numbers in the records of a file, the lowest byte first.
+//! Numbers in binary records, little-endian.
 
-/// The four bytes from this one on.
+/// The four bytes from `from` on, as a number.
 pub fn u32_at(record: &[u8], from: usize) -> u32 {
     record[from..from + 4].iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
-/// The eight bytes from this one on.
+/// The eight bytes from `from` on, as a number.
 pub fn u64_at(record: &[u8], from: usize) -> u64 {
     u64::from(u32_at(record, from)) | u64::from(u32_at(record, from + 4)) << 32
 }

@@ -1,13 +1,14 @@
-//! What only some packets carry.
+//! Data that only some packets carry.
 
 use crate::packet::PacketId;
 
-/// What only some packets carry, kept beside the [`Arena`](crate::packet::Arena) by the packets'
-/// numbers, so that nobody else pays for it.
+/// Data that only some packets carry, kept beside the [`Arena`](crate::packet::Arena) and addressed
+/// by the packets' numbers, so that other packets do not pay for it.
 ///
-/// Packets' records are full. Whatever only some runs need of a packet (what switches write on it, the
-/// ranges that an ack tells) gets a side table; a [flag](crate::packet::flags) on the packet says
-/// whether it carries it. A packet's number is used again: what is there without the flag is old.
+/// Packets' records are full. Whatever only some runs need of a packet (the telemetry that switches
+/// write, the ranges of selective acks) gets a side table; a [flag](crate::packet::flags) on the
+/// packet says whether it has an entry. Packets' numbers are reused: an entry without the flag is
+/// an old packet's.
 #[derive(Clone, Debug)]
 pub struct SideTable<T>(Vec<T>);
 
@@ -18,18 +19,19 @@ impl<T> Default for SideTable<T> {
 }
 
 impl<T: Copy + Default> SideTable<T> {
-    /// Bytes that it takes.
+    /// Bytes that the table takes.
     pub fn bytes(&self) -> u64 {
         size_of_val(self.0.as_slice()) as u64
     }
 
-    /// What a packet carries; `None` if no packet with so high a number ever carried any.
+    /// A packet's entry; `None` if no packet with so high a number ever had one.
     #[inline]
     pub fn get(&self, id: PacketId) -> Option<&T> {
         self.0.get(id as usize)
     }
 
-    /// The same, to be written: the default, or what is left of the number's last packet.
+    /// A packet's entry, to be written. It holds the default, or what the number's last packet
+    /// left.
     #[inline]
     pub fn of(&mut self, id: PacketId) -> &mut T {
         let place = id as usize;
@@ -39,7 +41,7 @@ impl<T: Copy + Default> SideTable<T> {
         &mut self.0[place]
     }
 
-    /// Has a packet carry what another carries.
+    /// Copies the entry of one packet to another.
     #[cold]
     pub fn copy(&mut self, from: PacketId, to: PacketId) {
         *self.of(to) = *self.of(from);

@@ -1,7 +1,7 @@
 //! The datapath of one switch: from a packet's arrival at a port's queue to its departure.
 //!
 //! All accounting happens here. Policies look at the buffer and decide; the switch moves packets,
-//! counts bytes, marks, and keeps what was lost for its owner to collect.
+//! counts bytes, marks packets, and keeps those lost until its owner collects them.
 
 mod audit;
 mod in_order;
@@ -27,7 +27,7 @@ use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use std::collections::VecDeque;
 
-/// What a switch is made of.
+/// The parts that make up a switch.
 #[derive(Debug)]
 pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     /// Bytes of the shared buffer ([`Buffer::UNLIMITED`] if it is never full).
@@ -46,63 +46,66 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub uncounted_bytes: u32,
     /// Whether a packet's bytes are held until its transmission ends, rather than starts.
     pub release_at_end: bool,
-    /// How ports share the buffer.
+    /// The sharing policy.
     pub sharing: S,
-    /// How queues are managed.
+    /// The AQM.
     pub aqm: A,
-    /// Which queue sends next.
+    /// The scheduler.
     pub scheduling: SchedulingPolicy,
-    /// What measures the buffer's occupancy.
+    /// The meter of the buffer's occupancy.
     pub meter: Meter,
 }
 
-/// What of a switch bears on the shortcuts that its ports may take.
+/// The facts about a switch that decide which shortcuts its ports may take.
 #[derive(Clone, Copy, Debug)]
 pub struct PortFacts {
     /// Queues of each port.
     pub queues_per_port: u32,
-    /// Whether a policy decides about packets on their way out, or a trace wants to see them there.
+    /// Whether a policy decides about packets on their way out, or a trace observes them there.
     pub decides_departures: bool,
-    /// Whether arrivals are traced, or introduced.
+    /// Whether arrivals are traced, or announced to the sharing policy.
     pub is_traced: bool,
     /// Whether a policy must see packets leave in order of time among all switches.
     pub watches_in_time: bool,
     /// Whether a policy must see every packet join and leave its queue.
     pub watches_queues: bool,
-    /// Whether a packet that has been pushed out may have been queued.
+    /// Whether packets that are already queued may be pushed out.
     pub pushes_out: bool,
     /// Whether bytes are held until a transmission ends.
     pub holds_until_sent: bool,
-    /// Whether the schedule keeps an account of queues that empty queues lose.
+    /// Whether the scheduler keeps an account for each queue, which a queue that becomes empty
+    /// loses.
     pub schedules_by_account: bool,
 }
 
 /// A class that no queue has.
 const NO_CLASS: u8 = u8::MAX;
 
-/// One shared-memory switch. What every packet needs comes first, in as few cache lines as can be:
-/// one for a packet that passes an idle port, and another two for one that is queued.
+/// One shared-memory switch. The fields that every packet needs come first and take as few cache
+/// lines as possible: one for a packet that passes an idle port, and two more for a packet that is
+/// queued.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
-    /// The occupancy below which nobody need be asked about a packet that passes an idle port.
+    /// Below this occupancy, no policy need be asked about a packet that passes an idle port.
     open_below: u64,
     lost: Vec<Lost>,
-    /// With `release_at_end`, for every port the queue and bytes in transmission.
+    /// With `release_at_end`: for every port, the queue and bytes of the packet in transmission.
     in_transmission: Option<Box<[(QueueId, u32)]>>,
-    /// The classes of data without a priority and of control packets: they come mixed, and a table
-    /// is faster than a question.
+    /// The class of data without a priority, and the class of control packets. The two kinds come
+    /// mixed, so looking the class up in a table is faster than a branch.
     plain_classes: [u8; 2],
-    /// The class that the AQM does not manage: that of acks if it is theirs alone, else [`NO_CLASS`].
+    /// The class that the AQM does not manage: that of acks if no data share it, else [`NO_CLASS`].
     unmanaged: u8,
     last_class: u8,
-    /// Whether a packet may pass an idle port without being queued: nobody would see it.
+    /// Whether a packet may pass an idle port without being queued, because nothing observes the
+    /// queue.
     may_bypass: bool,
-    /// Whether a policy, or a trace, wants to see packets on their way out.
+    /// Whether a policy decides about packets on their way out, or a trace observes them there.
     watches_departures: bool,
-    /// Whether arrivals are traced, or introduced.
+    /// Whether arrivals are traced, or announced to the sharing policy.
     is_traced: bool,
-    /// Whether the sharing policy must know which packet arrives.
+    /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
     introduces: bool,
     buffer: Buffer,
     lists: Lists,
@@ -112,13 +115,13 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     sharing: S,
     scheduling: SchedulingPolicy,
     marks: u64,
-    /// Victims of a push-out that is not decided yet.
+    /// Victims of a push-out whose outcome is still open.
     evicted: Vec<(QueueId, PacketId)>,
     decisions: Option<Vec<Decision>>,
     fates: Option<Box<Fates>>,
     bursts: Option<Box<Bursts>>,
     meter: Meter,
-    /// Of ports that send in order, the sizes of the packets that wait.
+    /// For every port that sends in order, the sizes of the waiting packets.
     sizes: Box<[VecDeque<u32>]>,
 }
 
@@ -162,7 +165,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         switch
     }
 
-    /// The buffer as it is now.
+    /// The buffer at this moment.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -178,14 +181,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lists.as_slice()[first..=first + last].iter().any(|list| list.head != NO_PACKET)
     }
 
-    /// Has the packet fetched that a port may send next.
+    /// Prefetches the packet that a port will probably send next.
     #[inline]
     pub fn prefetch_next(&self, port: u32, packets: &Arena) {
         let queue = self.buffer.queue_of(port, self.plain_classes[0]);
         packets.prefetch(self.lists.as_slice()[queue as usize].head);
     }
 
-    /// Bytes that wait in the queue of a packet that the port begins to send now.
+    /// Bytes that wait in the queue of a packet, without that packet, which the port begins to send
+    /// now.
     pub fn waiting_bytes(&self, port: u32, packet: &Packet) -> u64 {
         let queue = self.buffer.queue_of(port, self.class_of(packet));
         let sending = self.in_transmission.as_ref().map_or((queue, 0), |sent| sent[port as usize]);
@@ -200,7 +204,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.in_transmission.is_some()
     }
 
-    /// What of it bears on the shortcuts that its ports may take.
+    /// The facts that decide which shortcuts its ports may take.
     pub fn port_facts(&self) -> PortFacts {
         PortFacts {
             queues_per_port: self.buffer.queues_per_port(),
@@ -214,19 +218,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Lets packets pass ports that they find idle, without being queued. Not so until it is called.
+    /// Sets whether packets may pass idle ports without being queued. Initially they may not.
     pub fn let_pass(&mut self, passes: bool) {
         self.may_bypass = passes;
         self.trace_if_asked();
     }
 
-    /// The run is over: what the sharing policy works out at arrivals only is brought up to date.
+    /// The run is over: brings up to date what the sharing policy computes only at arrivals.
     pub fn finish_sharing(&mut self, now: Time) {
         (0..self.buffer.queues().len() as QueueId)
             .for_each(|queue| self.sharing.look_at(now, queue));
     }
 
-    /// What the sharing policy has counted, by name.
+    /// The sharing policy's counters, by name.
     pub fn sharing_counters(&self) -> Vec<Count> {
         self.sharing.counters()
     }
@@ -243,8 +247,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         &self.meter
     }
 
-    /// A packet for an idle port without backlog: as if it was queued and sent at once. Returns
-    /// the packet to send; it may be lost instead.
+    /// A packet for an idle port without backlog, which passes as if it was queued and sent at
+    /// once. Returns the packet; `None` if it is lost.
     #[inline(always)]
     pub fn pass(
         &mut self,
@@ -263,8 +267,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some(id)
     }
 
-    /// The same where somebody wants to see it. The packet is looked up anew, so that `pass` can do
-    /// without a copy in memory.
+    /// The same where a policy is asked or a trace observes the packet. The packet is looked up
+    /// again, so that `pass` needs no copy of it in memory.
     #[inline(never)]
     fn pass_asking(
         &mut self,
@@ -315,8 +319,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.joins(&arrival);
     }
 
-    /// Takes out the packet that the port sends next; `None` if it has no backlog, or all of it was
-    /// dropped on the way out.
+    /// Takes out the packet that the port sends next; `None` if there is no backlog, or if all of
+    /// it was dropped on the way out.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         while self.has_backlog(port) {
@@ -349,8 +353,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         None
     }
 
-    /// A port can send again. Returns the packet that it sends next, and whether it will have to be
-    /// told when that is sent; `None` if it has no backlog, or all of it was dropped on the way out.
+    /// A port can send again. Returns the packet that it sends next, and whether `send_next` must
+    /// be called when that packet has been sent. `None` if there is no backlog, or if all of it was
+    /// dropped on the way out.
     #[inline(always)]
     pub fn send_next(
         &mut self,
@@ -382,7 +387,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         [self.sharing.period(), self.aqm.period()]
     }
 
-    /// Another period of the sharing policy (0) or the AQM (1) is over.
+    /// Another period of the sharing policy (0) or of the AQM (1) has passed.
     pub fn on_timer(&mut self, now: Time, policy: usize) {
         match policy {
             0 => self.sharing.on_timer(now, &self.buffer),
@@ -410,7 +415,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// The occupancy below which nobody need be asked about a packet that passes.
+    /// The occupancy below which no policy need be asked about a packet that passes.
     fn opens_below(&self) -> u64 {
         let fits = self.queue_limit.takes(LARGEST_PACKET);
         let is_seen = !self.may_bypass || self.watches_departures || self.is_traced;
@@ -420,7 +425,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Decides about an arrival, makes room for it, marks it. False if it is lost.
+    /// Decides about an arrival, makes room for it, and marks it. Returns false if it is lost.
     #[inline(always)]
     fn admit(
         &mut self,
@@ -436,7 +441,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.carry_out(outcome, arrival.now, id, arrival.queue, arrival.size, packets)
     }
 
-    /// Whether an arrival is marked, or why it is lost. Room is made for it.
+    /// Whether an arrival is marked, or why it is lost. Makes room for it.
     #[inline(always)]
     fn decide(
         &mut self,
@@ -463,7 +468,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Asks the AQM, then the sharing policy, about a packet on its way out. True if it is lost.
+    /// Asks the AQM, then the sharing policy, about a packet on its way out. Returns true if it is
+    /// lost.
     fn marks_or_drops_departure(
         &mut self,
         now: Time,
@@ -492,13 +498,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             self.note_departure(now, queue, id, size, outcome.is_ok());
         }
         if outcome.is_err() {
-            // Its bytes are given back now, if they were to be held until it is sent.
+            // Bytes that were to be held until the packet is sent are freed now.
             self.on_sent(now, self.buffer.port_of(queue));
         }
         !self.carry_out(outcome, now, id, queue, size, packets)
     }
 
-    /// Marks a packet or loses it, as was decided. Whether it is still there.
+    /// Carries out a decision: marks the packet or loses it. Returns whether it is still there.
     #[inline(always)]
     fn carry_out(
         &mut self,
@@ -524,7 +530,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// Accounts for a packet that joins its queue, and tells policies.
+    /// Accounts for a packet that joins its queue, and tells the policies.
     #[inline(always)]
     fn joins(&mut self, arrival: &Arrival) {
         self.add(arrival.now, arrival.queue, arrival.size);
@@ -532,7 +538,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.aqm.on_enqueue(arrival, &self.buffer);
     }
 
-    /// The same for one that leaves it to be sent.
+    /// The same for a packet that leaves its queue to be sent.
     #[inline(always)]
     fn leaves(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         self.release(now, port, queue, size);
@@ -558,7 +564,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.meter.changes(now, before, self.buffer.occupancy());
     }
 
-    /// The bytes of a packet that starts to be sent: given back now or at its end.
+    /// Frees the bytes of a packet whose transmission starts, or notes that they are freed at its
+    /// end.
     #[inline]
     fn release(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
         match &mut self.in_transmission {

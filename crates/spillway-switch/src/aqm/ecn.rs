@@ -28,18 +28,20 @@ use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
-/// From where on packets are marked, in the unit that counts, and what becomes of them.
+/// The queue length from which on packets are marked, in packets or bytes, and what becomes of
+/// them.
 #[derive(Clone, Debug)]
 pub struct EcnThresholdParams {
     /// The shortest queue that is marked, in packets; `u32::MAX` if bytes count.
     packets: u32,
     /// The same in bytes; `u32::MAX` if packets count.
     bytes: u32,
-    /// What becomes of what finds such a queue: whatever cannot be marked passes, or is lost.
+    /// What becomes of a packet that finds such a queue. One that cannot be marked passes or is
+    /// lost.
     verdict: Verdict,
 }
 
-/// One threshold.
+/// Marking with one threshold.
 #[derive(Clone, Debug)]
 pub struct EcnThreshold {
     params: EcnThresholdParams,

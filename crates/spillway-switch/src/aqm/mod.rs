@@ -11,20 +11,21 @@ use crate::policy::{Arrival, Verdict, Watch, watch_each};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 
-/// A way of managing queues. Packets of ack queues, where there are any, are not asked about.
+/// An AQM. It is not asked about packets of ack queues, if acks have queues of their own.
 pub trait Aqm: Watch {
-    /// Asked on arrival, before the sharing policy; the queue does not hold the packet yet.
+    /// Called on arrival, before the sharing policy is asked. The queue does not hold the packet
+    /// yet.
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
 
-    /// Whether it lets every arrival pass that finds its port idle, without having to hear of it: it
-    /// is not asked then.
+    /// Whether it passes every arrival that finds its port idle. It is then not called for these
+    /// arrivals.
     fn passes_idle_ports(&self) -> bool {
         false
     }
 }
 
 catalogue! {
-    /// The active queue management of a switch.
+    /// The AQM of a switch.
     AqmPolicy of AqmParams by each, open to AqmExtension {
         none::NoAqm,
         ecn::EcnThreshold,
@@ -36,7 +37,7 @@ impl Aqm for AqmPolicy {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if let AqmPolicy::Extension(policy) = self {
-            // A copy, so that the others' need not be in memory.
+            // A copy, so that for the other variants the arrival need not be in memory.
             return policy.on_arrival(&{ *arrival }, buffer);
         }
         each!(self, policy => policy.on_arrival(arrival, buffer))

@@ -39,7 +39,7 @@ use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};
 
-/// How far apart marks are.
+/// How marks are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spacing {
     Independent,
@@ -53,7 +53,7 @@ enum Curve {
     TwoPoint {
         max_probability: f64,
     },
-    /// Per byte or per packet, as min is given.
+    /// The slope is per byte or per packet, in the unit of `min`.
     PointSlope {
         slope: f64,
     },
@@ -64,26 +64,27 @@ struct QueueState {
     average: f64,
     /// Packets since the last mark.
     count: u32,
-    /// When its last packet was sent; later, the last arrival that found it empty.
+    /// When the queue's last packet was sent, or else the last arrival that found the queue empty.
     idle_since: Time,
 }
 
-/// How the probability of a mark grows with a queue.
+/// How the probability of a mark grows with the queue.
 #[derive(Clone, Debug)]
 pub struct RedParams {
-    /// The average queue up to which nothing is marked, in packets or bytes.
+    /// Up to this average queue nothing is marked, in packets or bytes.
     min: Amount,
-    /// The one from which everything is, in the same unit, and no less.
+    /// From this average queue on everything is marked, in the same unit; at least `min`.
     max: f64,
     /// The probability between the two.
     curve: Curve,
-    /// The weight of a new sample in the average, from 1e-9 to 1: the queue as it is.
+    /// The weight of a new sample in the average, at least 1e-9. With 1, the average is the queue
+    /// itself.
     weight: f64,
-    /// Whether the probability rises on to 1 between max and twice max.
+    /// Whether the probability rises further, to 1, between max and twice max.
     gentle: bool,
     /// How marks are spread over packets.
     spacing: Spacing,
-    /// What happens to a packet that is to be marked: one that cannot be passes, or is lost.
+    /// What happens to a packet that is to be marked. One that cannot be marked passes or is lost.
     verdict: Verdict,
 }
 
@@ -167,7 +168,7 @@ impl Policy for Red {
 }
 
 impl Red {
-    /// p for an average queue; 0 below min.
+    /// The probability p for an average queue; 0 below min.
     fn probability(&self, average: f64) -> f64 {
         let RedParams { max, curve, gentle, .. } = self.params;
         let min = number_of(self.params.min) as f64;
@@ -192,7 +193,7 @@ impl Red {
         }
     }
 
-    /// The average with the queue as this arrival finds it.
+    /// The average, updated with the queue that this arrival finds.
     fn average(&mut self, arrival: &Arrival, buffer: &Buffer) -> f64 {
         let RedParams { min, weight, .. } = self.params;
         let length = length_in_unit_of(min, arrival.queue, buffer) as f64;
@@ -272,7 +273,7 @@ mod tests {
         Red::read(&mut section, &Environment::example(1)).unwrap()
     }
 
-    /// A queue of so many bytes, or an empty one.
+    /// A buffer with a queue of `bytes` bytes, or an empty queue.
     fn buffer_of(bytes: u32) -> Buffer {
         match bytes {
             0 => Buffer::new(1_000_000, Environment::example(1).port_rates, 1),
@@ -305,7 +306,8 @@ mod tests {
             let difference = red(text).probability(queue) - red(two).probability(queue);
             assert!(difference.abs() < 1e-9, "{queue}");
         }
-        // In packets of 1500 bytes: 0.5 per MB is 0.00075 for each; 20 above min: 0.015.
+        // In packets of 1500 bytes, 0.5 per MB is 0.00075 per packet; 20 packets above min, p =
+        // 0.015.
         let packets = red("form = \"point-slope\"\nmin = \"10pkt\"\nmax = \"300pkt\"\nslope = 0.5");
         assert!((packets.probability(30.0) - 0.015).abs() < 1e-12);
     }
@@ -344,8 +346,9 @@ mod tests {
         };
         assert_eq!(average(0, 64_000), 32_000.0);
         assert_eq!(average(100, 64_000), 48_000.0);
-        // The last packet starts to be sent at 100 us; 1500 B at 10 Gbps take 1.2 us. At 103.6 us
-        // two of full size could have followed it: 48,000 / 4, and the empty queue halves it again.
+        // The last packet starts to be sent at 100 us; 1500 B at 10 Gbps take 1.2 us. Until
+        // 103.6 us, two packets of full size could have followed it: 48,000 / 4, and the empty
+        // queue halves it again.
         let size = 1500;
         let departure = Departure {
             now: at(100),
@@ -359,7 +362,7 @@ mod tests {
         let now = at(100) + Time::from_ns(3_600);
         let arrival = Arrival { now, ..arrival(0, 1500) };
         assert_eq!(red.average(&arrival, &buffer_of(0)), 6_000.0);
-        // From then on time counts from the arrival.
+        // From then on, the idle time counts from this arrival.
         assert_eq!(red.average(&arrival, &buffer_of(0)), 3_000.0);
     }
 

@@ -29,22 +29,22 @@ use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Range, Section, SettingsError};
 
-/// What classes may send.
+/// Weights and quantum.
 #[derive(Clone, Debug)]
 pub struct DeficitRoundRobinParams {
-    /// The weight of each class, from 0.001 to 1000; the last holds for all further ones.
+    /// The weight of each class, from 0.001 to 1000. The last one holds for all further classes.
     weights: Vec<f64>,
-    /// What a class of weight 1 may send in a visit, in bytes, above 0.
+    /// The bytes that a class of weight 1 may send in a visit, above 0.
     quantum: u64,
 }
 
-/// Bytes in proportion to weights.
+/// Deficit weighted round robin.
 #[derive(Clone, Debug)]
 pub struct DeficitRoundRobin {
-    /// By class; the last holds for all further ones.
+    /// By class. The last one holds for all further classes.
     quanta: Vec<u64>,
     deficits: Vec<u64>,
-    /// For every port the class that is being visited.
+    /// For every port, the class that is being visited.
     visiting: Vec<u8>,
     classes: usize,
 }
@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn shares_are_in_bytes_and_a_remainder_is_kept() {
-        // Quantum 1500, packets of 1000: a visit sends 1, then (with 500 kept) 2, alternately.
+        // With a quantum of 1500, packets of 1000: visits send 1 packet, then 2 (with 500 kept), in
+        // turn.
         let mut policy = dwrr("");
         let served = serve(&mut policy, &mut queues(&[6, 6, 0], 1000), 12);
         assert_eq!(served, [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0]);
@@ -153,13 +154,14 @@ mod tests {
 
     #[test]
     fn a_queue_that_refills_while_its_last_packet_is_sent_keeps_deficit_and_turn() {
-        // Quantum 1500: class 1 has 1400 left after 100, is empty, and gets the next in time.
+        // Quantum 1500: after sending 100, class 1 has a deficit of 1400 and is empty. It gets its
+        // next packets in time.
         let mut policy = dwrr("");
         let mut waiting = queues(&[1, 1, 0], 100);
         assert_eq!(serve(&mut policy, &mut waiting, 1), [1]);
         waiting[1].extend(&queues(&[14], 100)[0]);
         assert_eq!(serve(&mut policy, &mut waiting, 15), [&[1; 14][..], &[0]].concat());
-        // Where the port finds it empty, both are gone.
+        // If the port finds it empty, deficit and turn are gone.
         let mut policy = dwrr("");
         assert_eq!(serve(&mut policy, &mut queues(&[2, 1, 0], 100), 2), [1, 0]);
         assert_eq!((policy.deficits[1], policy.visiting[0]), (0, 0));

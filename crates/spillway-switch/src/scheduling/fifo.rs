@@ -8,7 +8,7 @@ use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
-/// First come, first served over all classes.
+/// First come, first served, over all classes.
 #[derive(Clone, Debug)]
 pub struct Fifo;
 

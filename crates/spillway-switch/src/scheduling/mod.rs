@@ -19,24 +19,25 @@ pub struct Head {
 
 /// A service discipline for the queues (classes) of every port of a switch.
 pub trait Scheduling {
-    /// The class that sends next. At least one has a packet; `head` tells the first packet of a
-    /// class.
+    /// The class that sends next. At least one class has a packet; `head` gives the first packet of
+    /// a class.
     fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
 
-    /// Whether it keeps an account of every queue that it forgets when the queue is empty: a packet that
-    /// joins an empty queue and is sent at once then leaves another schedule behind than one that passes.
+    /// Whether it keeps an account for every queue and resets it when the queue is empty. Then a
+    /// packet that joins an empty queue and is sent at once has a different effect on the schedule
+    /// than one that passes.
     fn keeps_account(&self) -> bool {
         false
     }
 
-    /// A packet of this class, of so many bytes on the wire, is sent (one dropped at its head is
-    /// not).
+    /// A packet of this class with `size` bytes on the wire is sent. Not called for a packet
+    /// dropped at the head.
     #[inline(always)]
     fn on_send(&mut self, _port: u32, _class: u8, _size: u32) {}
 }
 
 catalogue! {
-    /// The scheduling of a switch's ports.
+    /// The scheduler of a switch's ports.
     #[derive(Clone)]
     SchedulingPolicy of SchedulingParams by each {
         fifo::Fifo,
@@ -82,7 +83,8 @@ mod tests {
         served
     }
 
-    /// Queues of so many packets of one size, queued one after the other, class by class.
+    /// Queues with these numbers of packets, all of one size, queued one after the other, class by
+    /// class.
     pub(super) fn queues(packets: &[usize], size: u32) -> Vec<VecDeque<Head>> {
         let mut clock = 0;
         let mut queue = |n: usize| {

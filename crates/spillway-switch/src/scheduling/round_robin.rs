@@ -7,10 +7,10 @@ use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
-/// One packet each in turn.
+/// One packet from each queue in turn.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
-    /// For every port the class whose turn is next.
+    /// For every port, the class whose turn is next.
     turn: Vec<u8>,
     classes: u8,
 }

@@ -1,4 +1,4 @@
-//! Whether a switch's counters are those of its packets, for tests.
+//! Whether a switch's counters agree with its packets, for tests.
 
 use super::Switch;
 use crate::aqm::Aqm;
@@ -12,10 +12,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.lists.as_slice().iter().map(|list| list.head)
     }
 
-    /// Whether all counters agree with the packets that are there; for tests.
+    /// Whether all counters agree with the packets that wait; for tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
         let waiting = |queue: usize| {
-            // Sizes are kept of one queue for each port.
+            // Only ports with a single queue keep sizes, so a queue has its port's number.
             let sizes = self.sizes.get(queue).into_iter().flatten();
             let (mut bytes, mut count) =
                 sizes.fold((0, 0), |(b, n), size| (b + size - self.uncounted_bytes, n + 1));

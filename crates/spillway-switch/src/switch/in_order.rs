@@ -1,7 +1,8 @@
-//! Ports that send in the order of arrival what they have taken in.
+//! Ports that send packets in the order in which they admitted them.
 //!
-//! About a packet that is queued there nothing is decided any more, and its owner knows at once when it
-//! will be sent. So the switch keeps its size only, and hands it back when it is.
+//! Nothing more is decided about a packet once such a port has queued it, and the switch's owner
+//! knows at once when it will be sent. So the switch keeps only the packet's size, and returns it
+//! when the packet is sent.
 
 use super::Switch;
 use crate::aqm::Aqm;
@@ -10,8 +11,8 @@ use crate::sharing::Sharing;
 use spillway_engine::Time;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// A packet for such a port, which is sending or has a backlog. Whether it is taken in; it may be
-    /// lost instead.
+    /// A packet for such a port, which is sending or has a backlog. Returns whether it is admitted;
+    /// otherwise it is lost.
     #[inline(always)]
     pub fn enqueue_in_order(
         &mut self,
@@ -30,13 +31,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         true
     }
 
-    /// Such a port begins to send its next packet. Returns the packet's size, and whether more wait.
+    /// Such a port begins to send its next packet. Returns the packet's size, and whether more
+    /// packets wait.
     #[inline(always)]
     pub fn send_in_order(&mut self, now: Time, port: u32) -> (u32, bool) {
         let sizes = &mut self.sizes[port as usize];
         let size = sizes.pop_front().expect("a port that waits has a packet");
         let waits = !sizes.is_empty();
-        // A port's only queue has its number.
+        // The port has one queue, with the port's number.
         self.leaves(now, port, port, size - self.uncounted_bytes);
         (size, waits)
     }

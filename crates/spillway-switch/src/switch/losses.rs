@@ -1,4 +1,4 @@
-//! What a switch loses, and keeps for its owner to collect.
+//! The packets that a switch has lost, kept until its owner collects them.
 
 use super::Switch;
 use crate::aqm::Aqm;
@@ -8,14 +8,14 @@ use crate::policy::DropReason;
 use crate::sharing::Sharing;
 use spillway_engine::Time;
 
-/// A packet that the switch has lost. Its owner takes it out of the arena.
+/// A packet that the switch has lost. The switch's owner removes it from the arena.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
     /// The packet.
     pub packet: PacketId,
-    /// The queue that it was in or meant for.
+    /// The queue that it was in, or would have joined.
     pub queue: QueueId,
-    /// Why.
+    /// Why it was lost.
     pub reason: DropReason,
 }
 
@@ -26,19 +26,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         !self.lost.is_empty()
     }
 
-    /// What was lost since the last call of `clear_lost`.
+    /// The packets lost since the last call of `clear_lost`.
     #[inline]
     pub fn lost(&self) -> &[Lost] {
         &self.lost
     }
 
-    /// Forgets what was lost.
+    /// Forgets the lost packets.
     #[inline]
     pub fn clear_lost(&mut self) {
         self.lost.clear();
     }
 
-    /// Loses all that waits at a port.
+    /// Loses all packets that wait at a port.
     pub fn purge(&mut self, now: Time, port: u32, reason: DropReason, packets: &mut Arena) {
         for queue in self.buffer.queues_of(port) {
             while self.lists.as_slice()[queue as usize].head != NO_PACKET {

@@ -1,4 +1,4 @@
-//! Room for an arrival, at the cost of packets that are there.
+//! Push-out: makes room for an arrival.
 
 use super::Switch;
 use crate::aqm::Aqm;
@@ -7,7 +7,8 @@ use crate::policy::{Admission, Arrival, DropReason, Victim};
 use crate::sharing::Sharing;
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// Pushes out packets until the arrival fits. If it is refused after all, they come back.
+    /// Pushes out packets until the arrival fits. If it is refused in the end, the victims return
+    /// to their places.
     #[cold]
     pub(super) fn push_out(
         &mut self,

@@ -13,7 +13,7 @@ fn section(text: &str) -> Section {
     Section::new("test", text.parse().unwrap())
 }
 
-/// Lets packets pass idle ports where nobody would notice.
+/// A switch that lets packets pass idle ports where nothing would observe it.
 fn passing<S: Sharing, A: Aqm>(parts: SwitchParts<S, A>) -> Switch<S, A> {
     let mut switch = Switch::new(parts);
     let facts = switch.port_facts();
@@ -22,7 +22,7 @@ fn passing<S: Sharing, A: Aqm>(parts: SwitchParts<S, A>) -> Switch<S, A> {
     switch
 }
 
-/// A switch of `ports` ports with two queues each: acks in class 0.
+/// A switch of `ports` ports with two queues each; class 0 is for acks.
 fn switch(ports: usize, capacity: u64, sharing: &str, scheduling: &str) -> Switch {
     let environment = Environment { capacity, queues_per_port: 2, ..Environment::example(ports) };
     let read = |id: &str| SharingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
@@ -97,7 +97,7 @@ fn packets_leave_in_order_and_the_fifth_is_marked() {
         let id = switch.dequeue(at(10), 1, &mut packets).unwrap();
         left.push((packets.contents(id).seq, packets[id].flags & flags::CE != 0));
     }
-    // K = 3: the packet that finds 4 queued is marked.
+    // K = 3: the packet that finds four queued is marked.
     assert_eq!(left, [(0, false), (1, false), (2, false), (3, false), (4, true)]);
     assert_eq!((switch.marks(), switch.buffer().occupancy()), (1, 0));
 }
@@ -122,14 +122,14 @@ fn acks_have_their_own_queue_and_are_never_marked() {
 #[test]
 fn a_full_buffer_pushes_out_whole_packets_until_the_arrival_fits() {
     let (mut switch, mut packets) = (switch(3, 4000, "lqd", "rr"), Arena::new());
-    // Port 0 holds 4 packets of 700 (2800), port 1 one of 1000: 3800 of 4000.
+    // Port 0 holds 4 packets of 700 bytes (2800), port 1 one of 1000: 3800 of 4000.
     for seq in 0..4 {
         let id = insert(&mut packets, data(700, seq));
         enqueue(&mut switch, at(0), 0, id, &mut packets);
     }
     let id = insert(&mut packets, data(1000, 10));
     enqueue(&mut switch, at(0), 1, id, &mut packets);
-    // 1500 for port 2: one victim leaves 3100 + 1500 > 4000, the second 2400 + 1500 = 3900.
+    // 1500 for port 2: one victim leaves 3100 + 1500 > 4000, a second one 2400 + 1500 = 3900.
     let id = insert(&mut packets, data(1500, 20));
     enqueue(&mut switch, at(0), 2, id, &mut packets);
     let lost: Vec<u64> =
@@ -143,8 +143,8 @@ fn a_full_buffer_pushes_out_whole_packets_until_the_arrival_fits() {
 #[test]
 fn nobody_is_pushed_out_for_a_packet_that_is_refused() {
     let (mut switch, mut packets) = (switch(2, 4000, "lqd", "rr"), Arena::new());
-    // Queues of 2100 and 1800. For 1200 more to the second (3000) the second is the longest at
-    // once; for 250 (2050) the first loses one packet of 100 and then ties 2000 < 2050.
+    // Queues of 2100 and 1800. With 1200 more (3000), the second is the longest at once. With 250
+    // more (2050), the first one loses a packet of 100, and then has 2000 < 2050.
     for (port, size, n) in [(0, 100, 21), (1, 1800, 1)] {
         for seq in 0..n {
             let id = insert(&mut packets, data(size, seq));
@@ -183,9 +183,9 @@ fn bytes_can_be_held_until_the_end_of_a_transmission() {
 }
 
 proptest! {
-    /// Whatever arrives and leaves: every packet is queued, sent or lost, counters agree with the
-    /// packets, and the buffer is never over its capacity; a packet that may bypass an idle port
-    /// leaves all as if it had been queued.
+    /// Whatever arrives and leaves: every packet is queued, sent or lost, the counters agree with
+    /// the packets, and the buffer never exceeds its capacity. A packet that may bypass an idle
+    /// port leaves everything as if it had been queued.
     #[test]
     fn no_packet_and_no_byte_goes_astray(
         steps in prop::collection::vec((0u32..4, 40u32..1500, any::<bool>(), 0u32..3), 1..300),
@@ -237,8 +237,9 @@ fn no_queue_holds_more_than_can_be_counted() {
 
 #[test]
 fn shares_are_of_bytes_on_the_wire_whatever_the_buffer_counts() {
-    // Of every packet 500 bytes are not counted. Packets of 1000 and of 1500 on the wire, in two
-    // queues of one weight: of 30 sent, three small ones go for two large ones.
+    // 500 bytes of every packet are not counted. Packets have 1000 and 1500 bytes on the wire, in
+    // two queues of equal weight: of 30 packets sent, there are three small ones for every two
+    // large ones.
     let (mut switch, mut packets) = (switch(1, 1_000_000, "cs", "dwrr"), Arena::new());
     switch.uncounted_bytes = 500;
     for seq in 0..30 {
@@ -254,7 +255,7 @@ fn shares_are_of_bytes_on_the_wire_whatever_the_buffer_counts() {
     assert!((17..=19).contains(&small), "{small}");
 }
 
-/// A switch of one port and two queues, of which acks and data each have a class.
+/// A switch of one port and two queues, with these classes for acks and data.
 fn two_queues<S: Sharing>(sharing: S, (ack_class, data_class): (u8, u8)) -> Switch<S, AqmPolicy> {
     let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
     let aqm = AqmPolicy::read("ecn", &mut section("threshold = \"3pkt\""), &environment);
@@ -277,7 +278,8 @@ fn two_queues<S: Sharing>(sharing: S, (ack_class, data_class): (u8, u8)) -> Swit
 
 #[test]
 fn a_class_that_data_shares_with_acks_is_managed_as_data_is() {
-    // K = 3. In a queue of their own data packets find 0 to 4, behind acks 1, 3, 5, 7, 9.
+    // K = 3. In a queue of their own, data packets find 0 to 4 packets queued; behind acks 1, 3, 5,
+    // 7, 9.
     for (classes, marks) in [((0, 1), 1), ((0, 0), 3), ((1, 1), 3)] {
         let (mut switch, mut packets) = (two_queues(Probe::default(), classes), Arena::new());
         for seq in 0..5 {
@@ -312,8 +314,8 @@ fn what_waits_in_a_queue_is_told_without_what_is_being_sent() {
 }
 
 proptest! {
-    /// A policy that says when it need not be asked about packets that pass would have let all of
-    /// them pass.
+    /// A policy that says when it need not be asked about packets that pass would have admitted all
+    /// of those packets.
     #[test]
     fn what_passes_unasked_would_have_passed(
         steps in prop::collection::vec((0u32..4, 40u32..17_000, any::<bool>(), 0u32..4), 1..200),
@@ -348,7 +350,7 @@ proptest! {
 
 // Victims other than a tail ------------------------------------------------------------------------
 
-/// A sharing policy that pushes the worst packet out of the arrival's own queue.
+/// A sharing policy that pushes the worst packet out of the arrival's queue.
 #[derive(Debug)]
 struct WorstOut;
 
@@ -366,8 +368,9 @@ impl Sharing for WorstOut {
     }
 }
 
-/// Packets (bytes, bytes that their flow had left) that come one after the other to a queue of
-/// 3000 bytes, by their places: those lost, in the order of their loss, and those that leave.
+/// Packets arrive one after the other at a queue of 3000 bytes, given by their bytes and the bytes
+/// that their flows had left. Returns, by their places, those lost, in the order of their loss, and
+/// those that leave.
 fn worst_out(given: &[(u32, u32)]) -> (Vec<u64>, Vec<u64>) {
     let (mut switch, mut packets) = (simple(3_000, WorstOut), Arena::new());
     let mut lost = Vec::new();
@@ -387,13 +390,13 @@ fn worst_out(given: &[(u32, u32)]) -> (Vec<u64>, Vec<u64>) {
 
 #[test]
 fn the_worst_packet_makes_room_wherever_it_is() {
-    // Flows with 5, 9 and 7 KB left fill the queue. For one with 6 the middle one goes, for one
-    // with 1 the one with 7, now in front of it.
+    // Flows with 5, 9 and 7 KB left fill the queue. For a flow with 6 KB left, the packet in the
+    // middle is pushed out; for one with 1 KB, the one with 7 KB, which is now ahead of it.
     let full = [(1000, 5_000), (1000, 9_000), (1000, 7_000)];
     assert_eq!(worst_out(&[full[0], full[1], full[2], (1000, 6_000)]), (vec![1], vec![0, 2, 3]));
     let two = [full[0], full[1], full[2], (1000, 6_000), (1000, 1_000)];
     assert_eq!(worst_out(&two), (vec![1, 2], vec![0, 3, 4]));
-    // First and last go as well as what lies between.
+    // The first and the last packet can be victims too.
     assert_eq!(worst_out(&[full[1], full[0], full[2], (1000, 0)]), (vec![0], vec![1, 2, 3]));
     assert_eq!(worst_out(&[full[2], full[0], full[1], (1000, 0)]), (vec![2], vec![0, 1, 3]));
 }
@@ -409,8 +412,9 @@ fn an_arrival_that_is_as_bad_is_refused_and_of_equals_the_last_goes() {
 
 #[test]
 fn packets_that_were_to_make_room_go_back_to_their_places() {
-    // 1500 for a flow with 6000 left: the worst two (9000, 8000) would go, but only 800 more are
-    // free, and the next worst, with 5000 left, stays. All three are where they were.
+    // 1500 bytes arrive for a flow with 6000 left. The worst two packets (9000, 8000) would be
+    // pushed out, but that frees only 800 bytes, and the next one, with 5500 left, stays. So all
+    // return to their places.
     let given = [(400, 9_000), (1800, 5_000), (400, 8_000), (400, 5_500), (1500, 6_000)];
     assert_eq!(worst_out(&given), (vec![4], vec![0, 1, 2, 3]));
     let given = [(1000, 5_000), (500, 8_000), (500, 9_000), (1000, 5_000), (1500, 6_000)];
@@ -449,7 +453,7 @@ fn who_admits_what_does_not_fit_has_pushed_nobody_out() {
     assert_eq!(left.collect::<Vec<_>>(), [0, 1, 2]);
 }
 
-/// An AQM that drops what comes after a microsecond.
+/// An AQM that drops what arrives later than after one microsecond.
 #[derive(Debug)]
 struct Late;
 
@@ -470,7 +474,7 @@ fn a_traced_decision_of_an_aqm_has_the_limit_of_its_moment() {
     let follow = SharingPolicy::read("followlqd", &mut Section::empty(), &environment).unwrap();
     let (mut switch, mut packets) = (simple_with(10_000, follow, Late), Arena::new());
     switch.trace_decisions();
-    // The imagined queue sends one of these at 0, 800, 1600 and 2400 ns, at 10 Gbps.
+    // The virtual queue sends one packet each at 0, 800, 1600 and 2400 ns, at 10 Gbps.
     for time in [0, 0, 0, 0, 1_600] {
         let id = insert(&mut packets, data(1_000, 0));
         let packet = packets[id];
@@ -483,7 +487,7 @@ fn a_traced_decision_of_an_aqm_has_the_limit_of_its_moment() {
     );
 }
 
-/// One that pushes out the first queue's tail and does not say that it may.
+/// A policy that pushes out the first queue's tail, but does not say that it pushes out.
 #[derive(Debug)]
 struct Secretive;
 
@@ -578,8 +582,8 @@ fn what_bears_on_shortcuts_is_told() {
 
 // What policies see ------------------------------------------------------------------------------
 
-/// A sharing policy that admits all, writes down what it is told, and on the way out marks what has
-/// waited and drops what has waited longer than 100 ps.
+/// A sharing policy that admits everything and records what it is told. On the way out it marks
+/// packets that have waited, and drops those that have waited for more than 100 ps.
 #[derive(Debug, Default)]
 struct Probe {
     watches: bool,
@@ -683,7 +687,7 @@ fn a_policy_is_woken_and_sees_the_buffer() {
     enqueue(&mut switch, at(5), 0, id, &mut packets);
     switch.on_timer(Time::from_us(3), 0);
     assert_eq!(switch.sharing.seen.join(", "), "+1000 1000, 3us 1000");
-    // The AQM has no timer, and nothing to do.
+    // The AQM has no timer, so nothing happens.
     switch.on_timer(Time::from_us(3), 1);
     assert_eq!(switch.sharing.seen.len(), 2);
 }

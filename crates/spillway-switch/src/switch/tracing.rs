@@ -1,4 +1,4 @@
-//! What is kept of a switch for people: decisions about arrivals, fates of packets, and bursts.
+//! What a switch records for analysis: decisions about arrivals, fates of packets, and bursts.
 
 use super::Switch;
 use crate::aqm::Aqm;
@@ -10,7 +10,7 @@ use crate::policy::{Arrival, DropReason};
 use crate::sharing::{Learned, Sharing};
 use spillway_engine::{Stream, Time};
 
-/// What was decided about one arrival.
+/// The decision about one arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision {
     /// When.
@@ -19,15 +19,15 @@ pub struct Decision {
     pub queue: QueueId,
     /// The packet's flow.
     pub flow: u32,
-    /// The packet's first byte (or, of an ack, the first byte missing).
+    /// The number of the packet's first byte (of an ack: of the first byte missing).
     pub seq: u64,
-    /// Bytes that it takes.
+    /// Bytes that it takes in the buffer.
     pub size: u32,
-    /// Bytes in the queue before it.
+    /// Bytes in the queue when it arrived.
     pub queue_bytes: u32,
     /// The sharing policy's limit for the queue, if it has one.
     pub threshold: Option<u64>,
-    /// Bytes in the buffer before it.
+    /// Bytes in the buffer when it arrived.
     pub occupancy: u64,
     /// Whether it was marked.
     pub marked: bool,
@@ -35,7 +35,7 @@ pub struct Decision {
     pub dropped: Option<DropReason>,
 }
 
-/// What an arrival finds.
+/// The state that an arrival finds.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     queue_bytes: u32,
@@ -43,20 +43,20 @@ struct Seen {
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
-    /// Starts to keep decisions.
+    /// Starts to record decisions.
     pub fn trace_decisions(&mut self) {
         self.decisions = Some(Vec::new());
         self.trace_if_asked();
     }
 
-    /// Keeps no more decisions.
+    /// Stops recording decisions.
     pub fn stop_tracing_decisions(&mut self) {
         self.decisions = None;
         self.trace_if_asked();
     }
 
-    /// Starts to follow packets to their fates, from an empty buffer on. `random` chooses those
-    /// that are kept.
+    /// Starts to follow packets to their fates; the buffer must be empty. `random` draws which ones
+    /// are kept.
     pub fn trace_fates(&mut self, tracing: FateTracing, random: Stream) {
         let fates = Fates::new(tracing, self.buffer.queues().len(), random);
         self.fates = Some(Box::new(fates));
@@ -69,26 +69,26 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.fates.as_mut().map(|fates| fates.take()).unwrap_or_default()
     }
 
-    /// The run is over: what still waits has no fate.
+    /// The run is over: packets still waiting have no fate.
     pub fn finish_fates(&mut self) {
         if let Some(fates) = &mut self.fates {
             fates.finish();
         }
     }
 
-    /// Starts to follow the bursts of ports, from an empty buffer on.
+    /// Starts to follow the bursts of ports; the buffer must be empty.
     pub fn trace_bursts(&mut self, tracing: BurstTracing) {
         self.bursts = Some(Box::new(Bursts::new(tracing, self.buffer.ports() as usize)));
         self.watches_departures = true;
         self.trace_if_asked();
     }
 
-    /// Takes the bursts that are over since the last call.
+    /// Takes the bursts that ended since the last call.
     pub fn take_bursts(&mut self) -> Vec<BurstReport> {
         self.bursts.as_mut().map(|bursts| bursts.take()).unwrap_or_default()
     }
 
-    /// The run is over: bursts that are not have no end.
+    /// The run is over: the bursts still going on are reported without an end.
     pub fn finish_bursts(&mut self) {
         if let Some(bursts) = &mut self.bursts {
             bursts.finish();
@@ -102,8 +102,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some(bursts.unbounded(now, port, self.buffer.port_bytes(port), rate))
     }
 
-    /// What the sharing policy would let a port's data queue hold if a packet without a priority came
-    /// now; `None` where it has no limit.
+    /// The number of bytes that the sharing policy would let a port's data queue hold if a packet
+    /// without a priority arrived now; `None` where it has no limit.
     pub fn limit(&mut self, now: Time, port: u32) -> Option<u64> {
         let class = self.plain_classes[0];
         let queue = self.buffer.queue_of(port, class);
@@ -124,7 +124,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         heads.flat_map(move |list| std::iter::successors(first(list.head), next))
     }
 
-    /// Bytes that the buffer counts of a packet.
+    /// The bytes of a packet that the buffer counts.
     pub fn size_of(&self, packet: &Packet) -> u32 {
         packet.size - self.uncounted_bytes
     }
@@ -134,14 +134,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.sharing.learned()
     }
 
-    /// A queue's length may be about to change.
+    /// Called when a queue's length may be about to change.
     pub(super) fn note_length(&mut self, now: Time, queue: QueueId) {
         if let Some(fates) = &mut self.fates {
             fates.held(now, queue, self.buffer.bytes(queue), self.buffer.occupancy());
         }
     }
 
-    /// A packet has left its queue, or passed it, and will be sent, or lost after all.
+    /// A packet has left its queue, or passed it, and is sent, or lost after all.
     #[cold]
     pub(super) fn note_departure(
         &mut self,
@@ -152,8 +152,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         is_sent: bool,
     ) {
         if let Some(fates) = &mut self.fates {
-            // Until now it was there; one that has passed was not, but no time has gone by since
-            // it arrived.
+            // Until now its bytes were there. If the packet passed the queue, they were not, but no
+            // time has elapsed since it arrived.
             let gone = if self.in_transmission.is_some() { 0 } else { size };
             let (bytes, occupancy) = (self.buffer.bytes(queue), self.buffer.occupancy());
             fates.held(now, queue, bytes + gone, occupancy + u64::from(gone));
@@ -166,7 +166,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A packet is lost, of a queue that it was in or was meant for.
+    /// A packet is lost that was in this queue, or would have joined it.
     pub(super) fn note_loss(
         &mut self,
         now: Time,
@@ -185,7 +185,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A packet of so many bytes has left a port to be sent.
+    /// A packet of `size` bytes has left a port to be sent.
     fn note_burst(&mut self, now: Time, port: u32, size: u32) {
         let limit = self.limit(now, port);
         let rate = self.buffer.rate(port);
@@ -198,7 +198,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// A trace has a row for every arrival: all are decided about, one by one.
+    /// Updates whether anything observes arrivals; if so, each one is decided about on its own.
     pub(super) fn trace_if_asked(&mut self) {
         self.is_traced = self.decisions.is_some()
             || self.fates.is_some()
@@ -207,12 +207,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         self.open_below = self.opens_below();
     }
 
-    /// Takes the decisions kept since the last call.
+    /// Takes the decisions recorded since the last call.
     pub fn take_decisions(&mut self) -> Vec<Decision> {
         self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The same, with an introduction and rows in the traces.
+    /// Admits an arrival as `admit` does, after announcing it to the sharing policy if that asks
+    /// for it, and records it in the traces.
     #[cold]
     pub(super) fn admit_traced(
         &mut self,
@@ -237,7 +238,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         let outcome = self.decide(arrival, id, packet_flags & flags::ECT != 0, packets);
         if self.decisions.is_some() {
-            // What is refused before the sharing policy is asked finds a limit of this moment too.
+            // If the packet was refused before the sharing policy was asked, the limit is brought
+            // up to date here.
             if let Err(DropReason::Aqm | DropReason::QueueLimit) = outcome {
                 self.sharing.look_at(arrival.now, arrival.queue);
             }

@@ -1,8 +1,9 @@
-//! Packets that pass idle ports, and what is asked about them.
+//! Packets that pass idle ports, and what policies are asked about them.
 
 use super::*;
 
-/// Both a sharing policy and an AQM: it says what it wants, and what becomes of packets on their way out.
+/// Both a sharing policy and an AQM, which states what it observes and what becomes of packets on
+/// their way out.
 #[derive(Clone, Copy, Debug)]
 struct Wants {
     queues: bool,
@@ -47,7 +48,8 @@ impl Aqm for Wants {
     }
 }
 
-/// A packet of so many bytes comes to an idle port: whether it passes, and why packets were lost.
+/// A packet of `size` bytes arrives at an idle port. Returns whether it passes, and why packets
+/// were lost.
 fn offered<S: Sharing, A: Aqm>(
     switch: &mut Switch<S, A>,
     now: Time,
@@ -115,7 +117,7 @@ fn what_is_dropped_on_its_way_out_does_not_pass() {
 
 #[test]
 fn what_is_larger_than_any_packet_does_not_pass_unasked() {
-    // An empty buffer of 20,000 bytes takes any packet, but nothing that is larger than it is itself.
+    // An empty buffer of 20,000 bytes takes any packet that is not larger than itself.
     let mut switch = simple_with(20_000, NOTHING, NOTHING);
     assert_eq!(offered(&mut switch, at(5), LARGEST_PACKET), (true, vec![]));
     assert_eq!(offered(&mut switch, at(6), 20_001), (false, vec![DropReason::BufferFull]));

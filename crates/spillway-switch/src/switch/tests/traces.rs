@@ -1,4 +1,4 @@
-//! What is kept of a switch for people.
+//! Decisions, bursts and fates that a switch records.
 
 use super::*;
 use crate::averages::Averaging;
@@ -43,7 +43,7 @@ fn nothing_is_kept_once_tracing_has_stopped() {
     assert_eq!((switch.take_decisions().len(), switch.port_facts().is_traced), (0, false));
 }
 
-/// A limit that tells what it was asked about.
+/// A sharing policy whose threshold records what it was asked about.
 #[derive(Debug)]
 struct Telling;
 
@@ -71,7 +71,7 @@ const BURSTS: BurstTracing = BurstTracing { above: 1_000, beta: 0.5 };
 
 #[test]
 fn a_burst_is_what_a_port_holds_beside_what_it_sends() {
-    // Of 1000 bytes 500 count. Four are queued, and of 2000 bytes none is left for a fifth.
+    // Of 1000 bytes, 500 count. Four packets are queued, and no byte of 2000 is left for a fifth.
     for holds in [false, true] {
         let (mut switch, mut packets) = (simple(2_000, Telling), Arena::new());
         switch.uncounted_bytes = 500;
@@ -83,8 +83,8 @@ fn a_burst_is_what_a_port_holds_beside_what_it_sends() {
         assert!(switch.dequeue(at(10), 0, &mut packets).is_some());
         let held = if holds { 500 } else { 0 };
         assert_eq!(switch.buffer().occupancy(), 1_500 + held);
-        // Until the packet is sent, 800 ns later, a port that loses nothing is no faster; 240 ns
-        // after that it has sent 300 bytes of what was lost.
+        // While the packet is sent, for 800 ns, a port that loses nothing sends no more than that
+        // either. 240 ns later it has sent 300 bytes of the excess.
         for (ps, excess) in [(10, 500), (800_010, 500), (1_040_010, 200)] {
             let unbounded = switch.unbounded_bytes(at(ps), 0);
             assert_eq!(unbounded, Some(1_500 + held + excess), "{ps}");
@@ -106,7 +106,7 @@ fn what_is_dropped_on_its_way_out_has_not_left_its_port() {
         FateTracing { averaging: Averaging::Continuous, span: Time::from_us(10), one_in: 1 };
     switch.trace_fates(tracing, Stream::new(1, "test", 0));
     let ids = fill(&mut switch, &mut packets, &[1000; 3]);
-    // All have waited too long: the first two leave more than a burst's bytes behind them.
+    // All have waited too long. When the first two leave, more bytes remain than a burst needs.
     assert_eq!(switch.dequeue(at(500), 0, &mut packets), None);
     assert_eq!(switch.lost().len(), ids.len());
     switch.finish_bursts();
