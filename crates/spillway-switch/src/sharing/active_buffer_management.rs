@@ -51,20 +51,21 @@ use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 
-/// What thresholds are, and what they are scaled by.
+/// How thresholds are set, and by what they are scaled.
 #[derive(Clone, Debug)]
 pub struct ActiveBufferManagementParams {
-    /// Bytes for every free byte, above 0, by class; the last holds for all further ones.
+    /// The bytes that a queue may hold for every free byte, above 0, by class. The last one holds
+    /// for all further classes.
     alpha: Vec<f64>,
     /// The same for packets of a flow's first round trip.
     alpha_first_rtt: f64,
-    /// Whether these too are held to the whole formula, not to alpha (B - Q).
+    /// Whether first packets too are limited by the whole formula, rather than by alpha (B - Q).
     first_rtt_is_scaled: bool,
-    /// When a queue is congested, and how much.
+    /// When and how much a queue counts as congested.
     congestion: Congestion,
-    /// What the bytes that leave a queue are divided by.
+    /// What the bytes that leave a queue are divided by, to give its drain rate.
     drain: Drain,
-    /// How often both are measured, above 0.
+    /// How often congestion and drain rates are measured, above 0.
     interval: Time,
 }
 
@@ -82,9 +83,9 @@ pub struct ActiveBufferManagement {
 
 #[derive(Clone, Copy, Debug)]
 enum Congestion {
-    /// A queue is, or is not, from this share of its threshold on.
+    /// A queue is congested from this share of its threshold on.
     Binary { congested_at: f64 },
-    /// As much as it is full, up to so many bytes.
+    /// A queue is congested to the degree to which it is full; it is full with `saturation` bytes.
     Fractional { saturation: f64 },
 }
 
@@ -94,19 +95,20 @@ enum Drain {
     Interval,
 }
 
-/// What is measured of a queue.
+/// The measurements of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     /// Bytes that have left it in this interval.
     dequeued: u64,
-    /// What its port had sent when something began to wait in it (or when the interval began);
-    /// `u64::MAX` if nothing waits.
+    /// The bytes that its port had sent when a packet began to wait in the queue, or when the
+    /// interval began; `u64::MAX` if no packet waits.
     waits_from: u64,
-    /// What its port has sent in this interval while something waited in it, up to `waits_from`.
+    /// The bytes that its port sent in this interval while a packet waited in the queue, up to
+    /// `waits_from`.
     port_sent: u64,
     /// mu / b, in (0, 1].
     drain: f64,
-    /// min(1, q / saturation), as the last arrival found it.
+    /// min(1, q / saturation), as the last arrival found the queue.
     level: f64,
 }
 
@@ -117,21 +119,22 @@ impl Policy for ActiveBufferManagement {
     const CITATION: &'static str = "Addanki et al.: ABM, SIGCOMM 2022, doi:10.1145/3544216.3544252";
     const VARIANTS: &'static [&'static str] = &["congestion = \"fractional\""];
     const COST: Option<Cost> = Some(Cost {
-        // What has left it and its port, from where on that counts, and its share of alpha.
+        // The bytes that left it and its port, the port's count when the queue began to wait, its
+        // share of alpha.
         queue: State { counters: 4, ..State::NONE },
         port: State { counters: 1, ..State::NONE },
         switch: State { more: "1 counter for each class", ..State::NONE },
-        // T, q + s and which is larger; whether the queue was empty.
+        // T; q + s and the comparison with T; whether the queue was empty.
         arrival: Operations {
             multiplications: 1,
             additions: 1,
             comparisons: 2,
             ..Operations::NONE
         },
-        // What has left queue and port; if nothing is left, what the port had sent meanwhile.
+        // The bytes that left queue and port; if the queue is empty, what the port sent meanwhile.
         departure: Operations { additions: 4, comparisons: 2, ..Operations::NONE },
-        // 0.9 T, whether the queue is as long and not empty, n_p; what its port has sent
-        // meanwhile; mu / b, with a packet more in both; alpha mu / (b n_p).
+        // 0.9 T; whether the queue is that long and not empty; n_p; what its port sent meanwhile;
+        // mu / b, with one more packet in both; alpha mu / (b n_p).
         at_times: &[(
             "each base RTT and queue",
             Operations {
@@ -229,7 +232,7 @@ impl ActiveBufferManagement {
         (alpha * share * buffer.free() as f64) as u64
     }
 
-    /// Closes the account of a queue in which nothing waits any more.
+    /// Stops counting the port's bytes for a queue in which no packet waits any more.
     fn settle(&mut self, queue: QueueId, buffer: &Buffer) {
         let state = &mut self.queues[queue as usize];
         if buffer.packets(queue) == 0 && state.waits_from < u64::MAX {
@@ -238,7 +241,7 @@ impl ActiveBufferManagement {
         }
     }
 
-    /// mu / b over the interval that ends now, and a new interval.
+    /// Measures mu / b over the interval that ends now, and begins a new interval.
     fn measure_drain(&mut self, buffer: &Buffer) {
         let least = 1.0 / f64::from(buffer.queues_per_port());
         for (queue, state) in (0..).zip(&mut self.queues) {
@@ -262,7 +265,7 @@ impl ActiveBufferManagement {
         }
     }
 
-    /// n_p for every class, from the shares of the interval before.
+    /// Counts n_p for every class, with the drain rates of the interval before.
     fn count_congested(&mut self, buffer: &Buffer) {
         let classes = self.congested.len();
         let free = buffer.free() as f64;
@@ -336,7 +339,8 @@ mod tests {
     use super::super::tests::arrival;
     use super::*;
 
-    /// Ports of 10 Gbps (800 ps a byte) with so many queues each; 1 MB; an interval of 25 us.
+    /// Ports of 10 Gbps (800 ps per byte) with this number of queues each; 1 MB; an interval of
+    /// 25 us.
     fn abm(text: &str, ports: usize, queues_per_port: u32) -> (ActiveBufferManagement, Buffer) {
         let mut section = Section::new("sharing", text.parse().unwrap());
         let environment = Environment { queues_per_port, ..Environment::example(ports) };
@@ -396,8 +400,8 @@ mod tests {
 
     #[test]
     fn a_queue_has_the_share_with_which_it_drains() {
-        // Of 23,500 bytes that a port sends 8,500 leave its first queue: with a packet of 1500 more,
-        // 10,000 of 25,000. 16,500 of 25,000 are the other's.
+        // The port sends 23,500 bytes, of which 8,500 leave its first queue: with one more packet
+        // of 1500 bytes, 10,000 of 25,000. The other queue has 16,500 of 25,000.
         let (mut abm, mut buffer) = abm("alpha = [1.0]", 2, 2);
         (0..2).for_each(|queue| join(&mut abm, &mut buffer, 0, queue, 50_000));
         for (queue, bytes) in [(0, 8_500), (1, 15_000)] {
@@ -413,8 +417,8 @@ mod tests {
 
     #[test]
     fn only_what_is_sent_while_something_waits_counts() {
-        // The second queue waits only while the port sends 6,000 of the first's 20,000 bytes and
-        // its own 4,500: (4,500 + 1,500) of (10,500 + 1,500).
+        // A packet waits in the second queue only while the port sends 6,000 of the first queue's
+        // 20,000 bytes and 4,500 of the second's: (4,500 + 1,500) of (10,500 + 1,500).
         let (mut abm, mut buffer) = abm("", 1, 2);
         join(&mut abm, &mut buffer, 0, 0, 100_000);
         abm.on_dequeue(Time::from_us(5), 0, 7_000, &buffer);
@@ -433,8 +437,8 @@ mod tests {
 
     #[test]
     fn the_whole_interval_may_count() {
-        // 31,250 bytes could leave in 25 us. Of two queues the least share is a half: 20,000 stand,
-        // 10,000 do not.
+        // 31,250 bytes could leave in 25 us. With two queues the least share is one half: the share
+        // of 20,000 bytes counts, that of 10,000 does not.
         for (left, expected) in [(20_000, 0.64), (10_000, 1.0)] {
             let (mut abm, mut buffer) = abm("drain = \"interval\"", 1, 2);
             join(&mut abm, &mut buffer, 5, 0, left);
@@ -446,7 +450,7 @@ mod tests {
 
     #[test]
     fn congestion_may_be_a_fraction() {
-        // Queues of 14,000, 70,000 and 0 bytes when an arrival last looked: n_p = 0.5 + 1 + 0.
+        // The last arrivals found queues of 14,000, 70,000 and 0 bytes: n_p = 0.5 + 1 + 0.
         let (mut abm, mut buffer) = abm("congestion = \"fractional\"", 3, 1);
         (0..2).for_each(|queue| {
             join(&mut abm, &mut buffer, 0, queue, [14_000, 70_000][queue as usize])
@@ -459,7 +463,8 @@ mod tests {
 
     #[test]
     fn first_packets_have_an_alpha_of_their_own() {
-        // 20,000 bytes free: 64 times as much is 1,280,000, half 10,000; two queues are congested.
+        // With 20,000 bytes free, alpha = 64 gives 1,280,000 and alpha = 0.5 gives 10,000; two
+        // queues are congested.
         for (text, expected) in
             [("", [1_280_000, 5_000]), ("first_rtt = \"scaled\"", [640_000, 5_000])]
         {

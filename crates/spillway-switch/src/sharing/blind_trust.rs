@@ -43,16 +43,16 @@ use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
-/// Which oracle is trusted, and with what.
+/// The oracle, and the packets that it is not asked about.
 #[derive(Clone, Debug)]
 pub struct BlindTrustParams {
-    /// Who predicts.
+    /// The oracle's parameters.
     oracle: OracleParams,
     /// The class of acks, if these are not tested.
     exempt: Option<u8>,
 }
 
-/// Does what an oracle says.
+/// Follows an oracle's predictions.
 #[derive(Clone, Debug)]
 pub struct BlindTrust {
     oracle: Oracle,
@@ -60,7 +60,7 @@ pub struct BlindTrust {
     counts: Counts,
 }
 
-/// How often what decided.
+/// How often each test decided.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     exempt: u64,
@@ -78,10 +78,10 @@ impl Policy for BlindTrust {
         &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
 
     const COST: Option<Cost> = Some(Cost {
-        // The averages of a queue and of the buffer, and when they last moved.
+        // The averages of a queue and of the buffer, and when they were last updated.
         queue: State { counters: 1, times: 1, ..State::NONE },
         switch: State { counters: 1, times: 1, more: "122 nodes of 4 trees", ..State::NONE },
-        // Four trees of depth 4, and what they say together.
+        // Four trees of depth 4, and the sum of their answers.
         arrival: Credence::AVERAGES.and(Operations {
             comparisons: 4 * 4 + 1,
             additions: 3,
@@ -109,7 +109,7 @@ impl Policy for BlindTrust {
 }
 
 impl BlindTrust {
-    /// With a prediction for every arrival, in their order, instead of an oracle.
+    /// Replaces the oracle's answers by a prediction for every arrival, in order of arrival.
     pub fn with_predictions(self, predictions: Arc<[bool]>) -> BlindTrust {
         BlindTrust { oracle: self.oracle.with_predictions(predictions), ..self }
     }
@@ -179,7 +179,7 @@ mod tests {
     const PREDICTED: Admission = Admission::Drop(DropReason::Predicted);
     const FULL: Admission = Admission::Drop(DropReason::BufferFull);
 
-    /// Two ports of one queue each share 4,000 bytes.
+    /// Two ports with one queue each share 4,000 bytes.
     fn with(text: &str, predictions: &[bool]) -> (BlindTrust, Buffer) {
         let mut section = Section::new("sharing", text.parse().unwrap());
         let environment = Environment { capacity: 4_000, ..Environment::example(2) };
@@ -189,7 +189,7 @@ mod tests {
         (policy.with_predictions(predictions.into()), buffer)
     }
 
-    /// Packets of 1000 bytes join the first queue where they are let.
+    /// Packets of 1000 bytes arrive for the first queue, and join it if they are admitted.
     fn join(policy: &mut BlindTrust, buffer: &mut Buffer, number: usize) -> Vec<Admission> {
         let one = |_| {
             let admission = policy.admit(&arrival(0, 1_000), buffer);
@@ -201,8 +201,9 @@ mod tests {
         (0..number).map(one).collect()
     }
 
-    /// The paper's second pitfall: B = 4, and of packets for one queue the fourth is foretold to pass,
-    /// wrongly. The buffer is full from then on, and what comes for others is lost, whatever is said.
+    /// The paper's second pitfall: B = 4, and of the packets for one queue, the fourth is wrongly
+    /// predicted to pass. From then on the buffer is full, and packets for other queues are lost,
+    /// whatever is predicted.
     #[test]
     fn one_false_negative_fills_the_buffer() {
         let (mut policy, mut buffer) = with("", &[false; 5]);
@@ -211,13 +212,14 @@ mod tests {
         let counts = policy.counters();
         let counted = |name: &str| counts.iter().find(|(known, _)| known == name).unwrap().1;
         assert_eq!((counted("oracle_accepts"), counted("buffer_full")), (4, 1));
-        // Had it been foretold as LQD treats it, there were room.
+        // If the prediction had been what LQD does, there would be room.
         let (mut policy, mut buffer) = with("", &[false, false, false, true, false]);
         assert_eq!(join(&mut policy, &mut buffer, 4)[3], PREDICTED);
         assert_eq!(policy.admit(&arrival(1, 1_000), &buffer), Admission::Admit);
     }
 
-    /// The first: false positives alone, and nothing is taken into an empty buffer.
+    /// The paper's first pitfall: with false positives alone, nothing is admitted into an empty
+    /// buffer.
     #[test]
     fn false_positives_starve() {
         let (mut policy, mut buffer) = with("", &[true; 3]);

@@ -43,21 +43,21 @@ use crate::policy::{Admission, Arrival, Departure, LARGEST_PACKET, Verdict, Watc
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Range, Section, SettingsError};
 
-/// What the limit on waiting is, and who is held to it.
+/// The limit on waiting, and the packets that it applies to.
 #[derive(Clone, Debug)]
 pub struct CbmParams {
-    /// The limit in the time that a port takes to send the free buffer, above 0, by class; the last
-    /// holds for all further ones.
+    /// The limit, in units of the time that a port takes to send the free buffer, above 0, by
+    /// class. The last one holds for all further classes.
     alpha: Vec<f64>,
     /// The same for packets of a flow's first round trip.
     alpha_first_rtt: f64,
     /// The share of its threshold from which on a queue is congested, from 0 to 1.
     congested_at: f64,
-    /// Whether B and Q are of a port's part of the buffer, not of the switch's.
+    /// Whether B and Q refer to a port's part of the buffer rather than to the whole buffer.
     is_of_port: bool,
     /// The class of acks, if these have no limit.
     exempt: Option<u8>,
-    /// A queue with so many bytes behind the packet, and no more, loses none.
+    /// With at most this many bytes behind a packet in its queue, the packet is not dropped.
     spared: Option<u32>,
 }
 
@@ -83,7 +83,7 @@ impl Policy for Cbm {
         switch: State { more: "1 counter for each class", ..State::NONE },
         others: &[("packet", State { times: 1, ..State::NONE })],
         arrival: Cbm::COUNTING,
-        // How long it has waited, times n_p; Theta times n_p; whether the queue is empty.
+        // How long the packet has waited, times n_p; Theta times n_p; whether the queue is empty.
         departure: Cbm::COUNTING.and(Operations {
             additions: 1,
             comparisons: 2,
@@ -125,7 +125,7 @@ impl Policy for Cbm {
         let all: u128 = rates.iter().map(|rate| u128::from(rate.bits_per_second())).sum();
         let part = |rate: &Rate| {
             let bits_per_second = u128::from(rate.bits_per_second());
-            // No more than the whole, so it fits.
+            // At most the whole capacity, so it fits into 64 bits.
             (u128::from(environment.capacity) * bits_per_second / all) as u64
         };
         let queues = rates.len() * environment.queues_per_port as usize;
@@ -139,7 +139,7 @@ impl Policy for Cbm {
 }
 
 impl Cbm {
-    /// Whether a queue is congested, q n_p >= 0.9 alpha (B - Q), and n_p with it or without.
+    /// Whether a queue is congested, q n_p >= 0.9 alpha (B - Q), and n_p updated with the result.
     const COUNTING: Operations = Operations {
         additions: 1,
         comparisons: 1,
@@ -164,11 +164,11 @@ impl Cbm {
         f64::from(self.congested[usize::from(class)].max(1))
     }
 
-    /// Whether a queue is congested: its length has changed.
+    /// Updates whether a queue is congested, after its length has changed.
     fn look_at(&mut self, queue: QueueId, buffer: &Buffer) {
         let class = buffer.class_of(queue);
         let length = f64::from(buffer.bytes(queue));
-        // Of numbers as they are: n_p is not divided by, so that nothing is rounded.
+        // Multiplies by n_p instead of dividing, so that nothing is rounded.
         let reached = length * self.congested(class)
             >= self.params.congested_at * (self.alpha(class) * self.free(queue, buffer));
         let is_congested = buffer.packets(queue) > 0 && reached;
@@ -197,7 +197,7 @@ impl Watch for Cbm {
     }
 
     fn on_drop(&mut self, _now: Time, queue: QueueId, _size: u32, buffer: &Buffer) {
-        // A cable has failed, and all that waited for it is lost.
+        // A link has failed, and all packets that waited for it are lost.
         if buffer.packets(queue) == 0 {
             self.look_at(queue, buffer);
         }
@@ -233,7 +233,7 @@ mod tests {
     use super::super::tests::arrival;
     use super::*;
 
-    /// Two ports of 10 Gbps (800 ps a byte) with so many queues each; 1 MB.
+    /// Two ports of 10 Gbps (800 ps per byte) with this number of queues each; 1 MB.
     fn cbm(text: &str, queues_per_port: u32) -> (Cbm, Buffer) {
         let mut section = Section::new("sharing", text.parse().unwrap());
         let environment = Environment { queues_per_port, ..Environment::example(2) };
@@ -246,7 +246,7 @@ mod tests {
         cbm.on_enqueue(&Arrival { class: buffer.class_of(queue), ..arrival(queue, bytes) }, buffer);
     }
 
-    /// The longest wait that the next packet of a queue may have behind it, in picoseconds.
+    /// The longest time that the next packet of a queue may have waited, in picoseconds.
     fn limit(cbm: &mut Cbm, buffer: &Buffer, queue: QueueId, first_rtt: bool) -> u64 {
         let class = buffer.class_of(queue);
         let mut passes = |wait: u64| {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_limit_falls_as_the_buffer_fills() {
-        // 0.5 * 800,000 bytes * 800 ps = 320 us; of 64 in the first round trip 40.96 ms.
+        // 0.5 * 800,000 bytes * 800 ps = 320 us; with alpha = 64 in the first round trip, 40.96 ms.
         let (mut cbm, mut buffer) = cbm("", 1);
         join(&mut cbm, &mut buffer, 0, 200_000);
         assert_eq!(limit(&mut cbm, &buffer, 1, false), 320 * US);
@@ -285,17 +285,17 @@ mod tests {
         assert_eq!(cbm.congested, [0, 0]);
         join(&mut cbm, &mut buffer, 0, 1);
         assert_eq!(cbm.congested, [1, 0]);
-        // 526,315 are free, for one congested queue.
+        // 526,315 bytes are free, for one congested queue.
         assert_eq!(limit(&mut cbm, &buffer, 2, false), 526_315 * 800);
-        // 250,000 >= 0.9 * 276,315 = 248,683.5: a second one. What is free counts half.
+        // 250,000 >= 0.9 * 276,315 = 248,683.5: a second congested queue, so the limit is halved.
         join(&mut cbm, &mut buffer, 2, 250_000);
         assert_eq!(cbm.congested, [2, 0]);
         assert_eq!(limit(&mut cbm, &buffer, 0, false), 276_315 * 800 / 2);
-        // The other class has a count of its own: 60,000 is less than 0.9 * 216,315.
+        // The other class is counted apart: 60,000 is less than 0.9 * 216,315.
         join(&mut cbm, &mut buffer, 3, 60_000);
         assert_eq!((cbm.congested[0], cbm.congested[1]), (2, 0));
         assert_eq!(limit(&mut cbm, &buffer, 3, false), 216_315 * 800);
-        // A queue that runs empty is not congested, however full the buffer is.
+        // A queue that becomes empty is not congested, however full the buffer is.
         buffer.subtract(2, 250_000);
         cbm.on_dequeue(Time::ZERO, 2, 250_000, &buffer);
         assert_eq!(cbm.congested, [1, 0]);
@@ -303,13 +303,13 @@ mod tests {
 
     #[test]
     fn a_port_has_its_part_of_the_buffer() {
-        // 500,000 bytes for each: 0.5 * 300,000 * 800 ps = 120 us at port 0, 200 us at port 1.
+        // 500,000 bytes for each port: 0.5 * 300,000 * 800 ps = 120 us at port 0, 200 us at port 1.
         let (mut cbm, mut buffer) = cbm("buffer_of = \"port\"\nexempt_acks = false", 2);
         join(&mut cbm, &mut buffer, 0, 50_000);
         join(&mut cbm, &mut buffer, 1, 150_000);
         assert_eq!(limit(&mut cbm, &buffer, 0, false), 120 * US);
         assert_eq!(limit(&mut cbm, &buffer, 2, false), 200 * US);
-        // Beyond its part nothing may have waited at all.
+        // When a port's part is exceeded, any wait is too long.
         join(&mut cbm, &mut buffer, 0, 400_000);
         assert_eq!(limit(&mut cbm, &buffer, 0, false), 0);
     }

@@ -28,7 +28,7 @@ use crate::cost::Cost;
 use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Watch};
 use spillway_settings::{Section, SettingsError};
 
-/// Takes whatever fits.
+/// Admits whatever fits.
 #[derive(Clone, Debug)]
 pub struct CompleteSharing;
 

@@ -74,16 +74,17 @@ use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
-/// Whose thresholds are followed, and with which oracle.
+/// The source of the thresholds, and the oracle.
 #[derive(Clone, Debug)]
 pub struct CredenceParams {
-    /// Who predicts.
+    /// The oracle's parameters.
     oracle: OracleParams,
     /// Whether everything that fits is admitted while all queues are below B / N.
     has_safeguard: bool,
     /// The class of acks, if these are not tested.
     exempt: Option<u8>,
-    /// How an imagined LQD finds the longest queue; `None` for the thresholds of the authors' program.
+    /// How the virtual LQD finds the longest queue; `None` for the thresholds of the authors'
+    /// program.
     lqd: Option<VictimRule>,
 }
 
@@ -93,9 +94,9 @@ pub struct Credence {
     thresholds: Thresholds,
     oracle: Oracle,
     has_safeguard: bool,
-    /// Bytes from which on a queue is too long for the safeguard.
+    /// The length from which on a queue is too long for the safeguard, in bytes.
     share: u64,
-    /// A queue that was as long, if there was any when last one was sought.
+    /// A queue that was that long, if there was one when it was last searched for.
     long: Option<QueueId>,
     exempt: Option<u8>,
     counts: Counts,
@@ -107,7 +108,7 @@ enum Thresholds {
     Code(CodeThresholds),
 }
 
-/// How often what decided.
+/// How often each test decided.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     exempt: u64,
@@ -127,7 +128,8 @@ impl Policy for Credence {
     const VARIANTS: &'static [&'static str] =
         &["oracle = \"trace\"\ntrace = \"oracle_trace.parquet\"", "oracle = \"random\""];
     const COST: Option<Cost> = Some(Cost {
-        // As FollowLQD; the average of a queue and of the buffer, and when it last moved.
+        // As for FollowLQD; in addition the average of a queue and of the buffer, and when it was
+        // last updated.
         queue: State { counters: 2, times: 1, ..State::NONE },
         switch: State {
             counters: 2,
@@ -137,8 +139,8 @@ impl Policy for Credence {
         },
         port: State { times: 1, more: "its scheduler once more", ..State::NONE },
         others: FollowLqd::IMAGINED,
-        // The safeguard: what is held, the queue that was long, or else all. Then four trees of
-        // depth 4, and what they say together.
+        // The safeguard: the occupancy, then the queue that was long, or else all queues. Then four
+        // trees of depth 4, and the sum of their answers.
         arrival: FollowLqd::TEST.and(Credence::AVERAGES).and(Operations {
             searches: 1,
             comparisons: 2 + 4 * 4 + 1,
@@ -194,24 +196,24 @@ impl Policy for Credence {
 }
 
 impl Credence {
-    /// Of a queue and of the buffer: the time since, what that leaves of the difference (from a
-    /// table), and the new average.
+    /// For a queue and for the buffer: the time since the last update, the share of the difference
+    /// that it leaves (from a table), and the new average.
     pub(super) const AVERAGES: Operations =
         Operations { additions: 2 * 3, multiplications: 2, look_ups: 2, ..Operations::NONE };
 
-    /// With a prediction for every arrival, in their order, instead of an oracle.
+    /// Replaces the oracle's answers by a prediction for every arrival, in order of arrival.
     pub fn with_predictions(self, predictions: Arc<[bool]>) -> Credence {
         Credence { oracle: self.oracle.with_predictions(predictions), ..self }
     }
 
-    /// Whether all queues that are tested are shorter than B / N (with the program's thresholds:
-    /// not longer).
+    /// Whether all queues to which the policy applies are shorter than B / N (with the program's
+    /// thresholds: not longer).
     fn is_safe(&mut self, buffer: &Buffer) -> bool {
         let is_long = |bytes: u64| bytes >= self.share;
         if !is_long(buffer.occupancy()) {
             return true;
         }
-        // A queue that was long when the last packet came mostly still is.
+        // A queue that was long when the last packet arrived usually still is.
         if self.long.is_some_and(|queue| is_long(buffer.bytes(queue).into())) {
             return false;
         }
@@ -227,7 +229,7 @@ impl Credence {
         }
     }
 
-    /// Whether LQD would drop the packet, as far as the oracle can tell.
+    /// Whether LQD would drop the packet, according to the oracle.
     fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let drops = self.oracle.predicts_drop(arrival, buffer);
         if let Thresholds::Lqd(shadow) = &mut self.thresholds {
@@ -238,7 +240,7 @@ impl Credence {
 }
 
 impl Watch for Credence {
-    /// The program's thresholds fall with every packet that is sent.
+    /// The program lowers its thresholds with every packet that is sent.
     fn watches_queues(&self) -> bool {
         matches!(self.thresholds, Thresholds::Code(_))
     }
@@ -378,7 +380,7 @@ impl CodeThresholds {
         self.total -= bytes;
     }
 
-    /// The threshold of its queue afterwards.
+    /// Updates the thresholds for an arrival, and returns its queue's threshold.
     fn on_arrival(&mut self, arrival: &Arrival) -> u64 {
         let size = u64::from(arrival.size);
         while self.total + size > self.capacity {
@@ -405,7 +407,7 @@ mod tests {
     const PREDICTED: Admission = Admission::Drop(DropReason::Predicted);
     const FULL: Admission = Admission::Drop(DropReason::BufferFull);
 
-    /// Four ports of one queue each share 8,000 bytes: B / N = 2,000.
+    /// Four ports with one queue each share 8,000 bytes: B / N = 2,000.
     fn with(text: &str) -> (Credence, Buffer) {
         let mut section = Section::new("sharing", text.parse().unwrap());
         let environment = Environment { capacity: 8_000, ..Environment::example(4) };
@@ -418,7 +420,7 @@ mod tests {
         credence.admit(&arrival(queue, 1_000), buffer)
     }
 
-    /// Some arrive, and those admitted wait.
+    /// `n` packets arrive, and those admitted wait.
     fn burst(
         credence: &mut Credence,
         buffer: &mut Buffer,
@@ -437,17 +439,17 @@ mod tests {
 
     #[test]
     fn the_safeguard_ends_where_a_queue_has_its_share() {
-        // One packet is sent at once. With 1,000 waiting the next is safe; with 2,000 the oracle is
-        // asked.
+        // One packet is sent at once. With 1,000 bytes waiting the next packet is safe; with 2,000
+        // the oracle is asked.
         let (mut credence, mut buffer) = with("oracle = \"always-drop\"");
         assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
         let expected = [Admission::Admit, Admission::Admit, PREDICTED, PREDICTED];
         assert_eq!(burst(&mut credence, &mut buffer, 0, 4), expected);
-        // The longest queue counts, whoever arrives.
+        // The longest queue counts, whichever queue the packet arrives for.
         assert_eq!(one(&mut credence, &buffer, 1), PREDICTED);
         let (mut credence, buffer) = with("oracle = \"always-drop\"\nsafeguard = false");
         assert_eq!(one(&mut credence, &buffer, 0), PREDICTED);
-        // The program asks beyond 2,000 only.
+        // The program asks the oracle only above 2,000.
         let (mut credence, mut buffer) = with("oracle = \"always-drop\"\nthresholds = \"code\"");
         let expected = [Admission::Admit, Admission::Admit, Admission::Admit, PREDICTED];
         assert_eq!(burst(&mut credence, &mut buffer, 0, 4), expected);
@@ -455,21 +457,23 @@ mod tests {
 
     #[test]
     fn thresholds_are_asked_before_the_oracle() {
-        // One packet is sent at once, here and by the imagined LQD; eight wait, and both are full.
+        // One packet is sent at once, here and by the virtual LQD. Eight wait, and both buffers are
+        // full.
         let (mut credence, mut buffer) = with("oracle = \"always-accept\"");
         assert_eq!(one(&mut credence, &buffer, 0), Admission::Admit);
         let found = burst(&mut credence, &mut buffer, 0, 9);
         assert_eq!(found[..8], [Admission::Admit; 8]);
         assert_eq!(found[8], FULL);
-        // Under LQD the first of three packets for port 1 pushes one out of queue 0 and is sent, the
-        // second takes its place, the third pushes one out: T_0 = 6,000. So much waits here too, and
-        // no more may.
+        // Three packets arrive for port 1. Under LQD, the first pushes a packet out of queue 0 and
+        // is sent; the second takes its place; the third pushes out another packet: T_0 = 6,000. As
+        // many bytes wait here, so no further packet is admitted.
         buffer.subtract(0, 1_000);
         buffer.subtract(0, 1_000);
         (0..3).for_each(|_| assert_eq!(one(&mut credence, &buffer, 1), Admission::Admit));
         assert_eq!(credence.threshold_of(0), 6_000);
         assert_eq!(one(&mut credence, &buffer, 0), OVER);
-        // Safe were three, at 0, 0 and 1,000; the oracle took six at 2,000 to 7,000, and the last three.
+        // Three packets were safe, at 0, 0 and 1,000 bytes. The oracle accepted six at 2,000 to
+        // 7,000, and the last three.
         let counted: Vec<u64> = credence.counters().iter().map(|(_, n)| *n).collect();
         assert_eq!(counted[..7], [0, 1, 3, 1, 9, 0, 0]);
     }
@@ -495,10 +499,11 @@ mod tests {
         let Thresholds::Code(code) = &mut credence.thresholds else { panic!("as was asked for") };
         (0..8).for_each(|_| _ = code.on_arrival(&arrival(2, 1_000)));
         assert_eq!((code.thresholds.as_slice(), code.total), (&[0, 0, 8_000, 0][..], 8_000));
-        // 500 more for queue 0: one step of 1500 off queue 2, though 500 would do.
+        // 500 bytes more for queue 0 lower queue 2 by a step of 1500, though 500 would do.
         code.on_arrival(&arrival(0, 500));
         assert_eq!((code.thresholds.as_slice(), code.total), (&[500, 0, 6_500, 0][..], 7_000));
-        // A departure takes its size; the last packet's takes all.
+        // A departure lowers the threshold by the packet's size; the last packet's departure sets
+        // it to 0.
         (0..2).for_each(|_| buffer.add(2, 1_000));
         buffer.subtract(2, 1_000);
         code.on_dequeue(2, 1_000, &buffer);

@@ -33,18 +33,19 @@ use crate::cost::{Cost, Operations};
 use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Range, Section, SettingsError};
 
-/// What the threshold is.
+/// How the threshold is set.
 #[derive(Clone, Debug)]
 pub struct DynamicThresholdsParams {
-    /// Bytes for every free byte, above 0, by class; the last holds for all further ones.
+    /// The bytes that a queue may hold for every free byte, above 0, by class. The last one holds
+    /// for all further classes.
     alpha: Vec<f64>,
-    /// The same for packets of a flow's first round trip, if it is another.
+    /// The same for packets of a flow's first round trip, if it differs.
     alpha_first_rtt: Option<f64>,
     /// Whether the arriving packet counts towards its queue.
     count_arrival: bool,
 }
 
-/// A threshold in proportion to the free buffer.
+/// A threshold proportional to the free buffer.
 #[derive(Clone, Debug)]
 pub struct DynamicThresholds {
     params: DynamicThresholdsParams,
@@ -86,7 +87,7 @@ impl Policy for DynamicThresholds {
 }
 
 impl DynamicThresholds {
-    /// alpha (B - Q), q + s, and which is larger.
+    /// alpha (B - Q), q + s, and their comparison.
     pub(super) const TEST: Operations =
         Operations { scalings: 1, additions: 1, comparisons: 1, ..Operations::NONE };
 
@@ -120,7 +121,8 @@ impl Sharing for DynamicThresholds {
     }
 
     fn open_below(&self, capacity: u64) -> u64 {
-        // The least alpha still gives so large a threshold, which rounds down.
+        // Below this occupancy even the least alpha gives a threshold of a largest packet, after
+        // rounding down.
         let DynamicThresholdsParams { alpha, alpha_first_rtt, .. } = &self.params;
         let alpha = alpha.iter().chain(alpha_first_rtt).copied().fold(1.0, f64::min);
         capacity.saturating_sub((f64::from(LARGEST_PACKET + 1) / alpha).ceil() as u64)
@@ -166,7 +168,8 @@ mod tests {
     #[test]
     fn alpha_goes_by_class_and_by_first_round_trip() {
         let mut dt = with("alpha = [64, 0.5]\nalpha_first_rtt = 8");
-        // Free 400,000: class 0 may hold 25.6 MB, class 1 (and 2) 200,000, first packets 3.2 MB.
+        // 400,000 bytes are free: class 0 may hold 25.6 MB, classes 1 and 2 200,000, first packets
+        // 3.2 MB.
         let buffer = filled(&[200_000, 200_000, 200_000]);
         let in_class = |class| Arrival { class, ..arrival(0, 1500) };
         assert_eq!(dt.admit(&in_class(0), &buffer), Admission::Admit);

@@ -49,24 +49,26 @@ use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError};
 
-/// What a burst is, and what a port may hold in one.
+/// When a port is in a burst, and what it may hold then.
 #[derive(Clone, Debug)]
 pub struct EnhancedDynamicThresholdsParams {
-    /// The thresholds of queues whose ports are in none.
+    /// The thresholds of queues at ports that are in no burst.
     dynamic: <DynamicThresholds as Policy>::Params,
-    /// Packets by which an empty port grows in a burst, from 1 to 1,000,000.
+    /// The packets by which an empty port must grow to be in a burst, from 1 to 1,000,000.
     burst_packets: u32,
-    /// How long that may take; if it is not given, as long as they take at four times the line's rate.
+    /// The time within which it must do so. By default, the time of these packets at four times the
+    /// line's rate.
     burst_time: Option<Time>,
-    /// Packets by which a port has shrunk when its burst is over, from 1 to 1,000,000.
+    /// The packets by which a port must shrink for its burst to be over, from 1 to 1,000,000.
     drain_packets: u32,
-    /// How long a burst may last; if it is not given, as long as a port sends a whole buffer.
+    /// The longest that a burst may last. By default, the time in which a port sends a whole
+    /// buffer.
     max_time: Option<Time>,
     /// Whether ports in a burst share the buffer equally, or each may hold all of it.
     is_equal: bool,
 }
 
-/// Dynamic Thresholds with a way out for bursts.
+/// Dynamic Thresholds, except for ports in a burst.
 #[derive(Clone, Debug)]
 pub struct EnhancedDynamicThresholds {
     params: EnhancedDynamicThresholdsParams,
@@ -75,7 +77,7 @@ pub struct EnhancedDynamicThresholds {
     bursts: u64,
 }
 
-/// What is known of a port.
+/// The state of a port.
 #[derive(Clone, Copy, Debug)]
 struct Port {
     burst_time: Time,
@@ -88,7 +90,7 @@ struct Port {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Controlled,
-    /// Since then; its queues have had so many packets.
+    /// In a burst since `since`, in which the port's queues held at most `most` packets.
     Uncontrolled {
         since: Time,
         most: u32,
@@ -102,11 +104,11 @@ impl Policy for EnhancedDynamicThresholds {
     const CITATION: &'static str =
         "Shan, Jiang, Ren: EDT, INFOCOM 2015, doi:10.1109/INFOCOM.2015.7218373";
     const COST: Option<Cost> = Some(Cost {
-        // Bytes and packets that it holds, and the most of a burst; when it was empty and when the
-        // burst began, and how long what may last.
+        // The bytes and packets that it holds, and the most packets in the burst; when it was
+        // empty, when the burst began, and the two time limits.
         port: cost::State { counters: 3, times: 4, bits: 1, ..cost::State::NONE },
-        // Whether its burst goes on, how many ports have one, and an equal part; what the port
-        // holds then; whether it was empty, and has grown by a burst in time.
+        // Whether its burst continues, how many ports are in one, and an equal share; what the port
+        // would hold; whether it was empty, and has grown by a burst in time.
         arrival: DynamicThresholds::TEST.and(Operations {
             additions: 4,
             comparisons: 4,
@@ -155,7 +157,7 @@ impl Policy for EnhancedDynamicThresholds {
 
     fn new(params: &EnhancedDynamicThresholdsParams, environment: &Environment) -> Self {
         let burst = u64::from(params.burst_packets) * u64::from(environment.full_packet);
-        // Never, where the buffer has no end.
+        // The end of time, if the buffer is unlimited.
         let whole = |rate: &Rate| environment.capacity.saturating_mul(rate.ps_per_byte());
         let port = |rate: &Rate| {
             let fast = burst.saturating_mul(rate.ps_per_byte()) / 4;
@@ -186,7 +188,7 @@ impl EnhancedDynamicThresholds {
         self.ports[port as usize].state = State::Controlled;
     }
 
-    /// Its queues have shrunk, perhaps by so much that its burst is over.
+    /// A port's queues have shrunk; its burst may be over.
     fn control_if_drained(&mut self, port: u32, buffer: &Buffer) {
         if let State::Uncontrolled { most, .. } = self.ports[port as usize].state
             && packets_of(port, buffer) + self.params.drain_packets <= most
@@ -195,7 +197,7 @@ impl EnhancedDynamicThresholds {
         }
     }
 
-    /// What a port in a burst may hold; `None` if it is in none.
+    /// The limit of a port in a burst; `None` if it is in no burst.
     fn limit(&self, now: Time, port: u32, capacity: u64) -> Option<u64> {
         if !self.ports[port as usize].is_uncontrolled(now) {
             return None;
@@ -203,7 +205,7 @@ impl EnhancedDynamicThresholds {
         if !self.params.is_equal {
             return Some(capacity);
         }
-        // Of others the time may be over though nothing has come for them since.
+        // Other ports' bursts may have reached their time limit without any packet since.
         let uncontrolled = self.ports.iter().filter(|port| port.is_uncontrolled(now));
         Some(capacity / uncontrolled.count() as u64)
     }
@@ -242,7 +244,7 @@ impl Watch for EnhancedDynamicThresholds {
         if buffer.free() < size.into() {
             self.control(port);
         }
-        // It may have waited there, for a cable that has failed.
+        // The packet may have waited at this port, for a link that has failed.
         self.control_if_drained(port, buffer);
     }
 }
@@ -277,7 +279,7 @@ mod tests {
     use super::super::tests::{OVER, arrival};
     use super::*;
 
-    /// A buffer of 1,000,000 bytes and four ports of 10 Gbps, on which a full packet takes 1.2 us.
+    /// A buffer of 1,000,000 bytes and four ports of 10 Gbps, which send a full packet in 1.2 us.
     struct Bench {
         edt: EnhancedDynamicThresholds,
         buffer: Buffer,
@@ -293,7 +295,7 @@ mod tests {
             Bench { edt, buffer, now: Time::from_us(100) }
         }
 
-        /// Packets join a port's queue, so many nanoseconds apart.
+        /// Packets join a port's queue, `apart_ns` nanoseconds apart.
         fn join(&mut self, port: u32, packets: u32, apart_ns: u64) {
             for _ in 0..packets {
                 let given = Arrival { now: self.now, ..arrival(port, 1500) };
@@ -318,18 +320,19 @@ mod tests {
 
     #[test]
     fn a_burst_lifts_the_threshold_until_the_queue_has_shrunk() {
-        // Eight packets in 2.4 us, their time at 40 Gbps, lift it; T = 0.5 (1,000,000 - 12,000).
+        // Eight packets within 2.4 us, their time at 40 Gbps, lift it:
+        // T = 0.5 (1,000,000 - 12,000).
         let mut bench = Bench::new("");
         bench.join(0, 7, 342);
         assert!(!bench.admits(0, 490_000));
         bench.join(0, 1, 0);
         assert!(bench.admits(0, 988_000) && !bench.admits(0, 988_001));
-        // Three packets fewer than there were: still. Four: no longer.
+        // With three packets fewer, the burst continues; with four fewer, it is over.
         bench.leave(0, 3);
         assert!(bench.admits(0, 900_000));
         bench.leave(0, 1);
         assert!(!bench.admits(0, 900_000));
-        // What comes later to a queue that has not been empty is no new burst.
+        // Packets for a queue that has not been empty since are no new burst.
         bench.now += Time::from_us(1);
         bench.join(0, 8, 1);
         assert!(!bench.admits(0, 900_000));
@@ -338,7 +341,7 @@ mod tests {
 
     #[test]
     fn eight_packets_in_more_time_are_no_burst() {
-        // 7 * 343 ns are 2.401 us.
+        // 7 * 343 ns = 2.401 us.
         let mut bench = Bench::new("");
         bench.join(0, 8, 343);
         assert!(!bench.admits(0, 900_000));
@@ -356,7 +359,7 @@ mod tests {
             for port in [0, 1] {
                 assert!(bench.admits(port, most) && !bench.admits(port, most + 1), "{limit}");
             }
-            // With one of them over the other has all of it.
+            // When one of the bursts is over, the other port has all of the buffer.
             bench.leave(1, 4);
             assert!(bench.admits(0, 988_000), "{limit}");
         }
@@ -366,7 +369,7 @@ mod tests {
     fn a_full_buffer_and_time_end_a_burst() {
         let mut bench = Bench::new("max_time = \"50us\"");
         bench.join(0, 8, 10);
-        // The eighth came at 100.07 us.
+        // The eighth packet arrived at 100.07 us.
         bench.now = Time::from_ns(150_070);
         assert!(bench.admits(0, 900_000));
         bench.now += Time::from_ps(1);

@@ -51,16 +51,17 @@ use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::collections::BTreeMap;
 
-/// What the thresholds are, and for whom.
+/// How thresholds are set, and for which packets.
 #[derive(Clone, Debug)]
 pub struct FabParams {
-    /// Bytes for every free byte, above 0, by class; the last holds for all further ones.
+    /// The bytes that a queue may hold for every free byte, above 0, by class. The last one holds
+    /// for all further classes.
     alpha: Vec<f64>,
     /// The same for the first bytes of a flow.
     alpha_short: f64,
-    /// A flow of fewer bytes, the arriving packet among them, has `alpha_short`.
+    /// A flow of fewer bytes than this, including the arriving packet, has `alpha_short`.
     short_bytes: u64,
-    /// A flow that has been silent for longer is a new one.
+    /// A flow that has been silent for longer than this is a new one.
     idle_timeout: Time,
 }
 
@@ -69,15 +70,15 @@ pub struct FabParams {
 pub struct Fab {
     params: FabParams,
     flows: BTreeMap<(QueueId, u32), Flow>,
-    /// As many entries are looked through for silent ones.
+    /// When the table has this many entries, it is searched for silent flows.
     prune_at: usize,
-    /// The flow of the next arrival, or of the last.
+    /// The flow of the next arrival, or of the last one.
     flow: u32,
-    /// What the arrival has made of its flow's bytes; `None` before it is decided about.
+    /// The bytes of the arrival's flow, including the arrival; `None` before it is decided about.
     bytes: Option<u64>,
 }
 
-/// What has come of a flow for a queue.
+/// What has arrived of a flow for a queue.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     bytes: u64,
@@ -91,7 +92,7 @@ impl Flow {
         now.since(self.last_seen) > idle_timeout
     }
 
-    /// After an arrival.
+    /// The flow after an arrival.
     fn and(self, arrival: &Arrival, idle_timeout: Time) -> Flow {
         let before = if self.is_silent(arrival.now, idle_timeout) { 0 } else { self.bytes };
         Flow { bytes: before + u64::from(arrival.size), last_seen: arrival.now }
@@ -106,7 +107,7 @@ impl Policy for Fab {
         "Apostolaki, Vanbever, Ghobadi: FAB, BS 2019, doi:10.1145/3375235.3375237";
     const COST: Option<Cost> = Some(Cost {
         others: &[("flow and queue", State { counters: 1, times: 1, ..State::NONE })],
-        // Its flow, whether that was silent, and how many bytes it has.
+        // Its flow, whether the flow was silent, and the flow's bytes.
         arrival: DynamicThresholds::TEST.and(Operations {
             look_ups: 1,
             additions: 2,
@@ -150,7 +151,7 @@ impl Policy for Fab {
 impl Fab {
     const SMALLEST_TABLE: usize = 16;
 
-    /// Counts an arrival: the bytes of its flow.
+    /// Counts an arrival, and returns the bytes of its flow.
     fn count(&mut self, arrival: &Arrival) -> u64 {
         let flow = self.flows.entry((arrival.queue, self.flow)).or_insert(Flow::NEW);
         *flow = flow.and(arrival, self.params.idle_timeout);
@@ -161,14 +162,15 @@ impl Fab {
         bytes
     }
 
-    /// Removes flows whose next packet, whenever it comes, will be their first again.
+    /// Removes flows that will be new when their next packet arrives, whenever that is.
     fn prune(&mut self, now: Time) {
         let idle_timeout = self.params.idle_timeout;
         self.flows.retain(|_, flow| !flow.is_silent(now, idle_timeout));
         self.prune_at = (2 * self.flows.len()).max(Fab::SMALLEST_TABLE);
     }
 
-    /// T = a (B - Q) for a packet of a flow that has so many bytes with it, rounded down to a byte.
+    /// T = a (B - Q) for a packet whose flow has `bytes` bytes including it, rounded down to a
+    /// byte.
     fn limit(&self, bytes: u64, arrival: &Arrival, buffer: &Buffer) -> u64 {
         let alpha = match bytes < self.params.short_bytes {
             true => self.params.alpha_short,
@@ -197,7 +199,8 @@ impl Sharing for Fab {
         self.bytes = None;
     }
 
-    /// Of an arrival that others have refused: what it would have been held to.
+    /// For an arrival that was refused before this policy was asked: the limit that would have
+    /// applied.
     fn threshold(&self, arrival: &Arrival, buffer: &Buffer) -> Option<u64> {
         let bytes = self.bytes.unwrap_or_else(|| {
             let flow = self.flows.get(&(arrival.queue, self.flow)).copied().unwrap_or(Flow::NEW);
@@ -219,8 +222,8 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// A packet of a flow comes for queue 0, where 300,000 of the 1,000,000 bytes wait: 700,000 are
-    /// free. At what time is in picoseconds.
+    /// A packet of a flow arrives for queue 0, where 300,000 of 1,000,000 bytes wait: 700,000 are
+    /// free. `now` is in picoseconds.
     fn one(fab: &mut Fab, flow: u32, now: u64, size: u32) -> Admission {
         fab.introduce(flow, 0);
         fab.admit(&Arrival { now: Time::from_ps(now), ..arrival(0, size) }, &filled(&[300_000, 0]))
@@ -237,7 +240,7 @@ mod tests {
         assert_eq!(fab.threshold(&arrival(0, 1400), &filled(&[300_000, 0])), Some(716_800_000));
         assert_eq!(one(&mut fab, 7, 0, 1400), OVER);
         assert_eq!(fab.threshold(&arrival(0, 1400), &filled(&[300_000, 0])), Some(175_000));
-        // Other flows, and the acks of this one, which are for another queue, are as short as ever.
+        // Other flows, and the acks of this one, which go to another queue, still count as short.
         assert_eq!(one(&mut fab, 8, 0, 20_999), Admission::Admit);
         assert_eq!(one(&mut fab, 9, 0, 21_000), OVER);
         fab.introduce(7, 0);
@@ -261,7 +264,7 @@ mod tests {
         assert_eq!(admit(3, 1, 1, 1000), Admission::Admit);
         assert_eq!(admit(4, 1, 1, 1001), OVER);
         assert_eq!(admit(5, 1, 1, 999), Admission::Admit);
-        // With the next byte it is long; the test is then 74,000 + 1 <= 75,000.
+        // With the next byte the flow is long; the test is then 74,000 + 1 <= 75,000.
         assert_eq!(admit(5, 1, 1, 1), Admission::Admit);
         // T = 2 * 1,000 = 2,000 for short ones.
         let full = filled(&[900_000, 99_000, 0]);
@@ -276,12 +279,12 @@ mod tests {
         let mut fab = with("");
         // T = 350,000 for long flows: 60,000 are over it.
         assert_eq!(one(&mut fab, 1, MS, 60_000), OVER);
-        // After 5 ms to the picosecond it is what it was, and a picosecond later it is new.
+        // After exactly 5 ms the flow is the same one; a picosecond later it is new.
         assert_eq!(one(&mut fab, 1, 6 * MS, 60_000), OVER);
         assert_eq!(fab.bytes, Some(120_000));
         assert_eq!(one(&mut fab, 1, 11 * MS + 1, 20_999), Admission::Admit);
         assert_eq!(fab.bytes, Some(20_999));
-        // Silence is since the last packet, not since the first.
+        // A flow is silent since its last packet, not since its first.
         assert_eq!(one(&mut fab, 1, 16 * MS + 1, 1), Admission::Admit);
         assert_eq!(fab.bytes, Some(21_000));
     }
@@ -294,7 +297,8 @@ mod tests {
         assert_eq!(one(&mut fab, 1, 1, 99_998), Admission::Admit);
         assert_eq!(fab.bytes, Some(499_999));
         assert_eq!(one(&mut fab, 1, 2, 1), OVER);
-        // What was refused before it came here does not: its limit is told all the same.
+        // A packet refused before this policy was asked does not count. Its limit is stated all the
+        // same.
         fab.introduce(2, 0);
         let buffer = filled(&[300_000, 0]);
         assert_eq!(fab.threshold(&arrival(0, 499_999), &buffer), Some(700_000));
@@ -313,8 +317,8 @@ mod tests {
 
     #[test]
     fn the_table_follows_the_active_flows_and_nobody_notices() {
-        // Every 100 us a new flow has a packet of 7,000 bytes, and so have the 10 flows before it. After
-        // every 60 of them is a pause of 6 ms, for which they are silent.
+        // Every 100 us, a new flow and the 10 flows before it have a packet of 7,000 bytes each.
+        // After every 60 flows there is a pause of 6 ms, in which all are silent.
         let (mut pruned, mut kept) = (with("alpha = 0.1"), with("alpha = 0.1"));
         let (mut most, mut refused, mut returned) = (0, 0, 0);
         for step in 0..2_000u64 {
@@ -330,7 +334,7 @@ mod tests {
             }
             most = most.max(pruned.flows.len());
         }
-        // 70 flows are active at most, and twice as many in the table before it is pruned.
+        // At most 70 flows are active, and the table has twice as many entries before it is pruned.
         assert_eq!(kept.flows.len(), 2_000);
         assert!(most <= 140, "{most}");
         assert!(refused > 10_000 && returned > 300, "{refused} {returned}");

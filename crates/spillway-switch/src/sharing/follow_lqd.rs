@@ -45,7 +45,7 @@ use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
-/// What the imagined LQD is like.
+/// The rules of the virtual LQD.
 #[derive(Clone, Debug)]
 pub struct FollowLqdParams {
     /// How it finds the longest queue.
@@ -68,7 +68,7 @@ impl Policy for FollowLqd {
     const CITATION: &'static str =
         "Addanki, Pacut, Schmid: Credence, NSDI 2024, appendix B, Algorithm 2";
     const COST: Option<Cost> = Some(Cost {
-        // T, which is what LQD would hold, and what it would have free.
+        // T, which is what LQD would hold, and LQD's free bytes.
         queue: State { counters: 1, ..State::NONE },
         switch: State { counters: 1, ..State::NONE },
         // When it could send again under LQD.
@@ -97,21 +97,22 @@ impl Policy for FollowLqd {
 }
 
 impl FollowLqd {
-    /// Its size: where all packets are of one, as in the paper, T tells enough.
+    /// A packet's size. If all packets have the same size, as in the paper, T is enough.
     pub(super) const IMAGINED: &'static [(&'static str, State)] =
         &[("packet that LQD would hold", State { counters: 1, ..State::NONE })];
 
-    /// Whether LQD has room, T and what is free with the packet, q + s and whether it is within T.
+    /// Whether LQD has room; T and the free bytes with the packet; q + s and whether it is within
+    /// T.
     pub(super) const TEST: Operations =
         Operations { additions: 3, comparisons: 2, ..Operations::NONE };
 
-    /// The victim as under LQD; T and what is free without the packet.
+    /// The victim as under LQD; T and the free bytes without the packet.
     pub(super) const AT_TIMES: &'static [(&'static str, Operations)] = &[
         (
             "each packet that LQD would push out",
             Operations { searches: 1, additions: 3, comparisons: 2, ..Operations::NONE },
         ),
-        // And when the next could be.
+        // And when the next packet could be sent.
         ("each that it would send", Operations { additions: 3, scalings: 1, ..Operations::NONE }),
     ];
 }
@@ -153,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_queue_may_be_as_long_as_under_lqd() {
-        // At time 0 five packets for port 0: the first is sent at once, four wait under LQD too;
-        // the sixth is refused by both. (Here the buffer is filled by hand as a switch would.)
+        // Six packets for port 0 at time 0. The first is sent at once, and four wait, under LQD
+        // too; both refuse the sixth. (The test fills the buffer as a switch would.)
         let (mut follow, mut buffer) = two_ports();
         assert_eq!(follow.admit(&at(0, 0), &buffer), Admission::Admit);
         for _ in 0..4 {
@@ -162,12 +163,14 @@ mod tests {
             buffer.add(0, 1000);
         }
         assert_eq!(follow.admit(&at(0, 0), &buffer), OVER);
-        // Port 1 gets one: it is sent at once under LQD, which pushed one out for it, as its rule
-        // is to make room first. T_0 is 3000 now, with q_0 at 4000. The real buffer is full.
+        // A packet arrives for port 1. LQD would send it at once, but pushes out a packet first,
+        // since its rule is to make room first. Now T_0 is 3000 and q_0 is 4000. The real buffer is
+        // full.
         assert_eq!(follow.admit(&at(1, 1), &buffer), Admission::Admit);
         assert_eq!(follow.threshold(&at(1, 0), &buffer), Some(3_000));
-        // At 800 ns both send the next: T_0 = 2000, q_0 = 3000. Of two packets LQD takes both, and
-        // T_0 becomes 3000 and 4000; the first is over it, 4000 > 3000, the second is not.
+        // At 800 ns both send the next packet: T_0 = 2000, q_0 = 3000. LQD takes both of two
+        // packets, so that T_0 becomes 3000 and then 4000. The first exceeds it (4000 > 3000), the
+        // second does not.
         buffer.subtract(0, 1000);
         assert_eq!(follow.admit(&at(800, 0), &buffer), OVER);
         assert_eq!(follow.admit(&at(800, 0), &buffer), Admission::Admit);
@@ -177,10 +180,11 @@ mod tests {
     fn thresholds_fall_while_nothing_comes() {
         let (mut follow, buffer) = two_ports();
         (0..5).for_each(|_| _ = follow.admit(&at(0, 0), &buffer));
-        // Sent at 0, 800, 1600, 2400 ns; at 2400 one waits, and the arrival joins it.
+        // Packets are sent at 0, 800, 1600, 2400 ns. At 2400 ns one waits, and the arrival joins
+        // it.
         follow.admit(&at(2_400, 0), &buffer);
         assert_eq!(follow.threshold(&at(2_400, 0), &buffer), Some(2_000));
-        // A packet of the past leaves nothing behind: the line is idle from 4800 ns on.
+        // The past has no effect: the line is idle from 4800 ns on.
         follow.admit(&at(9_000, 0), &buffer);
         follow.admit(&at(9_000, 0), &buffer);
         assert_eq!(follow.threshold(&at(9_000, 0), &buffer), Some(1_000));
@@ -190,7 +194,7 @@ mod tests {
     fn a_trace_sees_the_threshold_of_its_moment() {
         let (mut follow, buffer) = two_ports();
         (0..4).for_each(|_| _ = follow.admit(&at(0, 0), &buffer));
-        // Sent at 0, 800, 1600 and 2400 ns.
+        // Packets are sent at 0, 800, 1600 and 2400 ns.
         for (ns, bytes) in [(799, 3_000), (800, 2_000), (1_600, 1_000), (2_400, 0), (9_000, 0)] {
             follow.look_at(Time::from_ns(ns), 0);
             assert_eq!(follow.threshold(&at(ns, 0), &buffer), Some(bytes), "{ns} ns");

@@ -54,13 +54,14 @@ pub struct HarmonicParams {
 #[derive(Clone, Debug)]
 pub struct Harmonic {
     params: HarmonicParams,
-    /// What the k-th longest queue may hold, or the k longest together; k from 1.
+    /// The most that the k-th longest queue, or the k longest together, may hold; k from 1.
     bounds: Vec<u64>,
-    /// Whatever the ranks, a queue of so many bytes breaks no bound, nor do those that it overtakes.
+    /// A queue of at most this length violates no bound whatever the ranks are, and neither do the
+    /// queues that it overtakes.
     harmless: u64,
-    /// However they are spread over queues, so many bytes together break no bound.
+    /// At this occupancy no bound is violated, however the bytes are spread over queues.
     harmless_together: u64,
-    /// Lengths while they are sorted.
+    /// Used to sort the queues' lengths.
     lengths: Vec<u64>,
 }
 
@@ -76,9 +77,9 @@ impl Policy for Harmonic {
     const CITATION: &'static str =
         "Kesselman, Mansour: Theoretical Computer Science 324, 2004, doi:10.1016/j.tcs.2004.05.014";
     const COST: Option<Cost> = Some(Cost {
-        // The bound of a rank, of which there are as many as queues.
+        // The bound of a rank; there are as many ranks as queues.
         queue: State { counters: 1, ..State::NONE },
-        // How many queues are as long, and whether that rank may be so long.
+        // How many queues are as long, and whether a queue of that rank may be so long.
         arrival: Operations { additions: 1, searches: 1, comparisons: 1, ..Operations::NONE },
         at_times: &[(
             "each queue overtaken",
@@ -107,7 +108,7 @@ impl Policy for Harmonic {
             params: params.clone(),
             harmless: match params.form {
                 Form::Rank => bounds.iter().copied().min().unwrap_or(0),
-                // Also a short queue is one more.
+                // A short queue adds to the sum too.
                 Form::Prefix => 0,
             },
             harmless_together: harmless_together(params.form, &bounds),
@@ -126,16 +127,16 @@ fn bounds(form: Form, capacity: u64, queues: usize) -> Vec<u64> {
     };
     match capacity {
         Buffer::UNLIMITED => vec![u64::MAX; queues],
-        // A float may be an ulp short of a whole number.
+        // A float may be slightly less than the whole number that is meant.
         capacity => {
             (1..=queues).map(|k| (capacity as f64 * share(k) * (1.0 + 1e-12)) as u64).collect()
         }
     }
 }
 
-/// The most bytes that break no bound, however they are spread. Of T bytes the k-th longest queue has at
-/// most T / k, rounded down, which is no more than its bound b where T < k (b + 1): about B / H_N for every
-/// k. By prefix no queues hold more than all of them.
+/// The most bytes that violate no bound, however they are spread over queues. With T bytes in all,
+/// the k-th longest queue has at most T / k, rounded down. This is within its bound b if T < k (b +
+/// 1), which is about B / H_N for every k. With prefixes, no queues hold more than all of them.
 fn harmless_together(form: Form, bounds: &[u64]) -> u64 {
     let most = |(k, &bound): (u64, &u64)| match form {
         Form::Rank => bound.saturating_add(1).saturating_mul(k) - 1,
@@ -150,13 +151,13 @@ impl Harmonic {
         buffer.queues_but(self.params.exempt).map(|(queue, length)| (queue, length.bytes.into()))
     }
 
-    /// Whether all ranks are within their bounds, with the arrival in its queue. They were before
-    /// it came: only queues that it lengthens or overtakes need be looked at.
+    /// Whether all ranks are within their bounds when the arrival has joined its queue. They were
+    /// before, so only the arrival's queue and the queues that it overtakes need be tested.
     fn ranks_hold(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let before = u64::from(buffer.bytes(arrival.queue));
         let after = before + u64::from(arrival.size);
-        // The last of several equals has the lowest bound: a queue's rank is the number of queues
-        // that are at least as long.
+        // Of queues of equal length, the last has the lowest bound: a queue's rank is the number of
+        // queues that are at least as long.
         let rank = |length: u64| {
             let others = self.ranked(buffer).filter(|&(queue, _)| queue != arrival.queue);
             let longer = others.filter(|&(_, other)| other >= length).count();
@@ -169,7 +170,7 @@ impl Harmonic {
         holds(after) && overtaken.all(|(_, length)| holds(length))
     }
 
-    /// Whether the k longest queues are within their bound for every k, with the arrival.
+    /// Whether for every k the k longest queues are within their bound, with the arrival.
     fn prefixes_hold(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let with_arrival = |(queue, length): (QueueId, u64)| match queue == arrival.queue {
             true => length + u64::from(arrival.size),
@@ -215,7 +216,7 @@ mod tests {
     use super::super::tests::{OVER, arrival};
     use super::*;
 
-    /// Ports of one queue each, which share 22,000 bytes.
+    /// Ports with one queue each, which share 22,000 bytes.
     fn with(text: &str, ports: usize) -> Harmonic {
         let mut section = Section::new("sharing", text.parse().unwrap());
         let environment = Environment { capacity: 22_000, ..Environment::example(ports) };
@@ -239,11 +240,12 @@ mod tests {
         assert_eq!(admits(0, [11_001, 0, 0]), OVER);
         assert_eq!(admits(1, [12_000, 5_000, 4_000]), Admission::Admit);
         assert_eq!(admits(1, [12_000, 5_001, 4_000]), OVER);
-        // The last becomes the second, and the second, of 4,500, the third, which may hold 4,000.
+        // The last queue becomes the second. The second, with 4,500, becomes the third, which may
+        // hold 4,000.
         assert_eq!(admits(2, [12_000, 4_500, 3_600]), OVER);
         assert_eq!(admits(2, [12_000, 4_000, 3_600]), Admission::Admit);
-        // Of two equals one is the third, and 5,000 is too long for it; of two longer than 6,000 one
-        // is too long.
+        // Of two equal queues one is the third, for which 5,000 is too long. Of two queues longer
+        // than 6,000 one is too long.
         assert_eq!(admits(1, [12_000, 4_000, 5_000]), OVER);
         assert_eq!(admits(1, [6_001, 5_001, 0]), OVER);
         assert_eq!(admits(1, [6_001, 5_000, 0]), Admission::Admit);
@@ -256,7 +258,7 @@ mod tests {
         assert_eq!(with("", 3).admit(&arrival(1, 1_000), &buffer), OVER);
         let mut prefix = with("form = \"prefix\"", 3);
         assert_eq!(prefix.admit(&arrival(1, 1_000), &buffer), Admission::Admit);
-        // 12,000 and 6,000 are all that two may hold, 22,000 what three may.
+        // Two queues may hold 12,000 + 6,000, and three 22,000.
         assert_eq!(prefix.admit(&arrival(1, 1), &holding(&[12_000, 6_000, 0])), OVER);
         assert_eq!(
             prefix.admit(&arrival(2, 4_000), &holding(&[9_000, 9_000, 0])),
@@ -273,11 +275,11 @@ mod tests {
             assert_eq!(with(form, 3).harmless_together, 12_000, "{form}");
             assert_eq!(with(form, 3).admit(&arrival(0, 1), &holding(&[12_000, 0, 0])), OVER);
         }
-        // 4,000 bytes are within every bound; a second short queue counts by prefix.
+        // 4,000 bytes are within every bound. With prefixes, a second short queue counts.
         assert_eq!(with("", 3).harmless, 4_000);
         let mut prefix = with("form = \"prefix\"", 3);
         assert_eq!(prefix.admit(&arrival(1, 1), &holding(&[12_000, 6_000, 0])), OVER);
-        // A hundred times as much has room for the largest packet beside 1,183,616 bytes.
+        // With a buffer 100 times as large, the largest packet has room above 1,183,616 bytes.
         let opens = |capacity| {
             let environment = Environment { capacity, ..Environment::example(3) };
             Harmonic::read(&mut Section::empty(), &environment).unwrap().open_below(capacity)
@@ -286,7 +288,8 @@ mod tests {
         assert_eq!(opens(22_000), 0);
     }
 
-    /// Beside the ranks themselves, for lengths of three queues in steps that the bounds allow.
+    /// Compares with the bounds themselves, for lengths of three queues in steps that the bounds
+    /// allow.
     #[test]
     fn what_is_admitted_at_once_would_be_admitted_by_rank() {
         let (mut at_once, mut looked_at) = (0, 0);

@@ -46,10 +46,10 @@ use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, LARGEST_PACKET, Victim, Watch};
 use spillway_settings::{Section, SettingsError};
 
-/// Which queue loses a packet.
+/// The rule for the queue that loses a packet.
 #[derive(Clone, Debug)]
 pub struct LongestQueueDropParams {
-    /// How the longest is found.
+    /// How the longest queue is found.
     rule: VictimRule,
     /// The class of acks, if these are neither tested nor victims.
     exempt: Option<u8>,
@@ -69,7 +69,8 @@ impl Policy for LongestQueueDrop {
         "Aiello, Kesselman, Mansour: ACM Trans. Algorithms 5(1), 2008, doi:10.1145/1435375.1435378";
     const COST: Option<Cost> = Some(Cost {
         others: &[("packet", State { more: "1 link to the one before", ..State::NONE })],
-        // The longest, and whether the arrival makes its own queue longer, or as long.
+        // The longest queue, and whether the arrival makes its own queue longer than it, or as
+        // long.
         at_times: &[(
             "each packet pushed out",
             Operations { searches: 1, additions: 1, comparisons: 2, ..Operations::NONE },
@@ -155,7 +156,8 @@ mod tests {
 
     #[test]
     fn a_packet_in_transmission_cannot_be_pushed_out() {
-        // Its bytes are held until it is sent: queue 0 is the longest, and has no packet to lose.
+        // Its bytes are held until it has been sent: queue 0 is the longest, but has no packet to
+        // lose.
         let mut buffer = filled(&[600_000, 300_000, 99_000]);
         buffer.subtract_packet(0);
         let refused = Admission::Drop(DropReason::BufferFull);

@@ -27,7 +27,7 @@ use spillway_engine::Time;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Something that a policy has counted: its name and how often.
+/// A counter of a policy: its name and its value.
 pub type Count = (Cow<'static, str>, u64);
 
 /// A burst that a policy has learned of.
@@ -35,27 +35,27 @@ pub type Count = (Cow<'static, str>, u64);
 pub struct Learned {
     /// How fast its queues grew, in bytes per second.
     pub gradient: f64,
-    /// What it came to.
+    /// How many bytes the burst reached.
     pub bytes: u64,
     /// When such a burst was last seen.
     pub last_seen: Time,
 }
 
-/// A way of sharing the buffer. It decides; the switch counts, so that no policy can lose a byte.
+/// A sharing policy. It decides and the switch counts, so that no policy can lose a byte.
 pub trait Sharing: Watch {
-    /// Whether an arrival may join its queue. The switch has not added it yet; whatever the
-    /// answer, the packet is refused if the buffer has no room for it.
+    /// Whether an arrival may join its queue, to which the switch has not added it yet. Whatever
+    /// the answer, the packet is refused if the buffer has no room for it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission;
 
-    /// The occupancy below which it admits any arrival of at most
-    /// [`LARGEST_PACKET`](crate::policy::LARGEST_PACKET) bytes that finds its port idle, without having
-    /// to hear of it: it is not asked then. 0 to be asked about all. The buffer is `capacity` bytes large.
+    /// Below this occupancy the policy admits any arrival of at most
+    /// [`LARGEST_PACKET`](crate::policy::LARGEST_PACKET) bytes that finds its port idle, and need
+    /// not be told of it; `admit` is then not called. 0 if it must be called for all arrivals. The
+    /// buffer has `capacity` bytes.
     fn open_below(&self, _capacity: u64) -> u64 {
         0
     }
 
-    /// Whether it may push packets out that are queued: only then may it answer with
-    /// [`Admission::PushOut`].
+    /// Whether it may push out queued packets. Only then may it answer with [`Admission::PushOut`].
     fn pushes_out(&self) -> bool {
         false
     }
@@ -65,15 +65,15 @@ pub trait Sharing: Watch {
         false
     }
 
-    /// The next arrival is the packet of this flow that begins with this byte.
+    /// The next arrival is the packet of this flow that begins with the byte `seq`.
     fn introduce(&mut self, _flow: u32, _seq: u64) {}
 
-    /// Whether it decides about packets of this class, rather than admitting all that fit.
+    /// Whether it decides about packets of this class, rather than admit all that fit.
     fn tests(&self, _class: u8) -> bool {
         true
     }
 
-    /// What it has counted, by name, for the summary.
+    /// Its counters, by name, for the summary.
     fn counters(&self) -> Vec<Count> {
         Vec::new()
     }
@@ -83,13 +83,13 @@ pub trait Sharing: Watch {
         Vec::new()
     }
 
-    /// Somebody wants to know about a queue at a moment when nothing has come for it: what the policy
-    /// works out at arrivals only is brought up to date.
+    /// Called when a queue is examined although no packet has arrived for it: brings up to date
+    /// what the policy computes only at arrivals.
     fn look_at(&mut self, _now: Time, _queue: QueueId) {}
 
-    /// The limit that this arrival was held to, for traces; `None` where the policy has none. Asked
-    /// after the decision, before the packet joins its queue; or after `look_at`, of a packet of no
-    /// bytes that might come.
+    /// The limit that applied to this arrival, for traces; `None` if the policy has none. Called
+    /// after the decision and before the packet joins its queue; or after `look_at`, for an
+    /// imaginary packet of no bytes.
     fn threshold(&self, _arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
         None
     }
@@ -118,7 +118,7 @@ impl Sharing for SharingPolicy {
     #[inline(always)]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         if let SharingPolicy::Extension(policy) = self {
-            // A copy, so that the others' need not be in memory.
+            // A copy, so that for the other variants the arrival need not be in memory.
             return policy.admit(&{ *arrival }, buffer);
         }
         each!(self, policy => policy.admit(arrival, buffer))
@@ -154,19 +154,19 @@ impl Sharing for SharingPolicy {
 
 watch_each!(SharingPolicy, each);
 
-/// What is done with a policy of whatever type. It is compiled for each of them, so that nothing in
-/// it has to ask which it is.
+/// Code that runs with a policy of any type. It is compiled for each type, so that nothing in it
+/// has to find out which policy it is.
 pub trait WithPolicy {
-    /// What comes of it.
+    /// The result.
     type Output;
 
-    /// Does it.
+    /// Runs it.
     fn run<S: Sharing + ?Sized>(self, policy: &mut S) -> Self::Output;
 }
 
 impl SharingPolicy {
-    /// With a prediction for every arrival, in their order, instead of an oracle; `None` for a policy
-    /// that asks none.
+    /// Replaces the oracle's answers by a prediction for every arrival, in order of arrival; `None`
+    /// for a policy that asks no oracle.
     pub fn with_predictions(self, predictions: Arc<[bool]>) -> Option<SharingPolicy> {
         Some(match self {
             SharingPolicy::Credence(policy) => {
@@ -179,13 +179,13 @@ impl SharingPolicy {
         })
     }
 
-    /// Does something with the policy that this is.
+    /// Runs `what` with whichever policy this is.
     pub fn with<W: WithPolicy>(&mut self, what: W) -> W::Output {
         each!(self, policy => policy.take(what))
     }
 }
 
-/// A policy, or one behind a pointer.
+/// A policy, possibly behind a pointer.
 trait Take: Sharing {
     fn take<W: WithPolicy>(&mut self, what: W) -> W::Output {
         what.run(self)
@@ -194,7 +194,7 @@ trait Take: Sharing {
 
 impl<S: Sharing + ?Sized> Take for S {}
 
-/// A parameter by class of queue, of which the last holds for all further classes.
+/// A parameter by class of queue. The last value holds for all further classes.
 #[inline(always)]
 fn of_class(values: &[f64], class: u8) -> f64 {
     values[usize::from(class).min(values.len() - 1)]
@@ -206,7 +206,7 @@ pub(crate) mod tests {
     use crate::catalogue::Environment;
     use crate::policy::DropReason;
 
-    /// A buffer of 1,000,000 bytes whose queues, one for each port, hold so many bytes.
+    /// A buffer of 1,000,000 bytes whose queues, one for each port, hold these numbers of bytes.
     pub(crate) fn filled(queue_bytes: &[u32]) -> Buffer {
         let environment = Environment::example(queue_bytes.len());
         let mut buffer = Buffer::new(environment.capacity, environment.port_rates, 1);

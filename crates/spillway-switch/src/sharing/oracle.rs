@@ -17,7 +17,7 @@ use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;
 use trained::{Trained, TrainedParams};
 
-/// Who predicts, and how often the answers are flipped.
+/// The source of an oracle's answers, and how often they are flipped.
 #[derive(Clone, Debug)]
 pub struct OracleParams {
     source: SourceParams,
@@ -25,18 +25,18 @@ pub struct OracleParams {
     flip: f64,
 }
 
-/// Whom the answers of an oracle are from.
+/// The source of an oracle's answers.
 #[derive(Clone, Debug)]
 enum SourceParams {
-    /// Random forests that were trained on LQD's drops.
+    /// Random forests trained on LQD's drops.
     Forest(TrainedParams),
-    /// The fates that packets had in another run.
+    /// The outcomes that packets had in another run.
     Recorded(RecordedParams),
-    /// Nothing is ever lost.
+    /// Predicts that no packet is lost.
     AlwaysAccept,
-    /// All is always lost.
+    /// Predicts that every packet is lost.
     AlwaysDrop,
-    /// Draws.
+    /// Predicts at random.
     Random {
         /// The probability of a drop, from 0 to 1.
         drop_probability: f64,
@@ -44,7 +44,7 @@ enum SourceParams {
 }
 
 impl OracleParams {
-    /// Reads the keys of a section that say who predicts.
+    /// Reads the keys of a section that choose the oracle.
     pub fn read(
         section: &mut Section,
         environment: &Environment,
@@ -89,25 +89,25 @@ pub struct Oracle {
     flips: u64,
 }
 
-/// Whom the answers are from.
+/// The source of the answers.
 #[derive(Clone, Debug)]
 enum Source {
-    /// A random forest that was trained on LQD's drops.
+    /// A random forest trained on LQD's drops.
     Forest(Box<Trained>),
-    /// The fates that packets had in another run.
+    /// The outcomes that packets had in another run.
     Recorded(Box<Recorded>),
-    /// Nothing is ever lost.
+    /// Predicts that no packet is lost.
     AlwaysAccept,
-    /// All is always lost.
+    /// Predicts that every packet is lost.
     AlwaysDrop,
-    /// Draws.
+    /// Predicts at random.
     Random {
         /// The probability of a drop.
         drop_probability: f64,
     },
-    /// What was said beforehand, arrival by arrival.
+    /// Given predictions, arrival by arrival.
     Predictions {
-        /// For every arrival whether it is lost.
+        /// For every arrival, whether it is lost.
         drops: Arc<[bool]>,
         /// Arrivals so far.
         arrivals: usize,
@@ -115,19 +115,19 @@ enum Source {
 }
 
 impl Oracle {
-    /// One that nobody has asked, for the policy with this id.
+    /// A new oracle, for the policy with this id.
     pub fn new(params: &OracleParams, policy: &str, environment: &Environment) -> Oracle {
         let source = Source::new(&params.source, environment);
         let random = Stream::new(environment.seed, policy, environment.switch.into());
         Oracle { source, flip: params.flip, random, flips: 0 }
     }
 
-    /// The same with a prediction for every arrival, in their order, instead of its own answers.
+    /// Replaces the oracle's answers by a prediction for every arrival, in order of arrival.
     pub fn with_predictions(self, drops: Arc<[bool]>) -> Oracle {
         Oracle { source: Source::Predictions { drops, arrivals: 0 }, ..self }
     }
 
-    /// Whether it must hear of every packet's flow and place in it before its arrival.
+    /// Whether it must be told every packet's flow and first byte before the packet arrives.
     pub fn knows_packets(&self) -> bool {
         matches!(self.source, Source::Recorded(_))
     }
@@ -157,14 +157,14 @@ impl Oracle {
         }
     }
 
-    /// Bytes of a queue are about to be given back without a departure.
+    /// Bytes of a queue are about to be freed without a departure.
     pub fn on_release(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
         if let Source::Forest(trained) = &mut self.source {
             trained.held(now, queue, buffer);
         }
     }
 
-    /// Whether LQD would drop the packet that arrives, as far as it can tell.
+    /// Whether LQD would drop the arriving packet, according to the oracle.
     #[inline]
     pub fn predicts_drop(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let drops = self.source.predicts_drop(arrival, buffer, &mut self.random);
@@ -178,7 +178,7 @@ impl Oracle {
         self.flips
     }
 
-    /// What else it has counted, by name.
+    /// Its other counters, by name.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         match &self.source {
             Source::Recorded(recorded) => vec![("oracle_unknown", recorded.unknown())],

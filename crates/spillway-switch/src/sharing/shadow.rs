@@ -13,7 +13,7 @@ use spillway_engine::Time;
 use switch::ShadowSwitch;
 use timetable::Timetable;
 
-/// What somebody has said about a packet's fate, if anybody has.
+/// What was predicted of a packet's outcome, if anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Prediction {
@@ -23,15 +23,15 @@ pub(super) enum Prediction {
     Drop,
 }
 
-/// How often what was said came true (Credence, Figure 5).
+/// How often predictions came true (Credence, Figure 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Truth {
-    /// By prediction, packets that LQD sent and those that it dropped.
+    /// By prediction, the number of packets that LQD sent, and of those that it dropped.
     counts: [[u64; 2]; 3],
 }
 
 impl Truth {
-    /// Packets of which this was said, and which LQD dropped, or sent.
+    /// The number of packets with this prediction that LQD dropped, or sent.
     pub fn of(&self, prediction: Prediction, is_dropped: bool) -> u64 {
         self.counts[prediction as usize][usize::from(is_dropped)]
     }
@@ -41,19 +41,19 @@ impl Truth {
         self.counts[prediction as usize][usize::from(is_dropped)] += 1;
     }
 
-    /// A packet whose fate was taken for known is still there.
+    /// Takes back a packet whose outcome was counted too early.
     #[inline]
     fn forget(&mut self, prediction: Prediction, is_dropped: bool) {
         self.counts[prediction as usize][usize::from(is_dropped)] -= 1;
     }
 }
 
-/// The imagined LQD. Where both forms are possible they are the same, packet by packet.
+/// The virtual LQD. Where both forms are possible, they agree packet by packet.
 #[derive(Clone, Debug)]
 pub(super) enum ShadowLqd {
-    /// At any time, of any sizes, rates and scheduling.
+    /// For any times, sizes, rates and schedulers.
     Switch(Box<ShadowSwitch>),
-    /// Where time has slots.
+    /// For the slotted model.
     Timetable(Box<Timetable>),
 }
 
@@ -67,7 +67,7 @@ macro_rules! either {
 }
 
 impl ShadowLqd {
-    /// An empty one, beside an empty switch.
+    /// An empty virtual LQD, beside an empty switch.
     pub fn new(rule: VictimRule, exempt: Option<u8>, environment: &Environment) -> ShadowLqd {
         match Timetable::new(rule, environment) {
             Some(timetable) => ShadowLqd::Timetable(Box::new(timetable)),
@@ -75,29 +75,29 @@ impl ShadowLqd {
         }
     }
 
-    /// The bytes of LQD's queue, as of the last look at its port.
+    /// The bytes in a queue under LQD, as of the last look at its port.
     pub fn bytes(&self, queue: QueueId) -> u32 {
         either!(self, shadow => shadow.bytes(queue))
     }
 
-    /// Somebody wants to know a queue as it is now.
+    /// Brings a queue up to date, because it is examined now.
     pub fn look_at(&mut self, now: Time, queue: QueueId) {
         either!(self, shadow => shadow.look_at(now, queue));
     }
 
-    /// An arrival, as LQD would treat it, and the bytes of its queue afterwards.
+    /// Treats an arrival as LQD would, and returns the bytes of its queue afterwards.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
         either!(self, shadow => shadow.on_arrival(arrival))
     }
 
-    /// Somebody says of the packet that has just arrived whether it will be dropped.
+    /// Records a prediction for the packet that has just arrived.
     #[inline]
     pub fn note(&mut self, prediction: Prediction) {
         either!(self, shadow => shadow.note(prediction));
     }
 
-    /// How often what was said has come true so far.
+    /// How often predictions have come true so far.
     pub fn truth(&self) -> Truth {
         either!(self, shadow => shadow.truth())
     }
@@ -110,7 +110,7 @@ mod tests {
     use crate::catalogue::Service;
     use spillway_engine::{Rate, Stream};
 
-    /// Picoseconds: a port sends a byte.
+    /// The picoseconds in which a port sends a byte.
     const SLOT: u64 = 2;
 
     fn environment(ports: usize, capacity: u64) -> Environment {
@@ -120,7 +120,7 @@ mod tests {
         Environment { capacity, port_rates: vec![rate; ports], service, ..example }
     }
 
-    /// Where time has slots a table that fits takes the imagined switch's place.
+    /// In the slotted model a timetable, if it is not too large, takes the virtual switch's place.
     #[test]
     fn a_timetable_is_used_where_it_can_be() {
         let rule = VictimRule { count_arrival: true, tie: Tie::ArrivingQueue };
@@ -131,7 +131,7 @@ mod tests {
         assert!(matches!(of(&Environment::example(64)), ShadowLqd::Switch(_)));
     }
 
-    /// Both forms beside each other: the same queues, and the same fates, after every arrival.
+    /// Compares both forms: after every arrival, they have the same queues and the same outcomes.
     #[test]
     fn a_timetable_is_the_imagined_switch() {
         let mut random = Stream::new(1, "timetable", 0);
@@ -146,7 +146,8 @@ mod tests {
             let mut timetable = Timetable::new(rule, &environment).unwrap();
             let (mut now, busy) = (0, 1 + random.below(ports as u64));
             for _ in 0..1_000 {
-                // Many in a slot, and gaps in which all that waits is sent, or some of it.
+                // Many arrivals in a slot, and gaps in which all waiting packets, or some, are
+                // sent.
                 now += match random.below(4 * ports as u64) {
                     0 => SLOT * random.below(2 * capacity + 2),
                     1..6 => SLOT,

@@ -103,34 +103,34 @@ use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::sync::Arc;
 
-/// What a burst is, and what is learned and predicted of it.
+/// What a burst is, and how bursts are learned and predicted.
 #[derive(Clone, Debug)]
 pub struct SmartbufParams {
-    /// The thresholds of queues of which nothing is predicted.
+    /// The thresholds of queues for which nothing is predicted.
     dynamic: <DynamicThresholds as Policy>::Params,
-    /// Which reading of the algorithm.
+    /// Which reading of the algorithm is used.
     variant: Variant,
-    /// The gradient that a burst is known by.
+    /// The gradient that characterizes a burst.
     key: KeyGradient,
-    /// How many known bursts a prediction is made of, from 1 to 1,000,000.
+    /// The number of known bursts that a prediction is computed from (K), from 1 to 1,000,000.
     k: usize,
-    /// A port that holds more than one over it of the buffer is in a burst; 1 at least.
+    /// A port that holds more than the buffer divided by sigma is in a burst; at least 1.
     sigma: f64,
-    /// The share of its maximum below which a burst is over, above 0, and 1 at most.
+    /// The share of its maximum below which a burst is over, above 0 and at most 1.
     beta: f64,
-    /// The weight of the gradient before, from 0 to 1.
+    /// The weight of the previous gradient, from 0 to 1.
     past: f64,
-    /// Gradients that are equal, as a share of the fastest port's rate, above 0.
+    /// The step to which gradients are rounded, as a share of the fastest port's rate, above 0.
     key_quantum: f64,
-    /// What has not been seen for longer is forgotten.
+    /// A burst that has not been seen for longer than this is forgotten.
     max_age: Time,
-    /// Whether a burst's maximum is what was held and what was lost.
+    /// Whether a burst's maximum includes what was lost, in addition to what was held.
     counts_lost: bool,
-    /// Until when nothing is predicted.
+    /// Nothing is predicted before this time.
     learning_period: Time,
-    /// What only the text's reading asks.
+    /// What the text of the paper leaves open.
     of_text: OfText,
-    /// What is known from the beginning, of all switches.
+    /// What is known from the beginning, for all switches.
     known: Arc<[Known]>,
 }
 
@@ -154,7 +154,7 @@ enum Variant {
     Printed,
 }
 
-/// What the text leaves open of a prediction, and the printed lines do not.
+/// What the text of the paper leaves open about predictions; the printed lines do not.
 #[derive(Clone, Copy, Debug)]
 struct OfText {
     estimate: Estimate,
@@ -192,7 +192,7 @@ impl OfText {
     }
 }
 
-/// A port's burst, and what it may hold if that is predicted.
+/// A port's burst, and the port's limit if one is predicted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
     burst: Burst,
@@ -207,14 +207,15 @@ impl Policy for Smartbuf {
     const CITATION: &'static str = "Rezaei, Almasi, Vamanan: Smartbuf, IWQoS 2021, Algorithm 1";
     const VARIANTS: &'static [&'static str] = &["estimate = \"quantile\""];
     const COST: Option<Cost> = Some(Cost {
-        // What it holds and held when a packet last left, its gradient, maximum and that one's
-        // gradient, its limit; when a packet left and was sent; whether it has gradient and limit.
+        // What it holds, and held when a packet last left; its gradient, maximum, gradient at the
+        // maximum, and limit; when a packet left and when it was sent; whether it has a gradient
+        // and a limit.
         port: State { counters: 6, times: 2, bits: 2, ..State::NONE },
         others: &[("known burst", State { counters: 2, times: 1, ..State::NONE })],
-        // With what the port holds.
+        // In addition, what the port holds.
         arrival: DynamicThresholds::TEST.and(Operations { additions: 1, ..Operations::NONE }),
-        // What the port holds, when the packet is sent; whether that was without a pause; dq / dt
-        // and its average; the maximum, whether it is large, and beta times it.
+        // What the port holds and when the packet has been sent; whether the port was idle in
+        // between; dq / dt and its average; the maximum, whether it is large, and beta times it.
         departure: Operations {
             additions: 5,
             comparisons: 5,
@@ -326,7 +327,7 @@ impl Policy for Smartbuf {
 }
 
 impl Smartbuf {
-    /// What a port in such a burst may hold, if anything is known.
+    /// The limit for a port in a burst with this gradient, if any burst is known.
     fn predict(&mut self, now: Time, port: u32, gradient: f64) -> Option<u64> {
         if now < self.params.learning_period {
             return None;
@@ -340,7 +341,7 @@ impl Smartbuf {
         self.bursts += 1;
     }
 
-    /// A packet has left a port that now holds so many bytes.
+    /// A packet has left a port that now holds `bytes` bytes.
     fn follow(&mut self, now: Time, port: u32, bytes: u64, sent: Time) {
         let burst = &mut self.ports[port as usize].burst;
         burst.sample(now, bytes, sent, self.params.past);
@@ -389,7 +390,7 @@ impl Watch for Smartbuf {
 
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
         let port = buffer.port_of(queue);
-        // What is being sent has left, whether or not its bytes are still held.
+        // A packet in transmission has left, even if its bytes are still held.
         let held = if self.releases_at_end { size } else { 0 };
         let bytes = buffer.port_bytes(port) - u64::from(held);
         if self.params.variant == Variant::Printed {

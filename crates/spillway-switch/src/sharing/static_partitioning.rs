@@ -40,14 +40,14 @@ use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Rate;
 use spillway_settings::{Range, Section, SettingsError};
 
-/// What a port's part is.
+/// How large a port's part is.
 #[derive(Clone, Debug)]
 pub enum StaticPartitioningParams {
-    /// A share of the buffer, from 0 to 1; 0 is one over the number of ports.
+    /// A share of the buffer, from 0 to 1; 0 stands for one over the number of ports.
     Share(f64),
-    /// RTT C / sqrt(n), with so many long flows that share a bottleneck (n), above 0.
+    /// RTT C / sqrt(n), with n long flows that share a bottleneck, above 0.
     Rtt {
-        /// n.
+        /// The number of long flows (n).
         flows: f64,
     },
 }
@@ -72,7 +72,7 @@ impl Policy for StaticPartitioning {
                                     Appenzeller, Keslassy, McKeown: SIGCOMM 2004";
     const VARIANTS: &'static [&'static str] = &["form = \"rtt\""];
     const COST: Option<Cost> = Some(Cost {
-        // What it holds, and its limit.
+        // The bytes that it holds, and its limit.
         port: State { counters: 2, ..State::NONE },
         arrival: Operations { additions: 1, comparisons: 1, ..Operations::NONE },
         departure: Operations { additions: 1, ..Operations::NONE },
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_port_has_a_round_trip_over_the_root_of_its_flows() {
-        // 25 us at 10 Gbps are 31,250 bytes; over sqrt(16) 7,812.5.
+        // 25 us at 10 Gbps are 31,250 bytes; divided by sqrt(16), 7,812.5.
         for (text, most) in [("form = \"rtt\"", 31_250), ("form = \"rtt\"\nflows = 16", 7_812)] {
             let buffer = filled(&[most - 1500, 700_000, 0, 0]);
             assert_eq!(with(text).admit(&arrival(0, 1500), &buffer), Admission::Admit, "{text}");

@@ -9,8 +9,8 @@ use spillway_settings::{Section, SettingsError};
 /// How ties between longest queues are broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
-    /// The arriving packet's queue if it is among the longest, else the lowest number: no packet
-    /// is pushed out for one that is no better.
+    /// The arriving packet's queue if it is among the longest, else the lowest number. So no packet
+    /// is pushed out for one from an equally long queue.
     ArrivingQueue,
     /// The lowest number.
     LowestIndex,
@@ -21,7 +21,7 @@ pub enum Tie {
 pub struct VictimRule {
     /// Whether the arriving packet counts towards its queue.
     pub count_arrival: bool,
-    /// Who among equals.
+    /// Which queue is chosen among equals.
     pub tie: Tie,
 }
 
@@ -43,8 +43,8 @@ impl VictimRule {
         })
     }
 
-    /// The longest queue, with a packet of `size` bytes arriving for `arriving`. Queues of class
-    /// `exempt` are passed over. `None` if all others are empty (and the arrival is not counted).
+    /// The longest queue, given that a packet of `size` bytes arrives for `arriving`. Queues of
+    /// class `exempt` are ignored. `None` if all others are empty (and the arrival is not counted).
     #[inline]
     pub fn longest(
         self,
@@ -57,7 +57,8 @@ impl VictimRule {
         let is_exempt = |queue: QueueId| {
             exempt.is_some_and(|class| queue % queues_per_port == u32::from(class))
         };
-        // Exempt queues, which hold acks, are seldom the longest: to look at all is faster.
+        // Exempt queues hold acks and are seldom the longest, so it is faster to search all queues
+        // first.
         let (mut longest, mut queue) = longest_of(queues);
         if let (Some(class), true) = (exempt, is_exempt(queue)) {
             (longest, queue) = longest_but_class(queues, queues_per_port as usize, class.into());
@@ -66,8 +67,8 @@ impl VictimRule {
         self.settle((longest, || queue), arriving, held, size)
     }
 
-    /// The same for whoever knows the greatest length and can tell the first queue that has it.
-    /// `held` is what the arrival's queue holds, if that may lose packets.
+    /// The same, for callers that know the greatest length and can find the first queue that has
+    /// it. `held` is what the arrival's queue holds, unless that queue is exempt.
     #[inline]
     pub fn settle(
         self,
@@ -93,7 +94,7 @@ impl VictimRule {
 /// The greatest length and the first queue that has it.
 #[inline]
 fn longest_of(queues: &[Length]) -> (u32, QueueId) {
-    // Two passes without a branch that depends on the lengths.
+    // Two passes, neither with a branch that depends on the lengths.
     let longest = queues.iter().map(|length| length.bytes).max().unwrap_or(0);
     let queue = queues.iter().position(|length| length.bytes == longest).unwrap_or(0);
     (longest, queue as QueueId)

@@ -1,4 +1,4 @@
-//! What a trained model looks at.
+//! The features that a trained model uses.
 
 use crate::averages::{Averages, Averaging};
 use crate::buffer::{Buffer, QueueId};
@@ -6,7 +6,7 @@ use crate::catalogue::Environment;
 use spillway_engine::Time;
 use spillway_forest::Forest;
 
-/// A feature; the paper's four (section 3.4).
+/// A feature: one of the paper's four (section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     Queue,
@@ -16,7 +16,7 @@ enum Feature {
 }
 
 impl Feature {
-    /// By the names that models and traces have for them.
+    /// The names that models and traces use for the features.
     const NAMES: [(&str, Feature); 4] = [
         ("queue", Feature::Queue),
         ("average_queue", Feature::AverageQueue),
@@ -25,20 +25,20 @@ impl Feature {
     ];
 }
 
-/// A model looks at no more.
+/// The most features that a model may use.
 pub const MOST_FEATURES: usize = Feature::NAMES.len();
 
-/// The features that a model names, and how it wants them.
+/// The features that a model names, and the form in which it expects them.
 #[derive(Clone, Debug)]
 pub struct FeaturesParams {
     features: Vec<Feature>,
-    /// Whether lengths are shares of the buffer, not bytes.
+    /// Whether lengths are shares of the buffer rather than bytes.
     are_shares: bool,
     averaging: Averaging,
 }
 
 impl FeaturesParams {
-    /// Those of a model; the error tells what is wrong with it.
+    /// The features of a model. An error tells what is wrong with the model.
     pub fn of_model(forest: &Forest) -> Result<FeaturesParams, String> {
         let known = |name: &String| {
             let found = Feature::NAMES.iter().find(|(known, _)| known == name);
@@ -73,13 +73,13 @@ pub struct Features {
     features: Vec<Feature>,
     /// Lengths are divided by this: the buffer's size, or 1.
     unit: f64,
-    /// Where the model looks at any.
+    /// Only if the model uses averages.
     averages: Option<Averages>,
     release_at_end: bool,
 }
 
 impl Features {
-    /// Of a switch to which nothing has come.
+    /// The features at a switch at which nothing has arrived yet.
     pub fn new(params: &FeaturesParams, environment: &Environment) -> Features {
         let FeaturesParams { features, are_shares, averaging } = params.clone();
         let averaged = [Feature::AverageQueue, Feature::AverageOccupancy];
@@ -93,7 +93,7 @@ impl Features {
         }
     }
 
-    /// Until now a queue, and the buffer, held what they hold and so many bytes more.
+    /// Until now a queue held its present bytes and `more` bytes more, and so did the buffer.
     #[inline]
     pub fn held(&mut self, now: Time, queue: QueueId, more: u32, buffer: &Buffer) {
         if let Some(averages) = &mut self.averages {
@@ -112,7 +112,7 @@ impl Features {
         }
     }
 
-    /// Their values for a packet that arrives at this queue; the averages are up to now.
+    /// The features' values for a packet that arrives for this queue. The averages are up to date.
     #[inline]
     pub fn of(&self, queue: QueueId, buffer: &Buffer) -> [f32; MOST_FEATURES] {
         let mut values = [0.0; MOST_FEATURES];

@@ -1,4 +1,4 @@
-//! Which model a switch asks: all the same, or each its own.
+//! Which model a switch uses: the same one for all switches, or one for each.
 
 use super::features::FeaturesParams;
 use super::seen::Seen;
@@ -7,7 +7,8 @@ use spillway_forest::Forest;
 use spillway_settings::{Section, SettingsError, Table, Value, nearest_name};
 use std::collections::BTreeMap;
 
-/// The bundled models, as `spillway oracle default` makes them: name, and a file's bytes.
+/// The bundled models, as `spillway oracle default` makes them: names, and the bytes of their
+/// files.
 pub const MODELS: [(&str, &[u8]); 2] = [
     ("default", include_bytes!("../../../models/default.safetensors")),
     ("smartbuf", include_bytes!("../../../models/smartbuf.safetensors")),
@@ -15,36 +16,36 @@ pub const MODELS: [(&str, &[u8]); 2] = [
 
 const ENDING: &str = ".safetensors";
 
-/// What `model` says.
+/// The value of `model`.
 pub enum Models {
-    /// All ask this.
+    /// One model for all switches.
     One(String),
-    /// By the names of switches and tiers.
+    /// A model for each switch or tier, by its name.
     Each(BTreeMap<String, String>),
 }
 
-/// A model, and the key that names it.
+/// A model that a switch uses, and the key that names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
-    /// A bundled one, or a file.
+    /// A bundled model's name, or a file's.
     pub name: String,
-    /// The switch or the tier that it is given for, if it is for some only.
+    /// The name of the switch or tier that the model is given for, if it is not for all.
     of: Option<String>,
 }
 
-/// What is in a model's file.
+/// The contents of a model's file.
 #[derive(Debug)]
 pub struct Model {
     /// The forest.
     pub forest: Forest,
-    /// What it looks at.
+    /// The features that it uses.
     pub features: FeaturesParams,
-    /// What it has seen in training.
+    /// The range of its training data.
     pub seen: Seen,
 }
 
 impl Models {
-    /// Reads the key. A folder is a table of the models in it.
+    /// Reads the key. A folder stands for a table of the models in it.
     pub fn read(section: &mut Section, environment: &Environment) -> Result<Self, SettingsError> {
         let meaning = "of oracle = \"forest\", a bundled one (`spillway oracle show default`; \
                        \"smartbuf\" was trained in that scenario), or a file that `spillway oracle \
@@ -84,7 +85,7 @@ impl Models {
         Ok(Models::Each(each))
     }
 
-    /// What a switch asks.
+    /// The model that a switch uses.
     fn of(
         &self,
         section: &Section,
@@ -105,7 +106,8 @@ impl Models {
         Ok(Asked { name: model.clone(), of: Some(of.clone()) })
     }
 
-    /// What the switches of this one's tier ask, by their numbers. A name that no switch and no tier has is an error.
+    /// The models that the switches of this switch's tier use, by the switches' numbers. Fails if a
+    /// name is that of no switch or tier.
     pub fn of_tier(
         &self,
         section: &Section,
@@ -126,7 +128,7 @@ impl Models {
 }
 
 impl Asked {
-    /// The model. Where a file holds it, that is kept for the results.
+    /// Opens the model. If it is a file, the file is recorded in the results.
     pub fn open(
         &self,
         section: &Section,

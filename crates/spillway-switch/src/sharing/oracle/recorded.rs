@@ -1,4 +1,4 @@
-//! An oracle that has seen it all: the fates that the same packets had under LQD.
+//! A perfect oracle: the outcomes that the same packets had under LQD.
 
 use crate::catalogue::Environment;
 use crate::records::{u32_at, u64_at};
@@ -6,25 +6,25 @@ use spillway_settings::{Section, SettingsError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The fates in a file.
+/// The outcomes in a trace's file.
 #[derive(Clone, Debug)]
 pub struct RecordedParams {
-    /// As many whole records as there are fates, of all switches.
+    /// One whole record for each packet, of all switches.
     fates: Arc<[u8]>,
 }
 
-/// The packets of a switch that a trace knows, and those that it saw dropped.
+/// The packets of a switch that a trace contains, and those among them that were dropped.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// Flow and first byte.
+    /// Flow and first byte of each packet.
     seen: Arc<BTreeSet<(u32, u64)>>,
     dropped: Arc<BTreeSet<(u32, u64)>>,
     next: (u32, u64),
     unknown: u64,
 }
 
-/// Bytes of a fate in a file: switch and flow in four bytes each, the first byte in eight, all with
-/// the lowest first, and 1 if the packet was dropped, else 0.
+/// The bytes of a record: switch and flow (four bytes each), the packet's first byte (eight), all
+/// little-endian, and 1 if the packet was dropped, else 0.
 const RECORD: usize = 17;
 
 impl RecordedParams {
@@ -46,7 +46,7 @@ impl RecordedParams {
 }
 
 impl Recorded {
-    /// What is known of a switch's packets.
+    /// The outcomes of one switch's packets.
     pub fn new(params: &RecordedParams, environment: &Environment) -> Recorded {
         let (records, _) = params.fates.as_chunks::<RECORD>();
         let (mut seen, mut dropped) = (BTreeSet::new(), BTreeSet::new());
@@ -68,13 +68,14 @@ impl Recorded {
         self.next = (flow, seq);
     }
 
-    /// Whether the packet that arrives was dropped. What the trace does not know was not.
+    /// Whether the arriving packet was dropped in the trace; false if the trace does not contain
+    /// it.
     pub fn is_dropped(&mut self) -> bool {
         self.unknown += u64::from(!self.seen.contains(&self.next));
         self.dropped.contains(&self.next)
     }
 
-    /// How often the packet in question was unknown.
+    /// How often the trace did not contain the packet asked about.
     pub fn unknown(&self) -> u64 {
         self.unknown
     }

@@ -1,22 +1,22 @@
-//! What a model has seen in training, as its file tells it.
+//! The range of a model's training data, as its file states it.
 
 use super::features::MOST_FEATURES;
 use crate::buffer::Buffer;
 use crate::catalogue::Environment;
 use spillway_forest::Forest;
 
-/// What of its training a model's file tells; nothing where it is older than that.
+/// What a model's file states about its training. Files of older versions state nothing.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// What the features were.
+    /// The ranges of the features.
     pub ranges: Option<Ranges>,
-    /// Bytes of the switches' buffers.
+    /// The sizes of the switches' buffers, in bytes.
     buffers: Vec<u64>,
-    /// The rates of their ports in bits per second.
+    /// The rates of their ports, in bits per second.
     rates: Vec<u64>,
 }
 
-/// The least and the greatest value of every feature; all values where there is none.
+/// The least and the greatest value of every feature. A feature without limits may have any value.
 #[derive(Clone, Debug)]
 pub struct Ranges {
     least: [f32; MOST_FEATURES],
@@ -24,7 +24,7 @@ pub struct Ranges {
 }
 
 impl Seen {
-    /// What a file's metadata says; the error tells what is wrong with it.
+    /// Reads a file's metadata. An error tells what is wrong with them.
     pub fn of(forest: &Forest) -> Result<Seen, String> {
         let features = forest.features().len();
         let least = list::<f32>(forest, "least")?;
@@ -47,7 +47,7 @@ impl Seen {
         Ok(Seen { ranges, buffers: list(forest, "buffers")?, rates: list(forest, "rates")? })
     }
 
-    /// In what a switch is unlike all those that the model was trained on, if it is known.
+    /// How a switch differs from all those that the model was trained on, if that is known.
     pub fn differs(&self, environment: &Environment) -> Option<String> {
         let mut texts = Vec::new();
         if !self.buffers.is_empty() && !self.buffers.contains(&environment.capacity) {
@@ -72,7 +72,7 @@ impl Seen {
 }
 
 impl Ranges {
-    /// Whether all values are within them.
+    /// Whether all values are within these ranges.
     #[inline]
     pub fn contain(&self, values: &[f32; MOST_FEATURES]) -> bool {
         let within = |place: usize| {
@@ -82,7 +82,7 @@ impl Ranges {
     }
 }
 
-/// Numbers with commas between them; none where the file does not have them.
+/// Reads numbers separated by commas; none if the file does not have the key.
 fn list<T: std::str::FromStr>(forest: &Forest, key: &str) -> Result<Vec<T>, String> {
     let told = forest.metadata(key).unwrap_or_default();
     let parts = told.split(',').map(str::trim).filter(|part| !part.is_empty());

@@ -9,17 +9,17 @@ use spillway_settings::{Section, SettingsError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The models that the switches of a tier ask.
+/// The models that the switches of a tier use.
 #[derive(Clone, Debug)]
 pub struct TrainedParams {
-    /// That of the first switch.
+    /// The model of the first switch.
     first: Arc<Model>,
-    /// Of all, by the switches' numbers.
+    /// The models of all switches, by their numbers.
     models: BTreeMap<u32, Arc<Model>>,
 }
 
 impl TrainedParams {
-    /// Reads `model`, and every model once that it names for the tier of this switch.
+    /// Reads `model`, and once each model that it names for this switch's tier.
     pub fn read(
         section: &mut Section,
         environment: &Environment,
@@ -42,17 +42,17 @@ impl TrainedParams {
     }
 }
 
-/// A forest and what it looks at.
+/// A forest and its features.
 #[derive(Clone, Debug)]
 pub struct Trained {
     model: Arc<Model>,
     features: Features,
-    /// How often a feature was something else than in training, if the model says what it was then.
+    /// How often a feature was outside its range in training, if the model states these ranges.
     outside: u64,
 }
 
 impl Trained {
-    /// At a switch to which nothing has come.
+    /// The forest of a switch at which nothing has arrived yet.
     pub fn new(params: &TrainedParams, environment: &Environment) -> Trained {
         let model = Arc::clone(params.models.get(&environment.switch).unwrap_or(&params.first));
         Trained { features: Features::new(&model.features, environment), model, outside: 0 }
@@ -70,7 +70,7 @@ impl Trained {
         self.features.departed(now, queue, size, buffer);
     }
 
-    /// Whether LQD would drop what arrives at this queue.
+    /// Whether LQD would drop a packet that arrives for this queue.
     #[inline]
     pub fn predicts_drop(&mut self, queue: QueueId, buffer: &Buffer) -> bool {
         let values = self.features.of(queue, buffer);
@@ -80,7 +80,8 @@ impl Trained {
         self.model.forest.is_positive(&values)
     }
 
-    /// How often it was asked about what lies outside of what it was trained on, if that is known.
+    /// How often it was asked about values outside those of its training; `None` if these are not
+    /// known.
     pub fn outside(&self) -> Option<u64> {
         self.model.seen.ranges.as_ref().map(|_| self.outside)
     }

@@ -1,12 +1,13 @@
-//! An imagined Longest Queue Drop beside the real buffer: which packets LQD would hold by now, had
-//! it seen the same arrivals.
+//! A virtual Longest Queue Drop beside the real buffer: which packets LQD would hold by now if it
+//! had seen the same arrivals.
 //!
-//! Its ports send as the real ones do: the same scheduling, at the same rate, without a pause while
-//! anything waits. Nobody tells it when; it catches up with a port when it must know its queues.
-//! Until then a queue can only be shorter than remembered, so a length is a bound from above: while
-//! even the bounds leave room for an arrival only its own port is looked at. When they do not, the
-//! ports that have something to send by now catch up, and no others; who they are, and then which
-//! queue is the longest, comes out of a tournament of remembered times and lengths.
+//! Its ports send as the real ones do: with the same scheduling, at the same rate, and without a
+//! pause while any packet waits. They have no events; a port is brought up to date when its queues
+//! must be known. Until then its queues can only be shorter than recorded, so the recorded lengths
+//! are upper bounds. While even these bounds leave room for an arrival, only the arrival's own port
+//! is looked at. When they do not, those ports are brought up to date that have something to send
+//! by now. These ports, and then the longest queue, are found by tournaments over the recorded
+//! times and lengths.
 
 use super::super::victim::VictimRule;
 use super::tournament::Tournament;
@@ -18,7 +19,7 @@ use crate::scheduling::{Head, Scheduling};
 use spillway_engine::Time;
 use std::collections::VecDeque;
 
-/// A packet that waits, or would.
+/// A packet that would wait under LQD.
 #[derive(Clone, Copy, Debug)]
 struct Imagined {
     size: u32,
@@ -26,7 +27,7 @@ struct Imagined {
     came: Time,
 }
 
-/// A switch that LQD shares, without packets: their sizes are enough.
+/// A switch under LQD, without packets: their sizes are enough.
 #[derive(Clone, Debug)]
 pub struct ShadowSwitch {
     rule: VictimRule,
@@ -34,37 +35,37 @@ pub struct ShadowSwitch {
     service: Service,
     /// How long a packet that finds its port idle waits before it is sent.
     delay: Time,
-    /// Whether the scheduler may be left unasked about a port's only packet.
+    /// Whether the scheduler need not be asked when a port has only one packet.
     is_stateless: bool,
     /// The lengths that LQD's queues had when their ports were last looked at.
     buffer: Buffer,
-    /// What waits in every queue.
+    /// The packets that wait in every queue.
     waiting: Vec<VecDeque<Imagined>>,
-    /// The port of every queue: asked for with every packet, and a division takes longer.
+    /// The port of every queue. It is needed for every packet, and a division would take longer.
     ports: Vec<u32>,
-    /// When every port can send again.
+    /// When each port can send again.
     idle_at: Vec<Time>,
-    /// Packets that wait at every port.
+    /// The number of packets that wait at each port.
     backlog: Vec<u32>,
     /// With `release_at_end`, for every port the queue and bytes in transmission.
     in_transmission: Vec<(QueueId, u32)>,
-    /// Packets set aside for an arrival that is not decided yet.
+    /// Packets set aside for an arrival that is not yet decided about.
     evicted: Vec<(QueueId, Imagined)>,
-    /// The queue of the arrival before, if it was accepted.
+    /// The queue of the last arrival, if that was accepted.
     last: Option<QueueId>,
     truth: Truth,
-    /// When all ports were last caught up with.
+    /// When all ports were last brought up to date.
     caught_up_at: Time,
-    /// Whether the buffer has been full of late: only then are the tournaments kept.
+    /// Whether the buffer was full recently. Only then are the tournaments kept up to date.
     is_contended: bool,
-    /// Of the ports that hold anything, by the time when they can send again.
+    /// The ports that hold anything, by the time at which they can send again.
     due: Tournament,
-    /// Of the queues that may lose packets, by their lengths, the longest being least.
+    /// The queues that may lose packets, by their lengths; the longest has the least key.
     longest: Tournament,
 }
 
 impl ShadowSwitch {
-    /// An empty one, beside an empty switch.
+    /// An empty virtual switch, beside an empty switch.
     pub fn new(rule: VictimRule, exempt: Option<u8>, environment: &Environment) -> ShadowSwitch {
         let ports = environment.port_rates.len();
         let queues = ports * environment.queues_per_port as usize;
@@ -95,18 +96,18 @@ impl ShadowSwitch {
         }
     }
 
-    /// The bytes of LQD's queue, as of the last look at its port.
+    /// The bytes in a queue under LQD, as of the last look at its port.
     pub fn bytes(&self, queue: QueueId) -> u32 {
         self.buffer.bytes(queue)
     }
 
-    /// Looks at a queue's port.
+    /// Brings a queue's port up to date.
     pub fn look_at(&mut self, now: Time, queue: QueueId) {
         self.catch_up(self.ports[queue as usize], now);
     }
 
-    /// An arrival, as LQD would treat it, and the bytes of its queue afterwards: its port has been
-    /// caught up with.
+    /// Treats an arrival as LQD would, and returns the bytes of its queue afterwards, with its port
+    /// brought up to date.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
         let port = self.ports[arrival.queue as usize];
@@ -124,7 +125,8 @@ impl ShadowSwitch {
         let (size, came) = (arrival.size, arrival.now);
         self.enter(port, arrival.queue, Imagined { size, prediction: Prediction::None, came });
         self.last = Some(arrival.queue);
-        // Half a buffer of arrivals pays for setting the tournaments up again.
+        // Setting the tournaments up again costs little beside the arrivals that fill half a
+        // buffer.
         self.is_contended &= self.buffer.occupancy() > self.buffer.capacity() / 2;
         self.bytes(arrival.queue)
     }
@@ -143,7 +145,7 @@ impl ShadowSwitch {
         self.buffer.add(queue, packet.size);
     }
 
-    /// Somebody says of the packet that has just arrived whether it will be dropped.
+    /// Records a prediction for the packet that has just arrived.
     pub fn note(&mut self, prediction: Prediction) {
         let packet = self.last.and_then(|queue| self.waiting[queue as usize].back_mut());
         match packet {
@@ -152,12 +154,12 @@ impl ShadowSwitch {
         }
     }
 
-    /// How often what was said has come true so far.
+    /// How often predictions have come true so far.
     pub fn truth(&self) -> Truth {
         self.truth
     }
 
-    /// Pushes out what must go for an arrival; false if it is refused.
+    /// Pushes out packets to make room for an arrival; false if the arrival is refused.
     fn make_room(&mut self, arrival: &Arrival) -> bool {
         let size = u64::from(arrival.size);
         if !self.is_contended {
@@ -170,7 +172,7 @@ impl ShadowSwitch {
             let (longest, queue) = self.longest_queue();
             let held = (!self.is_exempt(arrival.queue)).then(|| self.bytes(arrival.queue));
             let victim = self.rule.settle((longest, || queue), arrival.queue, held, arrival.size);
-            // The longest is the arrival's own, or has nothing left that could go.
+            // The longest queue is the arrival's own, or has no packet that could be pushed out.
             let is_own = victim == Some(arrival.queue) && self.rule.count_arrival;
             let tail = victim.filter(|_| !is_own).and_then(|queue| {
                 self.waiting[queue as usize].pop_back().map(|packet| (queue, packet))
@@ -188,7 +190,7 @@ impl ShadowSwitch {
         true
     }
 
-    /// Nobody is pushed out for an arrival that is refused.
+    /// Puts the victims back, since the arrival is refused.
     fn restore(&mut self) {
         while let Some((queue, packet)) = self.evicted.pop() {
             self.enter(self.ports[queue as usize], queue, packet);
@@ -199,7 +201,7 @@ impl ShadowSwitch {
         self.exempt.is_some_and(|class| self.buffer.class_of(queue) == class)
     }
 
-    /// The greatest length, and the first queue that has it. All ports have been caught up with.
+    /// The greatest length, and the first queue that has it. All ports must be up to date.
     fn longest_queue(&mut self) -> (u32, QueueId) {
         let ShadowSwitch { longest, buffer, exempt, .. } = self;
         let found = longest.least(Tournament::NONE - 1, |queue| {
@@ -212,9 +214,9 @@ impl ShadowSwitch {
         found.map_or((0, 0), |(key, queue)| ((Tournament::NONE - key) as u32, queue))
     }
 
-    /// Removes what any port has begun to send by now.
+    /// Brings all ports up to date: removes the packets that they have begun to send by now.
     fn catch_up_with_all(&mut self, now: Time) {
-        // What has come since waits for its delay, if there is any.
+        // Packets that arrived since then still wait for their delay, if there is one.
         if self.caught_up_at == now && self.delay > Time::ZERO {
             return;
         }
@@ -232,7 +234,7 @@ impl ShadowSwitch {
         }
     }
 
-    /// Removes what a port has begun to send by now.
+    /// Brings a port up to date: removes the packets that it has begun to send by now.
     fn catch_up(&mut self, port: u32, now: Time) {
         let place = port as usize;
         while self.idle_at[place] <= now {
@@ -254,7 +256,7 @@ impl ShadowSwitch {
             let classes = self.buffer.queues_per_port() as u8;
             let class = match classes {
                 1 => 0,
-                // Of one packet there is nothing to choose.
+                // With a single packet there is no choice.
                 _ if self.backlog[place] == 1 && self.is_stateless => {
                     (0..classes).find(|&class| head(class).is_some()).unwrap_or(0)
                 }
@@ -277,7 +279,7 @@ impl ShadowSwitch {
         }
     }
 
-    /// Gives back the bytes of a packet that has been sent, if they were held until now.
+    /// Frees the bytes of a packet that has been sent, if they were held until now.
     fn end_transmission(&mut self, port: u32) {
         let (queue, size) = std::mem::take(&mut self.in_transmission[port as usize]);
         self.buffer.subtract_bytes(queue, size);

@@ -1,14 +1,15 @@
-//! The imagined Longest Queue Drop where time has slots: a timetable of what it will send.
+//! The virtual Longest Queue Drop in the slotted model: a timetable of what it will send.
 //!
-//! There packets are all alike, and every port sends one in a slot, all at once. So when a packet
-//! will be sent, if it is not pushed out, is known when it joins its queue, and what LQD holds is a
-//! table: a row for every slot to come, a column for every port. A queue is as long as its column,
-//! the longest ends in the last row that has any packets, and when a slot is over its row is struck
-//! out. A row is a bit for each port, so nothing is searched but its words.
+//! In this model packets are alike, and in each slot all ports send one packet, at the same time.
+//! So when a packet joins its queue, it is known when it will be sent, unless it is pushed out.
+//! What LQD holds is a table with a row for every future slot and a column for every port. A queue
+//! is as long as its column, the longest one ends in the last row that has any packets, and when a
+//! slot is over, its row is cleared. A row has one bit for each port, so only its words are
+//! searched.
 //!
-//! Fates are counted as the imagined switch counts them: when somebody looks at a packet's port,
-//! because another comes for it or the queue is asked for, or at all ports, because there seems to
-//! be no room. Decisions do not depend on that.
+//! Outcomes are counted as the virtual switch counts them: when a packet's port is looked at,
+//! because another packet arrives for it or its queue is asked for, or when all ports are, because
+//! there seems to be no room. Decisions do not depend on when this happens.
 
 use super::super::victim::VictimRule;
 use super::{Prediction, Truth};
@@ -17,62 +18,63 @@ use crate::catalogue::Environment;
 use crate::policy::Arrival;
 use spillway_engine::Time;
 
-/// Words of a table at most, of 24 bytes each.
+/// The most words that a table may have, of 24 bytes each.
 const MOST_WORDS: u64 = 1 << 20;
 
-/// What LQD will send, slot by slot.
+/// What LQD will send in each slot.
 #[derive(Clone, Debug)]
 pub struct Timetable {
     rule: VictimRule,
     capacity: u64,
-    /// Picoseconds of a slot.
+    /// The picoseconds in a slot.
     slot: u64,
-    /// When the slot that has begun is over.
+    /// When the present slot ends.
     until: Time,
-    /// Its row: those before it have been struck out.
+    /// The row of the present slot; the rows before it have been cleared.
     first: u64,
-    /// The row after the last that has any packets, while there are any.
+    /// The row after the last one that has any packets, while there are any.
     end: u64,
     columns: Vec<Column>,
-    /// The rows, around and around.
+    /// The rows, as a ring.
     table: Vec<Word>,
-    /// Rows of the table, a power of two, less one.
+    /// The number of rows in the table (a power of two), less one.
     mask: u64,
-    /// Words of a row.
+    /// The number of words in a row.
     words: usize,
-    /// Packets in the table.
+    /// The number of packets in the table.
     held: u64,
-    /// Packets whose fates are open: those held, and those sent that nobody has looked for.
+    /// The number of packets whose outcomes are open: those in the table, and those sent since
+    /// their port was last looked at.
     open: u64,
-    /// The row that was the first when all ports were last looked at.
+    /// The value of `first` when all ports were last looked at.
     looked_at: u64,
-    /// The queue of the arrival before, if it was accepted.
+    /// The queue of the last arrival, if that was accepted.
     last: Option<QueueId>,
-    /// As if all whose fates are open were sent.
+    /// The counts, as if all packets with open outcomes were sent.
     truth: Truth,
 }
 
-/// 64 ports of a row.
+/// 64 ports in a row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
-    /// Who has a packet there.
+    /// The ports that have a packet in this row.
     waiting: u64,
-    /// Of whose packet was said, last time there was one, that it will be accepted, or dropped.
+    /// The ports whose last packet in this row was predicted to be accepted, or dropped.
     accept: u64,
     drop: u64,
 }
 
-/// A port.
+/// The state of a port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
-    /// The row after that of its last packet.
+    /// The row after the one with its last packet.
     end: u64,
-    /// The row that was the first when it was last looked at.
+    /// The value of `first` when the port was last looked at.
     looked_at: u64,
 }
 
 impl Timetable {
-    /// An empty one. `None` where time has no slots, or where it would be too large.
+    /// An empty timetable; `None` outside the slotted model, or if it would be too large.
     pub fn new(rule: VictimRule, environment: &Environment) -> Option<Timetable> {
         let slot = environment.service.slot?.ps();
         let (capacity, ports) = (environment.capacity, environment.port_rates.len());
@@ -97,13 +99,13 @@ impl Timetable {
         })
     }
 
-    /// Packets in LQD's queue.
+    /// The number of packets in a queue under LQD.
     #[inline]
     pub fn bytes(&self, queue: QueueId) -> u32 {
         self.columns[queue as usize].end.saturating_sub(self.first) as u32
     }
 
-    /// Strikes out what has been sent by now, and looks for the fates of a queue's packets.
+    /// Clears the rows of past slots, and settles the outcomes of a queue's packets.
     #[inline]
     pub fn look_at(&mut self, now: Time, queue: QueueId) {
         if now >= self.until {
@@ -115,7 +117,7 @@ impl Timetable {
         column.looked_at = self.first;
     }
 
-    /// An arrival, as LQD would treat it, and the packets in its queue afterwards.
+    /// Treats an arrival as LQD would, and returns the number of packets in its queue afterwards.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival) -> u32 {
         debug_assert_eq!(arrival.size, 1, "a packet is a byte where time has slots");
@@ -139,7 +141,7 @@ impl Timetable {
         (row + 1 - self.first) as u32
     }
 
-    /// Somebody says of the packet that has just arrived whether it will be dropped.
+    /// Records a prediction for the packet that has just arrived.
     #[inline]
     pub fn note(&mut self, prediction: Prediction) {
         let Some(queue) = self.last else { return self.truth.learn(prediction, true) };
@@ -153,7 +155,7 @@ impl Timetable {
         self.truth.learn(prediction, false);
     }
 
-    /// How often what was said has come true, as far as anybody has looked.
+    /// How often predictions have come true, for all packets whose outcomes have been settled.
     pub fn truth(&self) -> Truth {
         let mut truth = self.truth;
         for (queue, column) in (0..).zip(&self.columns) {
@@ -184,7 +186,7 @@ impl Timetable {
         }
     }
 
-    /// The first queue of those that are the longest.
+    /// The first of the longest queues.
     #[inline]
     fn first_of_longest(&self) -> QueueId {
         let row = self.row(self.end - 1);
@@ -194,7 +196,7 @@ impl Timetable {
         place * 64 + word.waiting.trailing_zeros()
     }
 
-    /// Takes the last packet of a queue, one of the longest, off the table.
+    /// Removes the last packet of a queue, which is one of the longest.
     #[inline]
     fn push_out(&mut self, queue: QueueId) {
         let row = self.end - 1;
@@ -211,7 +213,7 @@ impl Timetable {
         self.end -= u64::from(is_empty);
     }
 
-    /// Strikes out the rows of all slots that are over.
+    /// Clears the rows of all past slots.
     fn pass(&mut self, now: Time) {
         let first = now.ps() / self.slot;
         self.until = Time::from_ps((first + 1) * self.slot);
@@ -226,7 +228,7 @@ impl Timetable {
         self.first = first;
     }
 
-    /// What was said of a packet.
+    /// The prediction for a packet.
     #[inline]
     fn said(&self, row: u64, port: QueueId) -> Prediction {
         let word = &self.table[self.row(row) + port as usize / 64];
@@ -237,13 +239,13 @@ impl Timetable {
         }
     }
 
-    /// Where a row begins.
+    /// The index at which a row begins.
     #[inline]
     fn row(&self, row: u64) -> usize {
         (row & self.mask) as usize * self.words
     }
 
-    /// The word and the bit of a port in a row.
+    /// A port's word and bit in a row.
     #[inline]
     fn cell(&mut self, row: u64, port: QueueId) -> (&mut Word, u64) {
         let row = self.row(row);
@@ -259,9 +261,10 @@ mod tests {
 
     #[test]
     fn a_slot_takes_a_packet_off_every_queue() {
-        // A slot is 2 ps. Of four packets for port 0 three fill the buffer. One for port 1 pushes
-        // the last of them out: two rows, {0, 1} and {0}. A slot later {0} is left. Of three for
-        // port 1 two fill the buffer, and the third is refused, its own queue being the longest.
+        // A slot takes 2 ps. Of four packets for port 0, three fill the buffer. A packet for port 1
+        // pushes out the last of them; two rows are left, {0, 1} and {0}. A slot later, {0} is
+        // left. Of three packets for port 1, two fill the buffer. The third is refused, because its
+        // own queue is the longest.
         let example = Environment::example(2);
         let service = Service { slot: Some(Time::from_ps(2)), ..example.service.clone() };
         let environment = Environment { capacity: 3, service, ..example };

@@ -1,32 +1,33 @@
-//! The least of many keys, most of which are out of date.
+//! Finds the least of many keys, most of which are out of date.
 //!
-//! Keys that rise need not be told: a key that was right once is a bound from below, and when it
-//! seems to be the least of all it is looked at again, raised, and another may win. Only of one that
-//! may have fallen must the tournament hear, and that costs next to nothing until somebody asks.
-//! So what is least is found exactly, in a few steps, and nothing is searched.
+//! A key that has risen need not be reported. A key that was correct once is a lower bound; when it
+//! seems to be the least, it is read again, raised, and another one may win. Only keys that may
+//! have fallen must be reported, which costs little until the least key is asked for. So the least
+//! key is found exactly, in a few steps, without a search through all keys.
 
-/// A key, and in the lowest 32 bits whose it is: of equal keys the first is the least.
+/// A key above the number of its player in the lowest 32 bits: of equal keys, the first is the
+/// least.
 type Entry = u128;
 
 fn entry(key: u64, player: u32) -> Entry {
     Entry::from(key) << 32 | Entry::from(player)
 }
 
-/// A tree of winners over keys that are kept elsewhere. The first of equals wins.
+/// A tree of winners over keys that are stored elsewhere. Of equal keys, the first wins.
 #[derive(Clone, Debug)]
 pub(super) struct Tournament {
-    /// The least entry below every node, from the root at 1 on; the leaves come last.
+    /// The least entry below each node; the root has index 1, and the leaves come last.
     nodes: Vec<Entry>,
-    /// Those whose keys may have fallen, each once.
+    /// The players whose keys may have fallen, each once.
     fallen: Vec<u32>,
     has_fallen: Vec<bool>,
 }
 
 impl Tournament {
-    /// The key of what does not take part.
+    /// The key of a player that does not take part.
     pub const NONE: u64 = u64::MAX;
 
-    /// Nobody takes part yet.
+    /// A tournament in which no player takes part yet.
     pub fn new(players: usize) -> Tournament {
         let leaves = players.next_power_of_two();
         let mut nodes = vec![entry(Tournament::NONE, 0); leaves];
@@ -34,7 +35,7 @@ impl Tournament {
         Tournament { nodes, fallen: Vec::new(), has_fallen: vec![false; players] }
     }
 
-    /// This one's key may have fallen.
+    /// Reports that this player's key may have fallen.
     #[inline]
     pub fn fell(&mut self, player: u32) {
         if !self.has_fallen[player as usize] {
@@ -43,7 +44,7 @@ impl Tournament {
         }
     }
 
-    /// The least key and whose it is, if it is not above `most`; `key` tells what they are now.
+    /// The least key and its player, if the key is at most `most`; `key` gives the present keys.
     #[inline]
     pub fn least(&mut self, most: u64, key: impl Fn(usize) -> u64) -> Option<(u64, u32)> {
         while let Some(player) = self.fallen.pop() {
@@ -92,14 +93,14 @@ mod tests {
         assert_eq!(tournament.least(most, |_| Tournament::NONE), None);
         (0..3).for_each(|player| tournament.fell(player));
         assert_eq!(tournament.least(most, |player| [7, 5, 5][player]), Some((5, 1)));
-        // Two rise unsaid: 7 is the least now.
+        // Two keys rise without a report: 7 is the least now.
         assert_eq!(tournament.least(most, |player| [7, 9, 8][player]), Some((7, 0)));
         tournament.fell(2);
         assert_eq!(tournament.least(most, |player| [7, 9, 7][player]), Some((7, 0)));
         assert_eq!(tournament.least(6, |player| [7, 9, 7][player]), None);
     }
 
-    /// Beside a search through all keys, with random rises and falls.
+    /// Compares with a search through all keys, with random rises and falls.
     #[test]
     fn the_least_is_that_of_a_search() {
         for players in [1, 2, 5, 16, 37] {

@@ -1,21 +1,21 @@
-//! What a burst is given, of what those that are like it came to.
+//! The size predicted for a burst, from the sizes of its nearest neighbours.
 
 use spillway_settings::{Range, Section, SettingsError};
 
-/// How much of what the neighbours came to.
+/// How the sizes of the neighbours are combined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimate {
     /// Their mean.
     Mean,
-    /// The least of them that at least this share of them is not above: 1 is the largest.
+    /// The least size that is at least as large as this share of all of them; 1 is the largest.
     Quantile(f64),
 }
 
 impl Estimate {
-    /// Reads it.
+    /// Reads the keys.
     ///
     /// # Errors
-    /// A name that there is not, or a share that is none.
+    /// If the name is unknown, or the share is out of range.
     pub fn read(section: &mut Section) -> Result<Estimate, SettingsError> {
         let meaning = "how the nearest bursts are combined: their mean, or a quantile";
         match section.choice("estimate", &[("mean", false), ("quantile", true)], meaning)? {
@@ -27,7 +27,7 @@ impl Estimate {
         }
     }
 
-    /// Of these bytes, rounded down; `None` of none.
+    /// The estimate from these sizes in bytes, rounded down; `None` without any.
     pub fn of(self, neighbours: impl Iterator<Item = u64>) -> Option<u64> {
         match self {
             Estimate::Mean => {
@@ -37,7 +37,7 @@ impl Estimate {
             Estimate::Quantile(share) => {
                 let mut sorted: Vec<u64> = neighbours.collect();
                 sorted.sort_unstable();
-                // A hair less, so that a tenth of ten is one.
+                // Slightly less, so that rounding errors do not count: a tenth of ten is one.
                 let rank = (sorted.len() as f64 * share - 1e-9).ceil().max(1.0) as usize;
                 sorted.get(rank - 1).copied()
             }
@@ -62,14 +62,14 @@ mod tests {
 
     #[test]
     fn a_quantile_is_one_of_them() {
-        // 1/3 of three is the first, a half of three (1.5) the second, and all that is more than
+        // A third of three is the first one, a half of three (1.5) the second, and any share above
         // two thirds the third.
         for (share, bytes) in
             [(0.01, 10), (1.0 / 3.0, 10), (0.5, 31), (2.0 / 3.0, 31), (0.67, 40), (1.0, 40)]
         {
             assert_eq!(of(Estimate::Quantile(share), &[10, 40, 31]), Some(bytes), "{share}");
         }
-        // 0.7 times 10 is a little more than 7 as a float, and means 7.
+        // 0.7 times 10 is slightly more than 7 as a float, but 7 is meant.
         let ten: Vec<u64> = (1..=10).collect();
         assert_eq!(of(Estimate::Quantile(0.7), &ten), Some(7));
         assert_eq!(of(Estimate::Quantile(0.5), &[9]), Some(9));

@@ -1,4 +1,4 @@
-//! What bursts have come to, by the gradient of their queue.
+//! The sizes of earlier bursts, by their gradients.
 
 use crate::records::{u32_at, u64_at};
 use crate::sharing::Learned;
@@ -6,10 +6,11 @@ use spillway_engine::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// The pairs that are kept: how fast queues of a burst grew, and how many bytes they came to.
+/// The pairs that are stored: how fast the queues of a burst grew, and how many bytes they reached.
 ///
-/// Gradients are whole numbers of a quantum: as floats no two would ever be the same. Of bursts of
-/// one gradient the largest is kept. What has not been seen for `max_age` is forgotten.
+/// Gradients are rounded down to whole multiples of a quantum, since no two floats would be equal.
+/// Of bursts with the same gradient, the largest is stored. A burst that has not been seen for
+/// `max_age` is forgotten.
 ///
 /// There is one history for all ports, or one for each.
 #[derive(Clone, Debug)]
@@ -17,39 +18,40 @@ pub struct History {
     rules: Rules,
     /// By history and gradient.
     entries: BTreeMap<(u32, i64), Entry>,
-    /// The same by history and size.
+    /// The same, by history and size.
     by_bytes: BTreeSet<(u32, u64, i64)>,
-    /// When entries were seen, in order; those that were seen again since do not count.
+    /// When entries were seen, in order. An item is outdated if its entry was seen again later.
     seen: VecDeque<(Time, (u32, i64))>,
     aged_out: u64,
     most: usize,
 }
 
-/// What counts as the same, and for how long.
+/// Which gradients are equal, and how long bursts are remembered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Gradients within it are the same, in bytes per second, above 0.
+    /// Gradients in the same quantum are equal; in bytes per second, above 0.
     pub quantum: f64,
-    /// What has not been seen for longer is forgotten.
+    /// A burst that has not been seen for longer than this is forgotten.
     pub max_age: Time,
-    /// Whether what counts as the same gradient is among what is above it.
+    /// Whether bursts of the same gradient are among the nearest above.
     pub own_quantum: bool,
-    /// How many ports have a history of their own; 1 if all have one together.
+    /// The number of ports with a history of their own; 1 if all ports share one.
     pub histories: u32,
 }
 
 /// A burst that is known from the beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
-    /// Of which switch; [`u32::MAX`] for all.
+    /// The number of its switch; [`u32::MAX`] for all switches.
     switch: u32,
     /// In bytes per second.
     gradient: f64,
     bytes: u64,
 }
 
-/// What is in a file: a switch in four bytes, a gradient in eight, as a float, and bytes in eight, all
-/// with the lowest first. `None` if it is something else.
+/// Reads the records of a file, each of 20 bytes: a switch (four bytes), a gradient (a float of
+/// eight bytes), and a size in bytes (eight), all little-endian. `None` if the file has another
+/// form.
 pub fn known_of(bytes: &[u8]) -> Option<Arc<[Known]>> {
     let (records, rest) = bytes.as_chunks::<20>();
     let known = |record: &[u8; 20]| Known {
@@ -69,7 +71,7 @@ struct Entry {
 }
 
 impl History {
-    /// Nothing is known yet.
+    /// A history in which nothing is known.
     pub fn new(rules: Rules) -> History {
         History {
             rules,
@@ -89,7 +91,7 @@ impl History {
         if self.rules.histories == 1 { 0 } else { port }
     }
 
-    /// A burst of a port that grew by so many bytes per second has come to so many bytes.
+    /// A burst at `port` grew by `gradient` bytes per second and reached `bytes` bytes.
     pub fn insert(&mut self, now: Time, port: u32, gradient: f64, bytes: u64) {
         self.forget(now);
         let key = self.key(port, gradient);
@@ -104,8 +106,8 @@ impl History {
         self.most = self.most.max(self.len());
     }
 
-    /// What the `k` bursts came to that a port knows of and whose gradients are the nearest above
-    /// this one, nearest first.
+    /// The sizes of the `k` bursts in a port's history whose gradients are the nearest above this
+    /// one, nearest first.
     pub fn nearest_above(
         &mut self,
         now: Time,
@@ -122,14 +124,14 @@ impl History {
             .map(|(_, entry)| entry.bytes)
     }
 
-    /// What the largest burst came to that a port knows of.
+    /// The size of the largest burst in a port's history.
     pub fn largest(&self, port: u32) -> Option<u64> {
         let history = self.history_of(port);
         let own = self.by_bytes.range((history, 0, i64::MIN)..=(history, u64::MAX, i64::MAX));
         own.last().map(|&(_, bytes, _)| bytes)
     }
 
-    /// All that is known, by history and gradient: the middle of those that count as the same.
+    /// All entries, by history and gradient. The gradient given is the middle of its quantum.
     pub fn entries(&self) -> impl Iterator<Item = Learned> + use<'_> {
         self.entries.iter().map(|(&(_, key), &Entry { bytes, last_seen })| Learned {
             gradient: (key as f64 + 0.5) * self.rules.quantum,
@@ -138,7 +140,7 @@ impl History {
         })
     }
 
-    /// All ports know of these bursts from the beginning, as far as they are this switch's.
+    /// Adds these bursts to all histories, from the beginning, if they are this switch's.
     pub fn load(&mut self, known: &[Known], switch: u32) {
         for burst in known.iter().filter(|burst| [switch, u32::MAX].contains(&burst.switch)) {
             for port in 0..self.rules.histories {
@@ -147,17 +149,17 @@ impl History {
         }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// How many there have been at most.
+    /// The greatest number of entries so far.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// How many have been forgotten.
+    /// The number of entries forgotten.
     pub fn aged_out(&self) -> u64 {
         self.aged_out
     }
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!(above(&mut known, 0, 120.0, 3), [10, 40, 30]);
         assert_eq!(above(&mut known, 0, 120.0, 2), [10, 40]);
         assert_eq!(above(&mut known, 0, -1e9, 1), [9]);
-        // Its own quantum is not above it; none is above the last.
+        // A burst of the same quantum is not above, and no burst is above the last.
         assert_eq!(above(&mut known, 0, 1201.0, 3), [30]);
         assert!(above(&mut known, 0, 1399.0, 3).is_empty());
         assert_eq!(known.largest(0), Some(40));
@@ -219,7 +221,8 @@ mod tests {
             known.insert(Time::ZERO, 0, gradient, bytes);
         }
         assert_eq!(above(&mut known, 0, 599.0, 3), [10, 40, 30]);
-        // 1299 is of 12 though none of its bursts grew as fast; 1300 is of 13, 1400 of none.
+        // 1299 is in quantum 12, though no burst in it grew as fast; 1300 is in quantum 13, 1400 in
+        // none.
         assert_eq!(above(&mut known, 0, 1299.0, 1), [40]);
         assert_eq!(above(&mut known, 0, 1300.0, 3), [30]);
         assert!(above(&mut known, 0, 1400.0, 3).is_empty());
@@ -238,15 +241,15 @@ mod tests {
             let near: Vec<u64> = known.nearest_above(at(us), port, 0.0, 9).collect();
             (near, known.largest(port), known.len(), known.aged_out())
         };
-        // Port 2 has seen one gradient twice; port 1 nothing.
+        // Port 2 has seen one gradient twice, and port 1 has seen nothing.
         assert_eq!(of(30, 0), (vec![40, 30], Some(40), 3, 0));
         assert_eq!(of(30, 1), (vec![], None, 3, 0));
         assert_eq!(of(30, 2), (vec![20], Some(20), 3, 0));
-        // The first of port 0 is away for too long, the same of port 2 was seen 30 us later.
+        // Port 0's first burst is too old; port 2 saw the same gradient 30 us later.
         assert_eq!(of(1001, 2), (vec![20], Some(20), 2, 1));
         assert_eq!(of(1001, 0), (vec![30], Some(30), 2, 1));
         assert_eq!(known.most(), 3);
-        // What is known from the beginning all know.
+        // What is known from the beginning is known to all ports.
         let mut bytes = u32::to_le_bytes(7).to_vec();
         bytes.extend(f64::to_le_bytes(700.0));
         bytes.extend(u64::to_le_bytes(50));
@@ -287,8 +290,8 @@ mod tests {
     fn what_has_not_been_seen_for_long_is_forgotten() {
         let mut known = history(&[(0, 500.0, 10), (10, 700.0, 20), (400, 500.0, 3)]);
         assert_eq!(above(&mut known, 1010, 0.0, 3), [10, 20]);
-        // 1000 us after it was seen it is still there, a picosecond later not. The other was seen
-        // again, with fewer bytes, and keeps what it has.
+        // An entry is still there exactly 1000 us after it was seen, but not a picosecond later.
+        // The other one was seen again, with fewer bytes, and keeps its size.
         let late = Time::from_ps(1_010_000_001);
         assert_eq!(known.nearest_above(late, 0, 0.0, 3).collect::<Vec<_>>(), [10]);
         assert_eq!((known.len(), known.aged_out()), (1, 1));

@@ -6,31 +6,31 @@ use spillway_engine::Time;
 /// Main_map is "global across all ports".
 const ALL: u32 = 0;
 
-/// One port's variables, by the paper's names.
+/// One port's variables, under the paper's names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Printed {
     gradient_prev: f64,
     qlen_prev: u64,
     t_prev: Time,
     max_buf_seen: u64,
-    /// A gradient, and a maximum.
+    /// The gradient and the value at the maximum.
     temp_map: (f64, u64),
 }
 
-/// What a packet's departure does to its port's threshold.
+/// What becomes of a port's threshold when a packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// It stays (lines 15 and 23).
+    /// It remains (lines 15 and 23).
     Stays,
-    /// It becomes this (line 30), and the burst has been learned.
+    /// It takes this value (line 30), and the burst has been learned.
     Becomes(Option<u64>),
-    /// It is that of Dynamic Thresholds (line 33).
+    /// It is again that of Dynamic Thresholds (line 33).
     Dynamic,
 }
 
 impl Printed {
-    /// Lines 8 to 33 for a packet that leaves `qlen` bytes behind. `large` is total_buf_size / sigma.
-    /// Before the learning phase is over nothing becomes a threshold.
+    /// Lines 8 to 33, for a packet that leaves `qlen` bytes behind. `large` is total_buf_size /
+    /// sigma. During the learning phase, no threshold is set.
     pub fn on_dequeue(
         &mut self,
         now: Time,
@@ -38,7 +38,8 @@ impl Printed {
         (k, large, beta, predicts): (usize, f64, f64, bool),
         main_map: &mut History,
     ) -> Outcome {
-        // Lines 9 to 12. Two packets never leave a port at a time; the first may at time 0.
+        // Lines 9 to 12. Two packets never leave a port at the same time, but the first one may
+        // leave at time 0.
         let seconds = (now - self.t_prev).ps().max(1) as f64 / 1e12;
         let gradient = (qlen as f64 - self.qlen_prev as f64) / seconds;
         (self.qlen_prev, self.t_prev) = (qlen, now);
@@ -53,7 +54,7 @@ impl Printed {
             return Outcome::Stays;
         }
         if self.max_buf_seen as f64 > large {
-            // i = 1; i < K: one fewer than K. What min(K) is, nobody has said: 0.
+            // i = 1; i < K: one fewer than K. The paper does not define min(K); it is 0 here.
             let (mut found, mut sum) = (0, 0);
             if predicts {
                 for bytes in main_map.nearest_above(now, ALL, gradient, k - 1) {
@@ -75,8 +76,8 @@ mod tests {
     use super::super::history::Rules;
     use super::*;
 
-    /// A port whose packets leave a microsecond apart, the first 1 us after the begin. More than
-    /// 200 bytes are a burst, which is over below half of its maximum; K = 3.
+    /// A port whose packets leave a microsecond apart, the first one 1 us after the start. A burst
+    /// is more than 200 bytes, and is over below half of its maximum; K = 3.
     struct Bench {
         port: Printed,
         map: History,
@@ -96,18 +97,18 @@ mod tests {
             self.port.on_dequeue(self.now, bytes, settings, &mut self.map)
         }
 
-        /// A gradient in MB/s, that is in bytes for every microsecond.
+        /// A gradient in MB/s, which is bytes per microsecond.
         fn gradient(&self) -> f64 {
             self.port.gradient_prev / 1e6
         }
 
-        /// What bursts of more than this came to.
+        /// The sizes of known bursts with greater gradients.
         fn known(&mut self, gradient: f64) -> Vec<u64> {
             self.map.nearest_above(self.now, ALL, gradient * 1e6, 100).collect()
         }
     }
 
-    /// Gradients in MB/s and what bursts came to. Keys are whole MB/s.
+    /// A history from gradients in MB/s and sizes. Gradients are rounded to whole MB/s.
     fn map(bursts: &[(f64, u64)]) -> History {
         let rules =
             Rules { quantum: 1e6, max_age: Time::from_us(1000), own_quantum: false, histories: 1 };
@@ -120,14 +121,15 @@ mod tests {
 
     #[test]
     fn one_neighbour_fewer_is_taken_than_is_divided_by() {
-        // 400 after 1 us: 1/4 400 = 100. Then 1/4 (300 - 400) + 3/4 100 = 50, and 300 is not low.
+        // 400 bytes after 1 us: 1/4 400 = 100. Then 1/4 (300 - 400) + 3/4 100 = 50, and 300 is
+        // above half.
         let known = [(-20.5, 600), (-5.5, 270), (20.5, 360), (40.5, 900)];
         let mut bench = Bench::new(map(&known));
         assert_eq!((bench.leaves(400), bench.gradient()), (Outcome::Stays, 100.0));
         assert_eq!((bench.leaves(300), bench.gradient()), (Outcome::Stays, 50.0));
-        // 1/4 (100 - 300) + 3/4 50 = -12.5: the two above it are (270 + 360) / 3.
+        // 1/4 (100 - 300) + 3/4 50 = -12.5. Two bursts are above it: (270 + 360) / 3.
         assert_eq!((bench.leaves(100), bench.gradient()), (Outcome::Becomes(Some(210)), -12.5));
-        // It is known by the gradient that it had at its maximum.
+        // The burst is stored under the gradient at its maximum.
         assert_eq!(bench.known(99.0), [400]);
         assert!(bench.known(100.0).is_empty());
     }
@@ -138,12 +140,12 @@ mod tests {
         for bytes in [400, 300, 100] {
             bench.leaves(bytes);
         }
-        // 1/4 (250 - 100) + 3/4 (-12.5) = 28.125. Half of 400 are 200.
+        // 1/4 (250 - 100) + 3/4 (-12.5) = 28.125. Half of 400 is 200.
         assert_eq!((bench.leaves(250), bench.gradient()), (Outcome::Stays, 28.125));
-        // 1/4 (150 - 250) + 3/4 28.125 = -3.90625: (360 + 900) / 3. It is over once more.
+        // 1/4 (150 - 250) + 3/4 28.125 = -3.90625: (360 + 900) / 3. The burst is over once more.
         assert_eq!(bench.leaves(150), Outcome::Becomes(Some(420)));
-        // 1/4 (0 - 150) + 3/4 (-3.90625) = -40.4...: (600 + 270) / 3. From now on every packet ends
-        // a burst: what the port holds is none, but the 400 of long ago are.
+        // 1/4 (0 - 150) + 3/4 (-3.90625) = -40.4...: (600 + 270) / 3. From now on, every packet
+        // ends a burst: what the port holds is no burst, but the maximum is still 400.
         assert_eq!(bench.leaves(0), Outcome::Becomes(Some(290)));
         for bytes in [90, 80, 0] {
             assert!(matches!(bench.leaves(bytes), Outcome::Becomes(Some(_))));
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn where_none_is_above_there_is_no_mean() {
-        // -12.5 as above, and nothing, or one, or two of which K = 1 takes none.
+        // The gradient is -12.5, as above. No burst is above it, or one; of two, K = 1 uses none.
         for (known, outcome) in
             [(vec![], None), (vec![(20.5, 360)], Some(120)), (vec![(-20.5, 600)], None)]
         {
@@ -179,10 +181,11 @@ mod tests {
     fn a_low_maximum_is_forgotten_but_not_the_gradient() {
         let mut bench = Bench::new(map(&[]));
         bench.leaves(200);
-        // 1/4 (99 - 200) + 3/4 50 = 12.25, and 200 are not more than 200. 100 would not be low.
+        // 1/4 (99 - 200) + 3/4 50 = 12.25, and 200 is not more than 200. 100 would not be below
+        // half.
         assert_eq!((bench.leaves(99), bench.gradient()), (Outcome::Dynamic, 12.25));
         assert_eq!((bench.port.max_buf_seen, bench.port.temp_map), (0, (0.0, 0)));
-        // Line 20 has a gradient of 0, but line 11 reads that of line 12.
+        // Line 20 sets a gradient to 0, but line 11 reads the one of line 12.
         bench.leaves(100);
         assert_eq!((bench.gradient(), bench.port.max_buf_seen), (9.4375, 100));
     }

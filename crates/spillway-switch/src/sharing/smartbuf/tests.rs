@@ -1,10 +1,10 @@
-//! Smartbuf by hand.
+//! Examples worked out by hand.
 
 use super::*;
 use crate::sharing::tests::{arrival, filled};
 
-/// 1,000,000 bytes, so more than 200,000 are a burst; three ports of 10 Gbps, on which 1500 bytes
-/// take 1.2 us.
+/// A buffer of 1,000,000 bytes, so that a burst is more than 200,000; three ports of 10 Gbps, on
+/// which 1500 bytes take 1.2 us.
 struct Bench {
     smartbuf: Smartbuf,
     lengths: [u32; 3],
@@ -18,7 +18,7 @@ impl Bench {
         Bench { smartbuf, lengths: [0; 3], now: Time::from_us(100) }
     }
 
-    /// A full packet leaves a port, 1.2 us after the last, and so many bytes stay.
+    /// A full packet leaves a port 1.2 us after the last one, and `bytes` bytes are left.
     fn leaves(&mut self, port: u32, bytes: u32) -> Option<u64> {
         self.now += Time::from_ns(1200);
         self.lengths[port as usize] = bytes;
@@ -26,7 +26,7 @@ impl Bench {
         self.smartbuf.ports[port as usize].limit
     }
 
-    /// A queue grows by so many bytes a packet until it holds `most`; what it may hold then.
+    /// A queue grows by `by` bytes with each packet until it holds `most`. Returns its limit then.
     fn grows(&mut self, port: u32, by: u32, most: u32) -> Option<u64> {
         let mut limit = None;
         for bytes in (by..=most).step_by(by as usize) {
@@ -35,7 +35,7 @@ impl Bench {
         limit
     }
 
-    /// It grows, and is below half of it at once.
+    /// A queue grows, and then falls below half at once.
     fn comes_and_goes(&mut self, port: u32, by: u32, most: u32) {
         self.grows(port, by, most);
         assert_eq!(self.leaves(port, most / 2 - 1), None, "the burst is over");
@@ -59,19 +59,20 @@ fn a_burst_may_hold_what_the_nearest_above_came_to() {
     bench.comes_and_goes(1, 6_000, 300_000);
     bench.comes_and_goes(0, 9_000, 360_000);
     assert_eq!(bench.known(), [300_000, 360_000, 420_000]);
-    // 4000 bytes are 3.33 GB/s: below all three. 200,000 bytes are not more than a fifth.
+    // 4000 bytes are 3.33 GB/s, below all three. 200,000 bytes are not more than a fifth of the
+    // buffer.
     assert_eq!(bench.grows(2, 4_000, 200_000), None);
     assert_eq!(bench.leaves(2, 204_000), Some(360_000));
     bench.lengths[2] = 358_500;
     assert!(bench.admits(2, 1500) && !bench.admits(2, 1501));
-    // 7500 bytes, 6.25 GB/s: two are above.
+    // 7500 bytes are 6.25 GB/s, and two bursts are above.
     bench.leaves(2, 0);
     assert_eq!(bench.grows(2, 7_500, 225_000), Some(390_000));
-    // 15,000 bytes: none is, and the largest counts.
+    // 15,000 bytes: no burst is above, and the largest counts.
     bench.leaves(2, 0);
     assert_eq!(bench.grows(2, 15_000, 210_000), Some(420_000));
-    // It falls to half of that: 3/4 12.5 - 1/4 87.5 GB/s, and port 2's own bursts of 204,000 and
-    // 225,000 bytes are among the three above. Below half it is over.
+    // The queue falls to half: 3/4 12.5 - 1/4 87.5 GB/s. Port 2's own bursts of 204,000 and
+    // 225,000 bytes are among the three above. Below half, the burst is over.
     assert_eq!(bench.leaves(2, 105_000), Some(243_000));
     assert_eq!(bench.leaves(2, 104_999), None);
 }
@@ -95,7 +96,7 @@ fn while_nothing_is_known_thresholds_are_dynamic() {
     assert!(bench.admits(0, 10_000));
     bench.lengths[0] = 500_000;
     assert!(!bench.admits(0, 1), "T = 500,000");
-    // Learning goes on meanwhile, and 1 ms after the run's begin it is used.
+    // Meanwhile bursts are learned; they are used from 1 ms after the start of the run.
     bench.leaves(0, 0);
     assert_eq!(bench.known(), [402_000]);
     assert_eq!(bench.grows(1, 3_000, 210_000), None);
@@ -126,8 +127,9 @@ fn a_queue_that_is_no_burst_is_not_learned() {
 
 #[test]
 fn it_is_known_by_the_gradient_that_is_asked_for() {
-    // 6000 a packet up to 204,000, which is detected; twice 12,000; then 3000 up to 234,000: 5
-    // GB/s, 3/4 5 + 1/4 10 = 6.25 and 7.1875 GB/s, and last 6.015625 and 5.13671875 GB/s.
+    // Steps of 6000 bytes up to 204,000, where the burst is detected: 5 GB/s. Two steps of 12,000:
+    // 3/4 5 + 1/4 10 = 6.25 and 7.1875 GB/s. Two steps of 3000, up to 234,000: 6.015625 and
+    // 5.13671875 GB/s.
     for (key, gradient) in [("at-max", 5.13e9), ("at-detection", 5e9), ("peak", 7.18e9)] {
         let mut bench = Bench::new(&format!("key = \"{key}\""));
         bench.grows(0, 6_000, 204_000);
@@ -152,7 +154,8 @@ fn what_was_lost_may_count() {
             bench.smartbuf.on_drop(bench.now, 1, 1500, &buffer);
         }
         bench.leaves(0, 240_000);
-        // Lost after the maximum, and while it falls: 238,000 and 10,500 are fewer.
+        // Bytes lost after the maximum, while the queue falls, do not count: 238,000 and 10,500 are
+        // fewer.
         bench.smartbuf.on_drop(bench.now, 0, 1500, &buffer);
         bench.leaves(0, 238_000);
         bench.leaves(0, 100_000);
@@ -162,8 +165,9 @@ fn what_was_lost_may_count() {
 
 #[test]
 fn what_is_being_sent_is_no_burst() {
-    // A burst of 900 bytes, more than 16,000 / 20, is known. A packet is sent, the last one, and its
-    // bytes are held until then: no other leaves that could tell that the port is empty.
+    // A burst of 900 bytes is known, which is more than 16,000 / 20. The last packet is being sent,
+    // and its bytes are held until it has been sent. No other packet leaves to show that the port
+    // is empty.
     let mut environment = Environment { capacity: 16_000, ..Environment::example(1) };
     environment.service.release_at_end = true;
     let mut section = Section::new("sharing", "sigma = 20.0".parse().unwrap());
@@ -179,7 +183,7 @@ fn what_is_being_sent_is_no_burst() {
 #[test]
 fn a_pause_begins_a_new_train() {
     let mut bench = Bench::new("key = \"at-detection\"");
-    // 100,000 bytes at 10 GB/s, a pause, and on with 5 GB/s.
+    // 100,000 bytes at 10 GB/s, a pause, and then 5 GB/s.
     bench.grows(0, 12_000, 96_000);
     bench.now += Time::from_ps(1);
     for bytes in (102_000..=210_000).step_by(6_000) {
@@ -194,13 +198,13 @@ fn a_pause_begins_a_new_train() {
 #[test]
 fn as_printed_a_threshold_stays_where_nothing_is_above() {
     let mut bench = Bench::new("variant = \"printed\"");
-    // 10 GB/s up to 420,000 bytes, of which less than half are left. It was the first.
+    // 10 GB/s up to 420,000 bytes, then less than half is left. No burst was known before.
     assert_eq!(bench.grows(0, 12_000, 420_000), None);
     assert_eq!(bench.leaves(0, 209_999), None);
-    // Again it is less than half: now it knows its own burst, one of K = 3.
+    // Again less than half is left. Now the port's own burst is known, one of K = 3.
     assert_eq!(bench.leaves(0, 100_000), Some(140_000));
-    // Nothing changes for long, and the gradient comes to 0. With 109,999 bytes in 1.2 us it is
-    // a quarter of 91.7 GB/s, and that is above 10. Nor does a new maximum change anything.
+    // Nothing changes for long, and the gradient approaches 0. 109,999 bytes in 1.2 us make it a
+    // quarter of 91.7 GB/s, which is above 10. A new maximum does not change the limit either.
     for _ in 0..40 {
         assert_eq!(bench.leaves(0, 100_000), Some(140_000));
     }
@@ -212,7 +216,7 @@ fn as_printed_a_threshold_stays_where_nothing_is_above() {
     assert!(bench.admits(1, 248_000));
 }
 
-/// Knows 300,000, 360,000 and 420,000 bytes, of 5, 7.5 and 10 GB/s.
+/// A bench that knows bursts of 300,000, 360,000 and 420,000 bytes, with 5, 7.5 and 10 GB/s.
 fn knows_three(text: &str) -> Bench {
     let mut bench = Bench::new(text);
     bench.comes_and_goes(0, 12_000, 420_000);
@@ -223,7 +227,7 @@ fn knows_three(text: &str) -> Bench {
 
 #[test]
 fn a_burst_may_hold_a_quantile_of_what_the_nearest_came_to() {
-    // From 3.33 GB/s all three are above, from 6.67 GB/s two; of 12.5 GB/s the largest counts.
+    // At 3.33 GB/s all three are above, at 6.67 GB/s two; at 12.5 GB/s the largest counts.
     for (keys, limits) in [
         ("estimate = \"quantile\"", [420_000, 420_000, 420_000]),
         ("estimate = \"quantile\"\nquantile = 0.5", [360_000, 360_000, 420_000]),
@@ -240,13 +244,13 @@ fn a_burst_may_hold_a_quantile_of_what_the_nearest_came_to() {
 
 #[test]
 fn a_burst_of_the_same_gradient_may_be_among_the_nearest() {
-    // 10 and 7.505 GB/s; that is quantum 600 of 12.5 MB/s.
+    // 10 and 7.505 GB/s; the latter is in quantum 600 of 12.5 MB/s.
     for (own_quantum, limit) in [(false, 420_000), (true, 390_120)] {
         let mut bench = Bench::new(&format!("own_quantum = {own_quantum}"));
         bench.comes_and_goes(0, 12_000, 420_000);
         bench.comes_and_goes(0, 9_006, 360_240);
         assert_eq!(bench.grows(1, 9_006, 207_138), Some(limit));
-        // 7.51 GB/s is of the same, 7.52 GB/s of the next.
+        // 7.51 GB/s is in the same quantum, 7.52 GB/s in the next.
         bench.leaves(1, 0);
         let mut nearest = |gradient| {
             let near = bench.smartbuf.history.nearest_above(bench.now, 0, gradient, 1);
@@ -261,10 +265,12 @@ fn a_burst_of_the_same_gradient_may_be_among_the_nearest() {
 fn a_burst_may_be_looked_up_only_once() {
     for (lookup, later) in [("each-departure", 360_000), ("detection", 390_000)] {
         let mut bench = knows_three(&format!("lookup = \"{lookup}\""));
-        // 6.67 GB/s: two are above. Then it falls, 3/4 6.67 - 1/4 6.67 = 3.33 GB/s: all three.
+        // At 6.67 GB/s two are above. Then the queue falls, 3/4 6.67 - 1/4 6.67 = 3.33 GB/s: all
+        // three are.
         assert_eq!(bench.grows(1, 8_000, 208_000), Some(390_000));
         assert_eq!(bench.leaves(1, 200_000), Some(later), "{lookup}");
-        // The next burst is looked up again: 3.33 GB/s, and its own 208,000 bytes are the second.
+        // The next burst is looked up again, at 3.33 GB/s. Its own 208,000 bytes are now the
+        // second.
         bench.leaves(1, 0);
         assert_eq!(bench.grows(1, 4_000, 204_000), Some(289_333), "{lookup}");
     }
@@ -286,14 +292,14 @@ fn a_prediction_may_have_the_floor_of_dynamic_thresholds() {
         let mut bench = Bench::new(&format!("floor = \"{floor}\""));
         bench.comes_and_goes(0, 6_000, 210_000);
         assert_eq!(bench.grows(1, 4_000, 208_000), Some(210_000));
-        // Of 1,000,000 bytes 790,000 are free: T = 395,000.
+        // 790,000 of 1,000,000 bytes are free: T = 395,000.
         bench.lengths = [0, 208_000, 2_000];
         let buffer = filled(&bench.lengths);
         assert_eq!(bench.smartbuf.threshold(&arrival(1, 1), &buffer), Some(most), "{floor}");
         assert!(bench.admits(1, 2_000));
         assert_eq!(bench.admits(1, 2_001), floor == "dt");
         assert!(!bench.admits(1, 187_001));
-        // 395,000 are free: T = 197,500 is less than what is predicted, which holds.
+        // 395,000 bytes are free: T = 197,500 is below the prediction, which applies.
         bench.lengths = [0, 208_000, 397_000];
         let buffer = filled(&bench.lengths);
         assert_eq!(bench.smartbuf.threshold(&arrival(1, 1), &buffer), Some(210_000));
