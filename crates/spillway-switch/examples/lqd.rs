@@ -1,11 +1,11 @@
-//! What it costs to find the longest queue: a switch whose buffer stays full, under Longest Queue
-//! Drop and under Dynamic Thresholds.
+//! Measures the cost of finding the longest queue: a switch whose buffer stays full, under Longest
+//! Queue Drop and under Dynamic Thresholds.
 //!
 //! `cargo run --release -p spillway-switch --example lqd`
 //!
-//! Five packets arrive for every four that leave, at queues drawn at random, so every fifth has to
-//! be refused or to push out another. Arrivals, departures and what is lost are all in the time,
-//! which is the median of many batches, with the fastest beside it.
+//! Five packets arrive for every four that leave, for queues drawn at random, so that one in five
+//! must be refused or push out another. The time includes arrivals, departures and losses. It is
+//! the median of many batches; the fastest batch is given too.
 
 use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 const PACKET: u32 = 1500;
 const PACKETS_PER_QUEUE: u64 = 32;
-/// Arrivals, again and again the same.
+/// The number of different arrivals, which are repeated.
 const ARRIVALS: usize = 200_000;
 /// Arrivals in a batch.
 const BATCH: usize = 5_000;
@@ -27,7 +27,7 @@ const ROUNDS: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("queues  per port  policy  ns per packet  fastest  lost");
-    // With several queues per port, that of acks is exempt, which takes another way through them.
+    // With several queues per port, the acks' queue is exempt, and the search takes another path.
     for queues_per_port in [1, 8] {
         for queues in [16, 64, 512] {
             for policy in ["dt", "lqd"] {
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// An arrival, and perhaps a departure after it.
+/// An arrival, and possibly a departure after it.
 struct Step {
     port: u32,
     class: u8,
@@ -99,7 +99,7 @@ impl Bench {
         Ok(Bench { switch, packets: Arena::new(), steps, now: Time::ZERO, arrived: 0, lost: 0 })
     }
 
-    /// All arrivals once; for every batch of them nanoseconds per packet.
+    /// Runs all arrivals once. Returns the nanoseconds per packet of every batch.
     fn round(&mut self) -> Vec<f64> {
         let steps = std::mem::take(&mut self.steps);
         let time = |batch: &[Step]| {

@@ -1,11 +1,12 @@
-//! What it costs to follow Longest Queue Drop: FollowLQD beside an imagined switch whose buffer stays
-//! full.
+//! Measures the cost of following Longest Queue Drop: FollowLQD with a virtual switch whose buffer
+//! stays full.
 //!
 //! `cargo run --release -p spillway-switch --example shadow`
 //!
-//! Packets of 1500 bytes arrive for queues drawn at random, five for every four that all ports could
-//! send together; some ports are ten times as fast as others. Nothing waits in the real buffer, so
-//! every decision is about the imagined one. The median of many batches, with the fastest beside it.
+//! Packets of 1500 bytes arrive for queues drawn at random, five for every four that all ports
+//! together could send; some ports are ten times as fast as others. No packet waits in the real
+//! buffer, so every decision depends on the virtual one. The time is the median of many batches;
+//! the fastest batch is given too.
 
 use spillway_engine::{Rate, Stream, Time};
 use spillway_settings::Section;
@@ -35,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut follow = FollowLqd::read(&mut Section::empty(), &environment)?;
             let buffer = Buffer::new(environment.capacity, port_rates, 1);
             let mut random = Stream::new(1, "shadow", queues.into());
-            // Four fifths of the time in which all ports together send a packet.
+            // Four fifths of the time in which all ports together send one packet.
             let gap = u64::from(PACKET) * 8 * 1_000_000_000_000 / bits * 4 / 5;
             let mut now = 0;
             let mut times = Vec::new();
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         Arrival { now: at, queue, class: 0, size: PACKET, first_rtt: false };
                     std::hint::black_box(follow.admit(&arrival, &buffer));
                 }
-                // The first ones fill the buffer.
+                // The first batches fill the buffer.
                 if batch >= BATCHES / 3 {
                     times.push(begin.elapsed().as_secs_f64() * 1e9 / BATCH as f64);
                 }

@@ -1,5 +1,5 @@
-//! Traced fates beside what is seen from outside: who was lost, who was sent, and averages summed up
-//! from the whole history of every queue.
+//! Traced fates compared with what is seen from outside: which packets were lost and which sent,
+//! and averages computed from the whole history of every queue.
 
 mod common;
 
@@ -34,9 +34,10 @@ fn shared(capacity: u64, ports: usize) -> Settings {
 
 #[test]
 fn who_is_pushed_out_later_had_arrived_at_a_buffer_with_room() {
-    // B = 3000. At 0 two packets of 1000 for port 0 and one for port 1 fill it; at 10 us one
-    // of 900 for port 1 makes the longest queue, port 0's (2000 > 1900), lose its tail, number 1. Of
-    // 1000 bytes held for one span 1000 (1 - 1/e) = 632.12 count. Then one leaves at each port.
+    // B = 3000. At time 0, two packets of 1000 bytes for port 0 and one for port 1 fill the buffer.
+    // At 10 us, one of 900 bytes for port 1 arrives; port 0's queue is the longest (2000 > 1900)
+    // and loses its tail, number 1. 1000 bytes held for one span count as 1000 (1 - 1/e) = 632.12.
+    // Then a packet leaves each port.
     let mut real = traced(&shared(3000, 2), Averaging::Continuous, 1);
     for (number, port) in [(0, 0), (1, 0), (2, 1)] {
         let id = real.insert(number, data(1000));
@@ -68,7 +69,7 @@ fn who_is_pushed_out_later_had_arrived_at_a_buffer_with_room() {
 
 #[test]
 fn what_a_failed_cable_loses_counts_until_then() {
-    // 1000 bytes are held for one span, until they are lost: 1000 (1 - 1/e) count.
+    // 1000 bytes are held for one span, until they are lost: they count as 1000 (1 - 1/e).
     let mut real = traced(&shared(3000, 1), Averaging::Continuous, 1);
     let now = Time::from_us(10);
     let first = real.insert(0, data(1000));
@@ -87,7 +88,7 @@ fn what_a_failed_cable_loses_counts_until_then() {
 fn of_those_that_were_sent_some_stand_for_all() {
     let mut real = traced(&shared(3000, 1), Averaging::Continuous, 4);
     for number in 0..4000 {
-        // Three fit; the fourth finds its own queue the longest, and is refused.
+        // Three fit. The fourth finds its own queue the longest and is refused.
         let now = Time::from_us(10 * number);
         for copy in 0..4 {
             let id = real.insert(4 * number as usize + copy, data(1000));
@@ -101,15 +102,16 @@ fn of_those_that_were_sent_some_stand_for_all() {
     let fates = real.switch.take_fates();
     let (lost, sent): (Vec<Fate>, Vec<Fate>) = fates.iter().partition(|f| f.lost == Some(true));
     assert_eq!((lost.len(), lost.iter().map(|f| f.weight).sum::<u64>()), (4000, 4000));
-    // 12,000 are sent, each kept with probability 1/4: 3000 give or take 47.
+    // 12,000 are sent, and each is kept with probability 1/4: 3000 on average, with a standard
+    // deviation of 47.
     assert!(sent.iter().all(|fate| fate.weight == 4));
     assert!((2800..3200).contains(&sent.len()), "{} are kept", sent.len());
 }
 
-/// What a queue held, from when on.
+/// What every queue held, and from which time on.
 type History = Vec<(Time, Vec<u32>)>;
 
-/// The average of `held` over all that was before `now`, by its definition.
+/// The average of `held` over all time before `now`, by its definition.
 fn average(history: &History, now: Time, held: impl Fn(&[u32]) -> u32) -> f64 {
     let weight = |age: Time| (-(age.ps() as f64) / SPAN.ps() as f64).exp();
     let ends = history.iter().skip(1).map(|(from, _)| *from).chain([now]);

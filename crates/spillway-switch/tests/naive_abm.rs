@@ -1,13 +1,13 @@
 //! Active Buffer Management beside a second, naive implementation, packet by packet.
 //!
-//! The naive one keeps every departure with its time and the queues in which something waited then,
-//! and adds them up anew at the end of every interval. It is written from the formulas, in fractions
-//! of whole numbers, and shares no code with the switch, which has floats. Both must agree on every
-//! limit, to the byte, and on who is taken or refused, and why.
+//! The naive one stores every departure with its time and the queues in which packets waited then,
+//! and adds them all up at the end of every interval. It is written from the formulas, in fractions
+//! of integers, and shares no code with the switch, which uses floats. Both must agree on every
+//! limit, to the byte, and on which packets are admitted or refused, and why.
 //!
-//! Floats are exact as long as all fractions are halves, quarters and so on. Where others come in, a
-//! limit within a millionth of a whole number of bytes may fall to either side of it: such cases are
-//! counted as undecided, and there are next to none.
+//! Floats are exact as long as all fractions are halves, quarters and so on. With other fractions,
+//! a limit within a millionth of a whole number of bytes may be rounded either way. Such cases are
+//! counted as undecided; there are hardly any.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,7 +23,7 @@ use proptest::sample::select;
 use spillway_switch::{Decision, DropReason};
 use std::collections::BTreeMap;
 
-/// A fraction of whole numbers.
+/// A fraction of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ratio {
     over: u128,
@@ -66,18 +66,18 @@ impl Ratio {
         (self.over / self.under) as u64
     }
 
-    /// Whether a float has it as it is.
+    /// Whether a float represents it exactly.
     fn is_binary(self) -> bool {
         self.under.is_power_of_two()
     }
 
-    /// Whether it is less than a millionth away from a number.
+    /// Whether it is within a millionth of `number`.
     fn is_at(self, number: u64) -> bool {
         let number = u128::from(number) * self.under;
         self.over.abs_diff(number) * 1_000_000 < self.under
     }
 
-    /// As a scenario would write it.
+    /// The number as a scenario would give it.
     fn text(self) -> String {
         format!("{:?}", self.over as f64 / self.under as f64)
     }
@@ -135,13 +135,13 @@ impl Keys {
         }
     }
 
-    /// The base RTT of the examples is 25 us.
+    /// The base RTT of the test switch is 25 us.
     fn interval_ps(&self) -> u64 {
         self.update_interval_us.unwrap_or(25) * 1_000_000
     }
 }
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     keys: Keys,
@@ -149,8 +149,8 @@ struct Setup {
 }
 
 impl Setup {
-    /// A packet that finds its port idle is not queued if nobody need see it: not the scheduler, not
-    /// who waits for the end of its transmission, not one who looks at the whole interval.
+    /// Whether a packet that finds its port idle passes the queue: only if neither the scheduler
+    /// nor the accounting of transmissions nor the drain rate over the whole interval must see it.
     fn bypass(&self) -> bool {
         let is_seen = self.switch.scheduling.0 == "dwrr" || self.switch.release_at_end;
         !is_seen && !self.keys.drain_of_interval
@@ -162,24 +162,24 @@ struct Departure {
     time: u64,
     queue: usize,
     size: u64,
-    /// The queues in which something waited until then, its own among them.
+    /// The queues in which packets waited until then, including its own.
     waiting: Vec<usize>,
 }
 
-/// n_p, and whether floats add up to it.
+/// n_p, and whether floats compute it exactly.
 #[derive(Clone, Copy)]
 struct Congested {
     queues: Ratio,
     is_exact: bool,
 }
 
-/// A full packet, in the examples.
+/// The bytes of a full packet in these tests.
 const FULL_PACKET: u64 = 1500;
 
 struct Abm<'a> {
     setup: &'a Setup,
     history: Vec<Departure>,
-    /// What the last arrival for every queue found there.
+    /// The queue length that the last arrival for every queue found.
     found: Vec<u64>,
     /// When the interval began.
     began: u64,
@@ -205,7 +205,7 @@ impl<'a> Abm<'a> {
         }
     }
 
-    /// (1 / n_p) (mu / b), and whether a float has it as it is.
+    /// (1 / n_p) (mu / b), and whether a float represents it exactly.
     fn share(&self, queue: usize) -> (Ratio, bool) {
         let drain = self.drain[queue];
         let congested = self.congested[queue % self.setup.switch.queues_per_port];
@@ -213,7 +213,7 @@ impl<'a> Abm<'a> {
         (share, congested.is_exact && drain.is_binary() && share.is_binary())
     }
 
-    /// T = alpha (B - Q) (1 / n_p) (mu / b), and whether floats come to the same.
+    /// T = alpha (B - Q) (1 / n_p) (mu / b), and whether floats compute it exactly.
     fn limit(&self, arrival: &Given, queues: &Queues) -> (Ratio, bool) {
         let keys = &self.setup.keys;
         let alpha = match arrival.first_rtt {
@@ -227,7 +227,7 @@ impl<'a> Abm<'a> {
         (alpha.times(free).times(share), is_exact)
     }
 
-    /// Whether a queue has reached `congested_at` of its threshold; `None` if it cannot be told.
+    /// Whether a queue has reached `congested_at` of its threshold; `None` if rounding may decide.
     fn is_congested(&self, queue: usize, congested_at: Ratio, queues: &Queues) -> Option<bool> {
         let arrival = Given {
             now: 0,
@@ -247,7 +247,7 @@ impl<'a> Abm<'a> {
         (is_exact || !least.is_at(bytes)).then_some(!Ratio::whole(bytes).is_below(least))
     }
 
-    /// n_p; `None` if it cannot be told.
+    /// n_p; `None` if rounding may decide.
     fn congestion(&self, class: usize, queues: &Queues) -> Option<Congested> {
         let of_class = queues.all().filter(|queue| queue % queues.per_port == class);
         let (mut sum, mut is_exact) = (Ratio::whole(0), true);
@@ -276,14 +276,14 @@ impl<'a> Abm<'a> {
         let own = interval.clone().filter(|left| left.queue == queue);
         let own: u64 = own.map(|left| left.size).sum();
         if self.setup.keys.drain_of_interval {
-            // What the port could have sent: bytes of so many picoseconds each.
+            // The bytes that the port could have sent; a byte takes `byte_ps` picoseconds.
             let rates = &self.setup.switch.rates;
             let byte_ps = 8_000 / rates[queue / queues.per_port % rates.len()];
             let share = Ratio::new((own * byte_ps).into(), (now - self.began).into());
             let is_below = share.is_below(Ratio::new(1, queues.per_port as u128));
             return if is_below || Ratio::ONE.is_below(share) { Ratio::ONE } else { share };
         }
-        // All that waits with a queue is of its port.
+        // The other queues in which packets wait are of the same port.
         let with_it = interval.filter(|left| left.waiting.contains(&queue));
         let ports: u64 = with_it.map(|left| left.size).sum();
         Ratio::new((own + FULL_PACKET).into(), (ports + FULL_PACKET).into())
@@ -336,7 +336,7 @@ impl Naive for Abm<'_> {
         self.history.push(Departure { time: now, queue, size, waiting });
     }
 
-    /// Queues are congested with the thresholds that the interval before has left them.
+    /// Congestion is measured with the thresholds that result from the previous interval.
     fn interval_ends(&mut self, now: u64, queues: &Queues) -> bool {
         assert_eq!(now - self.began, self.setup.keys.interval_ps());
         let congested: Option<Vec<Congested>> =
@@ -352,7 +352,7 @@ impl Naive for Abm<'_> {
     }
 }
 
-/// Runs both; how often what happened.
+/// Runs both, and returns how often each event occurred.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let switch = Settings { sharing: ("abm", setup.keys.text()), ..setup.switch.clone() };
     let mut abm = Abm::new(setup);
@@ -360,7 +360,7 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     Ok(abm.counts)
 }
 
-/// Halves, quarters and such are exact as floats.
+/// Halves, quarters and so on, which are exact as floats.
 fn fraction() -> impl Strategy<Value = Ratio> {
     let fractions =
         [(1, 16), (1, 8), (1, 4), (1, 2), (3, 4), (1, 1), (2, 1), (5, 2), (8, 1), (64, 1)];
@@ -415,7 +415,7 @@ proptest! {
     }
 }
 
-/// The random cases above are worth something only if all outcomes occur, and can be told.
+/// The random cases above are worth something only if all outcomes occur and few are undecided.
 #[test]
 fn the_cases_congest_and_slow_queues() {
     let mut totals: BTreeMap<_, Tally> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! ECN and RED beside a second, naive implementation, packet by packet.
 //!
-//! A verdict that is not left to chance must be the formula's: ECN always, RED below min, from max
-//! on, and wherever the probability is 0 or 1.
+//! A verdict that does not depend on chance must be the formula's: always for ECN; for RED below
+//! min, from max on, and wherever the probability is 0 or 1.
 
 #![allow(clippy::unwrap_used)]
 
@@ -69,16 +69,16 @@ impl Rule {
     }
 }
 
-/// A queue and what RED remembers of it.
+/// A queue, and RED's state for it.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     waiting: VecDeque<u64>,
     average: f64,
-    /// When the line had sent its last packet, if nothing has come since.
+    /// When the line had sent the queue's last packet, if no packet has arrived since.
     idle_from: u64,
 }
 
-/// A byte at 10 Gbps, in picoseconds.
+/// The picoseconds that a byte takes at 10 Gbps.
 const BYTE: u64 = 800;
 
 impl Queue {
@@ -89,7 +89,7 @@ impl Queue {
         }
     }
 
-    /// Whether an arrival is marked (or dropped); `None` if that is left to chance.
+    /// Whether an arrival is marked (or dropped); `None` if that depends on chance.
     fn verdict(&mut self, now: u64, rule: &Rule, unit: Unit) -> Option<bool> {
         let q = self.length(unit);
         match *rule {
@@ -101,7 +101,8 @@ impl Queue {
                     self.average = q as f64;
                 } else {
                     if self.waiting.is_empty() {
-                        // As many packets of 1500 B as the line could have sent meanwhile.
+                        // One step for each packet of 1500 B that the line could have sent
+                        // meanwhile.
                         for _ in 0..now.saturating_sub(self.idle_from) / (1500 * BYTE) {
                             self.average *= 1.0 - weight;
                         }
@@ -110,7 +111,7 @@ impl Queue {
                     self.average = (1.0 - weight) * self.average + weight * q as f64;
                 }
                 let (avg, min, max) = (self.average, min as f64, max as f64);
-                // Rounding may decide right at an edge.
+                // Close to an edge, rounding may decide.
                 let at_edge = |edge: f64| weight < 1.0 && (avg - edge).abs() < 1e-6;
                 if at_edge(min) || at_edge(max) || at_edge(2.0 * max) {
                     return None;
@@ -139,7 +140,7 @@ enum Step {
 
 const PORTS: usize = 2;
 
-/// Runs both; how many were marked, dropped, passed, and left to chance.
+/// Runs both, and returns how many packets were marked, dropped, passed, and left to chance.
 fn compare(
     rule: &Rule,
     unit: Unit,
@@ -147,7 +148,7 @@ fn compare(
     release_at_end: bool,
     steps: &[Step],
 ) -> Result<[usize; 4], TestCaseError> {
-    // Acks have class 0, for themselves if there are two classes or more.
+    // Acks have class 0, which is theirs alone if there are at least two classes.
     let settings = Settings {
         ports: PORTS,
         queues_per_port,
@@ -158,18 +159,18 @@ fn compare(
     };
     let mut real = Real::new(&settings);
     let mut queues = vec![Queue::default(); PORTS * queues_per_port];
-    // When each port's line is free.
+    // When each port's line is idle again.
     let mut free = [0; PORTS];
     let mut counts = [0; 4];
     let mut now = 0;
     for (number, step) in steps.iter().enumerate() {
         match *step {
             Step::Arrive { port, class, size, is_ack, ect } => {
-                // A packet that comes takes its time: departures fall between arrivals.
+                // Time advances with each arrival, so departures fall between arrivals.
                 now += 1;
                 let class = if is_ack { 0 } else { usize::from(class).min(queues_per_port - 1) };
                 let queue = &mut queues[port * queues_per_port + class];
-                // Whatever is in the acks' queue is let alone.
+                // Packets in the acks' queue are neither marked nor dropped.
                 let expected = match queues_per_port > 1 && class == 0 {
                     true => Some(false),
                     false => queue.verdict(now, rule, unit),
@@ -251,7 +252,7 @@ fn rule() -> impl Strategy<Value = Rule> {
     prop_oneof![ecn, red]
 }
 
-/// The same rule with its thresholds in bytes, so that lengths meet them exactly now and then.
+/// The same rule with its thresholds in bytes, so that lengths sometimes equal them.
 fn in_bytes(rule: Rule) -> Rule {
     match rule {
         Rule::Ecn { threshold, marks_at, drops } => {
@@ -286,7 +287,7 @@ proptest! {
         release_at_end in prop::bool::weighted(0.2),
         steps in steps(),
     ) {
-        // With bytes, what is being sent counts as long as it is held.
+        // In bytes, a packet in transmission counts as long as its bytes are held.
         prop_assume!(!(bytes && release_at_end));
         let (rule, unit) = match bytes {
             true => (in_bytes(rule), Unit::Bytes),

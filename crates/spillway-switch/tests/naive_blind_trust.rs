@@ -1,7 +1,7 @@
 //! Blind trust beside a second, naive implementation, packet by packet.
 //!
-//! The naive one adds up all that waits and looks up what was said of the arrival. Both must agree on
-//! who is taken or refused, and why, and on how often what decided.
+//! The naive one adds up all waiting packets and looks up the prediction for the arrival. Both must
+//! agree on which packets are admitted or refused, and why, and on how often each test decided.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,13 +17,13 @@ use proptest::sample::select;
 use spillway_settings::quantity::Amount;
 use spillway_switch::{Decision, DropReason};
 
-/// The keys of a scenario, `None` where it does not give them, and what is said of every arrival.
+/// The keys of a scenario, `None` where it does not give them, and the predictions.
 #[derive(Clone, Debug)]
 struct Setup {
     exempt_acks: Option<bool>,
     /// Whether all answers are flipped.
     flips: Option<bool>,
-    /// Of every arrival whether it will be dropped, again and again.
+    /// Predictions for arrivals, repeated: whether each will be dropped.
     says: Vec<bool>,
     switch: Settings,
 }
@@ -36,13 +36,13 @@ impl Setup {
         lines.join("\n")
     }
 
-    /// Whether a class is that of acks alone, and they are not tested.
+    /// Whether a class is for acks alone, and is exempt.
     fn is_exempt(&self, class: usize) -> bool {
         let (ack, data) = self.switch.classes;
         self.exempt_acks != Some(false) && ack != data && class == ack
     }
 
-    /// A packet that finds its port idle is not queued unless the scheduler must see it, or its
+    /// A packet that finds its port idle passes the queue, unless the scheduler must see it or its
     /// bytes are held until it is sent.
     fn bypass(&self) -> bool {
         self.switch.scheduling.0 != "dwrr" && !self.switch.release_at_end
@@ -51,7 +51,7 @@ impl Setup {
 
 struct Truster<'a> {
     setup: &'a Setup,
-    /// Arrivals that it was asked about.
+    /// The number of arrivals that it was asked about.
     asked: usize,
     counts: Tally,
 }
@@ -90,7 +90,7 @@ impl Naive for Truster<'_> {
     fn leaves(&mut self, _now: u64, _queue: usize, _size: u64, _queues: &Queues) {}
 }
 
-/// Runs both; how often what happened.
+/// Runs both, and returns how often each event occurred.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let predictions = setup.says.iter().copied().cycle().take(steps.len()).collect();
     let switch = Settings {

@@ -1,8 +1,8 @@
-//! CBM beside a second, naive implementation of its rule, packet by packet, and by hand.
+//! CBM beside a second, naive implementation of its rule, packet by packet, and worked out by hand.
 //!
-//! The naive one keeps its queues as lists, adds them up anew for every question, counts in whole
-//! numbers and shares no code with the switch. Both see the same arrivals and departures; they must
-//! agree on which packets are dropped on their way out, in which order, and on what is sent.
+//! The naive one keeps its queues as lists, sums them up for every question, computes in integers,
+//! and shares no code with the switch. Both see the same arrivals and departures. They must agree
+//! on which packets are dropped on their way out, in which order, and on what is sent.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use std::collections::VecDeque;
 
-/// A number as numerator and denominator.
+/// A numerator and a denominator.
 type Ratio = (u64, u64);
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ struct Setup {
 
 impl Setup {
     const FULL_PACKET: u64 = 1500;
-    /// Of the ports in turn, in Gbps.
+    /// The ports' rates in Gbps, in turn.
     const RATES: [u64; 2] = [10, 40];
 
     fn gbps(&self, port: usize) -> u64 {
@@ -85,7 +85,8 @@ struct Waiting {
 struct Naive {
     setup: Setup,
     queues: Vec<VecDeque<Waiting>>,
-    /// For every port the queue and bytes of what it sends, where they are still held.
+    /// For every port, the queue and bytes of the packet in transmission, if its bytes are still
+    /// held.
     sending: Vec<Option<(usize, u64)>>,
     is_congested: Vec<bool>,
 }
@@ -166,7 +167,8 @@ impl Naive {
             <= alpha.0 * self.free(queue) * ps_per_byte
     }
 
-    /// A packet leaves its queue: it must be the first there. Whether it may be sent.
+    /// A packet, which must be the first in its queue, leaves it. Returns its queue, and whether it
+    /// may be sent.
     fn leave(&mut self, number: usize, now: u64) -> (usize, bool) {
         let is_first =
             |queue: &VecDeque<Waiting>| queue.front().map(|packet| packet.number) == Some(number);
@@ -178,7 +180,7 @@ impl Naive {
         (queue, self.may_be_sent(queue, packet, now))
     }
 
-    /// It is lost instead.
+    /// The packet is lost instead of being sent.
     fn give_back(&mut self, queue: usize) {
         let port = self.port(queue);
         self.sending[port] = None;
@@ -195,7 +197,7 @@ enum Step {
     Purge { port: usize },
 }
 
-/// How many packets were sent, dropped on their way out, and refused.
+/// The number of packets that were sent, dropped on their way out, and refused.
 fn compare(setup: &Setup, steps: &[(u64, Step)]) -> Result<[usize; 3], TestCaseError> {
     let mut real = Real::new(&setup.settings());
     let mut naive = Naive::new(setup.clone());
@@ -323,7 +325,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Times are of the order of what a port needs for its part of the buffer.
+/// Times are similar to the time in which a port sends its part of the buffer.
 fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let size = prop_oneof![3 => select(vec![100u64, 200, 500, 1500]), 1 => 40u64..1500];
     let arrive = (0usize..16, 0usize..8, size, any::<bool>(), any::<bool>());
@@ -372,7 +374,7 @@ fn by_hand(sharing: &str, scheduling: (&'static str, &str), queues_per_port: usi
     })
 }
 
-/// Packets of 1000 bytes join a class at a time.
+/// Packets of 1000 bytes join the queue of a class at the given time.
 fn join(real: &mut Real, us: f64, class: u8, numbers: std::ops::Range<usize>) {
     for number in numbers {
         let packet = Packet { size: 1000, priority: class, ..Packet::default() };
@@ -382,7 +384,7 @@ fn join(real: &mut Real, us: f64, class: u8, numbers: std::ops::Range<usize>) {
     }
 }
 
-/// The packet that the port sends, and those lost on the way, in order.
+/// The packet that the port sends, and those lost before it, in order.
 fn send(real: &mut Real, us: f64) -> (Option<usize>, Vec<usize>) {
     let now = Time::from_secs_f64(us * 1e-6);
     let sent = real.switch.dequeue(now, 0, &mut real.packets);
@@ -393,21 +395,23 @@ fn send(real: &mut Real, us: f64) -> (Option<usize>, Vec<usize>) {
 
 #[test]
 fn every_drop_lengthens_the_limit() {
-    // 9,000 of 10,000 bytes wait since 0. At 1 us the first leaves: Theta = 0.5 * 2,000 * 800 ps =
-    // 0.8 us, it is lost; for the second Theta is 1.2 us.
+    // 9,000 of 10,000 bytes have waited since time 0. At 1 us the first packet leaves: Theta = 0.5
+    // * 2,000 * 800 ps = 0.8 us, and it is lost. For the second one, Theta is 1.2 us.
     let mut real = by_hand("", ("fifo", ""), 1);
     join(&mut real, 0.0, 0, 0..9);
     assert_eq!(send(&mut real, 1.0), (Some(1), vec![0]));
-    // At 2.4 us: 0.5 * (4,000, 5,000, 6,000) * 800 ps = 1.6, 2.0 and 2.4 us. As long is not longer.
+    // At 2.4 us: 0.5 * (4,000, 5,000, 6,000) * 800 ps = 1.6, 2.0 and 2.4 us. An equal wait is not
+    // too long.
     assert_eq!(send(&mut real, 2.4), (Some(4), vec![2, 3]));
-    // The limit is 4 us at most: of what is there at 5 us nothing is sent.
+    // The limit is at most 4 us, so that none of the packets left at 5 us is sent.
     assert_eq!(send(&mut real, 5.0), (None, vec![5, 6, 7, 8]));
     assert!(!real.switch.has_backlog(0));
 }
 
 #[test]
 fn the_scheduler_chooses_again_when_a_queue_has_lost_all() {
-    // Class 1 has waited for 5 us, which is too long for all of it; class 2 has just come.
+    // Class 1 has waited for 5 us, too long for all of its packets; the packet of class 2 has just
+    // arrived.
     let mut real = by_hand("", ("strict", ""), 3);
     join(&mut real, 0.0, 1, 0..2);
     join(&mut real, 5.0, 2, 2..3);
@@ -416,8 +420,9 @@ fn the_scheduler_chooses_again_when_a_queue_has_lost_all() {
 
 #[test]
 fn what_is_dropped_is_not_charged_to_its_class() {
-    // Quanta of one packet: both classes send in turn, class 1 first. Its first packet is lost: by
-    // that it has sent nothing, and it sends the next one before it is the other's turn.
+    // With quanta of one packet, both classes send in turn, class 1 first. Its first packet is
+    // lost, which is not a transmission. So it sends the next packet before the other class has its
+    // turn.
     let mut real = by_hand("exempt_acks = false", ("dwrr", "quantum = \"1000B\""), 2);
     join(&mut real, 0.0, 1, 0..1);
     join(&mut real, 9.0, 1, 1..3);
@@ -429,8 +434,9 @@ fn what_is_dropped_is_not_charged_to_its_class() {
 
 #[test]
 fn classes_share_the_line_by_weight_whatever_they_lose() {
-    // While the line sends a packet one comes for class 1, and for class 0 every other time: a third
-    // of all is too much, waits too long and is lost. What is sent is shared as the weights have it.
+    // While the line sends a packet, one packet arrives for class 1, and every second time one for
+    // class 0. A third of all packets is too much, waits too long and is lost. What is sent is
+    // shared according to the weights.
     let mut real =
         by_hand("exempt_acks = false", ("dwrr", "quantum = \"1000B\"\nweights = [1, 3]"), 2);
     let (mut sent, mut lost) = ([0, 0], [0, 0]);

@@ -1,9 +1,10 @@
-//! Credence with the thresholds of its authors' program beside a second, naive implementation,
+//! Credence with the thresholds of its authors' program, beside a second, naive implementation,
 //! packet by packet.
 //!
-//! The naive one has nothing but a list of thresholds, which it sorts and adds up anew for every
-//! step. It is written from the description of the program and shares no code with the switch. Both
-//! must agree on every threshold, on who is taken or refused, and why, and on how often what decided.
+//! The naive one has only a list of thresholds, which it sorts and sums up in every step. It is
+//! written from the description of the program and shares no code with the switch. Both must agree
+//! on every threshold, on which packets are admitted or refused, and why, and on how often each
+//! test decided.
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,7 +39,7 @@ impl Keys {
     }
 }
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     keys: Keys,
@@ -46,14 +47,14 @@ struct Setup {
 }
 
 impl Setup {
-    /// Whether a class is that of acks alone, and they are not tested.
+    /// Whether a class is for acks alone, and is exempt.
     fn is_exempt(&self, class: usize) -> bool {
         let (ack, data) = self.switch.classes;
         self.keys.exempt_acks != Some(false) && ack != data && class == ack
     }
 }
 
-/// What is taken off the largest threshold at a time.
+/// The largest threshold is lowered by this much at a time.
 const STEP: u64 = 1500;
 
 struct Program<'a> {
@@ -76,7 +77,7 @@ impl<'a> Program<'a> {
         self.setup.switch.capacity - self.thresholds.iter().sum::<u64>()
     }
 
-    /// The queues that are tested, the largest threshold first, of several the lowest queue's.
+    /// The queues that are not exempt, by decreasing threshold; of equal ones, the lowest first.
     fn ranking(&self) -> Vec<usize> {
         let per_port = self.setup.switch.queues_per_port;
         let all = 0..self.thresholds.len();
@@ -86,12 +87,12 @@ impl<'a> Program<'a> {
         ranked
     }
 
-    /// An arrival's size is added to its queue's threshold, after room for it was made.
+    /// Adds an arrival's size to its queue's threshold, after making room for it.
     fn raise(&mut self, queue: usize, size: u64) {
         while self.room() < size {
             let largest = self.ranking()[0];
             match self.thresholds[largest] {
-                // Nothing is left but what acks have.
+                // Only acks' queues have thresholds left.
                 0 => break,
                 1..STEP => self.thresholds[largest] = 0,
                 more => self.thresholds[largest] = more - STEP,
@@ -104,14 +105,14 @@ impl<'a> Program<'a> {
         self.thresholds[queue] += size.min(self.room());
     }
 
-    /// Whether no queue that is tested is longer than B / N.
+    /// Whether no queue that is not exempt is longer than B / N.
     fn is_safe(&self, queues: &Queues) -> bool {
         let tested = queues.all().filter(|queue| !self.setup.is_exempt(queue % queues.per_port));
         let longest = tested.map(|queue| queues.bytes(queue)).max().unwrap();
         self.setup.keys.safeguard != Some(false) && longest * queues.ports as u64 <= queues.capacity
     }
 
-    /// Who decides about an arrival: the names are those of the counters.
+    /// Which test decides about an arrival, by the names of the counters.
     fn decides(&self, arrival: &Given, queues: &Queues) -> &'static str {
         let is_over = queues.bytes(arrival.queue) + arrival.size > self.thresholds[arrival.queue];
         if queues.total() + arrival.size > queues.capacity {
@@ -153,7 +154,8 @@ impl Naive for Program<'_> {
         queues.capacity - queues.total()
     }
 
-    /// A departure takes its size off, the last one all. A cable that fails takes nothing.
+    /// A departure lowers the threshold by its size; the last packet's departure sets it to 0. The
+    /// failure of a link changes nothing.
     fn leaves(&mut self, _now: u64, queue: usize, size: u64, queues: &Queues) {
         let threshold = self.thresholds[queue];
         if queues.packets(queue) == 1 && threshold > size {
@@ -164,11 +166,11 @@ impl Naive for Program<'_> {
     }
 }
 
-/// Runs both; how often what happened.
+/// Runs both, and returns how often each event occurred.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let switch = Settings { sharing: ("credence", setup.keys.text()), ..setup.switch.clone() };
     let mut program = Program::new(setup);
-    // Every packet that is sent must be seen to leave.
+    // The policy must see every departure, so no packet passes a queue.
     let real = run(&switch, false, &mut program, steps)?;
     for (name, told) in real.switch.sharing_counters() {
         prop_assert_eq!(told, program.counts.of(&name) as u64, "{}", name);

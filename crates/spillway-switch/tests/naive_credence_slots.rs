@@ -1,9 +1,9 @@
-//! Algorithms 1 and 2 of the Credence paper, line by line, beside Credence and FollowLQD where time
-//! has slots, packet by packet.
+//! Algorithms 1 and 2 of the Credence paper, line by line, beside Credence and FollowLQD in the
+//! slotted model, packet by packet.
 //!
-//! As in the paper all packets are alike, and in every slot some arrive, then each queue sends one.
-//! The numbers in comments are the pseudo code's lines. Both must agree on every threshold and on
-//! who is taken.
+//! As in the paper, packets are alike, and in every slot some arrive and then each queue sends one.
+//! The numbers in comments are lines of the pseudocode. Both must agree on every threshold and on
+//! which packets are admitted.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,15 +17,15 @@ use proptest::test_runner::TestRunner;
 use spillway_engine::Time;
 use spillway_switch::packet::Packet;
 
-/// Picoseconds in which a port sends a byte, which is a packet here.
+/// The picoseconds in which a port sends a byte, which is a packet here.
 const SLOT: u64 = 800;
 
 /// What the paper leaves open of "let T_j(t) be the highest threshold".
 #[derive(Clone, Copy, Debug)]
 struct Highest {
-    /// Whether T_i(t) has the arrival by then.
+    /// Whether T_i(t) already includes the arrival.
     counts_arrival: bool,
-    /// Whether of several it is the first, or else i, if it is among them.
+    /// Whether the first of several is chosen, rather than i, if i is among them.
     is_lowest: bool,
 }
 
@@ -34,17 +34,17 @@ struct Setup {
     buffer: u64,
     ports: usize,
     highest: Highest,
-    /// Predictions for all arrivals, again and again, of Credence.
+    /// Credence's predictions for arrivals, repeated.
     drops: Option<Vec<bool>>,
 }
 
-/// Both algorithms: without predictions, Algorithm 2. The names are the paper's.
+/// Both algorithms; without predictions, Algorithm 2. The names are the paper's.
 struct Algorithm<'a> {
     setup: &'a Setup,
     q: Vec<u64>,
     t: Vec<u64>,
     gamma: u64,
-    /// Arrivals so far.
+    /// The number of arrivals so far.
     arrivals: usize,
 }
 
@@ -54,7 +54,8 @@ impl Algorithm<'_> {
         Algorithm { setup, q: zeros.clone(), t: zeros, gamma: 0, arrivals: 0 }
     }
 
-    /// Algorithm 1, 4 to 27; Algorithm 2, 4 to 13. Whether the packet is accepted.
+    /// Algorithm 1, lines 4 to 27; Algorithm 2, lines 4 to 13. Returns whether the packet is
+    /// accepted.
     fn arrival(&mut self, i: usize) -> bool {
         let (b, n) = (self.setup.buffer, self.setup.ports as u64);
         self.arrivals += 1;
@@ -71,7 +72,7 @@ impl Algorithm<'_> {
         accepts
     }
 
-    /// Algorithm 1, 37 to 46; Algorithm 2, 22 to 30.
+    /// Algorithm 1, lines 37 to 46; Algorithm 2, lines 22 to 30.
     fn update_threshold(&mut self, i: usize) {
         if self.gamma < self.setup.buffer {
             self.t[i] += 1;
@@ -88,7 +89,7 @@ impl Algorithm<'_> {
         self.t[j] -= 1;
     }
 
-    /// Algorithm 1, 29 to 34 and 48 to 50; Algorithm 2, 14 to 19 and 31 to 34.
+    /// Algorithm 1, lines 29 to 34 and 48 to 50; Algorithm 2, lines 14 to 19 and 31 to 34.
     fn departure(&mut self, i: usize) {
         if self.q[i] > 0 {
             self.q[i] -= 1;
@@ -100,7 +101,8 @@ impl Algorithm<'_> {
     }
 }
 
-/// Runs both; how many packets were accepted, refused over a threshold, and refused otherwise.
+/// Runs both, and returns how many packets were accepted, refused over a threshold, and refused
+/// otherwise.
 fn compare(setup: &Setup, slots: &[Vec<usize>]) -> Result<[usize; 3], TestCaseError> {
     let tie = if setup.highest.is_lowest { "lowest-index" } else { "arriving-queue" };
     let keys = format!("count_arrival = {}\ntie = \"{tie}\"", setup.highest.counts_arrival);
@@ -167,7 +169,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Slots in which nothing comes, a little, or a burst, much of it for port 0.
+/// Slots with no arrivals, a few, or a burst; many arrivals are for port 0.
 fn slots() -> impl Strategy<Value = Vec<Vec<usize>>> {
     let port = || prop_oneof![1 => Just(0usize), 2 => 0usize..16];
     vec(prop_oneof![6 => vec(port(), 0..6), 1 => vec(port(), 0..40)], 1..40)
@@ -197,8 +199,8 @@ fn the_cases_refuse() {
     assert!(totals.iter().flatten().all(|&total| total > 100), "{totals:?}");
 }
 
-/// The sequence by which appendix B shows that FollowLQD is at least (N+1)/2-competitive: B packets
-/// for one queue; then in turns one for each of the N queues, and N for that one.
+/// The sequence with which appendix B shows that FollowLQD is at least (N+1)/2-competitive: B
+/// packets for one queue; then, repeatedly, one for each of the N queues and N for that one.
 #[test]
 fn the_papers_bad_sequence_gets_two_packets_for_every_n_plus_one() {
     for counts_arrival in [true, false] {

@@ -1,10 +1,10 @@
-//! Enhanced Dynamic Thresholds beside a second, naive implementation, packet by packet, and by
-//! hand.
+//! Enhanced Dynamic Thresholds beside a second, naive implementation, packet by packet, and worked
+//! out by hand.
 //!
-//! The naive one keeps for every port, for good, how many packets there were after every arrival
-//! and departure, and looks back through all of them. It is written from the rule, in whole
-//! numbers, and shares no code with the switch. Both must agree on every limit, to the byte, on who
-//! is taken or refused, and why, and on how many bursts there were.
+//! The naive one stores for every port how many packets there were after each arrival and
+//! departure, and searches all of this. It is written from the rule, in integers, and shares no
+//! code with the switch. Both must agree on every limit, to the byte, on which packets are admitted
+//! or refused, and why, and on the number of bursts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -56,7 +56,7 @@ impl Keys {
     }
 }
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     keys: Keys,
@@ -68,21 +68,21 @@ impl Setup {
         8_000 / self.switch.rates[port % self.switch.rates.len()]
     }
 
-    /// Not given, that of full packets at four times the line's rate. One is 1500 bytes, in the
-    /// examples.
+    /// By default, the time of full packets at four times the line's rate. A full packet has
+    /// 1500 bytes in these tests.
     fn burst_time_ps(&self, port: usize) -> u64 {
         let bytes = 1500 * self.keys.burst_packets() as u64;
         self.keys.burst_time_ns.map_or(bytes * self.ps_per_byte(port) / 4, |ns| 1_000 * ns)
     }
 
-    /// Not given, that of the whole buffer.
+    /// By default, the time in which the port sends the whole buffer.
     fn max_time_ps(&self, port: usize) -> u64 {
         let whole = self.switch.capacity * self.ps_per_byte(port);
         self.keys.max_time_ns.map_or(whole, |ns| 1_000 * ns)
     }
 }
 
-/// How many packets waited at a port from then on.
+/// The number of packets that waited at a port from a time on.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     since: u64,
@@ -92,18 +92,18 @@ struct Length {
 #[derive(Clone, Debug, Default)]
 struct Port {
     lengths: Vec<Length>,
-    /// Which of these made it uncontrolled, unless it is controlled.
+    /// The index of the length that made the port uncontrolled; `None` if it is controlled.
     burst: Option<usize>,
 }
 
 impl Port {
-    /// When the first came of those that wait now.
+    /// When the first of the packets waiting now arrived.
     fn grows_since(&self) -> Option<u64> {
         let waiting = self.lengths.iter().rev().take_while(|length| length.packets > 0);
         waiting.last().map(|length| length.since)
     }
 
-    /// The most that waited in this burst.
+    /// The most packets that waited in this burst.
     fn longest(&self) -> Option<usize> {
         self.lengths[self.burst?..].iter().map(|length| length.packets).max()
     }
@@ -122,7 +122,7 @@ impl<'a> Edt<'a> {
         Edt { setup, ports, bursts: 0, counts: Tally::default() }
     }
 
-    /// How long a port has been uncontrolled, if it is.
+    /// For how long a port has been uncontrolled; `None` if it is not.
     fn uncontrolled_ps(&self, now: u64, port: usize) -> Option<u64> {
         let Port { lengths, burst } = &self.ports[port];
         let ps = now - lengths[(*burst)?].since;
@@ -134,7 +134,7 @@ impl<'a> Edt<'a> {
         ports.filter(|&port| self.uncontrolled_ps(now, port).is_some()).count() as u64
     }
 
-    /// What a port may hold in a burst.
+    /// The limit of a port in a burst.
     fn lifted(&self, now: u64, port: usize) -> Option<u64> {
         let capacity = self.setup.switch.capacity;
         let limit = match self.setup.keys.is_whole {
@@ -148,7 +148,7 @@ impl<'a> Edt<'a> {
         self.ports[port].burst = None;
     }
 
-    /// So many packets wait at a port now, more than before or fewer.
+    /// `packets` packets wait at a port now, after an arrival or a departure.
     fn has(&mut self, now: u64, port: usize, packets: usize) {
         self.ports[port].lengths.push(Length { since: now, packets });
         let drain_packets = self.setup.keys.drain_packets();
@@ -255,7 +255,7 @@ impl Naive for Edt<'_> {
     }
 }
 
-/// Runs both; how often what happened.
+/// Runs both, and returns how often each event occurred.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let switch = Settings { sharing: ("edt", setup.keys.text()), ..setup.switch.clone() };
     let mut edt = Edt::new(setup);
@@ -306,13 +306,13 @@ fn the_cases_lift_limits_and_end_bursts() {
     assert_eq!(totals.len(), 2);
     for (is_whole, total) in totals {
         assert_eq!(total.0.len(), 23, "{total:?}");
-        // Next to no port comes to hold the whole buffer, or all of it but a byte.
+        // A port hardly ever holds the whole buffer, or all but one byte of it.
         let least = |what| if what == "a byte beyond" { 5 } else { 20 };
         assert!(total.0.iter().all(|(&what, &n)| n > least(what)), "{is_whole}: {total:?}");
     }
 }
 
-/// B = 12,000, and three packets of 1000 bytes within half a microsecond are a burst.
+/// B = 12,000, and a burst is three packets of 1000 bytes within half a microsecond.
 fn by_hand(alpha: &str) -> Real {
     let keys = "burst_packets = 3\nburst_time = \"500ns\"\ndrain_packets = 2\nmax_time = \"5us\"";
     Real::new(&Settings {
@@ -325,15 +325,16 @@ fn by_hand(alpha: &str) -> Real {
 
 #[test]
 fn a_burst_whose_time_is_over_takes_no_share() {
-    // 6000 each. By Dynamic Thresholds port 1 would have 4500 at the most beside 3000.
+    // 6000 bytes for each. Under Dynamic Thresholds, port 1 could hold at most 4500 beside 3000.
     let mut real = by_hand("1.0");
     assert_eq!(real.join(0, 0, 3), 0);
     assert_eq!(real.join(1_000, 1, 3), 0);
     assert_eq!(real.join(5_000, 1, 4), 1);
-    // Until 5 us port 0 was in a burst. A nanosecond later the other may hold what there is.
+    // Until 5 us port 0 was in a burst. A nanosecond later, the other port may hold all that is
+    // free.
     assert_eq!(real.join(5_001, 1, 4), 1);
     assert_eq!(real.switch.buffer().free(), 0);
-    // For the last one there was no room: with that this burst is over too, and T = 1000.
+    // There was no room for the last packet. This ends the second burst too, and T = 1000.
     real.leave(5_002, 1);
     assert_eq!(real.join(5_003, 1, 1), 1);
 }
@@ -344,7 +345,8 @@ fn a_cut_cable_ends_a_burst() {
     assert_eq!(real.join(0, 0, 6), 0);
     real.switch.purge(Time::from_ns(1_000), 0, DropReason::LinkDown, &mut real.packets);
     assert_eq!(real.take_lost().len(), 6);
-    // What comes now comes too slowly for another: T = 0.5 (12,000 - Q) lets in 4000 at the most.
+    // These packets arrive too slowly for another burst: T = 0.5 (12,000 - Q) admits at most
+    // 4000 bytes.
     let lost = (0..6).map(|number| real.join(2_000 + 400 * number, 0, 1));
     assert_eq!(lost.collect::<Vec<_>>(), [0, 0, 0, 0, 1, 1]);
 }

@@ -1,9 +1,10 @@
-//! The Flow-Aware Buffer beside a second, naive implementation, packet by packet, and by hand.
+//! The Flow-Aware Buffer beside a second, naive implementation, packet by packet, and worked out by
+//! hand.
 //!
-//! The naive one keeps every arrival that the policy has been asked about, for good, and looks back
-//! through all of them for the bytes of a flow. It is written from the rule, in whole numbers, and
-//! shares no code with the switch. Both must agree on every limit, to the byte, and on who is taken
-//! or refused, and why.
+//! The naive one stores every arrival that the policy was asked about, and searches all of them for
+//! the bytes of a flow. It is written from the rule, in integers, and shares no code with the
+//! switch. Both must agree on every limit, to the byte, and on which packets are admitted or
+//! refused, and why.
 
 #![allow(clippy::unwrap_used)]
 
@@ -55,7 +56,7 @@ impl Keys {
     }
 }
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     keys: Keys,
@@ -63,7 +64,7 @@ struct Setup {
 }
 
 impl Setup {
-    /// A packet that finds its port idle is not queued unless the scheduler must see it, or its
+    /// A packet that finds its port idle passes the queue, unless the scheduler must see it or its
     /// bytes are held until it is sent.
     fn bypass(&self) -> bool {
         self.switch.scheduling.0 != "dwrr" && !self.switch.release_at_end
@@ -72,19 +73,19 @@ impl Setup {
 
 struct Fab<'a> {
     setup: &'a Setup,
-    /// All that the policy was asked about.
+    /// All arrivals that the policy was asked about.
     arrivals: Vec<Given>,
     counts: Tally,
 }
 
 impl Fab<'_> {
-    /// The packets of the arrival's flow that came for its queue, the last one first.
+    /// The packets of the arrival's flow that arrived for its queue, the last one first.
     fn earlier(&self, arrival: &Given) -> impl Iterator<Item = &Given> {
         let (queue, flow) = (arrival.queue, arrival.flow);
         self.arrivals.iter().rev().filter(move |other| (other.queue, other.flow) == (queue, flow))
     }
 
-    /// Bytes of the flow before the arrival: back to where it was silent for too long.
+    /// The bytes of the flow before the arrival, since it was last silent for too long.
     fn bytes_before(&self, arrival: &Given) -> u64 {
         let (mut bytes, mut next) = (0, arrival.now);
         for packet in self.earlier(arrival) {
@@ -152,7 +153,7 @@ impl Naive for Fab<'_> {
     }
 
     fn room(&self, arrival: &Given, queues: &Queues) -> u64 {
-        // The largest packet that would be taken may be short or long.
+        // The largest packet that would be admitted may make its flow short or long.
         let of = |size: u64| {
             let limit = self.limit(&Given { size, ..*arrival }, queues);
             limit.saturating_sub(queues.bytes(arrival.queue))
@@ -170,7 +171,7 @@ impl Fab<'_> {
     }
 }
 
-/// Runs both; how often what happened.
+/// Runs both, and returns how often each event occurred.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let switch = Settings { sharing: ("fab", setup.keys.text()), ..setup.switch.clone() };
     let mut fab = Fab { setup, arrivals: Vec::new(), counts: Tally::default() };
@@ -231,7 +232,7 @@ fn the_cases_have_short_flows_long_ones_and_silence() {
     assert!(total.0.values().all(|&n| n > 20), "{total:?}");
 }
 
-/// Packets of 1000 bytes of a flow for port 0 of one queue: which are lost.
+/// Packets of 1000 bytes of a flow arrive for port 0, which has one queue. Returns those lost.
 fn come(real: &mut Real, us: u64, flow: u32, numbers: std::ops::Range<usize>) -> Vec<usize> {
     for number in numbers {
         let packet = Packet { size: 1000, ..Packet::default() };
@@ -243,20 +244,21 @@ fn come(real: &mut Real, us: u64, flow: u32, numbers: std::ops::Range<usize>) ->
 
 #[test]
 fn a_burst_of_new_flows_passes_a_long_one() {
-    // B = 12,000. Of the long flow the first two are short, T = 1024 (B - Q); with Q waiting the
-    // others need Q + 1,000 <= 0.5 (12,000 - Q): Q <= 3,333, so that 4,000 are taken.
+    // B = 12,000. The first two packets of the long flow are short, with T = 1024 (B - Q). With Q
+    // bytes waiting, the others need Q + 1,000 <= 0.5 (12,000 - Q), so Q <= 3,333: 4,000 bytes are
+    // admitted.
     let mut real = Real::new(&Settings {
         capacity: 12_000,
         sharing: ("fab", "short_bytes = \"3000B\"\nidle_timeout = \"10us\"".into()),
         ..Settings::default()
     });
     assert_eq!(come(&mut real, 0, 1, 0..6), [4, 5]);
-    // Three others have two short packets each, of which the third is long.
+    // Three other flows have two short packets each; the third packet is long.
     assert_eq!(come(&mut real, 5, 2, 6..9), [8]);
     assert_eq!(come(&mut real, 5, 3, 9..12), [11]);
     assert_eq!(come(&mut real, 5, 4, 12..15), [14]);
-    // 10,000 wait. 10 us after its last packet the long flow still is long; 11 us after this one it is
-    // new, and takes what is left.
+    // 10,000 bytes wait. 10 us after its last packet the long flow is still long. 11 us after this
+    // packet it is new, and may use the rest of the buffer.
     assert_eq!(come(&mut real, 10, 1, 15..16), [15]);
     assert_eq!(come(&mut real, 21, 1, 16..19), [18]);
     assert_eq!(real.switch.buffer().occupancy(), 12_000);

@@ -1,11 +1,12 @@
 //! FollowLQD and Credence beside a second, naive implementation, packet by packet.
 //!
-//! The naive one imagines Longest Queue Drop as one list of all packets that wait anywhere, in the
-//! order in which they came, and for every port a line that is busy until some time. Before every
-//! arrival all lines are brought up to date, and every length is added up anew. It is written from
-//! Algorithms 1 and 2 of the paper and from what the pages say of sizes, ties, acks and service,
-//! and shares no code with the switch. Both must agree on every threshold, to the byte, on who is
-//! taken or refused, and why, on how often what decided, and on what became of an oracle's answers.
+//! The naive one simulates Longest Queue Drop as one list of all waiting packets, in the order of
+//! their arrival, and for every port a line that is busy until some time. Before every arrival, all
+//! lines are brought up to date, and every length is summed up. It is written from Algorithms 1 and
+//! 2 of the paper and from what the pages say about sizes, ties, acks and service, and shares no
+//! code with the switch. Both must agree on every threshold, to the byte, on which packets are
+//! admitted or refused, and why, on how often each test decided, and on how often an oracle was
+//! right.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +30,7 @@ struct Keys {
     count_arrival: Option<bool>,
     is_lowest_index: Option<bool>,
     exempt_acks: Option<bool>,
-    /// Credence's.
+    /// Credence's keys.
     oracle: Option<Oracle>,
 }
 
@@ -38,7 +39,7 @@ struct Oracle {
     safeguard: Option<bool>,
     /// Whether all answers are flipped.
     flips: Option<bool>,
-    /// Of every arrival whether it will be dropped, again and again.
+    /// Predictions for arrivals, repeated: whether each will be dropped.
     says: Vec<bool>,
 }
 
@@ -62,7 +63,7 @@ impl Keys {
     }
 }
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     keys: Keys,
@@ -74,7 +75,7 @@ impl Setup {
         self.switch.ports * self.switch.queues_per_port
     }
 
-    /// Whether a queue is one of those of acks alone, and they are not tested.
+    /// Whether a queue is for acks alone, and is exempt.
     fn is_exempt(&self, queue: usize) -> bool {
         let (ack, data) = self.switch.classes;
         self.keys.exempt_acks != Some(false)
@@ -82,14 +83,14 @@ impl Setup {
             && queue % self.switch.queues_per_port == ack
     }
 
-    /// How long a port sends a packet.
+    /// The time in which a port sends a packet.
     fn duration(&self, port: usize, size: u64) -> u64 {
         let gbps = self.switch.rates[port % self.switch.rates.len()];
         (size + self.switch.uncounted) * 8_000 / gbps
     }
 }
 
-/// A packet that LQD has taken.
+/// A packet that LQD has admitted.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     number: usize,
@@ -98,28 +99,29 @@ struct Packet {
     came: u64,
 }
 
-/// A port of the imagined switch.
+/// A port of the virtual switch.
 #[derive(Clone, Debug)]
 struct Line {
-    /// It can send again at this time.
+    /// When the port can send again.
     free_at: u64,
-    /// What it sends until then.
+    /// The packet that it sends until then.
     sends: Option<Packet>,
-    /// The class that was served last, of round robin.
+    /// For round robin, the class that was served last.
     last: Option<usize>,
-    /// The class that is visited, and the bytes that each may send, of deficit round robin.
+    /// For deficit round robin, the class that is being visited, and the bytes that each class may
+    /// send.
     visiting: usize,
     deficits: Vec<u64>,
 }
 
-/// The switch that LQD would have.
+/// The virtual LQD.
 #[derive(Clone, Debug)]
 struct Lqd<'a> {
     setup: &'a Setup,
-    /// All that waits, in the order in which it came.
+    /// All waiting packets, in the order of their arrival.
     waiting: Vec<Packet>,
     lines: Vec<Line>,
-    /// Of every packet that has come whether it was dropped; `None` while it waits.
+    /// For every packet that has arrived, whether it was dropped; `None` while it waits.
     dropped: Vec<Option<bool>>,
 }
 
@@ -131,14 +133,14 @@ impl<'a> Lqd<'a> {
         Lqd { setup, waiting: Vec::new(), lines, dropped: Vec::new() }
     }
 
-    /// What is held if this waits: what is being sent may count too.
+    /// The packets that the buffer holds if these wait: packets in transmission may count too.
     fn held(&self, waiting: &[Packet]) -> impl Iterator<Item = Packet> {
         let sends = self.lines.iter().filter_map(|line| line.sends);
         let sends = sends.filter(|_| self.setup.switch.release_at_end);
         sends.chain(waiting.iter().copied())
     }
 
-    /// What a queue holds then.
+    /// The bytes that a queue then holds.
     fn bytes_of(&self, queue: usize, waiting: &[Packet]) -> u64 {
         let held = self.held(waiting).filter(|packet| packet.queue == queue);
         held.map(|packet| packet.size).sum()
@@ -153,8 +155,8 @@ impl<'a> Lqd<'a> {
         self.setup.switch.capacity - held
     }
 
-    /// Everything that is sent, or begins to be, by now: whoever can send at an instant does so
-    /// before anything arrives.
+    /// Sends everything that is sent, or begins to be sent, by now. A port that can send at this
+    /// instant does so before anything arrives.
     fn send_until(&mut self, now: u64) {
         for port in 0..self.lines.len() {
             while self.lines[port].free_at <= now {
@@ -182,15 +184,15 @@ impl<'a> Lqd<'a> {
         let line = &mut self.lines[port];
         let class = match self.setup.switch.scheduling.0 {
             "strict" => (0..classes).find(waits),
-            // Who came first; at one instant, the lowest class.
+            // The earliest arrival; of equal ones, the lowest class.
             "fifo" => (0..classes).filter(waits).min_by_key(|&class| firsts[class].unwrap().came),
             "rr" => {
                 let from = line.last.map_or(0, |last| last + 1);
                 (from..from + classes).map(|class| class % classes).find(waits)
             }
             _ => loop {
-                // A class sends while its deficit lasts; a visit begins with a quantum of 1500
-                // bytes by weight; who is empty has no deficit.
+                // A class sends while its deficit lasts. A visit begins with a quantum of
+                // 1500 bytes times the weight. An empty class has no deficit.
                 let class = line.visiting;
                 match firsts[class].map(|packet| packet.size + self.setup.switch.uncounted) {
                     None => line.deficits[class] = 0,
@@ -211,8 +213,8 @@ impl<'a> Lqd<'a> {
         firsts[class?]
     }
 
-    /// A packet comes: while there is no room for it the longest queue loses its last packet, which
-    /// may be this one, and then nobody has lost anything for it.
+    /// A packet arrives. While there is no room for it, the longest queue loses its last packet. If
+    /// this is the arrival itself, no other packet is lost for it.
     fn arrive(&mut self, now: u64, queue: usize, size: u64, counts: &mut Tally) {
         let (setup, number) = (self.setup, self.dropped.len());
         let counts_arrival = setup.keys.count_arrival != Some(false);
@@ -256,14 +258,14 @@ impl<'a> Lqd<'a> {
     }
 }
 
-/// The weights of classes, of deficit round robin.
+/// The weights of classes, for deficit round robin.
 const WEIGHTS: [u64; 2] = [1, 3];
 
 struct Follower<'a> {
     setup: &'a Setup,
     lqd: Lqd<'a>,
     now: u64,
-    /// Of every packet that the oracle was asked about the number, and whether it said drop.
+    /// The number of every packet that the oracle was asked about, and whether it predicted a drop.
     said: Vec<(usize, bool)>,
     counts: Tally,
 }
@@ -281,7 +283,8 @@ impl<'a> Follower<'a> {
         fate(true, is_within, queues.total() + arrival.size <= queues.capacity)
     }
 
-    /// Algorithm 1, after the thresholds. Who decides is counted by Credence's own names.
+    /// Algorithm 1, after the thresholds. The test that decides is counted under Credence's name
+    /// for it.
     fn ask(
         &mut self,
         oracle: &Oracle,
@@ -320,7 +323,7 @@ impl<'a> Follower<'a> {
         reason
     }
 
-    /// What became of the oracle's answers, a drop being a positive.
+    /// Counts the oracle's right and wrong answers. A drop is a positive.
     fn judge(&mut self) {
         for &(number, drops) in &self.said {
             let cell = match (drops, self.lqd.dropped[number]) {
@@ -377,8 +380,8 @@ impl Naive for Follower<'_> {
         Ok(())
     }
 
-    /// What fits here, what fits there, what makes this queue as long as that one, or what makes it
-    /// a byte shorter than is safe.
+    /// A size that fits here, one that fits in the virtual LQD, one that makes this queue as long
+    /// as LQD's, or one that makes it as long as the safeguard allows.
     fn room(&self, arrival: &Given, queues: &Queues) -> u64 {
         let mut lqd = self.lqd.clone();
         lqd.send_until(arrival.now);
@@ -391,11 +394,11 @@ impl Naive for Follower<'_> {
         longest.saturating_sub(queues.bytes(arrival.queue))
     }
 
-    /// The thresholds have their own time.
+    /// The thresholds follow the virtual LQD's departures, not these.
     fn leaves(&mut self, _now: u64, _queue: usize, _size: u64, _queues: &Queues) {}
 }
 
-/// Runs both; how often what happened.
+/// Runs both, and returns how often each event occurred.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let predictions = setup.keys.oracle.as_ref().map(|oracle| {
         let says = oracle.says.iter().copied().cycle();
@@ -430,7 +433,7 @@ fn keys() -> impl Strategy<Value = Keys> {
     )
 }
 
-/// Lines are slow, for LQD's buffer to fill though it never rests.
+/// Lines are slow, so that LQD's buffer fills although its ports never pause.
 fn setup() -> impl Strategy<Value = Setup> {
     let shapes =
         vec![(2, 1), (3, 1), (5, 1), (16, 1), (1, 2), (2, 2), (3, 3), (1, 4), (4, 4), (2, 8)];
@@ -472,7 +475,7 @@ fn the_cases_fill_the_imagined_buffer_too() {
     for (id, kinds) in [("followlqd", 20), ("credence", 34)] {
         let total = &totals[id];
         assert_eq!(total.0.len(), kinds, "{id}: {total:?}");
-        // Queues here and there seldom differ by a byte.
+        // Real and virtual queues seldom differ by one byte.
         let least = |what| if what == "a byte beyond" { 3 } else { 20 };
         assert!(total.0.iter().all(|(&what, &n)| n > least(what)), "{id}: {total:?}");
     }

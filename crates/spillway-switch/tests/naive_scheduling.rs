@@ -1,4 +1,4 @@
-//! Every scheduling policy beside a second, naive implementation: the same packet leaves next.
+//! Every scheduler beside a second, naive implementation: the same packet leaves next.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,10 +12,10 @@ use spillway_engine::Time;
 use spillway_switch::packet::Packet;
 use std::collections::VecDeque;
 
-/// A waiting packet: its number, its size, and when it came.
+/// A waiting packet: its number, its size, and when it arrived.
 type Waiting = (usize, u64, u64);
 
-/// One port's queues, and how they are served.
+/// How one port's queues are served.
 #[derive(Clone, Debug)]
 enum Rule {
     Fifo,
@@ -36,7 +36,7 @@ impl Rule {
     fn serve(&mut self, queues: &mut [VecDeque<Waiting>]) -> usize {
         let n = queues.len();
         let class = match self {
-            // The earliest arrival; at the same time the lowest class.
+            // The earliest arrival; of equal ones, the lowest class.
             Rule::Fifo => {
                 let first = |class: usize| queues[class].front().map(|w| (w.2, class));
                 (0..n).filter_map(first).min().unwrap().1
@@ -49,8 +49,8 @@ impl Rule {
                 *last = Some(class);
                 class
             }
-            // The queue that is visited sends while its deficit lasts; a visit begins with a
-            // quantum; who is empty has no deficit.
+            // The queue that is visited sends while its deficit lasts. A visit begins with a
+            // quantum. An empty queue has no deficit.
             Rule::Deficit { quanta, deficits, visiting } => loop {
                 let class = *visiting;
                 match queues[class].front() {
@@ -89,7 +89,7 @@ fn compare(
     let mut rules = vec![rule; ports];
     let mut busy = vec![false; ports];
     for (number, step) in steps.iter().enumerate() {
-        // Two steps at a time fall on one moment.
+        // Two steps each take place at the same time.
         let ps = number as u64 / 2;
         let now = Time::from_ps(ps);
         let (port, sent) = match *step {
@@ -140,7 +140,7 @@ fn compare(
 }
 
 fn discipline() -> impl Strategy<Value = ((&'static str, String), Rule)> {
-    // Weights in halves, and a quantum below and above the size of packets.
+    // Weights in halves, and quanta smaller and larger than packets.
     let deficit = (vec(1u64..7, 1..4), select(vec![100u64, 700, 1500, 9000]));
     prop_oneof![
         Just((("fifo", String::new()), Rule::Fifo)),

@@ -1,9 +1,9 @@
 //! The switch beside a second, naive implementation of its rules, packet by packet.
 //!
-//! The naive switch keeps its queues as lists of sizes and adds them up anew for every question. It
-//! is written from the formulas, in whole numbers, and shares no code with the switch. Both see the
-//! same arrivals and departures; they must agree on who is taken, refused (and why) or pushed out,
-//! and on what every queue holds.
+//! The naive switch keeps its queues as lists of sizes and sums them up for every question. It is
+//! written from the formulas, in integers, and shares no code with the switch. Both see the same
+//! arrivals and departures. They must agree on which packets are admitted, refused (and why) or
+//! pushed out, and on what every queue holds.
 
 #![allow(clippy::unwrap_used)]
 
@@ -57,7 +57,7 @@ impl Rule {
         }
     }
 
-    /// As a scenario would write it.
+    /// The keys as a scenario would give them.
     fn settings(&self) -> String {
         let ratio = |&(numerator, denominator): &(u64, u64)| {
             format!("{:?}", numerator as f64 / denominator as f64)
@@ -89,7 +89,7 @@ impl Rule {
     }
 }
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     rule: Rule,
@@ -103,7 +103,7 @@ struct Setup {
     release_at_end: bool,
 }
 
-/// One thing that happens.
+/// One event.
 #[derive(Clone, Debug)]
 enum Step {
     Arrive {
@@ -111,12 +111,12 @@ enum Step {
         size: u64,
         kind: Kind,
         first_rtt: bool,
-        /// If the port is idle the packet is sent at once.
+        /// Whether the packet is sent at once if the port is idle.
         passes: bool,
     },
     /// A port sends a packet, if it has one.
     Depart { port: usize },
-    /// A port's cable is cut.
+    /// A port's link fails.
     Purge { port: usize },
 }
 
@@ -127,7 +127,7 @@ enum Kind {
     Priority(u8),
 }
 
-/// Of the ports in turn, in Gbps.
+/// The ports' rates in Gbps, in turn.
 const RATES: [u64; 3] = [10, 2, 40];
 
 /// The number and the size of a waiting packet.
@@ -137,7 +137,7 @@ type Waiting = (usize, u64);
 struct Naive {
     setup: Setup,
     queues: Vec<VecDeque<Waiting>>,
-    /// With `release_at_end`: for every port the queue and size of what it is sending.
+    /// With `release_at_end`: for every port, the queue and size of the packet in transmission.
     sending: Vec<Option<(usize, u64)>>,
 }
 
@@ -172,8 +172,8 @@ impl Naive {
         (0..queues.len()).map(|queue| self.bytes(queue, queues)).sum()
     }
 
-    /// Takes the packet in, and returns who was pushed out for it, the last first; or why it is
-    /// refused.
+    /// Admits the packet and returns those pushed out for it, the last one first, or tells why it
+    /// is refused.
     fn arrive(
         &mut self,
         queue: usize,
@@ -200,7 +200,7 @@ impl Naive {
                 (self.port_bytes(queue / per_port) + size) * denominator > capacity * numerator
             }
             Rule::RoundTrips { flows } => {
-                // (q_port + s)^2 n <= (RTT C)^2; the RTT is 25 us, in the examples.
+                // (q_port + s)^2 n <= (RTT C)^2; the RTT is 25 us in these tests.
                 let port = queue / per_port;
                 let most = 25_000 * RATES[port % RATES.len()] / 8;
                 let (numerator, denominator) = flows.unwrap_or((1, 1));
@@ -232,16 +232,16 @@ impl Naive {
         Ok(Vec::new())
     }
 
-    /// Whether acks' queues are left alone, and this is one.
+    /// Whether acks' queues are exempt, and this is one of them.
     fn is_exempt(&self, exempt_acks: bool, queue: usize) -> bool {
         let per_port = self.setup.queues_per_port;
-        // Acks that share a queue with data are not told apart from it.
+        // Acks that share a queue with data cannot be told from data.
         let (ack, data) = self.setup.classes;
         exempt_acks && per_port > 1 && ack != data && queue % per_port == ack
     }
 
     /// Whether, for some k, q_(k) > B / (k H_N), or q_(1) + ... + q_(k) > B H_k / H_N. Harmonic
-    /// numbers are counted in units of 1 / 720,720, the least that 1 to 16 divide.
+    /// numbers are counted in units of 1 / 720,720; this is the least number that 1 to 16 divide.
     fn breaks_harmony(&self, own: usize, size: u64, prefix: bool, exempt_acks: bool) -> bool {
         if self.is_exempt(exempt_acks, own) {
             return false;
@@ -260,7 +260,7 @@ impl Naive {
         })
     }
 
-    /// While Q + s > B the longest queue loses its tail, on a copy of the queues first.
+    /// While Q + s > B, the longest queue loses its tail; at first on a copy of the queues.
     fn push_out(&mut self, own: usize, packet: Waiting) -> Result<Vec<usize>, DropReason> {
         let Rule::LongestQueueDrop { count_arrival, lowest_index, exempt_acks } = self.setup.rule
         else {
@@ -289,7 +289,7 @@ impl Naive {
             }
             match queues[victim].pop_back() {
                 Some((number, _)) => pushed_out.push(number),
-                // All that it holds is being sent.
+                // All that the queue holds is in transmission.
                 None => return Err(DropReason::BufferFull),
             }
         }
@@ -309,7 +309,7 @@ fn packet(size: u64, kind: Kind, first_rtt: bool) -> Packet {
     Packet { size: size as u32, flags: first | control, priority, ..Packet::default() }
 }
 
-/// Runs both; how many packets were taken, refused and pushed out.
+/// Runs both, and returns how many packets were admitted, refused and pushed out.
 fn compare(setup: Setup, steps: &[Step]) -> Result<[usize; 3], TestCaseError> {
     let mut real = Real::new(&Settings {
         capacity: setup.capacity,
@@ -401,14 +401,14 @@ fn compare(setup: Setup, steps: &[Step]) -> Result<[usize; 3], TestCaseError> {
     Ok(counts)
 }
 
-/// Halves, quarters and such are exact as floats.
+/// Halves, quarters and so on, which are exact as floats.
 fn fraction() -> impl Strategy<Value = (u64, u64)> {
     select(vec![(1, 16), (1, 8), (1, 4), (1, 2), (3, 4), (1, 1), (2, 1), (5, 2), (8, 1), (64, 1)])
 }
 
 fn rule() -> impl Strategy<Value = Rule> {
     let share = proptest::option::of(select(vec![(1, 8), (1, 4), (3, 8), (1, 2), (1, 1)]));
-    // Some have a root, so that the limit is a whole number; of 5000 and 2.25 it is none.
+    // Some have a whole square root, so that the limit is an integer; not so 5000.
     let flows = select(vec![(9, 4), (16, 1), (25, 1), (100, 1), (625, 1), (5_000, 1)]);
     let flows = proptest::option::weighted(0.9, flows);
     let dynamic = (vec(fraction(), 1..4), proptest::option::of(fraction()), any::<bool>());
@@ -440,7 +440,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     ];
     let other = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
     let counted = (select(vec![0, 0, 24]), prop::bool::weighted(0.3));
-    // Large enough, now and then, for packets that need not be asked about.
+    // Sometimes large enough for packets about which the policy need not be asked.
     let capacity = prop_oneof![5 => 1_000u64..12_000, 1 => 20_000u64..60_000];
     (rule(), capacity, queues, other, limit, counted).prop_map(
         |(rule, capacity, (ports, queues_per_port), (ack, data), queue_limit, counted)| Setup {

@@ -1,14 +1,14 @@
-//! Smartbuf beside a second, naive implementation, packet by packet, and by hand.
+//! Smartbuf beside a second, naive implementation, packet by packet, and worked out by hand.
 //!
-//! The naive one keeps for every port all samples since its last burst's end, and for good every
-//! burst that was ever learned; at every departure it works everything out from these lists. It is
-//! written from the rule (`variant = "printed"` from the lines of Algorithm 1) and shares no code
-//! with the switch. Both must agree on every limit, to the byte, on who is taken or refused, and
-//! why, and on what has been learned and forgotten.
+//! The naive one stores for every port all samples since the end of its last burst, and every burst
+//! that was ever learned. At every departure it computes everything from these lists. It is written
+//! from the rule (`variant = "printed"` from the lines of Algorithm 1) and shares no code with the
+//! switch. Both must agree on every limit, to the byte, on which packets are admitted or refused,
+//! and why, and on what has been learned and forgotten.
 //!
-//! All is in whole numbers but gradients: of these a quantum's bounds could part what is equal but
-//! for rounding, so they are worked out by the same operations in the same order, anew from the
-//! first sample of a train to the last. They must then be equal to the bit.
+//! All computations except those of gradients are in integers. Two gradients that differ only by
+//! rounding could lie in different quanta. So gradients are computed by the same operations in the
+//! same order, from the first sample of a train to the last, and must be equal to the bit.
 
 #![allow(clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ use proptest::prelude::*;
 use spillway_switch::{Decision, DropReason};
 use std::collections::BTreeMap;
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     keys: Keys,
@@ -37,12 +37,12 @@ impl Setup {
         Settings { sharing: ("smartbuf", self.keys.text()), ..self.switch.clone() }
     }
 
-    /// In Gbps.
+    /// The rate of a port in Gbps.
     fn rate(&self, port: usize) -> u64 {
         self.switch.rates[port % self.switch.rates.len()]
     }
 
-    /// Of the fastest port's rate, in bytes per second.
+    /// The quantum as a share of the fastest port's rate, in bytes per second.
     fn quantum(&self) -> f64 {
         let fastest = (0..self.switch.ports).map(|port| self.rate(port)).max().unwrap();
         let share = self.keys.key_quantum.map_or(0.01, |(over, under)| over as f64 / under as f64);
@@ -50,37 +50,37 @@ impl Setup {
     }
 }
 
-/// What a port held when a packet had left it.
+/// What a port held after a packet had left it.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     time: u64,
     bytes: u64,
-    /// When that packet was on the wire.
+    /// When that packet's transmission ended.
     sent: u64,
-    /// What the burst had lost by then.
+    /// The bytes that the burst had lost by then.
     lost: u64,
 }
 
-/// A port in the rule's words.
+/// A port's state, in the rule's words.
 #[derive(Clone, Debug, Default)]
 struct Port {
-    /// With which the last burst ended.
+    /// The sample at which the last burst ended.
     before: Option<Sample>,
-    /// Since then.
+    /// The samples since then.
     samples: Vec<Sample>,
     lost: Vec<u64>,
-    /// What it may hold, since the last departure.
+    /// The port's limit since the last departure.
     limit: Option<u64>,
-    /// That, when the burst was detected.
+    /// The limit when the burst was detected.
     first: Option<Option<u64>>,
 }
 
 impl Port {
-    /// The smoothed gradient with a sample: from where its train began.
+    /// The smoothed gradient at a sample, computed from the beginning of its train.
     fn gradient(&self, sample: usize, past: f64) -> f64 {
         let all: Vec<Sample> = self.before.iter().chain(&self.samples).copied().collect();
         let last = sample + self.before.iter().len();
-        // Packets that leave at an instant are of no train: there is no telling how fast.
+        // Packets that leave at the same instant form no train, since no gradient can be computed.
         let follows = |&at: &usize| {
             let (earlier, later) = (all[at - 1], all[at]);
             later.time <= earlier.sent && later.time > earlier.time
@@ -99,7 +99,7 @@ impl Port {
     }
 }
 
-/// A port in the words of Algorithm 1.
+/// A port's state, in the words of Algorithm 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lines {
     gradient_prev: f64,
@@ -125,9 +125,9 @@ struct Smartbuf<'a> {
     ports: Vec<Port>,
     lines: Vec<Lines>,
     learned: Vec<Learned>,
-    /// The most that was ever known at a time.
+    /// The most bursts that were ever known at the same time.
     most: usize,
-    /// When what is known was last looked at.
+    /// When the known bursts were last looked up.
     looked_at: u64,
     counts: Tally,
 }
@@ -159,7 +159,8 @@ impl<'a> Smartbuf<'a> {
         self.at_least(self.predicted(arrival.queue), dynamic)
     }
 
-    /// What is predicted, or what Dynamic Thresholds give where nothing is or that is the floor.
+    /// The prediction. Where nothing is predicted, or Dynamic Thresholds are the floor, their limit
+    /// counts.
     fn at_least(&self, predicted: Option<u64>, dynamic: u64) -> u64 {
         let has_floor = self.setup.keys.is(|keys| keys.has_floor);
         let floor = if has_floor { dynamic } else { 0 };
@@ -170,8 +171,8 @@ impl<'a> Smartbuf<'a> {
         (gradient / self.setup.quantum()).floor() as i64
     }
 
-    /// The bursts that are not forgotten, of all histories: what those of each key came to, the
-    /// largest of a time in which none was away for too long. And how many have been forgotten.
+    /// The bursts of all histories that are not forgotten: for each key, the largest size since it
+    /// was last absent for too long. Also returns how many have been forgotten.
     fn known(&self, now: u64) -> (BTreeMap<(usize, i64), u64>, usize) {
         let max_age = self.setup.keys.max_age_ps();
         let mut known = BTreeMap::new();
@@ -196,7 +197,7 @@ impl<'a> Smartbuf<'a> {
         (known, forgotten)
     }
 
-    /// What a port knows of, by key.
+    /// The bursts in a port's history, by key.
     fn known_to(&self, port: usize, now: u64) -> BTreeMap<i64, u64> {
         let is_own = self.setup.keys.is(|keys| keys.is_own_port);
         let known = self.known(now).0.into_iter();
@@ -204,7 +205,7 @@ impl<'a> Smartbuf<'a> {
         known.map(|((_, key), bytes)| (key, bytes)).collect()
     }
 
-    /// What those bursts came to whose gradients are the nearest above.
+    /// The sizes of the bursts whose gradients are the nearest above.
     fn nearest(&mut self, now: u64, port: usize, gradient: f64, number: usize) -> Vec<u64> {
         self.looked_at = now;
         let (key, known) = (self.key(gradient), self.known_to(port, now));
@@ -239,7 +240,8 @@ impl<'a> Smartbuf<'a> {
         self.most = self.most.max(self.known(time).0.len());
     }
 
-    /// The mean of the nearest above, or a quantile of them; the largest known if there are none.
+    /// The mean of the nearest above, or a quantile of them; the largest known if there are none
+    /// above.
     fn predict(&mut self, now: u64, port: usize, gradient: f64) -> Option<u64> {
         if now < self.setup.keys.learning_ps() {
             self.counts.count("still learning", !self.learned.is_empty());
@@ -255,7 +257,7 @@ impl<'a> Smartbuf<'a> {
             self.counts.count("a mean of several", number > 1);
             return nearest.iter().sum::<u64>().checked_div(number).or(largest);
         };
-        // The least of which at most so many are above: of n the (n - floor((1 - q) n))th.
+        // The least size with at most `above` sizes above it: of n, the (n - floor((1 - q) n))th.
         let (over, under) = quantile.unwrap_or((1, 1));
         let above = (under - over) * number / under;
         nearest.sort();
@@ -264,7 +266,7 @@ impl<'a> Smartbuf<'a> {
         nearest.iter().rev().nth(above as usize).copied().or(largest)
     }
 
-    /// A packet leaves a port, which then holds so many bytes.
+    /// A packet leaves a port, which then holds `bytes` bytes.
     fn leaves_text(&mut self, number: usize, now: u64, bytes: u64, sent: u64) {
         let keys = &self.setup.keys;
         let past = keys.smoothing.map_or(0.75, |(over, under)| over as f64 / under as f64);
@@ -293,7 +295,7 @@ impl<'a> Smartbuf<'a> {
                     Some("at-detection") => at_detection.unwrap(),
                     _ => peak,
                 };
-                // Nothing is looked up, and nothing forgotten, where what was found is kept.
+                // If an earlier limit is kept, nothing is looked up, and so nothing is forgotten.
                 let first = self.ports[number].first;
                 let kept = first.filter(|_| self.setup.keys.is(|keys| keys.looks_once));
                 let limit = kept.unwrap_or_else(|| self.predict(now, number, gradient));
@@ -325,7 +327,7 @@ impl<'a> Smartbuf<'a> {
     /// Lines 8 to 33 of Algorithm 1.
     fn leaves_printed(&mut self, number: usize, t: u64, qlen: u64) {
         let Lines { gradient_prev, qlen_prev, t_prev, .. } = self.lines[number];
-        // Not at an instant, so that there is something to divide by.
+        // At least one picosecond, so that nothing is divided by zero.
         let seconds = if t == t_prev { 1.0 / 1e12 } else { (t - t_prev) as f64 / 1e12 };
         let gradient = (qlen as f64 - qlen_prev as f64) / seconds; // 9
         self.lines[number].qlen_prev = qlen; // 10
@@ -417,7 +419,7 @@ impl Naive for Smartbuf<'_> {
 
     fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues) {
         let port = queue / queues.per_port;
-        // It has left, even where its bytes are held until it is sent.
+        // The packet has left, even if its bytes are held until it is sent.
         let bytes = queues.port_bytes(port) - size;
         if self.setup.keys.is_printed {
             return self.leaves_printed(port, now, bytes);
@@ -427,14 +429,14 @@ impl Naive for Smartbuf<'_> {
         self.leaves_text(port, now, bytes, sent);
     }
 
-    /// No packet leaves by that, but all are lost.
+    /// No packet leaves for the line, but all are lost.
     fn is_cut(&mut self, _now: u64, port: usize, bytes: u64, _queues: &Queues) {
         self.ports[port].lost.push(bytes);
         self.counts.count("cut", bytes > 0);
     }
 }
 
-/// Runs both; how often what happened.
+/// Runs both, and returns how often each event occurred.
 fn compare(setup: &Setup, steps: &[Step]) -> Result<Tally, TestCaseError> {
     let mut smartbuf = Smartbuf::new(setup);
     let real = run(&setup.switch(), false, &mut smartbuf, steps)?;
@@ -470,8 +472,8 @@ fn the_cases_learn_predict_and_forget() {
     });
     for (is_printed, number) in [(false, 37), (true, 24)] {
         let mut total = totals[&is_printed].clone();
-        // As printed, a port whose threshold was predicted never has another kind again: its
-        // maximum is large, and does not fall.
+        // With the printed lines, a port with a predicted threshold never returns to Dynamic
+        // Thresholds: its maximum is large, and does not fall.
         assert_eq!(total.0.remove("becomes dynamic"), is_printed.then_some(0));
         if is_printed {
             let not_taken =
@@ -484,7 +486,7 @@ fn the_cases_learn_predict_and_forget() {
     }
 }
 
-/// Dynamic Thresholds, which keeps what the switch beside it decides.
+/// Dynamic Thresholds, which stores what the switch beside it decides.
 struct Told<'a> {
     dynamic: &'a Dynamic,
     decisions: Vec<(Option<u64>, Option<DropReason>)>,
@@ -527,7 +529,7 @@ proptest! {
 #[test]
 fn a_burst_is_held_to_what_the_last_one_came_to() {
     for (record, lost) in [("admitted", 3), ("admitted+dropped", 2)] {
-        // B = 12,000, so that more than 2400 are a burst; 1000 bytes take 0.8 us.
+        // B = 12,000, so that a burst is more than 2400 bytes; 1000 bytes take 0.8 us.
         let sharing = format!("key = \"at-detection\"\nrecord = \"{record}\"");
         let mut real = Real::new(&Settings {
             capacity: 12_000,
@@ -535,19 +537,20 @@ fn a_burst_is_held_to_what_the_last_one_came_to() {
             sharing: ("smartbuf", sharing),
             ..Settings::default()
         });
-        // T = 0.5 (12,000 - Q): 4000 are taken. 3000 stay, 1000 were lost; from 2000 in 0.8 us.
+        // T = 0.5 (12,000 - Q) admits 4000 bytes, and 1000 are lost. In 0.8 us the queue
+        // grows from 2000 to 3000 bytes.
         assert_eq!(real.join(0, 0, 3), 0);
         real.leave(0, 0);
         assert_eq!(real.join(700, 0, 3), 1);
         real.leave(800, 0);
-        // 2000 are more than half of it, 1000 are not.
+        // 2000 bytes are more than half of the maximum, 1000 are not.
         real.leave(1_600, 0);
         assert_eq!(real.switch.sharing_counters()[0], ("bursts".into(), 0));
         real.leave(2_400, 0);
         assert_eq!(real.switch.sharing_counters()[0], ("bursts".into(), 1));
         real.leave(3_200, 0);
-        // The other port's queue grows as fast: none is above, the largest counts. 3000 wait; by
-        // Dynamic Thresholds another would be taken.
+        // The other port's queue grows as fast: no burst is above, so the largest one counts.
+        // 3000 bytes wait; Dynamic Thresholds would admit another packet.
         assert_eq!(real.join(4_000, 1, 3), 0);
         real.leave(4_000, 1);
         assert_eq!(real.join(4_700, 1, 2), 0);

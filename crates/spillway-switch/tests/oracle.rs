@@ -1,4 +1,4 @@
-//! A forest that decides for Credence sees what a trace of fates would have shown it.
+//! A forest that decides for Credence gets the features that a trace of fates would have recorded.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::path::Path;
 
 const CAPACITY: u64 = 60_000;
 
-/// What the model looks at, of what the trace has.
+/// The model's features, from a record of the trace.
 fn features(fate: &Fate) -> Vec<f32> {
     let lengths = [
         f64::from(fate.queue_bytes),
@@ -24,13 +24,13 @@ fn features(fate: &Fate) -> Vec<f32> {
     lengths.map(|bytes| (bytes / CAPACITY as f64) as f32).to_vec()
 }
 
-/// Arrivals of data (for 0 to 2) and acks (3 to 5), and departures, a while apart; how many of the
-/// arrivals the oracle refused.
+/// Arrivals of data (for ports 0 to 2) and acks (3 to 5), and departures, each with the time since
+/// the last step. Returns how many arrivals the oracle refused.
 fn check(steps: &[(u64, u32)], release_at_end: bool) -> usize {
     check_with(steps, release_at_end, None)
 }
 
-/// The same with a file of the model that says of its features in training something else.
+/// The same with a model's file that states other ranges of the features.
 fn check_with(
     steps: &[(u64, u32)],
     release_at_end: bool,
@@ -96,7 +96,7 @@ fn check_with(
     refused
 }
 
-/// What a model's features were in training, as its file says.
+/// The ranges of a model's features in training, as its file states them.
 fn ranges(forest: &Forest) -> [[f32; 4]; 2] {
     ["least", "greatest"].map(|key| {
         let told = forest.metadata(key).expect("it knows its training").split(',');
@@ -105,7 +105,7 @@ fn ranges(forest: &Forest) -> [[f32; 4]; 2] {
     })
 }
 
-/// The bundled model with other ranges than its own.
+/// Writes the bundled model with ranges other than its own.
 fn write_with_ranges(file: &Path, others: [[f32; 4]; 2]) {
     let model = MODELS[0].1;
     let (length, rest) = model.split_first_chunk().expect("a header's length");
@@ -144,7 +144,8 @@ fn what_lies_outside_of_its_training_is_counted() {
 
 #[test]
 fn under_bursts_it_refuses_some() {
-    // One port, faster than it can send, until it holds most of the buffer; then a second.
+    // Packets for one port arrive faster than it can send, until it holds most of the buffer; then
+    // for a second port.
     let fill = |port: u32, n: usize| vec![(50, port); n];
     let hold = |port: u32, n: usize| [(600, port), (600, port + 6)].repeat(n);
     let steps = [fill(0, 38), hold(0, 40), fill(1, 9), hold(1, 20), fill(0, 9)].concat();

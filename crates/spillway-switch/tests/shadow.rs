@@ -1,7 +1,7 @@
-//! Policies that follow Longest Queue Drop, beside the real one: two switches see the same arrivals
-//! at the same times and send at their ports' rates. What the follower holds its queues to must be
-//! what LQD's queues hold, to the byte, its decisions what the rule makes of that, and what it says of an
-//! oracle's hits and misses what LQD has really done.
+//! Policies that follow Longest Queue Drop beside a switch under the real one: both see the same
+//! arrivals at the same times and send at their ports' rates. The follower's thresholds must be the
+//! lengths of LQD's queues, to the byte; its decisions must follow its rule with these thresholds;
+//! and the oracle's hits and misses that it reports must agree with what LQD has really done.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,13 +19,13 @@ use std::collections::BTreeSet;
 /// At 10 Gbps.
 const PS_PER_BYTE: u64 = 800;
 
-/// What both switches are.
+/// The settings of both switches.
 #[derive(Clone, Debug)]
 struct Setup {
     follower: Follower,
     capacity: u64,
     ports: usize,
-    /// In Gbps, again and again.
+    /// The ports' rates in Gbps, repeated.
     rates: Vec<u64>,
     queues_per_port: usize,
     rule: String,
@@ -44,14 +44,14 @@ impl Setup {
 #[derive(Clone, Copy, Debug)]
 enum Follower {
     FollowLqd,
-    /// With an oracle that says drop, or accept, to all.
+    /// With an oracle that predicts a drop for every packet, or for none.
     Credence {
         drops: bool,
         safeguard: bool,
     },
 }
 
-/// Some picoseconds after the one before.
+/// Packets that arrive `after` picoseconds after the previous ones.
 #[derive(Clone, Copy, Debug)]
 struct Packets {
     after: u64,
@@ -65,7 +65,7 @@ struct Timed {
     real: Real,
     setup: Setup,
     idle_at: Vec<u64>,
-    /// The packets that are known to be lost, and those that are sent.
+    /// The packets known to be lost, and those that were sent.
     lost: BTreeSet<usize>,
     sent: BTreeSet<usize>,
 }
@@ -92,7 +92,8 @@ impl Timed {
         Timed { real, idle_at, setup: setup.clone(), lost, sent }
     }
 
-    /// All that is sent until now. A port that can send again does so before anything arrives.
+    /// Sends everything that is sent by now. A port that can send again does so before anything
+    /// arrives.
     fn send_until(&mut self, now: u64) {
         for port in 0..self.setup.ports {
             while self.idle_at[port] <= now {
@@ -143,7 +144,7 @@ impl Timed {
         }
     }
 
-    /// The longest of the queues that are tested.
+    /// The longest of the queues that are not exempt.
     fn longest(&self) -> u64 {
         let per_port = self.setup.queues_per_port;
         let is_tested = |queue: &usize| !self.is_exempt(queue % per_port);
@@ -169,7 +170,7 @@ impl Timed {
     }
 }
 
-/// What a packet found before it came, and what became of it.
+/// What a packet found when it arrived, and what became of it.
 struct Outcome {
     held: u64,
     occupancy: u64,
@@ -178,7 +179,7 @@ struct Outcome {
     dropped: Option<DropReason>,
 }
 
-/// What the follower's rule comes to, with `threshold` for T_i.
+/// The follower's decision, with `threshold` as T_i.
 fn rule(
     setup: &Setup,
     found: &Outcome,
@@ -204,7 +205,8 @@ fn rule(
     }
 }
 
-/// Runs both; how many packets the follower took, refused over a threshold, or as was predicted.
+/// Runs both, and returns how many packets the follower admitted, refused over a threshold, or
+/// refused as predicted.
 fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseError> {
     let (id, more) = match setup.follower {
         Follower::FollowLqd => ("followlqd", String::new()),
@@ -216,7 +218,7 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
     let (mut lqd, mut follower) = (Timed::new(setup, "lqd", ""), Timed::new(setup, id, &more));
     let (mut now, mut counts) = (0, [0; 3]);
     let mut asked = Vec::new();
-    // In the end one more for every port, so that its queues are looked at once more.
+    // At the end one more packet for every port, so that its queues are looked at again.
     let last =
         |port| Packets { after: if port == 0 { PAUSE } else { 0 }, port, size: 100, priority: 2 };
     let total = arrivals.len() + setup.ports;
@@ -227,7 +229,8 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
         let lost = lqd.arrive(now, number, arrival).dropped.is_some();
         let found = follower.arrive(now, number, arrival);
         let lqd_holds = lqd.bytes(arrival.port, arrival.priority);
-        // A packet that LQD sends at once is in no queue afterwards; it was when it was taken.
+        // A packet that LQD sends at once is in no queue afterwards, but it was when it was
+        // admitted.
         let passed = !lost && lqd_holds == 0;
         let threshold = if passed { arrival.size } else { lqd_holds };
         prop_assert_eq!(found.threshold, Some(threshold), "packet {}: {:?}", number, arrival);
@@ -263,13 +266,13 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
     Ok(counts)
 }
 
-/// A drop being a positive.
+/// The counters of predictions. A drop is a positive.
 const CELLS: [&str; 4] = ["true_positives", "false_positives", "true_negatives", "false_negatives"];
 
 /// Long enough for everything to be sent.
 const PAUSE: u64 = 1_000_000_000_000;
 
-/// Whether the oracle had the last word.
+/// Whether the oracle's answer decided.
 fn is_asked(setup: &Setup, found: &Outcome, is_exempt: bool, size: u64, threshold: u64) -> bool {
     let Follower::Credence { safeguard, .. } = setup.follower else { return false };
     let is_safe = safeguard && found.longest * (setup.ports as u64) < setup.capacity;

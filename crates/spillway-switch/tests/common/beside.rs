@@ -1,5 +1,5 @@
-//! A real switch beside a rule that is written a second time: both see the same arrivals,
-//! departures, failures of cables and ends of intervals.
+//! A real switch beside a rule that is implemented a second time: both see the same arrivals,
+//! departures, link failures and ends of intervals.
 
 use super::{Real, Settings};
 use proptest::collection::vec;
@@ -11,30 +11,31 @@ use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::{Decision, DropReason};
 use std::collections::VecDeque;
 
-/// A rule, naively. It decides for itself and holds the switch to it.
+/// A naive implementation of a rule. It decides for itself and compares the switch's decisions.
 pub trait Naive {
-    /// The switch has decided so about an arrival, which no queue has yet.
+    /// The switch has made this decision about an arrival, which is not in its queue yet.
     fn check(&mut self, arrival: &Given, decision: &Decision, queues: &Queues) -> Checked;
 
-    /// The largest arrival that would be taken now.
+    /// The size of the largest arrival that would be admitted now.
     fn room(&self, arrival: &Given, queues: &Queues) -> u64;
 
     /// A packet is about to leave the queue in which it waits, to be sent.
     fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues);
 
-    /// A port's cable has failed: all that waited there is lost, so many bytes.
+    /// A port's link has failed: all packets that waited there, `bytes` bytes, are lost.
     fn is_cut(&mut self, _now: u64, _port: usize, _bytes: u64, _queues: &Queues) {}
 
-    /// An interval is over. False if what it found cannot be told for sure: the case ends here.
+    /// An interval is over. Returns false if rounding may decide what was measured; the case then
+    /// ends here.
     fn interval_ends(&mut self, _now: u64, _queues: &Queues) -> bool {
         true
     }
 }
 
-/// Whether the switch is right.
+/// Whether the switch's decision is right.
 pub type Checked = Result<(), TestCaseError>;
 
-/// Whether the rule is asked about an arrival: its queue is not at a `queue_limit` in bytes.
+/// Whether the rule is asked about an arrival: not if its queue is at a `queue_limit` in bytes.
 pub fn is_asked(settings: &Settings, arrival: &Given, queues: &Queues) -> bool {
     match settings.queue_limit {
         Amount::Bytes(limit) => queues.bytes(arrival.queue) + arrival.size <= limit,
@@ -42,7 +43,8 @@ pub fn is_asked(settings: &Settings, arrival: &Given, queues: &Queues) -> bool {
     }
 }
 
-/// Why an arrival is lost, if it is. A queue at `queue_limit` loses it before the rule is asked.
+/// Why an arrival is lost, if it is. A packet for a queue at `queue_limit` is lost before the rule
+/// is asked.
 pub fn fate(is_asked: bool, is_within: bool, fits: bool) -> Option<DropReason> {
     match (is_asked, is_within, fits) {
         (false, ..) => Some(DropReason::QueueLimit),
@@ -63,11 +65,11 @@ pub struct Given {
     pub first_rtt: bool,
 }
 
-/// What waits, as lists of packets' numbers and sizes; every sum is made anew.
+/// The waiting packets, as lists of their numbers and sizes. Sums are computed each time.
 #[derive(Clone, Debug)]
 pub struct Queues {
     lists: Vec<VecDeque<(usize, u64)>>,
-    /// With `release_at_end`: for every port the queue and size of what it is sending.
+    /// With `release_at_end`: for every port, the queue and size of the packet in transmission.
     sending: Vec<Option<(usize, u64)>>,
     pub capacity: u64,
     pub ports: usize,
@@ -95,35 +97,35 @@ impl Queues {
         port * self.per_port..(port + 1) * self.per_port
     }
 
-    /// How many packets wait in a queue.
+    /// The number of packets that wait in a queue.
     pub fn packets(&self, queue: usize) -> usize {
         self.lists[queue].len()
     }
 
-    /// Bytes of a queue, those in transmission among them if they are held.
+    /// The bytes of a queue, including those in transmission if they are held.
     pub fn bytes(&self, queue: usize) -> u64 {
         let waiting: u64 = self.lists[queue].iter().map(|(_, size)| size).sum();
         let sending = self.sending[queue / self.per_port];
         waiting + sending.filter(|(of, _)| *of == queue).map_or(0, |(_, size)| size)
     }
 
-    /// Bytes of a port's queues.
+    /// The bytes of a port's queues.
     pub fn port_bytes(&self, port: usize) -> u64 {
         self.of_port(port).map(|queue| self.bytes(queue)).sum()
     }
 
-    /// How many packets wait at a port.
+    /// The number of packets that wait at a port.
     pub fn port_packets(&self, port: usize) -> usize {
         self.of_port(port).map(|queue| self.packets(queue)).sum()
     }
 
-    /// Bytes of all queues.
+    /// The bytes of all queues.
     pub fn total(&self) -> u64 {
         self.all().map(|queue| self.bytes(queue)).sum()
     }
 }
 
-/// One thing that happens, some picoseconds after the one before.
+/// One event, some picoseconds after the one before.
 #[derive(Clone, Debug)]
 pub struct Step {
     after: u64,
@@ -137,14 +139,14 @@ enum What {
     Arrive { size: Size, kind: Kind, first_rtt: bool, passes: bool, flow: u32 },
     /// The port sends a packet, if it has one.
     Depart,
-    /// The port's cable is cut.
+    /// The port's link fails.
     Purge,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Size {
     Bytes(u64),
-    /// What there is room for, and so much more.
+    /// The largest size that would be admitted, and this many bytes more.
     Room(u64),
 }
 
@@ -155,8 +157,8 @@ enum Kind {
     Priority(u8),
 }
 
-/// Arrivals outnumber departures, so that buffers fill; in half of the cases times and most sizes are
-/// round, so that lengths and limits meet; port 0 and flow 0 have most to do.
+/// Arrivals outnumber departures, so that buffers fill. In half of the cases, times and most sizes
+/// are round, so that lengths often equal limits. Port 0 and flow 0 are the busiest.
 pub fn steps(number: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
     any::<bool>().prop_flat_map(move |is_round| vec(step(is_round), number.clone()))
 }
@@ -187,12 +189,12 @@ fn step(is_round: bool) -> impl Strategy<Value = Step> {
     (after, port, what).prop_map(|(after, port, what)| Step { after, port, what })
 }
 
-/// Sizes of packets.
+/// The sizes of packets.
 const SMALLEST: u64 = 40;
 const LARGEST: u64 = 1500;
 
-/// Runs both. Where packets find their port idle they pass the queue, if they `bypass` it, and the
-/// rule does not see them leave. Returns the switch as it is in the end.
+/// Runs both. If `bypass`, packets that find their port idle pass the queue, and the rule does not
+/// see them leave. Returns the final state of the switch.
 pub fn run<N: Naive>(
     settings: &Settings,
     bypass: bool,
@@ -258,7 +260,7 @@ struct Beside {
     release_at_end: bool,
     bypass: bool,
     now: u64,
-    /// When an interval ends next, and how long one is.
+    /// When the next interval ends, and the length of intervals.
     timer: Option<(u64, u64)>,
 }
 
@@ -277,7 +279,7 @@ impl Beside {
         }
     }
 
-    /// Intervals that end at an instant do so before anything else happens then.
+    /// Ends the intervals that are over by now, before anything else happens at this instant.
     fn wait_until<N: Naive>(&mut self, now: u64, rule: &mut N) -> bool {
         while let Some((next, period)) = self.timer.filter(|(next, _)| *next <= now) {
             self.real.switch.on_timer(Time::from_ps(next), 0);
@@ -334,7 +336,7 @@ impl Beside {
         Ok(())
     }
 
-    /// The first packet of a queue starts to be sent.
+    /// The first packet of a queue begins to be sent.
     fn leave<N: Naive>(&mut self, queue: usize, rule: &mut N) {
         let (_, size) = self.queues.lists[queue][0];
         rule.leaves(self.now, queue, size, &self.queues);
@@ -375,7 +377,7 @@ impl Beside {
         Ok(())
     }
 
-    /// What a port was sending is sent.
+    /// A port's transmission ends.
     fn end_transmission(&mut self, port: usize) -> Time {
         let now = Time::from_ps(self.now);
         if self.release_at_end {

@@ -1,4 +1,4 @@
-//! Switches drawn at random, and how often what happened to them.
+//! Switches drawn at random, and counts of what happened to them.
 
 use super::Settings;
 use super::beside::{Step, steps};
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// A policy's id and its parameters.
 pub type Section = (&'static str, &'static str);
 
-/// Switches that differ in size, queues, classes and in how bytes are counted; shapes are numbers
-/// of ports and of queues for each. How the buffer is shared is left open.
+/// Switches that differ in size, queues, classes and in how bytes are counted. A shape is a number
+/// of ports and of queues per port. The sharing policy is left open.
 pub fn switches(
     shapes: Vec<(usize, usize)>,
     capacity: impl Strategy<Value = u64>,
@@ -35,8 +35,8 @@ pub fn switches(
     )
 }
 
-/// Switches for policies that watch queues: few ports, of different rates, so that packets follow
-/// each other closely, and now and then with a `queue_limit`.
+/// Switches for policies that observe queues: few ports, of different rates, so that packets follow
+/// closely on each other, and sometimes with a `queue_limit`.
 pub fn watched_switches() -> impl Strategy<Value = Settings> {
     let shapes = vec![(1, 1), (2, 1), (3, 1), (16, 1), (1, 2), (2, 2), (3, 3), (1, 4), (2, 8)];
     let rates = select(vec![vec![10], vec![1], vec![4, 2], vec![1, 10, 2], vec![40, 1]]);
@@ -55,7 +55,7 @@ pub fn watched_switches() -> impl Strategy<Value = Settings> {
         .prop_map(|(switch, rates, queue_limit)| Settings { rates, queue_limit, ..switch })
 }
 
-/// Draws so many setups and long lists of steps, and looks at each.
+/// Draws `number` setups with long lists of steps, and calls `look` for each.
 pub fn look_at<S: Strategy>(number: usize, setups: S, mut look: impl FnMut(S::Value, Vec<Step>)) {
     let mut runner = TestRunner::new(super::cases(1));
     for _ in 0..number {
@@ -65,12 +65,12 @@ pub fn look_at<S: Strategy>(number: usize, setups: S, mut look: impl FnMut(S::Va
     }
 }
 
-/// How often what happened.
+/// How often each event occurred.
 #[derive(Clone, Debug, Default)]
 pub struct Tally(pub BTreeMap<&'static str, usize>);
 
 impl Tally {
-    /// Once more, if it happens.
+    /// Counts an event, if it happens.
     pub fn count(&mut self, what: &'static str, happens: bool) {
         *self.0.entry(what).or_default() += usize::from(happens);
     }

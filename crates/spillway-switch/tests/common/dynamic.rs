@@ -1,4 +1,4 @@
-//! Dynamic Thresholds once more, for the policies that fall back on them.
+//! A naive Dynamic Thresholds, for the policies that fall back on them.
 
 use super::beside::{Given, Queues};
 use super::{Ratio, decimal};
@@ -16,7 +16,7 @@ pub struct Dynamic {
 }
 
 impl Dynamic {
-    /// As a scenario would write it.
+    /// The keys, as a scenario would give them.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(alpha) = &self.alpha {
@@ -48,13 +48,13 @@ impl Dynamic {
         }
     }
 
-    /// The largest arrival that is, if its size counts.
+    /// The largest arrival within the threshold, if its size counts.
     pub fn room(&self, arrival: &Given, queues: &Queues) -> u64 {
         self.limit(arrival, queues).saturating_sub(queues.bytes(arrival.queue))
     }
 }
 
-/// Halves, quarters and such are exact as floats.
+/// Halves, quarters and so on, which are exact as floats.
 pub fn dynamic() -> impl Strategy<Value = Dynamic> {
     let alpha = || select(vec![(1, 16), (1, 8), (1, 4), (1, 2), (3, 4), (1, 1), (5, 2), (8, 1)]);
     (

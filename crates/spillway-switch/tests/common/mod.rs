@@ -1,4 +1,5 @@
-//! What the tests beside naive implementations share: a switch from its settings, driven by hand.
+//! What the tests beside naive implementations share: a switch made from settings, and driven by
+//! hand.
 
 #![allow(dead_code, clippy::unwrap_used)]
 
@@ -16,21 +17,21 @@ use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 use spillway_switch::{Buffer, DropReason, Environment, Meter, Service, Switch, SwitchParts};
 
-/// A number as numerator and denominator; where it goes to the switch the latter is a power of two,
-/// so that floats have it as it is.
+/// A numerator and a denominator. In the switch's parameters, the denominator is a power of two, so
+/// that floats represent the number exactly.
 pub type Ratio = (u64, u64);
 
-/// As a scenario would write it.
+/// The number as a scenario would give it.
 pub fn decimal(&(over, under): &Ratio) -> String {
     format!("{:?}", over as f64 / under as f64)
 }
 
-/// A switch; its policies are an id and parameters as a scenario would write them.
+/// The settings of a switch. A policy is an id and its parameters, as a scenario would give them.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub capacity: u64,
     pub ports: usize,
-    /// The rates of the ports in Gbps, again and again; 10 if there are none.
+    /// The rates of the ports in Gbps, repeated; 10 if there are none.
     pub rates: Vec<u64>,
     pub queues_per_port: usize,
     /// The class of acks, and that of data without a priority.
@@ -38,10 +39,10 @@ pub struct Settings {
     pub queue_limit: Amount,
     pub uncounted: u64,
     pub release_at_end: bool,
-    /// How long a slot is, where time has slots.
+    /// The length of a slot, in the slotted model.
     pub slot: Option<Time>,
     pub sharing: (&'static str, String),
-    /// What the policy's oracle says of every arrival, if it is told.
+    /// The oracle's predictions for all arrivals, if they are given.
     pub predictions: Option<Vec<bool>>,
     pub aqm: (&'static str, String),
     pub scheduling: (&'static str, String),
@@ -127,17 +128,17 @@ impl Real {
         Real { switch, packets: Arena::new() }
     }
 
-    /// A packet with a number (`seq`), ready to arrive.
+    /// Makes a packet with a number (`seq`), ready to arrive.
     pub fn insert(&mut self, number: usize, packet: Packet) -> PacketId {
         self.insert_of(0, number, packet)
     }
 
-    /// A packet of a flow.
+    /// The same, with a flow.
     pub fn insert_of(&mut self, flow: u32, number: usize, packet: Packet) -> PacketId {
         self.packets.insert(packet, Contents { flow, seq: number as u64, ..Contents::default() })
     }
 
-    /// Packets of 1000 bytes come to a port: how many are lost.
+    /// Packets of 1000 bytes arrive for a port. Returns how many are lost.
     pub fn join(&mut self, ns: u64, port: u32, number: usize) -> usize {
         for number in 0..number {
             let packet = Packet { size: 1000, ..Packet::default() };
@@ -147,7 +148,7 @@ impl Real {
         self.take_lost().len()
     }
 
-    /// A packet leaves a port that has one.
+    /// A packet leaves a port, which must have one.
     pub fn leave(&mut self, ns: u64, port: u32) {
         let id = self.switch.dequeue(Time::from_ns(ns), port, &mut self.packets).unwrap();
         self.packets.remove(id);
@@ -172,7 +173,8 @@ impl Real {
     }
 }
 
-/// Property tests: so many cases, the same in every run unless `PROPTEST_RNG_SEED` says otherwise.
+/// A configuration for property tests with `cases` cases. They are the same in every run, unless
+/// `PROPTEST_RNG_SEED` is set.
 pub fn cases(cases: u32) -> Config {
     let given = Config::default();
     let rng_seed = match given.rng_seed {

@@ -23,7 +23,7 @@ pub struct Keys {
     pub of_text: OfText,
 }
 
-/// Those that only the text's reading takes.
+/// The keys that only the text's reading takes.
 #[derive(Clone, Debug)]
 pub struct OfText {
     pub estimate: Option<Estimate>,
@@ -33,7 +33,7 @@ pub struct OfText {
     pub is_own_port: Option<bool>,
 }
 
-/// What is made of the K; `None` for the quantile that it is without a key.
+/// How the K bursts are combined; `None` for the default quantile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimate {
     Mean,
@@ -93,7 +93,7 @@ impl Keys {
         lines.join("\n")
     }
 
-    /// One of the text's keys that are true or false, which the printed lines do not have.
+    /// Whether one of the text's keys is true; the printed lines do not have these keys.
     pub fn is(&self, key: impl Fn(&OfText) -> Option<bool>) -> bool {
         !self.is_printed && key(&self.of_text) == Some(true)
     }
@@ -123,7 +123,7 @@ impl Keys {
     }
 }
 
-/// Sizes, times and rates are small here; so is what makes a burst.
+/// Sizes, times and rates are small here, and so are bursts.
 pub fn keys() -> impl Strategy<Value = Keys> {
     let key = option::weighted(0.8, select(vec!["at-max", "at-detection", "peak"]));
     let k = option::weighted(0.7, select(vec![1usize, 2, 4, 7]));
