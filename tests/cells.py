@@ -158,12 +158,12 @@ def _leaves(tree: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, An
 
 @functools.cache
 def shipped(scenario: str, *assignments: str) -> dict[str, Any]:
-    """A scenario that comes along, with every value written out, by dotted keys."""
+    """A bundled scenario, with every value written out, by dotted keys."""
     return flat(resolved(Scenario.load(scenario).set(*assignments)))
 
 
 def changed(scenario: str, said: Settings) -> dict[str, Any]:
-    """A scenario that comes along with what is said in it: see `Told`."""
+    """A bundled scenario with what is said in it: see `Told`."""
     settings = dict(shipped(scenario))
     # Algorithms first: they bring their defaults.
     for key in sorted(said, key=lambda key: key.rpartition(".")[2] not in _ALGORITHMS):
