@@ -1,19 +1,21 @@
 //! The event queue: a calendar of short buckets, of which only the current one is sorted.
 //!
-//! Time is cut into buckets of a power of two of picoseconds. A ring of them covers the near
-//! future; each holds its events in no order, in a row of its own as long as there is room, and the
-//! rows' lengths tell which hold any. What lies beyond the ring (timers, mostly) waits in a heap.
-//! Results do not depend on the buckets' width or number: events come out by time and then by key.
+//! Time is divided into buckets; a bucket is a power of two of picoseconds wide. A ring of buckets
+//! covers the near future. Each bucket holds its events, unsorted, in a row of its own as long as
+//! they fit; a table of the rows' lengths tells which ones hold any. Events beyond the ring, mostly
+//! timers, wait in a heap. Results do not depend on the width or number of buckets: events are
+//! taken out by time and then by key.
 //!
-//! Within its bucket an event is one word, its time within the bucket above and its key below, so
-//! to compare two events is to compare two words, and eight of them share a cache line.
+//! Within its bucket an event is one word, its time within the bucket above its key. So comparing
+//! two events is comparing two words, and eight events share a cache line.
 
 use crate::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that is due at a time. Of two events at the same time the one with the smaller key
-/// comes first; a key says what is due, and is made of stable identities.
+/// Something that is due at a time. Of two events at the same time, the one with the smaller key
+/// comes first. A key says what is due; it is made of identities that do not depend on the order of
+/// insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
     /// When it is due.
@@ -22,52 +24,54 @@ pub struct Event {
     pub key: u32,
 }
 
-/// Where an event's key ends and its time within the bucket begins.
+/// The number of bits of an event's key; its time within the bucket is above them.
 const KEY_BITS: u32 = 32;
 
-/// Events that a bucket has a place for. In a busy network it holds half a dozen.
+/// The number of events for which a bucket has places. In a busy network it holds about six.
 const ROW: usize = 16;
 
-/// Those of a row that are sorted together.
+/// The number of places of a row that are sorted together.
 const FIRST: usize = 8;
 
-/// Where those have no event: later than any. Its key is 0, which a look ahead may take for one.
+/// What these places hold without an event: a time later than any. Its key is 0, and a look ahead
+/// may return it.
 const NONE: u64 = (u32::MAX as u64) << KEY_BITS;
 
-/// A bucket's events in no order, followed by [`NONE`]: two cache lines, of which most need one.
+/// A bucket's events, unsorted, followed by [`NONE`]. A row has two cache lines, of which most need
+/// one.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Row([u64; ROW]);
 
-/// Events in order of time and key.
+/// Pending events, taken out in order of time and key.
 #[derive(Debug)]
 pub struct EventQueue {
     /// The logarithm of a bucket's width in picoseconds.
     width_log2: u32,
-    /// The bits of a time that tell where it lies within its bucket.
+    /// A mask for the bits of a time that give its place within a bucket.
     within: u64,
-    /// The number of buckets, less one; a power of two less one.
+    /// The number of buckets (a power of two), less one.
     mask: u64,
     /// The current bucket, counted from time 0.
     bucket: u64,
-    /// The current bucket's events in order, up to `end`; those before `next` have been taken.
+    /// The current bucket's events in order, up to `end`; those before `next` have been taken out.
     current: Vec<u64>,
     next: usize,
     end: usize,
-    /// The events of the other buckets of the ring, and how many they are.
+    /// The events of the ring's other buckets, and their numbers.
     rows: Vec<Row>,
     lengths: Vec<u8>,
-    /// Those that a full row has no place for.
+    /// The events that did not fit into a full row.
     surplus: Vec<Vec<u64>>,
-    /// What is due beyond the ring.
+    /// The events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
     /// The bucket of the first event in `far`.
     far_bucket: u64,
 }
 
 impl EventQueue {
-    /// A queue of `2^buckets_log2` buckets (64 at least), each `2^width_log2` picoseconds wide
-    /// (2^31 at most).
+    /// A queue of `2^buckets_log2` buckets (at least 64), each `2^width_log2` picoseconds wide (at
+    /// most 2^31).
     pub fn new(width_log2: u32, buckets_log2: u32) -> EventQueue {
         assert!(width_log2 < KEY_BITS, "a time within a bucket has 31 bits");
         let buckets = 1usize << buckets_log2.max(6);
@@ -87,7 +91,7 @@ impl EventQueue {
         }
     }
 
-    /// How many events are pending.
+    /// The number of pending events.
     pub fn len(&self) -> usize {
         let in_rows: usize = self.lengths.iter().map(|&length| usize::from(length)).sum();
         let surplus: usize = self.surplus.iter().map(Vec::len).sum();
@@ -104,7 +108,7 @@ impl EventQueue {
     pub fn push(&mut self, time: Time, key: u32) {
         let bucket = time.ps() >> self.width_log2;
         let ahead = bucket - self.bucket;
-        // Neither the current bucket nor beyond the ring.
+        // In the ring, but not in the current bucket.
         if ahead.wrapping_sub(1) < self.mask {
             let place = (bucket & self.mask) as usize;
             let word = self.word(time, key);
@@ -135,20 +139,21 @@ impl EventQueue {
         Some(Event { time, key: word as u32 })
     }
 
-    /// The key of the event `ahead` places behind the first, or any if the current bucket has none
-    /// there: a look ahead for prefetching that costs nothing.
+    /// The key of the event `ahead` places after the first; any key if the current bucket has no
+    /// such event. It serves prefetching and costs almost nothing.
     #[inline(always)]
     pub fn hint(&self, ahead: usize) -> u32 {
         self.current.get(self.next + ahead).map_or(0, |&word| word as u32)
     }
 
-    /// A time within its bucket, and a key.
+    /// The word for a time and a key.
     #[inline(always)]
     fn word(&self, time: Time, key: u32) -> u64 {
         (time.ps() & self.within) << KEY_BITS | u64::from(key)
     }
 
-    /// The current bucket's events are few, and mostly due before the new one: shift from the end.
+    /// Inserts an event into the current bucket. It has few events, mostly due before the new one,
+    /// so the search starts at the end.
     fn push_current(&mut self, word: u64) {
         self.append(word);
         let mut place = self.end - 1;
@@ -159,7 +164,7 @@ impl EventQueue {
         self.current[place] = word;
     }
 
-    /// Adds an event behind those of the current bucket.
+    /// Adds an event after those of the current bucket.
     fn append(&mut self, word: u64) {
         match self.current.get_mut(self.end) {
             Some(free) => *free = word,
@@ -179,7 +184,7 @@ impl EventQueue {
         self.far_bucket = self.far_bucket.min(bucket);
     }
 
-    /// Moves to the next bucket that holds anything. False when nothing is left.
+    /// Moves to the next bucket that holds any event. False if there is none.
     fn advance(&mut self) -> bool {
         let bucket = self.next_occupied().unwrap_or(u64::MAX).min(self.far_bucket);
         (self.next, self.end) = (0, 0);
@@ -191,7 +196,7 @@ impl EventQueue {
         let row = &mut self.rows[place].0;
         self.end = usize::from(std::mem::take(&mut self.lengths[place]));
         if self.end == 1 && bucket != self.far_bucket {
-            // Where little happens, a bucket has one event.
+            // When little happens, a bucket has a single event.
             self.current[0] = std::mem::replace(&mut row[0], NONE);
             return true;
         }
@@ -210,14 +215,15 @@ impl EventQueue {
         true
     }
 
-    /// The first bucket of the ring that holds anything. Rows are looked at eight at a time.
+    /// The first bucket of the ring that holds any event. Eight rows are tested at a time.
     fn next_occupied(&self) -> Option<u64> {
         let from = self.bucket + 1;
         let place = (from & self.mask) as usize;
         let (groups, _) = self.lengths.as_chunks::<8>();
         let mut group = place / 8;
         let mut lengths = u64::from_le_bytes(groups[group]) & (u64::MAX << (place % 8 * 8));
-        // The first group twice: its last rows first, its first ones after a whole turn.
+        // The first group is tested twice: its last rows first, and its first rows at the end of
+        // the ring.
         for _ in 0..=groups.len() {
             if lengths != 0 {
                 let found = group as u64 * 8 + u64::from(lengths.trailing_zeros() / 8);
@@ -229,7 +235,7 @@ impl EventQueue {
         None
     }
 
-    /// Moves what the current bucket's row had no place for behind the others.
+    /// Appends the events that did not fit into the current bucket's row.
     #[cold]
     fn take_surplus(&mut self, place: usize) {
         let mut surplus = std::mem::take(&mut self.surplus[place]);
@@ -237,7 +243,7 @@ impl EventQueue {
         self.surplus[place] = surplus;
     }
 
-    /// Moves what is due in the current bucket from the heap to it.
+    /// Moves the events that are due in the current bucket out of the heap.
     #[cold]
     fn take_far(&mut self) {
         while let Some(&Reverse(Event { time, key })) = self.far.peek() {
@@ -253,9 +259,9 @@ impl EventQueue {
     }
 }
 
-/// Sorts a bucket's events, which are followed by [`NONE`] up to the eighth. In a busy network they
-/// are half a dozen: four or eight go through a network, without a branch that would have to be
-/// predicted. Others are inserted, one by one.
+/// Sorts a bucket's events, which are followed by [`NONE`] up to the eighth. In a busy network
+/// there are about six. The first four or eight are sorted by a sorting network, which has no
+/// branches to predict; the others are inserted one by one.
 #[inline]
 fn sort(words: &mut [u64], len: usize) {
     if len > 32 {
@@ -327,7 +333,8 @@ mod tests {
     fn a_bucket_may_hold_any_number_of_events() {
         for count in [1, 3, 4, 5, 8, 9, 16, 17, 32, 33, 100] {
             let mut queue = EventQueue::new(10, 6);
-            // The last two thirds of a bucket, pushed from afar, from nearby, and in the bucket.
+            // Events in the last two thirds of a bucket, pushed while it was beyond the ring, in
+            // the ring, and current.
             let (far, near) = (70 << 10, 69 << 10);
             let times = |part: u64| (0..count).map(move |i| far + 300 * part + (i * 37) % 300);
             times(1).for_each(|time| queue.push(Time::from_ps(time), 0));
@@ -351,7 +358,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside a plain heap, with pushes between the pops, at several widths.
+        /// Compares with a plain heap, with pushes between the pops, for several widths.
         #[test]
         fn the_order_is_that_of_a_heap(
             steps in prop::collection::vec((0u64..40_000, 0u32..5, 0usize..3), 1..400),

@@ -1,4 +1,4 @@
-//! The engine under Spillway: time, the event queue, random streams. It knows nothing of networks.
+//! The basis of Spillway: time, the event queue, random streams. It knows nothing of networks.
 
 mod event_queue;
 mod prefetch;

@@ -1,7 +1,7 @@
-//! The one place with unsafe code: asking the processor to fetch memory that is needed soon.
+//! The only place with unsafe code: prefetching memory that is needed soon.
 
-/// Starts to fetch `items[index]` into the cache. Whether there is such an item is not asked: if there
-/// is none, something else is fetched, or nothing. Does nothing on a processor without such an
+/// Starts to fetch `items[index]` into the cache. The index is not checked: if there is no such
+/// item, something else is fetched, or nothing. Does nothing on processors without such an
 /// instruction.
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -10,7 +10,8 @@ pub fn prefetch<T>(items: &[T], index: usize) {
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let item = items.as_ptr().wrapping_add(index);
-        // SAFETY: a prefetch reads nothing that the program can see, and any address will do.
+        // SAFETY: a prefetch has no effect that the program can observe, and any address is
+        // allowed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(item.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]

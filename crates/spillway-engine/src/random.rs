@@ -1,7 +1,7 @@
 //! Named random streams: one for each entity, all derived from the run's seed.
 //!
-//! A stream depends on the seed, its name and its index alone, so an entity draws the same numbers
-//! whatever the others do, and in whatever order they are made.
+//! A stream depends only on the seed, its name and its index. So an entity draws the same numbers
+//! whatever the others draw, and in whatever order streams are made.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -30,7 +30,7 @@ impl Stream {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform among 0, 1, ... `n - 1`, without bias (Lemire 2019). `n` must not be 0.
+    /// Uniform among 0, 1, ... `n - 1`, without bias (Lemire 2019). `n` must be above 0.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "a choice among nothing");
         let mut product = u128::from(self.bits()) * u128::from(n);
@@ -43,14 +43,14 @@ impl Stream {
         (product >> 64) as u64
     }
 
-    /// Exponential with this mean. Uses `libm`, so that it is the same on every platform.
+    /// Exponential with this mean. Uses `libm`, so that the result is the same on every platform.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log1p(-self.uniform()) * mean
     }
 
     /// `count` distinct indices below `n`, in increasing order. `count` must not exceed `n`.
     pub fn distinct(&mut self, count: usize, n: usize) -> Vec<usize> {
-        // Floyd's sampling: one draw for each, whatever `n` is.
+        // Floyd's sampling: one draw for each index, whatever `n` is.
         let mut chosen = std::collections::BTreeSet::new();
         for last in n - count..n {
             let pick = self.below(last as u64 + 1) as usize;
@@ -62,7 +62,7 @@ impl Stream {
     }
 }
 
-/// A one-to-one scrambling of 64 bits (the finalizer of splitmix64, Steele et al. 2014).
+/// A one-to-one mixing of 64 bits (the finalizer of splitmix64, Steele et al. 2014).
 pub const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -102,7 +102,8 @@ mod tests {
             assert!(chosen.len() == 2 && chosen[0] < chosen[1] && chosen[1] < 5);
             chosen.iter().for_each(|&i| counts[i] += 1);
         }
-        // Each of 5 is among 2 chosen with probability 2/5: 20,000, standard deviation 110.
+        // Each of 5 is among the 2 chosen with probability 2/5: 20,000 times, with standard
+        // deviation 110.
         assert!(counts.iter().all(|&c| (19_500..20_500).contains(&c)), "{counts:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! Time and rates, as whole numbers.
+//! Time and rates, as integers.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 /// A point in simulated time, or a span of it, in picoseconds.
 ///
-/// A picosecond makes the serialization of a byte exact at 1, 10, 25, 40, 100, 200, 400 and
-/// 800 Gbps. A `u64` of them lasts 213 days.
+/// The transmission of a byte takes a whole number of picoseconds at 1, 10, 25, 40, 100, 200, 400
+/// and 800 Gbps. A `u64` of picoseconds covers 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -16,23 +16,23 @@ impl Time {
     /// Later than everything that happens.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// So many picoseconds.
+    /// `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Time {
         Time(ps)
     }
-    /// So many nanoseconds.
+    /// `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns * 1_000)
     }
-    /// So many microseconds.
+    /// `us` microseconds.
     pub const fn from_us(us: u64) -> Time {
         Time(us * 1_000_000)
     }
-    /// So many milliseconds.
+    /// `ms` milliseconds.
     pub const fn from_ms(ms: u64) -> Time {
         Time(ms * 1_000_000_000)
     }
-    /// The nearest picosecond to so many seconds; negative spans become zero.
+    /// `seconds` seconds, rounded to the nearest picosecond; negative spans become zero.
     pub fn from_secs_f64(seconds: f64) -> Time {
         Time((seconds * 1e12).round() as u64)
     }
@@ -44,11 +44,11 @@ impl Time {
     pub fn secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
     }
-    /// `self - earlier`, or zero where `earlier` is later.
+    /// `self - earlier`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
-    /// `self + span`, or [`Time::MAX`] where that overflows.
+    /// `self + span`, or [`Time::MAX`] if that overflows.
     pub const fn saturating_add(self, span: Time) -> Time {
         Time(self.0.saturating_add(span.0))
     }
@@ -102,9 +102,9 @@ impl fmt::Display for Time {
     }
 }
 
-/// The speed of a line, as whole picoseconds per byte.
+/// The speed of a line, as a whole number of picoseconds per byte.
 ///
-/// A rate that is not a whole number of them is rounded to the next slower one:
+/// If a rate does not give a whole number, it is rounded to the next slower one that does;
 /// [`Rate::is_exact`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rate {
@@ -113,8 +113,8 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// A line of so many bits per second; `None` unless it takes at least one picosecond and at
-    /// most a second for a byte.
+    /// A line with this rate; `None` unless a byte takes at least one picosecond and at most one
+    /// second.
     pub fn from_bits_per_second(bits_per_second: u64) -> Option<Rate> {
         if !(8..=8_000_000_000_000).contains(&bits_per_second) {
             return None;
@@ -122,19 +122,19 @@ impl Rate {
         let ps_per_byte = 8_000_000_000_000_u64.div_ceil(bits_per_second);
         Some(Rate { ps_per_byte, bits_per_second })
     }
-    /// Picoseconds that a byte takes.
+    /// The picoseconds that a byte takes.
     pub const fn ps_per_byte(self) -> u64 {
         self.ps_per_byte
     }
-    /// How long so many bytes take.
+    /// The time that `bytes` bytes take.
     pub const fn time_of(self, bytes: u64) -> Time {
         Time(bytes * self.ps_per_byte)
     }
-    /// Whole bytes that pass in a span.
+    /// The whole bytes that pass within a span.
     pub const fn bytes_in(self, span: Time) -> u64 {
         span.0 / self.ps_per_byte
     }
-    /// As it was asked for, in bits per second.
+    /// The rate in bits per second, as it was given.
     pub const fn bits_per_second(self) -> u64 {
         self.bits_per_second
     }

@@ -1,4 +1,4 @@
-//! What it costs to ask a forest: nanoseconds for each packet, over features drawn at random.
+//! Measures the cost of evaluating a forest: nanoseconds per packet, with features drawn at random.
 //!
 //! `cargo run --release -p spillway-forest --example forest -- MODEL...`
 
@@ -16,7 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("trees  depth  ns per packet  fastest  positive  model");
     for file in std::env::args().skip(1) {
         let forest = Forest::read(&std::fs::read(&file)?)?;
-        // Squares, so that some are near 0 and some near 1: both ways are taken at most nodes.
+        // Squares, so that some values are near 0 and some near 1: both branches are taken at most
+        // nodes.
         let mut state = 1u64;
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

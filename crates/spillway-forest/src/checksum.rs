@@ -1,12 +1,12 @@
-//! What a file's bytes come to.
+//! The checksum of a file.
 
 use std::ops::Range;
 
 const KEY: &[u8] = b"\"crc32\":\"";
 const BLANK: &[u8] = b"00000000";
 
-/// Where a file's header says its checksum, and what it should say: the CRC-32 of all its bytes, with
-/// zeros in that place, as eight hexadecimal digits. `None` if it does not say any.
+/// The place of the checksum in a file's header, and its correct value: the CRC-32 of all bytes,
+/// with zeros in that place, as eight hexadecimal digits. `None` if the header has no checksum.
 pub fn checksum(bytes: &[u8]) -> Option<(Range<usize>, String)> {
     let length = u64::from_le_bytes(*bytes.first_chunk()?);
     let header = usize::try_from(length).ok()?.checked_add(8)?;

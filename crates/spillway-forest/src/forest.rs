@@ -1,24 +1,24 @@
-//! A forest, ready to be asked.
+//! A forest, ready to be evaluated.
 
 use crate::layout::{self, ForestError, Layout};
 use std::collections::BTreeMap;
 
-/// A node: its children are neighbours. A leaf is its own left child, whatever the features are: so
-/// all walks are equally long, and no branch depends on what is compared.
+/// A node; its two children are neighbours. A leaf is its own left child, whatever the features
+/// are. So all walks are equally long, and no branch depends on comparisons.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// Rounded down: features are in single precision, and compare with it as with the one in double
+    /// Rounded down: single-precision features compare with it as with the threshold in double
     /// precision.
     threshold: f32,
     feature: u32,
     left: u32,
 }
 
-/// A forest that tells two classes apart.
+/// A forest that distinguishes two classes.
 #[derive(Clone, Debug)]
 pub struct Forest {
     nodes: Vec<Node>,
-    /// At a leaf the shares of the two classes.
+    /// The shares of the two classes at each leaf.
     shares: Vec<[f64; 2]>,
     roots: Vec<u32>,
     depth: u32,
@@ -80,27 +80,27 @@ impl Forest {
         }
     }
 
-    /// The names of the features, in the order in which they are given.
+    /// The names of the features, in the order of their values.
     pub fn features(&self) -> &[String] {
         &self.features
     }
 
-    /// How many trees there are.
+    /// The number of trees.
     pub fn trees(&self) -> usize {
         self.roots.len()
     }
 
-    /// The longest way from a root to a leaf.
+    /// The length of the longest path from a root to a leaf.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// What the file's metadata says.
+    /// The value of a key in the file's metadata.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).map(String::as_str)
     }
 
-    /// Whether features of these values, none of them NaN, are of the positive class.
+    /// Whether features with these values are of the positive class. No value may be NaN.
     ///
     /// # Panics
     /// If there are fewer values than features.
@@ -120,12 +120,13 @@ impl Forest {
         for &root in rest {
             self.leaves([root], values).into_iter().for_each(&mut count);
         }
-        // The division may make equal what was not; it cannot turn it round.
+        // The division may make different sums equal, but cannot change their order.
         let trees = self.roots.len() as f64;
         positive > negative && positive / trees > negative / trees
     }
 
-    /// Where the walks from some roots end, step by step in turn: none waits for another.
+    /// The leaves at which the walks from some roots end. The walks proceed together, step by step,
+    /// so that none waits for another.
     #[inline]
     fn leaves<const TREES: usize>(&self, mut places: [u32; TREES], values: &[f32]) -> [u32; TREES] {
         for _ in 0..self.depth {
@@ -138,7 +139,7 @@ impl Forest {
     }
 }
 
-/// The largest number in single precision that is not above this finite one.
+/// The largest single-precision number that is not above this finite one.
 fn rounded_down(x: f64) -> f32 {
     let nearest = x as f32;
     if f64::from(nearest) > x { nearest.next_down() } else { nearest }

@@ -4,29 +4,29 @@ use crate::checksum::checksum;
 use safetensors::{Dtype, SafeTensors};
 use std::collections::BTreeMap;
 
-/// Why a file is no forest.
+/// Why a file is not a forest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForestError {
     /// It cannot be read as safetensors.
     #[error("it is not a model file, or it is damaged: {0}")]
     Unreadable(String),
-    /// It can, but holds something else.
+    /// It can be read, but is something else.
     #[error("it is not a forest: {0}")]
     Other(String),
     /// It was written by another version.
     #[error("its version is {0}; this program reads version {VERSION}")]
     Version(String),
-    /// Its bytes are not those that were written.
+    /// Its bytes are not those that were written, or make no forest.
     #[error("it is damaged: {0}")]
     Damaged(String),
 }
 
 const FORMAT: &str = "spillway-forest";
 const VERSION: &str = "2";
-/// Deeper trees than any that a switch could walk for every packet.
+/// The most levels: deeper trees would be too slow to evaluate for every packet.
 const MOST_DEPTH: u32 = 64;
 
-/// The nodes as the file has them.
+/// The nodes, as they are in the file.
 pub(crate) struct Layout {
     pub root: Vec<u32>,
     pub feature: Vec<i32>,
@@ -36,7 +36,7 @@ pub(crate) struct Layout {
     pub value: Vec<[f64; 2]>,
 }
 
-/// Reads the arrays and the metadata, in which `features` are named.
+/// Reads the arrays and the metadata, which must name `features`.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Layout, BTreeMap<String, String>), ForestError> {
     let unreadable =
         |error: safetensors::SafeTensorError| ForestError::Unreadable(error.to_string());
@@ -95,7 +95,7 @@ impl Arrays<'_> {
 }
 
 impl Layout {
-    /// Whether the arrays make trees over so many features.
+    /// Checks that the arrays form trees over this number of features.
     pub fn check(&self, features: usize) -> Result<(), ForestError> {
         let damaged = |problem: String| Err(ForestError::Damaged(problem));
         let nodes = self.feature.len();
@@ -107,7 +107,8 @@ impl Layout {
         if !starts || self.root.iter().any(|&root| root as usize >= nodes) {
             return damaged(format!("its trees begin at {:?} of {nodes} nodes", self.root));
         }
-        // Every node but a root is below exactly one other, which comes before it in the same tree.
+        // Every node except a root is the child of exactly one node, which comes before it in the
+        // same tree.
         let mut depth = vec![None; nodes];
         self.root.iter().for_each(|&root| depth[root as usize] = Some(0));
         let ends = self.root.iter().skip(1).map(|&root| root as usize).chain([nodes]);

@@ -1,20 +1,20 @@
-//! How deep tables and lists may stand within one another.
+//! A limit on how deeply tables and lists may be nested.
 //!
-//! Whoever walks through a scenario calls itself at every level, and so does whoever drops it: the
-//! stack is finite.
+//! Code that walks through a scenario calls itself at every level, and so does code that drops it;
+//! the stack is finite.
 
 use crate::error::SettingsError;
 use toml::{Table, Value};
 
-/// The most tables and lists within one another. A scenario has a handful.
+/// The deepest nesting of tables and lists. Scenarios need very little.
 const MOST: usize = 64;
 
-/// Refuses what stands within so many tables and lists.
+/// Refuses a value that is nested more deeply.
 pub fn check_depth(path: &str, depth: usize) -> Result<(), SettingsError> {
     if depth <= MOST {
         return Ok(());
     }
-    // All of such a path is of no use to anybody.
+    // The whole path would not help the reader.
     let begin: String = path.chars().take(40).collect();
     Err(SettingsError::new(format!("{begin}..."), too_deep()))
 }
@@ -22,8 +22,8 @@ pub fn check_depth(path: &str, depth: usize) -> Result<(), SettingsError> {
 /// Reads TOML.
 ///
 /// # Errors
-/// Why it is none, or that it is nested too deeply: of that its parser makes sure first, by a bound of
-/// its own.
+/// If it is not TOML, or is nested too deeply. The parser has a limit of its own for that, which
+/// applies first.
 pub fn parse(text: &str) -> Result<Table, String> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         if error.message().contains("recurs") { too_deep() } else { error.to_string() }
@@ -35,7 +35,7 @@ fn too_deep() -> String {
     format!("tables and lists stand within one another, more than {MOST} of them")
 }
 
-/// Whether nothing in a value stands within more than so many tables and lists.
+/// Whether nothing in a value is nested within more than `most` tables and lists.
 fn is_within(value: &Value, most: usize) -> bool {
     match (value, most) {
         (Value::Array(_) | Value::Table(_), 0) => false,

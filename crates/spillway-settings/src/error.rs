@@ -1,4 +1,4 @@
-//! What is wrong with a setting: where it stands, what it says, what it should be.
+//! Errors in settings: the key, its value, and what was expected.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct SettingsError {
     pub path: String,
     /// What is wrong and what was expected.
     pub problem: String,
-    /// What may help: the nearest valid name, or the valid ones.
+    /// A hint, such as the nearest valid name or all valid ones.
     pub hint: Option<String>,
 }
 
@@ -19,7 +19,7 @@ impl SettingsError {
         SettingsError { path: path.into(), problem: problem.into(), hint: None }
     }
 
-    /// The same with a hint.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> SettingsError {
         self.hint = Some(hint.into());
         self
@@ -40,7 +40,7 @@ impl fmt::Display for SettingsError {
     }
 }
 
-/// A sentence that names the candidate nearest to `name`, or else lists them all.
+/// A sentence that names the candidate nearest to `name`, or else all candidates.
 pub fn nearest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     let mut unique: Vec<&str> = Vec::new();
     for candidate in candidates {

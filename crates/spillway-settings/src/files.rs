@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toml::{Table, Value};
 
-/// Files, looked for in a scenario's folder. What is kept of one is read once, so that all who ask
-/// for it see the same, however long a run takes.
+/// The files that a scenario names, looked for in its folder. A file that is kept is read once, so
+/// that all that ask for it see the same bytes, however long a run takes.
 ///
-/// Whoever reads a key knows whether its value is a file's name, and asks for the file here: so what
-/// has been asked for is what the scenario hangs on, and under which keys.
+/// The code that reads a key knows whether its value names a file, and asks for the file here. So
+/// the files asked for, with their keys, are those on which the scenario depends.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     folder: PathBuf,
@@ -27,16 +27,16 @@ struct State {
     known: BTreeMap<(&'static str, String), Content>,
     /// By the place of the key.
     named: BTreeMap<Vec<String>, NamedFile>,
-    /// What folders hold, by folder and ending.
+    /// The files in folders, by folder and ending.
     listed: BTreeMap<(String, &'static str), Vec<String>>,
 }
 
-/// What a key's value comes to.
+/// The content of a file that a key names.
 #[derive(Clone, Debug, Default)]
 pub struct Content {
-    /// The file that was read, seen from the scenario's folder.
+    /// The file that was read, relative to the scenario's folder.
     pub file: String,
-    /// What came of it.
+    /// Its bytes, or what the reader made of them.
     pub bytes: Arc<[u8]>,
 }
 
@@ -45,14 +45,15 @@ pub struct Content {
 pub struct NamedFile {
     /// The key's path.
     pub key: String,
-    /// The file, seen from the scenario's folder: what the key says, or a file within that folder.
+    /// The file, relative to the scenario's folder: the key's value, or a file in the folder that
+    /// it names.
     pub file: String,
-    /// The steps to the key, of which those into arrays are numbers.
+    /// The steps to the key. Steps into arrays are numbers.
     place: Vec<String>,
 }
 
 impl NamedFile {
-    /// Has the key of a resolved scenario say another name.
+    /// Replaces the name in a resolved scenario.
     pub fn rename(&self, resolved: &mut Table, name: &str) {
         let (last, steps) = self.place.split_last().expect("a key has a name");
         let mut table = resolved;
@@ -70,9 +71,9 @@ impl NamedFile {
     }
 }
 
-/// Reads files of which the simulator does not know the format.
+/// Reads files whose format the simulator does not know.
 ///
-/// It is told what is expected, the path of the key, and the name.
+/// Its arguments are what is expected, the path of the key, and the name.
 #[derive(Clone)]
 pub struct Reader(pub Arc<Read>);
 
@@ -85,12 +86,12 @@ impl fmt::Debug for Reader {
 }
 
 impl Files {
-    /// Those of a folder.
+    /// The files in a folder.
     pub fn of(folder: impl Into<PathBuf>) -> Files {
         Files { folder: folder.into(), ..Files::default() }
     }
 
-    /// The same, with somebody else's reader.
+    /// Sets the reader.
     pub fn with(self, reader: Option<Reader>) -> Files {
         Files { reader, ..self }
     }
@@ -100,7 +101,7 @@ impl Files {
         &self.folder
     }
 
-    /// The bytes of the file that a key names, kept.
+    /// The bytes of the file that a key names. They are kept.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -108,7 +109,8 @@ impl Files {
         self.known("", section, key, name, None)
     }
 
-    /// What a file of this kind comes to, which is for the reader to say, if there is one; kept.
+    /// The content of a file of this kind, as the reader returns it, or else the file's bytes. It
+    /// is kept.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -127,7 +129,8 @@ impl Files {
         self.folder.join(name).is_dir()
     }
 
-    /// The names, without it, of the files in a folder that end so, sorted; kept.
+    /// The names of the files in a folder that have this ending, without the ending, sorted. The
+    /// list is kept.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -146,7 +149,7 @@ impl Files {
         Ok(names)
     }
 
-    /// The text of the file that a key names.
+    /// The text of the file that a key names. It is not kept.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -156,7 +159,7 @@ impl Files {
         Ok(text)
     }
 
-    /// Has somebody else read the file that a key names.
+    /// Records that the file that a key names was read elsewhere.
     pub fn note(&self, section: &Section, key: &str, file: &str) {
         self.state().note(section, key, file);
     }
@@ -258,7 +261,7 @@ mod tests {
         assert_eq!(named, [("switch.sharing.past", "run/history.parquet")]);
     }
 
-    /// Names of sections hold dots, are numbers of others, or are not there at all.
+    /// Names of sections may contain dots, be numbers of other sections, or be missing.
     #[test]
     fn the_keys_that_named_files_are_found_again() {
         let text = "[[traffic]]\nname = \"1\"\nsizes = \"a\"\n\

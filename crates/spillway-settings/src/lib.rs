@@ -1,5 +1,5 @@
-//! How scenarios are written: quantities with units, sections that validate, resolve and document
-//! themselves, errors that say what to do, and changes from the command line.
+//! Settings: quantities with units, sections that validate, resolve and document themselves, errors
+//! that say what to do, and changes from the command line.
 
 mod depth;
 mod error;

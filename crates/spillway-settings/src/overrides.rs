@@ -4,8 +4,8 @@ use crate::depth::{check_depth, parse};
 use crate::error::SettingsError;
 use toml::{Table, Value};
 
-/// Applies one `key=value` to a scenario that has not been read yet, and returns whether that changed
-/// anything: `key=` without a value takes away a key, which may not be there.
+/// Applies one `key=value` to a scenario that has not been read yet, and returns whether this
+/// changed anything: `key=` without a value removes a key, which may be missing.
 ///
 /// The value is TOML (`0.5`, `true`, `[64, 0.5]`, `{ kind = "dt" }`), or else plain text
 /// (`50%`, `dt`). A step into an array of tables names its `name` or its place. Setting a policy
@@ -27,7 +27,7 @@ pub fn apply(scenario: &mut Table, assignment: &str) -> Result<bool, SettingsErr
     set(scenario, path, &steps, value_of(text)).map(|()| true)
 }
 
-/// Takes away what these steps lead to, and returns whether it was there.
+/// Removes the value at the end of these steps, and returns whether there was one.
 fn unset(table: &mut Table, steps: &[&str]) -> bool {
     let (first, rest) = (steps[0], &steps[1..]);
     if rest.is_empty() {
@@ -50,7 +50,7 @@ fn unset(table: &mut Table, steps: &[&str]) -> bool {
     }
 }
 
-/// The place of the element that a step into a list names.
+/// The index of the element that a step into a list names.
 fn place_in(list: &[Value], step: &str) -> Option<usize> {
     let found = list.iter().enumerate().position(|item| label(item) == step);
     found.or_else(|| step.parse().ok()).filter(|&place| place < list.len())
@@ -138,7 +138,7 @@ mod tests {
         let after = "[switch]\nbuffer = \"1MB\"\n\n[switch.sharing]\nkind = \"dt\"\n";
         assert_eq!(applied(given, &["switch.sharing.alpha="]), after);
         assert_eq!(applied(given, &["switch.sharing = "]), "[switch]\nbuffer = \"1MB\"\n");
-        // A section goes by its name or its place.
+        // A section is found by its name or its index.
         let given = "[[traffic]]\nname = \"a\"\nload = 1\n\n[[traffic]]\nname = \"b\"\n";
         assert_eq!(applied(given, &["traffic.a="]), "[[traffic]]\nname = \"b\"\n");
         assert_eq!(applied(given, &["traffic.1=", "traffic.a.name="]), "[[traffic]]\nload = 1\n");

@@ -1,7 +1,8 @@
 //! Quantities as people write them: `"10Gbps"`, `"25.2us"`, `"5.12KB/port/Gbps"`, `"65pkt"`.
 //!
-//! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved. What can be written
-//! is bounded, so that a few of them can be added, and sizes are exact as floats.
+//! `KB` is 1000 bytes and `KiB` 1024. Decimals are exact: no float is involved. The values are
+//! bounded, so that a few of them can be added without overflow, and floats represent sizes
+//! exactly.
 
 use spillway_engine::{Rate, Time};
 use std::fmt;
@@ -10,7 +11,7 @@ use std::fmt;
 pub const LONGEST: Time = Time::from_ps(u64::MAX / 4);
 /// The most bytes.
 pub const MOST_BYTES: u64 = 1 << 53;
-/// The most packets: with 64 KiB each they are no more than the most bytes.
+/// The most packets: with 64 KiB each, they have no more than the most bytes.
 pub const MOST_PACKETS: u64 = 1 << 37;
 /// The most bytes for every Gbps of a port.
 const MOST_PER_GBPS: u64 = 1_000_000_000;
@@ -19,12 +20,12 @@ const MOST_PER_GBPS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
     mantissa: u128,
-    /// Ten to the number of digits behind the point.
+    /// Ten to the power of the number of decimals.
     divisor: u128,
 }
 
 impl Decimal {
-    /// `self * factor`, to the nearest whole number; `None` when it does not fit.
+    /// `self * factor`, rounded to the nearest integer; `None` if it does not fit.
     pub fn times(self, factor: u64) -> Option<u64> {
         let product = self.mantissa.checked_mul(u128::from(factor))?;
         u64::try_from(product.checked_add(self.divisor / 2)? / self.divisor).ok()
@@ -60,7 +61,7 @@ const RATES: &[(&str, u128)] = &[
     ("Tbps", 1_000_000_000_000),
 ];
 
-/// The number in front and the unit behind it: `"5.12KB"` is 5.12 and `KB`.
+/// Splits a number from its unit: `"5.12KB"` is 5.12 and `KB`.
 fn split(text: &str) -> Option<(Decimal, &str)> {
     let text = text.trim();
     let end =
@@ -100,8 +101,7 @@ fn packets(text: &str) -> Option<u64> {
     with_units(text, PACKETS).filter(|&packets| packets <= MOST_PACKETS)
 }
 
-/// What is wrong with a quantity that has a number and a unit, and is refused all the same: it is more
-/// than any may be.
+/// Why a quantity with a valid number and unit is refused: it exceeds the maximum.
 pub fn excess(text: &str) -> Option<&'static str> {
     let (_, unit) = split(text)?;
     let has_unit_of = |units: &[(&str, u128)]| units.iter().any(|(name, _)| *name == unit);
@@ -122,14 +122,14 @@ pub fn share(text: &str) -> Option<f64> {
     (unit == "%").then(|| number.to_f64() / 100.0)
 }
 
-/// A switch's buffer, which may grow with its ports.
+/// The size of a switch's buffer, which may depend on its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferSize {
     /// Never full.
     Unlimited,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// Bytes for every Gbps of every port.
+    /// A number of bytes for every Gbps of every port.
     PerPortPerGbps(Decimal),
 }
 
@@ -149,7 +149,7 @@ impl BufferSize {
         is_within.then_some(BufferSize::PerPortPerGbps(each))
     }
 
-    /// The bytes of a switch whose ports have these rates; `None` is unlimited.
+    /// The bytes for a switch whose ports have these rates; `None` if unlimited.
     pub fn bytes(self, port_rates: impl Iterator<Item = Rate>) -> Option<u64> {
         match self {
             BufferSize::Unlimited => None,
@@ -168,9 +168,9 @@ impl BufferSize {
 /// A part of a switch's buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BufferPart {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// A share of it.
+    /// A share of the buffer.
     Share(f64),
 }
 
@@ -180,7 +180,7 @@ impl BufferPart {
         share(text).map(BufferPart::Share).or_else(|| size(text).map(BufferPart::Bytes))
     }
 
-    /// Its bytes where the buffer is so large.
+    /// Its bytes in a buffer of `capacity` bytes.
     pub fn bytes(self, capacity: u64) -> u64 {
         match self {
             BufferPart::Bytes(bytes) => bytes,
@@ -228,7 +228,7 @@ impl fmt::Display for Amount {
 pub enum BdpSize {
     /// Bytes.
     Bytes(u64),
-    /// So many times the rate of the sender's line times the base RTT.
+    /// A multiple of the rate of the sender's line times the base RTT.
     Bdp(Decimal),
 }
 
@@ -241,7 +241,7 @@ impl BdpSize {
         }
     }
 
-    /// In bytes, for a sender's line and a base RTT.
+    /// The bytes for a sender's line and a base RTT.
     pub fn bytes(self, rate: Rate, base_rtt: Time) -> u64 {
         match self {
             BdpSize::Bytes(bytes) => bytes,

@@ -1,8 +1,8 @@
 //! Reading one table of a scenario.
 //!
-//! Whoever understands a section asks it for each key, with the key's default and its meaning.
-//! That one list of questions validates what was given, fills in what was not, leaves behind the
-//! resolved table, and documents the section (`spillway list`): nothing has to be said twice.
+//! The code that interprets a section asks it for each key, with the key's default and its meaning.
+//! This one list of questions validates what was given, fills in what was not, produces the
+//! resolved table, and documents the section (`spillway list`): nothing is stated twice.
 
 use crate::error::{SettingsError, nearest_name};
 use crate::quantity::{self, Amount, BdpSize, BufferSize};
@@ -17,9 +17,9 @@ type Result<T> = std::result::Result<T, SettingsError>;
 pub struct Key {
     /// Its name in the section.
     pub name: &'static str,
-    /// What it takes: `time`, `number in (0, inf)`, `"tail" or "head"`.
+    /// What it accepts: `time`, `number in (0, inf)`, `"tail" or "head"`.
     pub takes: String,
-    /// Its default as it would be written, empty where a value must be given.
+    /// Its default as it would be written; empty if a value must be given.
     pub default: String,
     /// What it means.
     pub meaning: &'static str,
@@ -32,13 +32,13 @@ pub enum Range {
     Positive,
     /// 0 or more.
     NotNegative,
-    /// From 0 to 1, both allowed.
+    /// From 0 to 1, both included.
     Unit,
-    /// Above 0, and 1 at most.
+    /// Above 0, and at most 1.
     Share,
-    /// As much as this, or more.
+    /// This value or more.
     AtLeast(f64),
-    /// From the first to the second, both allowed.
+    /// From the first to the second, both included.
     Within(f64, f64),
 }
 
@@ -66,24 +66,24 @@ impl Range {
     }
 }
 
-/// One table of a scenario, on its way from what was given to what it means.
+/// One table of a scenario: the values given, and what they are resolved to.
 #[derive(Debug)]
 pub struct Section {
     path: String,
-    /// The steps to it from the root, of which those into arrays are numbers: unlike the path, which
-    /// has names there, it is exact.
+    /// The steps to it from the root. Steps into arrays are numbers, so that it is unambiguous; the
+    /// path has names there.
     place: Vec<String>,
     given: Table,
     resolved: Table,
     keys: Vec<Key>,
-    /// What deserves a second look.
+    /// The warnings so far.
     warnings: Vec<String>,
-    /// Names that are valid in this table though somebody else reads them.
+    /// Names that are valid in this table although other code reads them.
     also_valid: Vec<String>,
 }
 
 impl Section {
-    /// The section at this dotted path, with what was given for it.
+    /// The section at this dotted path, with the values given for it.
     pub fn new(path: impl Into<String>, given: Table) -> Section {
         let path = path.into();
         let place = path.split('.').filter(|step| !step.is_empty()).map(Into::into).collect();
@@ -98,7 +98,7 @@ impl Section {
         }
     }
 
-    /// Nothing given: to learn a section's keys and defaults.
+    /// A section without given values, to list its keys and defaults.
     pub fn empty() -> Section {
         Section::new("", Table::new())
     }
@@ -108,7 +108,7 @@ impl Section {
         &self.path
     }
 
-    /// The dotted path of a key in it.
+    /// The dotted path of one of its keys.
     pub fn path_of(&self, key: &str) -> String {
         match self.path.as_str() {
             "" => key.to_string(),
@@ -116,7 +116,7 @@ impl Section {
         }
     }
 
-    /// The steps to a key in it from the root, of which those into arrays are numbers.
+    /// The steps to one of its keys from the root. Steps into arrays are numbers.
     pub(crate) fn place_of(&self, key: &str) -> Vec<String> {
         self.place.iter().cloned().chain([key.to_string()]).collect()
     }
@@ -126,7 +126,7 @@ impl Section {
         &self.keys
     }
 
-    /// Whether a value was given for `key` and not yet read.
+    /// Whether a value was given for `key` and has not been read yet.
     pub fn has(&self, key: &str) -> bool {
         self.given.contains_key(key)
     }
@@ -136,12 +136,12 @@ impl Section {
         SettingsError::new(self.path_of(key), problem)
     }
 
-    /// Says that what `key` says, though valid, deserves a second look.
+    /// Adds a warning about the value of `key`, which is valid but unusual.
     pub fn warn(&mut self, key: &str, text: impl fmt::Display) {
         self.warnings.push(format!("{}: {text}", self.path_of(key)));
     }
 
-    /// What was said by [`Section::warn`].
+    /// The warnings added by [`Section::warn`].
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -229,7 +229,7 @@ impl Section {
         self.quantity(key, default, takes, meaning, BdpSize::parse)
     }
 
-    /// A quantity with a unit, by its own parser. An empty default means that a value must be
+    /// A quantity with a unit, read by its own parser. An empty default means that a value must be
     /// given.
     pub fn quantity<T>(
         &mut self,
@@ -242,7 +242,8 @@ impl Section {
         self.value(key, default, takes, meaning, |value| value.as_str().and_then(parse))
     }
 
-    /// A value of any type, by its own parser. An empty default means that a value must be given.
+    /// A value of any type, read by its own parser. An empty default means that a value must be
+    /// given.
     pub fn value<T>(
         &mut self,
         key: &'static str,
@@ -257,7 +258,7 @@ impl Section {
         parsed.ok_or_else(|| self.wrong(key, &value, takes))
     }
 
-    /// A number in a range. Without a default a value must be given.
+    /// A number in a range. Without a default, a value must be given.
     pub fn number(
         &mut self,
         key: &'static str,
@@ -271,7 +272,7 @@ impl Section {
         number.ok_or_else(|| self.wrong(key, &value, &takes))
     }
 
-    /// A whole number in a range, both ends allowed.
+    /// An integer in a range, both ends included.
     pub fn integer(
         &mut self,
         key: &'static str,
@@ -300,7 +301,7 @@ impl Section {
         value.as_bool().ok_or_else(|| self.wrong(key, &value, "true or false"))
     }
 
-    /// Any text of one line but blanks. An empty default means that a value must be given.
+    /// A line of text that is not blank. An empty default means that a value must be given.
     pub fn text(
         &mut self,
         key: &'static str,
@@ -313,7 +314,7 @@ impl Section {
         self.quantity(key, default, takes, meaning, parse)
     }
 
-    /// One of some names. The first is the default.
+    /// One of several names. The first one is the default.
     pub fn choice<T: Clone>(
         &mut self,
         key: &'static str,
@@ -333,7 +334,7 @@ impl Section {
         }
     }
 
-    /// One number, or a list of them: `0.5` or `[64, 0.5]`.
+    /// One number or a list of numbers: `0.5` or `[64, 0.5]`.
     pub fn numbers(
         &mut self,
         key: &'static str,
@@ -356,7 +357,7 @@ impl Section {
         numbers.ok_or_else(|| self.wrong(key, &value, &takes))
     }
 
-    /// Something optional: `read` is called only when a value was given.
+    /// An optional value: `read` is called only if a value was given.
     pub fn optional<T>(
         &mut self,
         key: &'static str,
@@ -371,8 +372,8 @@ impl Section {
         Ok(None)
     }
 
-    /// The table under `key`, empty if it was not given. Hand its [`Section::finish`] to
-    /// [`Section::put`].
+    /// The table under `key`, empty if it was not given. Pass the result of its [`Section::finish`]
+    /// to [`Section::put`].
     pub fn section(&mut self, key: &'static str) -> Result<Section> {
         let path = self.path_of(key);
         self.also_valid.push(key.into());
@@ -383,7 +384,7 @@ impl Section {
         }
     }
 
-    /// The tables of the array under `key`; each one's path carries its `name` or its place.
+    /// The tables of the array under `key`. The path of each contains its `name` or its index.
     pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section>> {
         self.also_valid.push(key.into());
         let takes = format!("tables, each headed [[{key}]]");
@@ -407,7 +408,7 @@ impl Section {
         Ok(sections)
     }
 
-    /// A policy: an id, or a table with `kind` and its parameters. Returns the id, which is one of
+    /// A policy: an id, or a table with `kind` and parameters. Returns the id, which is one of
     /// `ids`, and the section of the parameters.
     pub fn policy<'a>(
         &mut self,
@@ -443,35 +444,35 @@ impl Section {
         Ok((kind, section))
     }
 
-    /// Puts a resolved value of somebody else's reading into this section's result.
+    /// Puts a resolved value that other code has read into this section's result.
     pub fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.resolved.insert(key.into(), value.into());
     }
 
-    /// Takes the value given for `key` as it stands, if there is one.
+    /// Takes the value given for `key` unchanged, if there is one.
     pub fn raw(&mut self, key: &str) -> Option<Value> {
         self.also_valid.push(key.into());
         self.given.remove(key)
     }
 
-    /// Takes everything not yet asked for, to be read by another section. Names that this one
-    /// knows stay valid in what [`Section::also`] is told.
+    /// Takes everything not yet asked for, to be read by another section. There, [`Section::also`]
+    /// keeps the names valid that this section knows.
     pub fn rest(&mut self) -> Table {
         std::mem::take(&mut self.given)
     }
 
-    /// Tells the names that are valid here though somebody else reads them, for hints.
+    /// Adds names that are valid here although other code reads them, for hints.
     pub fn also(&mut self, names: impl IntoIterator<Item = String>) {
         self.also_valid.extend(names);
     }
 
-    /// All names asked for so far and told by [`Section::also`].
+    /// All names asked for so far or added by [`Section::also`].
     pub fn valid_names(&self) -> Vec<String> {
         let asked = self.keys.iter().map(|key| key.name.to_string());
         asked.chain(self.also_valid.iter().cloned()).collect()
     }
 
-    /// The resolved table. Keys that nobody asked for are an error.
+    /// The resolved table. A key that no code asked for is an error.
     pub fn finish(self) -> Result<Table> {
         if let Some(key) = self.given.keys().next() {
             let names = self.valid_names();

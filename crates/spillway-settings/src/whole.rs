@@ -1,17 +1,17 @@
-//! Reading files that are kept whole.
+//! Reading whole files.
 
 use std::fs::{self, File};
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// The largest file: what is read of it takes several times as much.
+/// The most bytes that are read; what is made of them takes several times as much memory.
 const MOST: u64 = 1_000_000_000;
 
 /// The bytes of a file.
 ///
 /// # Errors
-/// If it cannot be read; also if it is none, but a folder, a pipe or a device, which may never end, or
-/// if it is too large.
+/// If it cannot be read, is too large, or is not a file but a folder, a pipe or a device, which may
+/// never end.
 pub fn read_whole(path: &Path) -> Result<Vec<u8>> {
     read_within(path, MOST)
 }
@@ -19,7 +19,7 @@ pub fn read_whole(path: &Path) -> Result<Vec<u8>> {
 /// The text of a file.
 ///
 /// # Errors
-/// As for the bytes, and if they are no text.
+/// As for the bytes, and if they are not text.
 pub fn read_whole_text(path: &Path) -> Result<String> {
     String::from_utf8(read_whole(path)?).map_err(|_| Error::other("it is not text in UTF-8"))
 }

@@ -3,8 +3,8 @@ use crate::checksum;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};
 
-/// Two stumps over two features. Tree 0: x0 <= 0.5 has the shares (0.9, 0.1), else (0.2, 0.8). Tree 1:
-/// x1 <= 0.25 has (0.6, 0.4), else x0 <= 2.0 has (0.5, 0.5), else (0, 1).
+/// Two small trees over two features. Tree 0: x0 <= 0.5 has the shares (0.9, 0.1), else (0.2, 0.8).
+/// Tree 1: x1 <= 0.25 has (0.6, 0.4), else x0 <= 2.0 has (0.5, 0.5), else (0, 1).
 fn layout() -> Layout {
     Layout {
         root: vec![0, 3],
@@ -29,7 +29,7 @@ fn bytes_of<T: Copy, const SIZE: usize>(numbers: &[T], write: fn(T) -> [u8; SIZE
     numbers.iter().flat_map(|&number| write(number)).collect()
 }
 
-/// A file with these nodes; `change` has the last word on its metadata.
+/// A file with these nodes. `change` may modify its metadata.
 fn file(layout: &Layout, change: impl Fn(&mut BTreeMap<String, String>)) -> Vec<u8> {
     let value: Vec<f64> = layout.value.iter().flatten().copied().collect();
     let arrays = [
@@ -84,14 +84,14 @@ fn shares_are_summed_over_the_trees() {
     assert_eq!((forest.metadata("units"), forest.metadata("none")), (Some("fraction"), None));
     // 0.8 + 0.4 > 0.2 + 0.6.
     assert!(forest.is_positive(&[0.6, 0.1]));
-    // 0.1 + 0.4 < 0.9 + 0.6; at the thresholds it goes left.
+    // 0.1 + 0.4 < 0.9 + 0.6; a value equal to the threshold goes left.
     assert!(!forest.is_positive(&[0.5, 0.25]));
     // 0.1 + 0.5 < 0.9 + 0.5, and 0.8 + 1.0 > 0.2 + 0.0.
     assert!(!forest.is_positive(&[0.1, 0.3]));
     assert!(forest.is_positive(&[2.5, 0.3]));
 }
 
-/// Up to nine stumps, each over the same feature: what is above k thresholds has k shares of 1.
+/// One to nine stumps over the same feature: a value above k thresholds gets k shares of 1.
 #[test]
 fn any_number_of_trees_is_walked() {
     for trees in 1..10 {
@@ -138,7 +138,7 @@ fn what_is_damaged_is_refused() {
         let error = Forest::read(&whole[..length]).unwrap_err();
         assert!(matches!(error, ForestError::Unreadable(_)), "{length}: {error}");
     }
-    // Any bit of it, of the header, too: what cannot be read is refused for that.
+    // Any bit is flipped, also in the header. What cannot be read then is refused for that reason.
     let (mut unread, mut damaged) = (0, 0);
     for place in 0..whole.len() {
         for bit in 0..8 {
@@ -198,7 +198,8 @@ fn nodes_that_make_no_trees_are_refused() {
 
 #[test]
 fn thresholds_between_two_numbers_of_single_precision_part_them() {
-    // 0.1 is between 0.099999994 and 0.1f32 = 0.100000001...; 1e-60 is above 0, and 1e300 above all.
+    // 0.1 is between 0.099999994 and 0.1f32 = 0.100000001...; 1e-60 is above 0, and 1e300 above
+    // every single-precision number.
     assert_eq!(rounded_down(0.1), 0.1f32.next_down());
     assert_eq!((rounded_down(0.5), rounded_down(1e-60)), (0.5, 0.0));
     assert_eq!((rounded_down(1e300), rounded_down(-1e300)), (f32::MAX, f32::NEG_INFINITY));
