@@ -1,10 +1,10 @@
-//! How fast the slotted model is: unit packets a second, under every sharing policy.
+//! Measures the speed of the slotted model: packets per second, under every sharing policy.
 //!
 //! `cargo run --release -p spillway-slotted --example speed [policy ...]`
 //!
-//! Bursts of the buffer's size, N packets in a slot, load 1: the buffer is full most of the time. By
-//! the processor's time of this thread (Linux), so that neighbours count for less; the median of
-//! several runs, with the fastest beside it.
+//! Bursts of the buffer's size, N packets in a slot, load 1: the buffer is full most of the time.
+//! Times are processor times of this thread (Linux), which other processes affect less. They are
+//! the median of several runs; the fastest run is given too.
 
 use spillway_settings::Section;
 use spillway_slotted::generators::{Generator, Setting};
@@ -12,7 +12,7 @@ use spillway_slotted::{environment, optimum, run_policy};
 use spillway_switch::sharing::SharingPolicy;
 
 const ROUNDS: usize = 7;
-/// The kernel may count a thread's time in steps of milliseconds.
+/// The least time that is measured; the kernel may count a thread's time in steps of milliseconds.
 const LEAST_NS: f64 = 1e8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         for id in SharingPolicy::IDS.iter().copied().filter(|id| is_wanted(id)) {
             let environment = environment(ports, buffer, 1);
-            // By default Credence asks a forest, which costs more than the rest of it.
+            // By default Credence asks a forest, which takes longer than the rest of it.
             let oracles: &[&str] = match id {
                 "credence" => &["", "oracle = \"always-accept\""],
                 _ => &[""],
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Nanoseconds that this thread has run.
+/// The nanoseconds for which this thread has run.
 fn cpu_ns() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number")

@@ -1,4 +1,4 @@
-//! What arrives: for every slot the ports of its packets, in their order.
+//! Arrivals: for every slot, the ports of its packets, in order.
 
 /// A sequence of arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -6,12 +6,12 @@ pub struct Arrivals {
     ports: u32,
     /// The packets' ports, slot after slot.
     packets: Vec<u32>,
-    /// Where every slot's packets end.
+    /// For every slot, where its packets end.
     ends: Vec<usize>,
 }
 
 impl Arrivals {
-    /// Nothing yet, for so many ports.
+    /// No arrivals yet, for this number of ports.
     pub fn new(ports: u32) -> Arrivals {
         Arrivals { ports, packets: Vec::new(), ends: Vec::new() }
     }
@@ -19,7 +19,7 @@ impl Arrivals {
     /// From the ports of every slot's packets.
     ///
     /// # Panics
-    /// If a port is not one of them.
+    /// If a packet is for a port that does not exist.
     pub fn of_slots<S: AsRef<[u32]>>(ports: u32, slots: &[S]) -> Arrivals {
         let mut arrivals = Arrivals::new(ports);
         slots.iter().for_each(|slot| arrivals.push(slot.as_ref().iter().copied()));
@@ -29,7 +29,7 @@ impl Arrivals {
     /// Adds a slot.
     ///
     /// # Panics
-    /// If a packet's port is not one of them.
+    /// If a packet is for a port that does not exist.
     pub fn push(&mut self, slot: impl IntoIterator<Item = u32>) {
         self.packets.extend(slot);
         let from = self.ends.last().copied().unwrap_or(0);
@@ -37,7 +37,7 @@ impl Arrivals {
         self.ends.push(self.packets.len());
     }
 
-    /// From the slot and the port of every packet, in their order, with so many slots in all.
+    /// Reads the slot and the port of every packet, in order, with `slots` slots in all.
     pub fn of_columns(
         ports: u32,
         slot: &[u64],
@@ -66,12 +66,12 @@ impl Arrivals {
         Ok(Arrivals { ports, packets: port.to_vec(), ends })
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn slot_count(&self) -> usize {
         self.ends.len()
     }
 
-    /// How many ports there are (N).
+    /// The number of ports (N).
     pub fn ports(&self) -> u32 {
         self.ports
     }
@@ -81,13 +81,13 @@ impl Arrivals {
         &self.packets
     }
 
-    /// The slots: the numbers of their packets.
+    /// For every slot, the range of its packets' numbers.
     pub fn slots(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, &end)| begin..end)
     }
 
-    /// The same slots without some packets, given by their numbers.
+    /// The same slots without those packets whose numbers `leaves_out` selects.
     pub fn without(&self, leaves_out: impl Fn(usize) -> bool) -> Arrivals {
         let mut rest = Arrivals::new(self.ports);
         for slot in self.slots() {
@@ -99,41 +99,41 @@ impl Arrivals {
     }
 }
 
-/// Slots that a sequence may have.
+/// The most slots that a sequence may have.
 const MOST_SLOTS: u64 = 1 << 30;
 
-/// What is wrong with columns of arrivals.
+/// What is wrong with arrivals given as columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArrivalsError {
-    /// Slots go back.
+    /// The slots are not in order.
     #[error("packet {packet} is in slot {slot}, after one in slot {before}")]
     OutOfOrder {
         /// The packet's number.
         packet: usize,
         /// Its slot.
         slot: u64,
-        /// That of the packet before it.
+        /// The slot of the packet before it.
         before: u64,
     },
-    /// A slot beyond the last.
+    /// There is no such slot.
     #[error("a packet is in slot {slot}, and there are {slots}, from 0")]
     NoSuchSlot {
         /// The packet's slot.
         slot: u64,
-        /// How many there are.
+        /// The number of slots.
         slots: u64,
     },
-    /// A port that is not there.
+    /// There is no such port.
     #[error("packet {packet} is for port {port}, and there are {ports}, from 0")]
     NoSuchPort {
         /// The packet's number.
         packet: usize,
         /// Its port.
         port: u32,
-        /// How many there are.
+        /// The number of ports.
         ports: u32,
     },
-    /// More slots than can be held.
+    /// There are more slots than can be stored.
     #[error("{0} slots are too many; at most {MOST_SLOTS} are possible")]
     TooManySlots(u64),
 }

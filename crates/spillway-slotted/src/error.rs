@@ -1,4 +1,4 @@
-//! How wrong predictions of LQD's drops are (Credence, Definition 1 and Theorem 2).
+//! The error of predictions of LQD's drops (Credence, Definition 1 and Theorem 2).
 
 use crate::{Arrivals, environment, run};
 use spillway_engine::Stream;
@@ -6,21 +6,21 @@ use spillway_settings::{Section, SettingsError, Table};
 use spillway_switch::Policy;
 use spillway_switch::sharing::{FollowLqd, LongestQueueDrop};
 
-/// Predictions against the truth; a drop is a positive.
+/// Predictions compared with LQD's drops; a drop is a positive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confusion {
-    /// Drops that were predicted.
+    /// Drops that were predicted as drops.
     pub true_positives: u64,
-    /// Packets that LQD sent, predicted as drops.
+    /// Packets that LQD sent, but that were predicted as drops.
     pub false_positives: u64,
-    /// Packets that LQD sent, as was predicted.
+    /// Packets that LQD sent, as predicted.
     pub true_negatives: u64,
-    /// Drops that were not predicted.
+    /// Drops that were not predicted as drops.
     pub false_negatives: u64,
 }
 
 impl Confusion {
-    /// Counts; `truth` and `predicted` have an entry for every packet.
+    /// Counts the four cases; `truth` and `predicted` have an entry for every packet.
     pub fn of(truth: &[bool], predicted: &[bool]) -> Confusion {
         let mut confusion = Confusion::default();
         for cell in truth.iter().zip(predicted) {
@@ -34,8 +34,8 @@ impl Confusion {
         confusion
     }
 
-    /// What Theorem 2 gives for the upper bound of eta, (TN + FP) / (TN - min((N - 1) FN, TN));
-    /// infinite where it bounds nothing. It is false as written (`tests/optimum.rs`).
+    /// Theorem 2's upper bound of eta, (TN + FP) / (TN - min((N - 1) FN, TN)); infinite where it
+    /// bounds nothing. The theorem is false as written (`tests/optimum.rs`).
     pub fn eta_bound(&self, ports: u32) -> f64 {
         let tn = self.true_negatives;
         let lost = (u64::from(ports - 1) * self.false_negatives).min(tn);
@@ -43,12 +43,12 @@ impl Confusion {
     }
 }
 
-/// What predictions are worth.
+/// The error of predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PredictionError {
     /// LQD's throughput.
     pub lqd: u64,
-    /// FollowLQD's, over the arrivals without those predicted as drops.
+    /// FollowLQD's throughput, for the arrivals that are not predicted as drops.
     pub follow_lqd: u64,
     /// Their ratio (Definition 1).
     pub eta: f64,
@@ -56,7 +56,7 @@ pub struct PredictionError {
     pub confusion: Confusion,
 }
 
-/// The error of predictions for arrivals at a buffer of so many packets. `rule` has the keys that
+/// The error of predictions for arrivals at a buffer of `buffer` packets. `rule` has the keys that
 /// LQD and FollowLQD share: how the longest queue is chosen.
 pub fn prediction_error(
     buffer: u64,
@@ -79,12 +79,12 @@ pub fn prediction_error(
     })
 }
 
-/// 1 where nothing was there to be sent.
+/// A quotient of throughputs; 1 if there was nothing to send.
 fn quotient(sent: u64, of: u64) -> f64 {
     if sent == of { 1.0 } else { sent as f64 / of as f64 }
 }
 
-/// Labels of which each is flipped with this probability.
+/// Labels, each of which is flipped with this probability.
 pub fn flipped(labels: &[bool], probability: f64, seed: u64) -> Vec<bool> {
     let mut random = Stream::new(seed, "flips", 0);
     labels.iter().map(|&label| label != (random.uniform() < probability)).collect()

@@ -1,10 +1,11 @@
-//! The model in which buffer sharing is analysed: time slots, packets of one size, N ports with a
-//! queue each, a shared buffer of B packets.
+//! The model in which buffer sharing is analysed: time slots, packets of one size, N ports with one
+//! queue each, and a shared buffer of B packets.
 //!
-//! In every slot packets arrive, one after the other, and are admitted or not; then every queue that
-//! is not empty sends one. What counts is how many are sent in the end (V. Addanki, M. Pacut, S.
-//! Schmid, "Credence", NSDI 2024, appendix A). The policies are those of the packet simulator, from
-//! the same files; [`optimum`] is the best that any policy could have done, knowing what comes.
+//! In every slot packets arrive, one after the other, and are admitted or refused; then every queue
+//! that is not empty sends one. What counts is the number of packets sent in the end (V. Addanki,
+//! M. Pacut, S. Schmid, "Credence", NSDI 2024, appendix A). The policies are those of the packet
+//! simulator, from the same files. [`optimum`] is the best that any policy could have done with
+//! knowledge of all arrivals.
 
 mod arrivals;
 mod error;

@@ -1,4 +1,4 @@
-//! The model itself: a policy, a buffer, arrivals.
+//! The slotted model: a policy, a buffer, arrivals.
 
 use crate::Arrivals;
 use spillway_engine::{Rate, Time};
@@ -8,25 +8,25 @@ use spillway_switch::sharing::{Sharing, SharingPolicy, WithPolicy};
 use spillway_switch::{Buffer, DropReason, Environment, Service};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Picoseconds of a slot: packets arrive in its first, and are sent in its second.
+/// The picoseconds in a slot: packets arrive in its first, and are sent in its second.
 const SLOT: u64 = 2;
 
 /// What became of a sequence of arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Packets that were sent, or will be when nothing comes any more.
+    /// Packets that were sent, including those sent after the last arrival.
     pub transmitted: u64,
-    /// For every packet whether it was lost.
+    /// For every packet, whether it was lost.
     pub dropped: Vec<bool>,
     /// Packets lost, by reason.
     pub drops: BTreeMap<DropReason, u64>,
 }
 
-/// Where a policy finds itself in the slotted model: a packet is a byte, and a port sends one every
-/// slot.
+/// The environment of a policy in the slotted model: a packet is a byte, and a port sends one in
+/// every slot.
 ///
 /// # Panics
-/// If the buffer has no room at all.
+/// If the buffer has no room for a packet.
 pub fn environment(ports: u32, buffer: u64, seed: u64) -> Environment {
     assert!(buffer > 0, "a buffer of one packet at least");
     let rate = Rate::from_bits_per_second(8_000_000_000_000 / SLOT).expect("a byte every slot");
@@ -51,7 +51,7 @@ pub fn run<S: Sharing + ?Sized>(policy: &mut S, buffer: u64, arrivals: &Arrivals
     run_observed(policy, buffer, arrivals, |_, _, _| {})
 }
 
-/// The same for a policy whose type is not known beforehand.
+/// The same for a policy whose type is known only at run time.
 pub fn run_policy(policy: &mut SharingPolicy, buffer: u64, arrivals: &Arrivals) -> Outcome {
     struct Run<'a>(u64, &'a Arrivals);
     impl WithPolicy for Run<'_> {
@@ -64,7 +64,7 @@ pub fn run_policy(policy: &mut SharingPolicy, buffer: u64, arrivals: &Arrivals) 
     policy.with(Run(buffer, arrivals))
 }
 
-/// The same; after every arrival `observe` gets its number, the policy and the buffer.
+/// The same. After every arrival, `observe` gets its number, the policy and the buffer.
 pub fn run_observed<S: Sharing + ?Sized>(
     policy: &mut S,
     buffer: u64,
@@ -90,7 +90,7 @@ pub fn run_observed<S: Sharing + ?Sized>(
     for slot in 0.. {
         let numbers = match slots.next() {
             Some(numbers) => numbers,
-            // What still waits may be lost.
+            // Packets that still wait may be lost.
             None if watched > 0 && model.buffer.occupancy() > 0 => 0..0,
             None => break,
         };
@@ -118,11 +118,11 @@ struct Model<'a, S: ?Sized> {
     buffer: Buffer,
     /// The numbers of the packets in every queue.
     queues: Vec<VecDeque<u32>>,
-    /// A bit for every queue: whether it holds any.
+    /// One bit for every queue: whether it holds any packet.
     busy: Vec<u64>,
-    /// Packets set aside for an arrival that is not decided yet, and their queues.
+    /// Packets set aside for an arrival that is not yet decided about, and their queues.
     evicted: Vec<(u32, u32)>,
-    /// When every packet came, for a policy that decides about departures.
+    /// When every packet arrived, for a policy that decides about departures.
     since: Vec<Time>,
     dropped: Vec<bool>,
     drops: [u64; DropReason::ALL.len()],
@@ -150,7 +150,7 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
         }
     }
 
-    /// Why an arrival is lost, if it is; what it pushes out is set aside.
+    /// Why an arrival is lost, if it is. Victims are set aside.
     #[inline]
     fn decide(&mut self, arrival: &Arrival) -> Option<DropReason> {
         loop {
@@ -158,7 +158,7 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
                 Admission::Admit if self.buffer.free() > 0 => return None,
                 Admission::Admit => return Some(DropReason::BufferFull),
                 Admission::Drop(reason) => return Some(reason),
-                // Packets are all alike here: none is worse than the last.
+                // Packets are alike here, so none is worse than the last.
                 Admission::PushOut(Victim::Tail(queue) | Victim::Worst(queue)) => {
                     let tail = self.queues[queue as usize].pop_back();
                     let victim = tail.expect("a push-out from a queue that holds some");
@@ -169,7 +169,7 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
         }
     }
 
-    /// Nobody is pushed out for an arrival that is refused.
+    /// Puts the victims back, since the arrival is refused.
     fn restore(&mut self) {
         while let Some((queue, victim)) = self.evicted.pop() {
             self.enter(queue, victim);

@@ -1,4 +1,4 @@
-//! Blind trust in predictions (Credence, section 2.3.2), in slots.
+//! Blind trust in predictions (Credence, section 2.3.2), in the slotted model.
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,7 +38,8 @@ proptest! {
     }
 }
 
-/// The first pitfall: false positives alone starve it; Credence's safeguard sends an N-th at least.
+/// The first pitfall: false positives alone starve it. Credence's safeguard sends at least one
+/// N-th.
 #[test]
 fn false_positives_starve() {
     let arrivals = Arrivals::of_slots(2, &[[0, 1], [0, 1], [0, 1]]);
@@ -47,13 +48,15 @@ fn false_positives_starve() {
     assert_eq!(credence("", 4, &arrivals, &[true; 6]), 6);
 }
 
-/// The second: queue 0 gets B packets, of which the last is foretold to pass, wrongly; from then on a
-/// packet for it and one for another queue in every slot, foretold rightly. The buffer is full, but
-/// for what each slot sends, which queue 0's packet takes: in every slot the other is lost. LQD, the
-/// optimum here, takes both: its queue 0 stays a packet shorter.
+/// The second pitfall. Queue 0 gets B packets, of which the last is wrongly predicted to pass. From
+/// then on, every slot brings one packet for it and one for another queue, both predicted
+/// correctly. The buffer is full except for what each slot sends, and queue 0's packet takes that
+/// place, so the other packet is always lost. LQD, which is optimal here, takes both: its queue 0
+/// stays one packet shorter.
 ///
-/// By hand for B = 4: slot 0 sends one of four, 3 wait. Then each slot: queue 0's makes 4, the other
-/// finds the buffer full and is lost, one is sent. In all 4 + n; the optimum 3 + 2 n.
+/// By hand for B = 4: slot 0 sends one of four, and 3 wait. In each further slot, queue 0's packet
+/// makes 4, the other one finds the buffer full and is lost, and one is sent. In all 4 + n are
+/// sent; under the optimum 3 + 2 n.
 #[test]
 fn one_false_negative_costs_a_packet_in_every_slot() {
     let rounds = 50;
@@ -62,7 +65,7 @@ fn one_false_negative_costs_a_packet_in_every_slot() {
     (0..rounds).for_each(|_| arrivals.push([0, 1]));
     let sent = blind_trust(4, &arrivals, &vec![false; 4 + 2 * rounds]).transmitted;
     assert_eq!(sent, 4 + rounds as u64);
-    // The same with that one foretold.
+    // The same with the last packet predicted correctly.
     let mut foretold = vec![false; 4 + 2 * rounds];
     foretold[3] = true;
     assert_eq!(blind_trust(4, &arrivals, &foretold).transmitted, 3 + 2 * rounds as u64);
@@ -70,11 +73,13 @@ fn one_false_negative_costs_a_packet_in_every_slot() {
     assert_eq!(lqd(4, &arrivals).dropped.iter().filter(|&&dropped| dropped).count(), 1);
 }
 
-/// The same with N - 1 false negatives, which the text likens to Complete Sharing: in every slot a packet
-/// for queue 0 first, then one for each other queue. The buffer has room for the first alone.
+/// The same with N - 1 false negatives, which the text compares with Complete Sharing. Every slot
+/// brings a packet for queue 0 first, and then one for each other queue. The buffer has room only
+/// for the first.
 ///
-/// By hand for N = 4, B = 8: slot 0 sends one of eight. Then each slot takes one and sends one: 8 + n in
-/// all. With three of the eight foretold five are taken, and each slot takes and sends four: 5 + 4 n.
+/// By hand for N = 4, B = 8: slot 0 sends one of eight. Each further slot takes one and sends one:
+/// 8 + n in all. With three of the eight predicted as drops, five are taken, and each slot takes
+/// and sends four: 5 + 4 n.
 #[test]
 fn a_false_negative_less_than_there_are_ports_is_as_bad_as_complete_sharing() {
     let rounds = 50;
@@ -88,9 +93,10 @@ fn a_false_negative_less_than_there_are_ports_is_as_bad_as_complete_sharing() {
     predictions[5..8].fill(true);
     assert_eq!(blind_trust(8, &arrivals, &predictions).transmitted, 5 + 4 * rounds);
     assert_eq!(optimum(8, &arrivals), 5 + 4 * rounds);
-    // Credence, which is not told of the three either, refuses queue 0's until that queue is as long as
-    // the imagined one. The full buffer costs the others three packets in slot 1, two in slot 2 and one
-    // in slot 3; queue 0 has one refused in each of the slots 2 to 4. That is nine, and none after.
+    // Credence does not get the three predictions either, but refuses queue 0's packets until that
+    // queue is as long as the virtual LQD's. The full buffer costs the other queues three packets
+    // in slot 1, two in slot 2 and one in slot 3. Queue 0 has one packet refused in each of the
+    // slots 2 to 4. That is nine in all, and none later.
     predictions.fill(false);
     assert_eq!(credence("", 8, &arrivals, &predictions), 8 + 4 * rounds - 9);
 }

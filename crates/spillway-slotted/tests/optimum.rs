@@ -1,4 +1,5 @@
-//! The optimum beside an exhaustive search, and what the theory says about policies beside it.
+//! Compares the optimum with an exhaustive search, and policies with the optimum as the theory
+//! says.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,8 +24,8 @@ fn transmitted(id: &str, buffer: u64, arrivals: &Arrivals) -> u64 {
     outcome(id, "", buffer, arrivals).transmitted
 }
 
-/// The most that can be sent: for every set of queue lengths that can be reached, the most sent so
-/// far by admitting or refusing each packet.
+/// The most that can be sent, by trying to admit and to refuse each packet: for every set of queue
+/// lengths that can be reached, the most packets sent so far.
 fn exhaustive(buffer: u64, arrivals: &Arrivals) -> u64 {
     let mut reached = BTreeMap::from([(vec![0u64; arrivals.ports() as usize], 0u64)]);
     let keep = |best: &mut BTreeMap<Vec<u64>, u64>, lengths: Vec<u64>, sent: u64| {
@@ -97,8 +98,8 @@ proptest! {
         prop_assert_eq!(error.lqd, confusion.true_negatives + confusion.false_positives);
     }
 
-    /// Without the safeguard and with perfect predictions Credence is LQD, and its thresholds are
-    /// LQD's queues at every arrival.
+    /// Without the safeguard and with perfect predictions, Credence is LQD, and its thresholds are
+    /// LQD's queue lengths at every arrival.
     #[test]
     fn with_perfect_predictions_credence_is_lqd(
         (buffer, arrivals, _) in predicted(),
@@ -129,10 +130,10 @@ proptest! {
     }
 }
 
-/// A packet waits half a slot in the slot in which it comes. Four fill the buffer, and their queue is
-/// congested: Theta = 0.5 (B - Q), in slots, is 0.5 for the first to leave, 1 for the second, which
-/// has waited 1.5 and is lost, 1.5 for the third and, a slot later, 2 for the last, which has waited
-/// 2.5.
+/// A packet waits half a slot in the slot in which it arrives. Four fill the buffer, and their
+/// queue is congested. Theta = 0.5 (B - Q), in slots, is 0.5 for the first to leave. It is 1 for
+/// the second, which has waited 1.5 and is lost, and 1.5 for the third. A slot later it is 2 for
+/// the last, which has waited 2.5 and is lost.
 #[test]
 fn cbm_drops_what_has_waited_too_long() {
     let arrivals = Arrivals::of_slots(2, &[[0; 4]]);
@@ -142,9 +143,10 @@ fn cbm_drops_what_has_waited_too_long() {
     assert_eq!(outcome.transmitted, 2);
 }
 
-/// All packets for a port are one flow. Two for port 0 are short; the third would have to be within
-/// 0.5 (4 - 2) = 1. Port 1's first is another flow's. In the next slot one waits at port 0: 0.5 (4 - 1)
-/// = 1.5 is less than 2; at port 1, which is empty, the second is short still and the third is not.
+/// All packets for a port are one flow. Two for port 0 are short; for the third, the limit is 0.5
+/// (4 - 2) = 1. Port 1's first packet is of another flow. In the next slot one packet waits at port
+/// 0, and 0.5 (4 - 1) = 1.5 is less than 2. Port 1 is empty; its second packet is still short, its
+/// third is not.
 #[test]
 fn fab_takes_all_packets_for_a_port_for_one_flow() {
     let arrivals = Arrivals::of_slots(2, &[vec![0, 0, 0, 1], vec![0, 1, 1]]);
@@ -166,17 +168,18 @@ fn lqd_is_not_always_optimal() {
     assert!(worse > 5, "{worse}");
 }
 
-/// Every way in which the longest queue can be chosen here; `tests/test_lemma_rules.py` has all that
-/// there are.
+/// Every way of choosing the longest queue that is tested here; `tests/test_lemma_rules.py` has all
+/// possible ones.
 const RULES: [&str; 4] = ["", "count_arrival = false\n", "tie = \"lowest-index\"\n", EVICT_FIRST];
 
-/// Lemma 1 says Credence(sigma) >= LQD(sigma) / eta. Here eta is 1, and Credence sends less: its
-/// proof takes the thresholds over sigma, and over sigma without the packets that are predicted as
-/// drops, for the same. No queues tie, so it is so under every rule.
+/// Lemma 1 says Credence(sigma) >= LQD(sigma) / eta. Here eta is 1, and Credence sends less: the
+/// proof takes the thresholds over sigma to be those over sigma without the packets that are
+/// predicted as drops. No queues tie, so this holds under every rule.
 ///
-/// The buffer is full when port 2's packet comes, and LQD pushes out one of queue 1's two: T_1 = 1. In
-/// the second slot port 1's packet finds one waiting. It makes no difference whether it is the first
-/// packet that is foretold, which the safeguard takes, or port 2's, for which there is no room.
+/// The buffer is full when port 2's packet arrives, and LQD pushes out one of queue 1's two: T_1 =
+/// 1. In the second slot, port 1's packet finds one packet waiting. It makes no difference whether
+/// the first packet is predicted as a drop, which the safeguard admits, or port 2's, for which
+/// there is no room.
 #[test]
 fn lemma_1_is_false_under_every_rule() {
     let arrivals = Arrivals::of_slots(3, &[vec![1, 1, 2], vec![1]]);
@@ -191,7 +194,7 @@ fn lemma_1_is_false_under_every_rule() {
     }
 }
 
-/// Another, that needs a rule under which, of two queues as long, it is port 0's own that loses.
+/// Another counterexample, for rules under which, of two equally long queues, port 0's own loses.
 #[test]
 fn lemma_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(2, &[vec![0], vec![], vec![], vec![0, 0], vec![1, 0]]);
@@ -203,9 +206,10 @@ fn lemma_1_is_false_as_written() {
     }
 }
 
-/// Theorem 1 says OPT / Credence <= min(1.707 eta, N). Here eta is 1, and it is 2: the packet for port 0
-/// is refused as predicted, and all the same its arrival has kept port 2's threshold at 1. Where an
-/// arrival does not count in its queue's length and port 0's queue loses of two as long, it is 2.
+/// Theorem 1 says OPT / Credence <= min(1.707 eta, N). Here eta is 1, and the ratio is 2: the packet
+/// for port 0 is refused as predicted, but its arrival has kept port 2's threshold at 1. Not so under
+/// rules in which an arrival does not count in its queue's length and port 0's of two equally long
+/// queues loses: there Credence sends 2 as well.
 #[test]
 fn theorem_1_is_false_as_written() {
     let arrivals = Arrivals::of_slots(3, &[vec![2, 0, 2]]);
@@ -216,13 +220,14 @@ fn theorem_1_is_false_as_written() {
     assert_eq!(credence("", 2, &arrivals, &predicted), 1);
 }
 
-/// Theorem 2 says eta <= (TN + FP) / (TN - min((N - 1) FN, TN)): one drop that was not predicted
-/// costs FollowLQD as many packets as there are ports, at most, that drop being one of them. Here it
-/// costs three at two ports, whichever way the longest queue is chosen.
+/// Theorem 2 says eta <= (TN + FP) / (TN - min((N - 1) FN, TN)): a drop that was not predicted
+/// costs FollowLQD at most as many packets as there are ports, including that drop. Here it costs
+/// three with two ports, however the longest queue is chosen.
 ///
-/// LQD pushes out the last packet that came for port 1 when port 0's first one finds the buffer full.
-/// FollowLQD has kept it, and refuses that one, for want of room; a slot later port 0's second packet,
-/// for want of room again; and in the last slot port 1's: one waits there, and T_1 = 1.
+/// LQD pushes out the last packet for port 1 when port 0's first one finds the buffer full.
+/// FollowLQD has kept that packet and refuses port 0's, because there is no room; a slot later port
+/// 0's second packet, because again there is no room; and in the last slot port 1's packet, because
+/// one waits there and T_1 = 1.
 #[test]
 fn theorem_2_is_false_as_written() {
     let slots = [vec![1, 1], vec![1, 1], vec![1, 0], vec![0, 0], vec![1]];
@@ -241,8 +246,8 @@ fn theorem_2_is_false_as_written() {
     }
 }
 
-/// With the safeguard even perfect predictions can lose; here where packets are pushed out before the
-/// arrival counts, or another queue is chosen before the arrival's own.
+/// With the safeguard, even perfect predictions can lose packets: here if packets are pushed out
+/// before the arrival counts, or if another queue is chosen before the arrival's own.
 #[test]
 fn the_safeguard_can_cost_a_packet() {
     let slots = [vec![3, 3, 3], vec![2, 2], vec![0, 1, 0, 2], vec![0, 0]];
@@ -255,8 +260,8 @@ fn the_safeguard_can_cost_a_packet() {
     assert_eq!(credence(&without, 5, &arrivals, &truth.dropped), 10);
 }
 
-/// Observation 1: queue 0 is filled; then in turn one packet comes for every queue, queue 0's first,
-/// and N for queue 0. FollowLQD sends 2 packets of every N + 1 that the optimum sends.
+/// Observation 1: queue 0 is filled. Then, in turn, one packet arrives for every queue, queue 0's
+/// first, and N for queue 0. FollowLQD sends 2 packets for every N + 1 that the optimum sends.
 #[test]
 fn follow_lqd_can_be_as_bad_as_half_of_n_plus_1() {
     let (ports, buffer) = (8u32, 64);
@@ -268,6 +273,6 @@ fn follow_lqd_can_be_as_bad_as_half_of_n_plus_1() {
     }
     let ratio =
         optimum(buffer, &arrivals) as f64 / transmitted("followlqd", buffer, &arrivals) as f64;
-    // What the first slot gives both of them is less and less of it.
+    // The packets of the first slot, which both send, matter less and less.
     assert!((4.48..=4.5).contains(&ratio), "{ratio}");
 }

@@ -1,7 +1,8 @@
-//! A small change of Credence for which Lemma 1 holds (docs/papers/credence-theory.md).
+//! A small change to Credence for which Lemma 1 holds (docs/papers/credence-theory.md).
 //!
-//! The oracle is asked about every packet, and thresholds are the queues of FollowLQD over those that
-//! are not predicted as drops; the safeguard looks at the whole occupancy, not at the longest queue.
+//! The oracle is asked about every packet. Thresholds are the queues of FollowLQD over the packets
+//! that are not predicted as drops. The safeguard uses the whole occupancy instead of the longest
+//! queue.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +17,7 @@ use spillway_switch::policy::{Admission, Arrival, Watch};
 use spillway_switch::sharing::{FollowLqd, Sharing};
 use spillway_switch::{Buffer, DropReason, Policy};
 
-/// Credence, repaired.
+/// Credence with this change.
 struct Repaired<'a> {
     predictions: &'a [bool],
     arrivals: usize,
@@ -38,7 +39,7 @@ impl<'a> Repaired<'a> {
         }
     }
 
-    /// Sends what FollowLQD has sent by now.
+    /// Removes what FollowLQD has sent by now.
     fn catch_up(&mut self, now: Time) {
         while self.slot < now.ps() / 2 {
             self.slot += 1;
@@ -90,7 +91,7 @@ proptest! {
         prop_assert!(sent >= error.follow_lqd, "{} < {}", sent, error.follow_lqd);
     }
 
-    /// Where the buffer has room for a packet of every port.
+    /// If the buffer has room for a packet of every port.
     #[test]
     fn it_sends_at_least_an_nth((buffer, arrivals, predictions) in predicted()) {
         let buffer = buffer.max(arrivals.ports().into());

@@ -1,9 +1,9 @@
-//! Against Complete Sharing: fill it with one queue, and keep it full.
+//! Against Complete Sharing: one queue fills the buffer and keeps it full.
 //!
-//! Once port 0 holds the whole buffer, every slot brings a packet for each port, port 0's first. Under
-//! Complete Sharing that one takes the only free place, and nothing else ever fits: one packet leaves
-//! in a slot. The optimum keeps next to nothing for port 0 and sends N. So OPT / ALG approaches N,
-//! beside an upper bound of N + 1.
+//! Once port 0 holds the whole buffer, every slot brings one packet for each port, port 0's first.
+//! Under Complete Sharing this packet takes the only free place, and no other ever fits: one packet
+//! leaves in each slot. The optimum keeps almost nothing for port 0 and sends N. So OPT / ALG
+//! approaches N; the upper bound is N + 1.
 
 use super::{Generator, Make, Setting, at_least_two, fill, rounds};
 use crate::Arrivals;

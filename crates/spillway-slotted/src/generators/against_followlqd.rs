@@ -1,12 +1,12 @@
-//! Against FollowLQD (Credence, Observation 1): its queue stays while LQD's gives way.
+//! Against FollowLQD (Credence, Observation 1): its queue remains, while LQD's becomes shorter.
 //!
-//! Port 0 fills the buffer. Then in turns: a packet for every port, port 0's first; N for port 0. LQD
-//! pushes N - 1 of port 0's packets out for the others; FollowLQD cannot, keeps its queue of B - 1,
-//! and takes one packet in each slot, port 0's: 2 in two slots, where the optimum sends N + 1. So OPT /
-//! ALG approaches (N + 1) / 2.
+//! Port 0 fills the buffer. Then two slots alternate: one packet for every port, port 0's first;
+//! and N for port 0. LQD pushes out N - 1 of port 0's packets for the others. FollowLQD cannot; it
+//! keeps its queue of B - 1 and takes one packet in each slot, port 0's: 2 in two slots, where the
+//! optimum sends N + 1. So OPT / ALG approaches (N + 1) / 2.
 //!
-//! With `arrivals_per_slot = "burst"` both come in one slot, N for port 0 first: then FollowLQD sends
-//! 1 where the optimum sends N.
+//! With `arrivals_per_slot = "burst"` both come in one slot, N for port 0 first. Then FollowLQD
+//! sends 1 where the optimum sends N.
 
 use super::{Generator, Make, PerSlot, Setting, at_least_two, fill, rounds};
 use crate::Arrivals;

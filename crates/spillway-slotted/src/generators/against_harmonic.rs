@@ -1,13 +1,13 @@
 //! Against Harmonic: one burst at a time.
 //!
-//! Port 0 gets as much as fills the buffer, N packets in a slot; then nothing comes until all has been
-//! sent. The optimum keeps B, Harmonic's longest queue B / H_N. OPT / ALG would be H_N, the sum of 1 / k
-//! for k = 1 to N, were it not for the B / (N - 1) slots that the burst takes, in which both send. So
-//! it is N / (1 + (N - 1) / H_N), which is near H_N where N is large; the upper bound is ln N + 2.
+//! Port 0 gets as many packets as fill the buffer, N in a slot; then nothing arrives until all are
+//! sent. The optimum keeps B packets, and Harmonic's longest queue B / H_N. OPT / ALG would be H_N,
+//! the sum of 1 / k for k = 1 to N, but in the B / (N - 1) slots of the burst both send a packet.
+//! So it is N / (1 + (N - 1) / H_N), which is near H_N for large N; the upper bound is ln N + 2.
 //!
-//! It is as bad for every policy that keeps a queue short while the others are empty: Dynamic
-//! Thresholds (alpha / (1 + alpha) of the buffer), Credence where all is predicted as a drop (a
-//! packet beyond B / N).
+//! This is as bad for every policy that keeps a queue short while the others are empty: for Dynamic
+//! Thresholds (alpha / (1 + alpha) of the buffer), and for Credence if every packet is predicted as
+//! a drop (one packet above B / N).
 
 use super::{Generator, Make, PerSlot, Setting, at_least_two, rounds};
 use crate::Arrivals;

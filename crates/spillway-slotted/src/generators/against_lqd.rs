@@ -1,18 +1,19 @@
-//! Against Longest Queue Drop: queues that need no room take it from those that do.
+//! Against Longest Queue Drop: queues that need no buffer take it from those that do.
 //!
-//! Half of the ports, R, get a packet in every slot: nobody need keep more than one for each. The
-//! others, S, get a burst of L in turns, one after the other, as many packets in a slot as there are
-//! of them; a port's turn comes again when its burst has been sent. The optimum keeps all of that: its
-//! queues in S are L to 0 long, evenly spread, L (|S| - 1) / 2 = B in all, and it sends N in a slot. But
-//! first the ports of R have filled the buffer. LQD makes all queues equally long, and those of R,
-//! which get what they send, stay as long as any: h. A port of S is busy while its burst comes and
-//! for h slots more, not for L. Where N is large, with y = h / L and r = s = N / 2:
+//! Half of the ports, R, get a packet in every slot, so one packet in the buffer for each is
+//! enough. The others, S, get bursts of L packets in turn, as many packets in a slot as S has
+//! ports; a port's turn comes again when its burst has been sent. The optimum keeps all of that:
+//! its queues in S have lengths from L to 0, evenly spaced, L (|S| - 1) / 2 = B in all, and it
+//! sends N packets in each slot. But first the ports of R have filled the buffer. LQD makes all
+//! queues equally long, and those of R, which get as much as they send, stay at that length, h. A
+//! port of S is busy while its burst arrives and for h more slots, rather than L. For large N, with
+//! y = h / L and r = s = N / 2:
 //!
 //! B = s L / 2 = s h y / 2 + r h, so y^2 + 2 y = 1, y = sqrt 2 - 1, and
 //! OPT / ALG = (s + r) / (s y + r) = 2 / sqrt 2 = sqrt 2.
 //!
-//! That is the bound of Aiello, Kesselman and Mansour; 1.707 is the upper one. Where N is small, the
-//! L / s slots in which a burst comes count: OPT / ALG = (s + r) / (1 + s y + r), with y from
+//! That is the lower bound of Aiello, Kesselman and Mansour; the upper bound is 1.707. For small N,
+//! the L / s slots in which a burst arrives count: OPT / ALG = (s + r) / (1 + s y + r), with y from
 //! 1 = 2 y (1 + r) / (s - 1) + s (s - 2) y^2 / (s - 1)^2.
 
 use super::{Generator, Make, Setting, at_least_two, rounds};
@@ -28,7 +29,7 @@ pub(super) const GENERATOR: Generator = Generator {
     read,
 };
 
-/// The ports of S, the first ones, and how many others there are.
+/// The number of ports in S, which are the first ones, and of the others.
 fn halves(ports: u32) -> (u32, u32) {
     (ports - ports / 2, ports / 2)
 }

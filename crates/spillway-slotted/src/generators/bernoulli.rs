@@ -1,6 +1,6 @@
-//! Independent packets: on each of N lines one comes in a slot with the same probability.
+//! Independent packets: on each of N lines, a packet arrives in a slot with the same probability.
 //!
-//! Lines are looked at in order; each packet's port is drawn anew.
+//! Lines are handled in order, and each packet's port is drawn independently.
 
 use super::{Destinations, Generator, Make, Setting, slots};
 use crate::Arrivals;
@@ -49,7 +49,7 @@ mod tests {
         // 0.75 * 4 * 50,000 = 150,000, standard deviation 194.
         let packets = arrivals.packets().len();
         assert!((149_000..151_000).contains(&packets), "{packets}");
-        // Port 0 has 1/2 + 1/8 of them.
+        // Port 0 gets 1/2 + 1/8 of the packets.
         let first = arrivals.packets().iter().filter(|&&port| port == 0).count();
         let share = first as f64 / packets as f64;
         assert!((share - 0.625).abs() < 0.01, "{share}");

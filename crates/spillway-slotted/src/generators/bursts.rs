@@ -1,9 +1,9 @@
 //! Bursts as large as the buffer, which begin in a Poisson process (Credence, Figure 14).
 //!
-//! Each is for a port drawn at random. With `arrivals_per_slot = "burst"` all its packets come in
-//! the slot in which it begins, as the paper's description of the figure has it; that breaks the
-//! rule of its appendix A, at most N arrivals in a slot. With `"ports"` the rule is kept: bursts that
-//! have begun send packet by packet in turns, N in a slot.
+//! Each burst is for a port drawn at random. With `arrivals_per_slot = "burst"`, all its packets
+//! arrive in the slot in which it begins, as the paper describes the figure; this breaks the rule
+//! of its appendix A, at most N arrivals in a slot. With `"ports"` the rule is kept: the bursts
+//! that have begun take turns, packet by packet, N in a slot.
 
 use super::{Destinations, Generator, Make, PerSlot, Setting, load, slots};
 use crate::Arrivals;
@@ -34,7 +34,7 @@ fn read(section: &mut Section, setting: Setting) -> Result<Make, SettingsError> 
         let mut random = Stream::new(seed, "bursts", 0);
         let mut arrivals = Arrivals::new(ports);
         let mut next = random.exponential(mean_gap);
-        // Bursts that have begun: their port, and the packets still to come.
+        // The bursts that have begun: their ports, and the numbers of packets still to arrive.
         let mut begun: VecDeque<(u32, u64)> = VecDeque::new();
         for slot in 0..slots {
             while next < (slot + 1) as f64 {
@@ -81,7 +81,7 @@ mod tests {
         assert!(evenly.slots().all(|slot| slot.len() <= 4));
         let missing = whole.packets().len() - evenly.packets().len();
         assert!(missing < 500, "{missing}");
-        // Only the first is under way: four of its ten packets, four, and two.
+        // Only the first burst is under way: four of its ten packets, four, and two.
         let alone = made("slots = 20000\nload = 0.001");
         let sizes: Vec<usize> = alone.slots().map(|s| s.len()).filter(|&n| n > 0).collect();
         assert_eq!(sizes[..3], [4, 4, 2]);

@@ -1,7 +1,7 @@
-//! Where arrivals come from: one file for each way of making them.
+//! Generators of arrivals, one file for each.
 //!
-//! Some draw at random; some are built to be bad for one policy, and say how much better the optimum
-//! does in the end ([`Generator::limit`]).
+//! Some draw arrivals at random. Others are built to be bad for one policy, and state how much
+//! better the optimum is in the long run ([`Generator::limit`]).
 
 mod against_cs;
 mod against_dt;
@@ -16,18 +16,18 @@ use crate::Arrivals;
 use spillway_engine::Stream;
 use spillway_settings::{Key, Section, SettingsError, nearest_name};
 
-/// The switch that arrivals are made for, and the seed.
+/// The switch for which arrivals are made, and the seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Ports (N).
     pub ports: u32,
-    /// Packets that the buffer holds (B).
+    /// The number of packets that the buffer holds (B).
     pub buffer: u64,
-    /// The seed of what is drawn.
+    /// The seed of random draws.
     pub seed: u64,
 }
 
-/// What makes the arrivals, once the keys are read.
+/// Makes the arrivals, once the keys have been read.
 pub type Make = Box<dyn FnOnce() -> Arrivals + Send>;
 
 /// A way of making arrivals.
@@ -35,19 +35,20 @@ pub type Make = Box<dyn FnOnce() -> Arrivals + Send>;
 pub struct Generator {
     /// Its name.
     pub id: &'static str,
-    /// What it makes, in a line.
+    /// What it makes, in one line.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// Where it was published.
     pub citation: &'static str,
     /// The policy that it is built against.
     pub against: Option<&'static str>,
-    /// For so many ports and so large a buffer, what OPT / ALG comes to after many rounds under that
-    /// policy, both with their defaults, but for what rounding takes of queues that are short.
+    /// For this number of ports and this buffer: the value that OPT / ALG approaches under that
+    /// policy after many rounds, if both have their default keys. Rounding matters where queues are
+    /// short.
     pub limit: Option<fn(u32, u64) -> f64>,
     read: fn(&mut Section, Setting) -> Result<Make, SettingsError>,
 }
 
-/// All of them.
+/// All generators.
 pub const GENERATORS: &[Generator] = &[
     bursts::GENERATOR,
     bernoulli::GENERATOR,
@@ -59,11 +60,11 @@ pub const GENERATORS: &[Generator] = &[
     against_followlqd::GENERATOR,
 ];
 
-/// Packets that one sequence may have.
+/// The most packets that one sequence may have.
 const MOST_PACKETS: u64 = 1 << 28;
 
 impl Generator {
-    /// The one with this name. The error is about `path`.
+    /// The generator with this name. The error is about `path`.
     pub fn named(id: &str, path: &str) -> Result<&'static Generator, SettingsError> {
         let found = GENERATORS.iter().find(|generator| generator.id == id);
         found.ok_or_else(|| {
@@ -73,7 +74,7 @@ impl Generator {
         })
     }
 
-    /// Reads the keys, and promises the arrivals.
+    /// Reads the keys, and returns what makes the arrivals.
     pub fn read(&self, mut section: Section, setting: Setting) -> Result<Make, SettingsError> {
         let make = (self.read)(&mut section, setting)?;
         section.finish()?;
@@ -108,25 +109,25 @@ impl PerSlot {
     }
 }
 
-/// How long it goes on, of which every slot may have `most` packets.
+/// The number of slots in which packets arrive; each of them may have `most` packets.
 fn slots(section: &mut Section, default: u64, most: u64) -> Result<u64, SettingsError> {
     let meaning = "slots in which packets arrive";
     section.integer("slots", default, 1..=(MOST_PACKETS / most.max(1)).max(1), meaning)
 }
 
-/// How often a construction is repeated; a round has `size` packets or slots.
+/// How often a construction is repeated. A round has `size` packets or slots.
 fn rounds(section: &mut Section, default: u64, size: u64) -> Result<u64, SettingsError> {
     let meaning = "how often it is repeated";
     section.integer("rounds", default, 1..=(MOST_PACKETS / size.max(1)).max(1), meaning)
 }
 
-/// The mean number of packets that arrive in a slot, as a share of those that can be sent.
+/// The mean number of packets that arrive in a slot, as a share of the packets that can be sent.
 fn load(section: &mut Section, default: f64) -> Result<f64, SettingsError> {
     let meaning = "packets that arrive in a slot, in the mean, for every port";
     section.number("load", default, spillway_settings::Range::Positive, meaning)
 }
 
-/// Where packets go: to port 0 with this probability, else to any.
+/// The destinations of packets: port 0 with the probability `hotspot`, else any port.
 #[derive(Clone, Copy, Debug)]
 struct Destinations {
     ports: u32,
@@ -148,7 +149,7 @@ impl Destinations {
     }
 }
 
-/// A construction needs ports to play against each other.
+/// Checks that a construction has ports that can compete, and room for a packet of each.
 fn at_least_two(section: &Section, setting: Setting) -> Result<(), SettingsError> {
     let problem = match setting {
         Setting { ports: 0..=1, .. } => "this construction needs two ports at least",
@@ -160,7 +161,7 @@ fn at_least_two(section: &Section, setting: Setting) -> Result<(), SettingsError
     Err(SettingsError::new(section.path(), problem))
 }
 
-/// Slots of N packets for port 0, as many as fill a buffer that sends one in each.
+/// Adds slots of N packets for port 0, enough to fill a buffer that sends one in each.
 fn fill(arrivals: &mut Arrivals, setting: Setting) {
     let gained = u64::from(setting.ports) - 1;
     for _ in 0..setting.buffer.div_ceil(gained) {
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Every construction comes within a twentieth of what it says.
+    /// Every construction comes within a twentieth of its stated limit.
     #[test]
     fn constructions_reach_their_limits() {
         for generator in GENERATORS {
@@ -239,7 +240,7 @@ mod tests {
         }
     }
 
-    /// So does the one against Dynamic Thresholds for other alphas, and for whole bursts.
+    /// So do the constructions against Dynamic Thresholds, for other alphas and for whole bursts.
     #[test]
     fn other_alphas_have_their_limits() {
         for (ports, buffer) in [(8, 64), (16, 16), (16, 64), (16, 256), (64, 512)] {

@@ -1,7 +1,7 @@
-//! Bursty lines: each of N lines is silent for a while, then brings a packet in every slot, all for
-//! one port, for a while.
+//! Bursty lines: each of N lines is silent for a while, and then brings a packet in every slot for
+//! a while, all for one port.
 //!
-//! Both lengths are geometric. Lines are looked at in order, and begin as in the steady state.
+//! Both lengths are geometric. Lines are handled in order, and start in the steady state.
 
 use super::{Destinations, Generator, Make, Setting, slots};
 use crate::Arrivals;
@@ -26,7 +26,8 @@ fn read(section: &mut Section, setting: Setting) -> Result<Make, SettingsError> 
     let burst = section.number("burst", 20.0, Range::Within(1.0, 1e9), meaning)?;
     let destinations = Destinations::read(section, ports)?;
     let ends = 1.0 / burst;
-    // A line that is off comes on so that it is on for `load` of its time.
+    // The probability that an idle line starts a burst, such that lines are busy for `load` of the
+    // time.
     let begins = if load < 1.0 { (ends * load / (1.0 - load)).min(1.0) } else { 1.0 };
     Ok(Box::new(move || {
         let mut lines: Vec<Stream> =

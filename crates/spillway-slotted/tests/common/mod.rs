@@ -30,14 +30,14 @@ pub fn credence(text: &str, buffer: u64, arrivals: &Arrivals, predictions: &[boo
     run(&mut policy.with_predictions(predictions.into()), buffer, arrivals).transmitted
 }
 
-/// At most so many arrivals in every slot, more often than not for the first ports.
+/// At most `most` arrivals in every slot, mostly for the first ports.
 pub fn arrivals(ports: u32, most: usize, slots: usize) -> impl Strategy<Value = Arrivals> {
     let port = prop_oneof![2 => Just(0), 3 => 0..ports];
     vec(vec(port, 0..=most), 1..slots).prop_map(move |slots| Arrivals::of_slots(ports, &slots))
 }
 
-/// The beginnings of sequences that were built to be bad for a policy, with gaps; of those that can
-/// be built for so small a switch.
+/// The beginnings of sequences that were built to be bad for a policy, with gaps, as far as they
+/// can be built for so small a switch.
 fn built(ports: u32, buffer: u64) -> Option<impl Strategy<Value = Arrivals>> {
     let setting = Setting { ports, buffer, seed: 1 };
     let make = |generator: &Generator| generator.read(section("rounds = 8"), setting).ok();
@@ -53,8 +53,8 @@ fn built(ports: u32, buffer: u64) -> Option<impl Strategy<Value = Arrivals>> {
     })
 }
 
-/// As appendix A has it: at most N arrivals in a slot, random ones and such as were built to be bad;
-/// with a prediction for every packet, whatever LQD does or near what it does.
+/// As in appendix A, at most N arrivals in a slot: random ones, and some built to be bad. Each
+/// packet has a prediction, which is random or close to what LQD does.
 pub fn predicted() -> impl Strategy<Value = (u64, Arrivals, Vec<bool>)> {
     let shape = (1u64..=12, 2u32..=5).prop_flat_map(|(buffer, ports)| {
         let random = arrivals(ports, ports as usize, 40).boxed();
@@ -78,7 +78,7 @@ pub fn predicted() -> impl Strategy<Value = (u64, Arrivals, Vec<bool>)> {
     })
 }
 
-/// Which packets LQD drops.
+/// For every packet, whether LQD drops it.
 fn lqd(buffer: u64, arrivals: &Arrivals) -> Vec<bool> {
     let environment = environment(arrivals.ports(), buffer, 1);
     let mut policy = LongestQueueDrop::read(&mut section(""), &environment).unwrap();
