@@ -176,10 +176,10 @@ const RULES: [&str; 4] = ["", "count_arrival = false\n", "tie = \"lowest-index\"
 /// proof takes the thresholds over sigma to be those over sigma without the packets that are
 /// predicted as drops. No queues tie, so this holds under every rule.
 ///
-/// The buffer is full when port 2's packet arrives, and LQD pushes out one of queue 1's two: T_1 =
-/// 1. In the second slot, port 1's packet finds one packet waiting. It makes no difference whether
-/// the first packet is predicted as a drop, which the safeguard admits, or port 2's, for which
-/// there is no room.
+/// The buffer is full when port 2's packet arrives, and LQD pushes out one of queue 1's two, so
+/// that T_1 = 1. In the second slot, port 1's packet finds one packet waiting. It makes no difference
+/// whether the first packet is predicted as a drop, which the safeguard admits, or port 2's, for
+/// which there is no room.
 #[test]
 fn lemma_1_is_false_under_every_rule() {
     let arrivals = Arrivals::of_slots(3, &[vec![1, 1, 2], vec![1]]);

@@ -395,8 +395,8 @@ fn send(real: &mut Real, us: f64) -> (Option<usize>, Vec<usize>) {
 
 #[test]
 fn every_drop_lengthens_the_limit() {
-    // 9,000 of 10,000 bytes have waited since time 0. At 1 us the first packet leaves: Theta = 0.5
-    // * 2,000 * 800 ps = 0.8 us, and it is lost. For the second one, Theta is 1.2 us.
+    // 9,000 of 10,000 bytes have waited since time 0. At 1 us the first packet leaves:
+    // Theta = 0.5 * 2,000 * 800 ps = 0.8 us, and it is lost. For the second one, Theta is 1.2 us.
     let mut real = by_hand("", ("fifo", ""), 1);
     join(&mut real, 0.0, 0, 0..9);
     assert_eq!(send(&mut real, 1.0), (Some(1), vec![0]));

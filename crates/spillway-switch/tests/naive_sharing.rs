@@ -241,7 +241,7 @@ impl Naive {
     }
 
     /// Whether, for some k, q_(k) > B / (k H_N), or q_(1) + ... + q_(k) > B H_k / H_N. Harmonic
-    /// numbers are counted in units of 1 / 720,720; this is the least number that 1 to 16 divide.
+    /// numbers are counted in units of 1 / 720,720; this is the least number divisible by 1 to 16.
     fn breaks_harmony(&self, own: usize, size: u64, prefix: bool, exempt_acks: bool) -> bool {
         if self.is_exempt(exempt_acks, own) {
             return false;
@@ -408,7 +408,7 @@ fn fraction() -> impl Strategy<Value = (u64, u64)> {
 
 fn rule() -> impl Strategy<Value = Rule> {
     let share = proptest::option::of(select(vec![(1, 8), (1, 4), (3, 8), (1, 2), (1, 1)]));
-    // Some have a whole square root, so that the limit is an integer; not so 5000.
+    // Some have a root with which the limit is an integer; with 5000 and 2.25 it is not.
     let flows = select(vec![(9, 4), (16, 1), (25, 1), (100, 1), (625, 1), (5_000, 1)]);
     let flows = proptest::option::weighted(0.9, flows);
     let dynamic = (vec(fraction(), 1..4), proptest::option::of(fraction()), any::<bool>());

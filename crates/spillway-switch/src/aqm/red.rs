@@ -306,8 +306,8 @@ mod tests {
             let difference = red(text).probability(queue) - red(two).probability(queue);
             assert!(difference.abs() < 1e-9, "{queue}");
         }
-        // In packets of 1500 bytes, 0.5 per MB is 0.00075 per packet; 20 packets above min, p =
-        // 0.015.
+        // In packets of 1500 bytes, 0.5 per MB is 0.00075 per packet; 20 packets above
+        // min, p = 0.015.
         let packets = red("form = \"point-slope\"\nmin = \"10pkt\"\nmax = \"300pkt\"\nslope = 0.5");
         assert!((packets.probability(30.0) - 0.015).abs() < 1e-12);
     }

@@ -26,7 +26,7 @@ pub(super) enum Prediction {
 /// How often predictions came true (Credence, Figure 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Truth {
-    /// By prediction, the number of packets that LQD sent, and of those that it dropped.
+    /// By prediction, the numbers of packets that LQD sent and that it dropped.
     counts: [[u64; 2]; 3],
 }
 

@@ -5,8 +5,8 @@
 //! have fallen must be reported, which costs little until the least key is asked for. So the least
 //! key is found exactly, in a few steps, without a search through all keys.
 
-/// A key above the number of its player in the lowest 32 bits: of equal keys, the first is the
-/// least.
+/// A key, with the number of its player in the lowest 32 bits: of equal keys, the first player's is
+/// the least.
 type Entry = u128;
 
 fn entry(key: u64, player: u32) -> Entry {

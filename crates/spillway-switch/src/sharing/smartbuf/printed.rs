@@ -29,8 +29,8 @@ pub enum Outcome {
 }
 
 impl Printed {
-    /// Lines 8 to 33, for a packet that leaves `qlen` bytes behind. `large` is total_buf_size /
-    /// sigma. During the learning phase, no threshold is set.
+    /// Lines 8 to 33, for a packet that leaves `qlen` bytes behind. `large` is
+    /// total_buf_size / sigma. During the learning phase, no threshold is set.
     pub fn on_dequeue(
         &mut self,
         now: Time,
