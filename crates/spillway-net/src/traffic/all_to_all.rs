@@ -33,7 +33,7 @@ pub struct AllToAllParams {
     size: u64,
     start: Time,
     jitter: Time,
-    /// No flow starts from here on.
+    /// No flow starts at this time or later.
     duration: Time,
 }
 

@@ -3,10 +3,10 @@
 use spillway_engine::Stream;
 use spillway_settings::quantity::MOST_BYTES;
 
-/// A distribution of sizes in bytes: points, and straight lines between them.
+/// A distribution of sizes in bytes: points joined by straight lines.
 ///
-/// A first point above probability 0 is that probability of exactly its size. Sizes drawn are
-/// whole bytes, truncated, and at least 1.
+/// If the first point has a probability above 0, exactly its size occurs with that probability.
+/// Drawn sizes are truncated to whole bytes, and are at least 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
     points: Vec<Point>,
@@ -21,7 +21,7 @@ struct Point {
     probability: f64,
 }
 
-/// What is wrong with a distribution.
+/// An error in a distribution.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CdfError {
     #[error("line {line}: {text:?} is not two columns, a size in bytes and a probability")]
@@ -43,8 +43,8 @@ pub enum CdfError {
 }
 
 impl Cdf {
-    /// Reads a line for each point: size in bytes and cumulative probability, from 0 to 1 or from
-    /// 0 to 100, as the last one tells. Blanks or a comma between them; `#` begins a comment.
+    /// Reads one point per line: size in bytes and cumulative probability, from 0 to 1 or from 0 to
+    /// 100, depending on the last point. Blanks or a comma separate them; `#` begins a comment.
     pub fn parse(text: &str) -> Result<Cdf, CdfError> {
         let mut points: Vec<Point> = Vec::new();
         let mut last_line = 0;
@@ -95,14 +95,15 @@ impl Cdf {
         Ok(Cdf { points, below_one })
     }
 
-    /// All sizes between these two equally likely. `low` is at least 1, and `high` not below it.
+    /// All sizes from `low` to `high` are equally likely. `low` is at least 1, and `high` not below
+    /// it.
     pub fn uniform(low: u64, high: u64) -> Cdf {
         let at = |size: u64, probability| Point { size: size as f64, probability };
         Cdf { points: vec![at(low, 0.0), at(high, 1.0)], below_one: 0.0 }
     }
 
-    /// What it is among the sizes from `low` (at least 1) to `high`, both counted; `None` where there
-    /// are none.
+    /// The same distribution, limited to sizes from `low` (at least 1) to `high`, both included;
+    /// `None` if it has none of these sizes.
     pub fn within(&self, low: u64, high: u64) -> Option<Cdf> {
         let (low, high) = (low as f64, high as f64);
         let (below, up_to) = (self.probability_below(low), self.probability_up_to(high));
@@ -131,7 +132,7 @@ impl Cdf {
         self.probability_at(size, self.points.iter().position(|point| point.size > size))
     }
 
-    /// That of the straight line to the point at this place, or of what comes after the last.
+    /// The probability on the straight line that ends at this point, or behind the last point.
     fn probability_at(&self, size: f64, above: Option<usize>) -> f64 {
         let Some(above) = above else { return 1.0 };
         let Some(before) = above.checked_sub(1) else { return 0.0 };
@@ -140,7 +141,7 @@ impl Cdf {
         low.probability + part * (high.probability - low.probability)
     }
 
-    /// The mean in bytes, exact for the straight lines: each piece's middle times its
+    /// The mean in bytes, exact for the straight lines: the sum of each piece's middle times its
     /// probability.
     pub fn mean(&self) -> f64 {
         let first = self.points[0];
@@ -156,8 +157,8 @@ impl Cdf {
         self.points.last().map_or(0, |point| point.size as u64)
     }
 
-    /// Draws a size. It takes one number from the stream: instead of drawing again what is below
-    /// one byte, it chooses among the rest only.
+    /// Draws a size. It takes exactly one number from the stream: sizes below one byte are excluded
+    /// by choosing among the others only, and not by drawing again.
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         let probability = self.below_one + (1.0 - self.below_one) * stream.uniform();
         (self.size_at(probability) as u64).max(1)
@@ -185,7 +186,7 @@ fn parse_point(line: usize, text: &str) -> Result<Point, CdfError> {
     };
     let number = |text: &str| match text.parse::<f64>() {
         Ok(value) if value < 0.0 => Err(CdfError::Negative { line, value }),
-        // Larger sizes are not whole numbers of bytes as floats, and mean a mistake.
+        // Larger sizes are not exact as floats, and surely a mistake.
         Ok(value) if value <= MOST_BYTES as f64 => Ok(value),
         _ => Err(CdfError::NotANumber { line, text: text.into() }),
     };
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_part_of_it_has_its_shape() {
-        // From 50 to 200: 0.25 of the first line, 0.25 of the second.
+        // From 50 to 200: 0.25 on the first line, 0.25 on the second.
         let whole = cdf("0 0\n100 0.5\n300 1");
         let part = whole.within(50, 200).unwrap();
         assert_eq!(part.mean(), 0.5 * 75.0 + 0.5 * 150.0);

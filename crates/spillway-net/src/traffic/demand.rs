@@ -1,12 +1,12 @@
-//! What every host is to send and to receive on average, as far as traffic has rates.
+//! The average rates that traffic asks hosts to send and to receive, as far as it has rates.
 
 use super::racks::{Group, Racks};
 use super::window::Window;
 
-/// What a section of traffic asks of every host, in bits of payload per second, as long as it lasts.
+/// The demand of a traffic section on every host while it is active, in bits of payload per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// When it is asked.
+    /// When the section is active.
     pub window: Window,
     /// What each host sends.
     pub sends: Vec<f64>,
@@ -14,27 +14,27 @@ pub struct Demand {
     pub receives: Vec<f64>,
 }
 
-/// What adds up shares of groups, each spread equally over the hosts of its group.
+/// Adds up amounts given to groups of hosts. Each is spread equally over its group.
 pub struct Spread<'a> {
     racks: &'a Racks,
-    /// What every host gets that takes part.
+    /// What every participating host gets.
     each_host: f64,
     /// What every rack gets, for its hosts together.
     each_rack: f64,
-    /// What a rack gets beside that.
+    /// What a rack gets in addition.
     rack: Vec<f64>,
-    /// What a host gets beside all of this.
+    /// What a host gets in addition to all of this.
     host: Vec<f64>,
 }
 
 impl<'a> Spread<'a> {
-    /// Nothing yet.
+    /// Nothing has been added yet.
     pub fn over(racks: &'a Racks) -> Spread<'a> {
         let (rack, host) = (vec![0.0; racks.count()], vec![0.0; racks.all()]);
         Spread { racks, each_host: 0.0, each_rack: 0.0, rack, host }
     }
 
-    /// Adds what a group gets.
+    /// Adds an amount for a group.
     pub fn add(&mut self, group: Group, amount: f64) {
         let each = amount / self.racks.size(group) as f64;
         match group {
@@ -51,14 +51,14 @@ impl<'a> Spread<'a> {
         }
     }
 
-    /// Adds what one rack gets that is chosen among all but this one.
+    /// Adds an amount that goes to one rack, chosen among all except `but`.
     pub fn add_another_rack(&mut self, but: usize, amount: f64) {
         let each = amount / (self.racks.count() - 1) as f64;
         self.each_rack += each;
         self.rack[but] -= each;
     }
 
-    /// What every host gets.
+    /// The amount of every host.
     pub fn of_hosts(mut self) -> Vec<f64> {
         for &host in self.racks.hosts() {
             let rack = self.racks.rack_of(host);
@@ -75,7 +75,8 @@ mod tests {
     use crate::traffic::fixture::{self, Fixture};
     use spillway_engine::Time;
 
-    /// What hosts send and receive, in Mbps, of 3 racks of 2 hosts at 10 Gbps with 2 uplinks.
+    /// The demand in Mbps on the hosts of a network of 3 racks with 2 hosts at 10 Gbps and 2
+    /// uplinks each.
     fn demand(kind: &str, text: &str) -> Option<(Vec<f64>, Vec<f64>)> {
         let fixture = Fixture::new(fixture::leaf_spine(3, 2, 2));
         let demand = fixture.source(kind, text).unwrap().demand()?;
@@ -89,12 +90,13 @@ mod tests {
         let to = |more: &str| {
             demand("poisson", &format!("sizes = \"10KB\"\nload_of = \"host\"\n{more}")).unwrap()
         };
-        // All to all: everybody gets as much as it sends.
+        // All to all: every host receives as much as it sends.
         let half = vec![5_000.0; 6];
         assert_eq!(to("load = 0.5\ndestinations = \"uniform\""), (half.clone(), half.clone()));
         assert_eq!(to("load = 0.5"), (half.clone(), half.clone()));
         assert_eq!(to("load = 0.5\ndestinations = \"next-rack\""), (half.clone(), half));
-        // Host 0 sends 4 Gbps: to the 4 hosts of other racks, to all 5 others, to 2, to one.
+        // Host 0 sends 4 Gbps: to the 4 hosts of other racks, to all 5 others, to 2 hosts, and to
+        // one.
         for (destinations, receives) in [
             ("\"other-rack\"", [0.0, 0.0, 1_000.0, 1_000.0, 1_000.0, 1_000.0]),
             ("\"uniform\"", [0.0, 800.0, 800.0, 800.0, 800.0, 800.0]),
@@ -106,7 +108,7 @@ mod tests {
             assert_eq!(sends, [4_000.0, 0.0, 0.0, 0.0, 0.0, 0.0], "{destinations}");
             assert_eq!(found, receives, "{destinations}");
         }
-        // Those of a place: 0, 2 and 4 send to each other.
+        // Only the first host of each rack takes part: 0, 2 and 4 send to each other.
         let (sends, receives) = to("load = 0.5\ndestinations = \"uniform\"\nplaces = \"0..0\"");
         assert_eq!(sends, [5_000.0, 0.0, 5_000.0, 0.0, 5_000.0, 0.0]);
         assert_eq!(sends, receives);

@@ -1,28 +1,28 @@
-//! What traffic comes to before it is drawn.
+//! The expected amount of traffic, before it is drawn.
 
 use super::window::Window;
 use spillway_engine::Time;
 
-/// How many flows a section has, and their payload: of what is drawn on average, and of what differs
-/// by host as if all were like the largest.
+/// The expected number of flows of a section, and their payload: averages of what is drawn, and
+/// upper bounds of what differs between hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
     /// Flows.
     pub flows: f64,
-    /// Payload of all that end.
+    /// The payload of all flows that end.
     pub bytes: f64,
-    /// Payload of the largest that ends; 0 if none does.
+    /// The payload of the largest flow that ends; 0 if none does.
     pub largest: u64,
 }
 
 impl Expected {
-    /// So many flows of so many bytes each.
+    /// `flows` flows of `bytes` bytes each.
     pub fn equal(flows: f64, bytes: u64) -> Expected {
         Expected { flows, bytes: flows * bytes as f64, largest: bytes }
     }
 }
 
-/// An average of what is drawn, no more than so many, of which the greatest number bounds nothing.
+/// An average number, bounded by `most`. A `most` of `usize::MAX` is no bound.
 pub fn at_most(drawn: f64, most: usize) -> f64 {
     match most {
         usize::MAX => drawn,
@@ -31,10 +31,10 @@ pub fn at_most(drawn: f64, most: usize) -> f64 {
 }
 
 impl Window {
-    /// How many arrivals it has on average where there are so many per second.
+    /// The average number of arrivals in this window at a rate of `per_second`.
     pub fn arrivals(&self, per_second: f64) -> f64 {
         match self.stop.since(self.start) {
-            // Also where there are infinitely many per second.
+            // Also if the rate is infinite.
             Time::ZERO => 0.0,
             span => per_second * span.secs_f64(),
         }

@@ -7,7 +7,7 @@ use spillway_engine::Time;
 use spillway_settings::{Files, Section, SettingsError};
 use std::path::Path;
 
-/// What a section is read with. All lines are at 10 Gbps.
+/// The context in which a section is read. All lines have 10 Gbps.
 pub struct Fixture {
     pub topology: Topology,
     pub seed: u64,
@@ -18,7 +18,7 @@ pub struct Fixture {
     pub columns: Option<FlowColumns>,
 }
 
-/// Leaves and spines with one cable between each two.
+/// A leaf-spine network with one cable between each leaf and each spine.
 pub fn leaf_spine(leaves: u32, hosts_per_leaf: u32, spines: u32) -> Topology {
     topology(&format!(
         "kind = \"leaf-spine\"\nleaves = {leaves}\nhosts_per_leaf = {hosts_per_leaf}\n\
@@ -72,7 +72,7 @@ impl Fixture {
         self.source(kind, text).unwrap().flows().collect()
     }
 
-    /// What a kind's own reader makes of a section.
+    /// The section as its kind's own reader reads it.
     pub fn read_with<P>(
         &self,
         text: &str,

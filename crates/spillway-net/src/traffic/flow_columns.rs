@@ -1,9 +1,9 @@
-//! A list of flows as columns, and reading one from a file of comma-separated values.
+//! A list of flows as columns, and its reading from a file of comma-separated values.
 
 use std::str::Lines;
 
-/// A list of flows, column by column. All columns are equally long; a column that is left out, or
-/// a place in it that is empty, says nothing about the flow.
+/// A list of flows as columns of equal length. A column that is absent, or an empty place in a
+/// column, leaves that property of the flow open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowColumns {
     /// Sending hosts.
@@ -12,9 +12,9 @@ pub struct FlowColumns {
     pub dst: Vec<u32>,
     /// Payload in bytes.
     pub size_bytes: Vec<u64>,
-    /// Starts in nanoseconds; nothing where `start_ps` has them.
+    /// Starts in nanoseconds; empty if `start_ps` is given.
     pub start_ns: Vec<u64>,
-    /// Starts in picoseconds, where they are that exact.
+    /// Starts in picoseconds, if they are given to that precision.
     pub start_ps: Option<Vec<u64>>,
     /// Names of classes.
     pub class: Option<Vec<String>>,
@@ -22,13 +22,13 @@ pub struct FlowColumns {
     pub priority: Option<Vec<Option<u8>>>,
     /// The choice among equal next hops of the data.
     pub path: Option<Vec<Option<u32>>>,
-    /// The same of the acks.
+    /// The same for the acks.
     pub ack_path: Option<Vec<Option<u32>>>,
     /// The query that a flow answers.
     pub query_id: Option<Vec<Option<u32>>>,
 }
 
-/// What is wrong with a file of flows.
+/// An error in a file of flows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnsError {
     #[error("the file is empty; its first line must name its columns")]
@@ -43,14 +43,14 @@ pub enum ColumnsError {
     Value { line: usize, column: &'static str, value: String, expected: &'static str },
 }
 
-/// The line of the first flow in a file: the one before it names the columns.
+/// The line of the first flow in a file. The line before it names the columns.
 pub const FIRST_LINE: usize = 2;
 
 impl FlowColumns {
-    /// Reads plain comma-separated values. The first line names the columns, in any order:
-    /// `src`, `dst`, `size_bytes` and `start_ns` (or, to the picosecond, `start_ps`), and of
-    /// `class`, `priority`, `path`, `ack_path` and `query_id` those that there are. Other columns
-    /// are ignored. No value may hold a comma.
+    /// Reads plain comma-separated values. The first line names the columns, in any order: `src`,
+    /// `dst`, `size_bytes` and `start_ns` (or `start_ps`, in picoseconds), and optionally `class`,
+    /// `priority`, `path`, `ack_path` and `query_id`. Other columns are ignored. Values may not
+    /// contain commas.
     pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
         let mut lines = text.trim_start_matches('\u{feff}').trim_end().lines();
         let names: Vec<&str> = match lines.next() {
@@ -91,15 +91,16 @@ fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split(',').map(|cell| cell.trim().trim_matches('"'))
 }
 
-/// Lines that all have a value for every name. They are split again for every column: as cells they would
-/// take several times as much as the text.
+/// Lines that have a value for every name. They are split anew for each column, because the cells
+/// of all columns would take several times the memory of the text.
 struct Csv<'a> {
     names: Vec<&'a str>,
     rows: Lines<'a>,
 }
 
 impl Csv<'_> {
-    /// A column, if there is one of this name. `parse` says what it expected instead.
+    /// The column of this name, if there is one. If a value is invalid, the error says what `parse`
+    /// expects.
     fn column<T>(
         &self,
         column: &'static str,
@@ -142,7 +143,8 @@ impl Csv<'_> {
     }
 }
 
-/// A whole number. Programs that write a column with empty places as floats put `.0` behind.
+/// Parses a whole number. Some programs write a column with empty places as floats, with `.0`
+/// appended.
 fn whole<T: std::str::FromStr>(cell: &str) -> Option<T> {
     cell.strip_suffix(".0").unwrap_or(cell).parse().ok()
 }

@@ -40,7 +40,7 @@ const MOST_CLASSES: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowListParams {
     flows: Arc<[FlowSpec]>,
-    /// The classes that the list names, if it does.
+    /// The classes that the list names, if it names any.
     classes: Option<Vec<String>>,
 }
 
@@ -139,7 +139,7 @@ impl Pattern for FlowListParams {
 /// A list as it was given.
 struct List {
     columns: FlowColumns,
-    /// What its rows are called, and the number of the first.
+    /// The word for its rows in messages, and the number of the first row.
     rows: (&'static str, usize),
     hosts: u32,
 }
@@ -205,7 +205,7 @@ impl List {
         format!("{rows} {}", row + first)
     }
 
-    /// The flow of a row, its start as the list has it.
+    /// The flow of a row, with its start as in the list.
     fn flow(&self, row: usize, label: &Label) -> Result<FlowSpec, String> {
         let list = &self.columns;
         let wrong = |column: &str, value: u64, problem: String| {
@@ -267,7 +267,7 @@ mod tests {
         fixture
     }
 
-    /// Two background flows and a query of two, not sorted.
+    /// Two background flows and a query with two answers, not sorted.
     fn columns() -> FlowColumns {
         FlowColumns {
             src: vec![2, 0, 3, 1],

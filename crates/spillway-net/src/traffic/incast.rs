@@ -67,17 +67,17 @@ pub struct IncastParams {
     queries: usize,
 }
 
-/// A receiver, how often it asks, and for what.
+/// A receiver, the times of its queries, and the answers that it asks for.
 #[derive(Clone, Debug)]
 struct Asker {
     host: u32,
     arrivals: Arrivals,
     answers: AnswerSizes,
-    /// On average.
+    /// The average.
     bytes_per_query: f64,
 }
 
-/// What a receiver needs to draw a query.
+/// What a receiver needs to draw its queries.
 #[derive(Debug)]
 struct Draw {
     label: Label,
@@ -88,7 +88,7 @@ struct Draw {
     window: Window,
 }
 
-/// Who answers.
+/// Which hosts may answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Senders {
     NextRack,
@@ -243,7 +243,7 @@ impl Pattern for IncastParams {
     }
 }
 
-/// A query, and who answers it when.
+/// A query, with the hosts that answer it and when.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Query {
     time: Time,
@@ -299,12 +299,12 @@ impl Iterator for Receiver {
     }
 }
 
-/// The answers to all queries, in order.
+/// The answers to all queries, in the order of their starts.
 #[derive(Debug)]
 struct Answers<I: Iterator<Item = Query>> {
     queries: Peekable<I>,
     next_query: u32,
-    /// Flows of queries asked, which wait for their start.
+    /// Answers of queries already drawn that have not started yet.
     begun: BinaryHeap<Reverse<FlowSpec>>,
     draw: Arc<Draw>,
 }
@@ -313,7 +313,7 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<I> {
     type Item = FlowSpec;
 
     fn next(&mut self) -> Option<FlowSpec> {
-        // Every query asked by the time the first waiting flow starts may have a flow before it.
+        // A query drawn up to the start of the first waiting answer may have an earlier one.
         let first = |begun: &BinaryHeap<Reverse<FlowSpec>>| begun.peek().map(|flow| flow.0.start);
         while let Some(query) =
             self.queries.next_if(|query| first(&self.begun).is_none_or(|start| query.time <= start))
@@ -330,7 +330,7 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<I> {
 }
 
 impl Senders {
-    /// Whom the senders of one query are chosen among.
+    /// The group from which the senders of one query are chosen.
     fn draw(self, receiver: u32, racks: &Racks, stream: &mut Stream) -> Group {
         let rack = racks.rack_of(receiver);
         match self {
@@ -344,7 +344,7 @@ impl Senders {
         }
     }
 
-    /// The fewest hosts that a query of this receiver may have to choose among.
+    /// The least number of hosts among which a query of this receiver may have to choose.
     fn fewest(self, receiver: u32, racks: &Racks) -> usize {
         let rack = racks.rack_of(receiver);
         match self {
@@ -364,7 +364,7 @@ mod tests {
     use super::*;
     use crate::traffic::fixture::{self, Fixture};
 
-    /// 4 leaves of 16 hosts under a buffer of 1,052,672 B.
+    /// 4 leaves of 16 hosts, with a buffer of 1,052,672 B each.
     fn fixture() -> Fixture {
         let mut fixture = Fixture::new(fixture::leaf_spine(4, 16, 4));
         fixture.leaf_buffer = Some(1_052_672);
@@ -372,7 +372,7 @@ mod tests {
         fixture
     }
 
-    /// The flows of every query, by its number.
+    /// The flows of each query, by its number.
     fn by_query(flows: &[FlowSpec]) -> Vec<Vec<FlowSpec>> {
         let mut queries: Vec<Vec<FlowSpec>> = Vec::new();
         for flow in flows {

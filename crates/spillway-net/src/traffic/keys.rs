@@ -1,11 +1,11 @@
-//! Keys that take more than one type of value: hosts as a number, a range or a list.
+//! Keys that accept several types of value: hosts as a number, a range or a list.
 
 use spillway_settings::{Section, SettingsError, Value};
 
-/// What a key for hosts takes.
+/// The values that a key for hosts accepts.
 const HOSTS: &str = "a host, a list of hosts, or a range with both ends such as \"0..15\"";
 
-/// An optional value of any type, by its own parser.
+/// Reads an optional value of any type with its own parser.
 pub fn optional_value<T>(
     section: &mut Section,
     key: &'static str,
@@ -16,7 +16,7 @@ pub fn optional_value<T>(
     section.optional(key, takes, meaning, |s| s.value(key, "", takes, meaning, parse))
 }
 
-/// Some hosts, sorted, each of which exists and stands there once.
+/// Reads a set of hosts, sorted. Each must exist and occur once.
 pub fn hosts(
     section: &mut Section,
     key: &'static str,
@@ -37,7 +37,7 @@ pub fn hosts(
     }
 }
 
-/// Refuses a host that does not exist, where there are `number` of them.
+/// Refuses a host that does not exist, if there are `number` hosts.
 pub fn exists(section: &Section, key: &str, host: u32, number: u32) -> Result<(), SettingsError> {
     if host < number {
         return Ok(());
@@ -47,7 +47,7 @@ pub fn exists(section: &Section, key: &str, host: u32, number: u32) -> Result<()
     Err(section.error(key, problem))
 }
 
-/// A host's number as it is written.
+/// Parses a host's number.
 pub fn parse_host(value: &Value) -> Option<u32> {
     u32::try_from(value.as_integer()?).ok()
 }
@@ -58,7 +58,7 @@ fn parse_hosts(value: &Value, number: u32) -> Option<Vec<u32>> {
         Value::String(range) => {
             let (first, last) = range.split_once("..")?;
             let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-            // One host too many is enough to be refused.
+            // A range is cut off one host behind the last: that suffices for it to be refused.
             (first <= last).then(|| (first..=last.min(first.max(number))).collect())
         }
         one => Some(vec![parse_host(one)?]),

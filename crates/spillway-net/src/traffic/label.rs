@@ -1,4 +1,4 @@
-//! What the flows of one traffic section have in common.
+//! The properties that all flows of a traffic section share.
 
 use crate::flow::FlowSpec;
 use spillway_engine::{Stream, Time};
@@ -10,14 +10,14 @@ pub struct Label {
     pub name: String,
     /// The run's seed.
     pub seed: u64,
-    /// The number of its class, of the first one if it has several.
+    /// The number of its class, or of its first class if it has several.
     pub class: u16,
     /// The priority of its flows, if they have one.
     pub priority: Option<u8>,
 }
 
 impl Label {
-    /// The random stream of a host, or of whatever else the section counts.
+    /// The random stream of a host, or of anything else that the section numbers.
     pub fn stream(&self, index: u64) -> Stream {
         Stream::new(self.seed, &format!("traffic/{}", self.name), index)
     }

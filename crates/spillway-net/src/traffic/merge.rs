@@ -1,22 +1,21 @@
-//! Several sorted streams made one.
+//! Merges several sorted streams into one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// What sorted streams yield, in one order, taking from each only its next item.
+/// The items of several sorted streams in one order. Only the next item of each stream is held.
 ///
-/// Items that are equal in their order cannot be told apart, so the order of the streams does not
-/// matter.
+/// Items that compare as equal are identical, so the order of the streams does not matter.
 #[derive(Debug)]
 pub struct Merge<I: Iterator> {
     streams: Vec<I>,
-    /// The next item of every stream that has one, with the stream's place.
+    /// The next item of every stream that has one, with the stream's index.
     heads: BinaryHeap<Reverse<(I::Item, usize)>>,
 }
 
 impl<I: Iterator<Item: Ord>> Merge<I> {
-    /// Merges streams each of which never yields an item below the one before it.
+    /// Merges streams, each of which must be sorted.
     pub fn new(mut streams: Vec<I>) -> Merge<I> {
         let head = |(place, stream): (usize, &mut I)| Some(Reverse((stream.next()?, place)));
         let heads = streams.iter_mut().enumerate().filter_map(head).collect();

@@ -1,9 +1,9 @@
-//! What is sent: every kind of traffic is a file of its own and yields flows in order of start.
+//! Traffic: every kind is a file of its own and yields flows in the order of their starts.
 //!
-//! A kind reads its section's keys once and then yields its flows lazily, each in the order of
+//! A kind reads its section's keys once, and then yields its flows lazily, in the order of
 //! [`FlowSpec`]. Every host draws from a random stream named after the section, so a section's
-//! flows do not depend on the other sections, and [`Traffic`] merges them into one order that does
-//! not depend on the order in which they were declared.
+//! flows do not depend on other sections. [`Traffic`] merges the sections in an order that does not
+//! depend on the order in which they were declared.
 
 mod all_to_all;
 mod cdf;
@@ -58,9 +58,9 @@ pub const KINDS: &[Kind] = &[
 pub struct Kind {
     /// Its name in a scenario.
     pub id: &'static str,
-    /// What it is, in a line.
+    /// A description of one line.
     pub summary: &'static str,
-    /// Values for what must be given, as TOML, for [`Kind::keys`].
+    /// Values for the required keys, as TOML, for [`Kind::keys`].
     example: &'static str,
     read: Read,
 }
@@ -68,43 +68,44 @@ pub struct Kind {
 /// How a kind reads its section.
 type Read = fn(&mut Section, Label, &Context) -> Result<Box<dyn Pattern>, SettingsError>;
 
-/// A section of traffic, read: what its kind makes of it.
+/// A section of traffic as its kind has read it.
 trait Pattern: fmt::Debug + Send + Sync {
     /// Its flows, from the first.
     fn flows(&self) -> Flows;
 
-    /// What its flows come to on average.
+    /// The expected amount of its flows.
     fn expected(&self) -> Expected;
 
-    /// How many flows it has at most, whatever the seed.
+    /// The most flows that it can have with any seed.
     fn most_flows(&self) -> u64 {
         self.flows().count() as u64
     }
 
-    /// The payload that it offers on average, where it has a rate.
+    /// The payload that it offers on average, if it has a rate.
     fn offered_bits_per_second(&self) -> Option<f64> {
         None
     }
 
-    /// What it asks of every host, where it has a rate that lasts.
+    /// The demand on every host, if it has a rate that lasts.
     fn demand(&self) -> Option<Demand> {
         None
     }
 
-    /// When its endless flows stop sending, where it has such.
+    /// When its endless flows stop sending, if it has any.
     fn sends_until(&self) -> Option<Time> {
         None
     }
 
-    /// The classes of its flows, sorted, where they are not one that is named as the section.
+    /// The classes of its flows, sorted, unless it has a single one that is named after the
+    /// section.
     fn classes(&self) -> Option<Vec<String>> {
         None
     }
 }
 
-/// What traffic must know of the rest of the scenario.
+/// The facts outside its section that traffic depends on.
 pub struct Context<'a> {
-    /// Who can send to whom: two hosts at least.
+    /// The network, with at least two hosts.
     pub topology: &'a Topology,
     /// The run's seed.
     pub seed: u64,
@@ -112,12 +113,12 @@ pub struct Context<'a> {
     pub duration: Time,
     /// The run ends here.
     pub stop: Time,
-    /// The buffer of a leaf switch, by its number; `None` is unlimited.
+    /// The buffer of a leaf switch, by the switch's number; `None` is unlimited.
     pub leaf_buffer_bytes: &'a dyn Fn(u32) -> Option<u64>,
     /// The files of the scenario.
     pub files: &'a Files,
-    /// The flows of a file, by the key that names it and its name as written, where somebody else
-    /// has read it.
+    /// The flows of a file that the caller has read already, by the key that names the file and its
+    /// name as written.
     pub columns: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
 }
 
@@ -136,12 +137,12 @@ pub struct Source {
 pub struct Traffic {
     /// The sections, in the order in which they were given.
     pub sources: Vec<Source>,
-    /// The names of the classes: a flow's `class` is a place in it.
+    /// The names of the classes; a flow's `class` is an index into it.
     pub classes: Vec<String>,
 }
 
 impl Kind {
-    /// The keys of its section, `name`, `kind` and `priority` among them.
+    /// The keys of its section, including `name`, `kind` and `priority`.
     pub fn keys(&self) -> Vec<Key> {
         let text = "kind = \"leaf-spine\"".parse().expect("this is TOML");
         let topology = topology::read(&mut Section::new("", text), Path::new(""))
@@ -158,7 +159,8 @@ impl Kind {
         let text = format!("name = \"example\"\nkind = \"{}\"\n{}", self.id, self.example);
         let given = text.parse().expect("the kinds' examples are TOML: tested");
         let mut section = Section::new("", given);
-        // An example need not be whole: what is missing is found out after all keys are asked for.
+        // The example need not be complete: all keys are asked for before a missing value is
+        // reported.
         let _ = read(&mut section, 0, &context);
         section.keys().to_vec()
     }
@@ -170,9 +172,9 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// Reads a section of traffic; its classes are numbered from `class`.
+/// Reads a section of traffic. Its classes are numbered from `class`.
 ///
-/// Keys that are not traffic's stay in the section: they are for whoever reads the transport's.
+/// Keys of its transport stay in the section; the caller reads them.
 pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Source, SettingsError> {
     let name =
         section.text("name", "", "a name", "Names the class, and seeds its random streams.")?;
@@ -220,32 +222,32 @@ impl Source {
         self.pattern.flows()
     }
 
-    /// What its flows come to on average.
+    /// The expected amount of its flows.
     pub fn expected(&self) -> Expected {
         self.pattern.expected()
     }
 
-    /// The payload that it offers in its window, in bits per second over all hosts; `None` for
-    /// what has no rate: lists, and flows that start at once or never end.
+    /// The payload that it offers in its window, in bits per second over all hosts; `None` if it
+    /// has no rate, as lists do, and flows that start at once or never end.
     pub fn offered_bits_per_second(&self) -> Option<f64> {
         self.pattern.offered_bits_per_second()
     }
 
-    /// What it asks of every host; `None` for what has no rate, or is over before its window is.
+    /// The demand on every host; `None` if it has no rate, or ends before its window does.
     pub fn demand(&self) -> Option<Demand> {
         self.pattern.demand()
     }
 
-    /// When its endless flows stop sending; `None` where it has none.
+    /// When its endless flows stop sending; `None` if it has none.
     pub fn sends_until(&self) -> Option<Time> {
         self.pattern.sends_until()
     }
 }
 
 impl Traffic {
-    /// Reads all sections, with their classes numbered in the order of the sections' names.
+    /// Reads all sections. Their classes are numbered in the order of the sections' names.
     ///
-    /// Keys that are not traffic's stay in the sections.
+    /// Keys of transports stay in the sections.
     pub fn read(sections: &mut [Section], context: &Context) -> Result<Traffic, SettingsError> {
         // A section's path ends with its name.
         let mut order: Vec<usize> = (0..sections.len()).collect();
@@ -270,7 +272,7 @@ impl Traffic {
         Ok(Traffic { sources: sources.into_iter().map(|(_, source)| source).collect(), classes })
     }
 
-    /// How many flows there are at most, whatever the seed; `u64::MAX` where nothing bounds them.
+    /// The most flows that there can be with any seed; `u64::MAX` if nothing bounds them.
     pub fn most_flows(&self) -> u64 {
         self.sources.iter().fold(0, |all, source| all.saturating_add(source.pattern.most_flows()))
     }
@@ -281,12 +283,13 @@ impl Traffic {
     }
 }
 
-/// The flows of several sources in the order of [`FlowSpec`], whatever the order of the sources.
+/// The flows of several sources in the order of [`FlowSpec`], which does not depend on the order of
+/// the sources.
 pub fn merge(sources: Vec<Flows>) -> Merge<Flows> {
     Merge::new(sources)
 }
 
-/// Reads the key `size` of kinds whose flows are all the same.
+/// Reads the key `size`, for kinds whose flows are all of the same size.
 fn read_size(section: &mut Section) -> Result<u64, SettingsError> {
     section.positive_size("size", "", "Bytes of payload of each flow.")
 }
@@ -371,7 +374,8 @@ mod tests {
     #[test]
     fn what_bounds_the_number_of_flows_is_known_for_every_seed() {
         let most = |sections: &[&str]| fixture().traffic(sections).unwrap().most_flows();
-        // All to all: 16 hosts, 15 flows each; some may start too late. Of 16 hosts one receives.
+        // All to all: 16 hosts with 15 flows each, of which some may start too late. The other
+        // section: 15 senders to one receiver.
         assert_eq!(most(&[SHUFFLE, LONG]), 16 * 15 + 15);
         assert_eq!(most(&[&format!("{SHUFFLE}\njitter = \"1s\"")]), 16 * 15);
         let limited = [format!("{WEB}\nflows = 9"), format!("{QUERIES}\nqueries = 5")];
@@ -413,13 +417,13 @@ mod tests {
             let sizes: Vec<u64> = source.flows().filter(ends).map(|flow| flow.size).collect();
             let (expected, flows) = (source.expected(), source.flows().count() as f64);
             let bytes = sizes.iter().sum::<u64>() as f64;
-            // Half of all hosts more or less, where the jitter is twice the time.
+            // If the jitter is twice the duration, half of all hosts start in time, more or less.
             let spread = if text.contains("196ms") { 0.5 } else { 3.0 / flows.max(1.0).sqrt() };
             let about = |drawn: f64, expected: f64| (drawn - expected).abs() <= spread * expected;
             assert!(about(flows, expected.flows), "{text}: {flows}, {expected:?}");
             let largest = sizes.iter().copied().max().unwrap_or(0);
             assert!(largest <= expected.largest || flows == 0.0, "{text}: {largest}, {expected:?}");
-            // Of websearch a few flows are most of the bytes.
+            // With websearch a few flows have most of the bytes.
             let is_drawn = text.contains("websearch");
             assert!(is_drawn || about(bytes, expected.bytes), "{text}: {bytes}, {expected:?}");
         }

@@ -29,11 +29,11 @@ pub const KIND: Kind = Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermutationParams {
     label: Label,
-    /// Whom every host sends to.
+    /// The receiver of every host's flow.
     receivers: Vec<u32>,
     size: u64,
     start: Time,
-    /// No flow starts from here on.
+    /// No flow starts at this time or later.
     duration: Time,
 }
 
@@ -74,7 +74,8 @@ impl Pattern for PermutationParams {
     }
 }
 
-/// A permutation of at least two that keeps nothing in its place, all equally likely.
+/// A random permutation of at least two elements that leaves none in its place. All such are
+/// equally likely.
 fn derangement(n: u32, stream: &mut Stream) -> Vec<u32> {
     loop {
         let mut order: Vec<u32> = (0..n).collect();
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn derangements_are_equally_likely() {
-        // Of 24 permutations of four, 9 keep nothing in its place.
+        // Of the 24 permutations of four elements 9 leave none in its place.
         let mut stream = Stream::new(1, "test", 0);
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..9_000 {

@@ -34,7 +34,7 @@ pub struct PersistentParams {
     start: Time,
     stop: Time,
     stagger: Time,
-    /// No flow starts from here on.
+    /// No flow starts at this time or later.
     duration: Time,
 }
 
@@ -54,7 +54,7 @@ impl PersistentParams {
         let stagger = section.time("stagger", "0us", "Time between the starts of the flows.")?;
         let mut pairs = read_pairs(section, context.topology.hosts())?;
         if stagger == Time::ZERO {
-            // All start at once: the order of flows is then that of their hosts.
+            // If all start at once, flows are ordered by their hosts.
             pairs.sort_unstable();
         }
         let stop = stop.unwrap_or(context.stop);

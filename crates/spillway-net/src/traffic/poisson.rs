@@ -52,13 +52,13 @@ pub const KIND: Kind = Kind {
 #[derive(Clone, Debug)]
 pub struct PoissonParams {
     draw: Arc<Draw>,
-    /// Every sending host and its flows per second.
+    /// Every sending host, and its flows per second.
     senders: Vec<(u32, f64)>,
     /// The most flows over all hosts.
     flows: usize,
 }
 
-/// What a sender needs to draw a flow.
+/// What a sender needs to draw its flows.
 #[derive(Debug)]
 struct Draw {
     label: Label,
@@ -68,7 +68,7 @@ struct Draw {
     window: Window,
 }
 
-/// Whom a flow goes to.
+/// Where a host's flows may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destinations {
     OtherRack,
@@ -226,7 +226,7 @@ pub fn exponential_gap(stream: &mut Stream, mean_ps: f64) -> Time {
 }
 
 impl Destinations {
-    /// Whom a host sends to.
+    /// The group of hosts that a host sends to.
     fn of(self, sender: u32, racks: &Racks) -> Group {
         let rack = racks.rack_of(sender);
         match self {
@@ -261,7 +261,7 @@ fn bits_per_second(
             Ok(vec![load * capacity as f64 / senders.len() as f64; senders.len()])
         }
         LoadOf::Uplink => {
-            // A leaf has as many ports as hosts, or more: they are looked through once.
+            // Computed once per leaf, because a leaf has as many ports as hosts, or more.
             let mut uplinks_of = BTreeMap::new();
             let share = |&host: &u32| {
                 let leaf = topology.rack_of(host);

@@ -1,21 +1,20 @@
-//! Who is in which rack, for traffic that chooses its hosts by rack.
+//! The hosts of each rack, for traffic that chooses hosts by rack.
 
 use super::keys;
 use crate::topology::Topology;
 use spillway_settings::{Section, SettingsError};
 use std::ops::Range;
 
-/// The hosts of a topology that take part, by rack. Racks are numbered from 0 in the order of their
-/// switches.
+/// The hosts that take part, by rack. Racks are numbered from 0 in the order of their switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     /// Every host's rack, whether it takes part or not.
     rack_of: Vec<usize>,
-    /// Who takes part, in order.
+    /// The hosts that take part, in order.
     hosts: Vec<u32>,
-    /// The same, those of one rack side by side.
+    /// The same, grouped by rack.
     by_rack: Vec<u32>,
-    /// Every rack's part of `by_rack`.
+    /// The range of every rack in `by_rack`.
     ranges: Vec<Range<usize>>,
 }
 
@@ -26,15 +25,15 @@ pub enum Group {
     Rack(usize),
     /// The hosts of all other racks.
     OutsideRack(usize),
-    /// All hosts but this one, which is one of them.
+    /// All hosts except this one, which takes part.
     AllBut(u32),
     /// One host.
     One(u32),
 }
 
 impl Racks {
-    /// The racks of a topology, its switches that have hosts, and of each rack the hosts at the places
-    /// that a section gives, if it does.
+    /// The racks of a topology, which are its switches with hosts. If the section names places,
+    /// only the hosts at these places of each rack take part.
     pub fn read(section: &mut Section, topology: &Topology) -> Result<Racks, SettingsError> {
         let racks = Racks::of(topology, None);
         let smallest = racks.ranges.iter().map(Range::len).min().unwrap_or(0) as u32;
@@ -69,17 +68,17 @@ impl Racks {
         racks
     }
 
-    /// Who takes part, in order.
+    /// The hosts that take part, in order.
     pub fn hosts(&self) -> &[u32] {
         &self.hosts
     }
 
-    /// How many hosts there are, whether they take part or not.
+    /// The number of hosts, whether they take part or not.
     pub fn all(&self) -> usize {
         self.rack_of.len()
     }
 
-    /// Refuses hosts that take no part.
+    /// Refuses hosts that do not take part.
     pub fn check(&self, section: &Section, key: &str, hosts: &[u32]) -> Result<(), SettingsError> {
         match hosts.iter().find(|host| self.hosts.binary_search(host).is_err()) {
             Some(host) => {
@@ -89,7 +88,7 @@ impl Racks {
         }
     }
 
-    /// How many racks there are.
+    /// The number of racks.
     pub fn count(&self) -> usize {
         self.ranges.len()
     }
@@ -99,12 +98,12 @@ impl Racks {
         self.rack_of[host as usize]
     }
 
-    /// The rack after this one; after the last comes the first.
+    /// The next rack; the first follows the last.
     pub fn after(&self, rack: usize) -> usize {
         (rack + 1) % self.count()
     }
 
-    /// How many hosts are in a group.
+    /// The number of hosts in a group.
     pub fn size(&self, group: Group) -> usize {
         match group {
             Group::Rack(rack) => self.ranges[rack].len(),
@@ -114,7 +113,7 @@ impl Racks {
         }
     }
 
-    /// The host at a place in a group.
+    /// A host of a group, by its index.
     pub fn member(&self, group: Group, place: usize) -> u32 {
         match group {
             Group::Rack(rack) => self.by_rack[self.ranges[rack].clone()][place],
@@ -130,7 +129,7 @@ impl Racks {
         }
     }
 
-    /// The hosts that are in any of some groups, sorted.
+    /// The hosts that are in at least one of the groups, sorted.
     pub fn union(&self, groups: &[Group]) -> Vec<u32> {
         let mut is_in = vec![false; self.rack_of.len()];
         let mut missing = is_in.len();

@@ -54,7 +54,7 @@ pub const NAMED: &[NamedCdf] = named![
     "google-searchrpc",
 ];
 
-/// What the key `sizes` takes.
+/// The values that the key `sizes` accepts.
 const TAKES: &str = "a distribution's name, a file with two columns, a range such as \
                      \"1KB..32KB\", or a size such as \"20KB\"";
 
@@ -62,7 +62,7 @@ const MEANING: &str = "Sizes of the flows in bytes of payload: a bundled distrib
                        sizes and cumulative probabilities in the scenario's folder, a range in \
                        which all sizes are equally likely, or one size.";
 
-/// The key `sizes_within`: from which size to which.
+/// Reads the key `sizes_within`: the least and the greatest size.
 fn read_within(section: &mut Section) -> Result<Option<(u64, u64)>, SettingsError> {
     let meaning = "Only sizes of the distribution within this range, in their proportions.";
     let takes = "a range such as \"1KB..32KB\"";
@@ -71,7 +71,7 @@ fn read_within(section: &mut Section) -> Result<Option<(u64, u64)>, SettingsErro
     })
 }
 
-/// Two sizes, the first at least one byte and the second larger.
+/// Parses two sizes, the first at least one byte and the second larger.
 fn parse_range(text: &str) -> Option<(u64, u64)> {
     let (low, high) = text.split_once("..")?;
     let (low, high) = (quantity::size(low.trim())?, quantity::size(high.trim())?);
@@ -79,7 +79,7 @@ fn parse_range(text: &str) -> Option<(u64, u64)> {
 }
 
 impl NamedCdf {
-    /// What it is and where its points come from.
+    /// A line about the distribution and the source of its points.
     pub fn source(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
@@ -95,14 +95,14 @@ impl NamedCdf {
 }
 
 impl Sizes {
-    /// Reads the keys `sizes` and `sizes_within`, for what has such sizes.
+    /// Reads the keys `sizes` and `sizes_within` of a section that must have sizes.
     pub fn read(section: &mut Section, files: &Files) -> Result<Sizes, SettingsError> {
         let text = section.text("sizes", "", TAKES, MEANING)?;
         let within = read_within(section)?;
         Sizes::of(section, &text, within, files)
     }
 
-    /// The same where there may be none.
+    /// The same for a section that need not have sizes.
     pub fn read_if_given(
         section: &mut Section,
         files: &Files,
@@ -117,7 +117,7 @@ impl Sizes {
         }
     }
 
-    /// The part of a distribution that lies within a range.
+    /// The part of a distribution within a range.
     fn of(
         section: &Section,
         text: &str,
@@ -167,7 +167,7 @@ impl Sizes {
         Ok(Sizes::Drawn(Arc::new(cdf)))
     }
 
-    /// The mean in bytes.
+    /// The mean size in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Sizes::Fixed(size) => *size as f64,
@@ -175,7 +175,7 @@ impl Sizes {
         }
     }
 
-    /// The largest in bytes.
+    /// The largest size in bytes.
     pub fn largest(&self) -> u64 {
         match self {
             Sizes::Fixed(size) => *size,
@@ -183,7 +183,7 @@ impl Sizes {
         }
     }
 
-    /// The size of the next flow.
+    /// Draws the size of the next flow.
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         match self {
             Sizes::Fixed(size) => *size,

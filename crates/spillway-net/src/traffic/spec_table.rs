@@ -1,4 +1,4 @@
-//! Flows that a scenario would send, as a table.
+//! The flows of a scenario as a table, before it is run.
 
 use crate::flow::FlowSpec;
 use crate::record::names::{Class, Name};
@@ -13,11 +13,11 @@ table! {
         dst: u32,
         /// Payload to be sent; 0 for an endless flow.
         size_bytes: u64,
-        /// When it starts, in whole nanoseconds.
+        /// Its start in whole nanoseconds.
         start_ns: u64,
-        /// Its way, if it has its own.
+        /// Its path, if it has its own.
         path: Option<i64>,
-        /// The way of its acks, if they have their own.
+        /// The path of its acks, if they have their own.
         ack_path: Option<i64>,
         /// Its class.
         class: Name<Class>,
@@ -25,7 +25,7 @@ table! {
         priority: Option<i64>,
         /// Its query, if it has one.
         query_id: Option<i64>,
-        /// When it starts.
+        /// Its start in picoseconds.
         start_ps: u64,
     }
 }

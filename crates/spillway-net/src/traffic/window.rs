@@ -3,18 +3,17 @@
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
-/// The time in which arrivals happen: from `start`, before `stop`.
+/// The time in which arrivals happen: from `start` to just before `stop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Nothing arrives before.
+    /// Nothing arrives before this time.
     pub start: Time,
-    /// Nothing arrives from here on.
+    /// Nothing arrives at this time or later.
     pub stop: Time,
 }
 
 impl Window {
-    /// Reads `start` and `stop`. Whatever is said there, nothing starts after the scenario's
-    /// `duration`.
+    /// Reads `start` and `stop`. In any case nothing starts after the scenario's `duration`.
     pub fn read(section: &mut Section, duration: Time) -> Result<Window, SettingsError> {
         let start = section.time("start", "0us", "When it begins.")?;
         let meaning =

@@ -6,26 +6,26 @@ use spillway_engine::Stream;
 use spillway_settings::quantity::{BufferPart, MOST_BYTES};
 use spillway_settings::{Section, SettingsError, Value};
 
-/// How many answer: from so many to so many.
+/// The number of hosts that answer a query: a range in which all numbers are equally likely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FanIn {
-    /// At least.
+    /// The least number.
     pub fewest: u32,
-    /// At most.
+    /// The greatest number.
     pub most: u32,
 }
 
-/// The bytes of the answers to a query.
+/// The sizes of the answers to a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerSizes {
-    /// So many are shared equally.
+    /// The senders share this many bytes equally.
     Shared(u64),
-    /// Each draws its own.
+    /// Each answer has a size of its own.
     Drawn(Sizes),
 }
 
 impl FanIn {
-    /// As it is written.
+    /// Reads a fan-in as scenarios write it.
     pub fn parse(value: &Value) -> Option<FanIn> {
         let number = |text: &str| text.trim().parse::<u32>().ok().filter(|&number| number > 0);
         let (fewest, most) = match value {
@@ -41,12 +41,12 @@ impl FanIn {
         (fewest <= most).then_some(FanIn { fewest, most })
     }
 
-    /// On average.
+    /// The average.
     pub fn mean(self) -> f64 {
         (f64::from(self.fewest) + f64::from(self.most)) / 2.0
     }
 
-    /// That of the next query; nothing is drawn where there is only one.
+    /// Draws the fan-in of the next query. Nothing is drawn if only one value is possible.
     pub fn draw(self, stream: &mut Stream) -> usize {
         match self.most - self.fewest {
             0 => self.most as usize,
@@ -56,7 +56,7 @@ impl FanIn {
 }
 
 impl AnswerSizes {
-    /// Those of a query to this receiver, which `most` senders or fewer share.
+    /// The sizes of answers to this receiver if at most `most` senders share a burst.
     pub fn shared(
         burst: BufferPart,
         section: &Section,
@@ -81,7 +81,7 @@ impl AnswerSizes {
         }
     }
 
-    /// The bytes of a query on average, over all fan-ins.
+    /// The average bytes of a query, over all fan-ins.
     pub fn mean(&self, fan_in: FanIn) -> f64 {
         match self {
             AnswerSizes::Drawn(sizes) => fan_in.mean() * sizes.mean(),
@@ -93,7 +93,7 @@ impl AnswerSizes {
         }
     }
 
-    /// The bytes of the largest answer.
+    /// The size of the largest answer.
     pub fn largest(&self, fan_in: FanIn) -> u64 {
         match self {
             AnswerSizes::Shared(bytes) => bytes / u64::from(fan_in.fewest),
@@ -101,7 +101,7 @@ impl AnswerSizes {
         }
     }
 
-    /// The bytes of the next answer, one of so many.
+    /// Draws the size of the next answer, one of `fan_in` in its query.
     pub fn draw(&self, fan_in: usize, stream: &mut Stream) -> u64 {
         match self {
             AnswerSizes::Shared(bytes) => bytes / fan_in as u64,

@@ -1,4 +1,4 @@
-//! How often queries are asked.
+//! How often receivers send queries.
 
 use crate::topology::Topology;
 use crate::traffic::racks::Racks;
@@ -6,12 +6,12 @@ use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::collections::BTreeSet;
 
-/// When a receiver asks.
+/// When a receiver sends its queries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// At random.
     Poisson {
-        /// So often on average.
+        /// The average rate.
         queries_per_second: f64,
     },
     /// At regular times.
@@ -19,7 +19,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// How often on average.
+    /// The average rate.
     pub fn per_second(self) -> f64 {
         match self {
             Arrivals::Poisson { queries_per_second } => queries_per_second,
@@ -28,29 +28,29 @@ impl Arrivals {
     }
 }
 
-/// How often receivers ask, as it is given.
+/// How often receivers send queries, as the section gives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frequency {
-    /// So often.
+    /// At this rate, each.
     Of(Arrivals),
-    /// As often as fills such a share of all uplinks, together.
+    /// As often as offers this share of all uplinks, by all receivers together.
     OfUplinks(f64),
-    /// As often as makes so many bits per second, each.
+    /// As often as offers this many bits per second, each.
     Each(f64),
-    /// As often as fills such a share of a receiver's line.
+    /// As often as offers this share of the receiver's line, each.
     OfReceivers(f64),
 }
 
 const RATE: &str = "queries_per_host_per_s";
 
-/// What a load is a share of, and so how often receivers ask.
+/// Makes a frequency from a load; which one depends on what the load is a share of.
 type OfLoad = fn(f64) -> Frequency;
 
 const LOAD_OF: [(&str, OfLoad); 2] =
     [("uplink", Frequency::OfUplinks), ("receiver", Frequency::OfReceivers)];
 
 impl Frequency {
-    /// Reads the keys that tell it.
+    /// Reads the keys that give it.
     pub fn read(section: &mut Section) -> Result<Frequency, SettingsError> {
         let meaning = "Queries of each receiver per second, at exponential gaps.";
         let rate = section.optional(RATE, "a number in (0, inf)", meaning, |s| {
@@ -92,7 +92,7 @@ impl Frequency {
         }
     }
 
-    /// The same with the uplinks' share divided among so many receivers.
+    /// The same, with a share of the uplinks divided among so many receivers.
     pub fn among(
         self,
         receivers: usize,
@@ -109,7 +109,7 @@ impl Frequency {
         }
     }
 
-    /// The queries of a receiver, of so many bits on average.
+    /// The arrivals of a receiver's queries of `bits` bits on average.
     pub fn arrivals(self, topology: &Topology, receiver: u32, bits: f64) -> Arrivals {
         let bits_per_second = match self {
             Frequency::Of(arrivals) => return arrivals,
