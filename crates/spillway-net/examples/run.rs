@@ -1,4 +1,4 @@
-//! Runs a scenario file without Python and prints its summary: for profilers.
+//! Runs a scenario file without Python and prints the summary, for use with profilers.
 //!
 //! `cargo run --release --example run -- scenarios/leaf-spine-128.toml [key=value ...]`
 

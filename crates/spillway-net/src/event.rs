@@ -1,20 +1,20 @@
-//! Events' keys: what is due, and for whom.
+//! The keys of events: what happens, and to which line or flow.
 //!
-//! The kind is in the top bits, so it orders what is due at the same time: a port that can send
-//! again sends before anything arrives, arrivals come before new flows, timers after both. Below it
-//! is a stable identity: a line's or a flow's number.
+//! The kind is in the top bits, so it orders events at the same time: a port that can send again
+//! sends before anything arrives, arrivals come before new flows, and timers after both. The lower
+//! bits hold the number of a line or a flow.
 
-/// What an event does.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A cable changes.
+    /// A link fails or recovers.
     CableChange,
     /// Routes change.
     RouteChange,
     /// A port can send again.
     Wake,
-    /// The window of measurement begins or ends, and with it perhaps the run: ports have sent by then.
+    /// The window of measurement begins or ends. Ports that can send at that time have sent.
     Measure,
     /// The first packet on a line arrives.
     Arrival,
@@ -22,11 +22,11 @@ pub(crate) enum Kind {
     FlowStart,
     /// An open-loop flow sends.
     Clock,
-    /// A held-back ack is due.
+    /// A delayed ack is due.
     AckDue,
-    /// A flow's timer.
+    /// A flow's timer expires.
     FlowTimer,
-    /// A policy's timer.
+    /// A policy's timer expires.
     PolicyTimer,
     /// Queues are sampled.
     SampleQueues,
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
     SamplePorts,
 }
 
-/// In their order.
+/// All kinds, in order.
 const KINDS: [Kind; 14] = [
     Kind::CableChange,
     Kind::RouteChange,
@@ -60,35 +60,36 @@ const KIND_BITS: u32 = 5;
 const ID_BITS: u32 = u32::BITS - KIND_BITS;
 const ID_MASK: u32 = (1 << ID_BITS) - 1;
 
-/// Lines that keys can tell apart.
+/// The most lines that keys can tell apart.
 pub(crate) const MOST_LINES: u64 = 1 << ID_BITS;
 
-/// Flows that may be expected: keys tell as many apart that are alive together as there are lines at
-/// most, and by chance there may be a few more than are expected.
+/// The most flows that may be expected. Keys can tell as many flows apart, if they are alive at
+/// once, as lines. Some room is left, since more flows may start than expected.
 pub(crate) const MOST_FLOWS: u64 = 120_000_000;
 
 impl Kind {
-    /// The key of an event of this kind. Of a number only the low 27 bits are kept: lines are
-    /// fewer ([`MOST_LINES`]), and flows that far apart are not alive together.
+    /// The key of an event of this kind. Only the low 27 bits of the number are kept: there are
+    /// fewer lines ([`MOST_LINES`]), and flows whose numbers have the same low bits are not alive
+    /// at the same time.
     #[inline(always)]
     pub fn key(self, number: u32) -> u32 {
         (self as u32) << ID_BITS | id(number)
     }
 
-    /// For whom an event is, if it is of this kind.
+    /// The number in a key, if it is of this kind.
     #[inline(always)]
     pub fn id_of(self, key: u32) -> Option<u32> {
         (key >> ID_BITS == self as u32).then_some(id(key))
     }
 
-    /// What an event does, and for whom.
+    /// The kind and the number in a key.
     pub fn of(key: u32) -> (Kind, u32) {
         let kind = KINDS[(key >> ID_BITS) as usize];
         (kind, id(key))
     }
 }
 
-/// For whom an event is; of a flow's number, what keys carry of it.
+/// The number in a key; of a flow's number only the low bits.
 #[inline(always)]
 pub(crate) fn id(key: u32) -> u32 {
     key & ID_MASK
@@ -103,7 +104,7 @@ mod tests {
         for (place, expected) in (0..).zip(KINDS) {
             let (kind, id) = Kind::of(place << 27 | 0x0234_5678);
             assert_eq!((kind, kind as u32, id), (expected, place, 0x0234_5678));
-            // Of a number 27 bits are kept.
+            // 27 bits of the number are kept.
             assert_eq!(kind.key(0xf234_5678), place << 27 | 0x0234_5678);
             assert_eq!(kind.id_of(kind.key(5)), Some(5));
         }

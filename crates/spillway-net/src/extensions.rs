@@ -1,4 +1,4 @@
-//! Algorithms from outside the program that a scenario may name.
+//! Algorithms that are not compiled in, but that scenarios may name.
 
 use crate::transport::ControlExtension;
 use spillway_settings::{Section, SettingsError};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
-/// What there is beside the catalogues, by room.
+/// The algorithms besides those of the catalogues, by room.
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     /// Sharing policies.
@@ -31,8 +31,8 @@ impl Extensions {
         AqmPolicy::IDS.iter().copied().chain(self.aqm.iter().map(|kind| kind.id()))
     }
 
-    /// Reads the parameters of the sharing policy with this id, for a tier whose first switch has this
-    /// environment.
+    /// Reads the parameters of the sharing policy with this id. `environment` is that of the tier's
+    /// first switch.
     pub fn sharing_params(
         &self,
         id: &str,
@@ -45,7 +45,7 @@ impl Extensions {
         }
     }
 
-    /// Reads the parameters of the AQM with this id, likewise.
+    /// The same for an AQM.
     pub fn aqm_params(
         &self,
         id: &str,

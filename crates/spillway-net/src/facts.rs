@@ -1,4 +1,4 @@
-//! Numbers that follow from a scenario, for people who want to know what they are about to run.
+//! Facts that follow from a scenario, for people who are about to run it.
 
 use crate::flow::FlowSpec;
 use crate::scenario::Scenario;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use spillway_engine::Time;
 use std::collections::BTreeMap;
 
-/// Topology, buffers, delays and traffic. Flows are counted, up to so many.
+/// Topology, buffers, delays and traffic. At most `most_flows` flows are counted.
 pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     let topology = &scenario.topology;
     let transport = &scenario.transports[0];
@@ -39,8 +39,9 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     })
 }
 
-/// About how much payload its run will carry, in bytes: of traffic with a rate what it offers until
-/// `duration`, of other flows their sizes, of endless ones what their hosts' lines carry meanwhile.
+/// A rough estimate of the payload that a run carries, in bytes. Traffic with a rate counts with
+/// what it offers until `duration`, other flows with their sizes, and endless flows with what their
+/// hosts' lines can carry.
 pub fn expected_bytes(scenario: &Scenario) -> f64 {
     let of_source = |source: &Source| match source.offered_bits_per_second() {
         Some(bps) => bps / 8.0 * seconds(scenario.duration),
@@ -57,7 +58,7 @@ fn bytes_of_flows(scenario: &Scenario, source: &Source) -> f64 {
             ending += flow.size as f64;
             continue;
         }
-        // Those of one host share its line; the first begins first.
+        // Flows of one host share its line, which is busy from the start of the first one.
         let line = rate(scenario, scenario.topology.nics[flow.src as usize]) as f64;
         let time = seconds(until) - seconds(flow.start.min(until));
         endless.entry(flow.src).or_insert(line / 8.0 * time);
@@ -65,7 +66,7 @@ fn bytes_of_flows(scenario: &Scenario, source: &Source) -> f64 {
     ending + endless.values().sum::<f64>()
 }
 
-/// So many flows are looked at: what is asked for is an estimate.
+/// The most flows to be counted, since only an estimate is needed.
 const MOST_COUNTED: usize = 1_000_000;
 
 fn seconds(time: Time) -> f64 {
@@ -80,8 +81,8 @@ fn rate(scenario: &Scenario, link: LinkId) -> u64 {
     scenario.topology.links[link as usize].rate.bits_per_second()
 }
 
-/// A tier's switches; the ports and the buffer are those of its first. `None` for a tier that the
-/// topology lacks.
+/// A tier's switches, with the ports and buffer of its first one. `None` if the topology lacks the
+/// tier.
 fn tier(scenario: &Scenario, place: usize) -> Option<Value> {
     let topology = &scenario.topology;
     let settings = &scenario.tiers[place];

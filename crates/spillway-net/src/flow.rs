@@ -1,12 +1,12 @@
-//! A flow as traffic describes it: who sends how much to whom, and when.
+//! A flow as traffic describes it: sender, receiver, size and start.
 
 use spillway_engine::Time;
 use std::cmp::Ordering;
 
 /// One flow to be sent.
 ///
-/// Flows are ordered by start, then by who they are, so that their numbers do not depend on the
-/// order in which traffic was declared. What packets need comes first.
+/// Flows are ordered by start, then by their other properties, so their numbers do not depend on
+/// the order in which traffic was declared. Fields that packets need come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FlowSpec {
@@ -14,18 +14,18 @@ pub struct FlowSpec {
     pub src: u32,
     /// The receiving host.
     pub dst: u32,
-    /// The place of its traffic section, in the order of the sections' names.
+    /// The number of its class.
     pub class: u16,
     /// Its own priority, 0 the highest, if it has one.
     pub priority: Option<u8>,
-    /// The choice among equal next hops for its data, modulo their number at every hop; by hash
-    /// where there is none.
+    /// Chooses among equal next hops for its data: at every hop, this number modulo the number of
+    /// next hops. Without it the hash chooses.
     pub path: Option<u32>,
     /// The same for its acks.
     pub ack_path: Option<u32>,
-    /// The query that it answers: flows of one query are complete together.
+    /// The query that it answers. A query is complete when all of its flows are.
     pub query: Option<u32>,
-    /// When its first byte is there to be sent.
+    /// When its first byte can be sent.
     pub start: Time,
     /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
     pub size: u64,
@@ -37,7 +37,7 @@ impl FlowSpec {
 }
 
 impl Ord for FlowSpec {
-    /// By start first: the order in which flows are numbered.
+    /// By start first; flows are numbered in this order.
     fn cmp(&self, other: &FlowSpec) -> Ordering {
         let key = |flow: &FlowSpec| {
             let FlowSpec { src, dst, class, priority, path, ack_path, query, start, size } = *flow;

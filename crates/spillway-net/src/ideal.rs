@@ -1,4 +1,4 @@
-//! The least time that a flow could take: alone, in the same network.
+//! The least time that a flow could take if it were alone in the same network.
 
 use crate::routing::Routing;
 use crate::topology::{Link, LinkId, Node, Topology};
@@ -9,16 +9,16 @@ use std::collections::BinaryHeap;
 /// A flow's packets on the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets {
-    /// How many there are.
+    /// The number of packets.
     pub count: u64,
-    /// Bytes of all but the last.
+    /// Bytes of each packet but the last.
     pub full: u64,
-    /// Bytes of the last.
+    /// Bytes of the last packet.
     pub last: u64,
 }
 
 impl Packets {
-    /// The packets of `size` bytes of payload, `mss` in each, with so many header bytes.
+    /// The packets of `size` bytes of payload, `mss` in each, with `header` bytes of headers.
     pub fn of(size: u64, mss: u32, header: u32) -> Packets {
         let (mss, header) = (u64::from(mss), u64::from(header));
         let count = size.div_ceil(mss);
@@ -26,11 +26,12 @@ impl Packets {
     }
 }
 
-/// From the first bit sent to the last bit received, when all packets are sent back to back and
-/// each is forwarded when it has arrived whole: exact for a path without other traffic.
+/// The time from the first bit sent to the last bit received, if all packets are sent back to back
+/// and each is forwarded once it has arrived completely. Exact for a path without other traffic.
 ///
-/// Of equal packets the last leaves link i at sum_{j<=i} s/r_j + (n-1) max_{j<=i} s/r_j; the one
-/// packet behind them, which is not larger, waits for its own arrival and for them, link by link.
+/// With n packets of equal size s, the last leaves link i at sum_{j<=i} s/r_j + (n-1) max_{j<=i}
+/// s/r_j. The one packet behind them, which is not larger, waits on each link for its own arrival
+/// and for them to leave.
 pub fn least_time(path: &[Link], packets: Packets) -> Time {
     let mut propagation = Time::ZERO;
     let mut sum = Time::ZERO;
@@ -50,14 +51,13 @@ pub fn least_time(path: &[Link], packets: Packets) -> Time {
     propagation + last
 }
 
-/// The links of a path, as [`least_time`] takes them.
+/// The links of a path in the form that [`least_time`] takes.
 pub fn links(topology: &Topology, path: &[LinkId]) -> Vec<Link> {
     path.iter().map(|&link| topology.links[link as usize]).collect()
 }
 
-/// The least time of one packet of so many bytes from one host to another: over whichever of the
-/// next hops that `routing` offers, or, without it, over any links at all. `None` if no way leads
-/// there.
+/// The least time of one packet of so many bytes from one host to another, over any of the next
+/// hops that `routing` offers or, without it, over any links at all. `None` if there is no path.
 pub fn fastest(
     topology: &Topology,
     routing: Option<&Routing>,
@@ -66,7 +66,7 @@ pub fn fastest(
     bytes: u64,
 ) -> Option<Time> {
     let mut reached = vec![false; topology.switches.len()];
-    // What was reached, the earliest first (Dijkstra's algorithm).
+    // Nodes that have been reached, the earliest first (Dijkstra's algorithm).
     let mut next = BinaryHeap::new();
     let go = |next: &mut BinaryHeap<_>, now: Time, link: LinkId| {
         let link = &topology.links[link as usize];
@@ -94,8 +94,8 @@ pub fn fastest(
     None
 }
 
-/// How long so many bytes take at least to leave the narrowest stage of the network: of all ports
-/// that packets from one host to another may take after the same number of hops, together.
+/// The least time that so many bytes need at the narrowest stage of the network. A stage consists
+/// of all ports that packets between these hosts may take after the same number of hops.
 pub fn narrowest(topology: &Topology, routing: &Routing, from: u32, to: u32, bytes: u64) -> Time {
     let mut stage = vec![topology.links[topology.nics[from as usize] as usize].to];
     let mut longest = 0.0;
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_fastest_way_may_have_more_hops() {
-        // 0 - 1 at 1 Gbps; over 2 at 40 Gbps, where a cable takes 3 us; over 3 at 10 Gbps.
+        // 0 - 1 directly at 1 Gbps; over 2 at 40 Gbps with 3 us per cable; over 3 at 10 Gbps.
         let mut topology = Topology::default();
         (0..4).for_each(|_| _ = topology.add_switch("leaf"));
         let rate = |gbps: u64| Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap();
@@ -161,17 +161,18 @@ mod tests {
             topology.add_cable(0, middle, rate(gbps), Time::from_us(us));
             topology.add_cable(middle, 1, rate(gbps), Time::from_us(us));
         }
-        // 1500 B: 2 * 1.2 us at the hosts, and 12, 2 * (0.3 + 3) or 2 * (1.2 + 1) us.
+        // 1500 B take 2 * 1.2 us at the hosts, and in between 12, 2 * (0.3 + 3) or 2 * (1.2 + 1)
+        // us.
         assert_eq!(fastest(&topology, None, 0, 1, 1500), Some(Time::from_ns(6_800)));
         let routing = Routing::new(&topology, &vec![true; topology.links.len()]);
         assert_eq!(fastest(&topology, Some(&routing), 0, 1, 1500), Some(Time::from_ns(14_400)));
-        // Small packets gain less: 50 B take 2 * 0.04 us at the hosts and 0.4 us directly.
+        // Small packets gain less: 50 B take 2 * 0.04 us at the hosts, and 0.4 us directly.
         assert_eq!(fastest(&topology, None, 0, 1, 50), Some(Time::from_ns(480)));
     }
 
     proptest! {
-        /// Beside a packet-by-packet recursion: a packet leaves a link when it has arrived and its
-        /// predecessor has left.
+        /// Compared with a recursion over packets: a packet leaves a link when it has arrived and
+        /// its predecessor has left.
         #[test]
         fn it_is_what_the_recursion_says(
             rates in prop::collection::vec(1u64..100, 1..6),

@@ -1,4 +1,4 @@
-//! The network around the switches: packets, links, hosts, transports, traffic and scenarios.
+//! The network around switches: packets, links, hosts, transports, traffic and scenarios.
 
 mod event;
 pub mod extensions;

@@ -1,9 +1,9 @@
-//! Which ways lead to a host: at every switch the ports with the fewest hops to go.
+//! Shortest-path routing: at every switch, the ports with the fewest hops to a host.
 //!
-//! Routes are kept by rack, not by host, and equal sets of ports are kept once, so a table for
-//! thousands of hosts takes a few megabytes. Looking one up is two loads, the host's and the
-//! route's, and a third where the ports are no row; it is the same for hosts near and far. After a
-//! failure the table is made anew.
+//! Routes are stored by rack, not by host, and equal sets of ports are stored once, so a table for
+//! thousands of hosts takes a few megabytes. A lookup is two loads, the host's rack and the route,
+//! and a third if the ports are not consecutive. It costs the same for near and far hosts. After a
+//! failure the table is computed anew.
 
 mod choice;
 
@@ -12,27 +12,27 @@ pub use choice::{PathChoice, ecmp};
 use crate::topology::{Fabric, LinkId, Node, Search, Topology};
 use std::collections::BTreeMap;
 
-/// For every switch and host the ports on shortest paths.
+/// For every switch and host, the ports on shortest paths.
 #[derive(Clone, Debug)]
 pub struct Routing {
     hosts: Vec<Attachment>,
-    /// Row by row the switches, in every row the racks, and behind them one that nobody reaches:
-    /// that of the hosts whose own cable is down.
+    /// One row per switch, with a column per rack, and a last column for a rack that cannot be
+    /// reached: hosts whose own cable is down belong to it.
     routes: Vec<Route>,
     columns: usize,
-    /// The ports that the routes point to. First come all that any switch has, in a row: there a port
-    /// is its own place, and need not be looked up.
+    /// The ports to which routes point. It begins with all port numbers in order. There a port
+    /// equals its own index, and need not be loaded.
     pool: Vec<u32>,
-    /// How many those are.
+    /// The length of that beginning.
     row: usize,
 }
 
-/// Where a host is.
+/// Where a host is attached.
 #[derive(Clone, Copy, Debug)]
 struct Attachment {
-    /// The place of its rack among the racks.
+    /// The index of its rack among the racks.
     rack: u32,
-    /// The port of its rack that leads to it.
+    /// The port of the rack's switch that leads to it.
     port: u32,
 }
 
@@ -40,7 +40,7 @@ struct Attachment {
 #[derive(Clone, Copy, Debug, Default)]
 struct Route {
     start: u32,
-    /// The length, and in the top bit whether this is the rack itself.
+    /// The length; the top bit says whether the switch is the rack itself.
     length: u32,
 }
 
@@ -49,8 +49,8 @@ impl Route {
 }
 
 impl Routing {
-    /// Routes over the links that are up; `up` has one entry for every link, so the two
-    /// directions of a cable may differ.
+    /// Routes over the links that are up. `up` has an entry for every link, so the two directions
+    /// of a cable may differ.
     pub fn new(topology: &Topology, up: &[bool]) -> Routing {
         assert_eq!(up.len(), topology.links.len(), "one entry for every link");
         let racks = topology.racks();
@@ -80,18 +80,18 @@ impl Routing {
         routing
     }
 
-    /// The ports of `switch`, by their place among its ports, that lie on a shortest path to a
-    /// host; none where it cannot be reached.
+    /// The ports of `switch`, by their numbers, that lie on a shortest path to a host; none if it
+    /// cannot be reached.
     ///
-    /// A host whose own cable is down is reached from nowhere.
+    /// A host whose own cable is down cannot be reached from anywhere.
     #[inline]
     pub fn next_hops(&self, switch: u32, dst_host: u32) -> &[u32] {
         let (start, length) = self.places(switch, dst_host);
         &self.pool[start..start + length]
     }
 
-    /// The one of these ports that `choose` picks by its place, given their number; `None` if there
-    /// is none.
+    /// One of these ports: given their number, `choose` returns an index among them. `None` if
+    /// there are none.
     #[inline(always)]
     pub fn next_hop(
         &self,
@@ -109,7 +109,7 @@ impl Routing {
         Some(if place < self.row { place as u32 } else { self.pool[place] })
     }
 
-    /// Where in the pool the ports begin, and how many they are.
+    /// The index in the pool at which the ports begin, and their number.
     #[inline(always)]
     fn places(&self, switch: u32, dst_host: u32) -> (usize, usize) {
         let Attachment { rack, port } = self.hosts[dst_host as usize];
@@ -121,7 +121,7 @@ impl Routing {
         &mut self.routes[switch as usize * self.columns + column]
     }
 
-    /// Notes the ports of a rack's reachable hosts.
+    /// Records the ports of a rack's hosts that can be reached.
     fn attach(&mut self, topology: &Topology, up: &[bool], rack: u32, column: usize) {
         for (port, &link) in (0..).zip(&topology.switches[rack as usize].ports) {
             if let (Node::Host(host), true) = (topology.links[link as usize].to, up[link as usize])
@@ -131,7 +131,7 @@ impl Routing {
         }
     }
 
-    /// The route over these ports. All that are equal share a place in the pool.
+    /// The route over these ports. Equal sets share their place in the pool.
     fn share(&mut self, shared: &mut BTreeMap<Vec<u32>, u32>, ports: &[u32]) -> Route {
         let length = ports.len() as u32;
         if ports.windows(2).all(|pair| pair[1] == pair[0] + 1) {
@@ -147,8 +147,8 @@ impl Routing {
     }
 }
 
-/// The links that a packet takes from one host to another, where `choose` says for a switch and
-/// its next hops which of them. `None` if it does not arrive.
+/// The links that a packet takes from one host to another. At each switch `choose` picks one of its
+/// next hops. `None` if the packet does not arrive.
 ///
 /// The sender's own cable is taken to be up.
 pub fn path_links(
@@ -159,7 +159,7 @@ pub fn path_links(
     mut choose: impl FnMut(u32, &[u32]) -> usize,
 ) -> Option<Vec<LinkId>> {
     let mut links = vec![topology.nics[src as usize]];
-    // No shortest path passes a switch twice.
+    // No shortest path visits a switch twice.
     for _ in 0..topology.switches.len() {
         let Node::Switch(switch) = topology.links[links[links.len() - 1] as usize].to else {
             break;
@@ -232,7 +232,7 @@ mod tests {
         let tree = network("kind = \"fat-tree\"\nk = 4");
         let routing = all_up(&tree);
         let links = path_links(&tree, &routing, 0, 15, |_, hops| hops.len() - 1).unwrap();
-        // The last of all choices: edge 0, aggregation 9, core 19, pod 3's aggregation 15, edge 7.
+        // Always the last choice: edge 0, aggregation 9, core 19, pod 3's aggregation 15, edge 7.
         let to: Vec<Node> = links.iter().map(|&link| tree.links[link as usize].to).collect();
         let switches = [0, 9, 19, 15, 7].map(Node::Switch);
         assert_eq!((&to[..5], to[5]), (&switches[..], Node::Host(15)));
@@ -253,11 +253,11 @@ mod tests {
         let routing = Routing::new(&pair, &up);
         assert_eq!(routing.next_hops(0, 1), [2]);
         assert_eq!(routing.next_hops(1, 0), [1, 2]);
-        // Spine 2 still sends down to leaf 0, and over it nobody comes.
+        // Spine 2 still sends down to leaf 0, although leaf 0 no longer sends up to it.
         assert_eq!(routing.next_hops(2, 0), [0]);
 
-        // Down from spine 2 to leaf 1 as well: the way from spine 2 is over leaf 0 and spine 3,
-        // but leaf 0's link up to spine 2 alone is down.
+        // Now spine 2's link down to leaf 1 fails as well. From spine 2 the path leads over leaf 0
+        // and spine 3, because only leaf 0's link up to spine 2 is down.
         up[pair.switches[2].ports[1] as usize] = false;
         let routing = Routing::new(&pair, &up);
         assert_eq!(routing.next_hops(2, 1), [0]);
@@ -280,8 +280,8 @@ mod tests {
     fn eight_thousand_hosts_take_less_than_three_megabytes() {
         let text = "kind = \"leaf-spine\"\nleaves = 512\nspines = 128\nhosts_per_leaf = 16";
         let routing = all_up(&network(text));
-        // 640 switches x 513 columns x 8 B, 8,192 hosts x 8 B, and the pool: the 512 ports of a spine in
-        // a row, of which every set is a part.
+        // 640 switches x 513 columns x 8 B, 8,192 hosts x 8 B, and the pool: the 512 ports of a
+        // spine in order, which contain every set of ports.
         assert_eq!(routing.routes.len(), 640 * 513);
         assert_eq!(routing.pool.len(), 512);
         let bytes = 8 * (routing.routes.len() + routing.hosts.len()) + 4 * routing.pool.len();
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(size_of::<Route>() + size_of::<Attachment>(), 16);
     }
 
-    /// Switches joined at random, hosts on them, and links of which some are down.
+    /// A random network of switches and hosts, with some links down.
     fn random_network(seed: u64) -> (Topology, Vec<bool>) {
         let mut stream = Stream::new(seed, "network", 0);
         let mut below = |n: u64| stream.below(n);
@@ -297,7 +297,7 @@ mod tests {
         let mut topology = Topology::default();
         let switches = 1 + below(8);
         (0..switches).for_each(|_| _ = topology.add_switch("leaf"));
-        // Cables before hosts and after, so that ports come in any order.
+        // Cables are added before and after hosts, so that ports come in any order.
         for _ in 0..2 {
             for _ in 0..below(2 * switches) {
                 let (a, b) = (below(switches) as u32, below(switches) as u32);
@@ -315,7 +315,7 @@ mod tests {
         (topology, up)
     }
 
-    /// Hops from every node to a host, by going over all links again and again.
+    /// Hops from every node to a host, found by going over all links until nothing changes.
     fn naive_distances(topology: &Topology, up: &[bool], dst: u32) -> BTreeMap<Node, usize> {
         let mut distance = BTreeMap::from([(Node::Host(dst), 0)]);
         loop {

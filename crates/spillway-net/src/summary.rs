@@ -1,4 +1,4 @@
-//! The numbers of a run: `summary.json`.
+//! The summary of a run: `summary.json`.
 
 use crate::record::Outcome;
 use crate::scenario::Scenario;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// The value at share `p` of a sorted list: its `ceil(n p)`-th smallest.
 pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
-    // n p may be off by a rounding error where it is a whole number.
+    // n p may have a rounding error where it is a whole number.
     let rank = (sorted.len() as f64 * p - 1e-9).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied()
 }
@@ -19,7 +19,7 @@ pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
 
-/// Fewer values than this beyond a percentile say little about it.
+/// A percentile rests on too few values if fewer than this lie beyond it.
 const ENOUGH_BEYOND: f64 = 10.0;
 
 /// The summary of a run that has been finished.
@@ -30,7 +30,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     let scenario = simulation.scenario();
     let end = match progress {
         Progress::Running | Progress::OutOfMemory => now,
-        // A flow of which packets are lost and not sent again waits for them to the end.
+        // A flow with lost packets that nobody retransmits waits for them until the stop.
         Progress::Complete | Progress::Stopped => now.max(scenario.stop),
     };
     for unfinished in outcomes.iter_mut().filter(|outcome| !outcome.complete) {
@@ -118,7 +118,7 @@ fn row(flows: &[&Outcome], value: impl Fn(&Outcome) -> f64) -> Value {
     Value::Object(row)
 }
 
-/// Count, mean, percentiles and maximum, and which percentiles rest on few values.
+/// Count, mean, percentiles and maximum, and which percentiles rest on too few values.
 fn statistics(mut values: Vec<f64>) -> Map<String, Value> {
     values.sort_by(f64::total_cmp);
     let n = values.len();
@@ -156,8 +156,9 @@ fn query_us(outcomes: &[Outcome]) -> Value {
     Value::Object(row)
 }
 
-/// What sharing policies count of their decisions, by tier and name, all switches together; of
-/// `most_...` the largest of a switch. Tiers whose policy counts nothing are left out.
+/// The counts that sharing policies keep of their decisions, by tier and name, summed over
+/// switches; for names `most_...`, the largest of any switch. Tiers whose policy counts nothing are
+/// left out.
 fn sharing_counts(simulation: &Simulation) -> Value {
     let mut by_tier = Map::new();
     for (number, switch) in (0..).zip(simulation.switches()) {
@@ -173,7 +174,7 @@ fn sharing_counts(simulation: &Simulation) -> Value {
     Value::Object(by_tier)
 }
 
-/// How full the buffers were, as fractions: the leaf tier, and every tier.
+/// The occupancy of buffers, as fractions, of the leaf tier and of every tier.
 fn occupancy(simulation: &mut Simulation) -> Value {
     let tiers: Vec<(usize, &'static str)> =
         simulation.scenario().tiers.iter().map(|tier| tier.tier).enumerate().collect();
@@ -189,7 +190,7 @@ fn occupancy(simulation: &mut Simulation) -> Value {
     Value::Object(whole)
 }
 
-/// A tier's meters, pooled. Fractions of the buffer; of an unlimited one, bytes.
+/// The pooled meters of a tier, as fractions of the buffer; in bytes if it is unlimited.
 fn tier_occupancy(simulation: &mut Simulation, tier: usize) -> Value {
     let meters = simulation.meters_of_tier(tier);
     let mut pools: Vec<(u64, Meter)> = Vec::new();
@@ -199,7 +200,7 @@ fn tier_occupancy(simulation: &mut Simulation, tier: usize) -> Value {
             None => pools.push((capacity, meter)),
         }
     }
-    // Switches of one tier may differ in size: the fullest kind is told.
+    // Switches of one tier may have buffers of different sizes. The fullest size is reported.
     let fraction = |capacity: u64, bytes: f64| match capacity {
         Buffer::UNLIMITED => bytes,
         capacity => bytes / capacity as f64,
@@ -218,7 +219,7 @@ fn tier_occupancy(simulation: &mut Simulation, tier: usize) -> Value {
     })
 }
 
-/// The window of measurement: to its end, or as far as the run has come.
+/// The length of the window of measurement, as far as the run has come.
 fn window(simulation: &Simulation) -> Time {
     let scenario = simulation.scenario();
     let end = match simulation.now() < scenario.duration && simulation.has_more() {
@@ -232,7 +233,7 @@ fn gbps(bytes: u64, window: Time) -> f64 {
     if window == Time::ZERO { 0.0 } else { bytes as f64 * 8.0 / window.ps() as f64 * 1000.0 }
 }
 
-/// Payload that arrived in the window, each byte counted once: in all, and by class.
+/// Payload that arrived in the window, each byte counted once: in total, and by class.
 fn goodput(simulation: &Simulation) -> Value {
     let window = window(simulation);
     let delivered = &simulation.counters().delivered_bytes;
@@ -244,8 +245,8 @@ fn goodput(simulation: &Simulation) -> Value {
     Value::Object(row)
 }
 
-/// What loads are fractions of, in bits per second: all uplinks of leaves, or all hosts where there
-/// are no uplinks.
+/// What loads are fractions of, in bits per second: the uplinks of all leaves, or the lines of all
+/// hosts if there are no uplinks.
 pub fn capacity(topology: &Topology) -> (&'static str, u64) {
     let leaves = topology.racks();
     let uplinks: u64 = leaves.iter().map(|&leaf| topology.uplink_rate_of_leaf(leaf)).sum();
@@ -255,7 +256,7 @@ pub fn capacity(topology: &Topology) -> (&'static str, u64) {
 }
 
 /// Load as fractions of the [`capacity`]: offered by sections with a rate, realised by the flows
-/// that started, and on the wire.
+/// that started, and carried on the wire.
 fn load(simulation: &Simulation) -> Value {
     let (of, capacity) = capacity(&simulation.scenario().topology);
     let window = window(simulation);
@@ -279,7 +280,7 @@ mod tests {
         assert_eq!([at(0.5), at(0.95), at(0.99), at(0.999)], [50, 95, 99, 100].map(Some));
         assert_eq!(percentile(&[7], 0.5), Some(7));
         assert_eq!(percentile::<u32>(&[], 0.5), None);
-        // 0.07 * 100 is 7.000000000000001 in floats, and still the seventh.
+        // 0.07 * 100 is 7.000000000000001 in floats, but must give the seventh value.
         assert_eq!(at(0.07), Some(7));
     }
 

@@ -1,26 +1,27 @@
-//! In-band telemetry: what switches write into the packets of transports that ask for it.
+//! In-band telemetry: what switches write into packets of transports that ask for it.
 //!
-//! It is kept in a [side table](spillway_switch::SideTable), so that nobody else pays for it.
+//! It is kept in a [side table](spillway_switch::SideTable), so other packets do not pay for it.
 
 use spillway_engine::Time;
 
-/// Switches that a packet has room for (HPCC, section 4.1); those behind them write nothing.
+/// The number of switches that can write into a packet (HPCC, section 4.1). Later ones on the path
+/// write nothing.
 pub const HOPS: usize = 5;
 
-/// What one port has written: how it was when it began to send the packet.
+/// What a port writes: its state when it begins to send the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
-    /// When.
+    /// The time.
     pub time: Time,
-    /// Bytes that its queue held still.
+    /// The bytes then left in its queue.
     pub queue_bytes: u64,
-    /// Bytes that it had sent before.
+    /// The bytes that it had sent before.
     pub sent_bytes: u64,
-    /// How long a byte takes on its line.
+    /// The time of a byte on its line.
     pub ps_per_byte: u64,
 }
 
-/// What the ports on a packet's way have written, in their order. An ack carries it back.
+/// What the ports on a packet's path have written, in order. An ack carries it back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     count: u8,
@@ -28,18 +29,18 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// What has been written.
+    /// The entries written so far.
     pub fn hops(&self) -> &[Hop] {
         &self.hops[..usize::from(self.count)]
     }
 
-    /// Nothing is written on the packet any more.
+    /// Removes all entries.
     #[cold]
     pub fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Writes, if there is room.
+    /// Adds an entry if there is room.
     pub fn push(&mut self, hop: Hop) {
         if let Some(place) = self.hops.get_mut(usize::from(self.count)) {
             *place = hop;
@@ -47,7 +48,7 @@ impl Telemetry {
         }
     }
 
-    /// What each port has written now and in `before`; nothing if those are other ports.
+    /// Each port's entry together with its entry in `before`; none if these are other ports.
     pub fn since<'a>(&'a self, before: &'a Telemetry) -> impl Iterator<Item = (&'a Hop, &'a Hop)> {
         let same = self.count == before.count;
         self.hops().iter().zip(before.hops()).filter(move |(now, before)| {
@@ -60,7 +61,7 @@ impl Telemetry {
 pub(crate) mod tests {
     use super::*;
 
-    /// What ports of 10 Gbps have written: when, in microseconds, and the bytes queued and sent.
+    /// Entries of ports of 10 Gbps: the time in microseconds, and the bytes queued and sent.
     pub(crate) fn telemetry(hops: &[(u64, u64, u64)]) -> Telemetry {
         let mut telemetry = Telemetry::default();
         for &(us, queue_bytes, sent_bytes) in hops {
@@ -85,7 +86,7 @@ pub(crate) mod tests {
     fn ports_are_compared_with_themselves_only() {
         let before = telemetry(&[(10, 0, 100), (20, 0, 50)]);
         let now = telemetry(&[(11, 0, 200), (21, 0, 40)]);
-        // The second has sent less than before: it is another port.
+        // The second has sent less than before, so it is another port.
         assert_eq!(now.since(&before).count(), 1);
         assert_eq!(telemetry(&[(11, 0, 200)]).since(&before).count(), 0);
     }

@@ -1,11 +1,11 @@
-//! Which of several equal next hops a packet takes.
+//! The choice of one among equal next hops.
 
-/// How a packet's way is chosen.
+/// How a packet's path is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
     /// By the hash of its flow.
     Hash(u32),
-    /// The same everywhere, modulo the number of next hops.
+    /// By this number at every hop, modulo the number of next hops.
     Path(u32),
 }
 
@@ -22,14 +22,14 @@ impl PathChoice {
 
 /// Equal-cost multipath: a choice among `n` next hops by a flow's hash.
 ///
-/// Hashes are well mixed already, and switches have seeds of their own, drawn at random: then
-/// choices at different switches are independent. Where all have one seed, flows that chose alike
-/// at one switch choose alike at the next too, and some of its links stay empty.
+/// Hashes are well mixed, and each switch has a random seed of its own, so choices at different
+/// switches are independent. With the same seed everywhere, flows that choose alike at one switch
+/// also choose alike at the next, and some of its links stay empty.
 #[inline]
 pub fn ecmp(hash: u32, switch_seed: u32, n: usize) -> usize {
-    // Multiplicative hashing, every switch by an odd multiplier of its own. (One multiplier, and
-    // the seed added to the hash before it, would leave some pairs of switches correlated.)
-    // The high bits depend on all of the hash; as a fraction of 1, times `n`, they are the
+    // Multiplicative hashing; each switch has an odd multiplier of its own. (With one multiplier,
+    // and the seed added to the hash first, some pairs of switches would be correlated.) The high
+    // bits depend on the whole hash. Read as a fraction of 1 and multiplied by `n`, they are the
     // choice, without a division.
     let multiplier = GOLDEN_RATIO ^ (u64::from(switch_seed) << 32);
     let mixed = u64::from(hash).wrapping_mul(multiplier) >> 32;
@@ -52,15 +52,15 @@ mod tests {
         mix(1_000_003 * (switch + 1)) as u32
     }
 
-    /// How far counts are from being all equal: chi-square, with one degree of freedom less than
-    /// there are counts.
+    /// The deviation of counts from being equal: chi-square, whose degrees of freedom are one less
+    /// than the number of counts.
     fn chi_square(counts: &[u32]) -> f64 {
         let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
         counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum()
     }
 
-    /// A bound that chance alone exceeds less than once in 100,000 tests: the mean plus five
-    /// and a half standard deviations.
+    /// A bound that chance exceeds less than once in 100,000 tests: the mean plus five and a half
+    /// standard deviations.
     fn bound(counts: usize) -> f64 {
         let freedom = (counts - 1) as f64;
         freedom + 5.5 * (2.0 * freedom).sqrt() + 12.0
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn with_one_seed_every_switch_chooses_alike() {
-        // Of the flows that took way 1 of 4, all take way 1 of 4 again.
+        // All flows that take path 1 of 4 here take path 1 of 4 again.
         let ways = |flow| [ecmp(hash(flow), 7, 4), ecmp(hash(flow), 7, 4)];
         assert!((0..1_000).map(ways).all(|[first, second]| first == second));
     }
