@@ -10,11 +10,12 @@ const LINE: f64 = 1.25e9;
 
 // M/D/1 ------------------------------------------------------------------------------------------
 
-/// The mean wait in services at a port of 10 Gbps that Poisson sources load to `load`, measured
-/// over so many services.
+/// The mean wait, in service times, at a port of 10 Gbps under Poisson arrivals, measured over so
+/// many service times.
 ///
-/// Each of the sources sends packets of 1500 B at 0.5 Gbps in the mean over a line of 800 Gbps, which
-/// is busy for 0.06% of the time: two packets of one source hardly ever meet in its NIC, and the
+/// Each source sends packets of 1500 B at 0.5 Gbps on average over a line of 800 Gbps. That line is
+/// busy for 0.06% of the time, so two packets of one source hardly ever meet in its NIC, and all
+/// sources together are a Poisson process. A service takes 1.2 us.
 /// sources together are a Poisson process. A service takes 1.2 us.
 fn mean_wait(sources: u32, services: u64, switch: &str) -> f64 {
     let hosts = format!(
@@ -45,15 +46,15 @@ fn mean_wait(sources: u32, services: u64, switch: &str) -> f64 {
     ));
     assert_eq!(run.summary["buffer_occupancy"]["unit"], "bytes");
     assert_eq!(run.all_drops(), 0);
-    // Little's law: packets waiting = arrivals per service * wait in services.
+    // Little's law: waiting packets = arrivals per service time * wait in service times.
     let load = f64::from(sources) * 0.05;
     run.number("buffer_occupancy.mean") / FULL as f64 / load
 }
 
-/// Pollaczek and Khinchine with constant service: rho / (2 (1 - rho)) services.
+/// Pollaczek and Khinchine with constant service: rho / (2 (1 - rho)) service times.
 ///
-/// How exact a mean over T services can be: in heavy traffic the wait is a reflected Brownian motion
-/// of drift 1 - rho and variance 1, whose time average over T has the relative standard deviation
+/// The accuracy of a mean over T service times: in heavy traffic the wait is a reflected Brownian
+/// motion of drift 1 - rho and variance 1, whose average over T has the relative standard deviation
 /// sqrt(2 / T) / (1 - rho).
 fn check_wait(sources: u32, services: u64, tolerance: f64) {
     let load = f64::from(sources) * 0.05;
@@ -94,8 +95,8 @@ fn md1_waits_are_within_two_percent() {
 
 #[test]
 fn a_packet_in_transmission_counts_where_bytes_are_held_to_its_end() {
-    // In the mean rho packets are being sent. Both runs see the same arrivals, so that is exact but
-    // for chance in the number of arrivals: 4e5 of them, 0.16%.
+    // On average rho packets are being sent. Both runs have the same arrivals, so only chance in
+    // their number remains: 4e5 arrivals, 0.16%.
     let services = 500_000;
     let waiting = mean_wait(16, services, "release = \"start\"");
     let present = mean_wait(16, services, "release = \"end\"");
@@ -161,10 +162,10 @@ fn dynamic_thresholds_settle_where_queues_and_threshold_meet() {
 
 #[test]
 fn the_paper_s_rule_lets_every_queue_go_one_packet_beyond() {
-    // A queue below T may take a packet whatever it is: between T and T + 1500 B.
+    // A queue below T may take a packet of any size, so it ends between T and T + 1500 B.
     let sharing = "{ kind = \"dt\", alpha = 1.0, count_arrival = false }";
     for sample in overloaded(2, 900_000, sharing) {
-        // 300,000 each if the packet counted.
+        // 300,000 each if the arriving packet counted.
         for bytes in sample {
             assert!((299_000..=301_500).contains(&bytes), "{bytes}");
         }
@@ -219,7 +220,7 @@ fn schedulers_share_the_line_as_they_should() {
     are_near(shares("{ kind = \"dwrr\", weights = [2, 1, 1] }", [MSS; 3]), [0.5, 0.25, 0.25]);
     are_near(shares("{ kind = \"dwrr\", weights = [1, 2, 5] }", [MSS; 3]), [0.125, 0.25, 0.625]);
     are_near(shares("\"rr\"", [MSS; 3]), [1.0 / 3.0; 3]);
-    // Whoever comes first: all send at the same rate and are lost alike.
+    // All three send at the same rate and lose alike, so none is preferred.
     let [p0, p1, p2] = shares("\"strict\"", [MSS; 3]);
     assert!(p0 > 0.999 && p1 + p2 < 0.001, "{p0} {p1} {p2}");
 }
@@ -247,7 +248,8 @@ struct Steady {
     jain: f64,
 }
 
-/// `n` DCTCP flows to one receiver at 10 Gbps, over lines of `delay_us`, marked beyond `k` packets.
+/// `n` DCTCP flows to one receiver at 10 Gbps, over lines with a delay of `delay_us`, with marks
+/// above `k` packets.
 fn dctcp(n: u32, k: u32, delay_us: u32, duration_ms: u32, more: &str) -> Steady {
     let flows: Vec<String> = (0..n).map(|flow| flow.to_string()).collect();
     let half = duration_ms / 2;
@@ -275,7 +277,7 @@ fn dctcp(n: u32, k: u32, delay_us: u32, duration_ms: u32, more: &str) -> Steady 
         n + 1
     ));
     assert_eq!((run.all_drops(), run.counters.timeouts), (0, 0));
-    // Sampled at the half and at the end.
+    // Sampled in the middle and at the end.
     let windows = &run.record.windows;
     let delivered = |flow: u32| {
         let rows = (0..windows.len()).filter(|&row| windows.flow_id[row] == flow);
@@ -292,19 +294,20 @@ fn dctcp(n: u32, k: u32, delay_us: u32, duration_ms: u32, more: &str) -> Steady 
     }
 }
 
-/// Packets of 1500 B that a line of 10 Gbps takes in a round trip without queues: data 1.2 us and
-/// an ack of 52 B 0.0416 us on each of two lines, four delays.
+/// The number of packets of 1500 B that a line of 10 Gbps sends in a round trip without queues: 1.2
+/// us for data and 0.0416 us for an ack of 52 B on each of two lines, and four delays.
 fn packets_in_a_round_trip(delay_us: u32) -> f64 {
     (2.0 * (1.2 + 0.0416) + 4.0 * f64::from(delay_us)) / 1.2
 }
 
-/// Alizadeh et al., SIGCOMM 2010, section 3.3: N flows in step, each one packet longer every round
-/// trip, find the queue at K and hear of it a round trip later: the queue peaks at K + N. From
-/// there it falls by A = sqrt(2 N (C RTT + K)) / 2 and rises again in a line: in the mean
-/// it is A/2 below its peak.
+/// Alizadeh et al., SIGCOMM 2010, section 3.3: N synchronised flows, each of which grows by a
+/// packet per round trip, find the queue at K and learn of it a round trip later, so the queue
+/// peaks at K + N. From there it falls by A = sqrt(2 N (C RTT + K)) / 2 and rises again linearly,
+/// so on average it is A/2 below its peak.
 ///
-/// Here a packet is marked that finds more than K, itself not counted. The first one marked is the
-/// (K + 2)nd in the queue, so the peak is at K + 2 + N, and two flows in step reach it to the byte.
+/// Here a packet is marked if it finds more than K packets, not counting itself. The first marked
+/// one is the (K + 2)nd in the queue, so the peak is at K + 2 + N. Two synchronised flows reach it
+/// to the byte.
 fn check_dctcp(n: u32, k: u32, delay_us: u32) {
     let steady = dctcp(n, k, delay_us, 200, "");
     let peak = f64::from(k + 2 + n);
@@ -324,7 +327,8 @@ fn check_dctcp(n: u32, k: u32, delay_us: u32) {
 
 #[test]
 fn dctcp_peaks_at_k_plus_n_with_full_throughput() {
-    // C RTT = 35 packets: K = 70 is far above the least that keeps the line busy, a seventh of it.
+    // C RTT = 35 packets. K = 70 is far above a seventh of that, the least that keeps the line
+    // busy.
     for n in [2, 8, 16] {
         check_dctcp(n, 70, 10);
     }
@@ -334,8 +338,9 @@ fn dctcp_peaks_at_k_plus_n_with_full_throughput() {
     }
 }
 
-/// Flows that are alike in everything fall in step, and some numbers of them then keep unequal shares: a
-/// small window is cut twice while a large one is cut once. How a cut is reached decides about it.
+/// Identical flows synchronise, and some numbers of them then keep unequal shares: a small window
+/// is cut twice while a large one is cut once. Whether this happens depends on how senders get down
+/// to a cut window.
 #[test]
 fn three_dctcp_flows_in_step_do_not_share_equally_unless_cuts_are_reached_by_and_by() {
     let jain = |more: &str| dctcp(3, 70, 10, 200, more).jain;
@@ -359,14 +364,14 @@ fn any_number_of_dctcp_flows_peaks_at_k_plus_n_with_full_throughput() {
 
 #[test]
 fn dctcp_loses_throughput_where_k_is_too_low() {
-    // C RTT = 335, K = 2: A = sqrt(2 * 2 * 337) / 2 = 18 packets, more than K + 2 + N = 6: the queue
-    // is empty for a part of every cycle.
+    // C RTT = 335, K = 2: A = sqrt(2 * 2 * 337) / 2 = 18 packets, more than K + 2 + N = 6, so the
+    // queue is empty for a part of every cycle.
     let steady = dctcp(2, 2, 100, 200, "");
     assert!((0.9..0.99).contains(&steady.throughput), "{}", steady.throughput);
 }
 
-/// Where the analysis does not hold: no window is below two segments, so that N of them hold
-/// 2 N - C RTT packets in the queue whatever the marks say, if that is more than K.
+/// Where the analysis does not hold: windows are at least two segments, so N of them keep 2 N - C
+/// RTT packets in the queue in spite of all marks, if that is more than K.
 #[test]
 fn the_least_window_of_many_flows_holds_the_queue_above_k() {
     let (n, k, delay_us) = (32, 20, 10);

@@ -1,5 +1,5 @@
-//! [Random scenarios](common::random): nothing goes astray, flows are whole, and a run is a function of
-//! its scenario. A failure names the scenario's number.
+//! [Random scenarios](common::random): no packet is lost track of, flows are complete, and a run is
+//! a function of its scenario. A failure names the scenario's number.
 
 mod common;
 
@@ -10,7 +10,7 @@ use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;
 use std::collections::BTreeMap;
 
-/// Runs in steps of any size, looking at every packet and byte in between.
+/// Runs in steps of any length, and checks every packet and byte after each.
 fn run_in_steps(seed: u64, case: &Case) -> Run {
     let mut draw = Draw(Stream::new(seed, "steps", 0));
     let mut simulation = Simulation::new(scenario_with(&case.text(), &case.list));
@@ -30,14 +30,14 @@ fn check(seed: u64) -> Run {
     let mut case = case(seed);
     let run = run_in_steps(seed, &case);
 
-    // Everything that repeats what is lost is complete; datagrams are so unless one of them is lost.
+    // Flows that retransmit must be complete, and datagrams too unless one of them is lost.
     let scenario = scenario_with(&case.text(), &case.list);
     assert_eq!(run.progress, Progress::Complete, "seed {seed}");
     for row in &run.flows {
         let place = scenario.class_transport[usize::from(row.class)];
         let is_open_loop = scenario.transports[usize::from(place)].kind == "udp";
         if row.size == 0 {
-            // It never ends.
+            // An endless flow.
             assert!(row.fct_ps.is_none(), "seed {seed}: {row:?}");
             continue;
         }
@@ -54,7 +54,7 @@ fn check(seed: u64) -> Run {
     assert_eq!(run.all_drops(), run.counters.totals.lost_packets, "seed {seed}");
     assert_eq!(run.all_drops(), run.record.drops.len() as u64, "seed {seed}");
 
-    // Again, in one go; with the sections in another order; from what the scenario resolves to.
+    // Once more in one go; with the sections in another order; from the resolved scenario.
     let again = |text: &str| finish(Simulation::new(scenario_with(text, &case.list)));
     let same = |other: Run, what: &str| {
         assert_eq!(run.flows, other.flows, "seed {seed}, {what}");
@@ -64,13 +64,13 @@ fn check(seed: u64) -> Run {
     same(again(&case.text()), "again");
     let resolved = scenario.resolved.to_string();
     same(again(&resolved), "resolved");
-    // Where decisions are traced events wake the ports that wait; else they are deferred.
+    // Where decisions are traced, events wake waiting ports; elsewhere they are deferred.
     let woken = again(&format!("{}\n[record]\ndecisions = 1", case.text()));
     assert!(woken.counters.events >= run.counters.events, "seed {seed}");
     assert_eq!(run.flows, woken.flows, "seed {seed}, woken");
     assert_eq!(run.summary_but_events(), woken.summary_but_events(), "seed {seed}, woken");
     assert_eq!(run.record.drops, woken.record.drops, "seed {seed}, woken");
-    // Without shortcuts, and without one of them.
+    // Without any shortcut, and without each one of them.
     let but_one = [
         Shortcuts { pass_when_idle: false, ..Shortcuts::ALL },
         Shortcuts { deferred: false, ..Shortcuts::ALL },
@@ -85,7 +85,7 @@ fn check(seed: u64) -> Run {
         assert_eq!(run.summary_but_events(), other.summary_but_events(), "seed {seed}, {what}");
         assert_eq!(run.record.drops, other.record.drops, "seed {seed}, {what}");
     }
-    // With flows that never end, links would be measured until the stop.
+    // If some flow never ends, links are measured until the stop.
     if run.flows.iter().all(|row| row.size > 0) {
         check_links(seed, &case);
     }
@@ -98,7 +98,7 @@ fn check(seed: u64) -> Run {
     run
 }
 
-/// Links are busy for as long as the bytes that they carry take, a share of time that is one at most,
+/// A link is busy for as long as the bytes that it carries take, and for at most the whole time,
 /// however long the intervals are.
 fn check_links(seed: u64, case: &Case) {
     let measured = |interval_ps: u64| {
@@ -106,8 +106,8 @@ fn check_links(seed: u64, case: &Case) {
         let scenario = scenario_with(&format!("{}\n{record}", case.text()), &case.list);
         let hosts = scenario.topology.hosts();
         let ps_per_byte = scenario.topology.links[0].rate.ps_per_byte();
-        // What a cable or a host's own queue loses is not on its line, or the run is over before it has
-        // been sent.
+        // A packet lost on a link or in a host's own queue is not counted on its line, or the run
+        // may end before it has been sent.
         let is_whole = scenario.events.is_empty() && scenario.discipline.is_none();
         let run = finish(Simulation::new(scenario));
         let (links, mut busy) = (&run.record.links, BTreeMap::<u32, u64>::new());
@@ -129,7 +129,7 @@ fn check_links(seed: u64, case: &Case) {
     assert_eq!(measured(short), measured(long), "seed {seed}: {short} and {long} ps");
 }
 
-/// A list with its rows the other way round.
+/// A list with its rows in reverse order.
 fn backwards(list: &FlowColumns) -> FlowColumns {
     fn turned<T: Clone>(column: &[T]) -> Vec<T> {
         column.iter().rev().cloned().collect()
@@ -156,7 +156,7 @@ fn random_scenarios_keep_every_packet_and_repeat() {
         marks += run.number("marks");
         packets += run.counters.totals.made_packets;
     }
-    // They are worth something only if everything happens in them.
+    // The test is worth something only if all of this happens.
     println!("{packets} packets, {drops:?} lost, {marks} marked, {timeouts} timeouts");
     assert!(drops.iter().all(|&lost| lost > 20), "{drops:?}");
     assert!(timeouts > 20 && marks > 200.0, "{timeouts} timeouts, {marks} marks");

@@ -1,4 +1,4 @@
-//! One packet, or one flow alone: to the picosecond what arithmetic says.
+//! A single packet, or a single flow: its time must be what arithmetic gives, to the picosecond.
 //!
 //! A full packet has 1500 bytes, 52 of them header; an ack 52. At 10 Gbps a byte takes 0.8 ns, so
 //! they take 1.2 us and 41.6 ns; at 25 Gbps (0.32 ns) 480 and 16.64 ns; at 100 Gbps (0.08 ns) 120
@@ -52,7 +52,8 @@ bottleneck_rate = "1Gbps"
 link_delay = "1us"
 bottleneck_delay = "10us""#;
 
-/// A fast line first, then one that is no whole number of picoseconds per byte, then slower still.
+/// A fast line first, then one whose time per byte is not a whole number of picoseconds, then a
+/// slower one.
 const UNEQUAL: &str = r#"kind = "graph"
 switch = [{ name = "a" }, { name = "b" }]
 host = [
@@ -103,8 +104,8 @@ fn one_packet_is_stored_and_forwarded_at_every_hop() {
 
 #[test]
 fn packets_far_apart_on_a_long_line_keep_their_times() {
-    // 20 ms of line hold three packets at a time, 4.2 and 4.4 ms apart: a u32 of picoseconds is
-    // 4.295 ms. Each takes 2 * (1.2 us + 20 ms).
+    // A line with a delay of 20 ms holds three packets at a time, 4.2 and 4.4 ms apart; a u32 of
+    // picoseconds ends at 4.295 ms. Each packet takes 2 * (1.2 us + 20 ms).
     let text = "duration = \"10ms\"\nstop = \"1s\"\n[topology]\nkind = \"star\"\nhosts = 2\n\
                 host_rate = \"10Gbps\"\nlink_delay = \"20ms\"\n[transport]\nkind = \"udp\"\n\
                 rate = \"10Gbps\"";
@@ -122,7 +123,7 @@ fn sprayed_packets_are_held_to_the_narrowest_stage() {
                 [transport]\ninitial_window = \"flow\"\ndupthresh = 1000";
     let run = run_flows(text, &[(0, 1, 1000 * MSS, 5)]);
     assert_eq!(run.flows[0].ideal_ps, 604_000 * NS);
-    // A packet more or less on one of the two, and the last one's other links.
+    // One packet more or fewer on one of the two, and the other links of the last packet.
     let late = run.fct(0) - run.flows[0].ideal_ps;
     assert!(late < 60_000 * NS, "{late}");
 }
@@ -137,21 +138,22 @@ fn a_packet_of_one_byte_has_its_header() {
 
 #[test]
 fn the_packets_behind_the_first_follow_at_the_slowest_line() {
-    // 4 full packets and one of 152 B (121.6 ns at 10 Gbps). Leaving aside 6 us of propagation, the
-    // fourth leaves the second line at 5 * 1.2 = 6 us; the last, at the switch since 4.9216 us,
+    // 4 full packets, and one of 152 B (121.6 ns at 10 Gbps). Without the 6 us of propagation: the
+    // fourth leaves the second line at 5 * 1.2 = 6 us. The last, at the switch since 4.9216 us,
     // follows it: 6.1216 us.
     assert_eq!(fct(STAR, WHOLE, 1, 4 * MSS + 100), 12_121_600);
-    // 3 full ones and one of 152 B: 48.64 ns at 25 Gbps. Leaving aside 4 us of propagation, the
-    // fulls reach the last line at 0.72, 1.2 and 1.68 us, leave it at 1.2, 1.68 and 2.16 us, and
-    // the last follows at once: 2.20864 us.
+    // 3 full packets, and one of 152 B (48.64 ns at 25 Gbps). Without the 4 us of propagation: the
+    // full ones reach the last line at 0.72, 1.2 and 1.68 us and leave it at 1.2, 1.68 and 2.16 us.
+    // The last follows at once: 2.20864 us.
     assert_eq!(fct(LEAF_SPINE, WHOLE, 3, 3 * MSS + 100), 6_208_640);
-    // The slow middle: the second leaves it at 1.2 + 24 us; 1.2 us more, 12 us of propagation.
+    // The slow middle: the second packet leaves it at 1.2 + 24 us; then 1.2 us, and 12 us of
+    // propagation.
     assert_eq!(fct(SLOW_MIDDLE, WHOLE, 1, 2 * MSS), 38_400 * NS);
-    // A short last packet (1 B: 53 B, 424 ns at 1 Gbps) leaves the middle at 25.2 + 0.424 us, catches
-    // up with the second, which holds the last line until 26.4 us, and takes 42.4 ns more.
+    // A short last packet (1 B: 53 B, 424 ns at 1 Gbps) leaves the middle at 25.2 + 0.424 us. It
+    // waits for the second, which is on the last line until 26.4 us, and takes 42.4 ns more.
     assert_eq!(fct(SLOW_MIDDLE, WHOLE, 1, 2 * MSS + 1), 38_442_400);
-    // 100, 3 and 1 Gbps: the last line is the slowest. First packet there at 0.12 + 4.0005 us, then
-    // 3 * 12 us; 8 us of propagation.
+    // 100, 3 and 1 Gbps: the last line is the slowest. The first packet reaches it at 0.12 + 4.0005
+    // us; then 3 * 12 us, and 8 us of propagation.
     assert_eq!(fct(UNEQUAL, WHOLE, 1, 3 * MSS), 48_120_500);
 }
 
@@ -159,7 +161,7 @@ fn the_packets_behind_the_first_follow_at_the_slowest_line() {
 fn datagrams_follow_their_clock() {
     // At 1 Gbps a packet every 12 us: the third is sent at 24 us and takes 8.4 us.
     assert_eq!(fct(STAR, "kind = \"udp\"\nrate = \"1Gbps\"", 1, 3 * MSS), 32_400 * NS);
-    // At 40 Gbps they pile up in the sender's NIC: 2 * 1.2 + 8.4 us.
+    // At 40 Gbps they queue in the sender's NIC: 2 * 1.2 + 8.4 us.
     assert_eq!(fct(STAR, "kind = \"udp\"\nrate = \"40Gbps\"", 1, 3 * MSS), 10_800 * NS);
 }
 
@@ -181,9 +183,9 @@ fn a_handshake_is_a_round_trip_of_small_packets() {
 fn acks_clock_out_what_the_first_window_leaves() {
     // A packet takes 2 * (1.2 + 10) = 22.4 us, its ack 2 * (0.0416 + 10) = 20.0832 us: 42.4832 us.
     let rtt = 42_483_200;
-    // 10 packets, then for every ack two more: 20, then the last 10. Acks come every 1.2 us, so
-    // the line is busy from the first ack of each round on: packet 30 is sent at 2 RTT, packet 39
-    // 9 * 1.2 us later.
+    // 10 packets, then two for every ack: 20, and finally the last 10. Acks come every 1.2 us, so
+    // the line is busy from each round's first ack on. Packet 30 is sent at 2 RTT, packet 39 9 *
+    // 1.2 us later.
     let expected = 2 * rtt + 9 * 1_200 * NS + 22_400 * NS;
     assert_eq!(expected, 118_166_400);
     let window = "initial_window = \"10pkt\"";
@@ -192,9 +194,9 @@ fn acks_clock_out_what_the_first_window_leaves() {
     // 1 packet, then 2, then the fourth.
     let expected = 2 * rtt + 22_400 * NS;
     assert_eq!(fct(LONG_STAR, "initial_window = \"1pkt\"", 1, 4 * MSS), expected);
-    // Without slow start the window grows by 1/cwnd for every ack: 2.5 and 2.9 packets with the acks
-    // of 0 and 1, which release 2 and 3; 3.24 and 3.55 with those of 2 and 3, which release 4 and 5,
-    // and 6. The ack of 4 releases 7: sent at 3 RTT.
+    // Without slow start the window grows by 1/cwnd for every ack. The acks of 0 and 1 make it 2.5
+    // and 2.9 packets and release 2 and 3. Those of 2 and 3 make it 3.24 and 3.55 and release 4 and
+    // 5, and 6. The ack of 4 releases 7, which is sent at 3 RTT.
     let expected = 3 * rtt + 22_400 * NS;
     let slow = "kind = \"newreno\"\ninitial_window = \"2pkt\"\nslow_start = false";
     assert_eq!(fct(LONG_STAR, slow, 1, 8 * MSS), expected);
@@ -212,18 +214,18 @@ fn acks_clock_flows_across_unequal_lines_and_after_a_handshake() {
     let transport = "initial_window = \"4pkt\"\nhandshake = true";
     assert_eq!(fct(FAT_TREE, transport, 15, 10 * MSS), expected);
     // The slow middle spaces acks by 12 us. There 26.4 us, back (0.0416 + 1) + (0.416 + 10) +
-    // (0.0416 + 1) = 12.4992 us: RTT = 38.8992 us, 3.2 packets. A window of 2 packets empties the
-    // middle; two acks at RTT and RTT + 12 us release 2 each. Packets 2 to 5 leave the sender at
-    // RTT + (1.2, 2.4, 13.2, 14.4) us; the middle sends them from RTT + 2.2 us on back to back:
-    // the fourth is through at RTT + 2.2 + 48 us, then 10 + 1.2 + 1 us.
+    // (0.0416 + 1) = 12.4992 us: RTT = 38.8992 us, or 3.2 packets. With a window of 2 packets the
+    // middle runs empty. Two acks, at RTT and RTT + 12 us, release 2 packets each, so packets 2 to
+    // 5 leave the sender at RTT + (1.2, 2.4, 13.2, 14.4) us. The middle sends them back to back
+    // from RTT + 2.2 us on: the fourth has left it at RTT + 2.2 + 48 us; then 10 + 1.2 + 1 us.
     let expected = 38_899_200 + (2_200 + 48_000 + 12_200) * NS;
     assert_eq!(fct(SLOW_MIDDLE, "initial_window = \"2pkt\"", 1, 6 * MSS), expected);
 }
 
 #[test]
 fn a_sprayed_packet_is_related_to_the_fastest_of_all_ways() {
-    // Over b or c, then over d or e. The way over b and e has five lines of 10 Gbps and 1 us, 11 us;
-    // each of the others has one line of 1 Gbps instead, 10.8 us more.
+    // Over b or c, then over d or e. The path over b and e has five lines of 10 Gbps and 1 us: 11
+    // us. Each other path has one line of 1 Gbps instead: 10.8 us more.
     let topology = r#"kind = "graph"
 switch = [{ name = "a" }, { name = "b" }, { name = "c" }, { name = "d" }, { name = "e" }, { name = "z" }]
 host = [
@@ -249,7 +251,7 @@ link = [
     assert!(run.flows.iter().all(|row| row.ideal_ps == 11_000 * NS));
     let on = |fct| run.flows.iter().filter(|row| row.fct_ps == Some(fct)).count();
     let (fast, slow) = (on(11_000 * NS), on(21_800 * NS));
-    // A quarter is fast: 10 of 40, deviation 2.7.
+    // A quarter of the flows are fast: 10 of 40, standard deviation 2.7.
     assert!(fast + slow == 40 && (3..20).contains(&fast), "{fast} {slow}");
 }
 
@@ -262,21 +264,21 @@ fn the_published_base_is_propagation_and_payload() {
     );
     let run = run_flows(&text, &[(0, 1, MSS, 0)]);
     assert_eq!((run.flows[0].ideal_ps, run.fct(0)), (13_158_400, 8_400 * NS));
-    // Less than 1: this base is no bound.
+    // Less than 1: this base is not a bound.
     assert_eq!(run.record.flows.slowdown.known(0), Some(8_400_000.0 / 13_158_400.0));
 }
 
 #[test]
 fn two_flows_of_one_packet_share_the_receivers_line() {
-    // Both reach the switch at 4.2 us; host 0's first (its line has the lower number), the other
-    // waits for 1.2 us.
+    // Both reach the switch at 4.2 us. Host 0's is first, since its line has the lower number; the
+    // other waits for 1.2 us.
     let text = format!("duration = \"1ms\"\n[topology]\n{STAR}\n[transport]\n{WHOLE}");
     let run = run_flows(&text, &[(2, 1, MSS, 0), (0, 1, MSS, 0)]);
     assert_eq!([run.fct(0), run.fct(1)], [8_400 * NS, 9_600 * NS]);
     assert_eq!([run.flows[0].src, run.flows[1].src], [0, 2]);
 }
 
-/// When link number `line` was busy: the end of each interval, and the share of it.
+/// When a line was busy: the end of each interval, and the share of it.
 fn utilisation(run: &Run, line: u32) -> Vec<(u64, f64)> {
     let links = &run.record.links;
     let rows = (0..links.len()).filter(|&row| links.link[row] == line);
@@ -285,8 +287,8 @@ fn utilisation(run: &Run, line: u32) -> Vec<(u64, f64)> {
 
 #[test]
 fn a_packet_s_time_on_a_line_is_that_of_the_intervals_that_it_spans() {
-    // At 1 Mbps a byte takes 8 us and a packet of 1500 bytes 12 ms: on the host's line from 0 to 12 ms,
-    // on the switch's from 12.25 to 24.25 ms. The run ends as it arrives, at 24.5 ms.
+    // At 1 Mbps a byte takes 8 us, and a packet of 1500 bytes 12 ms: on the host's line from 0 to
+    // 12 ms, on the switch's from 12.25 to 24.25 ms. The run ends when it arrives, at 24.5 ms.
     let run = |interval: &str| {
         let text = format!(
             "duration = \"1s\"\nrecord = {{ link_interval = \"{interval}\" }}\n\
@@ -298,10 +300,10 @@ fn a_packet_s_time_on_a_line_is_that_of_the_intervals_that_it_spans() {
     let ms = |ms: u64| 1_000 * US * ms;
     let long = run("5ms");
     assert_eq!(utilisation(&long, 0), [(ms(5), 1.0), (ms(10), 1.0), (ms(15), 0.4)]);
-    // 2.75 of 5 ms; of the last 4.5 ms 4.25.
+    // 2.75 of 5 ms, and 4.25 of the last 4.5 ms.
     let last = (ms(49) / 2, 4.25 / 4.5);
     assert_eq!(utilisation(&long, 3), [(ms(15), 0.55), (ms(20), 1.0), last]);
-    // An eighth of a byte, and 24.5 ms in 24,500 of them.
+    // Intervals of an eighth of a byte, 24,500 of them in 24.5 ms.
     let short = utilisation(&run("1us"), 0);
     assert_eq!(short, (1..=12_000).map(|us| (us * US, 1.0)).collect::<Vec<_>>());
 }
@@ -320,8 +322,8 @@ fn any_topology() -> impl Strategy<Value = (&'static str, u32)> {
 proptest! {
     #![proptest_config(cases(128))]
 
-    /// Alone, with the whole flow as its window, a flow takes its ideal time to the picosecond;
-    /// with any other window it takes at least that.
+    /// A flow alone, with a window as large as the flow, takes its ideal time to the picosecond.
+    /// With any other window it takes at least that.
     #[test]
     fn the_ideal_is_reached_and_never_beaten(
         (topology, dst) in any_topology(),
@@ -355,6 +357,6 @@ fn a_flow_s_time_does_not_depend_on_when_it_starts() {
     assert_eq!(run.flows.len(), 5);
     let expected = run.fct(0);
     assert!(run.flows.iter().all(|row| row.fct_ps == Some(expected)), "{:?}", run.flows);
-    // 200 KB at 25 Gbps are 64 us at least.
+    // 200 KB take at least 64 us at 25 Gbps.
     assert!(expected > 64 * US);
 }

@@ -1,4 +1,4 @@
-//! Algorithms from outside the program decide as those within, through a pointer.
+//! Algorithms that are not compiled in decide as compiled-in ones do, through a pointer.
 
 #![allow(clippy::unwrap_used)]
 
@@ -44,11 +44,11 @@ const STAR: &str = r#"
     queue_interval = "20us"
 "#;
 
-/// Dynamic Thresholds, ECN and DCTCP by another name.
+/// Dynamic Thresholds, ECN and DCTCP under another name.
 #[derive(Debug)]
 struct Outside;
 
-/// The parameters of a policy from within.
+/// The parameters of a compiled-in policy.
 struct Of<T: Policy>(T::Params);
 
 impl<T: Policy> fmt::Debug for Of<T> {

@@ -1,4 +1,4 @@
-//! What follows from a scenario, against arithmetic by hand.
+//! Facts that follow from a scenario, compared with hand arithmetic.
 
 #![allow(clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ fn a_network_is_counted() {
     let found = facts(&scenario, 1_000);
     assert_eq!(found["hosts"], 8);
     assert_eq!(found["racks"], 2);
-    // Eight of hosts, and two from each leaf to the spines.
+    // Eight cables of hosts, and two from each leaf to the spines.
     assert_eq!(found["cables"], 12);
     assert_eq!(found["oversubscription"], 2.0);
     assert_eq!(found["capacity_gbps"], 40.0);
@@ -34,7 +34,7 @@ fn a_network_is_counted() {
     assert_eq!(leaf["ports_by_gbps"], json!({ "10": 6 }));
     assert_eq!(leaf["buffer_bytes"], 100_000);
     assert_eq!(found["tiers"][1]["switches"], 2);
-    // Four links each way, and a full packet of 1,500 bytes on one.
+    // Four links each way, and a full packet of 1,500 bytes on one of them.
     assert_eq!(found["base_rtt_us"], 81.2);
     let traffic = &found["traffic"][0];
     assert_eq!((&traffic["flows"], &traffic["bytes"]), (&json!(8), &json!(160_000)));
@@ -52,6 +52,6 @@ fn what_a_run_carries_is_expected() {
     assert_eq!(expected_bytes(&read(&format!("{all}{load}"))), 25_160_000.0);
     let endless = "stop = \"20ms\"\n[[traffic]]\nname = \"c\"\nkind = \"persistent\"\n\
                    senders = [0, 1]\nreceiver = 7\n";
-    // Two hosts' lines, at 10 Gbps, until the run stops.
+    // Two hosts' lines at 10 Gbps until the run stops.
     assert_eq!(expected_bytes(&read(endless)), 50e6);
 }

@@ -1,4 +1,4 @@
-//! Cables that fail, recover, or lose packets: what is lost, where, when, and what goes on.
+//! Links that fail, recover, or lose packets: what is lost, where and when, and what continues.
 
 mod common;
 
@@ -47,12 +47,13 @@ fn times_of(run: &Run, reason: DropReason) -> Vec<u64> {
 
 #[test]
 fn what_is_on_a_failing_cable_is_lost_and_what_is_sent_to_it_too() {
-    // A packet every 2.4 us. Number k starts on the middle cable at 2.4 k + 2.2 us and is at its
+    // A packet every 2.4 us. Number k starts on the middle link at 2.4 k + 2.2 us and reaches its
     // end at 2.4 k + 13.4 us.
     let down = event("link-down", ("leaf0", "leaf1"), "100us", "200us", "reroute_after = \"1s\"");
     let text = format!("{DUMBBELL}\n{down}\n[transport]\nkind = \"udp\"\nrate = \"5Gbps\"");
     let run = run_flows(&text, &[(0, 1, 100 * MSS, 0)]);
-    // At 100 us numbers 37 to 40 are on it; 41 (at 100.6 us) to 82 (199.0 us) come while it is down.
+    // At 100 us numbers 37 to 40 are on it. 41 (at 100.6 us) to 82 (199.0 us) arrive while it is
+    // down.
     let lost = run.lost();
     assert!(lost.iter().all(|loss| loss.reason == DropReason::LinkDown && loss.place == 0));
     let numbers: Vec<u64> = lost.iter().map(|loss| loss.seq / MSS).collect();
@@ -65,32 +66,32 @@ fn what_is_on_a_failing_cable_is_lost_and_what_is_sent_to_it_too() {
 
 #[test]
 fn a_failing_cable_takes_the_card_s_queue_with_it() {
-    // 20 Gbps into a line of 10: number k is there at 0.6 k us and sent at 1.2 k us; it is on the
-    // line for 1.2 + 10 us.
+    // 20 Gbps into a line of 10 Gbps: number k is made at 0.6 k us and sent at 1.2 k us; it is on
+    // the line for 1.2 + 10 us.
     let text = format!(
         "duration = \"10ms\"\ntopology = {{ kind = \"star\", hosts = 2, link_delay = \"10us\" }}\n\
          transport = {{ kind = \"udp\", rate = \"20Gbps\" }}\n{}",
         event("link-down", ("host0", "leaf0"), "60.1us", "120.1us", "reroute_after = \"1s\"")
     );
     let run = run_flows(&text, &[(0, 1, 300 * MSS, 0)]);
-    // At 60.1 us: 0 to 40 are through (49.2 + 11.2 > 60.1), 41 to 50 on the line, 51 to 100 in the
-    // NIC. 101 to 200 are sent to a dead line. 201 to 299 arrive.
+    // At 60.1 us 0 to 40 have arrived (49.2 + 11.2 > 60.1), 41 to 50 are on the line, and 51 to 100
+    // in the NIC. 101 to 200 are sent to a link that is down. 201 to 299 arrive.
     let lost = run.lost();
     let numbers: Vec<u64> = lost.iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(numbers, (41..=200).collect::<Vec<u64>>());
     assert_eq!(lost.iter().filter(|loss| loss.time_ps == 60_100_000).count(), 60);
-    // Places are numbered switches first: host 0 is behind the only one.
+    // In rows of losses hosts are numbered after the only switch; 1 is host 0.
     assert!(lost.iter().all(|loss| loss.place == 1));
     assert_eq!(run.flows[0].delivered, 140 * MSS);
-    // Nobody sends again what was lost: the flow waits for it until the stop, 10 s after 10 ms.
+    // Nobody retransmits: the flow waits for the lost packets until the stop, 10 s after 10 ms.
     assert_eq!((run.number("fct_us.all.max"), run.number("fct_us.all.unfinished")), (1.001e7, 1.0));
 }
 
 #[test]
 fn a_cable_that_is_back_carries_at_once_whatever_its_port_was_to_send() {
-    // At 10 Mbps (0.8 us a byte) a packet of 65,052 bytes would hold the NIC's line until 52 ms,
-    // and the next waits behind it. Both are lost at 1 us; a packet of 1500 bytes at 10 us takes
-    // 2 * (1.2 ms + 1 us).
+    // At 10 Mbps (0.8 us a byte) a packet of 65,052 bytes would occupy the NIC's line until 52 ms,
+    // and the next one waits behind it. Both are lost at 1 us. A packet of 1500 bytes sent at 10 us
+    // takes 2 * (1.2 ms + 1 us).
     let text = format!(
         "duration = \"1ms\"\nstop = \"1s\"\ntransport = {{ kind = \"udp\", rate = \"10Gbps\", mss = \
          \"65000B\" }}\n[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"10Mbps\"\n\
@@ -103,27 +104,27 @@ fn a_cable_that_is_back_carries_at_once_whatever_its_port_was_to_send() {
 
 #[test]
 fn a_failing_cable_takes_the_switch_s_queue_with_it() {
-    // Two senders at 10 Gbps to host 2: a packet is sent every 1.2 us and one more waits. From
-    // 2.2 us on, when the first two arrive; at 122.3 us the hundred-and-first is being sent.
+    // Two senders at 10 Gbps to host 2. From 2.2 us on, when the first two packets arrive, every
+    // 1.2 us one is sent and one more has to wait. At 122.3 us the hundred-and-first is being sent.
     let star = "duration = \"10ms\"\ntopology = { kind = \"star\", hosts = 3, link_delay = \"1us\" }\n\
                 transport = { kind = \"udp\", rate = \"10Gbps\" }";
     let down = event("link-down", ("leaf0", "host2"), "122.3us", "", "");
     for release in ["start", "end"] {
         let text = format!("{star}\nswitch = {{ release = \"{release}\" }}\n{down}");
         let run = run_flows(&text, &[(0, 2, 150 * MSS, 0), (1, 2, 150 * MSS, 0)]);
-        // 2 * 101 have arrived at 122.2 us (2.2 + 1.2 * 100). 100 have been sent, and of these the
-        // 100th has been on the line for 1.3 of its 2.2 us; one more is being sent. So 202 - 99 are
-        // lost at once.
+        // By 122.2 us (2.2 + 1.2 * 100) 2 * 101 packets have arrived. 100 have been sent, the last
+        // of which has been on the line for 1.3 of its 2.2 us, and one more is being sent. So 202 -
+        // 99 are lost at once.
         let lost = run.lost();
         assert_eq!(lost.iter().filter(|loss| loss.time_ps == 122_300_000).count(), 202 - 99);
-        // The rest finds no route: they are lost as well, and nobody waits for datagrams.
+        // The rest find no route and are lost as well. Nobody waits for datagrams.
         assert_eq!(run.drops(DropReason::NoRoute), 300 - 202);
         assert_eq!(run.flows[0].delivered + run.flows[1].delivered, 99 * MSS);
         assert_eq!(run.progress, Progress::Complete);
     }
 }
 
-/// The times at which a line was sending, as found every 10 us.
+/// The times, among multiples of 10 us, at which a line was sending.
 fn busy(run: &Run, line: u32) -> Vec<u64> {
     let links = &run.record.links;
     let rows = (0..links.len()).filter(|&row| links.link[row] == line);
@@ -132,8 +133,8 @@ fn busy(run: &Run, line: u32) -> Vec<u64> {
 
 #[test]
 fn a_packet_that_a_failure_cuts_has_taken_the_line_until_then() {
-    // At 1 Mbps a packet takes 12 ms and a byte 8 us. The cable fails after 4 ms and 3 us, in the middle
-    // of byte 501, and again 5 us into the next packet, which leaves at 12 ms.
+    // At 1 Mbps a packet takes 12 ms and a byte 8 us. The link fails after 4 ms and 3 us, within
+    // byte 501, and once more 5 us into the next packet, which starts at 12 ms.
     let down = |at, until| event("link-down", ("leaf0", "host0"), at, until, "");
     let events = [down("4003us", "6ms"), down("12005us", "14ms")].concat();
     let text = format!(
@@ -165,15 +166,15 @@ fn routes_lead_around_a_failure_and_back() {
     assert_eq!((run.progress, row.delivered), (Progress::Complete, 5_000_000));
     assert!(row.retransmitted > 0);
 
-    // Both directions fail: what is lost is data and acks, from the failure to the change of routes.
+    // Both directions fail, so data and acks are lost, from the failure until routes change.
     let lost = run.lost();
     assert!(lost.iter().all(|loss| loss.reason == DropReason::LinkDown));
     assert!(lost.iter().all(|loss| (500 * US..=600 * US).contains(&loss.time_ps)));
     assert!(lost.iter().any(|loss| loss.size == 52) && lost.iter().any(|loss| loss.size == 1500));
     assert_eq!(lost[0].time_ps, 500 * US);
 
-    // The first spine until 500 us, the other from 600 us (when packets come again) on, the first
-    // again from 2100 us, when routes have changed, on.
+    // The first spine until 500 us; the other from 600 us, when packets flow again; the first once
+    // more from 2100 us, after routes have changed.
     let (first, second) = (busy(&run, 6), busy(&run, 7));
     assert!(first.contains(&500) && !first.iter().any(|us| (511..2100).contains(us)));
     assert!(second.iter().all(|us| (600..=2110).contains(us)), "{second:?}");
@@ -182,8 +183,8 @@ fn routes_lead_around_a_failure_and_back() {
 
 #[test]
 fn routes_follow_late_even_if_the_cable_is_back() {
-    // Down from 500 to 600 us, but switches hear of everything 200 us later: until 700 us packets
-    // go to the first spine, from then to the other, and from 800 us to the first again.
+    // Down from 500 to 600 us, but switches learn of changes 200 us later. Packets go to the first
+    // spine until 700 us, then to the other, and from 800 us to the first again.
     let down =
         event("link-down", ("leaf0", "spine0"), "500us", "600us", "reroute_after = \"200us\"");
     let text = format!(
@@ -193,11 +194,11 @@ fn routes_follow_late_even_if_the_cable_is_back() {
     let mut list = columns(&[(0, 2, 600 * MSS, 0)]);
     list.path = Some(vec![Some(0)]);
     let run = run_columns(&text, &list);
-    // Number k is at the leaf at 2.4 k + 2.2 us: 208 (501.4 us) to 249 (599.8 us) come in time; at
-    // 500 us number 207 (from 499.0 to 501.2 us) is on the cable.
+    // Number k is at the leaf at 2.4 k + 2.2 us, so 208 (501.4 us) to 249 (599.8 us) arrive while
+    // the link is down. At 500 us number 207 (from 499.0 to 501.2 us) is on the link.
     let numbers: Vec<u64> = run.lost().iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(numbers, (207..=249).collect::<Vec<u64>>());
-    // Number 332, sent from 799.0 to 800.2 us, is the last to go the other way.
+    // Number 332, sent from 799.0 to 800.2 us, is the last on the other path.
     assert_eq!(busy(&run, 7), (710..=810).step_by(10).collect::<Vec<u64>>());
 }
 
@@ -209,16 +210,16 @@ fn a_cable_is_up_when_all_its_failures_are_over() {
     let events: String = failures.map(down).concat();
     let text = format!("{DUMBBELL}\n{events}\n[transport]\nkind = \"udp\"\nrate = \"5Gbps\"");
     let run = run_flows(&text, &[(0, 1, 300 * MSS, 0)]);
-    // From 37, as above, to the last that comes before 400 us: 2.4 k + 2.2 < 400: 165.
+    // From 37, as above, to the last one before 400 us: 2.4 k + 2.2 < 400 gives 165.
     let numbers: Vec<u64> = run.lost().iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(numbers, (37..=165).collect::<Vec<u64>>());
 }
 
 #[test]
 fn switches_that_hear_of_failures_late_know_the_last_of_them() {
-    // Two failures of one cable: the second begins and ends within the first, but switches hear of
-    // it 500 us later, when the first is long over. From 1000 us on everything is up, and from
-    // 1100 us on (600 + 500) switches know.
+    // Two failures of one link: the second begins and ends within the first, but switches learn of
+    // it 500 us later, when the first is long over. Everything is up from 1000 us on, and switches
+    // know it from 1100 us (600 + 500) on.
     let failure = |at, until, after: &str| {
         let reroute_after = format!("reroute_after = \"{after}\"");
         event("link-down", ("leaf0", "spine0"), at, until, &reroute_after)
@@ -235,7 +236,7 @@ fn switches_that_hear_of_failures_late_know_the_last_of_them() {
     assert_eq!(first[..10], (10..=100).step_by(10).collect::<Vec<u64>>());
     assert_eq!(first[10..13], [1110, 1120, 1130]);
     assert_eq!(second, (110..=1110).step_by(10).collect::<Vec<u64>>());
-    // What was on the cable at 100 us is lost: number 40, there from 98.2 to 100.4 us.
+    // What was on the link at 100 us is lost: number 40, there from 98.2 to 100.4 us.
     let numbers: Vec<u64> = run.lost().iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(numbers, [40]);
 }
@@ -247,8 +248,8 @@ fn losses_of_one_cable_add_up() {
     let text = format!("{DUMBBELL}\n{events}\n[transport]\nkind = \"udp\"\nrate = \"10Gbps\"");
     let run = run_flows(&text, &[(0, 1, 5_000 * MSS, 0)]);
     let times = times_of(&run, DropReason::LinkLoss);
-    // 833 packets in a millisecond: half of them, three quarters, and half again; deviations
-    // 833 * sqrt(p (1 - p) / 833) = 14.4 and 12.5.
+    // 833 packets per millisecond: half of them are lost, then three quarters, then half again;
+    // standard deviations 833 * sqrt(p (1 - p) / 833) = 14.4 and 12.5.
     for (ms, expected) in [(0, 0), (1, 417), (2, 625), (3, 417), (4, 0)] {
         let lost = times.iter().filter(|&&time| time / (1_000 * US) == ms).count() as i64;
         assert!((lost - expected).abs() <= if expected == 0 { 0 } else { 58 }, "{ms}: {lost}");
@@ -262,8 +263,8 @@ fn a_lossy_cable_loses_its_share_in_both_directions() {
         "{DUMBBELL}\n{}\n[transport]\nkind = \"udp\"\nrate = \"10Gbps\"",
         lossy("rate = 0.1")
     );
-    // 3333 packets in 4 ms from either side: 2 * 333 are lost, standard deviation
-    // sqrt(6666 * 0.1 * 0.9) = 24.5.
+    // 3333 packets in 4 ms from each side: 2 * 333 are lost, standard deviation sqrt(6666 * 0.1 *
+    // 0.9) = 24.5.
     let run = run_flows(&text, &[(0, 1, 5_000 * MSS, 0), (1, 0, 5_000 * MSS, 0)]);
     let times = times_of(&run, DropReason::LinkLoss);
     assert_eq!(run.all_drops(), times.len() as u64);
@@ -275,7 +276,7 @@ fn a_lossy_cable_loses_its_share_in_both_directions() {
     }
     let delivered = run.flows[0].delivered + run.flows[1].delivered;
     assert_eq!(delivered, (10_000 - times.len() as u64) * MSS);
-    // Another seed loses others.
+    // Another seed loses other packets.
     let other =
         run_flows(&format!("seed = 2\n{text}"), &[(0, 1, 5_000 * MSS, 0), (1, 0, 5_000 * MSS, 0)]);
     assert_ne!(times, times_of(&other, DropReason::LinkLoss));
@@ -285,7 +286,7 @@ fn a_lossy_cable_loses_its_share_in_both_directions() {
         lossy("rate = 1.0")
     );
     let run = run_flows(&text, &[(0, 1, 3_000 * MSS, 0)]);
-    // 2.4 k + 2.2 us from 1000 us on and before 5000 us: 416 to 2082.
+    // 2.4 k + 2.2 us lies from 1000 us to before 5000 us: 416 to 2082.
     assert_eq!(run.drops(DropReason::LinkLoss), 2082 - 416 + 1);
 }
 
@@ -300,7 +301,7 @@ fn flows_get_over_losses_and_are_whole() {
         let flows: Vec<Listed> = (0..30).map(|i| (0, 1, 100_000, i * 50_000)).collect();
         let run = run_flows(&text, &flows);
         assert!(run.flows.iter().all(|row| row.delivered == 100_000 && row.fct_ps.is_some()));
-        // Some 2100 packets of data and as many acks: 80 are lost, deviation 9.
+        // About 2100 data packets and as many acks: 80 are lost, standard deviation 9.
         assert!((44..130).contains(&run.drops(DropReason::LinkLoss)));
         assert!(run.counters.retransmitted_packets >= 30);
     }
@@ -311,13 +312,13 @@ fn a_host_without_its_cable_is_unreachable_until_it_is_back() {
     let down = event("link-down", ("leaf1", "host2"), "100us", "3ms", "reroute_after = \"20us\"");
     let text =
         format!("{LEAF_SPINE}\n{down}\n[transport]\nmin_rto = \"1ms\"\ninitial_rto = \"1ms\"");
-    // One flow is under way, one starts while nobody can reach its receiver.
+    // One flow is under way; another starts while its receiver cannot be reached.
     let run =
         run_flows(&text, &[(0, 2, 300_000, 0), (1, 2, 20_000, 1_000_000), (0, 3, 300_000, 0)]);
     assert_eq!(run.progress, Progress::Complete);
     assert!(run.flows.iter().all(|row| row.fct_ps.is_some() && row.delivered == row.size));
     assert!(run.drops(DropReason::LinkDown) > 0 && run.drops(DropReason::NoRoute) > 0);
-    // Without a route a packet is lost at the first switch, and that until 3.02 ms.
+    // Without a route packets are lost at the first switch, until 3.02 ms.
     for loss in run.lost() {
         match loss.reason {
             DropReason::NoRoute => assert!((120 * US..=3_020 * US).contains(&loss.time_ps)),
@@ -326,8 +327,8 @@ fn a_host_without_its_cable_is_unreachable_until_it_is_back() {
     }
     let no_route = run.lost().into_iter().filter(|loss| loss.reason == DropReason::NoRoute);
     assert!(no_route.clone().all(|loss| loss.flow != 1 || loss.place == 0));
-    // The bound that slowdowns relate to is that of the whole network: 20 KB take at least 13
-    // packets of 1.2 us and one of 1228 B over 4 links, 4 us of propagation.
+    // The bound for slowdowns is that of the network without failures: 20 KB take at least 13
+    // packets of 1.2 us and one of 1228 B over 4 links, and 4 us of propagation.
     let late = &run.flows[2];
     assert_eq!((late.src, late.size), (1, 20_000));
     let ideal = 13 * 1_200_000 + 4 * (1_176 + 52) * 800 + 4 * US;
@@ -345,7 +346,7 @@ fn a_host_that_never_comes_back_leaves_its_flow_unfinished() {
     assert!(run.flows[0].delivered < 300_000);
     assert_eq!(run.summary["status"], "stopped");
     assert_eq!(run.number("fct_slowdown.all.unfinished"), 1.0);
-    // It counts with the time that it has waited.
+    // It counts with the time waited.
     assert_eq!(run.number("fct_us.all.max"), 50_000.0);
 }
 
@@ -407,7 +408,7 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
         refused(lone, ("leaf0", "host0"), "[record]\ndecisions_switch = 1\ndecisions_port = 0"),
         "record.decisions_port: 0 is not a port of spine0; there are none"
     );
-    // A graph's own names, and one that two have.
+    // A graph's own names, one of which belongs to two nodes.
     let named = &lone.replace("\"lone\"", "\"leaf0\"");
     assert_eq!(
         refused(named, ("s", "spine0"), ""),

@@ -1,4 +1,5 @@
-//! What samples show, by hand. A full packet has 1,500 bytes, at 10 Gbps 1.2 us; every line is 10 us long.
+//! Samples compared with hand arithmetic. A full packet has 1,500 bytes, which take 1.2 us at 10
+//! Gbps; every line has a delay of 10 us.
 
 mod common;
 
@@ -18,14 +19,15 @@ fn star(hosts: u32, record: &str, transport: &str, flows: &[common::Listed]) -> 
     run_flows(&text, flows)
 }
 
-/// Fifty packets leave the first host every 2.4 us; the last ends at 118.8 us.
+/// Fifty packets leave the first host, one every 2.4 us; the last has left at 118.8 us.
 fn half_a_line(record: &str) -> Run {
     star(2, record, "kind = \"udp\", rate = \"5Gbps\"", &[(0, 1, 50 * MSS, 0)])
 }
 
-/// The host's line is busy for 30 us of the first two intervals of 60 us. The switch's begins at 11.2 us: of
-/// the packet that begins at 59.2 us two thirds are in the first interval, and of that at 119.2 us in the
-/// second. The last arrives at 140 us, when the run is over: 5.2 us of the last 20.
+/// The host's line is busy for 30 us of each of the first two intervals of 60 us. The switch's line
+/// begins at 11.2 us. Of the packet that begins at 59.2 us two thirds lie in the first interval,
+/// and of the one at 119.2 us two thirds in the second. The last packet arrives at 140 us, which
+/// ends the run: 5.2 of the last 20 us are busy.
 #[test]
 fn a_link_is_as_busy_as_what_it_has_sent_took() {
     let run = half_a_line("link_interval = \"60us\"");
@@ -42,7 +44,8 @@ fn a_link_is_as_busy_as_what_it_has_sent_took() {
     }
 }
 
-/// The first packet arrives at 22.4 us, so 12 have by 50 us, and 33 by 100. A clock knows no window.
+/// The first packet arrives at 22.4 us, so 12 have arrived by 50 us and 33 by 100 us. An open-loop
+/// flow has no window.
 #[test]
 fn an_open_loop_flow_has_no_window() {
     let run = half_a_line("windows = [0], window_interval = \"50us\"");
@@ -58,8 +61,8 @@ fn an_open_loop_flow_has_no_window() {
     }
 }
 
-/// Two hosts send ten packets each at once to the third. By 17 us five of each have come to the switch,
-/// and five have begun to leave.
+/// Two hosts send ten packets each to the third at once. By 17 us five from each have arrived at
+/// the switch, and five have begun to leave.
 #[test]
 fn a_queue_holds_what_has_come_and_not_begun_to_leave() {
     let flows = [(0, 2, 10 * MSS, 0), (1, 2, 10 * MSS, 0)];
@@ -74,7 +77,7 @@ fn a_queue_holds_what_has_come_and_not_begun_to_leave() {
     assert!(at_first.into_iter().all(|row| queues.bytes[row] == 0));
 }
 
-/// The same run: at each sample a row for the switch and for each of its three queues.
+/// The same run: each sample has a row for the switch and one for each of its three queues.
 #[test]
 fn empty_queues_have_a_row_where_that_is_asked_for() {
     let flows = [(0, 2, 10 * MSS, 0), (1, 2, 10 * MSS, 0)];
@@ -94,7 +97,7 @@ fn empty_queues_have_a_row_where_that_is_asked_for() {
     assert!(not_empty.eq(held));
 }
 
-/// A window begins with ten segments, all in flight until the first ack.
+/// The initial window is ten segments, all of which are in flight until the first ack.
 #[test]
 fn a_window_is_what_the_sender_has() {
     let record = "windows = [0], window_interval = \"20us\"";

@@ -1,8 +1,8 @@
-//! Every key of every section with nothing, the least, the greatest, and what is of another kind.
+//! Every key of every section with no value, the least, the greatest, and values of another type.
 //!
-//! Whatever a key says, the scenario is refused with an error that names a key, or it is read; then it
-//! resolves to itself and runs, at least for a while, in bounded memory. Tests are built
-//! with checks of overflow, so nothing wraps on the way.
+//! Whatever the value, the scenario is either refused with an error that names a key, or read. Then
+//! it resolves to itself and runs, at least for a while, in bounded memory. Tests are built with
+//! overflow checks, so no arithmetic wraps unnoticed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use spillway_switch::sharing::SharingPolicy;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Small, and with all that may be in a scenario.
+/// A small scenario with every kind of section.
 const BASE: &str = r#"
     duration = "60us"
     stop = "5ms"
@@ -47,7 +47,7 @@ const BASE: &str = r#"
     bursts = "3KB"
 "#;
 
-/// A section of a scenario: the steps to it, what it has, and its keys.
+/// A section of a scenario: its path, what it contains, and its keys.
 struct Place {
     steps: Vec<&'static str>,
     has: Table,
@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// The keys that an error about an unknown one names.
+    /// Takes the keys from the error about an unknown one.
     fn asked(steps: &str, has: &str) -> Place {
         let mut place = Place::new(steps, has, [""; 0]);
         let unknown = "z".repeat(40);
@@ -83,7 +83,7 @@ impl Place {
     fn with(&self, key: &str, value: Value) -> Table {
         let mut scenario = table(BASE);
         if self.steps == ["topology"] {
-            // Other networks have other cables.
+            // Another network has other cables.
             scenario.remove("event");
         }
         let mut section = &mut scenario;
@@ -127,7 +127,7 @@ fn read(scenario: Table) -> Result<Scenario, SettingsError> {
     Scenario::read(scenario, &Sources { flows: &flows, ..sources })
 }
 
-/// All sections in all kinds.
+/// All sections, of all kinds.
 fn places() -> Vec<Place> {
     let names = |keys: &[spillway_settings::Key]| -> Vec<String> {
         keys.iter().map(|key| key.name.to_string()).collect()
@@ -273,7 +273,7 @@ fn values() -> Vec<Value> {
     numbers.chain(floats).chain(texts).chain(others).collect()
 }
 
-/// Whether a value may be valid for some key.
+/// Whether a value is empty or zero, but valid for some key.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::String(text) => text.trim().is_empty(),
@@ -285,7 +285,8 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Where nothing is something: no list, or a section in which all is as it is by default.
+/// Keys for which an empty value is valid: an empty list, or a section in which everything has its
+/// default.
 fn may_be_empty(place: &Place, key: &str, value: &Value) -> bool {
     let is_section = ["topology", "routing", "switch", "nic", "transport", "record", "limits"];
     let is_tier = ["leaf", "spine"];
@@ -303,7 +304,7 @@ fn may_be_empty(place: &Place, key: &str, value: &Value) -> bool {
     }
 }
 
-/// Reads a scenario, and what it resolves to; then runs it for a while.
+/// Reads a scenario, and the one that it resolves to, and runs it for a while.
 fn try_out(given: Table) -> Result<(), SettingsError> {
     let scenario = read(given)?;
     let resolved = scenario.resolved.to_string();
@@ -352,7 +353,7 @@ fn every_key_is_refused_or_read_whatever_it_says() {
     assert!(keys.len() > 250 && valid > 1_500, "{} keys, {valid} valid", keys.len());
 }
 
-/// The base with assignments on top.
+/// The base with assignments applied.
 fn assigned(assignments: &[&str]) -> Result<Scenario, SettingsError> {
     let mut given = table(BASE);
     for assignment in assignments {
@@ -482,7 +483,7 @@ fn what_is_probably_not_meant_is_warned_of() {
     }
 }
 
-/// A switch that has no room for a full packet lets none through: that is what the warning says.
+/// The warning says that a switch without room for a full packet lets none through. So it is.
 #[test]
 fn what_has_no_room_for_a_full_packet_lets_none_through() {
     for (assignment, passes) in [

@@ -1,5 +1,5 @@
-//! What asks for more than `[limits]` allows is refused, with the figure and the key, and whoever means
-//! it may have it.
+//! Scenarios that ask for more than `[limits]` allows are refused with the number and the key. With
+//! a higher limit they are accepted.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use std::path::Path;
 
-/// A scenario around one switch with so many hosts, for so long.
+/// A scenario with a switch and so many hosts, for so long.
 fn read(hosts: u32, duration: &str, more: &str) -> Result<Scenario, String> {
     let star = format!("topology.kind = \"star\"\ntopology.hosts = {hosts}");
     let text = format!("duration = \"{duration}\"\n{star}\n{more}");
@@ -26,7 +26,7 @@ fn more_flows_than_are_allowed_are_refused() {
                senders = \"any\"\ninterval = \"1ps\"";
     let all = "[[traffic]]\nname = \"all\"\nkind = \"all-to-all\"\nsize = \"1KB\"";
     for (hosts, more, problem) in [
-        // 16 lines of 10 Gbps for 1 ms, and 8000 bits for each flow: 20,000 times the load.
+        // 16 lines of 10 Gbps for 1 ms, and 8000 bits per flow: 20,000 times the load.
         (16, &format!("{WEB}\nload = 1e30"), "web: 2.0e34 flows are expected"),
         (16, &format!("{WEB}\nload = 501"), "web: 10020000 flows are expected"),
         (100_000, &all.to_string(), "all: 9999900000 flows are expected"),
@@ -36,7 +36,7 @@ fn more_flows_than_are_allowed_are_refused() {
             "long: 299999999997 flows are expected",
         ),
         (4, &ask.to_string(), "ask: 12000000000 flows are expected"),
-        // Each alone would do.
+        // Either alone would be accepted.
         (
             16,
             &format!("{WEB}\nload = 300\n{}\nload = 300", WEB.replace("web", "too")),
@@ -58,7 +58,7 @@ fn more_flows_than_are_allowed_are_refused() {
 
 #[test]
 fn what_would_fill_memory_at_once_is_refused() {
-    // 100 GB are 69,060,774 packets of 1448 B, of 64 B each in memory.
+    // 100 GB are 69,060,774 packets of 1448 B, each of which takes 64 B of memory.
     let packets = "traffic.big: a window of 69060774 packets, sent at once, would take 4.4 GB";
     for (hosts, more, problem) in [
         (4, &format!("{BIG}\ninitial_window = \"100GB\""), packets),
@@ -87,7 +87,7 @@ fn what_would_fill_memory_at_once_is_refused() {
     }
     let meant = format!("limits.memory = \"5GB\"\n{BIG}\ninitial_window = \"100GB\"");
     assert!(read(4, "1ms", &meant).is_ok());
-    // What a clock sends is not there at once.
+    // A clock does not send everything at once.
     assert!(read(4, "1ms", &format!("{BIG}\ntransport = \"udp\"")).is_ok());
 }
 
@@ -125,7 +125,8 @@ fn what_is_done_too_often_is_refused() {
     }
 }
 
-/// Runs a scenario to its end with so much memory. Returns how it ended, and the most that it took.
+/// Runs a scenario to its end with this limit of memory. Returns how it ended, and the most memory
+/// that it took.
 fn most(memory: &str, more: &str) -> (Progress, u64) {
     let limits = format!("limits.memory = \"{memory}\"\n{more}");
     let mut simulation = Simulation::new(read(4, "1ms", &limits).unwrap());
@@ -139,7 +140,8 @@ fn most(memory: &str, more: &str) -> (Progress, u64) {
 
 #[test]
 fn a_run_ends_when_it_takes_more_memory_than_is_allowed() {
-    // Three hosts send to one at 10 Gbps each and nothing is refused: in 1 ms 1667 packets of 64 B wait.
+    // Three hosts send to one at 10 Gbps each and nothing is refused: in 1 ms 1667 packets of 64 B
+    // queue up.
     let overload =
         format!("transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n{LONG}\nstop = \"1ms\"");
     assert_eq!(most("1MB", &overload).0, Progress::Complete);
@@ -151,7 +153,7 @@ fn a_run_ends_when_it_takes_more_memory_than_is_allowed() {
     let (progress, bytes) = most("1MB", &many);
     assert_eq!(progress, Progress::OutOfMemory);
     assert!((1_000_001..1_010_000).contains(&bytes), "{bytes}");
-    // Flows that are over are remembered, 48 bytes each.
+    // For each flow that is over, 48 bytes are kept.
     let web = format!("transport = {{ kind = \"udp\" }}\n{WEB}\nload = 0.5");
     assert_eq!(most("1MB", &web).0, Progress::Complete);
     assert_eq!(most("60KB", &web).0, Progress::OutOfMemory);

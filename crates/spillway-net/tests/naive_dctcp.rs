@@ -1,6 +1,7 @@
-//! DCTCP flows through one marking queue, beside a second, naive simulation of the same network.
+//! DCTCP flows through one marking queue, compared with a second, naive simulation of the same
+//! network.
 //!
-//! The naive one is written from RFC 8257, with a plain heap of events and a list for the queue, and
+//! The naive one is written from RFC 8257, with a plain heap of events and a list as the queue, and
 //! shares no code with the simulator. Windows and delivered bytes must agree to the byte, at every
 //! sample of every flow.
 
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Bytes take 0.8 ns: a full packet 1.2 us, an ack of 52 B 41.6 ns.
+/// A byte takes 0.8 ns, so a full packet takes 1.2 us and an ack of 52 B 41.6 ns.
 const PACKET: u64 = 1_200_000;
 const ACK: u64 = 41_600;
 
@@ -25,16 +26,16 @@ struct Setup {
     g: f64,
 }
 
-/// What happens, in this order where it is at the same time.
+/// Events, in the order in which they are handled at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The line to the receiver is free.
     Free,
-    /// A packet (its first byte) from a sender is at the switch.
+    /// A packet, given by its first byte, arrives at the switch.
     AtSwitch { flow: usize, seq: u64 },
-    /// A packet is at the receiver.
+    /// A packet arrives at the receiver.
     AtReceiver { flow: usize, seq: u64, marked: bool },
-    /// An ack is at its sender.
+    /// An ack arrives at its sender.
     AtSender { flow: usize, next: u64, echo: bool },
 }
 
@@ -44,7 +45,7 @@ struct Flow {
     nxt: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// What growth owes, in units of 1/cwnd of a byte.
+    /// Growth of less than a byte that the window has not had yet, in units of 1/cwnd.
     owed: u64,
     alpha: f64,
     acked: u64,
@@ -87,7 +88,7 @@ impl Flow {
     }
 }
 
-/// The windows and the bytes delivered of all flows, at every multiple of `interval` to `end`.
+/// The window and the delivered bytes of every flow, at every multiple of `interval` until `end`.
 fn naive(setup: Setup, interval: u64, end: u64) -> Vec<Vec<(u64, u64)>> {
     let flow = Flow {
         una: 0,
@@ -127,7 +128,7 @@ fn naive(setup: Setup, interval: u64, end: u64) -> Vec<Vec<(u64, u64)>> {
         }
         match event {
             Event::AtSwitch { flow, seq } => {
-                // It finds so many packets, the one that is being sent not counted.
+                // It finds this many packets; the one that is being sent does not count.
                 let marked = queue.len() > setup.threshold;
                 queue.push_back((flow, seq, marked));
                 if line_free > now {
@@ -219,8 +220,8 @@ fn compare(setup: Setup, end_us: u64) {
 
 #[test]
 fn four_flows_over_a_long_time() {
-    // Long enough for hundreds of cuts. These four do not come to share the line equally: who
-    // makes the queue pass K hears of it later than the others do, over and over again.
+    // Long enough for hundreds of cuts. These four flows do not come to share the line equally: the
+    // flow that pushes the queue above K always learns of it later than the others.
     let setup = Setup {
         flows: 4,
         threshold: 70,

@@ -1,7 +1,7 @@
-//! A host's queues with a limit and an AQM: what is marked there, and what is lost.
+//! A host's NIC with a queue limit and an AQM: what it marks, and what it loses.
 //!
-//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every cable 3 us. Of packets that a host
-//! sends at once the first is on the line and the others wait.
+//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every cable has a delay of 3 us. Of
+//! packets that a host sends at once, the first is on the line and the others wait.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 const STAR: &str = "kind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\nlink_delay = \"3us\"";
-/// Places are numbered switches first: that of host 1.
+/// In rows of losses hosts are numbered after the switches; this is host 1.
 const HOST_1: u32 = 2;
 
 fn text(nic: &str, transport: &str) -> String {
@@ -37,7 +37,7 @@ fn ten(nic: &str, transport: &str) -> Run {
     run_flows(&text(nic, &transport), &[(1, 0, 10 * MSS, 0)])
 }
 
-/// Which of a flow's packets were lost at first, in order.
+/// The packets of a flow that were lost when sent for the first time, in order.
 fn lost_at_first(run: &Run, flow: u32) -> Vec<u64> {
     let lost = run.lost().into_iter().filter(|loss| loss.flow == flow && loss.time_ps == 0);
     lost.map(|loss| loss.seq / MSS).collect()
@@ -45,7 +45,8 @@ fn lost_at_first(run: &Run, flow: u32) -> Vec<u64> {
 
 #[test]
 fn what_finds_more_than_the_threshold_is_marked() {
-    // Packet k, from 1 on, finds k - 1: of 0 to 8 four are above 4, and five are not below it.
+    // Packet k, counted from 1, finds k - 1 waiting: 0 to 8, of which four are above 4 and five at
+    // least 4.
     let marks = |ecn: &str| {
         let run = ten(&format!("aqm = {{ kind = \"ecn\", {ecn} }}"), "kind = \"dctcp\"");
         assert_eq!(run.all_drops(), 0);
@@ -62,7 +63,7 @@ fn what_finds_more_than_the_threshold_is_marked() {
 
 #[test]
 fn what_cannot_be_marked_is_lost_there() {
-    // From the sixth on all find five waiting, since none that is lost joins them.
+    // From the sixth on all find five waiting, since lost packets do not join them.
     let aqm = "aqm = { kind = \"ecn\", threshold = \"4pkt\", not_ect = \"drop\" }";
     let run = ten(aqm, "kind = \"newreno\"");
     assert_eq!(lost_at_first(&run, 0), [6, 7, 8, 9]);
@@ -87,7 +88,7 @@ fn what_is_beyond_the_limit_is_lost_and_has_a_row() {
     assert!(drops.queue.iter().all(|&queue| queue == 0));
     assert!(drops.queue_bytes.iter().chain(&drops.occupancy_bytes).all(|&bytes| bytes == 4500));
     assert_eq!(run.summary["drops"].to_string(), "{\"queue_limit\":6}");
-    // Nobody tells the sender: it has to find the losses and repair them.
+    // The sender is not told: it must find the losses itself and retransmit.
     assert_eq!((run.flows[0].delivered, run.flows[0].retransmitted), (10 * MSS, 6));
     let in_bytes =
         |limit| ten(&format!("queue_limit = \"{limit}B\""), "kind = \"dctcp\"").all_drops();
@@ -102,7 +103,7 @@ fn every_priority_has_a_queue_of_its_own() {
     };
     let transport = "kind = \"newreno\"\ninitial_window = \"10pkt\"";
     let run = run_columns(&text("queues = 2\nqueue_limit = \"3pkt\"", transport), &list);
-    // The first packet of flow 0 is on the line.
+    // The first packet of flow 0 is on the line by then.
     assert_eq!(lost_at_first(&run, 0), (4..10).collect::<Vec<_>>());
     assert_eq!(lost_at_first(&run, 1), (3..10).collect::<Vec<_>>());
     let first = |flow: usize| &run.record.drops.queue[[0, 6][flow]];
@@ -111,8 +112,9 @@ fn every_priority_has_a_queue_of_its_own() {
 
 #[test]
 fn flows_that_take_turns_share_the_limit() {
-    // Before its first packet has left, host 1 begins a flow of two. All take turns: they leave at
-    // 2.4 us and 4.8 us. Ten may wait, of which nine are the first flow's: the second is lost.
+    // Before host 1's first packet has left, a flow of two begins there. Flows take turns, so the
+    // two would leave at 2.4 us and 4.8 us. Ten packets may wait, and nine of the first flow do, so
+    // the second packet is lost.
     let list = [(1, 0, 10 * MSS, 0), (1, 2, 2 * MSS, 1_000)];
     let with = |limit: u32| {
         let nic = format!("scheduling = \"per-flow-rr\"\nqueue_limit = \"{limit}pkt\"");
@@ -133,7 +135,7 @@ fn what_is_in_the_ring_is_not_in_the_queue() {
 
 #[test]
 fn acks_are_left_alone_only_in_a_queue_of_their_own() {
-    // Host 0's ack for host 1 comes at 8.4 us to a NIC in which twelve packets wait.
+    // Host 0's ack for host 1 enters a NIC in which twelve packets wait, at 8.4 us.
     let list = [(0, 2, 20 * MSS, 0), (1, 0, MSS, 0)];
     let run = |queues: &str| {
         let aqm = "aqm = { kind = \"ecn\", threshold = \"4pkt\", not_ect = \"drop\" }";
@@ -149,8 +151,8 @@ fn acks_are_left_alone_only_in_a_queue_of_their_own() {
 
 #[test]
 fn a_failing_cable_empties_the_queue() {
-    // At 1 us the first packet is on the line, three wait and six are lost. Ten milliseconds later
-    // all ten go out again, by ones, twos and so on; nothing is left of those that waited.
+    // At 1 us the first packet is on the line, three wait, and six were dropped. Ten milliseconds
+    // later all ten are sent again, in slow start; nothing is left of those that waited.
     let event = "[[event]]\nkind = \"link-down\"\na = \"host1\"\nb = \"leaf0\"\nat = \"1us\"\n\
                  until = \"100us\"";
     let transport = format!("kind = \"newreno\"\ninitial_window = \"10pkt\"\n{event}");
@@ -164,7 +166,8 @@ fn a_failing_cable_empties_the_queue() {
     assert_eq!(run.flows[0].delivered, 10 * MSS);
 }
 
-/// A switch before host 1, which comes to it forty times as fast as it goes on, is like a NIC.
+/// A switch before host 1 acts like a NIC's queue if its input is forty times as fast as its
+/// output.
 #[test]
 fn a_switch_in_the_place_of_the_queue_does_the_same() {
     let flows = [(1, 0, 300 * MSS, 0), (1, 2, 200 * MSS, 5_000), (1, 0, 50 * MSS, 200_100)];
@@ -205,9 +208,10 @@ fn a_switch_in_the_place_of_the_queue_does_the_same() {
 
 #[test]
 fn a_sender_that_is_told_cuts_and_keeps_what_was_refused() {
-    // The fifth of ten packets is refused: it stays where it is, the window is five, and nothing more
-    // goes before the first ack, at 8.4 + 6.0832 us. That lets two go, the three behind it one each,
-    // and the next, a round trip on, the last; a window of five and a bit lets go no more.
+    // The fifth of ten packets is refused. It counts as not sent, the window is cut to five, and
+    // nothing more is sent before the first ack, at 8.4 + 6.0832 us. That ack lets two go, each of
+    // the next three one, and the next one, a round trip later, the last. A window slightly above
+    // five allows no more.
     for kind in ["newreno", "dctcp", "cubic\"\nbeta = 0.5\nhystart = \"none"] {
         let run = ten(
             "queue_limit = \"3pkt\"\nlocal_drops = \"cut\"",
@@ -223,23 +227,24 @@ fn a_sender_that_is_told_cuts_and_keeps_what_was_refused() {
 
 #[test]
 fn a_sender_that_is_told_of_an_early_drop_cuts_and_repairs() {
-    // Packet 6 is dropped, having found five. It counts as sent, and of a window of five seven are in
-    // flight: the other three go with the third ack and those behind it, and their acks tell the loss,
-    // for which the window is not cut again.
+    // Packet 6, which finds five waiting, is dropped. It counts as sent, so seven are in flight
+    // with a window of five. The other three are sent with the third ack and those after it. Their
+    // acks show the loss, for which the window is not cut again.
     let aqm = "aqm = { kind = \"ecn\", threshold = \"4pkt\", not_ect = \"drop\" }";
     let run = ten(&format!("{aqm}\nlocal_drops = \"cut\""), "kind = \"newreno\"");
     let lost: Vec<_> = run.lost().iter().map(|loss| (loss.time_ps, loss.seq / MSS)).collect();
     assert_eq!(lost, [(0, 6)]);
     let row = &run.flows[0];
     assert_eq!((row.retransmitted, row.timeouts), (1, 0));
-    // The third ack comes at 14.4832 + 2.4 us, and that of the last packet a round trip and 2.4 us later.
+    // The third ack comes at 14.4832 + 2.4 us, that of the last packet a round trip and 2.4 us
+    // later.
     assert_eq!(run.fct(0), 2 * 14_483_200 + 2 * 2_400_000 + 8_400_000);
 }
 
 #[test]
 fn a_sender_that_has_nothing_out_tries_again_when_its_timer_runs_out() {
-    // Flow 0 fills the queue. Flow 1 gets none of its two packets out, so no ack will come: it tries
-    // again after the first timeout, which counts as none.
+    // Flow 0 fills the queue, so flow 1 gets neither of its two packets out and will see no ack. It
+    // tries again when its first timer expires, which does not count as a timeout.
     let transport = "kind = \"newreno\"\ninitial_window = \"10pkt\"\ninitial_rto = \"1ms\"";
     for more in [
         "",
@@ -261,8 +266,8 @@ fn a_sender_that_has_nothing_out_tries_again_when_its_timer_runs_out() {
 
 #[test]
 fn whatever_is_refused_arrives_in_the_end() {
-    // The way to host 0 loses packets, and another flow and datagrams fill host 1's queue: new data is
-    // refused now and then, and so are repairs.
+    // The path to host 0 loses packets, and another flow and datagrams fill host 1's queue. New
+    // data is refused now and then, and so are retransmissions.
     let nic = "queue_limit = \"4pkt\"\nlocal_drops = \"cut\"";
     let list = columns(&[(1, 0, 200 * MSS, 0), (1, 2, 600 * MSS, 0)]);
     for how in [
@@ -294,8 +299,8 @@ fn whatever_is_refused_arrives_in_the_end() {
     }
 }
 
-/// An AQM that loses what has waited for longer than 3 us, and what comes while it is closed: in
-/// every other period.
+/// An AQM that drops packets that have waited for more than 3 us, and those that arrive while it is
+/// closed, which is in every other period.
 #[derive(Debug, Default)]
 struct Moody {
     period: Option<Time>,
@@ -354,7 +359,7 @@ struct MoodyParams {
 
 impl ExtensionParams<dyn AqmExtension> for MoodyParams {
     fn make(&self, environment: &Environment) -> Box<dyn AqmExtension> {
-        // It finds itself at a port of 10 Gbps behind the only switch, with all the room there is.
+        // It is told of a port of 10 Gbps, numbered after the only switch, with unlimited buffer.
         assert!((1..4).contains(&environment.switch));
         assert_eq!(environment.port_rates.len(), 1);
         assert_eq!(environment.capacity, Buffer::UNLIMITED);
@@ -376,7 +381,7 @@ fn moody(period: &str, transport: &str, flow: Listed) -> Run {
 
 #[test]
 fn an_aqm_may_drop_what_leaves() {
-    // Packet k would leave at 1.2 k us. The first three do; at 3.6 us all others have waited for so
+    // Packet k would leave at 1.2 k us. The first three do; at 3.6 us all others have waited too
     // long.
     let udp = "kind = \"udp\"\nrate = \"8000Gbps\"";
     let run = moody("0us", udp, (1, 0, 10 * MSS, 0));
@@ -388,7 +393,7 @@ fn an_aqm_may_drop_what_leaves() {
 
 #[test]
 fn an_aqm_at_a_host_is_woken() {
-    // A packet every 2.4 us: 0 to 24. Lost are those of (10, 20], (30, 40] and (50, 60] us.
+    // A packet every 2.4 us, 0 to 24. Those in (10, 20], (30, 40] and (50, 60] us are lost.
     let run = moody("10us", "kind = \"udp\"\nrate = \"5Gbps\"", (1, 0, 25 * MSS, 0));
     let lost: Vec<_> = run.lost().iter().map(|loss| loss.seq / MSS).collect();
     assert_eq!(lost, [5, 6, 7, 8, 13, 14, 15, 16, 21, 22, 23, 24]);

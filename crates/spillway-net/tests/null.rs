@@ -1,4 +1,4 @@
-//! Choices that must make no difference, to the bit, and some that must.
+//! Settings that must not change any result, to the bit, and some that must.
 
 mod common;
 
@@ -6,7 +6,8 @@ use common::*;
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_switch::DropReason;
 
-/// Networks and traffic whose buffers (unlimited unless `switch` says otherwise) never fill.
+/// Networks and traffic whose buffers never fill. They are unlimited unless `switch` says
+/// otherwise.
 const SCENARIOS: [(&str, &str); 4] = [
     (
         "an incast on a star",
@@ -71,7 +72,7 @@ const SCENARIOS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Two queues for every port, so that acks have their own.
+/// Two queues per port, so that acks have their own.
 const TWO_QUEUES: &str = "queues_per_port = 2";
 
 fn run_with(scenario: &str, switch: &str) -> Run {
@@ -79,15 +80,15 @@ fn run_with(scenario: &str, switch: &str) -> Run {
     run(&format!("{scenario}\n[switch]\n{ecn}\n{switch}"))
 }
 
-/// That two runs have the same flows and the same summary, however many events they took.
+/// Asserts that two runs have the same flows and the same summary, apart from the number of events.
 fn same(name: &str, a: &Run, b: &Run) {
     assert!(a.flows.len() >= 12, "{name}: {} flows", a.flows.len());
     assert_eq!(a.flows, b.flows, "{name}");
     assert_eq!(a.summary_but_events(), b.summary_but_events(), "{name}");
 }
 
-/// Events wake the ports that wait where decisions are traced; else they are deferred, and first
-/// of all when somebody takes a sample.
+/// Where decisions are traced, events wake waiting ports. Elsewhere they are deferred, and catch up
+/// before every sample.
 #[test]
 fn samples_see_ports_that_wait_as_they_are() {
     const SAMPLES: &str = "[record]\nqueue_interval = \"3us\"\nlink_interval = \"7us\"";
@@ -104,7 +105,7 @@ fn samples_see_ports_that_wait_as_they_are() {
     }
 }
 
-/// A NIC that needs no queue, and one whose queue marks and drops nothing.
+/// Compares a NIC that needs no queue with one whose discipline marks and drops nothing.
 #[test]
 fn a_card_s_discipline_that_is_never_in_force_changes_nothing() {
     for (name, scenario) in SCENARIOS {
@@ -128,7 +129,7 @@ fn a_card_s_discipline_that_is_never_in_force_changes_nothing() {
     }
 }
 
-/// Sixteen senders to one receiver, in a run that ends at any time.
+/// Sixteen senders to one receiver, in a run that is stopped at various times.
 #[test]
 fn a_run_that_is_stopped_has_sent_what_could_be_sent() {
     for stop in (0..40).map(|step| 11_000 + 617 * step) {
@@ -146,7 +147,7 @@ fn a_run_that_is_stopped_has_sent_what_could_be_sent() {
     }
 }
 
-/// ABM looks at its queues every few microseconds, and what it sees then decides about packets.
+/// ABM measures its queues every few microseconds, and its decisions depend on what it then finds.
 #[test]
 fn policies_are_woken_to_see_ports_that_wait_as_they_are() {
     for release in ["start", "end"] {
@@ -200,7 +201,8 @@ fn sharing_makes_no_difference_while_the_buffer_never_fills() {
             ] {
                 same(&format!("{name}, {sharing}, {queues}"), &cs, &with(sharing));
             }
-            // These have timers, which are events, or count: only flows are alike.
+            // These policies have timers, which are events, or keep counts: only the flows are the
+            // same.
             for sharing in [
                 "{ kind = \"abm\", alpha = 1e9 }",
                 "{ kind = \"abm\", alpha = 1e9, drain = \"interval\" }",
@@ -242,7 +244,7 @@ fn a_threshold_that_is_never_reached_is_none() {
             same(name, &none, &other);
         }
     }
-    // And one that is reached does make a difference.
+    // A limit that is reached does make a difference.
     let (_, incast) = SCENARIOS[0];
     let marked = run_with(incast, "aqm = { kind = \"ecn\", threshold = \"5pkt\" }");
     assert!(marked.number("marks") > 0.0);
@@ -279,7 +281,7 @@ fn spraying_over_one_path_is_ecmp() {
     for scenario in [SCENARIOS[0].1, &one_spine, SCENARIOS[3].1] {
         let with =
             |kind: &str| run_with(&format!("routing = {{ kind = \"{kind}\" }}\n{scenario}"), "");
-        // A sprayed flow's ideal is another lower bound.
+        // With spraying the base of slowdowns is another bound.
         let times = |run: Run| run.flows.into_iter().map(|row| Row { ideal_ps: 0, ..row });
         let ecmp: Vec<Row> = times(with("ecmp")).collect();
         assert_eq!(ecmp, times(with("spray")).collect::<Vec<_>>());
@@ -320,7 +322,7 @@ fn a_link_that_loses_nothing_is_a_link() {
 
 #[test]
 fn per_flow_queues_in_the_card_are_one_where_there_is_one_flow() {
-    // Every host of the permutation has one flow and the acks of another, in queues of their own.
+    // Every host of the permutation has one flow and the acks of another, each in its own queue.
     let (name, scenario) = SCENARIOS[2];
     let with =
         |nic: &str| run_with(&format!("{scenario}\n[nic]\n{nic}\nqueues = 2\ndata_queue = 1"), "");
@@ -337,14 +339,14 @@ fn seeds_matter() {
     let first = flows("seed = 1");
     assert_eq!(first, flows("seed = 1"));
     assert_ne!(who(&first), who(&flows("seed = 2")));
-    // The hash's seed changes ways and times, but not the flows.
+    // The seed of the hash changes paths and times, but not the flows.
     let other_ways = flows("seed = 1\nrouting.hash_seed = 2");
     assert_eq!(who(&first), who(&other_ways));
     assert_ne!(first, other_ways);
 }
 
-/// At all leaves the same happens at the same time, so that the order of what is traced is decided
-/// again and again by who it was.
+/// The same happens at all leaves at the same times, so the order of traced rows depends on ties
+/// between switches all the time.
 #[test]
 fn traces_do_not_depend_on_the_pieces_in_which_a_run_is_made() {
     let text = r#"

@@ -1,11 +1,11 @@
-//! Senders that pace: when their packets leave, and how they share a line.
+//! Paced senders: when their packets leave, and how they share a line.
 
 mod common;
 
 use common::*;
 
-/// What n endless flows over one line of 10 Gbps come to in the second half of 40 ms: throughput, Jain's
-/// index of their shares, and the mean of what waits before the line.
+/// The results of n endless flows over one line of 10 Gbps in the second half of 40 ms: throughput,
+/// Jain's index of their shares, and the mean queue before the line.
 fn shared(transport: &str, n: u32) -> (f64, f64, f64) {
     let flows: Vec<String> = (0..n).map(|flow| flow.to_string()).collect();
     let run = run(&format!(
@@ -45,7 +45,7 @@ fn shared(transport: &str, n: u32) -> (f64, f64, f64) {
     let shares: Vec<f64> = (0..n).map(delivered).collect();
     let payload = 1.25e9 * 0.02 * MSS as f64 / FULL as f64;
     let throughput = shares.iter().sum::<f64>() / payload;
-    // Of two switches, of which one has nothing to keep.
+    // The mean over two switches, of which one never has a queue.
     let queue = 2.0 * run.number("buffer_occupancy.mean");
     println!("{transport}, {n}: {throughput:.4}, Jain {:.4}, queue {queue:.0} B", jain(&shares));
     (throughput, jain(&shares), queue)
@@ -54,8 +54,8 @@ fn shared(transport: &str, n: u32) -> (f64, f64, f64) {
 /// Base RTT: 1500 bytes over three lines of 10 Gbps and 10 us each, and 52 back.
 const TAU_S: f64 = 60e-6 + 3.0 * (1500.0 + 52.0) * 0.8e-9;
 
-/// Where cwnd = gamma (cwnd / Gamma + beta) + (1 - gamma) cwnd for all of n windows, which together
-/// are C tau and the queue, and Gamma = RTT / tau, the queue is n beta.
+/// If cwnd = gamma (cwnd / Gamma + beta) + (1 - gamma) cwnd holds for all n windows, whose sum is C
+/// tau plus the queue, and Gamma = RTT / tau, then the queue is n beta.
 #[test]
 fn theta_powertcp_holds_the_queue_at_its_additive_increases() {
     for n in [2, 8, 16] {
@@ -67,11 +67,11 @@ fn theta_powertcp_holds_the_queue_at_its_additive_increases() {
     }
 }
 
-/// Base RTT of packets that carry telemetry.
+/// The base RTT of packets that carry telemetry.
 const TELEMETRY_TAU_S: f64 = TAU_S + 6.0 * 42.0 * 0.8e-9;
 
-/// The same law, of the power of the port itself. What it writes counts whole packets, so the queue may
-/// be two of them off.
+/// The same law for the power of the port itself. Ports report whole packets, so the queue may
+/// differ by two of them.
 #[test]
 fn powertcp_holds_the_queue_at_its_additive_increases() {
     for n in [2, 8, 16] {
@@ -84,7 +84,7 @@ fn powertcp_holds_the_queue_at_its_additive_increases() {
     }
 }
 
-/// Of a line 1500 bytes in 1542 carry what they carry without telemetry: 97.3%.
+/// With telemetry, 1500 of every 1542 bytes remain on the line: 97.3%.
 #[test]
 fn telemetry_keeps_queues_next_to_empty_where_marks_keep_them_at_the_threshold() {
     for n in [2, 8, 16] {
@@ -97,8 +97,9 @@ fn telemetry_keeps_queues_next_to_empty_where_marks_keep_them_at_the_threshold()
     }
 }
 
-/// What two endless flows and six more from 2 ms on come to from 4 to 8 ms, links having 100 Gbps and
-/// 1 us (PRED, section 6.3.5): how busy the line is, and the mean of what waits before it.
+/// The results of two endless flows, joined by six more at 2 ms, in the time from 4 to 8 ms. Links
+/// have 100 Gbps and 1 us (PRED, section 6.3.5). Returns the line's utilisation and the mean queue
+/// before it.
 fn joined_by_six(transport: &str) -> (f64, f64) {
     let run = run(&format!(
         r#"
@@ -136,7 +137,7 @@ fn joined_by_six(transport: &str) -> (f64, f64) {
     (busiest, queue)
 }
 
-/// The paper tells 93% of the line for HPCC, and a queue of almost nothing.
+/// For HPCC the paper reports 93% of the line, and almost no queue.
 #[test]
 fn at_100_gbps_queues_stay_next_to_empty_too() {
     let (busy, marked) = joined_by_six("kind = \"dctcp\"");
@@ -149,8 +150,8 @@ fn at_100_gbps_queues_stay_next_to_empty_too() {
     assert!(busy > 0.9 && queue < marked / 5.0, "{busy}, {queue}");
 }
 
-/// A port that sends what waits and gets nothing has no current: all windows open at once. In a round
-/// trip of 4 us, of 36 packets, that happens to eight flows again and again.
+/// A port that empties its queue and receives nothing has no current, so all windows open at once.
+/// With a round trip of 4 us, or 36 packets, eight flows do that again and again.
 #[test]
 fn without_a_least_current_short_round_trips_swing() {
     let (_, swinging) = joined_by_six("kind = \"powertcp\"");
@@ -158,8 +159,8 @@ fn without_a_least_current_short_round_trips_swing() {
     assert!(swinging > 3.0 * steady, "{swinging}, {steady}");
 }
 
-/// Below the low threshold rates only rise, so it has to be above what round trips are by themselves.
-/// How flows share the line is not asked: the paper's law leaves it open.
+/// Below the low threshold rates only rise, so it must be above the round trip of the empty
+/// network. How the flows share the line is not tested: the paper's law leaves it open.
 #[test]
 fn timely_keeps_round_trips_between_its_thresholds() {
     for n in [2, 8] {
@@ -172,7 +173,7 @@ fn timely_keeps_round_trips_between_its_thresholds() {
     assert!(throughput < 0.7, "a base RTT above the low threshold: {throughput}");
 }
 
-/// A least rate above the line's is the line's: nothing is controlled any more.
+/// A least rate above the line's counts as the line's: nothing is controlled any more.
 #[test]
 fn the_least_rate_may_be_the_lines() {
     for kind in ["theta-powertcp", "powertcp", "hpcc", "timely"] {
@@ -183,7 +184,7 @@ fn the_least_rate_may_be_the_lines() {
     }
 }
 
-/// 42 bytes more on the data packet and on its ack.
+/// 42 more bytes on the data packet and on its ack.
 #[test]
 fn telemetry_counts_on_the_wire() {
     let fct = |transport: &str| {
@@ -211,8 +212,8 @@ fn round_trips_keep_queues_short_where_marks_keep_them_at_the_threshold() {
     }
 }
 
-/// 40 packets are less than a round trip's worth: they leave one after the other at the rate of the
-/// line, as those of any window do that has room for them.
+/// 40 packets are less than a round trip can hold. They leave back to back at the line's rate, as
+/// with any window that has room for them.
 #[test]
 fn a_flow_begins_with_its_lines_rate() {
     let fct = |transport: &str| {
@@ -224,18 +225,19 @@ fn a_flow_begins_with_its_lines_rate() {
     };
     let window = fct("kind = \"newreno\"\ninitial_window = \"40pkt\"");
     assert_eq!(fct("kind = \"theta-powertcp\""), window);
-    // 40 * 1.2 us, a packet stored on the way, and the cables.
+    // 40 * 1.2 us, one more for the hop in between, and the cables.
     assert_eq!(window, Some(41 * 1_200_000 + 40_000_000));
 }
 
-/// Its own way's round trip is shorter than the network's: with that for tau power is below 1 and the
-/// window grows to all that it may.
+/// The flow's own round trip is shorter than the network's. With the latter as tau, power is below
+/// 1, and the window grows to its bound.
 #[test]
 fn tau_may_be_the_networks() {
     let (_, _, own) = shared("kind = \"theta-powertcp\"", 2);
     let (throughput, ..) = shared("kind = \"theta-powertcp\", base_rtt = \"network\"", 2);
-    // The network's base RTT leaves out what is stored on the way and acks: 61.2 us of 63.72. Alone
-    // at the line power is 1.041, and a window settles at beta / (1 - 1 / 1.041), a quarter of C tau.
+    // The network's base RTT counts neither store-and-forward on the path nor acks: 61.2 us of
+    // 63.72. Alone on the line power is 1.041, and a window settles at beta / (1 - 1 / 1.041), a
+    // quarter of C tau.
     assert!((0.4..0.6).contains(&throughput), "{throughput}");
     assert!(own < 5_000.0, "{own}");
 }

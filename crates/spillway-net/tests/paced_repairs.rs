@@ -1,8 +1,8 @@
-//! What senders that pace do about losses, timeouts and marks: they repair, and their windows follow
-//! what they measure, not what was lost.
+//! How paced senders react to losses, timeouts and marks: they retransmit, and their windows follow
+//! what they measure instead of what was lost.
 //!
-//! As in transport.rs most runs are on two lines of 10 Gbps and 10 us each: a full packet takes 22.4 us,
-//! its ack 20.0832 us.
+//! As in transport.rs most runs have two lines of 10 Gbps and 10 us each: a full packet takes 22.4
+//! us, its ack 20.0832 us.
 
 mod common;
 
@@ -21,8 +21,8 @@ const KINDS: [&str; 4] = [
     "kind = \"timely\"\nt_low = \"1ms\"\nt_high = \"2ms\"",
 ];
 
-/// A flow of so many packets; what is sent at these times is lost. When it was done, what was sent
-/// again, and its timeouts.
+/// A flow of so many packets; what is sent at the times `lost_at` is lost. Returns the completion
+/// time, the number of retransmissions, and the timeouts.
 fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> (u64, u32, u32) {
     let losses: String = lost_at
         .iter()
@@ -45,15 +45,16 @@ fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> (u64, u32, u32) {
     (run.fct(0), run.flows[0].retransmitted, run.flows[0].timeouts)
 }
 
-/// Alone on its way a flow keeps its line's rate. Number 5 is lost; the ack of number 8, the third
-/// behind it, tells that.
+/// A flow alone on its path keeps its line's rate. Number 5 is lost; the ack of number 8, the third
+/// behind it, shows that.
 #[test]
 fn a_loss_is_repaired_and_cuts_nothing() {
     for kind in KINDS {
         let known = 8 * PACKET + RTT;
         assert_eq!(flow(20, kind, &[5 * PACKET]), (known + THERE, 1, 0), "{kind}");
-        // Of 400 packets, which take eleven round trips, one more is sent, and for less than another
-        // the window waits for its ack. A round trip with half of the window would take 17 more.
+        // Of 400 packets, which take eleven round trips, one more is sent, and the window waits
+        // less than one packet's time for its ack. A round trip with half of the window would take
+        // 17 packets' times more.
         let (undisturbed, ..) = flow(400, kind, &[]);
         assert!(undisturbed < 400 * PACKET + THERE, "{kind}: {undisturbed} ps");
         let (fct, again, timeouts) = flow(400, kind, &[5 * PACKET]);
@@ -75,24 +76,24 @@ fn a_lost_tail_waits_for_the_timeout() {
     }
 }
 
-/// Nothing of the first window comes through, so nothing tells of a loss. After 10 ms one segment goes
-/// out again, and the first ack that a controller can do something with opens the window: the
-/// first, or, where two reports have to be compared, the second.
+/// The whole first window is lost, so nothing shows a loss. After 10 ms one segment is sent again.
+/// The window opens with the first ack that the controller can use: the first one, or, if two
+/// reports have to be compared, the second.
 #[test]
 fn a_timeout_leaves_one_segment_until_an_ack_tells_more() {
-    // C tau are 36 packets of 52,000 bytes; TIMELY paces 35 until the first ack.
+    // C tau is 36 packets of 52,000 bytes in all; TIMELY paces 35 until the first ack.
     for (kind, (sent, round_trips)) in KINDS.into_iter().zip([(36, 1), (36, 2), (36, 2), (35, 1)]) {
         let all: Vec<u64> = (0..sent).map(|packet| packet * PACKET).collect();
         let (fct, again, timeouts) = flow(40, kind, &all);
         assert_eq!((u64::from(again), timeouts), (sent, 1), "{kind}");
-        // A window of C tau waits for less than a packet's time in between.
+        // With a window of C tau, less than a packet's time is lost in between.
         let expected = 10_000 * US + round_trips * RTT + (39 - round_trips) * PACKET + THERE;
         assert!((expected..expected + PACKET).contains(&fct), "{kind}: {fct} ps, {expected}");
     }
 }
 
-/// Eight flows over a line that marks what finds five packets, with the additive increase for ten:
-/// they do the same with and without ECN.
+/// Eight flows over a line that marks packets which find five waiting, with the additive increase
+/// for ten flows. Results are the same with and without ECN.
 #[test]
 fn marks_are_ignored() {
     for kind in KINDS {

@@ -1,6 +1,7 @@
-//! A ring below the queues of ports: what is in it is on its way, and nobody counts it.
+//! A ring below the queues of ports: packets in it are committed to the line, and no queue counts
+//! them.
 //!
-//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every cable 3 us.
+//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every cable has a delay of 3 us.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +15,7 @@ use std::path::Path;
 
 const STAR: &str = "kind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"\nlink_delay = \"3us\"";
 
-/// Five hosts send a packet each to host 0, at once.
+/// Five hosts send one packet each to host 0, all at once.
 fn five(switch: &str) -> Run {
     let flows: Vec<Listed> = (1..6).map(|src| (src, 0, MSS, 0)).collect();
     let text = format!(
@@ -24,7 +25,7 @@ fn five(switch: &str) -> Run {
     run_flows(&text, &flows)
 }
 
-/// When those arrive that need no timeout, in nanoseconds.
+/// The arrival times of the packets that need no timeout, in nanoseconds.
 fn arrivals(run: &Run) -> Vec<u64> {
     let mut times: Vec<u64> = (0..5).map(|flow| run.fct(flow) / 1000).collect();
     times.retain(|&ns| ns < 1_000_000);
@@ -34,11 +35,11 @@ fn arrivals(run: &Run) -> Vec<u64> {
 
 #[test]
 fn what_is_in_the_ring_takes_no_buffer() {
-    // One packet is on the line and one fills the buffer: three are lost. The first needs 1.2 us
-    // and 3 us twice, the others 1.2 us more each.
+    // One packet is on the line and one fills the buffer; three are lost. The first needs 1.2 us
+    // and 3 us twice, each further one 1.2 us more.
     let run = five("buffer = \"1500B\"");
     assert_eq!(arrivals(&run), [8_400, 9_600]);
-    // With a ring of two, two more are on their way.
+    // With a ring of two, two more get through.
     let run = five("buffer = \"1500B\"\nport_fifo_packets = 2");
     assert_eq!(run.drops(DropReason::BufferFull), 1);
     assert_eq!(arrivals(&run), [8_400, 9_600, 10_800, 12_000]);
@@ -58,8 +59,9 @@ fn what_is_in_the_ring_is_not_marked() {
 
 #[test]
 fn nobody_overtakes_what_is_in_the_ring() {
-    // Hosts 1 and 2 send five packets each to host 0, which begin to leave the switch at 4.2 us.
-    // Host 3's, of higher priority, comes to it at 9.1 us: the fifth is on the line until 10.2 us.
+    // Hosts 1 and 2 send five packets each to host 0, which leave the switch from 4.2 us on. Host
+    // 3's packet has a higher priority and arrives there at 9.1 us, when the fifth is on the line
+    // until 10.2 us.
     let list = FlowColumns {
         priority: Some(vec![Some(1), Some(1), Some(0)]),
         ..columns(&[(1, 0, 5 * MSS, 0), (2, 0, 5 * MSS, 0), (3, 0, MSS, 4_900)])
@@ -72,15 +74,15 @@ fn nobody_overtakes_what_is_in_the_ring() {
         );
         run_columns(&text, &list).fct(2) / 1000
     };
-    // 10.2 + 1.2 + 3 - 4.9 us; with a ring of two it waits for two packets more, and with one of
+    // 10.2 + 1.2 + 3 - 4.9 us. With a ring of two it waits for two more packets, and with one of
     // five for all of them.
     assert_eq!([fct(0), fct(2), fct(5), fct(10)], [9_500, 11_900, 15_500, 15_500]);
 }
 
 #[test]
 fn a_card_s_ring_is_served_before_its_queues() {
-    // Host 1 sends ten packets and, when the first has left, a packet of another flow. Flows take
-    // turns: it is second, or behind a ring of three fourth.
+    // Host 1 sends ten packets and, when the first has left, one of another flow. Flows take turns,
+    // so that packet is second; behind a ring of three it is fourth.
     let list = columns(&[(1, 0, 10 * MSS, 0), (1, 2, MSS, 1_000)]);
     let fct = |ring: u32| {
         let text = format!(
@@ -90,8 +92,8 @@ fn a_card_s_ring_is_served_before_its_queues() {
         );
         run_columns(&text, &list).fct(1) / 1000
     };
-    // It begins at 2.4 us, behind a packet of the other flow whose turn it is: 2.4 + 1.2 + 3 + 1.2 +
-    // 3 - 1 us.
+    // It begins at 2.4 us, after a packet of the other flow whose turn it was: 2.4 + 1.2 + 3 + 1.2
+    // + 3 - 1 us.
     assert_eq!([fct(0), fct(3)], [9_800, 9_800 + 3 * 1_200]);
 }
 

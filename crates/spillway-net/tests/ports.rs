@@ -1,5 +1,5 @@
-//! What is recorded of ports: samples, the queue that loses nothing, shares by class, bursts, and
-//! what Smartbuf learns of them.
+//! What is recorded about ports: samples, what they would hold without losses, shares by class,
+//! bursts, and what Smartbuf learns from them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ use common::*;
 use spillway_net::record::Record;
 
 /// Eight hosts send datagrams to a ninth, at 20 times its rate for a while, and others to a tenth.
-/// They do not react: what is lost makes no difference to what arrives later.
+/// They do not react to losses, so later arrivals do not depend on them.
 fn open_loop(switch: &str, record: &str) -> Run {
     run(&format!(
         r#"
@@ -39,7 +39,7 @@ fn open_loop(switch: &str, record: &str) -> Run {
     ))
 }
 
-/// Samples of a port: time, bytes, unbounded bytes, limit.
+/// Samples of a port: time, bytes, bytes without losses, limit.
 fn samples(record: &Record, port: u32) -> Vec<(u64, u64, u64, u64)> {
     let table = &record.ports;
     let rows = 0..table.len();
@@ -65,7 +65,7 @@ fn the_queue_that_loses_nothing_is_that_of_an_unlimited_buffer() {
         let (here, there) = (samples(&limited.record, port), samples(&unlimited.record, port));
         for (&(time, bytes, unbounded, _), &(_, held, same, _)) in here.iter().zip(&there) {
             assert_eq!(held, same, "nothing is lost there");
-            // Whole packets are served, one at a time.
+            // Whole packets are sent, one at a time.
             assert!(unbounded.abs_diff(held) <= 2 * FULL, "{time}: {unbounded} of {held}");
             most = most.max(held);
             excess = excess.max(unbounded - bytes);
@@ -83,7 +83,7 @@ fn samples_have_the_policy_s_limit_and_the_shares_of_classes() {
     let mut row = 0;
     let mut by_class = [0, 0];
     for at in (0..table.len()).step_by(24) {
-        // T = 0.5 (B - Q) at all ports.
+        // T = 0.5 (B - Q) at every port.
         let held: u64 = table.bytes[at..at + 24].iter().sum();
         let limit = (60_000 - held) / 2;
         assert!(table.threshold_bytes[at..at + 24].iter().all(|&each| each == limit));
@@ -108,7 +108,7 @@ fn samples_have_the_policy_s_limit_and_the_shares_of_classes() {
     assert!((0..ports.len()).all(|row| ports.threshold_bytes.known(row).is_none()));
 }
 
-/// Of policies that work their thresholds out at arrivals, too.
+/// Also for policies that compute their thresholds at arrivals.
 #[test]
 fn where_nothing_comes_thresholds_fall() {
     for sharing in ["followlqd", "{ kind = \"credence\", oracle = \"always-accept\" }"] {
@@ -134,7 +134,7 @@ fn where_nothing_comes_thresholds_fall() {
                 if sharing.starts_with('{') { sharing.to_string() } else { format!("{sharing:?}") },
         ));
         let limits: Vec<_> = samples(&run.record, 0).iter().map(|row| (row.1, row.3)).collect();
-        // The imagined switch holds what the real one does, but for what is being sent.
+        // The virtual switch holds what the real one does, except for the packet being sent.
         assert!(limits.iter().all(|&(bytes, limit)| bytes.abs_diff(limit) <= FULL), "{limits:?}");
         assert!(limits.iter().any(|&(bytes, _)| bytes > 90_000), "{limits:?}");
         assert!(limits.last().unwrap().1 < 2 * FULL, "{limits:?}");
@@ -166,7 +166,8 @@ fn recording_ports_and_bursts_changes_nothing() {
 
 #[test]
 fn the_bursts_recorded_are_those_that_smartbuf_learns() {
-    // Whatever it does not know as one yet, it learns: gradients in quanta so small that all differ.
+    // Every burst that it does not recognise is learned; the quanta of gradients are so small that
+    // all differ.
     let run = open_loop(
         "buffer = \"60KB\", sharing = { kind = \"smartbuf\", sigma = 10.0, key = \"at-detection\", \
          key_quantum = 1e-7 }",
@@ -186,7 +187,8 @@ fn the_bursts_recorded_are_those_that_smartbuf_learns() {
         // A ten-millionth of 10 Gbps.
         assert!((seen.0 - known.0).abs() <= 1_000.0 && seen.1 == known.1, "{seen:?} {known:?}");
     }
-    // The first had nobody to learn from: T = 0.5 (B - Q), and Q is at least what it held.
+    // The first burst has nothing to be compared with: T = 0.5 (B - Q), and Q is at least what it
+    // held.
     let first = (bursts.first_threshold_bytes[0], bursts.peak_bytes[0]);
     assert!(first.0 <= 27_000 && first.1 > 6_000, "{first:?}");
     for &row in &over {
@@ -249,7 +251,7 @@ fn smartbuf_that_knows_nothing_is_dynamic_thresholds() {
         }
         let smart = of("{ kind = \"smartbuf\", alpha = [4, 0.5], alpha_first_rtt = 1.0 }");
         assert_ne!(dynamic.flows, smart.flows, "{name}: it learns, and then it is not");
-        // Forgotten at once: it looks, and finds nothing.
+        // Everything is forgotten at once, so it never finds a match.
         let smart = of("{ kind = \"smartbuf\", alpha = [4, 0.5], alpha_first_rtt = 1.0, \
              max_age = \"0s\" }");
         assert_eq!(dynamic.flows, smart.flows, "{name}, empty");

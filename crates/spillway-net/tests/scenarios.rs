@@ -1,4 +1,4 @@
-//! The scenarios that come with the program: each is valid, and resolves to itself.
+//! The scenarios shipped with the program: each is valid and resolves to itself.
 
 #![allow(clippy::unwrap_used)]
 
@@ -73,15 +73,16 @@ fn what_cannot_be_counted_is_refused() {
         read.err().map(|error| error.to_string()).unwrap_or_default()
     };
     let permutation = |size: &str| format!("kind = \"permutation\"\nsize = \"{size}\"");
-    // 53 days are 2^62 - 1 ps. At 1 Mbps, 8,000,000 ps for a byte, they carry 576,460,752,303 B: of
-    // packets of 1500 B, 384,307,168 and a half.
+    // 53 days are 2^62 - 1 ps. At 1 Mbps a byte takes 8,000,000 ps, so they carry 576,460,752,303
+    // B: 384,307,168 and a half packets of 1500 B.
     let packets = |packets: u64| permutation(&format!("{}B", 1448 * packets));
     assert_eq!(error("1Mbps", &packets(384_307_168)), "");
     assert_eq!(
         error("1Mbps", &packets(384_307_169)),
         "traffic.big: a flow of 556476780712 bytes takes more than 53 days on a line of 1Mbps"
     );
-    // 2000 flows of 2^51 B are 4.5e18, nearly 2^62 = 4.6e18; of 2,400,000,000,000,000 B 4.8e18.
+    // 2000 flows of 2^51 B have 4.5e18 B, nearly 2^62 = 4.6e18; with 2,400,000,000,000,000 B each
+    // it is 4.8e18.
     assert_eq!(error("1000Gbps", &permutation("2251799813685248B")), "");
     assert_eq!(
         error("1000Gbps", &permutation("2400000000000000B")),
@@ -95,7 +96,7 @@ fn what_cannot_be_counted_is_refused() {
 
 #[test]
 fn a_timeout_that_no_ack_can_come_within_is_refused() {
-    // Two cables of 3 us there and back and 1500 B at 10 Gbps: 13.2 us.
+    // 13.2 us: two cables of 3 us there and back, and 1500 B at 10 Gbps.
     let read = |transport: &str, own: &str| {
         let text = format!(
             "duration = \"1ms\"\ntopology = {{ kind = \"star\", hosts = 2 }}\n\
@@ -108,7 +109,7 @@ fn a_timeout_that_no_ack_can_come_within_is_refused() {
     let never = "in the empty network: no ack would ever come in time";
     for (transport, own, expected) in [
         ("initial_rto = \"0us\"", "", "transport.initial_rto: 0us is not valid: the timeout"),
-        // Doubled sixteen times, 200 ps are 13.1072 us.
+        // 200 ps, doubled sixteen times, is 13.1072 us.
         (
             "initial_rto = \"200ps\"",
             "",
@@ -131,6 +132,6 @@ fn a_timeout_that_no_ack_can_come_within_is_refused() {
     let none: [String; 0] = [];
     let tight = "initial_rto = \"13.2us\", min_rto = \"1us\", max_rto = \"13.2us\"";
     assert_eq!(read(tight, "").unwrap(), none);
-    // What nothing is sent with does not matter.
+    // A transport that nothing uses is not checked.
     assert_eq!(read("initial_rto = \"0us\"", "transport = \"udp\"").unwrap(), none);
 }

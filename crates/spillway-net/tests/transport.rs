@@ -1,9 +1,9 @@
-//! Transports end to end: losses placed by hand and the times of their repair, acks counted, marks
-//! echoed, and flows that share.
+//! Transports end to end: losses placed by hand and the times of their retransmissions, counts of
+//! acks, echoes of marks, and flows that share a line.
 //!
-//! Most runs are on two lines of 10 Gbps and 10 us each. A full packet takes 22.4 us there, its ack
-//! 20.0832 us: packets handed to the NIC together at 0 are acknowledged 42.4832 us later, and then
-//! every 1.2 us.
+//! Most runs have two lines of 10 Gbps and 10 us each. A full packet takes 22.4 us, its ack 20.0832
+//! us. Packets given to the NIC together at time 0 are acknowledged from 42.4832 us on, one every
+//! 1.2 us.
 
 mod common;
 
@@ -23,7 +23,7 @@ const PAIR: &str = r#"
     topology = { kind = "star", hosts = 2, host_rate = "10Gbps", link_delay = "10us" }
 "#;
 
-/// The cable of host 0 loses what is put on it within 100 ns of these times, either way.
+/// The link of host 0 loses what is put on it within 100 ns of these times, in both directions.
 fn losses(times_ps: &[u64]) -> String {
     let event = |time: &u64| {
         let (at, until) = (time.saturating_sub(100_000), time + 100_000);
@@ -35,7 +35,7 @@ fn losses(times_ps: &[u64]) -> String {
     times_ps.iter().map(event).collect()
 }
 
-/// A flow of so many packets from host 0 to host 1; what is sent at these times is lost.
+/// A flow of so many packets from host 0 to host 1; what is sent at the times `lost_at` is lost.
 fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> Run {
     let text = format!("{PAIR}\n{}\n[transport]\n{transport}", losses(lost_at));
     let run = run_flows(&text, &[(0, 1, packets * MSS, 0)]);
@@ -57,16 +57,16 @@ fn counts_of(run: &Run, id: usize) -> (u64, u32, u32) {
 
 #[test]
 fn one_loss_is_repaired_as_soon_as_three_packets_behind_it_are_acknowledged() {
-    // 20 packets at once. Number 5, sent at 6 us, is lost; the ack of number 8 is the third behind
-    // it: 8 * 1.2 us + RTT. The repair goes out at once and takes 22.4 us.
+    // 20 packets at once. Number 5, sent at 6 us, is lost. The ack of number 8, the third behind
+    // it, comes at 8 * 1.2 us + RTT. The retransmission is sent at once and takes 22.4 us.
     for kind in ["newreno", "dctcp", "cubic"] {
         let transport = format!("kind = \"{kind}\"\ninitial_window = \"20pkt\"");
         let expected = 8 * PACKET + RTT + THERE;
         assert_eq!(counts(&flow(20, &transport, &[5 * PACKET])), (expected, 1, 0));
-        // The first packet: the acks of 1, 2 and 3.
+        // The first packet is lost: the acks of 1, 2 and 3 show it.
         assert_eq!(counts(&flow(20, &transport, &[0])), (3 * PACKET + RTT + THERE, 1, 0));
     }
-    // With a threshold of ten: the ack of number 15.
+    // With a threshold of ten it is the ack of number 15.
     let patient = "initial_window = \"20pkt\"\ndupthresh = 10";
     let expected = 15 * PACKET + RTT + THERE;
     assert_eq!(counts(&flow(20, patient, &[5 * PACKET])), (expected, 1, 0));
@@ -74,9 +74,9 @@ fn one_loss_is_repaired_as_soon_as_three_packets_behind_it_are_acknowledged() {
 
 #[test]
 fn a_loss_cuts_what_is_in_flight() {
-    // Number 5 of the first 20 is lost. The acks of 0 to 4 make the window 25 packets and release 10,
-    // those of 6 and 7 one each: 32 were sent and 5 acknowledged when the ack of 8 tells of the loss.
-    // CUBIC: 0.7 of the window.
+    // Number 5 of the first 20 is lost. The acks of 0 to 4 make the window 25 packets and release
+    // 10 packets; those of 6 and 7 release one each. So 32 were sent and 5 acknowledged when the
+    // ack of 8 shows the loss. CUBIC keeps 0.7 of the window.
     for (kind, left) in
         [("newreno", 27 * MSS / 2), ("dctcp", 27 * MSS / 2), ("cubic", 25 * MSS * 7 / 10)]
     {
@@ -95,10 +95,11 @@ fn a_loss_cuts_what_is_in_flight() {
 
 #[test]
 fn a_window_that_marks_have_cut_doubles_after_timeouts() {
-    // Two flows of 100 packets at once, marked from 5 on; the receiver's cable is down from 100 us to
-    // 2 ms, or to 15 ms. What is missing goes out when the timers run out, 10 ms after the last ack, or
-    // once more 20 ms later, in slow start: a handful of round trips of 83 us and more, and not one for
-    // each packet. The last ack comes within 200 us of the start. One packet a round trip: 6 ms more.
+    // Two flows of 100 packets at once, marked from 5 waiting packets on. The receiver's link is
+    // down from 100 us to 2 ms, or to 15 ms. Missing packets are sent again when the timers expire,
+    // 10 ms after the last ack, or another 20 ms later, in slow start. That takes a handful of
+    // round trips of 83 us or more, and not one per packet, which would be 6 ms more. The last ack
+    // comes within 200 us of the start.
     for (until, timeouts, waits) in [("2ms", 1, 10_000), ("15ms", 2, 30_000)] {
         for transport in ["dctcp'", "newreno'\necn = true", "cubic'\necn = true"] {
             for detection in ["sack", "rack"] {
@@ -115,7 +116,7 @@ fn a_window_that_marks_have_cut_doubles_after_timeouts() {
                 assert_eq!(run.progress, Progress::Complete);
                 for id in [0, 1] {
                     let (fct, retransmitted, seen) = counts_of(&run, id);
-                    // Of two timeouts the first repair is lost, too.
+                    // With two timeouts the first retransmission is lost, too.
                     assert_eq!((retransmitted, seen), (76 + timeouts, timeouts), "{transport}");
                     let repaired = (waits + 100) * US..(waits + 1_050) * US;
                     assert!(repaired.contains(&fct), "{transport}, {detection}, {until}: {fct}");
@@ -127,20 +128,20 @@ fn a_window_that_marks_have_cut_doubles_after_timeouts() {
 
 #[test]
 fn several_losses_in_a_window_are_repaired_without_a_timeout() {
-    // 5, 7 and 9 are lost: each has three packets behind it that arrive.
+    // 5, 7 and 9 are lost; three packets behind each of them arrive.
     let lost = [5 * PACKET, 7 * PACKET, 9 * PACKET];
     let run = flow(20, "initial_window = \"20pkt\"", &lost);
     let (fct, retransmitted, timeouts) = counts(&run);
-    // When 5 is repaired all else has been sent again too, and 9, the last that is missing, goes out
-    // once more (RFC 6675, NextSeg, rule 4).
+    // When 5 has arrived, everything else has been sent again too, and 9, the last missing one, is
+    // sent once more (RFC 6675, NextSeg, rule 4).
     assert_eq!((retransmitted, timeouts), (4, 0));
-    // 9 is known to be lost with the ack of 12, at the earliest sent again then, and at the latest
-    // a round trip later.
+    // The ack of 12 shows that 9 is lost. It is sent again then at the earliest, and a round trip
+    // later at the latest.
     let known = 12 * PACKET + RTT;
     assert!(fct >= known + THERE && fct < known + THERE + RTT, "{fct}");
-    // 14 and 16 of 20: the ack of 18 tells of the one, that of 19 of the other, and of the six in
-    // flight then no more than one is left, so that its repair need not wait. When 14 is repaired 16
-    // goes out once more.
+    // 14 and 16 of 20 are lost: the ack of 18 shows the one, that of 19 the other. Of the six
+    // packets then in flight at most one is left, so the retransmission of 16 need not wait. When
+    // 14 has arrived, 16 is sent once more.
     let lost = [14 * PACKET, 16 * PACKET];
     let expected = 19 * PACKET + RTT + THERE;
     assert_eq!(counts(&flow(20, "initial_window = \"20pkt\"", &lost)), (expected, 3, 0));
@@ -149,7 +150,7 @@ fn several_losses_in_a_window_are_repaired_without_a_timeout() {
 #[test]
 fn a_lost_tail_waits_for_the_timeout() {
     // The last packet, sent at 22.8 us, is lost. The last ack, of number 18, comes 18 * 1.2 us +
-    // RTT after the start and sets the timer: 10 ms, or srtt + 4 rttvar if that is longer.
+    // RTT after the start and sets the timer to 10 ms, or to srtt + 4 rttvar if that is longer.
     let last_ack = 18 * PACKET + RTT;
     for (min_rto, us) in [("10ms", 10_000), ("1ms", 1_000), ("200us", 200)] {
         let transport = format!("initial_window = \"20pkt\"\nmin_rto = \"{min_rto}\"");
@@ -160,8 +161,9 @@ fn a_lost_tail_waits_for_the_timeout() {
 
 #[test]
 fn a_probe_repairs_a_lost_tail_much_sooner() {
-    // Two smoothed round trips after the last ack. Packet k, handed over at 0, is acknowledged at
-    // RTT + 1.2 k us; the smoothed round trip moves by an eighth of the difference (RFC 6298).
+    // The probe is due two smoothed round trips after the last ack. Packet k, given to the NIC at
+    // 0, is acknowledged at RTT + 1.2 k us. The smoothed round trip moves by an eighth of the
+    // difference (RFC 6298).
     let mut smoothed = RTT;
     for k in 1..=18 {
         let sample = RTT + k * PACKET;
@@ -170,8 +172,8 @@ fn a_probe_repairs_a_lost_tail_much_sooner() {
     let transport = "initial_window = \"20pkt\"\ntail_loss_probe = true";
     let expected = 18 * PACKET + RTT + 2 * smoothed + THERE;
     assert_eq!(counts(&flow(20, transport, &[19 * PACKET])), (expected, 1, 0));
-    // Two packets: the probe is the last of them, and its ack tells that the one before is missing,
-    // 42.4832 us after the probe (it goes out alone).
+    // Two packets are lost. The probe is the last of them, and its ack, 42.4832 us after it (it is
+    // sent alone), shows that the one before is missing.
     let mut smoothed = RTT;
     for k in 1..=17 {
         smoothed = smoothed - smoothed / 8 + (RTT + k * PACKET) / 8;
@@ -182,11 +184,11 @@ fn a_probe_repairs_a_lost_tail_much_sooner() {
 
 #[test]
 fn timeouts_double() {
-    // A single packet is lost at 0, at 10 ms (the timeout before the first sample) and at 30 ms.
+    // A single packet is lost at 0, at 10 ms (the timeout before the first sample), and at 30 ms.
     let (ms, third) = (1_000 * US, 70_000 * US);
     let run = flow(1, "", &[0, 10 * ms, 30 * ms]);
     assert_eq!(counts(&run), (third + THERE, 3, 3));
-    // From 3 ms on, and bounded: 0, 3, 9, then every 8 ms.
+    // Beginning with 3 ms and bounded: at 0, 3, 9, and then every 8 ms.
     let bounded = "initial_rto = \"3ms\"\nmax_rto = \"8ms\"\nmin_rto = \"1ms\"";
     let run = flow(1, bounded, &[0, 3 * ms, 9 * ms, 17 * ms]);
     assert_eq!(counts(&run), (25 * ms + THERE, 4, 4));
@@ -200,8 +202,8 @@ fn a_lost_request_is_repeated_and_so_is_a_lost_answer() {
     assert_eq!(counts(&flow(1, handshake, &[])), (undisturbed, 0, 0));
     let expected = 2_000 * US + undisturbed;
     assert_eq!(counts(&flow(1, handshake, &[0])), (expected, 0, 1));
-    // The answer is put on host 0's cable when the request has taken 20.0832 us and the answer
-    // 10.0416 us.
+    // The answer is put on host 0's link 20.0832 us (the request) and 10.0416 us (its own first
+    // line) after the start.
     assert_eq!(counts(&flow(1, handshake, &[BACK + 10_041_600])), (expected, 0, 1));
 }
 
@@ -212,7 +214,7 @@ fn a_lost_ack_is_made_good_by_the_next() {
     let run = flow(20, "initial_window = \"20pkt\"", &[ack_of(3)]);
     assert_eq!(counts(&run), (19 * PACKET + THERE, 0, 0));
     assert_eq!(run.lost()[0].size, 52);
-    // The last ack: the flow is completed all the same; the run is over.
+    // The last ack is lost: the flow is complete all the same, and the run ends.
     let run = flow(20, "initial_window = \"20pkt\"", &[ack_of(19)]);
     assert_eq!(counts(&run), (19 * PACKET + THERE, 0, 0));
 }
@@ -236,14 +238,14 @@ fn a_small_queue_drops_and_the_flow_recovers() {
         initial_window = "40pkt"
     "#;
     let run = run_flows(text, &[(0, 1, 400 * MSS, 0)]);
-    // The first 40 come from 2.2 us to 49 us. Number 0 is sent at once, 1 to 10 wait, and whenever
-    // one of these is sent (at 14.2, 26.2 and 38.2 us) there is room for another: 14 are taken.
+    // The first 40 come from 2.2 us to 49 us. Number 0 is sent at once and 1 to 10 wait. Whenever
+    // one of these is sent, at 14.2, 26.2 and 38.2 us, there is room for another: 14 are accepted.
     let is_first = |loss: &&Loss| loss.seq < 40 * MSS && loss.time_ps <= 49 * US;
     assert_eq!(run.lost().iter().filter(is_first).count(), 40 - 14);
     assert_eq!(run.all_drops(), run.drops(DropReason::QueueLimit));
-    // Some repairs are lost as well, and for those there is the timeout.
+    // Some retransmissions are lost as well, and are repaired after a timeout.
     assert!(run.flows[0].delivered == 400 * MSS && run.flows[0].timeouts <= 1);
-    // No packet that arrived is sent again, but for the last of a repair.
+    // No packet that has arrived is sent again, except for the rescue retransmission.
     assert_eq!(u64::from(run.flows[0].retransmitted), run.all_drops() + 1);
 }
 
@@ -251,7 +253,8 @@ fn a_small_queue_drops_and_the_flow_recovers() {
 
 #[test]
 fn delayed_acks_halve_the_number_of_acks() {
-    // 40 packets over two lines, and an ack over two lines for each, every second, or every fourth.
+    // 40 packets over two lines, and acks over two lines: for every packet, every second, or every
+    // fourth.
     let hops = |packets, transport: &str| {
         let transport = format!("initial_window = \"flow\"\n{transport}");
         flow(packets, &transport, &[]).counters.packet_hops
@@ -260,19 +263,19 @@ fn delayed_acks_halve_the_number_of_acks() {
     assert_eq!(hops(40, "ack_every = 2"), 80 + 40);
     assert_eq!(hops(40, "ack_every = 4"), 80 + 20);
     assert_eq!(hops(40, "ack_every = 2\nhandshake = true"), 80 + 40 + 4);
-    // The last of 41 is held back, and the run is over before its ack is due.
+    // The ack of the last of 41 is delayed, and the run is over before it is due.
     assert_eq!(hops(41, "ack_every = 2"), 82 + 40);
 }
 
 #[test]
 fn an_ack_that_is_held_back_comes_when_it_is_due() {
-    // Windows of one packet: the ack of each comes 500 us (or 70 us) after its arrival.
+    // Windows of one packet: each ack comes 500 us (or 70 us) after the packet.
     for (delay, us) in [("500us", 500), ("70us", 70)] {
         let transport = format!(
             "kind = \"newreno\"\ninitial_window = \"1pkt\"\nslow_start = false\nack_every = 2\n\
              ack_delay = \"{delay}\""
         );
-        // Packet 0; then two, acknowledged together.
+        // Packet 0; then two packets that are acknowledged together.
         let expected = (RTT + us * US) + PACKET + THERE;
         assert_eq!(counts(&flow(3, &transport, &[])), (expected, 0, 0), "{delay}");
     }
@@ -280,9 +283,10 @@ fn an_ack_that_is_held_back_comes_when_it_is_due() {
 
 #[test]
 fn what_a_split_ack_leaves_is_acknowledged_when_it_is_due() {
-    // Host 1's line is the slow one: of three packets the third finds one waiting and is marked. An
-    // ack for every three: the first two are acknowledged when the third comes, and that 500 us
-    // later. Datagrams elsewhere keep the run going, so that a sender that hears nothing times out.
+    // Host 1's line is slow: of three packets the third finds one waiting and is marked. With an
+    // ack for every three packets, the first two are acknowledged when the third comes, and the
+    // third 500 us later. Datagrams elsewhere keep the run going, so a sender that gets no ack
+    // would time out.
     let text = r#"
         duration = "15ms"
         stop = "15ms"
@@ -319,7 +323,7 @@ fn what_a_split_ack_leaves_is_acknowledged_when_it_is_due() {
 
 // Marks ------------------------------------------------------------------------------------------
 
-/// The windows that a flow had one after the other, in bytes, as seen every 100 ns.
+/// The successive windows of a flow, in bytes, as sampled every 100 ns.
 fn windows(transport: &str, threshold: u32, packets: u64) -> (Vec<u64>, Run) {
     let text = format!(
         r#"
@@ -348,9 +352,9 @@ fn windows(transport: &str, threshold: u32, packets: u64) -> (Vec<u64>, Run) {
 
 #[test]
 fn the_first_mark_halves_the_window_and_no_other_cuts_until_it_has_told() {
-    // 20 packets come every 1.2 us to a line that takes 12 us for each. Number 0 passes, 1 finds 0
-    // waiting, and so on: number 7 finds 6, more than 5, and is marked. The acks of 0 to 6 make the
-    // window 27 packets; that of 7 halves it, DCTCP's alpha being 1 at first.
+    // 20 packets come every 1.2 us to a line that takes 12 us for each. Number 0 is sent at once, 1
+    // finds none waiting, and so on: number 7 finds 6, more than 5, and is marked. The acks of 0 to
+    // 6 make the window 27 packets; that of 7 halves it, because DCTCP's alpha is 1 at first.
     let thirteen_and_a_half = 27 * MSS / 2;
     for kind in ["kind = \"dctcp\"", "kind = \"newreno\"\necn = true"] {
         let transport = format!("{kind}\ninitial_window = \"20pkt\"");
@@ -358,8 +362,8 @@ fn the_first_mark_halves_the_window_and_no_other_cuts_until_it_has_told() {
         let expected: Vec<u64> =
             (20..=27).map(|packets| packets * MSS).chain([thirteen_and_a_half]).collect();
         assert_eq!(windows[..9], expected, "{kind}");
-        // 34 were sent until then; until they are acknowledged nothing changes. Then there is
-        // another mark and another cut, or growth.
+        // 34 packets were sent by then. Until they are acknowledged the window does not change.
+        // Then there is another mark and another cut, or growth.
         assert_ne!(windows[9], thirteen_and_a_half);
         assert!(run.number("marks") > 10.0 && run.all_drops() == 0);
     }
@@ -367,12 +371,12 @@ fn the_first_mark_halves_the_window_and_no_other_cuts_until_it_has_told() {
 
 #[test]
 fn dctcp_cuts_in_proportion_to_the_share_of_marks() {
-    // As above; with alpha0 = 0 cuts are small.
+    // The same with alpha0 = 0, where cuts are small.
     let (gentle, _) = windows("alpha0 = 0.0\ninitial_window = \"20pkt\"", 5, 200);
     let (harsh, _) = windows("alpha0 = 1.0\ninitial_window = \"20pkt\"", 5, 200);
-    // The first cut comes in the first window: alpha = 0 leaves the window as it is, and growth
-    // stops for a round. The first ack opens a window of 19 packets, 1 to 19, of which 13 are marked
-    // (7 to 19): alpha = 1/16 * 13/19, and the next cut is by half of it.
+    // The first cut comes in the first window, where alpha = 0 leaves the window as it is, and
+    // growth stops for a round. The first ack opens a window of 19 packets, 1 to 19, of which 13 (7
+    // to 19) are marked: alpha = 1/16 * 13/19, and the next cut is by half of it.
     let peak = 27 * MSS;
     assert_eq!((gentle[7], harsh[7]), (peak, peak));
     let alpha = 0.0625 * 13.0 / 19.0;
@@ -456,8 +460,8 @@ fn flows_that_fill_queues_share_a_line() {
     }
 }
 
-/// A DCTCP flow that has been alone for 20 ms, then three of them: the windows just before the
-/// others start, and the flow's share of the last 20 of 60 ms.
+/// A DCTCP flow that is alone for 20 ms and then joined by two others. Returns its window just
+/// before they start, and its share of the last 20 of 60 ms.
 fn joined_late(host_backlog: &str) -> (u64, f64) {
     let run = run(&format!(
         r#"
@@ -484,7 +488,7 @@ fn joined_late(host_backlog: &str) -> (u64, f64) {
     let of = |flow: u32| (0..table.len()).filter(move |&row| table.flow_id[row] == flow);
     let alone = of(0).filter(|&row| table.time_ps[row] <= 20_000 * US);
     let window = alone.map(|row| table.cwnd_bytes[row]).max().unwrap_or(0);
-    // Rates are what was delivered from sample to sample, 20 ms apart.
+    // Rates are what was delivered between samples, which are 20 ms apart.
     let rows: Vec<usize> = of(0).collect();
     for pair in rows.windows(2) {
         let bytes = table.delivered_bytes[pair[1]] - table.delivered_bytes[pair[0]];
@@ -499,13 +503,13 @@ fn joined_late(host_backlog: &str) -> (u64, f64) {
 
 #[test]
 fn a_flow_alone_does_not_fill_its_own_card_without_end() {
-    // 42.5 us at 10 Gbps are 53 KB: a window of that and of as much waiting in the NIC, and of what
-    // a round trip of slow start adds until the NIC is known to be full.
+    // 42.5 us at 10 Gbps are 53 KB. The window is that much, as much again waiting in the NIC, and
+    // what a round trip of slow start adds until the NIC is known to be full.
     let (window, share) = joined_late("1bdp");
     assert!((100_000..250_000).contains(&window), "{window}");
     assert!(share < 0.6, "{share}");
-    // Without a bound all that 10 Gbps take in 20 ms is in the NIC, and marks, of which the flow
-    // hears 20 ms later, hardly matter.
+    // Without a bound everything that 10 Gbps take in 20 ms is in the NIC. Marks hardly matter,
+    // since the flow learns of them 20 ms later.
     let (window, share) = joined_late("unlimited");
     assert!(window > 15_000_000, "{window}");
     assert!(share > 0.85, "{share}");
@@ -513,7 +517,8 @@ fn a_flow_alone_does_not_fill_its_own_card_without_end() {
 
 #[test]
 fn sections_have_transports_of_their_own() {
-    // Answers over open connections, whole windows at once, beside requests that shake hands.
+    // Answers over open connections, in whole windows, together with requests that begin with a
+    // handshake.
     let run = run(r#"
         duration = "1ms"
         topology = { kind = "star", hosts = 6, host_rate = "10Gbps", link_delay = "10us" }
@@ -546,12 +551,12 @@ fn sections_have_transports_of_their_own() {
         transport = "udp"
         "#);
     let of = |size: u64| run.flows.iter().find(|row| row.size == size).unwrap();
-    // 40 packets of the answer, back to back.
+    // The answer: 40 packets, back to back.
     let answer = of(57_920);
     assert_eq!(answer.fct_ps, Some(39 * PACKET + THERE));
     assert_eq!(answer.fct_ps, Some(answer.ideal_ps));
     assert_eq!((answer.query_id, answer.timeouts), (0, 0));
-    // The request: a handshake, two packets, and a round trip later the other two.
+    // The request: a handshake, two packets, and the other two a round trip later.
     let request = of(4 * MSS);
     assert_eq!(request.fct_ps, Some(2 * BACK + RTT + PACKET + THERE));
     assert_eq!(request.ideal_ps, 2 * BACK + 3 * PACKET + THERE);
@@ -561,8 +566,8 @@ fn sections_have_transports_of_their_own() {
 
 #[test]
 fn a_low_priority_hardly_delays_a_high_one() {
-    // One packet of priority 0 beside an overload of priority 1: it waits for at most the packet
-    // being sent.
+    // One packet of priority 0 with an overload of priority 1: it waits at most for the packet that
+    // is being sent.
     let text = r#"
         duration = "1ms"
         topology = { kind = "star", hosts = 4, host_rate = "10Gbps", link_delay = "10us" }
@@ -585,15 +590,15 @@ fn a_low_priority_hardly_delays_a_high_one() {
         |priority: i16| run.flows.iter().find(|row| row.size == MSS && row.priority == priority);
     let high = of(0).unwrap().fct_ps.unwrap();
     assert!((THERE..=THERE + PACKET).contains(&high), "{high}");
-    // The other waits for all that has piled up: 10 Gbps too much for 0.7 ms, some 580 packets.
+    // The other packet waits for the whole backlog: 10 Gbps too much for 0.7 ms, or 580 packets.
     let low = of(1).unwrap().fct_ps.unwrap();
     assert!(low > THERE + 500 * PACKET && low < THERE + 700 * PACKET, "{low}");
 }
 
 #[test]
 fn held_back_acks_have_one_event_at_a_time() {
-    // Of 2,000 packets every eighth is acknowledged: 2,000 * 2 + 250 * 2 hops, and about as many
-    // events. An event for every packet that is held back would be 1,750 more.
+    // Every eighth of 2,000 packets is acknowledged: 2,000 * 2 + 250 * 2 hops, and about as many
+    // events. An event for every delayed ack would add 1,750.
     let text = "duration = \"1ms\"\nstop = \"1s\"\n[topology]\nkind = \"star\"\nhosts = 2\n\
                 [transport]\ninitial_window = \"100pkt\"\nack_every = 8\nack_delay = \"500us\"";
     let run = run_flows(text, &[(0, 1, 2_000 * MSS, 0)]);

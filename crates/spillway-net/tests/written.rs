@@ -1,4 +1,4 @@
-//! Random scenarios as files, for whoever compares two builds: `bench/digests.py` does.
+//! Writes random scenarios to files, for comparisons of two builds by `bench/digests.py`.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the integration tests share: running a scenario's text, and looking at what it leaves.
+//! Helpers of the integration tests: running a scenario from text, and examining its results.
 
 #![allow(dead_code, clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use spillway_net::traffic::FlowColumns;
 use spillway_switch::DropReason;
 use std::path::Path;
 
-/// Bytes of a full packet, with the payload and header that transports have by default.
+/// Bytes of a full packet with the default payload and header of transports.
 pub const FULL: u64 = 1500;
 /// Payload of a full packet.
 pub const MSS: u64 = 1448;
@@ -29,7 +29,7 @@ pub struct Row {
     pub class: u16,
     pub priority: i16,
     pub start_ps: u64,
-    /// `None` if it is not complete.
+    /// `None` if the flow is not complete.
     pub fct_ps: Option<u64>,
     pub ideal_ps: u64,
     pub delivered: u64,
@@ -38,11 +38,11 @@ pub struct Row {
     pub query_id: i64,
 }
 
-/// A run that is over.
+/// A finished run.
 pub struct Run {
     pub progress: Progress,
     pub summary: Value,
-    /// By their numbers.
+    /// The flows, by their numbers.
     pub flows: Vec<Row>,
     pub record: Record,
     pub counters: Counters,
@@ -55,12 +55,12 @@ impl Run {
         self.flows[id].fct_ps.unwrap_or_else(|| panic!("flow {id} is not complete"))
     }
 
-    /// Packets lost for a reason.
+    /// The number of packets lost for a reason.
     pub fn drops(&self, reason: DropReason) -> u64 {
         self.counters.drops[reason as usize]
     }
 
-    /// Packets lost.
+    /// The number of packets lost.
     pub fn all_drops(&self) -> u64 {
         self.counters.drops.iter().sum()
     }
@@ -71,7 +71,8 @@ impl Run {
         found.and_then(Value::as_f64).unwrap_or_else(|| panic!("no number {path}"))
     }
 
-    /// The summary without the number of events: ports that wait are woken by events or deferred.
+    /// The summary without the number of events, which depends on whether ports are woken or
+    /// deferred.
     pub fn summary_but_events(&self) -> Value {
         let mut summary = self.summary.clone();
         summary.as_object_mut().and_then(|table| table.remove("events")).expect("a number");
@@ -109,7 +110,7 @@ pub struct Loss {
 /// A flow of a list: sender, receiver, payload, start in nanoseconds.
 pub type Listed = (u32, u32, u64, u64);
 
-/// Flows as a list that a section `kind = "flows"` may name by any file.
+/// Flows as a list, which a section `kind = "flows"` may name by any file name.
 pub fn columns(flows: &[Listed]) -> FlowColumns {
     FlowColumns {
         src: flows.iter().map(|flow| flow.0).collect(),
@@ -120,7 +121,7 @@ pub fn columns(flows: &[Listed]) -> FlowColumns {
     }
 }
 
-/// Reads a scenario; its lists of flows are these.
+/// Reads a scenario whose lists of flows are all this one.
 pub fn scenario_with(text: &str, list: &FlowColumns) -> Scenario {
     let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let read = Scenario::read(
@@ -140,17 +141,17 @@ pub fn run(text: &str) -> Run {
     finish(Simulation::new(scenario(text)))
 }
 
-/// Runs a scenario with one list of flows, which are the section `list`.
+/// Runs a scenario with an additional section `list` that has these flows.
 pub fn run_flows(text: &str, flows: &[Listed]) -> Run {
     run_columns(text, &columns(flows))
 }
 
-/// The same with all that a list can say.
+/// The same with all columns that a list may have.
 pub fn run_columns(text: &str, list: &FlowColumns) -> Run {
     finish(Simulation::new(scenario_with(&with_list(text), list)))
 }
 
-/// A scenario's text with a section for the list of flows behind it.
+/// A scenario's text with a section for the list of flows appended.
 pub fn with_list(text: &str) -> String {
     format!("{text}\n[[traffic]]\nname = \"list\"\nkind = \"flows\"\nfile = \"list\"\n")
 }
@@ -167,7 +168,7 @@ pub fn finish(mut simulation: Simulation) -> Run {
     end(simulation, progress)
 }
 
-/// What a simulation has left so far.
+/// The results of a simulation so far.
 pub fn end(mut simulation: Simulation, progress: Progress) -> Run {
     simulation.finish();
     let summary = summarize(&mut simulation, progress);
@@ -200,14 +201,15 @@ pub fn rows(table: &FlowTable) -> Vec<Row> {
     rows
 }
 
-/// Jain's index: 1 if all are equal, 1/n if one has everything.
+/// Jain's index: 1 if all shares are equal, 1/n if one has everything.
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     sum * sum / (shares.len() as f64 * squares)
 }
 
-/// Property tests: so many cases, the same in every run unless `PROPTEST_RNG_SEED` says otherwise.
+/// The configuration of property tests: so many cases, the same in every run unless
+/// `PROPTEST_RNG_SEED` is set.
 pub fn cases(cases: u32) -> Config {
     let given = Config::default();
     let rng_seed = match given.rng_seed {

@@ -1,5 +1,5 @@
-//! Scenarios at random: a number makes a small network of any kind, with buffers small enough to drop,
-//! any policies, transports and traffic, failing and lossy cables.
+//! Random scenarios. A number determines a small network of any kind, with buffers small enough to
+//! drop, any policies, transports and traffic, and links that fail or lose packets.
 
 use spillway_engine::Stream;
 use spillway_net::traffic::FlowColumns;
@@ -7,7 +7,7 @@ use spillway_net::traffic::FlowColumns;
 /// A scenario in parts.
 pub struct Case {
     pub head: String,
-    /// Sections of traffic, in any order.
+    /// Sections of traffic, which may come in any order.
     pub traffic: Vec<String>,
     /// The flows of the section `list`, if it is there.
     pub list: FlowColumns,
@@ -20,7 +20,7 @@ impl Case {
     }
 }
 
-/// Choices at random.
+/// Random choices.
 pub struct Draw(pub Stream);
 
 impl Draw {
@@ -109,7 +109,7 @@ fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
     (text, hosts, is_split, cables)
 }
 
-/// Any switch that takes a packet of 1500 bytes when it is empty.
+/// Any switch that can hold a packet of 1500 bytes when it is empty.
 fn switch(draw: &mut Draw, cables_change: bool) -> String {
     let sharing = draw.one(&[
         "\"cs\"",
@@ -162,7 +162,7 @@ fn switch(draw: &mut Draw, cables_change: bool) -> String {
     )
 }
 
-/// Settings for windows (or their loss recovery) that need no kind.
+/// Settings of windows and loss recovery that every kind of window-based transport has.
 fn window(draw: &mut Draw) -> String {
     let losses = match draw.below(4) {
         0 => format!(
@@ -192,8 +192,8 @@ fn window(draw: &mut Draw) -> String {
     )
 }
 
-/// What hosts mark and drop: mostly nothing. Senders are told of it only where all that have windows cut
-/// for marks.
+/// How NICs mark and drop; mostly not at all. Senders are told of drops only if all of those with a
+/// window cut for marks.
 fn discipline(draw: &mut Draw, all_cut: bool) -> String {
     let aqm = draw.one(&[
         "\"none\"",
@@ -216,7 +216,7 @@ fn datagrams(draw: &mut Draw) -> String {
     format!("transport = \"udp\"\nrate = \"2Gbps\"\npacing = \"{pacing}\"")
 }
 
-/// Transports whose packets leave at a pace.
+/// Transports with paced senders.
 const PACED: [&str; 4] = ["theta-powertcp", "powertcp", "hpcc", "timely"];
 
 fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowColumns) {
@@ -255,7 +255,7 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
                     list.src.push(src as u32);
                     list.dst.push(dst as u32);
                     list.size_bytes.push(1 + draw.below(40_000));
-                    // Some start together: then they are told apart by who they are.
+                    // Some flows start together, and are then ordered by their other properties.
                     list.start_ns.push(10_000 * draw.below(30));
                 }
                 let given = |draw: &mut Draw| (0..12).map(|_| Some(draw.below(4) as u32)).collect();
@@ -298,7 +298,7 @@ fn event(draw: &mut Draw, cables: &[(String, String)]) -> String {
     format!("[[event]]\na = \"{a}\"\nb = \"{b}\"\nat = \"{at}us\"\nuntil = \"{until}us\"\n{what}\n")
 }
 
-/// The scenario of a number.
+/// The scenario with this number.
 pub fn case(seed: u64) -> Case {
     let mut draw = Draw(Stream::new(seed, "case", 0));
     let draw = &mut draw;

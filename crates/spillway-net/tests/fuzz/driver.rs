@@ -1,17 +1,17 @@
-//! Case after case for a number of seconds.
+//! Runs random cases for a number of seconds.
 //!
-//! `FUZZ_SECONDS` says how long (10 without it), `FUZZ_SEED` with what seed (any without it), and
-//! `FUZZ_CASE` which case alone, to see one again. What goes wrong is told with seed and case; the input
-//! lies in the folder for temporary files then.
+//! `FUZZ_SECONDS` is that number (default 10), `FUZZ_SEED` the seed (default: any), and `FUZZ_CASE`
+//! the number of a single case to repeat. A failure is reported with seed and case, and its input
+//! is left in the folder for temporary files.
 
 use spillway_engine::Stream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A case takes milliseconds: one that takes so long never ends.
+/// A case takes milliseconds. One that takes this long never ends.
 const HANG: Duration = Duration::from_secs(60);
-/// A reader takes little more than what it reads, or the network that it builds.
+/// A reader needs little more memory than its input, or the network that it builds.
 const MOST_MEMORY_KB: u64 = 4_000_000;
 
 fn number(variable: &str) -> Option<u64> {
@@ -19,21 +19,21 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a whole number")))
 }
 
-/// A seed that is another each time.
+/// A seed that differs each time.
 fn any_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish() >> 16
 }
 
-/// The most memory that this process has held, where it is known.
+/// The most memory that this process has held, if it can be known.
 fn peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Has a reader read what `make` makes with a stream of random numbers, case after case. It says whether
-/// what it has read was valid.
+/// Gives a reader one random input of `make` after the other. `read` returns whether the input was
+/// valid.
 pub fn fuzz(name: &str, make: impl Fn(&mut Stream) -> Vec<u8>, read: impl Fn(&[u8]) -> bool) {
     let seed = number("FUZZ_SEED").unwrap_or_else(any_seed);
     let only = number("FUZZ_CASE");

@@ -1,7 +1,7 @@
-//! Readers of data, fed with what is nearly right: they return a value or an error, in bounded time and
-//! memory, and never panic.
+//! Readers of data are given nearly valid inputs. They must return a value or an error, in bounded
+//! time and memory, and never panic.
 //!
-//! Every test takes as long as it is told ([`driver`]): 10 s in `make test-slow`, longer in `make fuzz`.
+//! Every test runs for a given time ([`driver`]): 10 s in `make test-slow`, longer in `make fuzz`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ use spillway_net::traffic::FlowColumns;
 use spillway_settings::{apply, parse, quantity};
 use std::path::{Path, PathBuf};
 
-/// A folder of one's own for files.
+/// A private folder for files.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -35,7 +35,7 @@ impl Drop for Folder {
     }
 }
 
-/// The files of a folder of the repository with this ending.
+/// The files with this ending in a folder of the repository.
 fn shipped(folder: &str, ending: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -50,7 +50,7 @@ fn slices(files: &[Vec<u8>]) -> Vec<&[u8]> {
     files.iter().map(Vec::as_slice).collect()
 }
 
-/// A small scenario around a section, of which `file` in a folder is read.
+/// A small scenario around a section, which may name `file` in a folder.
 fn around(more: &str) -> String {
     format!(
         "duration = \"20us\"\ntransport = {{ kind = \"udp\" }}\nlimits.memory = \"50MB\"\n{more}\n\
@@ -58,7 +58,7 @@ fn around(more: &str) -> String {
     )
 }
 
-/// Reads a scenario, and runs it a little; whether it is one.
+/// Reads a scenario and runs it for a moment. Returns whether it is valid.
 fn read_and_run(text: &str, folder: &Path) -> bool {
     let Ok(given) = parse(text) else { return false };
     let Ok(scenario) = Scenario::read(given, &Sources::of(folder)) else { return false };
@@ -168,7 +168,7 @@ fn lists_of_flows() {
     );
 }
 
-/// What Python has read of Parquet files: columns of any numbers and names.
+/// What Python may have read from Parquet files: columns of any numbers and names.
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn columns_of_flows() {
@@ -214,7 +214,7 @@ fn columns_of_flows() {
     };
     fuzz(
         "columns",
-        // The number that makes the columns.
+        // The number from which the columns are made.
         |random| random.below(1 << 60).to_le_bytes().to_vec(),
         |bytes| {
             let seed = u64::from_le_bytes(bytes.try_into().unwrap());
@@ -288,7 +288,7 @@ fn graphs() {
     );
 }
 
-/// Bytes that the checksum of a model does not tell, since it is set right.
+/// Changes a model and then corrects its checksum, so that reading goes past the checksum.
 fn with_right_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some((place, sum)) = checksum(&bytes) {
         bytes[place].copy_from_slice(sum.as_bytes());
@@ -317,7 +317,7 @@ fn models() {
     );
 }
 
-/// Histories and fates, as the switches' policies take them.
+/// Histories and fates in the form that switches' policies read.
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn records() {
@@ -333,7 +333,7 @@ fn records() {
         "records",
         |random| {
             let mut bytes = mutated(random, &slices(&seeds));
-            // Of whole records in most cases.
+            // Mostly whole records.
             let size = one(random, &[&17_usize, &20, &28, &1]);
             bytes.truncate(bytes.len() / size * size);
             bytes

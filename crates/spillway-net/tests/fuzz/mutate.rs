@@ -1,8 +1,8 @@
-//! Inputs that are nearly right: something that is, with a few changes.
+//! Nearly valid inputs: valid ones with a few changes.
 
 use spillway_engine::Stream;
 
-/// What readers may stumble over.
+/// Tokens that readers may stumble over.
 const TOKENS: &[&str] = &[
     "0",
     "-1",
@@ -70,12 +70,12 @@ fn below(random: &mut Stream, n: usize) -> usize {
     random.below(n as u64) as usize
 }
 
-/// One of some.
+/// One of several.
 pub fn one<'a, T: ?Sized>(random: &mut Stream, of: &[&'a T]) -> &'a T {
     of[below(random, of.len())]
 }
 
-/// One of some inputs with one to eight changes; now and then with none.
+/// One of the inputs with one to eight changes; now and then with none.
 pub fn mutated(random: &mut Stream, seeds: &[&[u8]]) -> Vec<u8> {
     let mut bytes = one(random, seeds).to_vec();
     for _ in 0..below(random, 9) {
@@ -85,7 +85,7 @@ pub fn mutated(random: &mut Stream, seeds: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// A place, and the end of a short piece from there.
+/// A position, and the end of a short piece that begins there.
 fn piece(random: &mut Stream, bytes: &[u8]) -> (usize, usize) {
     let start = below(random, bytes.len() + 1);
     let most = 1 << below(random, 8);
@@ -116,7 +116,7 @@ fn change(random: &mut Stream, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// Another number for the next one behind `start`, or what stands between quotes.
+/// Changes the next number behind `start`, or the text between quotes.
 fn change_number(random: &mut Stream, bytes: &mut Vec<u8>, start: usize) {
     let is_of_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.' || *byte == b'-';
     let Some(from) = bytes[start..].iter().position(u8::is_ascii_digit) else { return };
@@ -126,7 +126,7 @@ fn change_number(random: &mut Stream, bytes: &mut Vec<u8>, start: usize) {
     bytes.splice(from..to, one(random, TOKENS).bytes());
 }
 
-/// A line is there twice, or one of another input, or none.
+/// Repeats or removes a line, or inserts one from another input.
 fn change_line(random: &mut Stream, bytes: &mut Vec<u8>, other: &[u8], start: usize) {
     let line_at = |bytes: &[u8], place: usize| {
         let start = bytes[..place].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
