@@ -1,4 +1,4 @@
-//! Puts the repository's scenarios into the module, so that their names work anywhere.
+//! Includes the repository's scenarios in the module, so that their names work in any folder.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -10,7 +10,7 @@ use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
 use spillway_switch::sharing::SharingPolicy;
 
-/// Every plug-in by room, its parameters and its source, as JSON.
+/// All algorithms by room, with their parameters and sources, as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
     let transports = transport::KINDS.iter().map(|kind| {
@@ -46,7 +46,7 @@ fn policies(entries: Vec<Entry>) -> Value {
     entries.iter().map(told).collect()
 }
 
-/// A plug-in: its name, what it does, its source and its keys.
+/// An algorithm: its name, what it does, its source and its keys.
 pub fn row(id: &str, summary: &str, citation: &str, keys: &[Key]) -> Value {
     let keys = keys.iter().filter(|key| !["name", "kind"].contains(&key.name)).map(|key| {
         json!({

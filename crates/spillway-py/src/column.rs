@@ -1,7 +1,7 @@
-//! Columns that Python reads where they are: numbers under the buffer protocol.
+//! Columns that Python reads in place: numbers under the buffer protocol.
 
-// The buffer protocol hands out pointers. A column never changes and never moves, and whoever has
-// a view of it keeps it alive.
+// The buffer protocol passes pointers. They stay valid because a column never changes or moves, and
+// every view of it keeps it alive.
 #![allow(unsafe_code)]
 
 use pyo3::exceptions::PyBufferError;
@@ -13,7 +13,7 @@ use spillway_net::record::names::Names;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 
-/// Where numbers are, and what they are.
+/// The address, length and type of a column's numbers.
 struct Memory {
     start: *const c_void,
     item: ffi::Py_ssize_t,
@@ -22,7 +22,7 @@ struct Memory {
     name: &'static str,
 }
 
-/// Where the numbers of a column are.
+/// The memory that holds the numbers of a column.
 fn memory(values: &Values) -> Memory {
     fn of<T>(values: &[T], name: &'static str, format: &'static CStr) -> Memory {
         Memory {
@@ -45,24 +45,24 @@ fn memory(values: &Values) -> Memory {
     }
 }
 
-/// A column of a table: numbers, or places in a list of names.
+/// A column of a table: numbers, or indices into a list of names.
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Column {
     values: Values,
-    /// Shape and stride, where views can point to them.
+    /// The shape and the stride, at addresses to which views can point.
     shape: [ffi::Py_ssize_t; 1],
     strides: [ffi::Py_ssize_t; 1],
-    /// A bit for every value, the lowest first: whether it is there.
+    /// A bit for every value, the lowest first: whether it is present.
     validity: Option<Py<Column>>,
     null_count: usize,
     names: Option<NameList>,
 }
 
-/// What the numbers of a column stand for.
+/// The names that the numbers of a column stand for.
 pub type NameList = Arc<[String]>;
 
 impl Column {
-    /// A column in which every value is there.
+    /// A column without absent values.
     pub fn of(values: impl Into<Values>) -> Column {
         let values = values.into();
         let memory = memory(&values);
@@ -94,19 +94,19 @@ impl Column {
         memory(&self.values).name
     }
 
-    /// A bitmap of the values that are there; none if all are.
+    /// A bitmap of the values that are present; None if all are.
     #[getter]
     fn validity(&self, py: Python<'_>) -> Option<Py<Column>> {
         self.validity.as_ref().map(|validity| validity.clone_ref(py))
     }
 
-    /// How many values are not there.
+    /// The number of absent values.
     #[getter]
     fn null_count(&self) -> usize {
         self.null_count
     }
 
-    /// What its numbers stand for, by place.
+    /// The names that its numbers stand for, by index.
     #[getter]
     fn names(&self) -> Option<Vec<String>> {
         self.names.as_ref().map(|names| names.to_vec())
@@ -124,7 +124,7 @@ impl Column {
         if view.is_null() {
             return Err(PyBufferError::new_err("no view to fill in"));
         }
-        // SAFETY: Python gives a view to fill in; it is its only user.
+        // SAFETY: Python passes a view to be filled in, which nobody else uses.
         let view = unsafe { &mut *view };
         view.obj = std::ptr::null_mut();
         if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
@@ -152,7 +152,7 @@ impl Column {
         };
         view.suboffsets = std::ptr::null_mut();
         view.internal = std::ptr::null_mut();
-        // The view owns the column from here on: that keeps the memory where it is.
+        // From here on the view owns the column, which keeps the memory in place.
         view.obj = slf.into_any().into_ptr();
         Ok(())
     }

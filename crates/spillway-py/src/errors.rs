@@ -6,7 +6,7 @@ use pyo3::types::PyType;
 use spillway_engine::Time;
 use spillway_settings::SettingsError;
 
-/// A wrong setting, as `spillway.errors.ScenarioError`.
+/// An error in a setting, as `spillway.errors.ScenarioError`.
 pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
     let text = match error.path.as_str() {
         "" => error.problem,
@@ -15,19 +15,19 @@ pub fn wrong_setting(py: Python<'_>, error: SettingsError) -> PyErr {
     scenario_error(py, text, error.hint, error.path)
 }
 
-/// What is not TOML at all: a file, by its name, or text, which has none.
+/// Text that is not TOML, from a file if one is given.
 pub fn not_toml(py: Python<'_>, file: Option<&str>, error: &str) -> PyErr {
     let name = file.unwrap_or("this");
     let text = format!("{name} is not TOML: {}", error.trim_end());
     scenario_error(py, text, None, String::new())
 }
 
-/// A file that is not what it should be.
+/// A file with wrong contents.
 pub fn wrong_file(py: Python<'_>, error: &dyn std::fmt::Display) -> PyErr {
     scenario_error(py, error.to_string(), None, String::new())
 }
 
-/// A value that no scenario can hold.
+/// A value of a type that scenarios cannot hold.
 pub fn not_a_value(py: Python<'_>, path: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let kind = value.get_type();
     let text =
@@ -35,7 +35,7 @@ pub fn not_a_value(py: Python<'_>, path: &str, value: &Bound<'_, PyAny>) -> PyEr
     scenario_error(py, text, None, path.into())
 }
 
-/// A simulation or a scenario that has been used up.
+/// A simulation or a scenario that has been used already.
 pub fn spent(py: Python<'_>, what: &str) -> PyErr {
     raise(py, "SpillwayError", (format!("this {what} has been used up"),))
 }
@@ -52,8 +52,8 @@ pub fn out_of_memory(py: Python<'_>, now: Time, bytes: u64) -> PyErr {
     raise(py, "SpillwayError", (text, hint))
 }
 
-/// A plug-in that has raised an exception: the text, its id, what was called, and the simulated time
-/// in picoseconds if there is one.
+/// An exception raised by a plug-in: the text, the plug-in's id, the function called, and the
+/// simulated time in picoseconds, if a run was under way.
 pub fn plugin_failed(
     py: Python<'_>,
     cause: PyErr,

@@ -1,4 +1,4 @@
-//! Flows across the border: lists that Python has read, and flows that a scenario would send.
+//! Flows that cross the border: lists that Python has read, and the flows of a scenario.
 
 use crate::column::{self, NameList};
 use pyo3::buffer::{Element, PyBuffer};
@@ -8,8 +8,8 @@ use pyo3::types::PyDict;
 use spillway_net::traffic::{self, FlowColumns, Merge, SpecTable, Traffic};
 use std::sync::{Mutex, PoisonError};
 
-/// A list of flows out of a dict of arrays. Where an optional column has no value it is negative;
-/// `class` is a pair of places and names.
+/// A list of flows from a dict of arrays. Negative numbers stand for absent values in optional
+/// columns; `class` is a pair of indices and names.
 pub fn columns_of(given: &Bound<'_, PyDict>) -> PyResult<FlowColumns> {
     let start_ps = numbers(given, "start_ps")?;
     Ok(FlowColumns {
@@ -56,7 +56,7 @@ fn classes(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<String>>> {
     Ok(Some(places.into_iter().map(name).collect()))
 }
 
-/// The flows that a scenario would send, from the first.
+/// The flows of a scenario, from the first.
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Flows {
     flows: Mutex<Merge<traffic::Flows>>,
@@ -72,7 +72,7 @@ impl Flows {
 
 #[pymethods]
 impl Flows {
-    /// The next flows as columns: at most so many, none when there are no more.
+    /// The next flows as columns: at most `most`, and none when there are no more.
     fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyDict>> {
         let columns = py.detach(|| {
             let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Forests, for whoever trains them: the same evaluation as in a run.
+//! Forests, evaluated for those who train them exactly as in a run.
 
 use crate::column::Column;
 use crate::errors;
@@ -23,24 +23,25 @@ impl Forest {
         self.0.features().to_vec()
     }
 
-    /// How many trees it has.
+    /// The number of trees.
     #[getter]
     fn trees(&self) -> usize {
         self.0.trees()
     }
 
-    /// The longest way from a root to a leaf.
+    /// The longest path from a root to a leaf.
     #[getter]
     fn depth(&self) -> u32 {
         self.0.depth()
     }
 
-    /// What the file's metadata says.
+    /// A value of the file's metadata.
     fn metadata(&self, key: &str) -> Option<&str> {
         self.0.metadata(key)
     }
 
-    /// For every row of features, one behind the other in single precision, 1 for a drop, else 0.
+    /// 1 for a drop, else 0, for every row of features; rows follow one another in single
+    /// precision.
     fn predict(&self, py: Python<'_>, rows: PyBuffer<f32>) -> PyResult<Column> {
         let values = rows.to_vec(py)?;
         let predicted: Vec<u8> = py.detach(|| {

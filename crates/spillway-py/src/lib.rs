@@ -15,16 +15,16 @@ mod slotted;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// The scenarios that come with the program, by name.
+/// The scenarios shipped with the program, by name.
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
-/// The names and the texts of the scenarios that come with the program.
+/// The names and texts of the scenarios shipped with the program.
 #[pyfunction]
 fn shipped() -> Vec<(&'static str, &'static str)> {
     SHIPPED.to_vec()
 }
 
-/// The bundled models, by name: files' bytes.
+/// The bundled models: the bytes of their files, by name.
 #[pyfunction]
 fn models() -> BTreeMap<&'static str, &'static [u8]> {
     spillway_switch::sharing::MODELS.into()

@@ -1,4 +1,4 @@
-//! Reading scenarios: text or dict, assignments on top, flow files by a callable.
+//! Reading scenarios: text or a dict, assignments, and flow files read by a callable.
 
 use crate::errors;
 use crate::flows::{Flows, columns_of};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A scenario that has been read: valid, and with every default filled in.
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Scenario {
-    /// What is left for whoever runs it first.
+    /// The scenario, until a run takes it.
     read: Mutex<Option<spillway_net::scenario::Scenario>>,
     /// Its name.
     #[pyo3(get)]
@@ -27,7 +27,7 @@ pub struct Scenario {
     /// The scenario as TOML, every value written out.
     #[pyo3(get)]
     resolved: String,
-    /// What deserves a second look.
+    /// Warnings: what is valid but may be a mistake.
     #[pyo3(get)]
     warnings: Vec<String>,
     /// Flows start before this.
@@ -36,33 +36,33 @@ pub struct Scenario {
     /// The run ends here at the latest.
     #[pyo3(get)]
     stop_ps: u64,
-    /// The names of switches and hosts, by their places.
+    /// The names of switches and hosts, by their numbers.
     #[pyo3(get)]
     pub places: Vec<String>,
-    /// The tables that its run leaves.
+    /// The tables that its run records.
     #[pyo3(get)]
     tables: Vec<&'static str>,
     /// The paths of the keys that name files, and the files that were read for them.
     #[pyo3(get)]
     files: Vec<(String, String)>,
     named_files: Vec<NamedFile>,
-    /// The places of the plug-ins that it names.
+    /// The indices of the plug-ins that it names.
     #[pyo3(get)]
     named_plugins: Vec<usize>,
-    /// What plug-ins have raised, if there are any.
+    /// The first exception of its plug-ins, if it has any.
     failure: Option<Arc<Failure>>,
 }
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario, TOML text or a dict, with `key=value` assignments on top.
+    /// Reads a scenario, TOML text or a dict, and applies `key=value` assignments.
     ///
-    /// Files that it names are relative to `folder`. `load` gets the key and the name of a list of
-    /// flows as it is written and returns its columns, or None where the list is to be read as CSV.
-    /// `records` gets what is expected of a policy's file, its key and name, and the names of the
-    /// switches, and returns the file that it has read and what that comes to.
-    /// `plugins` are descriptions of those that it may name. `file` is what text is from, if it is
-    /// from a file.
+    /// File names are relative to `folder`. `load` is given the key and the name of a list of
+    /// flows, as written, and returns its columns, or None if the list is to be read as CSV.
+    /// `records` is given the kind of file that a policy expects, the key and the name, and the
+    /// names of the switches, and returns the file that it has read and its contents. `plugins` are
+    /// descriptions of the plug-ins that the scenario may name. `file` is the file that the text
+    /// comes from, if there is one.
     #[new]
     #[pyo3(signature = (given, folder, assignments, load, records, plugins, file=None))]
     #[expect(clippy::too_many_arguments)]
@@ -84,7 +84,7 @@ impl Scenario {
         };
         let warnings = assignments::apply(&mut table, &assignments, &extensions)
             .map_err(|error| errors::wrong_setting(py, error))?;
-        // What an assignment names, a later one may have replaced.
+        // A later assignment may have replaced a name that an earlier one set.
         plugins.forget_named();
         let raised = Raised::default();
         let columns = |key: &str, file: &str| {
@@ -134,7 +134,7 @@ impl Scenario {
         })
     }
 
-    /// The scenario as TOML, with other names for its files, in their order.
+    /// The scenario as TOML with other file names, given in the order of its files.
     fn resolved_with(&self, py: Python<'_>, names: Vec<String>) -> PyResult<String> {
         let mut resolved = parse(py, None, &self.resolved)?;
         for (named, name) in self.named_files.iter().zip(names) {
@@ -143,13 +143,13 @@ impl Scenario {
         Ok(resolved.to_string())
     }
 
-    /// Numbers that follow from the scenario, as JSON. Flows are counted up to so many.
+    /// Facts that follow from the scenario, as JSON. At most `most_flows` flows are counted.
     fn facts(&self, py: Python<'_>, most_flows: u64) -> PyResult<String> {
         let facts = py.detach(|| self.lock().as_ref().map(|read| facts(read, most_flows)));
         facts.map(|facts| facts.to_string()).ok_or_else(|| errors::spent(py, "scenario"))
     }
 
-    /// About how much payload its run will carry, in bytes.
+    /// A rough estimate of the payload that its run carries, in bytes.
     fn expected_bytes(&self, py: Python<'_>) -> PyResult<f64> {
         let bytes = py.detach(|| self.lock().as_ref().map(expected_bytes));
         bytes.ok_or_else(|| errors::spent(py, "scenario"))
@@ -163,12 +163,12 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Hands the scenario to a run, once.
+    /// Gives the scenario to a run; possible once.
     pub fn take(&self) -> Option<spillway_net::scenario::Scenario> {
         self.lock().take()
     }
 
-    /// Where its plug-ins leave what they raise; `None` without any.
+    /// Where its plug-ins leave the first exception; `None` without plug-ins.
     pub fn failure(&self) -> Option<Arc<Failure>> {
         self.failure.clone()
     }
@@ -187,12 +187,12 @@ pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<
     Ok(table.to_string())
 }
 
-/// The first that Python's readers of files have raised.
+/// The first exception raised by Python's readers of files.
 #[derive(Clone, Default)]
 struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// What was read; after a failure, which is kept, what stands for nothing.
+    /// What was read; after an exception, which is kept, an empty default.
     fn or_default<T: Default>(&self, read: PyResult<T>) -> T {
         read.unwrap_or_else(|error| {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -209,8 +209,8 @@ fn parse(py: Python<'_>, file: Option<&str>, text: &str) -> PyResult<Table> {
     spillway_settings::parse(text).map_err(|error| errors::not_toml(py, file, &error))
 }
 
-/// A dict as the table that TOML would make of it, which stands within so many tables and lists, itself
-/// among them, the whole scenario not.
+/// A dict as the table that TOML would hold. `depth` counts the tables and lists that enclose it,
+/// including itself but not the whole scenario.
 pub fn table_of(path: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Table> {
     check_depth(path, depth).map_err(|error| errors::wrong_setting(given.py(), error))?;
     let not_a_value = || errors::not_a_value(given.py(), path, given);
@@ -224,7 +224,7 @@ pub fn table_of(path: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<
     Ok(table)
 }
 
-/// A value in a table that stands within so many.
+/// A value in a table at this depth.
 pub fn value_of(path: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if let Ok(flag) = given.cast::<PyBool>() {
         return Ok(Value::Boolean(flag.is_true()));
@@ -250,7 +250,7 @@ pub fn value_of(path: &str, given: &Bound<'_, PyAny>, depth: usize) -> PyResult<
     table_of(path, given, depth + 1).map(Value::Table)
 }
 
-/// What Python makes of a value of TOML; a date becomes text.
+/// A value of TOML as a Python object. Dates become text.
 pub fn object_of<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::String(text) => text.into_pyobject(py)?.into_any(),

@@ -1,4 +1,4 @@
-//! A run: long stretches without the interpreter, and now and then a word with it.
+//! A run: mostly without the interpreter, which it consults at intervals.
 
 use crate::column;
 use crate::errors;
@@ -14,18 +14,18 @@ use spillway_net::summary::summarize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Events between two looks at the tables: the places where tables are emptied must not depend on
-/// how fast the machine is.
+/// The number of events between two checks of the tables. It is fixed, so that the points where
+/// tables are emptied do not depend on the machine's speed.
 const STINT: u64 = 1 << 14;
 
-/// A run of a scenario, which it uses up.
+/// A run of a scenario. The scenario cannot be used again.
 #[pyclass(frozen, module = "spillway._core")]
 pub struct Simulation {
     state: Mutex<State>,
     vocabulary: Vocabulary,
-    /// The names of switches and hosts, by their places.
+    /// The names of switches and hosts, by their numbers.
     places: Vec<String>,
-    /// What plug-ins have raised, if there are any.
+    /// The first exception of its plug-ins, if it has any.
     failure: Option<Arc<Failure>>,
 }
 
@@ -36,7 +36,7 @@ struct State {
 
 #[pymethods]
 impl Simulation {
-    /// A run at its beginning.
+    /// A run that is about to begin.
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Simulation> {
         let (failure, places) = (scenario.failure(), scenario.places.clone());
@@ -51,10 +51,11 @@ impl Simulation {
 
     /// Runs to the end and returns the status: complete, stopped or interrupted.
     ///
-    /// Every `interval` seconds `report` is called with the simulated time in picoseconds, events,
-    /// packet-hops, flows started and flows completed. Whenever a table has `rows` rows, `drain` is
-    /// called to take them. A KeyboardInterrupt, raised by either or by a signal, ends the run; an error
-    /// is raised if it takes more memory than its scenario allows.
+    /// Every `interval` seconds `report` is called with the simulated time in picoseconds, and the
+    /// numbers of events, packet-hops, flows started and flows completed. Whenever a table has
+    /// `rows` rows, `drain` is called to take them. A KeyboardInterrupt, raised by either of them
+    /// or by a signal, ends the run. An error is raised if the run takes more memory than its
+    /// scenario allows.
     #[pyo3(signature = (report=None, interval=0.1, drain=None, rows=usize::MAX))]
     fn run(
         &self,
@@ -86,7 +87,8 @@ impl Simulation {
         while !is_interrupted {
             let (progress, is_full) = match self.failure {
                 None => py.detach(|| self.advance(interval, rows)),
-                // Hooks need the interpreter all the time: to let go of it between them costs more.
+                // Hooks need the interpreter all the time; releasing it between them would cost
+                // more.
                 Some(_) => self.advance(interval, rows),
             };
             let said = self.check_plugins(py).and_then(|()| match (is_full, &drain) {
@@ -116,19 +118,19 @@ impl Simulation {
         })
     }
 
-    /// The tables that a run can have.
+    /// The tables that a run can record.
     #[staticmethod]
     fn tables() -> Vec<&'static str> {
         Record::TABLES.to_vec()
     }
 
-    /// The tables that every run has.
+    /// The tables that every run records.
     #[staticmethod]
     fn always() -> Vec<&'static str> {
         Record::ALWAYS.to_vec()
     }
 
-    /// Takes the rows that a table has so far, as columns.
+    /// Removes the rows that a table has so far and returns them as columns.
     fn take<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
         let mut state = self.state();
         let Some(columns) = state.simulation.record_mut().take(table) else {
@@ -137,7 +139,7 @@ impl Simulation {
         column::table(py, columns, |names| self.vocabulary.list(names).clone())
     }
 
-    /// The numbers of a run that has ended, as JSON.
+    /// The summary of a run that has ended, as JSON.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         let summary = py.detach(|| {
             let mut state = self.state();
@@ -154,7 +156,7 @@ impl Simulation {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Raises what a plug-in has raised.
+    /// Raises the exception of a plug-in, if there was one.
     fn check_plugins(&self, py: Python<'_>) -> PyResult<()> {
         let Some(failure) = self.failure.as_ref().filter(|failure| failure.has_failed()) else {
             return Ok(());
@@ -163,7 +165,7 @@ impl Simulation {
         failure.take(py, Some(now), &self.places).map_or(Ok(()), Err)
     }
 
-    /// Runs until it is over, `interval` has passed, or a table has `rows` rows.
+    /// Runs until the end, or until `interval` has passed or a table has `rows` rows.
     fn advance(&self, interval: Duration, rows: usize) -> (Progress, bool) {
         let begin = Instant::now();
         let mut state = self.state();
@@ -183,7 +185,7 @@ impl Simulation {
     }
 }
 
-/// A stint that ends with the event in which a plug-in fails.
+/// Runs a number of events, but ends with the event in which a plug-in fails.
 fn run_until(failure: &Failure, simulation: &mut spillway_net::simulation::Simulation) -> Progress {
     let mut progress = Progress::Running;
     for _ in 0..STINT {

@@ -1,4 +1,4 @@
-//! The slotted model: arrivals as columns, runs without the interpreter.
+//! The slotted model: arrivals as columns, and runs without the interpreter.
 
 use crate::catalogue::row;
 use crate::column::Column;
@@ -19,7 +19,8 @@ pub struct Arrivals(model::Arrivals);
 
 #[pymethods]
 impl Arrivals {
-    /// From the slot and the port of every packet, in their order, with so many slots in all.
+    /// Makes a sequence from the slot and the port of every packet, in order, and the number of
+    /// slots.
     #[new]
     fn new(
         py: Python<'_>,
@@ -34,7 +35,7 @@ impl Arrivals {
         made.map(Arrivals).map_err(|error| errors::wrong_setting(py, wrong(error)))
     }
 
-    /// What a generator makes with these keys.
+    /// The sequence that a generator makes with these keys.
     #[staticmethod]
     fn generate(
         py: Python<'_>,
@@ -51,13 +52,13 @@ impl Arrivals {
         Ok(Arrivals(py.detach(make)))
     }
 
-    /// Ports (N).
+    /// The number of ports (N).
     #[getter]
     fn ports(&self) -> u32 {
         self.0.ports()
     }
 
-    /// Slots.
+    /// The number of slots.
     #[getter]
     fn slots(&self) -> usize {
         self.0.slot_count()
@@ -96,17 +97,19 @@ pub fn generators() -> String {
     GENERATORS.iter().map(generator).collect::<Value>().to_string()
 }
 
-/// What OPT / ALG comes to under the policy that a construction is built against; none for others.
+/// The limit of OPT / ALG under the policy that a construction is aimed at; None for other
+/// generators.
 #[pyfunction]
 pub fn limit(py: Python<'_>, id: &str, ports: u32, buffer: u64) -> PyResult<Option<f64>> {
     let generator = Generator::named(id, "").map_err(|error| errors::wrong_setting(py, error))?;
     Ok(generator.limit.map(|limit| limit(ports, buffer)))
 }
 
-/// Packets sent, packets lost by reason, whether each was lost, and what the policy has counted.
+/// Packets sent, packets lost by reason, whether each packet was lost, and the policy's counts.
 type Outcome = (u64, BTreeMap<&'static str, u64>, Column, Vec<Count>);
 
-/// Runs a policy with these keys. One that asks an oracle takes a prediction for every packet instead.
+/// Runs a policy with these keys. A policy with an oracle is given a prediction for every packet
+/// instead.
 #[pyfunction]
 pub fn slotted_run(
     py: Python<'_>,
@@ -156,8 +159,8 @@ pub fn slotted_optimum(py: Python<'_>, arrivals: &Arrivals, buffer: u64) -> u64 
     py.detach(|| model::optimum(buffer, &arrivals.0))
 }
 
-/// LQD's throughput, FollowLQD's without the packets predicted as drops, their ratio eta and what
-/// Theorem 2 gives for its upper bound; true and false positives, true and false negatives.
+/// LQD's throughput, FollowLQD's without the packets predicted as drops, their ratio eta, and its
+/// upper bound by Theorem 2; then true and false positives, true and false negatives.
 #[pyfunction]
 pub fn prediction_error(
     py: Python<'_>,
@@ -180,7 +183,7 @@ pub fn prediction_error(
     Ok((found.lqd, found.follow_lqd, found.eta, bound, counts))
 }
 
-/// Labels of which each is flipped with this probability.
+/// These labels, each flipped with this probability.
 #[pyfunction]
 pub fn flipped(
     py: Python<'_>,

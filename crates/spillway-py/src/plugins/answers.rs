@@ -1,4 +1,4 @@
-//! What hooks answer, and what it means.
+//! The answers of hooks, and their meanings.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use spillway_settings::nearest_name;
 use spillway_switch::policy::{self, Admission, Victim};
 use spillway_switch::{Buffer, DropReason, QueueId};
 
-/// The reasons for which a sharing policy may drop.
+/// The reasons that a sharing policy may give for a drop.
 const REASONS: [DropReason; 5] = [
     DropReason::OverThreshold,
     DropReason::BufferFull,
@@ -16,7 +16,7 @@ const REASONS: [DropReason; 5] = [
     DropReason::OverDelay,
 ];
 
-/// Refuses an arrival, for a reason as results name it.
+/// Refuses an arrival, for a reason that is named as in results.
 #[pyclass(frozen, module = "spillway.plugins")]
 pub struct Drop {
     reason: DropReason,
@@ -47,13 +47,13 @@ impl Drop {
     }
 }
 
-/// Lets a packet of a queue make room for an arrival: its last or, if `worst`, the one whose flow
-/// had most bytes left when it was sent.
+/// Pushes out a packet of a queue to make room for an arrival: the last one or, if `worst`, the one
+/// whose flow had the most bytes left when it was sent.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct PushOut {
     /// The queue.
     queue: QueueId,
-    /// Whether it is the worst packet, rather than the last.
+    /// Whether it is the worst packet instead of the last one.
     worst: bool,
 }
 
@@ -71,21 +71,21 @@ impl PushOut {
     }
 }
 
-/// What happens to a packet that is marked, or dropped early.
+/// What happens to a packet: it may be marked, or dropped early.
 #[pyclass(eq, frozen, rename_all = "SCREAMING_SNAKE_CASE", module = "spillway.plugins")]
 #[derive(Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// Nothing.
+    /// It passes.
     Pass,
-    /// It is marked if it is ECN-capable, else it passes.
+    /// It is marked if it is ECN-capable, and passes in any case.
     Mark,
-    /// It is marked if it is ECN-capable, else it is lost.
+    /// It is marked if it is ECN-capable, else it is dropped.
     MarkOrDrop,
-    /// It is lost.
+    /// It is dropped.
     Drop,
 }
 
-/// What the answer of `admit` means.
+/// The meaning of an answer of `admit`.
 pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admission> {
     if let Ok(admits) = answer.cast::<PyBool>() {
         return Ok(match admits.is_true() {
@@ -112,7 +112,7 @@ pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admissi
     Ok(Admission::PushOut(if worst { Victim::Worst(queue) } else { Victim::Tail(queue) }))
 }
 
-/// What the answer of `on_arrival` or `on_departure` means.
+/// The meaning of an answer of `on_arrival` or `on_departure`.
 pub fn verdict(answer: &Bound<'_, PyAny>) -> PyResult<policy::Verdict> {
     let verdict = answer.cast::<Verdict>().map_err(|_| wrong(answer, "a Verdict"))?;
     Ok(match verdict.get() {
@@ -123,12 +123,12 @@ pub fn verdict(answer: &Bound<'_, PyAny>) -> PyResult<policy::Verdict> {
     })
 }
 
-/// A hook that only looks, or sets something, answers nothing.
+/// Checks that a hook without an answer has returned None.
 pub fn nothing(answer: &Bound<'_, PyAny>) -> PyResult<()> {
     if answer.is_none() { Ok(()) } else { Err(wrong(answer, "nothing")) }
 }
 
-/// A whole number, not negative.
+/// An answer that is a whole number, not negative.
 pub fn number(answer: &Bound<'_, PyAny>) -> PyResult<u64> {
     answer.extract().map_err(|_| wrong(answer, "a whole number, not negative"))
 }

@@ -1,4 +1,4 @@
-//! A congestion controller in Python.
+//! Congestion controllers in Python.
 
 use super::answers::nothing;
 use super::instance::{Arguments, Hook, Instance};
@@ -30,7 +30,7 @@ impl Window {
         Ok(())
     }
 
-    /// Below it the window grows by what is acknowledged, from it on by a segment each round.
+    /// Below it the window grows by what is acknowledged, from it on by one segment per round trip.
     #[getter]
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh
@@ -42,8 +42,8 @@ impl Window {
         Ok(())
     }
 
-    /// How long after a packet the next one leaves, in picoseconds for every byte on the wire; 0
-    /// for as soon as the window allows it.
+    /// The spacing of packets, in picoseconds for every byte on the wire; 0 if only the window
+    /// limits them.
     #[getter]
     fn pace_ps_per_byte(&self) -> u32 {
         self.0.pace
@@ -60,13 +60,13 @@ impl Window {
         self.0.mss
     }
 
-    /// The least that a cut for congestion leaves, in bytes.
+    /// The least window that a cut for congestion leaves, in bytes.
     #[getter]
     fn min(&self) -> u64 {
         self.0.min
     }
 
-    /// Whether there is slow start at all.
+    /// Whether there is slow start.
     #[getter]
     fn slow_start(&self) -> bool {
         self.0.slow_start
@@ -77,24 +77,24 @@ impl Window {
         self.0.grow(acked);
     }
 
-    /// Cuts to so many bytes, from which it grows again linearly.
+    /// Cuts the window to so many bytes, from which it grows linearly.
     fn cut_to(&mut self, bytes: u64) {
         self.0.cut_to(bytes);
     }
 
-    /// Cuts to so many bytes for the mark that an ack echoes: the cut holds until all that was sent
-    /// before is acknowledged, or a timeout takes it for lost.
+    /// Cuts the window to so many bytes for a mark that an ack echoes. The cut holds until
+    /// everything sent before it is acknowledged, or taken for lost after a timeout.
     fn cut_for_mark(&mut self, bytes: u64, ack: &Ack) {
         self.0.cut_until = ack.nxt;
         self.0.cut_to(bytes);
     }
 
-    /// Whether a mark's cut holds: there is no other for a mark then, and no growth.
+    /// Whether a cut for a mark holds. Meanwhile there is no other one, and no growth.
     fn is_held(&self, ack: &Ack) -> bool {
         self.0.holds(ack.una)
     }
 
-    /// Sets `ssthresh` to half of what is in flight, and two segments at least.
+    /// Sets `ssthresh` to half of what is in flight, but to at least two segments.
     fn halve(&mut self, in_flight: u64) {
         self.0.halve(in_flight);
     }
@@ -108,7 +108,8 @@ impl Window {
     }
 }
 
-/// The most that may be in flight without a pace: a flow without end would not stop sending it.
+/// The largest window without a pace. With a larger one an endless flow could go on sending at one
+/// time without end.
 const LARGEST_WINDOW: u64 = 1 << 32;
 
 fn bounded(window: window::Window) -> PyResult<window::Window> {
@@ -119,40 +120,40 @@ fn bounded(window: window::Window) -> PyResult<window::Window> {
     Err(PyValueError::new_err(problem))
 }
 
-/// What a port on the way of a packet has written on it.
+/// What a port on the path of a packet has written on it.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 #[derive(Clone)]
 pub struct Hop {
     /// When the port began to send the packet.
     time_ps: u64,
-    /// What the packet's queue held still.
+    /// The bytes then left in the packet's queue.
     queue_bytes: u64,
-    /// What the port had sent before.
+    /// The bytes that the port had sent before.
     sent_bytes: u64,
-    /// How long the port takes for a byte.
+    /// The time of a byte at the port's rate.
     ps_per_byte: u64,
 }
 
-/// What an ack tells.
+/// What a controller is told about an ack.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Ack {
-    /// When it came.
+    /// When it arrived.
     now_ps: u64,
-    /// Bytes that it acknowledges and none before did.
+    /// The bytes that it is the first to acknowledge.
     acked: u64,
-    /// How long ago the packet was sent that it acknowledges.
+    /// The round trip of the packet that it acknowledges.
     rtt_ps: u64,
     /// Whether it echoes a mark.
     ece: bool,
-    /// The first byte of the flow that is not acknowledged, after this ack.
+    /// The first unacknowledged byte of the flow, after this ack.
     una: u64,
     /// The next byte to be sent.
     nxt: u64,
-    /// Whether the window limits what is sent, rather than the sender's own line.
+    /// Whether the window limits what is sent, and not the sender's own line.
     may_grow: bool,
-    /// Whether lost data is being sent again: the window was cut, and waits.
+    /// Whether the sender is in recovery: the window was cut and does not change.
     in_recovery: bool,
-    /// With `asks_telemetry`: what the ports on the way wrote on the packet, in order.
+    /// With `asks_telemetry`: what the ports on the path have written on the packet, in order.
     hops: Vec<Hop>,
 }
 
@@ -186,26 +187,27 @@ impl Ack {
     }
 }
 
-/// How a flow gets into the network.
+/// The facts about a flow's path.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Access {
     /// The rate of its host's line, in bits per second.
     rate_bps: u64,
-    /// The round trip of the empty network; with `knows_base_rtt` that of the flow's own way,
+    /// The round trip of the empty network; with `knows_base_rtt` that of the flow's own path,
     /// unless the scenario asks for the network's.
     base_rtt_ps: u64,
 }
 
-/// The controller of one flow. Where it fails the window stays: the run ends with the event.
+/// The controller of one flow. If it fails the window stays as it is, and the run ends with the
+/// event.
 #[derive(Debug)]
 struct Control {
     instance: Instance,
-    /// What hooks see of the window, and change.
+    /// The window as hooks see and change it.
     view: Py<Window>,
 }
 
 impl Control {
-    /// Calls a hook with the window and something else. False if there is no such hook.
+    /// Calls a hook with the window and another argument. False if there is no such hook.
     fn ask<'a, A: Arguments>(
         &'a self,
         hook: Hook,
@@ -275,7 +277,7 @@ impl ControlExtension for Controller {
     }
 }
 
-/// A plug-in with its parameters: makes a controller for every flow.
+/// A plug-in with its parameters, which makes a controller for every flow.
 #[derive(Debug)]
 struct Maker {
     kind: Arc<Kind>,
@@ -300,7 +302,7 @@ impl ControlMaker for Maker {
                 instance.fail(error, "its start");
                 Py::new(py, Window(*window))
             });
-            // Without memory for a window there is none for anything else.
+            // If there is no memory for a window, the run cannot go on.
             let view = view.expect("a Python object can be made");
             Congestion::Extension(Box::new(Control { instance, view }))
         })

@@ -12,13 +12,13 @@ use std::sync::{Mutex, PoisonError};
 pub struct Origin {
     /// The plug-in's id.
     pub plugin: String,
-    /// What of it was called.
+    /// The hook that was called.
     pub hook: &'static str,
-    /// The place of the switch or host that it was called for; `None` for a flow.
+    /// The number of the switch or host that it was called for; `None` for a flow.
     pub place: Option<u32>,
 }
 
-/// The first exception of all plug-ins of a run. Once there is one, no hook is called.
+/// The first exception of all plug-ins in a run. After it no hook is called.
 #[derive(Debug, Default)]
 pub struct Failure {
     has_failed: AtomicBool,
@@ -26,13 +26,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Whether there is one.
+    /// Whether there has been an exception.
     #[inline]
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// Keeps an exception, if it is the first.
+    /// Keeps an exception if it is the first.
     pub fn set(&self, error: PyErr, origin: Origin) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.has_failed.swap(true, Ordering::Relaxed) {
@@ -40,8 +40,8 @@ impl Failure {
         }
     }
 
-    /// The exception as users see it: a wrong setting and Ctrl-C as they are, anything else as
-    /// what has caused a `PluginError`. `time` is when it was raised, `None` before the run.
+    /// The exception as users see it. Errors in settings and Ctrl-C stay as they are; anything else
+    /// becomes the cause of a `PluginError`. `time` is when it was raised, `None` before the run.
     pub fn take(&self, py: Python<'_>, time: Option<Time>, places: &[String]) -> Option<PyErr> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (error, Origin { plugin, hook, place }) = first?;

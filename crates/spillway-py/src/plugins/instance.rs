@@ -1,4 +1,4 @@
-//! A plug-in's instance, its hooks found once and then called.
+//! An instance of a plug-in. Its hooks are looked up once.
 
 use super::failure::{Failure, Origin};
 use pyo3::call::PyCallArgs;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 macro_rules! hooks {
     ($($hook:ident $name:literal),+ $(,)?) => {
-        /// What a plug-in may do.
+        /// The hooks that a plug-in may have.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Hook {
             $(
@@ -45,29 +45,30 @@ impl Hook {
     }
 }
 
-/// What a hook is called with: a tuple.
+/// The arguments of a hook: a tuple.
 pub trait Arguments: for<'py> PyCallArgs<'py> {}
 
 impl<T: for<'py> PyCallArgs<'py>> Arguments for T {}
 
-/// An instance with its hooks. Hooks that its class has not, and all after a failure, are not called.
+/// An instance with its hooks. Hooks that its class lacks are not called, and after a failure none
+/// is.
 #[derive(Debug)]
 pub struct Instance {
     plugin: Arc<str>,
     place: Option<u32>,
     failure: Arc<Failure>,
-    /// By the number of the hook.
+    /// The hooks, by their numbers.
     bound: Vec<Option<Py<PyAny>>>,
 }
 
 impl Instance {
-    /// Nothing that could be called, for a plug-in that has failed to make an instance.
+    /// An instance without hooks, for a plug-in that could not be made.
     pub fn none(plugin: &Arc<str>, place: Option<u32>, failure: &Arc<Failure>) -> Instance {
         let bound = Hook::ALL.iter().map(|_| None).collect();
         Instance { plugin: plugin.clone(), place, failure: failure.clone(), bound }
     }
 
-    /// Finds the hooks of these names.
+    /// Looks up the hooks with these names.
     pub fn bind(&mut self, object: &Bound<'_, PyAny>, hooks: &[String]) -> PyResult<()> {
         for &(hook, name) in Hook::ALL {
             if hooks.iter().any(|has| has == name) {
@@ -83,8 +84,8 @@ impl Instance {
         self.bound[hook as usize].is_some()
     }
 
-    /// Calls a hook, when `show` has brought up to date what it looks at, and reads its answer.
-    /// `None` where there is no hook to call, or it has failed.
+    /// Calls a hook and reads its answer. Before that `show` updates the views that it is given.
+    /// `None` if there is no such hook, or it fails.
     pub fn call<T>(
         &self,
         hook: Hook,
@@ -110,7 +111,7 @@ impl Instance {
         })
     }
 
-    /// Keeps an exception that this instance has raised.
+    /// Keeps an exception raised by this instance.
     pub fn fail(&self, error: PyErr, hook: &'static str) {
         let origin = Origin { plugin: self.plugin.to_string(), hook, place: self.place };
         self.failure.set(error, origin);

@@ -1,4 +1,4 @@
-//! A plug-in class as the simulator knows a kind of algorithm.
+//! A plug-in's class as a kind of algorithm.
 
 use super::failure::{Failure, Origin};
 use super::instance::Instance;
@@ -13,25 +13,25 @@ use spillway_switch::{AqmExtension, Environment, Extension, ExtensionParams, Sha
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A plug-in's class, by its description.
+/// A plug-in's class, as its description gives it.
 #[derive(Debug)]
 pub struct Kind {
     id: Arc<str>,
     room: String,
     /// A `spillway.plugins.Description`.
     description: Py<PyAny>,
-    /// The names of its parameters, and of the hooks that it has.
+    /// The names of its parameters, and of its hooks.
     parameters: Vec<String>,
     hooks: Vec<String>,
     failure: Arc<Failure>,
     is_named: AtomicBool,
-    /// Of a congestion controller: the default of `ecn`.
+    /// For a congestion controller: the default of `ecn`.
     pub ecn: bool,
-    /// Of a congestion controller: how marks are echoed.
+    /// For a congestion controller: how marks are echoed.
     pub echo: EcnEcho,
-    /// Of a congestion controller: whether switches write telemetry on its packets.
+    /// For a congestion controller: whether switches write telemetry on its packets.
     pub asks_telemetry: bool,
-    /// Of a congestion controller: whether it compares with the base RTT.
+    /// For a congestion controller: whether it compares with the base RTT.
     pub knows_base_rtt: bool,
 }
 
@@ -62,7 +62,7 @@ impl Kind {
         &self.id
     }
 
-    /// Where algorithms like it are listed.
+    /// The room in which such algorithms are listed.
     pub fn room(&self) -> &str {
         &self.room
     }
@@ -72,17 +72,17 @@ impl Kind {
         self.is_named.load(Ordering::Relaxed)
     }
 
-    /// As if it had not been named.
+    /// Forgets that the scenario has named it.
     pub fn forget_named(&self) {
         self.is_named.store(false, Ordering::Relaxed);
     }
 
-    /// Nothing yet: hooks are still to be bound.
+    /// An instance whose hooks are not bound yet.
     pub fn unbound(&self, place: Option<u32>) -> Instance {
         Instance::none(&self.id, place, &self.failure)
     }
 
-    /// A new object of the class, started, and its hooks.
+    /// A new object of the class, after its start, with its hooks.
     pub fn make<'py>(
         &self,
         py: Python<'py>,
@@ -96,7 +96,7 @@ impl Kind {
         Ok(object)
     }
 
-    /// Reads the parameters that a section has. What is wrong with them is kept as the failure.
+    /// Reads the parameters of a section. An error in them is kept as the failure.
     pub fn values<'py>(
         &self,
         py: Python<'py>,
@@ -111,7 +111,7 @@ impl Kind {
 
     fn read<'py>(&self, py: Python<'py>, section: &mut Section) -> PyResult<Bound<'py, PyDict>> {
         let given = PyDict::new(py);
-        // All names become known before any value is refused.
+        // All names are asked for before any value is refused.
         for name in &self.parameters {
             if let Some(value) = section.raw(name) {
                 given.set_item(name, object_of(py, &value)?)?;
@@ -142,11 +142,11 @@ impl Kind {
     }
 }
 
-/// A sharing policy or an AQM with its parameters: makes an object for every switch.
+/// A sharing policy or an AQM with its parameters, which makes an object for every switch.
 #[derive(Debug)]
 pub struct Params {
     kind: Arc<Kind>,
-    /// Of the section that has them.
+    /// The path of the section that holds the parameters.
     path: String,
     values: Py<PyDict>,
 }

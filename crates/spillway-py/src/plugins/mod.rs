@@ -1,7 +1,7 @@
-//! Plug-ins: algorithms written in Python, behind the traits of those that are compiled in.
+//! Plug-ins: algorithms written in Python, behind the traits of compiled-in ones.
 //!
-//! Hooks get copies of what they look at, so nothing that Python keeps can outlive what it shows.
-//! The first exception ends the run: no hook is called after it.
+//! Hooks are given copies, so nothing that Python keeps points into the simulator. The first
+//! exception ends the run; no hook is called after it.
 
 mod answers;
 mod control;
@@ -22,12 +22,12 @@ use std::sync::Arc;
 /// The plug-ins that one scenario may name.
 pub struct Plugins {
     kinds: Vec<Arc<Kind>>,
-    /// The first exception that one of them raises.
+    /// The first exception raised by any of them.
     pub failure: Arc<Failure>,
 }
 
 impl Plugins {
-    /// From their descriptions, `spillway.plugins.Description`.
+    /// From descriptions, `spillway.plugins.Description`.
     pub fn of(descriptions: &[Bound<'_, PyAny>]) -> PyResult<Plugins> {
         let failure = Arc::new(Failure::default());
         let kind = |each: &Bound<'_, PyAny>| Ok(Arc::new(Kind::of(each, &failure)?));
@@ -35,7 +35,7 @@ impl Plugins {
         Ok(Plugins { kinds, failure })
     }
 
-    /// The same as the simulator knows them.
+    /// The plug-ins in the form in which the simulator takes them.
     pub fn extensions(&self) -> Extensions {
         let mut extensions = Extensions::default();
         for kind in &self.kinds {
@@ -48,24 +48,24 @@ impl Plugins {
         extensions
     }
 
-    /// The places of those that the scenario has named.
+    /// The indices of those that the scenario has named.
     pub fn named(&self) -> Vec<usize> {
         let named = self.kinds.iter().enumerate().filter(|(_, kind)| kind.is_named());
         named.map(|(place, _)| place).collect()
     }
 
-    /// Starts to note anew which of them are named.
+    /// Forgets which of them have been named.
     pub fn forget_named(&self) {
         self.kinds.iter().for_each(|kind| kind.forget_named());
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
 }
 
-/// Adds what hooks are given and what they answer.
+/// Adds the classes of the hooks' arguments and answers to the module.
 pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answers::Drop>()?;
     module.add_class::<answers::PushOut>()?;

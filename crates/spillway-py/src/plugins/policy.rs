@@ -1,4 +1,4 @@
-//! A sharing policy or an AQM in Python.
+//! Sharing policies and AQMs in Python.
 
 use super::answers::{admission, nothing, number, verdict};
 use super::instance::{Arguments, Hook, Instance};
@@ -13,22 +13,22 @@ use spillway_switch::policy::{self, Admission, Verdict, Watch};
 use spillway_switch::sharing::{Count, Sharing};
 use spillway_switch::{Environment, QueueId};
 
-/// A plug-in for one switch. Where it fails it admits, passes and counts nothing: the run ends
-/// with the event.
+/// A plug-in at one switch. If it fails, it admits and passes every packet and has no counts, and
+/// the run ends with the event.
 #[derive(Debug)]
 pub struct Policy {
     instance: Instance,
-    /// What hooks see of the buffer; `None` if there is no instance.
+    /// The buffer as hooks see it; `None` if there is no instance.
     view: Option<Py<Buffer>>,
     period: Option<Time>,
     knows_packets: bool,
     passes_idle_ports: bool,
-    /// The flow and the first byte of the packet that arrives, where it knows packets.
+    /// The flow and the first byte of the arriving packet, if the policy has `knows_packets`.
     introduced: Option<(u32, u64)>,
 }
 
 impl Policy {
-    /// An object of the plug-in's class with its hooks.
+    /// An object of the plug-in's class, with its hooks.
     pub fn of(
         object: &Bound<'_, PyAny>,
         instance: Instance,
@@ -54,7 +54,7 @@ impl Policy {
         })
     }
 
-    /// What there is when no instance could be made.
+    /// The policy if no instance could be made.
     pub fn failed(instance: Instance) -> Policy {
         Policy {
             instance,
@@ -66,7 +66,7 @@ impl Policy {
         }
     }
 
-    /// Calls a hook; among its arguments is the view of the buffer.
+    /// Calls a hook whose arguments include the view of the buffer.
     fn ask<'a, T, A: Arguments>(
         &'a self,
         hook: Hook,
@@ -82,7 +82,7 @@ impl Policy {
         self.instance.call(hook, show, arguments(view), read)
     }
 
-    /// Calls a hook that looks at an arrival and the buffer.
+    /// Calls a hook about an arrival, with the buffer.
     fn ask_about<T>(
         &self,
         hook: Hook,

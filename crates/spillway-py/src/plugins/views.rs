@@ -1,11 +1,11 @@
-//! What policies in Python see: copies, with the names of the core.
+//! What policies in Python see: copies, with the names that the core uses.
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use spillway_switch::buffer::Length;
 use spillway_switch::{Environment, QueueId, policy};
 
-/// A packet at the moment when it is decided about.
+/// A packet that is being decided about on arrival.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Arrival {
     /// When it arrives.
@@ -14,18 +14,18 @@ pub struct Arrival {
     queue: QueueId,
     /// The class of that queue: its number at the port.
     queue_class: u8,
-    /// Bytes that it would take in the buffer.
+    /// Bytes that it takes in the buffer if it is admitted.
     size: u32,
     /// Whether it was sent in its flow's first round trip.
     first_rtt: bool,
     /// Its flow, if the policy has `knows_packets`.
     flow: Option<u32>,
-    /// Its first byte of the flow, likewise.
+    /// Its first byte within the flow, if the policy has `knows_packets`.
     seq: Option<u64>,
 }
 
 impl Arrival {
-    /// `packet` is its flow and its first byte, where they are known.
+    /// `packet` is its flow and its first byte, if they are known.
     pub fn of(arrival: &policy::Arrival, packet: Option<(u32, u64)>) -> Arrival {
         Arrival {
             now_ps: arrival.now.ps(),
@@ -39,7 +39,7 @@ impl Arrival {
     }
 }
 
-/// A packet that would be sent now, whether it has waited or not.
+/// A packet that is about to be sent, whether it has waited or not.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Departure {
     /// When it would be sent.
@@ -69,18 +69,18 @@ impl Departure {
     }
 }
 
-/// Where a policy finds itself, told at its start.
+/// The switch or NIC of a policy, as the policy is told at its start.
 #[pyclass(frozen, get_all, module = "spillway.plugins")]
 pub struct Switch {
-    /// Its number, in the order of the topology; a host's comes after those of all switches.
+    /// Its number, in the order of the topology; hosts are numbered after all switches.
     number: u32,
     /// The run's seed.
     seed: u64,
-    /// Bytes of its buffer.
+    /// The size of its buffer in bytes.
     capacity: u64,
-    /// How many ports it has.
+    /// The number of ports.
     ports: usize,
-    /// How many queues each port has.
+    /// The number of queues of each port.
     queues_per_port: u32,
     /// The ports' rates, in bits per second.
     port_rates_bps: Vec<u64>,
@@ -115,20 +115,20 @@ impl Switch {
 /// A switch's buffer as it was when a hook was last called.
 #[pyclass(module = "spillway.plugins")]
 pub struct Buffer {
-    /// Bytes that it has.
+    /// Its size in bytes.
     #[pyo3(get)]
     capacity: u64,
-    /// Bytes that are held.
+    /// The bytes that it holds.
     #[pyo3(get)]
     occupancy: u64,
-    /// How many queues each port has.
+    /// The number of queues of each port.
     #[pyo3(get)]
     queues_per_port: u32,
     lengths: Vec<Length>,
 }
 
 impl Buffer {
-    /// An empty one.
+    /// The view of an empty buffer.
     pub fn of(environment: &Environment) -> Buffer {
         let queues = environment.port_rates.len() * environment.queues_per_port as usize;
         Buffer {
@@ -139,7 +139,7 @@ impl Buffer {
         }
     }
 
-    /// The switch's buffer now.
+    /// Copies the switch's buffer as it is now.
     pub fn show(&mut self, buffer: &spillway_switch::Buffer) {
         self.occupancy = buffer.occupancy();
         self.lengths.copy_from_slice(buffer.queues());
@@ -155,19 +155,19 @@ impl Buffer {
 
 #[pymethods]
 impl Buffer {
-    /// Bytes that are free.
+    /// The free bytes.
     #[getter]
     fn free(&self) -> u64 {
         self.capacity - self.occupancy
     }
 
-    /// How many ports there are.
+    /// The number of ports.
     #[getter]
     fn ports(&self) -> u32 {
         self.lengths.len() as u32 / self.queues_per_port
     }
 
-    /// How many queues there are.
+    /// The number of queues.
     #[getter]
     fn queues(&self) -> usize {
         self.lengths.len()
@@ -178,7 +178,7 @@ impl Buffer {
         Ok(self.length(queue)?.bytes)
     }
 
-    /// Packets in a queue, the one in transmission not among them.
+    /// Packets in a queue, without the one that is being sent.
     fn packets(&self, queue: QueueId) -> PyResult<u32> {
         Ok(self.length(queue)?.packets)
     }
