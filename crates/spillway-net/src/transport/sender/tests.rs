@@ -14,7 +14,7 @@ fn us(us: u64) -> Time {
     Time::from_us(us)
 }
 
-/// The numbers of the segments that may be sent now, `!` behind one that is sent again.
+/// The numbers of the segments that may be sent now, with `!` after one that was sent before.
 fn sends(sender: &mut Sender, transport: &ClosedLoop, now: Time) -> String {
     let piece = |piece: Piece| {
         assert_eq!(piece.seq % 1000, 0);
@@ -24,7 +24,7 @@ fn sends(sender: &mut Sender, transport: &ClosedLoop, now: Time) -> String {
     pieces.map(piece).collect::<Vec<_>>().join(" ")
 }
 
-/// An ack of `una` segments and of the ranges of segments behind it.
+/// An ack of `una` segments, with these ranges of segments behind a gap.
 fn acked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64, sack: &[(u64, u64)]) {
     let mut blocks = SackBlocks::default();
     for (block, &(start, end)) in blocks.iter_mut().zip(sack) {
@@ -79,8 +79,8 @@ fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
     acked(&mut s, &t, us(80), 1, &[]);
     acked(&mut s, &t, us(80), 2, &[]);
     assert_eq!(sends(&mut s, &t, us(80)), "10 11 12 13");
-    // Segments 3 and 4 arrive: limited transmit, a new one for each. Nothing is lost yet:
-    // 2 segments behind the gap are no more than dupthresh - 1.
+    // Segments 3 and 4 arrive: limited transmit, one new segment for each. Nothing is lost yet,
+    // because 2 segments behind the gap are not more than dupthresh - 1.
     for (end, new) in [(4, "14"), (5, "15")] {
         acked(&mut s, &t, us(81), 2, &[(3, end)]);
         assert_eq!(sends(&mut s, &t, us(81)), new);
@@ -89,7 +89,8 @@ fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
     acked(&mut s, &t, us(82), 2, &[(3, 6)]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 7_000));
     assert_eq!(sends(&mut s, &t, us(82)), "2!");
-    // In flight: 14 sent, 3 of them here, none lost any more: 11. It has to fall below 7.
+    // In flight: 14 were sent, 3 of them have arrived, and the lost one was sent again: 11. That
+    // must fall below 7.
     assert_eq!(s.in_flight(), 11_000);
     for end in 7..=10 {
         acked(&mut s, &t, us(83), 2, &[(3, end)]);
@@ -97,14 +98,15 @@ fn one_loss_is_repaired_in_a_round_trip_with_half_the_window() {
     }
     acked(&mut s, &t, us(83), 2, &[(3, 11)]);
     assert_eq!(sends(&mut s, &t, us(83)), "16");
-    // The repair arrives: everything up to 15 is there, and the window is what was left of it.
+    // The retransmission arrives, so everything up to 15 has arrived. The window is what the cut
+    // has left of it.
     acked(&mut s, &t, us(162), 16, &[]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Open, 7_000));
     assert_eq!(sends(&mut s, &t, us(162)), "17 18 19 20 21 22");
     assert_eq!((s.retransmitted_packets, s.timeouts), (1, 0));
 }
 
-/// As `acked`, with an echo of a mark and nothing behind a gap.
+/// Like `acked`, with an echo of a mark and no ranges.
 fn marked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64) {
     let ack = AckSegment {
         seq: una * 1000,
@@ -123,7 +125,7 @@ fn a_window_that_a_mark_has_cut_is_cut_again_for_a_loss_only_if_that_is_asked_fo
         let text = format!("initial_window = \"20pkt\"\necn = true\ncut_once = {cut_once}");
         let (mut s, t) = sender(100, &text);
         sends(&mut s, &t, us(0));
-        // A mark halves 20; segment 1, of the same flight, is lost: in flight are 19.
+        // A mark halves 20. Segment 1, of the same flight, is lost when 19 are in flight.
         marked(&mut s, &t, us(80), 1);
         assert_eq!((s.window().cwnd, s.tells_cut), (10_000, true));
         s.tells_cut = false;
@@ -133,7 +135,7 @@ fn a_window_that_a_mark_has_cut_is_cut_again_for_a_loss_only_if_that_is_asked_fo
         assert_eq!((s.window().ssthresh, s.tells_cut), (cut, false));
         acked(&mut s, &t, us(161), 20, &[]);
         assert_eq!((s.phase(), s.window().cwnd), (Phase::Open, cut));
-        // The next flight loses its first segment: it is one of its own.
+        // The next flight loses its first segment, which is another loss.
         sends(&mut s, &t, us(161));
         let in_flight = s.in_flight();
         acked(&mut s, &t, us(241), 20, &[(21, 24)]);
@@ -149,12 +151,13 @@ fn several_losses_are_repaired_in_order_within_one_recovery() {
     acked(&mut s, &t, us(80), 1, &[]);
     acked(&mut s, &t, us(80), 1, &[(2, 4)]);
     acked(&mut s, &t, us(80), 1, &[(6, 7), (2, 4)]);
-    // 3 segments behind segment 1: it is lost. 11 in flight: ssthresh 5.5.
+    // 3 segments have arrived behind segment 1, so it is lost. With 11 in flight ssthresh is 5.5.
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 5_500));
     assert_eq!(sends(&mut s, &t, us(80)), "1!");
     acked(&mut s, &t, us(80), 1, &[(6, 8), (2, 4)]);
     assert_eq!(sends(&mut s, &t, us(80)), "");
-    // Behind 4 and 5 there are now three: 11 - 5 here - 2 lost = 4 in flight, room for one.
+    // Now three have arrived behind 4 and 5, too: 11 - 5 arrived - 2 lost = 4 in flight, room for
+    // one.
     acked(&mut s, &t, us(80), 1, &[(6, 9), (2, 4)]);
     assert_eq!(sends(&mut s, &t, us(80)), "4!");
     acked(&mut s, &t, us(81), 1, &[(6, 10), (2, 4)]);
@@ -172,7 +175,7 @@ fn the_first_flight_is_bounded_by_the_window_of_the_answer() {
     // The first ack opens the window to 6, and slow start to 7: 2 are in flight.
     acked(&mut s, &t, us(80), 1, &[]);
     assert_eq!(sends(&mut s, &t, us(80)), "3 4 5 6 7");
-    // A timeout before it leaves one segment, and then two.
+    // A timeout before that ack leaves one segment, and then two.
     let (mut s, t) = sender(20, "initial_window = \"6pkt\"\nsyn_window = \"3500B\"");
     sends(&mut s, &t, us(0));
     s.on_deadline(us(10_000), &t);
@@ -181,8 +184,8 @@ fn the_first_flight_is_bounded_by_the_window_of_the_answer() {
     assert_eq!(s.window().cwnd, 2_000);
 }
 
-/// A sender of twelve segments in Recovery: 1 is lost and has been sent again, and the last two of the
-/// first flight too.
+/// A sender of twelve segments in recovery: 1 was lost and has been sent again, and the last two of
+/// the first flight are lost too.
 fn repairing(text: &str) -> (Sender, ClosedLoop) {
     let (mut s, t) = sender(12, &format!("initial_window = \"12pkt\"\necn = true\n{text}"));
     sends(&mut s, &t, us(0));
@@ -197,13 +200,14 @@ fn repairing(text: &str) -> (Sender, ClosedLoop) {
 #[test]
 fn the_last_segment_is_sent_once_more_when_nothing_else_is_left() {
     let (mut s, t) = repairing("");
-    // The repair arrives. Nothing is known of 10 and 11: the last one goes out (rule 4).
+    // The retransmission arrives. Nothing is known about 10 and 11, so the last one is sent again
+    // (rule 4).
     acked(&mut s, &t, us(162), 10, &[]);
     assert_eq!((s.in_flight(), sends(&mut s, &t, us(162)).as_str()), (2_000, "11!"));
-    // It does not count as sent again (step C.2), and no other goes out in this repair.
+    // It does not count as sent again (step C.2), and no other is sent in this recovery.
     assert_eq!((s.in_flight(), sends(&mut s, &t, us(163)).as_str()), (2_000, ""));
-    // It arrives, so 10 is missing and has something behind it, if only one (rule 3). From then on it
-    // counts twice, as sent and as sent again.
+    // It arrives, so 10 is missing and something, though too little, has arrived behind it (rule
+    // 3). After it is sent it counts twice, as sent and as sent again.
     acked(&mut s, &t, us(242), 10, &[(11, 12)]);
     assert_eq!((s.in_flight(), sends(&mut s, &t, us(242)).as_str()), (1_000, "10!"));
     assert_eq!((s.in_flight(), s.phase()), (2_000, Phase::Recovery));
@@ -214,17 +218,18 @@ fn the_last_segment_is_sent_once_more_when_nothing_else_is_left() {
 
 #[test]
 fn the_rescue_waits_for_the_first_repair_and_for_new_data() {
-    // Only 1 and what arrives behind it: nothing beyond the first repair is acknowledged (step 4.3).
+    // Only 1 and what arrives behind it: nothing beyond the first retransmission is acknowledged
+    // (step 4.3).
     let (mut s, t) = sender(4, "initial_window = \"4pkt\"\ndupthresh = 2");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 3)]);
     assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0!"));
-    // While there is new data that goes first (rule 2), and what may be lost waits for its end.
+    // New data goes first (rule 2), and what may be lost waits until there is none.
     let (mut s, t) = sender(14, "initial_window = \"12pkt\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (6_000, "0!"));
-    // 4 is missing, and 5 to 9 behind it make it lost; 10 is missing, and only 11 is behind it.
+    // 4 is lost, because 5 to 9 have arrived behind it. 10 is missing, with only 11 behind it.
     acked(&mut s, &t, us(81), 0, &[(5, 10), (1, 4)]);
     assert_eq!(sends(&mut s, &t, us(81)), "4! 12 13");
     acked(&mut s, &t, us(82), 0, &[(11, 12), (5, 10), (1, 4)]);
@@ -252,7 +257,7 @@ fn a_timeout_sends_everything_missing_again_from_a_window_of_one() {
     // Only 3 arrives.
     acked(&mut s, &t, us(80), 0, &[(3, 4)]);
     assert_eq!(s.on_deadline(us(10_000), &t), None);
-    // In flight were 5: ssthresh = 2.5; doubled timeout.
+    // With 5 in flight ssthresh is 2.5. The timeout is doubled.
     assert_eq!((s.window().cwnd, s.window().ssthresh), (1_000, 2_500));
     assert_eq!((s.phase(), s.deadline()), (Phase::Loss, us(30_000)));
     assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
@@ -275,14 +280,15 @@ fn a_window_that_a_mark_has_cut_grows_again_after_timeouts() {
         sends(&mut s, &t, us(0));
         marked(&mut s, &t, us(80), 1);
         assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (cut, ""), "{kind}");
-        // 1 to 7 are lost. Of the second timeout in a row, too, nothing of before is in flight.
+        // 1 to 7 are lost. With the second timeout in a row, too, nothing sent before it counts as
+        // in flight.
         s.on_deadline(us(10_080), &t);
         assert_eq!(sends(&mut s, &t, us(10_080)), "1!");
         s.on_deadline(us(30_080), &t);
         assert_eq!(sends(&mut s, &t, us(30_080)), "1!");
         acked(&mut s, &t, us(30_160), 2, &[]);
         assert_eq!((s.window().cwnd, sends(&mut s, &t, us(30_160)).as_str()), (2_000, "2! 3!"));
-        // ssthresh was half of 7, or 0.7 of 5.6: growth is in slow start until then.
+        // ssthresh was half of 7, or 0.7 of 5.6: until there the window grows in slow start.
         acked(&mut s, &t, us(30_240), 3, &[]);
         assert_eq!(s.window().cwnd, 3_000, "{kind}");
         assert_eq!(sends(&mut s, &t, us(30_240)), "4! 5!");
@@ -293,8 +299,8 @@ fn a_window_that_a_mark_has_cut_grows_again_after_timeouts() {
 fn a_mark_after_a_timeout_holds_for_what_was_sent_after_it_and_never_raises_the_window() {
     let (mut s, t) = sender(30, "initial_window = \"8pkt\"\necn = true");
     sends(&mut s, &t, us(0));
-    // All eight are lost, and what the timeout sends is marked: one segment stays one, where a cut
-    // leaves two, and only that one was in flight.
+    // All eight are lost, and the segment sent after the timeout is marked. One segment stays one,
+    // although a cut leaves at least two, and only that segment was in flight.
     s.on_deadline(us(10_000), &t);
     assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
     marked(&mut s, &t, us(10_080), 1);
@@ -302,7 +308,7 @@ fn a_mark_after_a_timeout_holds_for_what_was_sent_after_it_and_never_raises_the_
     assert_eq!(sends(&mut s, &t, us(10_080)), "1!");
     acked(&mut s, &t, us(10_160), 2, &[]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(10_160)).as_str()), (2_000, "2! 3!"));
-    // A mark on 2 is for 2 and 3. Then a timeout: what it was for is gone.
+    // A mark on 2 is for 2 and 3. A timeout follows, after which neither is in flight.
     marked(&mut s, &t, us(10_240), 3);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(10_240)).as_str()), (2_000, "4!"));
     s.on_deadline(us(20_240), &t);
@@ -316,14 +322,14 @@ fn a_lost_tail_waits_for_the_timeout_unless_probes_are_asked_for() {
     for (text, deadline) in [("", us(10_080)), ("tail_loss_probe = true", us(240))] {
         let (mut s, t) = sender(4, &format!("initial_window = \"4pkt\"\n{text}"));
         sends(&mut s, &t, us(0));
-        // 0 and 1 arrive, 2 and 3 are lost: nothing behind the gap tells.
+        // 0 and 1 arrive, 2 and 3 are lost, and nothing arrives behind them.
         acked(&mut s, &t, us(80), 1, &[]);
         acked(&mut s, &t, us(80), 2, &[]);
         assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("", deadline));
         if text.is_empty() {
             continue;
         }
-        // Twice the smoothed round trip of 80 us after the last ack: the last segment again.
+        // The last segment is sent again two smoothed round trips of 80 us after the last ack.
         let probe = Piece { seq: 3_000, payload: 1000, again: true };
         assert_eq!(s.on_deadline(us(240), &t), Some(probe));
         acked(&mut s, &t, us(320), 2, &[(3, 4)]);
@@ -339,7 +345,7 @@ fn a_repair_takes_the_place_of_a_probe() {
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     assert_eq!(s.deadline(), us(240));
-    // Three segments behind segment 1: it is sent again, and it is the retransmission timer that
+    // Three segments have arrived behind segment 1: it is sent again, and the retransmission timer
     // runs from now on.
     acked(&mut s, &t, us(90), 1, &[(2, 5)]);
     assert_eq!((s.phase(), s.deadline()), (Phase::Recovery, us(10_090)));
@@ -391,7 +397,7 @@ fn a_sender_that_paces_waits_between_packets() {
     assert!(s.next_paced_piece(next, &transport, 52).is_some());
     assert!(s.next_paced_piece(us(10), &transport, 52).is_some());
     assert!(s.next_paced_piece(us(20), &transport, 52).is_some());
-    // The window is full: no time will help.
+    // The window is full, so waiting does not help.
     assert_eq!(s.next_paced_piece(us(30), &transport, 52), None);
     assert_eq!(s.waits_until(us(20)), None);
 }
@@ -406,17 +412,17 @@ fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
     };
     assert_eq!(paced(&mut s, us(0)).0, Some(0));
     assert_eq!(paced(&mut s, us(0)).0, Some(1));
-    // Marks halve 2 segments to 1, and then, with what was sent after the first cut, to a half.
+    // Marks halve 2 segments to 1 and then, for what was sent after the first cut, to a half.
     marked(&mut s, &t, us(80), 1);
     assert_eq!(paced(&mut s, us(80)), (None, None));
     marked(&mut s, &t, us(81), 2);
     assert_eq!(paced(&mut s, us(81)).0, Some(2));
     marked(&mut s, &t, us(161), 3);
     assert_eq!(s.window().cwnd, 500);
-    // Half a segment in 80 us: the next leaves 160 us after the last, which left at 81.
+    // Half a segment in 80 us: the next one leaves 160 us after the last, which left at 81 us.
     assert_eq!(paced(&mut s, us(161)), (None, Some(us(241))));
     assert_eq!(paced(&mut s, us(241)).0, Some(3));
-    // A quarter, which is the least: 320 us.
+    // A quarter of a segment, the least window: 320 us.
     marked(&mut s, &t, us(321), 4);
     assert_eq!(paced(&mut s, us(321)), (None, Some(us(561))));
     assert_eq!(paced(&mut s, us(561)).0, Some(4));
@@ -424,7 +430,7 @@ fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
     assert_eq!(s.window().cwnd, 250);
     assert_eq!(paced(&mut s, us(641)), (None, Some(us(881))));
     assert_eq!(paced(&mut s, us(881)).0, Some(5));
-    // An ack without a mark adds as much as it acknowledges, and the next leaves at once.
+    // An ack without a mark adds what it acknowledges, so the next segment is sent at once.
     acked(&mut s, &t, us(961), 6, &[]);
     assert_eq!(s.window().cwnd, 1_250);
     assert_eq!(paced(&mut s, us(961)).0, Some(6));
@@ -436,15 +442,16 @@ fn ns3_repairs_without_another_cut_while_that_for_a_mark_is_under_way() {
         "initial_window = \"12pkt\"\necn = true\nloss_detection = \"ns3\"\nreduction = \"at-once\"";
     let (mut s, t) = sender(30, text);
     sends(&mut s, &t, us(0));
-    // A mark halves 12 segments; 1 is lost. It goes again as soon as the window allows it: in flight
-    // are 11 - 3 - 1 lost, then one less for each ack.
+    // A mark halves 12 segments, and 1 is lost. It is sent again as soon as the window allows it:
+    // in flight are 11 - 3 - 1 lost, then one less with each ack.
     marked(&mut s, &t, us(80), 1);
     acked(&mut s, &t, us(81), 1, &[(2, 5)]);
     assert_eq!((s.phase(), s.window().cwnd, s.in_flight()), (Phase::Reduced, 6_000, 7_000));
     assert_eq!(sends(&mut s, &t, us(81)), "");
     acked(&mut s, &t, us(82), 1, &[(2, 7)]);
     assert_eq!(sends(&mut s, &t, us(82)), "1!");
-    // 12 arrives behind what the cut was for: it is over, and the window grows again.
+    // 12 is acknowledged, which is behind everything the cut was for: the cut is over, and the
+    // window grows again.
     acked(&mut s, &t, us(162), 12, &[]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Reduced, 6_000));
     assert_eq!(sends(&mut s, &t, us(162)), "12 13 14 15 16 17");
@@ -458,14 +465,16 @@ fn ns3_sends_all_of_the_end_again_and_moves_the_timer_on_once() {
         sender(12, "initial_window = \"12pkt\"\nloss_detection = \"ns3\"\nreduction = \"at-once\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
-    // 1 and 9 to 11 are lost. In flight were 11, of which 3 arrived and 1 is lost: half of 7.
+    // 1 and 9 to 11 are lost. Of 11 in flight 3 have arrived and 1 is lost: half of 7.
     acked(&mut s, &t, us(82), 1, &[(2, 5)]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 3_500));
     assert_eq!(sends(&mut s, &t, us(82)), "1!");
-    // With 2 to 8 there, 9 to 11 and the repair are in flight: 4 of 3.5.
+    // 2 to 8 have arrived, so 9 to 11 and the retransmission are in flight: 4, with a window of
+    // 3.5.
     acked(&mut s, &t, us(86), 1, &[(2, 9)]);
     assert_eq!((s.in_flight(), sends(&mut s, &t, us(86)).as_str()), (4_000, ""));
-    // The repair: whatever the window, 9 goes again, and no other, since each counts twice.
+    // The retransmission arrives: 9 is sent again whatever the window is. No other is, since each
+    // counts twice.
     acked(&mut s, &t, us(162), 9, &[]);
     assert_eq!((sends(&mut s, &t, us(162)).as_str(), s.in_flight()), ("9!", 4_000));
     assert_eq!(s.deadline(), us(10_162));
@@ -477,7 +486,7 @@ fn ns3_sends_all_of_the_end_again_and_moves_the_timer_on_once() {
     assert!(s.is_done() && s.timeouts == 0);
 }
 
-/// A sender of 30 segments that does about losses what ns-3's does.
+/// A sender of 30 segments that reacts to losses as ns-3's does.
 fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, ClosedLoop) {
     let t = closed_loop(&format!(
         "kind = \"dctcp\"\nmss = \"1000B\"\nloss_detection = \"ns3\"\n\
@@ -490,8 +499,8 @@ fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, ClosedLoop) 
 fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
     let (mut s, t) = dctcp_as_ns3("1B", "4pkt");
     sends(&mut s, &t, us(0));
-    // All are lost. What the timeout sends is marked: half of a segment, of which the first piece may
-    // go in any case, and no other.
+    // All are lost, and the segment sent after the timeout is marked. That leaves half a segment of
+    // window. The first retransmission is sent in any case, but no other.
     s.on_deadline(us(10_000), &t);
     assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
     marked(&mut s, &t, us(10_080), 1);
@@ -507,13 +516,13 @@ fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
 fn ns3_waits_for_the_timer_with_less_than_a_segment_though_nothing_is_in_flight() {
     let (mut s, t) = dctcp_as_ns3("1B", "1pkt");
     assert_eq!(sends(&mut s, &t, us(0)), "0");
-    // A mark: half of a segment.
+    // A mark leaves half a segment.
     marked(&mut s, &t, us(80), 1);
     assert_eq!((s.window().cwnd, s.in_flight()), (500, 0));
     assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("", us(10_080)));
     s.on_deadline(us(10_080), &t);
     assert_eq!((sends(&mut s, &t, us(10_080)).as_str(), s.timeouts), ("1", 1));
-    // What is left fits into less than a segment: it goes.
+    // The rest of the flow is less than a segment, so it is sent.
     let mut s = Sender::new(1_400, &t, &access(10, 25));
     sends(&mut s, &t, us(0));
     marked(&mut s, &t, us(80), 1);
@@ -526,8 +535,8 @@ fn ns3_goes_on_to_repair_where_a_mark_follows_a_timeout() {
     sends(&mut s, &t, us(0));
     s.on_deadline(us(10_000), &t);
     assert_eq!(sends(&mut s, &t, us(10_000)), "0!");
-    // The mark's cut holds until all eight are acknowledged: one repair a round trip, and no
-    // timeout, though what is lost was sent before it.
+    // The cut for the mark holds until all eight are acknowledged: one retransmission per round
+    // trip, and no timeout, although the losses were sent before it.
     marked(&mut s, &t, us(10_080), 1);
     for segment in 1..8 {
         let now = us(10_000 + 80 * segment);
@@ -568,7 +577,7 @@ fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
     assert!(error.contains("transport.initial_window: a flow begins with a segment"), "{error}");
 }
 
-/// An ack that also tells of a range that has arrived twice.
+/// An ack that also reports a range that has arrived twice.
 fn acked_twice(
     sender: &mut Sender,
     transport: &ClosedLoop,
@@ -584,15 +593,16 @@ fn acked_twice(
 fn rack_waits_a_quarter_of_a_round_trip_before_it_believes_in_a_loss() {
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
     sends(&mut s, &t, us(0));
-    // 0 was sent before 1, which has arrived: 80 us and a quarter after that it is lost.
+    // 0 was sent before 1, which has arrived: it is lost 80 us and a quarter of that after it was
+    // sent.
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
     assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(100)));
     assert_eq!(sends(&mut s, &t, us(80)), "10");
     assert_eq!(s.on_deadline(us(100), &t), None);
-    // In flight were 11: ssthresh 5.5. The repair goes out whatever is in flight.
+    // With 11 in flight ssthresh is 5.5. The retransmission is sent whatever is in flight.
     assert_eq!((s.phase(), s.window().cwnd, s.timeouts), (Phase::Recovery, 5_500, 0));
     assert_eq!(sends(&mut s, &t, us(100)), "0!");
-    // If 0 arrives in time there is nothing to repair, and nothing in doubt.
+    // If 0 arrives in time, nothing is retransmitted or in doubt.
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
@@ -611,8 +621,8 @@ fn rack_reaches_a_window_by_and_by_that_its_timer_has_cut() {
     assert_eq!(sends(&mut s, &t, us(80)), "10");
     assert_eq!(s.on_deadline(us(100), &t), None);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(100)).as_str()), (5_500, "0!"));
-    // Of 11 in flight four have left since: two may go, of which the repair was one. At once none could,
-    // with six in flight.
+    // Of 11 in flight four have left since the cut, so two segments may be sent, of which the
+    // retransmission was one. A cut that takes effect at once would allow none, with six in flight.
     acked(&mut s, &t, us(101), 0, &[(1, 6)]);
     assert_eq!((s.in_flight(), sends(&mut s, &t, us(101)).as_str()), (6_000, "11"));
 }
@@ -625,7 +635,8 @@ fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_r
     assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Open, "10 11"));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0!"));
-    // Once 0 has arrived by itself after the others, reordering is known: three are not enough.
+    // Once 0 has arrived after the others without a retransmission, there is reordering: three
+    // behind a gap are not enough.
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 2)]);
@@ -638,8 +649,9 @@ fn rack_believes_at_once_where_three_segments_are_behind_a_gap_and_nothing_was_r
 fn rack_takes_no_ack_that_tells_of_several_segments_for_reordering() {
     let (mut s, t) = sender(100, "initial_window = \"10pkt\"\nloss_detection = \"rack\"");
     sends(&mut s, &t, us(0));
-    // The acks in between were lost: 8 and 9 are told before 5, which was sent first.
-    // Three behind a gap are then enough, and of the seven that are lost five fit the window.
+    // The acks in between were lost, and this one lists 8 and 9 before 5, which was sent first.
+    // That is no reordering, so three behind a gap are enough. Of the seven that are lost five fit
+    // into the window.
     acked(&mut s, &t, us(80), 0, &[(8, 10), (5, 6)]);
     let again = sends(&mut s, &t, us(80));
     assert_eq!((s.phase(), again.as_str()), (Phase::Recovery, "0! 1! 2! 3! 4!"));
@@ -651,13 +663,13 @@ fn rack_finds_a_repair_that_is_lost_without_a_timeout() {
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (5_000, "0!"));
-    // 4 to 9 and the repair are in flight; with 4 to 6 there, one more may go.
+    // 4 to 9 and the retransmission are in flight. When 4 to 6 have arrived, one more may be sent.
     acked(&mut s, &t, us(81), 0, &[(1, 7)]);
     assert_eq!((s.in_flight(), sends(&mut s, &t, us(81)).as_str()), (4_000, "10"));
     acked(&mut s, &t, us(82), 0, &[(1, 10)]);
     assert_eq!(sends(&mut s, &t, us(82)), "11 12 13");
-    // 10 was sent after the repair and has arrived: that is lost. It was sent after the cut, so it is
-    // another loss: of 14 in flight, half.
+    // 10 was sent after the retransmission and has arrived, so the retransmission is lost. It was
+    // sent after the cut and counts as another loss: half of 14 in flight.
     acked(&mut s, &t, us(161), 0, &[(1, 11)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(161)).as_str()), (5_000, "0!"));
     acked(&mut s, &t, us(241), 14, &[]);
@@ -673,7 +685,7 @@ fn rack_counts_a_lost_repair_as_another_loss() {
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
     acked(&mut s, &t, us(82), 0, &[(1, 20)]);
     assert_eq!(sends(&mut s, &t, us(82)), "20 21 22 23 24 25 26 27 28");
-    // 29 have been sent and none acknowledged: half of that is above the window, which stays.
+    // 29 were sent and none is acknowledged. Half of that is above the window, which stays.
     acked(&mut s, &t, us(162), 0, &[(1, 21)]);
     assert_eq!((s.window().cwnd, s.window().ssthresh), (10_000, 14_500));
     assert!(sends(&mut s, &t, us(162)).starts_with("0!"));
@@ -687,14 +699,16 @@ fn rack_cuts_again_for_what_was_sent_after_the_cut_and_repairs_what_the_window_h
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (10_000, "0!"));
     acked(&mut s, &t, us(81), 0, &[(1, 19)]);
     assert_eq!(sends(&mut s, &t, us(81)), "20 21 22 23 24 25 26 27");
-    // The repair of 0, sent after 19, has arrived. 19 is of the same window: no other cut.
+    // The retransmission of 0, sent after 19, has arrived, so 19 is lost. It is of the same window:
+    // no other cut.
     acked(&mut s, &t, us(160), 19, &[]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(160)).as_str()), (10_000, "19! 28"));
-    // 27 has arrived and 20 to 26 have not, all sent after the cut: of ten in flight, half. With 28 and
-    // the repair of 19 in flight three may go.
+    // 27 has arrived and 20 to 26 have not, all sent after the cut: half of ten in flight. With 28
+    // and the retransmission of 19 in flight, three may be sent.
     acked(&mut s, &t, us(161), 19, &[(27, 28)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(161)).as_str()), (5_000, "20! 21! 22!"));
-    // The repair reaches its end with 23 to 26 still to be sent again: by another, without a cut.
+    // The recovery ends with 23 to 26 still to be sent again: another recovery begins, without a
+    // cut.
     acked(&mut s, &t, us(240), 20, &[(27, 28)]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 5_000));
     assert_eq!(sends(&mut s, &t, us(240)), "23!");
@@ -714,7 +728,8 @@ fn rack_moves_the_timeout_on_only_for_what_is_acknowledged() {
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     sends(&mut s, &t, us(80));
-    // While 1 is in doubt its own timer goes first: 2 took 90 us, and the least round trip is 80.
+    // While 1 is in doubt the reordering timer comes first: 2 took 90 us, and the least round trip
+    // is 80 us.
     acked(&mut s, &t, us(90), 1, &[(2, 3)]);
     assert_eq!(s.deadline(), us(110));
     acked(&mut s, &t, us(95), 1, &[(2, 5)]);
@@ -722,11 +737,12 @@ fn rack_moves_the_timeout_on_only_for_what_is_acknowledged() {
     sends(&mut s, &t, us(95));
     acked(&mut s, &t, us(99), 1, &[(2, 6)]);
     assert_eq!(s.deadline(), us(10_080));
-    // Its repair has arrived, and all else: after two round trips of 80 us a probe is due.
+    // Its retransmission and everything else has arrived: a probe is due after two round trips of
+    // 80 us.
     acked(&mut s, &t, us(175), 12, &[]);
     assert_eq!(sends(&mut s, &t, us(175)), "12 13 14 15 16");
     assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(335)));
-    // Behind a gap there is none, and the timeout is where the last ack of new data has moved it.
+    // With a gap there is no probe. The timeout is where the last ack of new data has put it.
     acked(&mut s, &t, us(255), 12, &[(13, 14)]);
     assert_eq!((s.deadline(), s.on_deadline(us(275), &t)), (us(275), None));
     assert_eq!((s.phase(), s.deadline()), (Phase::Recovery, us(10_175)));
@@ -738,12 +754,12 @@ fn rack_widens_its_window_when_it_repairs_what_had_arrived() {
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!(sends(&mut s, &t, us(80)), "0!");
-    // 0 comes after all, and then its repair: a duplicate, which ends the repair's round too.
+    // 0 arrives after all, which ends the recovery, and then its retransmission: a duplicate.
     acked(&mut s, &t, us(90), 10, &[]);
     assert_eq!(s.phase(), Phase::Open);
     assert_eq!(sends(&mut s, &t, us(90)), "10 11 12 13 14");
     acked_twice(&mut s, &t, us(160), 10, (0, 1), (0, 0));
-    // The next gap: two quarters of 80 us after what is behind it.
+    // The next gap: 10 is in doubt for two quarters of 80 us after 11 has arrived.
     acked(&mut s, &t, us(170), 10, &[(11, 12)]);
     assert_eq!((s.phase(), s.deadline()), (Phase::Open, us(210)));
 }
@@ -759,8 +775,7 @@ fn rack_probes_for_the_last_segments_unless_told_not_to() {
         if deadline > us(240) {
             continue;
         }
-        // The probe comes through, so 2, sent before it, is lost when a quarter of the round trip more
-        // has gone by.
+        // The probe arrives, so 2, sent before it, is lost after another quarter of the round trip.
         assert_eq!(s.on_deadline(us(240), &t).map(|piece| piece.seq), Some(3_000));
         acked(&mut s, &t, us(320), 2, &[(3, 4)]);
         assert_eq!(sends(&mut s, &t, us(320)), "2!");
@@ -776,15 +791,15 @@ fn rack_probes_before_there_is_a_round_trip_and_where_the_timeout_would_come_fir
     let first = s.deadline();
     assert_eq!(s.on_deadline(first, &t).map(|piece| piece.seq), Some(3_000));
     assert_eq!((s.timeouts, s.phase(), s.deadline()), (0, Phase::Open, first + first));
-    // One probe only.
+    // There is only one probe.
     assert_eq!(s.on_deadline(first + first, &t), None);
     assert_eq!((s.timeouts, s.phase()), (1, Phase::Loss));
-    // Where the timeout comes later than that, a second.
+    // A second probe is sent if the timeout comes later than that.
     let text = "loss_detection = \"rack\"\ninitial_rto = \"3s\"\nmax_rto = \"9s\"";
     let (mut s, t) = sender(4, text);
     sends(&mut s, &t, us(0));
     assert_eq!(s.deadline(), us(1_000_000));
-    // An ack of one segment may be held back for 20 ms, longer than the timeout.
+    // The ack of one segment may be delayed by 20 ms, which is longer than the timeout.
     let text =
         "initial_window = \"2pkt\"\nloss_detection = \"rack\"\nack_every = 2\nack_delay = \"20ms\"";
     let (mut s, t) = sender(3, text);
@@ -802,7 +817,7 @@ fn rack_waits_for_a_probe_from_the_last_new_data_on() {
     acked(&mut s, &t, us(80), 2, &[]);
     assert_eq!(s.deadline(), us(240));
     assert_eq!((sends(&mut s, &t, us(90)).as_str(), s.deadline()), ("4 5 6 7", us(250)));
-    // An ack that acknowledges nothing new moves neither timer.
+    // An ack of nothing new restarts neither timer.
     acked(&mut s, &t, us(100), 2, &[]);
     assert_eq!(s.deadline(), us(250));
 }
@@ -819,7 +834,8 @@ fn rack_sends_only_what_is_old_again_after_a_timeout() {
     assert_eq!(sends(&mut s, &t, us(10_080)), "1!");
     acked(&mut s, &t, us(10_160), 2, &[]);
     assert_eq!(sends(&mut s, &t, us(10_160)), "2! 3!");
-    // 3 has arrived, which was sent with 2, behind it: 2 is lost again, and nothing waits for a timer.
+    // 3 has arrived, which was sent together with 2 but behind it: 2 is lost again, and no timer is
+    // needed for that.
     acked(&mut s, &t, us(10_240), 2, &[(3, 4)]);
     assert_eq!(sends(&mut s, &t, us(10_240)), "2! 4!");
     assert_eq!(s.timeouts, 1);

@@ -1,8 +1,8 @@
-//! Repairs, and what is left of them when they are over.
+//! Recovery, and what remains when it is over.
 
 use super::*;
 
-/// A sender of twelve segments, the last of so many bytes, all of which are out.
+/// A sender of twelve segments, the last of `last` bytes, all of which are in flight.
 fn twelve(last: u64, text: &str) -> (Sender, ClosedLoop) {
     let (mut s, t) = sender(12, &format!("initial_window = \"12pkt\"\n{text}"));
     s.size = 11_000 + last;
@@ -12,20 +12,20 @@ fn twelve(last: u64, text: &str) -> (Sender, ClosedLoop) {
 
 #[test]
 fn a_partial_ack_sends_what_it_misses_again_whatever_the_window_is_and_only_once() {
-    // 1 has been sent again; what arrives next is all but 10 and 11, of a window of one segment.
+    // 1 has been sent again. Next, everything but 10 and 11 arrives, with a window of one segment.
     let (mut s, t) = repairing("partial_acks_tell = true");
     s.window.cwnd = 1_000;
     acked(&mut s, &t, us(162), 10, &[]);
     // 10 counts as sent again, and 11 as sent.
     assert_eq!((sends(&mut s, &t, us(162)).as_str(), s.in_flight()), ("10!", 2_000));
-    // 1 to 3 are lost, and all have been sent again when the first of them has arrived.
+    // 1 to 3 are lost, and all have been sent again when the first of them arrives.
     let (mut s, t) = twelve(1_000, "partial_acks_tell = true");
     acked(&mut s, &t, us(80), 1, &[]);
     acked(&mut s, &t, us(82), 1, &[(4, 12)]);
     assert_eq!(sends(&mut s, &t, us(82)), "1! 2! 3!");
     acked(&mut s, &t, us(162), 2, &[(4, 12)]);
     assert_eq!((sends(&mut s, &t, us(162)).as_str(), s.in_flight()), ("", 2_000));
-    // Of a short segment at the end no more is lost than it has.
+    // Of a short last segment no more counts as lost than it has.
     let (mut s, t) = twelve(500, "partial_acks_tell = true");
     acked(&mut s, &t, us(80), 0, &[(1, 4)]);
     assert_eq!(sends(&mut s, &t, us(80)), "0!");
@@ -36,8 +36,8 @@ fn a_partial_ack_sends_what_it_misses_again_whatever_the_window_is_and_only_once
 
 #[test]
 fn what_follows_a_repair_at_once_goes_again_once() {
-    // 1 and 2 are lost, and of a window of one segment only 1 has been sent again: when it arrives 2 goes,
-    // and no other when that arrives after 3 to 5 have.
+    // 1 and 2 are lost, and a window of one segment has let only 1 be sent again. When it arrives 2
+    // is sent, and no other when that arrives after 3 to 5.
     for text in ["partial_acks_tell = true", AS_NS3] {
         let (mut s, t) = twelve(1_000, text);
         acked(&mut s, &t, us(80), 1, &[]);
@@ -88,8 +88,8 @@ fn a_repair_counts_in_a_reduction_with_its_own_bytes() {
     sends(&mut s, &t, us(0));
     acked(&mut s, &t, us(80), 1, &[]);
     sends(&mut s, &t, us(80));
-    // Of 21 segments in flight, half. The repair of 1 is one of those that may go, with each ack another
-    // half.
+    // Half of 21 segments in flight. The retransmission of 1 counts among those that may be sent;
+    // each ack allows half a segment more.
     acked(&mut s, &t, us(81), 1, &[(2, 5)]);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(81)).as_str()), (10_500, "1!"));
     acked(&mut s, &t, us(81), 1, &[(2, 8)]);
@@ -120,7 +120,7 @@ fn a_repair_that_is_over_leaves_the_window_that_the_loss_left() {
         let (mut s, t) = twelve(1_000, &format!("loss_detection = \"{detection}\""));
         acked(&mut s, &t, us(80), 0, &[(1, 5)]);
         sends(&mut s, &t, us(80));
-        // Whatever became of the window meanwhile.
+        // Whatever has become of the window meanwhile.
         s.window.cwnd = 1_000;
         let ssthresh = s.window.ssthresh;
         acked(&mut s, &t, us(160), 12, &[]);
@@ -143,7 +143,7 @@ fn what_follows_a_timeout_ends_with_the_window_that_it_has_grown_to() {
         assert_eq!((s.window.cwnd, sends(&mut s, &t, now).as_str()), (1_000, "0!"), "{detection}");
         acked(&mut s, &t, now, 1, &[]);
         assert_eq!((s.phase(), s.window.cwnd), (Phase::Loss, 2_000), "{detection}");
-        // All of it had only been late. Half of 20 would be 10.
+        // Everything had only been late. Half of 20 would be 10.
         acked(&mut s, &t, now, 20, &[]);
         assert_eq!(s.phase(), Phase::Open, "{detection}");
         assert!(s.window.cwnd != s.window.ssthresh, "{detection}");
@@ -163,12 +163,12 @@ fn a_probe_is_out_until_it_is_acknowledged_itself() {
         acked(&mut s, &t, us(80), 1, &[]);
         assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("4 5", us(240)));
         assert_eq!(s.on_deadline(us(240), &t).map(|piece| piece.seq), Some(5_000));
-        // 1 to 4 had only been late: with 5 out there is nothing to probe for.
+        // 1 to 4 had only been late. With 5 in flight there is nothing to probe for.
         acked(&mut s, &t, us(250), 3, &[]);
         assert_eq!(s.deadline(), us(10_250), "{detection}");
         acked(&mut s, &t, us(251), 5, &[]);
         assert_eq!((s.timer, s.deadline()), (Timer::Retransmission, us(10_251)), "{detection}");
-        // With more to send the next flight has its own probe.
+        // If there is more to send, the next flight has a probe of its own.
         s.size = 8_000;
         acked(&mut s, &t, us(252), 6, &[]);
         assert_eq!(sends(&mut s, &t, us(252)), "6 7");
@@ -194,7 +194,8 @@ fn no_probe_is_waited_for_where_the_timeout_comes_first() {
     let text = "initial_window = \"4pkt\"\ntail_loss_probe = true\nmin_rto = \"100us\"";
     let (mut s, t) = sender(100, text);
     sends(&mut s, &t, us(0));
-    // Round trips of 80 us again and again: the timeout comes down to its least, 60 us before a probe.
+    // Many round trips of 80 us: the timeout falls to its least value, 60 us before a probe would
+    // be due.
     for una in 1..40 {
         acked(&mut s, &t, us(80), una, &[]);
         sends(&mut s, &t, us(80));
@@ -234,7 +235,7 @@ fn rack_knows_nothing_of_what_its_host_has_refused() {
     let mut pieces: Vec<_> = std::iter::from_fn(|| s.next_piece(us(0), &t)).collect();
     s.on_refused(&pieces.pop().unwrap(), &t);
     assert_eq!((pieces.len(), s.in_flight(), s.window().cwnd), (3, 3_000, 2_000));
-    // All are lost. Of the three that were out the last is sent again before 3 is sent.
+    // All are lost. The last of the three in flight is sent again before 3 is sent.
     s.on_deadline(us(10_000), &t);
     assert_eq!(s.in_flight(), 0);
     assert_eq!((sends(&mut s, &t, us(10_000)).as_str(), s.in_flight()), ("0!", 1_000));
@@ -258,8 +259,8 @@ fn rack_cuts_once_where_a_window_is_reached_by_and_by() {
     acked(&mut s, &t, us(160), 19, &[(27, 28)]);
     let window = (s.window().cwnd, s.window().ssthresh);
     assert_eq!((s.phase(), window), (Phase::Recovery, (10_000, 10_000)));
-    // 19 has only been late, and what was sent after the cut is still to be sent again when the repair
-    // reaches its end: that is a cut of its own, of the eight in flight.
+    // 19 was only late, and what was sent after the cut is still to be sent again when the recovery
+    // ends. That is another cut, for the eight in flight.
     acked(&mut s, &t, us(160), 20, &[(27, 28)]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 4_000));
 }
@@ -279,7 +280,8 @@ fn rack_cuts_once_for_what_the_end_of_a_repair_finds() {
     sends(&mut s, &transport, us(81));
     let sent = s.board.nxt / 1_000;
     assert!(sent > 24, "{sent}");
-    // 0 has arrived, and of what was sent after the cut the last three: another cut to seven tenths.
+    // 0 has arrived, and so have the last three of what was sent after the cut: another cut to
+    // seven tenths.
     acked(&mut s, &transport, us(161), 20, &[(sent - 3, sent)]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 9_800));
 }
@@ -290,8 +292,8 @@ fn rack_does_not_begin_anew_what_a_mark_has_begun() {
                 reduction = \"proportional\"";
     let (mut s, t) = sender(100, text);
     sends(&mut s, &t, us(0));
-    // Of eleven in flight six: with one and with four delivered 6/11 and 24/11 segments may be out. 1 is the
-    // first of them.
+    // Eleven in flight are cut to six: with one and with four delivered, 6/11 and 24/11 segments
+    // may be sent. 1 is the first of them.
     marked(&mut s, &t, us(80), 1);
     assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (6_000, ""));
     acked(&mut s, &t, us(81), 1, &[(2, 5)]);
@@ -310,7 +312,7 @@ fn rack_does_not_cut_after_a_timeout_for_what_was_sent_before_it() {
     assert_eq!((s.phase(), sends(&mut s, &t, us(90)).as_str()), (Phase::Recovery, "1!"));
     acked(&mut s, &t, us(10_070), 1, &[(2, 12)]);
     assert!(sends(&mut s, &t, us(10_070)).starts_with("12 13 14"));
-    // The timeout finds only 1 to be old; that 12 is lost is found later.
+    // With the timeout only 1 is old enough to be lost; the loss of 12 is found later.
     s.on_deadline(us(10_080), &t);
     let ssthresh = s.window().ssthresh;
     assert_eq!((s.phase(), sends(&mut s, &t, us(10_080)).as_str()), (Phase::Loss, "1!"));
@@ -337,7 +339,7 @@ fn ns3_moves_the_timer_on_again_when_a_repair_is_over() {
         let (mut s, t) = twelve(1_000, AS_NS3);
         acked(&mut s, &t, us(80), 0, &[(1, 5)]);
         assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0!"));
-        // The first ack in the middle of the repair moves it, and no other does.
+        // The first partial ack of a recovery restarts the timer, and no other does.
         for (now, una) in [(160, 5), (161, 6)] {
             acked(&mut s, &t, us(now), una, &[]);
             assert_eq!((s.phase(), s.deadline()), (Phase::Recovery, us(10_160)));
@@ -352,7 +354,7 @@ fn ns3_moves_the_timer_on_again_when_a_repair_is_over() {
         assert_eq!(s.phase(), Phase::Open);
         s.window.cwnd = 12_000;
         assert!(sends(&mut s, &t, us(10_200)).starts_with("12 13"));
-        // Each ack does now, and so does the first in the next repair.
+        // Now each ack restarts it, and so does the first one in the next recovery.
         acked(&mut s, &t, us(10_300), 13, &[]);
         assert_eq!(s.deadline(), us(20_300));
         acked(&mut s, &t, us(10_301), 13, &[(14, 18)]);
@@ -373,10 +375,10 @@ fn ns3_repairs_what_is_lost_before_it_sends_what_is_new() {
     assert_eq!((s.phase(), sends(&mut s, &t, us(82)).as_str()), (Phase::Recovery, "1!"));
     acked(&mut s, &t, us(83), 1, &[(5, 8), (2, 4)]);
     assert_eq!(sends(&mut s, &t, us(83)), "");
-    // The window is full, but the first of what is missing is lost: it goes again.
+    // The window is full, but the first missing segment is lost: it is sent again.
     acked(&mut s, &t, us(162), 4, &[(5, 8)]);
     assert_eq!(sends(&mut s, &t, us(162)), "4!");
-    // What is missing next is not: new data goes.
+    // The next missing segment is not known to be lost: new data is sent.
     s.window.cwnd = 1_000;
     acked(&mut s, &t, us(242), 8, &[]);
     assert_eq!((s.phase(), sends(&mut s, &t, us(242)).as_str()), (Phase::Recovery, "14"));
@@ -384,12 +386,13 @@ fn ns3_repairs_what_is_lost_before_it_sends_what_is_new() {
 
 #[test]
 fn ns3_waits_for_nothing_with_a_segment_of_window_or_nothing_to_send() {
-    // A mark leaves a segment of window: nothing is in flight, and the next segment sets the timer.
+    // A mark leaves a window of one segment. Nothing is in flight, and the next segment starts the
+    // timer.
     let (mut s, t) = dctcp_as_ns3("1pkt", "1pkt");
     sends(&mut s, &t, us(0));
     marked(&mut s, &t, us(80), 1);
     assert_eq!((s.window().cwnd, s.deadline()), (1_000, Time::MAX));
-    // It leaves half of one, but all has been sent.
+    // It leaves half a segment, but everything has been sent.
     let (_, t) = dctcp_as_ns3("1B", "1pkt");
     let mut s = Sender::new(1_000, &t, &access(10, 25));
     sends(&mut s, &t, us(0));
@@ -401,7 +404,7 @@ fn ns3_waits_for_nothing_with_a_segment_of_window_or_nothing_to_send() {
 fn ns3_sends_again_what_is_missing_where_there_is_nothing_else() {
     let (mut s, t) = twelve(1_000, AS_NS3);
     acked(&mut s, &t, us(80), 0, &[(1, 5)]);
-    // 5 to 11 and the repair are in flight, and there is room for one more.
+    // 5 to 11 and the retransmission are in flight, and there is room for one more.
     s.window.cwnd = 9_000;
     assert_eq!((s.phase(), sends(&mut s, &t, us(80)).as_str()), (Phase::Recovery, "0! 5!"));
 }
