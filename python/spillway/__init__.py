@@ -6,9 +6,10 @@
     'complete'
 
 `run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
-path, the name of one that comes with the program, a dict, or a `Scenario`. `spillway.plugins` has
-the classes that algorithms of one's own derive from, `spillway.oracle` trains oracles for Credence,
-`spillway.slotted` is the model of the theory.
+`run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
+path, the name of a shipped one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
+your own algorithms, `spillway.oracle` trains oracles for Credence, and `spillway.slotted` is the
+model of the theory.
 """
 
 import sys
@@ -31,21 +32,21 @@ try:
     from spillway.scenario import Scenario
     from spillway.sweep import Sweep, sweep
 except KeyboardInterrupt:
-    # The command line begins with these imports: it ends here as later, without a traceback.
+    # The command line begins with these imports: Ctrl-C ends it here without a traceback, too.
     if sys.argv[0].rpartition("/")[2] not in ("-m", "spillway"):
         raise
     sys.stderr.write("interrupted\n")
     sys.exit(130)
 
 Error = SpillwayError
-"""What all errors are, by its short name."""
+"""The base class of all errors, under a short name."""
 
 if TYPE_CHECKING:
     from spillway import oracle, plugins, slotted
 else:
 
     def __getattr__(name: str) -> object:
-        """Rooms that take long to import are imported when they are asked for."""
+        """Imports a slow package when it is first used."""
         if name in ("oracle", "slotted"):
             return importlib.import_module(f"spillway.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

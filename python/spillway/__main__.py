@@ -1,4 +1,4 @@
-"""`python -m spillway`, and what `spillway` runs: the command line."""
+"""The command line, for `python -m spillway` and `spillway`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NoReturn
 def main() -> NoReturn:
     """Runs the command line and exits.
 
-    0 done, 1 failed, 2 wrong input, 130 interrupted, 141 nobody reads its output any more.
+    0: done, 1: failed, 2: wrong input, 130: interrupted, 141: the reader of its output has gone.
     """
     try:
-        # The import takes a moment, in which Ctrl-C may come, too.
+        # The import takes a moment, in which Ctrl-C may come too.
         from spillway.cli import invoke
 
         status = invoke(sys.argv[1:])

@@ -31,7 +31,7 @@ _SIZES: dict[str, Callable[[Floats], Booleans]] = {
 }
 """The classes of the background, by the sizes of its flows; incast is a class of its own."""
 BACKGROUND = ("background", *_SIZES)
-"""The kinds of flows that are compared one by one."""
+"""The kinds of flows that are compared flow by flow."""
 CLASSES = (*_SIZES, "incast")
 PLACES = [(kind, p) for kind in CLASSES for p in PERCENTILES]
 """The percentiles that are compared, in their order."""
@@ -41,17 +41,17 @@ MEDIAN_WITHIN, TAIL_WITHIN = 0.05, 0.15
 
 
 class Verdict(enum.StrEnum):
-    """How one number stands to the other."""
+    """How two numbers compare."""
 
     near = "agrees"
     """A median is within 5%, a tail within 15%."""
     undecided = "undecided"
-    """It is not, but the one number is inside the other's 95% interval, which is that wide."""
+    """It is not, but one number lies within the other's wide 95% interval."""
     outside = "differs"
 
 
 def verdict(difference: float, p: float, number: float, interval: tuple[float, float]) -> Verdict:
-    """Of a difference at a percentile, or else of a number and the other one's interval."""
+    """The verdict on a difference at a percentile, or on a number and the other's interval."""
     if abs(difference) <= (MEDIAN_WITHIN if p == 0.5 else TAIL_WITHIN):
         return Verdict.near
     low, high = interval
@@ -60,17 +60,17 @@ def verdict(difference: float, p: float, number: float, interval: tuple[float, f
 
 @dataclass(frozen=True)
 class Bounds:
-    """Which of the numbers that were compared keep the bounds that validation states."""
+    """Which compared numbers keep the bounds that validation states."""
 
     compared: int
     undecided: list[str]
-    """Those beyond the bound for the difference, but inside the interval, and by how much."""
+    """Numbers beyond the bound but inside the interval, with their differences."""
     broken: list[str]
-    """Those that differ, and by how much."""
+    """Numbers that differ, with their differences."""
 
     @property
     def sentence(self) -> str:
-        """What came of it, in one line."""
+        """The result in one line."""
         counts = [f"{self.compared - len(self.undecided) - len(self.broken)} agree"]
         if self.undecided:
             named = "; ".join(self.undecided)
@@ -82,7 +82,7 @@ class Bounds:
 
 
 def bounds(compared: Iterable[tuple[str, float, Verdict]]) -> Bounds:
-    """Of what was compared: its name, the difference as a fraction, the verdict."""
+    """Counts comparisons, given as name, difference as a fraction, and verdict."""
     found = list(compared)
 
     def named(of: Verdict) -> list[str]:
@@ -93,7 +93,7 @@ def bounds(compared: Iterable[tuple[str, float, Verdict]]) -> Bounds:
 
 @dataclass(frozen=True)
 class Row:
-    """One percentile of one class, there and here."""
+    """One percentile of one class: the reference's and ours."""
 
     flows: str
     percentile: float
@@ -102,45 +102,45 @@ class Row:
     """95% bootstrap interval of the reference."""
     ours: float
     drawn: tuple[float, float] | None
-    """Least and greatest with paths that we have drawn, where there are such runs."""
+    """The least and the greatest in runs with paths that we have drawn, if there are any."""
 
     @property
     def difference(self) -> float:
-        """How far ours is from the reference, as a fraction of it."""
+        """The difference of ours from the reference, as a fraction of it."""
         return self.ours / self.reference - 1
 
     @property
     def verdict(self) -> Verdict:
-        """Ours beside the reference, and else beside its interval."""
+        """Ours compared with the reference or, failing that, with its interval."""
         return verdict(self.difference, self.percentile, self.ours, self.interval)
 
     @property
     def name(self) -> str:
-        """What it is of: "incast p99"."""
+        """A name such as "incast p99"."""
         return f"{self.flows} p{100 * self.percentile:g}"
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How close the flows of one kind are, one by one."""
+    """How well the flows of one kind agree, flow by flow."""
 
     flows: str
     count: int
     """Flows of the kind in the reference."""
     matched: int
     correlation: float
-    """Of the logarithms of FCT."""
+    """The correlation of the logarithms of FCT."""
     median_ratio: float
-    """Of our FCT to the reference's."""
+    """The median of our FCT over the reference's."""
     mean_ratio: float
-    """The geometric mean of the same."""
+    """The geometric mean of the same ratio."""
     within: list[float]
     """The shares of flows whose FCT differs by at most 1%, 5% and 10%."""
 
 
 @dataclass(frozen=True)
 class Flows:
-    """Flows of a run, there or here."""
+    """The flows of a run, the reference's or ours."""
 
     source: str
     size_bytes: Floats
@@ -150,23 +150,23 @@ class Flows:
     is_incast: Booleans
 
     def are(self, kind: str) -> Booleans:
-        """Which of them are of a class, or of the background."""
+        """Which flows belong to a class, or to the background."""
         if kind == "incast":
             return self.is_incast
         background = ~self.is_incast
         return background & _SIZES[kind](self.size_bytes) if kind in _SIZES else background
 
     def slowdowns(self, kind: str) -> Floats:
-        """The slowdowns of those of a kind."""
+        """The slowdowns of the flows of a kind."""
         wanted = self.are(kind)
         if not wanted.any():
             raise ScenarioError(f"{self.source}: there are no {kind} flows")
         return self.slowdown[wanted]
 
     def fcts(self, kind: str) -> dict[tuple[str, str], float]:
-        """The FCT of those of a kind that have ended, by size and start.
+        """The FCT of the flows of a kind that have ended, by size and start.
 
-        The reference has six digits of both. Flows that these do not tell apart are left out.
+        The reference gives six digits of both. Flows that these do not distinguish are left out.
         """
         wanted = self.are(kind)
         sizes, starts = self.size_bytes[wanted], self.start_us[wanted]
@@ -177,20 +177,20 @@ class Flows:
 
     @property
     def late(self) -> dict[str, int]:
-        """How many of each class took longer than the least timeout."""
+        """The number of flows of each class that took longer than the least timeout."""
         is_late = self.fct_ns > LEAST_TIMEOUT_MS * 1e6
         return {kind: int((is_late & self.are(kind)).sum()) for kind in CLASSES}
 
 
 def percentile(values: Floats, p: float) -> float:
-    """The reference's rule: sorted[int(n p) - 1]."""
+    """The percentile by the reference's rule: sorted[int(n p) - 1]."""
     import numpy as np
 
     return float(np.sort(values)[max(int(len(values) * p) - 1, 0)])
 
 
 def agreement(kind: str, reference: Flows, ours: Flows) -> Agreement:
-    """The flows of one kind, one by one."""
+    """Compares the flows of one kind, flow by flow."""
     import numpy as np
 
     there, here = reference.fcts(kind), ours.fcts(kind)
@@ -205,7 +205,7 @@ def agreement(kind: str, reference: Flows, ours: Flows) -> Agreement:
 
 
 def of_pairs(kind: str, count: int, there: Floats, here: Floats) -> Agreement:
-    """The flows of one kind of which the FCT is known on both sides."""
+    """Compares the flows of one kind whose FCT is known on both sides."""
     import numpy as np
 
     logs = np.log([there, here])
@@ -232,7 +232,7 @@ def bootstrap(values: Floats, p: float) -> tuple[float, float]:
 
 
 def bootstrap_groups(groups: Sequence[Floats], p: float) -> tuple[float, float]:
-    """The same by resampling groups of flows that share their fate, such as those of a query."""
+    """The same by resampling groups of flows that depend on each other, such as a query's."""
     import numpy as np
 
     random = np.random.default_rng(1)
@@ -242,6 +242,6 @@ def bootstrap_groups(groups: Sequence[Floats], p: float) -> tuple[float, float]:
 
 
 def _middle(found: Floats) -> tuple[float, float]:
-    """Between which values 95% of them are."""
+    """The range of the middle 95% of the values."""
     found.sort()
     return float(found[int(0.025 * _RESAMPLES)]), float(found[int(0.975 * _RESAMPLES)])

@@ -1,4 +1,4 @@
-"""What callers give: taken from Python as from the command line, and refused alike."""
+"""Arguments of callers: read and refused alike in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from typing import Any, TypeAlias
 from spillway.errors import ScenarioError
 
 Assignments: TypeAlias = str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]]
-"""`key=value` texts, or mappings of keys to values, None for what is to be unset; one of them, or
-several."""
+"""`key=value` texts, or mappings of keys to values, where None unsets a key; one of them, or
+several.
+"""
 Seeds: TypeAlias = str | Iterable[int]
 """Numbers, or a text such as `1..5` or `1,2,7`."""
 Vary: TypeAlias = str | Mapping[str, Any] | Mapping[tuple[str, ...], Any] | Iterable[str]
-"""Texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values, and of tuples of
-keys that are varied together to lists of tuples."""
+"""Texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values. Keys that are
+varied together are a tuple, mapped to a list of tuples.
+"""
 Choice: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
-"""Keys that are varied together, and what each is set to in turn; nothing unsets a key."""
+"""Keys that are varied together, and their values in turn; an empty value unsets a key."""
 
 MOST_SEEDS = 1_000_000
 LARGEST_SEED = 2**63 - 1
@@ -48,9 +50,9 @@ def assignments_of(given: Assignments) -> list[str]:
 
 
 def written(key: str, value: object) -> str:
-    """A value as it stands behind the = of an assignment: texts as they are, the rest as TOML.
+    """A value as written after the = of an assignment: texts as they are, the rest as TOML.
 
-    Nothing stands there for None, which unsets the key.
+    None becomes nothing, which unsets the key.
 
     >>> written("k", "1ms"), written("k", True), written("k", [64, 0.5]), written("k", {"a": "b"})
     ('1ms', 'true', '[64, 0.5]', '{ "a" = "b" }')
@@ -63,7 +65,7 @@ def written(key: str, value: object) -> str:
 
 
 _DEEPEST = 64
-"""So deep may tables and lists stand within one another, as in a scenario's file."""
+"""How deep tables and lists may be nested, as in a scenario's file."""
 
 
 def _toml(key: str, value: object, depth: int = 0) -> str:
@@ -74,7 +76,7 @@ def _toml(key: str, value: object, depth: int = 0) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         check_text(value)
-        # TOML has JSON's escapes, and one character more that must be written so.
+        # TOML has the escapes of JSON, and requires one for one more character.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Integral):
         if not -(2**63) <= int(value) < 2**63:
@@ -92,7 +94,7 @@ def _toml(key: str, value: object, depth: int = 0) -> str:
 
 
 def choices_of(given: Vary) -> list[Choice]:
-    """Keys, or keys that are varied together, with the values that they are to have in turn."""
+    """Keys, or groups of keys that are varied together, with their values."""
     if isinstance(given, Mapping):
         found = [_listed(key, values) for key, values in given.items()]
     else:
@@ -117,7 +119,7 @@ _TOGETHER = 'for one: vary={("switch.sharing", "switch.aqm"): [("dt", "none"), (
 
 
 def _listed(key: object, values: object) -> Choice:
-    """A key with its values, or a tuple of keys with tuples of values, out of a mapping."""
+    """A key with its values, or a tuple of keys with tuples of values, from a mapping."""
     hint = _TOGETHER if isinstance(key, tuple) else _FOR_ONE
     keys = (
         tuple(str(each).strip() for each in key) if isinstance(key, tuple) else (str(key).strip(),)
@@ -136,7 +138,7 @@ def _listed(key: object, values: object) -> Choice:
 
 
 _KEY_BEHIND_SLASH = re.compile(r"\s*[A-Za-z_][\w-]*(\.[\w-]+)*\s*=")
-"""What a `/` between keys that are varied together has behind it: values have slashes, too."""
+"""Follows a `/` that separates keys which are varied together; values have slashes, too."""
 
 
 def _choice(text: object) -> Choice:
@@ -144,7 +146,7 @@ def _choice(text: object) -> Choice:
     found = [part.partition("=") for part in parts]
     keys = tuple(key.strip() for key, _, _ in found)
     columns = [split(values) for _, _, values in found]
-    # Alone, an empty value is a slip of the hand; beside others it says which key has none.
+    # A single empty value is a mistake; among others it means that the key is unset.
     has_values = all if len(keys) == 1 else any
     if not all(keys) or not all(map(has_values, columns)):
         hint = "for one: --vary switch.sharing=dt,lqd"
@@ -158,10 +160,10 @@ def _choice(text: object) -> Choice:
 
 
 def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -> list[str]:
-    """What is between commas, or other marks.
+    """Splits a text at commas, or at another mark.
 
-    Those within brackets, braces and quotes do not count, nor do those without what must stand
-    behind them.
+    Marks within brackets, braces and quotes do not count, nor do those that `before` does not match
+    what follows.
     """
     parts, depth, quote = [""], 0, ""
     for place, character in enumerate(values):
@@ -182,7 +184,7 @@ def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -
 
 
 def seeds_of(given: Seeds) -> list[int]:
-    """Seeds, each once: of a text such as `1..5` (both ends) or `1,2,7`, or numbers."""
+    """Seeds, each once, from numbers or a text such as `1..5` (both ends included) or `1,2,7`."""
     hint = "for one: --seeds 1..5, or --seeds 1,2,7"
     if isinstance(given, str):
         parts: Iterator[Any] = _ranges(given, hint)
@@ -210,7 +212,7 @@ def _ranges(text: str, hint: str) -> Iterator[tuple[int, int]]:
 
 
 def whole(name: str, given: object, least: int, most: int | None = None) -> int:
-    """A whole number within a range, both ends allowed."""
+    """Checks a whole number within a range, both ends included."""
     number = integer(given)
     if number is None or number < least or (most is not None and number > most):
         expected = f"from {least} to {most}" if most is not None else f"of {least} or more"
@@ -221,7 +223,7 @@ def whole(name: str, given: object, least: int, most: int | None = None) -> int:
 
 
 def shown(given: object) -> str:
-    """What somebody has given, as a message can show it.
+    """An argument as a message can show it.
 
     >>> shown("three"), shown(10**5000)
     ("'three'", 'a number of 16610 bits')
@@ -232,7 +234,7 @@ def shown(given: object) -> str:
 
 
 def integer(given: object) -> int | None:
-    """A whole number of any kind, and nothing else."""
+    """A whole number of any type; None for anything else."""
     try:
         return None if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
     except TypeError:
@@ -240,13 +242,13 @@ def integer(given: object) -> int | None:
 
 
 def callback(name: str, given: object) -> None:
-    """Refuses what is to be called and cannot be."""
+    """Refuses a callback that cannot be called."""
     if given is not None and not callable(given):
         raise ScenarioError(f"{name}: {given!r} is not valid; expected a function")
 
 
 def items(given: object, what: str, hint: str) -> Iterator[Any]:
-    """What there is several of."""
+    """The items of an argument that must be iterable."""
     try:
         return iter(given)  # type: ignore[call-overload, no-any-return]
     except TypeError:
@@ -254,7 +256,7 @@ def items(given: object, what: str, hint: str) -> Iterator[Any]:
 
 
 def check_text(text: str) -> None:
-    """Refuses a text that no file and no other program can have: half a character in it."""
+    """Refuses a text with half a character, which no file and no other program can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:

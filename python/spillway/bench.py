@@ -1,7 +1,7 @@
-"""How fast the simulator is on this machine.
+"""The simulator's speed on this machine.
 
-Every run is a process of its own, so that its CPU time and its memory are its alone. Cases take
-turns, round after round, so that a machine's better and worse minutes meet them all alike.
+Every run is a process of its own, so that its CPU time and memory can be measured. Cases take
+turns, round after round, so that slow minutes of the machine affect all of them alike.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario with what makes it short enough, as `key=value` assignments."""
+    """A scenario, and `key=value` assignments that make it short enough."""
 
     name: str
     scenario: str
     settings: tuple[str, ...]
-    """For a run of a second or a few."""
+    """For a run of a second or a few seconds."""
     quick: tuple[str, ...]
-    """For one of about a tenth of that."""
+    """For a run of about a tenth of that."""
     counted: tuple[str, ...] = ()
-    """For one whose instructions are counted, which takes fifty times as long; none for none."""
+    """For a run whose instructions are counted, which takes fifty times as long; empty for none."""
 
 
 CASES = (
@@ -71,7 +71,7 @@ CASES = (
 
 
 SHAPES = {128: (16, 8, 8), 1_024: (64, 16, 16), 8_192: (256, 32, 32)}
-"""Leaf-spine networks without oversubscription by their hosts: leaves, hosts of each, spines."""
+"""Leaf-spine networks without oversubscription, by their hosts: leaves, hosts per leaf, spines."""
 
 
 def _network(hosts: int, gbps: int) -> tuple[str, ...]:
@@ -86,10 +86,10 @@ def _network(hosts: int, gbps: int) -> tuple[str, ...]:
 
 
 def _filled() -> Iterable[Case]:
-    """Networks that carry 60% of what their hosts' lines could, from their first round trips on.
+    """Networks that carry 60% of the capacity of hosts' lines, from the first round trips on.
 
-    Flows of 100 KB begin with all that they have, as long as the case lasts. Those of web search
-    would be in their slow start for longer than that: in a millisecond 5% were on the lines.
+    Flows of 100 KB send everything at once, as long as the case lasts. Flows of web search would be
+    in slow start for longer: within a millisecond they load lines to only 5%.
     """
     for hosts, gbps, us in (
         (128, 10, 25_000),
@@ -112,9 +112,9 @@ def _filled() -> Iterable[Case]:
 
 
 def _growth() -> Iterable[Case]:
-    """Larger and faster networks, nearly empty: the first few thousand flows, and nothing else.
+    """Larger and faster networks that are nearly empty: only the first few thousand flows.
 
-    Some 9,000 packet-hops each.
+    About 9,000 packet-hops each.
     """
     for hosts, flows in ((128, 500), (1_024, 2_000), (8_192, 4_000)):
         for gbps in (10, 100, 400):
@@ -149,7 +149,7 @@ def measure(
     quick: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
-    """Runs every case so often and returns what it cost. `say` is told what comes next."""
+    """Runs every case several times and returns the costs. `say` is told what comes next."""
     before = machine()
     found: dict[str, list[dict[str, Any]]] = {case.name: [] for case in cases}
     for turn in range(runs):
@@ -183,7 +183,7 @@ def measure(
 
 
 def table(document: Mapping[str, Any]) -> RenderableType:
-    """What `measure` has found, for people."""
+    """The results of `measure`, for people."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -238,9 +238,9 @@ def _range(row: Mapping[str, float], scale: float, places: int) -> str:
 
 
 def run_apart(scenario: str, settings: Iterable[str] = ()) -> dict[str, Any]:
-    """Runs a scenario in a process of its own, keeping no tables, and returns what it cost.
+    """Runs a scenario in a process of its own, without keeping tables, and returns its cost.
 
-    User CPU time is that of reading the scenario and running it, without the interpreter's start.
+    User CPU time counts reading the scenario and running it, but not the interpreter's start.
     """
     return _measured(_command(scenario, settings))[0]
 
@@ -271,17 +271,17 @@ def _row(case: Case, settings: Iterable[str], runs: Sequence[Mapping[str, Any]])
 
 
 def spread(values: Sequence[float], places: int) -> dict[str, float]:
-    """Median, least and most, rounded."""
+    """Median, least and greatest, rounded."""
     found = {"median": statistics.median(values), "min": min(values), "max": max(values)}
     return {key: round(value, places or None) for key, value in found.items()}
 
 
-# The loop over events. Names of functions are those of the core's symbols.
+# The loop over events, by the name of its symbol in the core.
 _LOOP = "spillway_net::simulation::Simulation::handle_events*"
 
 
 def _instructions(case: Case) -> float | None:
-    """Instructions of the loop over events for each packet-hop; None if it was not found."""
+    """Instructions of the loop over events per packet-hop; None if the loop was not found."""
     with tempfile.TemporaryDirectory() as folder:
         valgrind = [
             "valgrind",
@@ -297,11 +297,11 @@ def _instructions(case: Case) -> float | None:
 
 
 def _measured(command: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """What a child has measured, and what was said beside."""
+    """The measurements of a child process, and its messages."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = (done.stderr.strip() or "no message").splitlines()
-        # A hint stands below what it is about.
+        # A hint follows the message that it belongs to.
         said = [line for line in lines if not line.startswith("hint: ")]
         raise SpillwayError(f"a run to be measured has failed: {said[-1]}")
     measured: dict[str, Any] = json.loads(done.stdout)
@@ -309,7 +309,7 @@ def _measured(command: Sequence[str]) -> tuple[dict[str, Any], str]:
 
 
 def _child(request: str) -> None:
-    """One run in this process; prints its cost as JSON."""
+    """Runs one case in this process and prints its cost as JSON."""
     from spillway.run import peak_rss_bytes, run_to
     from spillway.scenario import Scenario
 
@@ -329,18 +329,18 @@ def _child(request: str) -> None:
 
 
 def _clocks() -> tuple[float, float]:
-    """This process's CPU time: in user mode, which the kernel samples, and in all."""
+    """This process's CPU time: in user mode, as the kernel samples it, and in total."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_utime, time.process_time()
 
 
 def _user_seconds(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """The time in user mode; in all where no sample fell into that, as in a run of milliseconds."""
+    """The time in user mode; the total if no sample was taken, as in a run of milliseconds."""
     user, whole = (end - begin for begin, end in zip(before, after, strict=True))
     return user if user > 0 else whole
 
 
 def machine() -> dict[str, Any]:
-    """What it runs on, and how busy that is."""
+    """The machine, and how busy it is."""
     info = Path("/proc/cpuinfo")
     model = re.search(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else None
     try:

@@ -1,7 +1,7 @@
-"""What files come to, so that it is noticed when one is not what was written.
+"""Checksums, by which files that have changed since they were written are noticed.
 
-Parquet has its checksum within (`spillway.parquet`). A folder of results has a list of all its
-files' in SHA256SUMS, which `sha256sum --check` reads, too.
+Parquet files contain their own checksum (`spillway.parquet`). A folder of results lists those of
+all its files in SHA256SUMS, which `sha256sum --check` reads, too.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ FILE = "SHA256SUMS"
 
 
 def digest(file: Path) -> str:
-    """What a file's content comes down to."""
+    """The checksum of a file's content."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def write(folder: Path, but: str) -> None:
-    """Lists all files of a folder but one; folders in it that have a list are left to theirs."""
+    """Lists all files of a folder except one; subfolders with a list of their own keep it."""
     names = []
     for here, folders, files in os.walk(folder):
         within = Path(here)
@@ -37,10 +37,10 @@ def write(folder: Path, but: str) -> None:
 
 
 def check(folder: Path, *names: str) -> None:
-    """Refuses files of a folder that are not what was written there.
+    """Refuses files of a folder that differ from what was written.
 
-    A name with a slash at its end stands for all that was written to that folder, or is there now.
-    A folder without a list is let pass, with a note.
+    A name that ends in a slash stands for everything that was written to that folder or is there
+    now. A folder without a list is accepted, with a warning.
     """
     if not (folder / FILE).is_file():
         text = f"{folder} has no {FILE}: damage to what is there would not be noticed"
@@ -67,13 +67,13 @@ def listed(folder: Path) -> set[str] | None:
 
 
 def lists(file: Path) -> bool:
-    """Whether a file is one of those that were written to a folder of results."""
+    """Whether a file was written to a folder of results."""
     names = file.parent / FILE
     return file.name == FILE or (names.is_file() and file.name in _listed(names))
 
 
 def _listed(file: Path) -> dict[str, str]:
-    """What a list says of every name."""
+    """The checksum that a list gives for every name."""
     found = {}
     for line in file.read_bytes().splitlines():
         match = re.fullmatch(rb"([0-9a-f]{64})  (.+)", line)

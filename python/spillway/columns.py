@@ -1,4 +1,4 @@
-"""Columns of tables that somebody gives, as what they should be."""
+"""Columns of tables that users supply, converted to the types that they should have."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def taken(
     table: pa.Table, types: Mapping[str, str], wrong: str, may_be_unknown: Collection[str] = ()
 ) -> dict[str, pa.ChunkedArray]:
-    """The columns of these names, each of its type, known in every row unless it may be unknown.
+    """The columns with these names and types. Values must be present unless they may be unknown.
 
     Raises:
-        ScenarioError: one is missing, of another type, or not finite; `wrong` says of what.
+        ScenarioError: one is missing, of another type, or not finite; `wrong` begins the message.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

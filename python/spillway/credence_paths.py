@@ -1,9 +1,9 @@
-"""Which spines the flows of Credence's program took.
+"""The spines that flows took in Credence's program.
 
 The program (inet-tub/ns3-datacenter, 6ddb4a4, examples/Credence/credence-evaluation.cc; paths here
 are those within simulator/ns-3.39) chooses a spine by a hash of addresses and ports. Its output
-names neither ports nor spines, but the rules by which they come about are public and leave nothing
-to chance: they follow from a list of its flows that says when every connection was opened.
+names neither ports nor spines, but they follow from public rules without chance, if a list of its
+flows says when every connection was opened.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Connection:
-    """What a switch sees of a flow's data: hosts, and their ports."""
+    """A flow's data as a switch sees it: hosts and their ports."""
 
     source: int
     destination: int
@@ -46,7 +46,7 @@ class Connection:
 
     @property
     def reverse(self) -> Connection:
-        """What it sees of the acks."""
+        """Its acks as a switch sees them."""
         return Connection(self.destination, self.source, self.destination_port, self.source_port)
 
     @property
@@ -67,7 +67,7 @@ class Connection:
 
     @property
     def spine(self) -> int:
-        """Where a leaf sends it: of its routes, one over each spine, the hash modulo their number.
+        """The spine to which a leaf sends it: the hash modulo the number of routes, one per spine.
 
         src/internet/model/ipv4-global-routing.cc, `LookupGlobal`.
         """
@@ -79,12 +79,12 @@ def connections(flows: Sequence[Flow]) -> list[Connection]:
 
     A receiving host listens on ports from 4444 up, in the order in which the program installs its
     flows. A sending host takes ephemeral ports from 49153 up, in the order in which it opens
-    connections; of those opened at one time the first installed comes first
+    connections; of those opened at the same time the one installed first comes first
     (src/internet/model/ipv4-end-point-demux.cc, `AllocateEphemeralPort`). Neither count comes near
-    the end at which it would start over.
+    the end of its range.
     """
     installed = sorted(range(len(flows)), key=lambda place: _installation(flows[place]))
-    # Sorting is stable: what was installed first stays first.
+    # Sorting is stable: flows installed earlier stay first.
     opened = sorted(installed, key=lambda place: flows[place].open_ns)
     listening = _numbers(_FIRST_LISTENING_PORT, ((i, flows[i].destination) for i in installed))
     ephemeral = _numbers(_FIRST_EPHEMERAL_PORT, ((i, flows[i].source) for i in opened))
@@ -108,7 +108,7 @@ def murmur3(data: bytes, seed: int) -> int:
 
 
 def _scrambled(block: bytes) -> int:
-    """What a block of at most four bytes adds to the hash: nothing, if it is empty."""
+    """The contribution of a block of at most four bytes to the hash: 0 for an empty one."""
     product = int.from_bytes(block, "little") * 0xCC9E2D51 & _MASK
     return _rotated(product, 15) * 0x1B873593 & _MASK
 
@@ -118,11 +118,10 @@ def _rotated(value: int, bits: int) -> int:
 
 
 def _installation(flow: Flow) -> tuple[int, ...]:
-    """What sorts flows as the program installs them.
+    """The key that sorts flows in the order in which the program installs them.
 
     It goes leaf by leaf: first the websearch flows that the leaf's servers send, server by server;
-    then the incast flows that its servers receive, server by server, query by query, and of a query
-    sender by sender.
+    then the incast flows that its servers receive, by server, then query, then sender.
     """
     if flow.is_incast:
         leaf, server = divmod(flow.destination, _HOSTS_PER_LEAF)
@@ -132,13 +131,13 @@ def _installation(flow: Flow) -> tuple[int, ...]:
 
 
 def _address(host: int) -> int:
-    """10.1.(4 + 4 leaf).(1 + 2 server): a leaf has a /22, and a cable two addresses of it."""
+    """10.1.(4 + 4 leaf).(1 + 2 server): a leaf has a /22, and a cable two of its addresses."""
     leaf, server = divmod(host, _HOSTS_PER_LEAF)
     return _FIRST_ADDRESS + (leaf << 10) + 2 * server
 
 
 def _numbers(first: int, users: Iterable[tuple[int, Hashable]]) -> dict[int, int]:
-    """Numbers from `first` up, in turn, for each user apart; keyed by what goes with the user."""
+    """Numbers from `first` up, counted separately for each user; keyed by what belongs to it."""
     following: defaultdict[Hashable, int] = defaultdict(lambda: first)
     numbers = {}
     for key, user in users:

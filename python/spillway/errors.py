@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""The errors and warnings of Spillway."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SpillwayError(Exception):
 
     @property
     def hint(self) -> str | None:
-        """What may help, if anything is known. Tracebacks show it below the error."""
+        """Advice, if there is any. Tracebacks show it below the error."""
         return self._hint
 
     @hint.setter
@@ -28,10 +28,10 @@ class SpillwayError(Exception):
 
 
 class ScenarioError(SpillwayError, ValueError):
-    """A scenario, or something else that was asked for, is wrong.
+    """A scenario, or another request, is wrong.
 
-    `path` is the dotted path of the key that is, such as `switch.sharing.alpha`; it is empty where
-    there is none.
+    `path` is the dotted path of the wrong key, such as `switch.sharing.alpha`; it is empty if no
+    key is to blame.
     """
 
     def __init__(self, text: str, hint: str | None = None, path: str = "") -> None:
@@ -40,17 +40,17 @@ class ScenarioError(SpillwayError, ValueError):
 
 
 class ScenarioWarning(UserWarning):
-    """Something in a scenario that deserves a second look."""
+    """Something in a scenario that is valid but may be a mistake."""
 
 
 class UncheckedWarning(ScenarioWarning):
-    """Something was read that has no checksum."""
+    """A file without a checksum was read."""
 
 
 class PluginError(SpillwayError):
     """A plug-in has raised an exception, which is the cause of this one (`__cause__`).
 
-    `plugin` is its id, `hook` what was called, and `time_ps` the simulated time in picoseconds,
+    `plugin` is its id, `hook` the function called, and `time_ps` the simulated time in picoseconds,
     `None` before the run.
     """
 
@@ -62,7 +62,7 @@ class PluginError(SpillwayError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run. `result` is what there is of it, its status "interrupted"."""
+    """Ctrl-C ended a run. `result` holds what there is so far, with status "interrupted"."""
 
     def __init__(self, result: Result | Sweep) -> None:
         super().__init__("interrupted")

@@ -1,4 +1,4 @@
-"""The flows that a scenario would send, as a file that traffic of kind `flows` reads again."""
+"""The flows of a scenario as a file, which traffic of kind `flows` can read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHUNK = 1 << 18
 
 
 def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str, Any]:
-    """Writes the flows to a Parquet or CSV file and returns what they add up to, by class."""
+    """Writes the flows to a Parquet or CSV file, and returns totals by class."""
     if file.suffix not in (".parquet", ".csv"):
         raise ScenarioError(
             f"{file} is neither Parquet nor CSV", "its name tells: .parquet or .csv"
@@ -75,7 +75,7 @@ class _Csv:
         self._writer = pyarrow.csv.CSVWriter(path, self._schema, write_options=plain)
 
     def write_table(self, table: pa.Table) -> None:
-        """Writes rows, the names of classes written out."""
+        """Writes rows, with the names of classes in full."""
         import pyarrow as pa
 
         try:

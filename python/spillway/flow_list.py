@@ -1,4 +1,4 @@
-"""Lists of flows in Parquet, as traffic of kind `flows` reads them."""
+"""Lists of flows in Parquet files, for traffic of kind `flows`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONAL = {"priority": 254, "path": 2**32 - 1, "ack_path": 2**32 - 1, "query_i
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:
-    """The columns of a Parquet file, as the core takes them; None for any other file."""
+    """The columns of a Parquet file in the form that the core takes; None for any other file."""
     if not name.endswith(".parquet"):
         return None
     path = folder / name

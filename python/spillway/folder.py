@@ -1,4 +1,4 @@
-"""Output: written beside its place as `NAME.partial`, and renamed when whole."""
+"""Output: written to `NAME.partial`, and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spillway import checksums
 from spillway.errors import ScenarioError
 
 SUMMARY, SCENARIO, INPUTS = "summary.json", "scenario.toml", "inputs"
-"""What a result's folder has beside tables."""
+"""The contents of a result's folder besides tables."""
 _MARK = "INCOMPLETE"
 
 
 def path_of(given: object) -> Path:
-    """A path that somebody has given."""
+    """A path that a user has given."""
     try:
         path = Path(given)  # type: ignore[arg-type]
         is_possible = b"\0" not in os.fsencode(path)
@@ -33,7 +33,7 @@ def path_of(given: object) -> Path:
 
 
 def check_plain(file: Path) -> None:
-    """Refuses what would be read and is there, but is no file with an end, such as a device."""
+    """Refuses an input that exists but is not a regular file, such as a device."""
     try:
         is_other = file.exists() and not file.is_file() and not file.is_dir()
     except OSError as error:
@@ -43,7 +43,7 @@ def check_plain(file: Path) -> None:
 
 
 def check_file(file: Path) -> None:
-    """Refuses a place where no file can be written, before anything is done for it."""
+    """Refuses a path where no file can be written, before any work is done."""
     _check_name(_partial(file))
     if not file.parent.is_dir():
         raise ScenarioError(
@@ -61,14 +61,14 @@ def check_file(file: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuses a folder in which no file can be made, or which cannot be made itself."""
+    """Refuses a folder in which no file can be made, or which itself cannot be made."""
     above = folder
     try:
         places = (folder.absolute(), *folder.absolute().parents)
         above = next(place for place in places if os.path.lexists(place))
         if not above.is_dir():
             raise ScenarioError(f"{above} is not a folder", _ELSEWHERE)
-        # What permissions say is not all: a file is made, without a name.
+        # Permissions do not tell everything, so a nameless file is made.
         with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as error:
@@ -79,7 +79,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _check_name(path: Path) -> None:
-    """Refuses a name that nothing can have, or that what writes tables cannot."""
+    """Refuses a name that no file can have, or that the writers of tables cannot handle."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -96,7 +96,7 @@ _ELSEWHERE = "choose another place"
 
 
 def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], bool]) -> None:
-    """The same, and a file that is there, unless `force` is given and it is one of this kind."""
+    """The same; also refuses an existing file, unless `force` is given and it is of this kind."""
     check_file(file)
     if not os.path.lexists(file):
         return
@@ -110,7 +110,7 @@ def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], 
 
 @contextmanager
 def whole_file(file: Path) -> Iterator[Path]:
-    """A context in which a file is written as `FILE.partial`; it is renamed when it is whole."""
+    """A context in which a file is written as `FILE.partial`, and renamed when it is complete."""
     partial = _partial(file)
     try:
         yield partial
@@ -120,20 +120,20 @@ def whole_file(file: Path) -> Iterator[Path]:
 
 
 def _partial(place: Path) -> Path:
-    """Where it is written before it is whole."""
+    """The path under which output is written until it is complete."""
     return place.parent / f"{place.name}.partial"
 
 
 def _replaced(place: Path) -> Path:
-    """Where what was there before is, while another takes its place."""
+    """The path of the previous output while it is being replaced."""
     return place.parent / f"{place.name}.replaced"
 
 
 class OutputFolder:
     """A context in which a folder is written at `partial`.
 
-    It takes its place when the context ends well. When it does not, nothing is left; when the
-    process is killed, only `DIR.partial` is, which the next run to the same place replaces.
+    It is renamed if the context ends without an error; otherwise nothing is left. If the process is
+    killed, only `DIR.partial` is left, which the next run with the same output replaces.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class OutputFolder:
         is_one: Callable[[Path], bool] | None = None,
         what: str = "a result",
     ) -> None:
-        """With `force` it may replace a folder of its own kind: results, unless it is told."""
+        """With `force` it may replace a folder of the same kind, by default of results."""
         self.place = path_of(place)
         self._is_one = is_one or _is_result
         self._what = what
@@ -152,7 +152,7 @@ class OutputFolder:
         self._lock = -1
 
     def check(self) -> None:
-        """Refuses a place that is taken, or where nothing can be written."""
+        """Refuses a path that is taken, or where nothing can be written."""
         if self.place.name in ("", ".."):
             hint = "--out takes the name of a folder that is not there yet"
             raise ScenarioError(f"{self.place} is not a folder to write to", hint)
@@ -210,7 +210,7 @@ class OutputFolder:
             self.partial.rename(self.place)
 
     def _take_over(self) -> None:
-        """Empties what a killed run has left, and only that."""
+        """Empties what a killed run has left, and nothing else."""
         mark = self.partial / _MARK
         if not mark.is_file():
             hint = "move it away, or choose another place with --out"
@@ -221,7 +221,7 @@ class OutputFolder:
 
 
 def _locked(mark: Path) -> int:
-    """A mark that no other process can hold as long as it is open."""
+    """A mark that no other process can hold while it is open."""
     lock = os.open(mark, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

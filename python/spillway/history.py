@@ -1,4 +1,4 @@
-"""What Smartbuf has learned of bursts: a table that a run leaves, and another begins with."""
+"""Smartbuf's history of bursts: a table that one run writes and another begins with."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 FILE = "history.parquet"
 COLUMNS = {"gradient_bps": "float64", "bytes": "uint64"}
-"""What a history must have, and as what."""
+"""The columns that a history must have, and their types."""
 
 ALL_SWITCHES = 2**32 - 1
 
 
 def learned(file: Path, switches: Sequence[str]) -> bytes:
-    """A history as the simulator takes it: switch, gradient in bytes per second, bytes.
+    """A history in the form that the simulator takes: switch, bytes per second, bytes.
 
-    `switches` are the names of all switches, by their numbers. Without a column `switch` all
-    switches know all of it.
+    `switches` are the names of all switches, by their numbers. Without a column `switch`, every
+    switch begins with the whole history.
     """
     import numpy as np
 

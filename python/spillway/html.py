@@ -1,4 +1,4 @@
-"""What the terminal shows, as HTML: the same tables, from the same code."""
+"""The terminal's output as HTML: the same tables, from the same code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def of(shown: RenderableType) -> Markup:
-    """A table, a line, or several of them; all that they say is escaped."""
+    """A table, a line, or several of them, with all texts escaped."""
     if isinstance(shown, Group):
         return Markup("\n").join(map(of, shown.renderables))
     if isinstance(shown, SideBySide):
@@ -32,7 +32,7 @@ def of(shown: RenderableType) -> Markup:
 def _table(table: Table) -> Markup:
     lines = []
     if table.show_header:
-        # Breaks in the middle of a word are for narrow terminals.
+        # Breaks within a word are for narrow terminals.
         heads = [str(column.header).replace("-\n", "") for column in table.columns]
         cells = zip(table.columns, heads, strict=True)
         lines.append(Markup().join(_cell("th", column, head) for column, head in cells))
@@ -72,7 +72,7 @@ def _text(shown: str | Text) -> Markup:
 
 
 def _classes(style: StyleType) -> list[str]:
-    """A style as the names of classes: `bold`, `dim`, and a colour."""
+    """The names of classes for a style: `bold`, `dim`, and a colour."""
     found = _style(style)
     names = [name for name, has in (("bold", found.bold), ("dim", found.dim)) if has]
     return [*names, *([found.color.name] if found.color is not None else [])]

@@ -1,4 +1,4 @@
-"""The files that a run was made of beside its scenario, as its result keeps them."""
+"""The files besides its scenario that a run was made from, as its result keeps them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inputs:
-    """A resolved scenario that names copies of its files, and what the copies are of."""
+    """A resolved scenario that names copies of its files, and the originals of the copies."""
 
     scenario: str
     files: Mapping[str, Path]
-    """By the name of the copy."""
+    """The originals, by the copies' names."""
     digests: Mapping[str, str]
-    """What the files came to when they were read."""
+    """The checksums of the files when they were read."""
     texts: Mapping[str, str]
-    """By name, too: the sources of plug-ins."""
+    """The sources of plug-ins, by the copies' names."""
 
     @classmethod
     def of(cls, read: _core.Scenario, folder: Path, plugins: Iterable[type[Plugin]] = ()) -> Inputs:
-        """Those of a scenario that has just been read, its files seen from `folder`."""
+        """The inputs of a scenario that has just been read, with files relative to `folder`."""
         texts: dict[str, str] = {}
         for name, text in sources(plugins):
             texts[_unused(name, texts)] = text
@@ -49,13 +49,13 @@ class Inputs:
 
     @classmethod
     def inside(cls, folder: Path, scenario: str) -> Inputs:
-        """Those that a result's folder has."""
+        """The inputs that a result's folder holds."""
         place = folder / INPUTS
         files = {file.name: file for file in sorted(place.iterdir())} if place.is_dir() else {}
         return cls(scenario, files, {name: digest(file) for name, file in files.items()}, {})
 
     def write(self, folder: Path) -> None:
-        """Copies them into a result's folder. A file that is not what was read is refused."""
+        """Copies them into a result's folder. Refuses a file that has changed since it was read."""
         place = folder / INPUTS
         if self.files or self.texts:
             place.mkdir()
@@ -70,7 +70,7 @@ class Inputs:
 
 
 def _name(key: str, file: str) -> str:
-    """What a copy is called: after the key, with the ending of the file, which tells its format.
+    """The name of a copy: the key, and the file's ending, which tells its format.
 
     >>> _name("traffic.a b.file", "/tmp/list.v2.csv"), _name("switch.sharing.model", "forest")
     ('a_b.file.csv', 'switch.sharing.model')
@@ -82,7 +82,7 @@ def _name(key: str, file: str) -> str:
 
 
 def _unused(name: str, taken: Iterable[str]) -> str:
-    """The name, or one that tells it apart from those that are taken, also where case is no matter.
+    """The name, or a similar one that is not taken, even if case does not matter.
 
     >>> _unused("a.csv", []), _unused("A.csv", ["a.csv", "A-2.csv"])
     ('a.csv', 'A-3.csv')

@@ -1,4 +1,4 @@
-"""The numbers by which variants are compared, by name."""
+"""The metrics by which variants are compared, by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spillway.errors import ScenarioError
 
 Summary: TypeAlias = Mapping[str, Any]
 Chosen: TypeAlias = str | Iterable[str]
-"""Names, or a text with commas between them."""
+"""Names, or a text with names separated by commas."""
 
 CLASSES = ("short", "medium", "long", "incast")
-"""The classes that every scenario has; those of its own traffic sections come after them."""
+"""The classes of every scenario; those of its traffic sections come after them."""
 
 _SLOWDOWNS = {
     "mean": "mean",
@@ -41,18 +41,18 @@ class Metric:
     """One number of a run."""
 
     key: str
-    """What it is called where it is chosen."""
+    """The name by which it is chosen."""
     heading: str
     read: Callable[[Summary], float | None]
     show: str
-    """How it is written: as a `number`, `count`, `percent` or `size`."""
+    """Its format: `number`, `count`, `percent` or `size`."""
     panel: str
-    """What it is drawn beside."""
+    """The panel in which it is drawn."""
     point: str
-    """What it is called there."""
+    """Its label in the panel."""
     unit: str = ""
     kind: str = ""
-    """What else is drawn in the same way: `slowdown`, `queries`, `buffer`, or nothing."""
+    """The kind of panel: `slowdown`, `queries`, `buffer`, or empty for any other."""
     less_is_better: bool = False
     is_few: Callable[[Summary], bool] = lambda _: False
     """Whether it rests on few samples."""
@@ -63,7 +63,7 @@ class Metric:
         return self.heading.replace("-\n", "").replace("\n", " ")
 
     def scaled(self, run: Summary) -> float | None:
-        """As it is drawn, in its unit."""
+        """Its value in the unit of the plot."""
         value = self.read(run)
         return None if value is None else value * {"percent": 100.0, "size": 1e-3}.get(self.show, 1)
 
@@ -73,9 +73,9 @@ class Metric:
 
 
 def catalogue(runs: Sequence[Summary]) -> dict[str, Metric]:
-    """All that there are of some runs, by name.
+    """All metrics of some runs, by name.
 
-    A class that is called as something else here has `slowdown.` before its name.
+    A class whose name is that of another metric has `slowdown.` before its name.
     """
     found = {metric.key: metric for metric in _of_whole_runs(runs)}
     for name in _names(runs, "fct_slowdown"):
@@ -87,7 +87,7 @@ def catalogue(runs: Sequence[Summary]) -> dict[str, Metric]:
 
 
 def choose(chosen: Chosen, runs: Sequence[Summary]) -> list[str]:
-    """The names that were chosen, each of them known."""
+    """The chosen names, all of which must be known."""
     listed = chosen.split(",") if isinstance(chosen, str) else items(chosen, "metrics", _HINT)
     known = catalogue(runs)
     names = [name.strip() if isinstance(name, str) else name for name in listed]
@@ -105,13 +105,13 @@ _HINT = "for one: short.p99,incast.p99,drops,timeouts,goodput,queries.p99"
 
 
 def of_table(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
-    """The columns of a table: those that were chosen, or the usual ones."""
+    """The columns of a table: the chosen metrics, or the usual ones."""
     known = catalogue(runs)
     return [known[key] for key in chosen or [*_slowdowns(known, runs, ("p95", "p99")), *_TABLE]]
 
 
 def of_plot(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
-    """What is drawn: those that were chosen, or the usual ones."""
+    """The metrics of a plot: the chosen ones, or the usual ones."""
     known = catalogue(runs)
     usual = _slowdowns(known, runs, ("p50", "p95", "p99", "p99.9"))
     return [known[key] for key in chosen or [*usual, *(f"buffer.{p}" for p in _OCCUPANCY)]]
@@ -120,7 +120,7 @@ def of_plot(chosen: Sequence[str], runs: Sequence[Summary]) -> list[Metric]:
 def _slowdowns(
     known: Mapping[str, Metric], runs: Sequence[Summary], points: Sequence[str]
 ) -> list[str]:
-    """Slowdowns of the classes that have flows: the common ones, then one's own."""
+    """Slowdowns of the classes that have flows: the common classes, then the scenario's own."""
     own = [name for name in _names(runs, "fct_slowdown") if name not in (*CLASSES, "all")]
     has_flows = {name for run in runs for name, row in run["fct_slowdown"].items() if row["count"]}
     of = {
@@ -209,7 +209,7 @@ def _of_whole_runs(runs: Sequence[Summary]) -> Iterator[Metric]:
 
 
 def _of_buffers(runs: Sequence[Summary]) -> Iterator[Metric]:
-    # An unlimited buffer has no fractions: beside limited ones it is left out.
+    # An unlimited buffer has no fractions, so it is left out if others are limited.
     is_fraction = any(run["buffer_occupancy"].get("unit") == "fraction" for run in runs)
 
     def row(run: Summary) -> Summary:
@@ -248,14 +248,14 @@ def _is_few(row: Row, key: str) -> Callable[[Summary], bool]:
 
 @dataclass(frozen=True)
 class Spread:
-    """The mean of some runs and, where there are several, their standard deviation."""
+    """The mean of some runs and, if there are several, their standard deviation."""
 
     mean: float | None
     deviation: float | None
 
 
 def spread(values: Iterable[float | None]) -> Spread:
-    """Mean and deviation of the values that are there."""
+    """Mean and deviation of the values that are not None."""
     numbers = [value for value in values if value is not None]
     return Spread(
         statistics.fmean(numbers) if numbers else None,

@@ -1,4 +1,4 @@
-"""Results and scenarios as a notebook shows them: the tables of the command line, in HTML."""
+"""Results and scenarios in notebooks: the tables of the command line, in HTML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spillway.sweep import Sweep
 
 _MOST_FLOWS = 10_000
-"""So many flows of each traffic section are counted: it is shown at once."""
+"""The most flows counted in each traffic section, because the output must appear at once."""
 
 
 def run(result: Result) -> str:
@@ -38,7 +38,7 @@ def sweep(sweep: Sweep) -> str:
 
 
 def scenario(scenario: Scenario) -> str:
-    """What a scenario is of and what follows from it, or why it cannot be read."""
+    """A scenario and the facts that follow from it, or the reason why it cannot be read."""
     parts: list[RenderableType] = [Text(scenario.described())]
     try:
         parts.append(tables.facts(scenario.facts_of(_MOST_FLOWS)))
@@ -53,7 +53,7 @@ def _page(*parts: RenderableType) -> str:
 
 
 def _html(part: RenderableType) -> str:
-    """A part of a page; whatever it says is escaped."""
+    """A part of a page, with all texts escaped."""
     if isinstance(part, Group):
         return "".join(map(_html, part.renderables))
     if isinstance(part, tables.SideBySide):

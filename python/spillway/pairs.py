@@ -7,11 +7,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 Column = Sequence[Mapping[int, float | None]]
-"""One number of every variant, by seed."""
+"""One number of a variant, by seed."""
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float] | None:
-    """The 95% interval of a mean, by Student's t; of a single number there is none."""
+    """The 95% interval of a mean, by Student's t; None for fewer than two numbers."""
     if len(differences) < 2:
         return None
     from scipy import special
@@ -23,9 +23,9 @@ def interval(differences: Sequence[float]) -> tuple[float, float] | None:
 
 
 def least(column: Column) -> int | None:
-    """The place of the variant that is below every other.
+    """The index of the variant that is below all others, if there is one.
 
-    It is if no interval of the differences to another, over the seeds that both have, reaches 0.
+    For each other variant, the interval of the differences over common seeds must not reach 0.
     """
     for place, own in enumerate(column):
         others = [other for at, other in enumerate(column) if at != place]

@@ -1,9 +1,9 @@
-"""Colours and markers of figures, and how their letters are written."""
+"""Colours and markers of figures, and the fonts in their files."""
 
 from typing import Any
 
-# The first eight: Okabe and Ito, told apart by everybody, in print too. The others are as far from
-# these and from each other as could be had, also for who sees no red or no green.
+# The first eight are Okabe and Ito's, which everybody can tell apart, in print too. The others are
+# as far from these and from each other as possible, also for people who do not see red or green.
 COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -21,4 +21,5 @@ COLOURS = (
 MARKERS = "osD^vPX*<>dp"
 
 FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
-"""Whole TrueType fonts: publishers refuse Type 3, and nothing else can be searched and copied."""
+"""Embeds whole TrueType fonts: publishers refuse Type 3, whose text cannot be searched or copied.
+"""

@@ -1,9 +1,9 @@
-"""Parquet, as all of the program writes and reads it: sealed, so that no damage goes unnoticed.
+"""Parquet as the whole program writes and reads it: sealed, so that damage is noticed.
 
-The format has checksums of pages, which are written and verified too, but they leave out the pages'
-heads and the footer, where names of columns and places of data are. So a file carries, among the
-footer's key-value metadata, the SHA-256 of all its bytes, with zeros in that place: its seal.
-Files without one are somebody else's. They are read, with a note.
+The format has checksums of pages, which are written and verified too. But they do not cover the
+pages' headers and the footer, which hold the names of columns and the positions of data. So the
+footer's key-value metadata contain the file's seal: the SHA-256 of all its bytes, with zeros in
+place of the seal. Files without a seal come from other programs. They are read, with a warning.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _KEY = b"spillway.sha256"
 _BLANK = b"0" * 64
-# A key and its value, as the footer's encoding (Thrift's compact protocol) has them.
+# A key and its value in the footer's encoding (Thrift's compact protocol).
 _SEAL = re.compile(re.escape(_KEY) + rb"\x18\x40(.{64})", re.DOTALL)
 _MAGIC = b"PAR1"
 _BLOCK = 1 << 20
@@ -38,7 +38,7 @@ def write(table: pa.Table, file: str | Path) -> None:
 
 
 class Writer:
-    """A context in which tables are written to a file, one behind the other."""
+    """A context in which tables are appended to a file."""
 
     def __init__(self, file: str | Path, schema: pa.Schema) -> None:
         import pyarrow.parquet as pq
@@ -57,7 +57,8 @@ class Writer:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            # What has failed once, such as a full disk, fails again at the close: once is enough.
+            # After a first failure, such as a full disk, closing fails again; the first error is
+            # enough.
             with suppress(OSError):
                 self._writer.close()
             return
@@ -75,9 +76,9 @@ class Writer:
 def read(
     file: str | Path, columns: Sequence[str] | None = None, *, only_sealed: bool = False
 ) -> pa.Table:
-    """The table in a file, or those of the columns that it has. Damage is refused.
+    """The table in a file, or those of its columns that are asked for. Damage is refused.
 
-    A file without a seal is read with a note, or refused with `only_sealed`.
+    A file without a seal is read with a warning, or refused with `only_sealed`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -104,7 +105,7 @@ def read(
 
 
 def rows(file: Path) -> int:
-    """How many rows a file has."""
+    """The number of rows of a file."""
     import pyarrow.parquet as pq
 
     count: int = pq.read_metadata(file).num_rows
@@ -112,7 +113,7 @@ def rows(file: Path) -> int:
 
 
 def names(file: Path) -> list[str]:
-    """The names of the columns of a file; none of what is no Parquet."""
+    """The names of a file's columns; empty if it is not Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -124,14 +125,14 @@ def names(file: Path) -> list[str]:
 
 
 def check_names(file: Path, names: Sequence[str]) -> None:
-    """Refuses a table of which nobody knows which column a name means."""
+    """Refuses a table in which a name stands for more than one column."""
     for place, name in enumerate(names):
         if name in names[:place]:
             raise ScenarioError(f"{file}: the column {name} is there twice", "leave one of them")
 
 
 def _is_sealed(file: Path) -> bool:
-    """Whether a file has a seal, which is refused if it is broken."""
+    """Whether a file has a seal. A broken one is refused."""
     try:
         with file.open("rb") as content:
             seal = _seal(content)
@@ -148,7 +149,7 @@ def _is_sealed(file: Path) -> bool:
 
 
 def _seal(content: BinaryIO) -> tuple[int, bytes] | None:
-    """Where a file's seal is and what it says, if it has one."""
+    """The position and the content of a file's seal, if it has one."""
     size = content.seek(0, 2)
     end = len(_MAGIC) + 4
     content.seek(max(0, size - end))
@@ -163,7 +164,7 @@ def _seal(content: BinaryIO) -> tuple[int, bytes] | None:
 
 
 def _digest(content: BinaryIO, place: int) -> bytes:
-    """The SHA-256 of a file with zeros for what its seal says."""
+    """The SHA-256 of a file with zeros in place of its seal."""
     found = hashlib.sha256()
     content.seek(0)
     left = place

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 _FORMATS = (".png", ".pdf", ".svg")
 _WIDEST = 14.8
-"""Inches across which panels stand beside each other; further ones stand below."""
+"""The width in inches up to which panels are placed in one row."""
 _QUIET = "#555555"
 _DPI = 150
 _MOST_PIXELS = 60_000
-"""That a figure's longer side has: more cannot be drawn."""
+"""The greatest length of a figure's longer side that can be drawn."""
 MOST_VARIANTS = 200
-"""That are drawn in one figure."""
+"""The most variants in one figure."""
 
 Style = dict[str, Any]
 
 
 def check(file: Path, variants: int = 1) -> None:
-    """Refuses a file that no figure can be drawn to, before anything is run for it."""
+    """Refuses a file that a figure cannot be written to, before any run."""
     if variants > MOST_VARIANTS:
         text = f"{variants:,} variants are too many for a figure"
         raise ScenarioError(text, f"{MOST_VARIANTS} are the most; without --plot there may be more")
@@ -44,14 +44,14 @@ def check(file: Path, variants: int = 1) -> None:
 
 
 def comparison(sweep: Sweep, file: Path) -> None:
-    """Draws slowdowns and buffer occupancy, or the metrics that were chosen, of every variant.
+    """Draws slowdowns and buffer occupancy, or the chosen metrics, of every variant.
 
-    Variants have a colour and a marker each; more than there are of these, a strip each.
+    Each variant has its colour and marker; if there are more variants than these, each has a strip.
     """
     import matplotlib as mpl
 
     check(file, len(sweep.results))
-    # Names may have dollar signs: they are no formulas.
+    # Dollar signs in names do not begin formulas.
     with mpl.rc_context({**FONTS, "text.parse_math": False}), whole_file(file) as partial:
         figure = drawn(sweep)
         dpi = min(_DPI, _MOST_PIXELS / max(figure.get_size_inches()))
@@ -59,7 +59,7 @@ def comparison(sweep: Sweep, file: Path) -> None:
 
 
 def svg(sweep: Sweep) -> bytes:
-    """The same as SVG; the same comparison is the same file."""
+    """The same as SVG. The same comparison gives the same file."""
     import matplotlib as mpl
 
     file = io.BytesIO()
@@ -97,22 +97,22 @@ class _Panel:
 
     @property
     def unit(self) -> str:
-        """That of all of them."""
+        """The unit of its metrics."""
         return self.points[0].unit
 
     @property
     def is_slowdown(self) -> bool:
-        """Whether it shares its logarithmic axis with the others of this kind."""
+        """Whether it shares a logarithmic axis with the other panels of slowdowns."""
         return self.points[0].kind == "slowdown"
 
     @property
     def top(self) -> float | None:
-        """Where the axis ends, if that does not depend on the numbers."""
+        """The end of the axis, if it does not depend on the numbers."""
         return 105 if self.points[0].show == "percent" else None
 
 
 def _panels(sweep: Sweep, runs: Sequence[Sequence[Summary]]) -> list[_Panel]:
-    """The metrics, those of one thing in a panel."""
+    """The metrics, grouped into panels."""
     panels: dict[tuple[str, str], list[Metric]] = {}
     for metric in of_plot(sweep.metrics, [run for each in runs for run in each]):
         panels.setdefault((metric.panel, metric.kind), []).append(metric)
@@ -123,7 +123,7 @@ def _panels(sweep: Sweep, runs: Sequence[Sequence[Summary]]) -> list[_Panel]:
 
 
 def _about(title: str, kind: str, first: Sequence[Summary]) -> str:
-    """What the numbers of a panel rest on."""
+    """What the numbers of a panel are based on."""
     if kind == "buffer":
         return "over time"
     if kind == "queries":
@@ -143,9 +143,9 @@ def _side_by_side(
     runs: Sequence[Sequence[Summary]],
     note: str,
 ) -> Figure:
-    """Panels over categories, within each all variants beside each other.
+    """Panels over categories, with all variants beside each other within each.
 
-    Nothing joins them: there is nothing between two percentiles.
+    No lines join the markers, since there is nothing between two percentiles.
     """
     from matplotlib.lines import Line2D
 
@@ -182,7 +182,7 @@ def _strips(
     runs: Sequence[Sequence[Summary]],
     note: str,
 ) -> Figure:
-    """A strip for every variant, named at its left; colours and markers are the percentiles'."""
+    """A strip for every variant, named at its left; colours and markers stand for percentiles."""
     from matplotlib.lines import Line2D
 
     names = [textwrap.fill(label, 44) for label in labels]
@@ -207,7 +207,7 @@ def _strips(
         axis.tick_params(axis="y", length=0)
         axis.grid(axis="x", color="#DDDDDD", linewidth=0.7)
     _scales(axes, panels, runs, "x")
-    # What is alone in its panel has that one's name.
+    # A metric that is alone in its panel has the panel's name.
     told = [name for name in points if name]
     handles = [Line2D([], [], linestyle="none", markersize=5.5, **styles[name]) for name in told]
     _finish(figure, handles, told, note)
@@ -220,7 +220,7 @@ def _strips(
 def _grid_of(
     panels: Sequence[_Panel], width: float, height: float, left: float = 0.0, sharey: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with an axis for each panel, in rows that are as long as each other."""
+    """A figure with an axis for each panel, in rows of equal length."""
     from matplotlib.figure import Figure
 
     rows = -(-len(panels) // max(1, int((_WIDEST - left) / width)))
@@ -251,7 +251,7 @@ def _grid_of(
 def _mark(
     axis: Axes, at: float, point: Metric, runs: Sequence[Summary], style: Style, *, is_row: bool
 ) -> None:
-    """The mean of a variant's runs, and how far they reach."""
+    """The mean of a variant's runs, and their range."""
     known = [value for value in map(point.scaled, runs) if value is not None]
     mean = spread(known).mean
     if mean is None:
@@ -272,7 +272,7 @@ def _mark(
         zorder=2,
     )
     face = "white" if point.few_in(runs) else colour
-    # One at the end of the axis is seen whole.
+    # A marker at the end of the axis is not cut off.
     axis.scatter(
         [x],
         [y],
@@ -292,7 +292,7 @@ def _scales(
     runs: Sequence[Sequence[Summary]],
     along: str,
 ) -> None:
-    """The axis of numbers of every panel; slowdowns share theirs, so that panels compare."""
+    """The numeric axes of all panels; slowdowns share one, so that panels can be compared."""
     shared = _values([panel for panel in panels if panel.is_slowdown], runs)
     is_beside_one = False
     for axis, panel in zip(axes, panels, strict=True):
@@ -328,7 +328,7 @@ def _values(panels: Sequence[_Panel], runs: Sequence[Sequence[Summary]]) -> list
 def _slowdown_scale(axis: Axes, values: Sequence[float], along: str) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    # Below 1 they are only over the published base.
+    # Slowdowns below 1 occur only with the published base.
     low, top = min(values, default=1.0), max(values, default=10.0)
     axis.set(**{f"{along}scale": "log"})
     axis.set(**{f"{along}lim": (0.9 * min(low, 1.0), top * 1.3)})
@@ -339,10 +339,10 @@ def _slowdown_scale(axis: Axes, values: Sequence[float], along: str) -> None:
 
 
 def _finish(figure: Figure, handles: Sequence[Any], labels: Sequence[str], note: str) -> None:
-    """The legend below the plot, which the figure grows for, and what the plot is of.
+    """Adds the legend below the plot, for which the figure grows, and a note about the plot.
 
-    The legend has as many columns as the figure is wide enough for. What is wider than the figure
-    even in a column of its own goes on in another line.
+    The legend has as many columns as fit. A label that is wider than the figure is continued on
+    another line.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

@@ -1,4 +1,4 @@
-"""How far a run has come."""
+"""The progress of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """Where a run stands."""
+    """The state of a run."""
 
     simulated_ps: int
     """The simulated time."""
@@ -34,22 +34,23 @@ class Progress(NamedTuple):
 
     @property
     def fraction(self) -> float:
-        """The part of the run that is done, as far as can be told before the last flow's end."""
+        """The part of the run that is done, as far as it is known before the last flow's end."""
         return min(self.simulated_ps / self.duration_ps, 1.0)
 
 
 Report = Callable[[Progress], object]
 
 Follow = Callable[[str, float], tuple[Report, Callable[[], None]]]
-"""Called when a run begins, with its label and its share of all the work, from 0 to 1. What it
-returns is called as the run goes on, and at its end."""
+"""Called when a run begins, with its label and its share of all work, from 0 to 1. It returns a
+function to call during the run, and one to call at its end.
+"""
 
 _LINE_S = 10.0
-"""Where there is no terminal, a line says so often how far things have come."""
+"""The interval of progress lines if there is no terminal."""
 
 
 def shares(costs: Sequence[float | None]) -> list[float]:
-    """The share of each piece of work in all of it; what is not known costs what others do.
+    """The share of each piece of work in the total; an unknown cost counts as the others' average.
 
     >>> shares([1.0, None, 3.0]), shares([None, None]), shares([0.0])
     ([0.16666666666666666, 0.3333333333333333, 0.5], [0.5, 0.5], [1.0])
@@ -63,7 +64,7 @@ def shares(costs: Sequence[float | None]) -> list[float]:
 
 
 class ProgressBar:
-    """How far several runs have come: a bar on a terminal, elsewhere a line now and then."""
+    """The progress of several runs: a bar on a terminal, elsewhere a line now and then."""
 
     def __init__(
         self, console: Console, runs: int, clock: Callable[[], float] = time.monotonic
@@ -105,19 +106,19 @@ class ProgressBar:
         self._bar.stop()
 
     def follow(self, label: str, share: float = 1.0) -> tuple[Report, Callable[[], None]]:
-        """Shows a run that begins: returns what to call as it goes on, and at its end."""
+        """Shows a run that begins. Returns what to call during it, and at its end."""
         task = _Task(self, label, share)
         return task.report, task.end
 
     def finished(self, label: str) -> None:
-        """Says in a line of its own that a run is over; on a terminal the bar has said it."""
+        """Prints a line about a run that is over; on a terminal the bar has shown it."""
         with self._lock:
             self._over += 1
             line = f"{self._over} of {self._runs}: {label}"
             self._print(line, self._left() if self._over < self._runs else "")
 
     def _advance(self, by: float, what: str) -> None:
-        """More of the work is done. `what` says of a single run where it stands."""
+        """Notes that more work is done. `what` describes the state of a single run."""
         with self._lock:
             self._done = min(self._done + by, 1.0)
             left = self._left()
@@ -138,14 +139,14 @@ class ProgressBar:
 
 
 class _Estimate:
-    """How long work will take that began when this was made."""
+    """An estimate of the time that work takes, which begins now."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._begin = clock()
 
     def left(self, done: float) -> str:
-        """The time left, of what is done to such a part; empty where nothing can be said."""
+        """The time left when this fraction is done; empty if nothing can be said."""
         if not 0.0 < done < 1.0:
             return ""
         seconds = (self._clock() - self._begin) / done * (1.0 - done)
@@ -185,7 +186,7 @@ class _Task:
         self._advance(progress.fraction, f"{self._label}, {simulated}")
 
     def end(self) -> None:
-        """Takes the line away."""
+        """Removes the line."""
         self._bar.remove_task(self._line)
         self._advance(1.0, self._label)
 

@@ -1,4 +1,4 @@
-"""Results gathered into one HTML page that needs nothing else."""
+"""Results gathered on one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from spillway.sweep import Sweep
 
 _TEMPLATE = "report.html"
 _MARK = b"<title>Spillway: results</title>"
-"""What all pages have near their beginning, and nothing else has."""
+"""A text near the beginning of every such page, and of no other file."""
 
 
 def write(folder: Path, file: Path, force: bool = False) -> dict[str, Any]:
-    """Writes the page, and says what is on it."""
+    """Writes the page and returns what is on it."""
     if not folder.is_dir():
         raise ScenarioError(f"there is no folder {folder}", "name one that has results in it")
     check_new_file(file, force, "a report", is_one)
@@ -44,7 +44,7 @@ def is_one(file: Path) -> bool:
 
 
 def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """What there is in a folder: figures, comparisons and runs, each in the order of its path."""
+    """The results in a folder: figures, comparisons and runs, each ordered by path."""
     sections: dict[str, list[dict[str, Any]]] = {"figures": [], "comparisons": [], "runs": []}
     for summary in _summaries(folder):
         place = summary.parent
@@ -70,11 +70,11 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def page(sections: Mapping[str, list[dict[str, Any]]]) -> bytes:
-    """The page; all that comes from results is escaped."""
+    """The page, with all texts from results escaped."""
     try:
         return _rendered(sections)
     except Exception:
-        # Whatever is wrong with a summary shows here, in any way: of which one, it is asked again.
+        # A defect in a summary may show here in any way; `_check` then finds out which one has it.
         for kind, entries in sections.items():
             for entry in entries:
                 _check({**{each: [] for each in sections}, kind: [entry]}, entry["file"])
@@ -82,7 +82,7 @@ def page(sections: Mapping[str, list[dict[str, Any]]]) -> bytes:
 
 
 def _check(sections: Mapping[str, Any], file: str) -> None:
-    """Refuses a summary of which no page can be made."""
+    """Refuses a summary from which no page can be made."""
     try:
         _rendered(sections)
     except Exception as error:
@@ -120,7 +120,7 @@ def _rendered(sections: Mapping[str, Any]) -> bytes:
 
 
 def _summaries(folder: Path) -> list[Path]:
-    """Every result's summary, but not those of a comparison's single runs."""
+    """The summaries of all results, except those of single runs of a comparison."""
     found: list[Path] = []
     for here, folders, files in os.walk(folder):
         folders[:] = sorted((name for name in folders if not name.endswith(".partial")), key=_order)
@@ -131,7 +131,7 @@ def _summaries(folder: Path) -> list[Path]:
 
 
 def _order(name: str) -> list[tuple[int, str]]:
-    """Numbers within names in the order of numbers.
+    """A sort key by which numbers within names are in numerical order.
 
     >>> sorted(["figure10", "figure6"], key=_order)
     ['figure6', 'figure10']
@@ -141,7 +141,7 @@ def _order(name: str) -> list[tuple[int, str]]:
 
 
 def _example(folder: Path) -> tuple[str, str | None]:
-    """The first run of a comparison's folder, and its scenario, if there is one."""
+    """The folder of a comparison's first run, and its scenario, if there is one."""
     for here, folders, files in os.walk(folder):
         folders.sort(key=_order)
         if SUMMARY in files and SCENARIO in files:
@@ -151,13 +151,13 @@ def _example(folder: Path) -> tuple[str, str | None]:
 
 
 def _plot(entry: Mapping[str, Any]) -> str | None:
-    """The plot of a comparison, unless it has more variants than a figure has room for."""
+    """The plot of a comparison, unless it has too many variants for a figure."""
     sweep = Sweep.of(entry)
     return None if len(sweep.results) > plots.MOST_VARIANTS else _uri(plots.svg(sweep))
 
 
 def _dates(entry: Mapping[str, Any]) -> str:
-    """When a result's runs began: the day, or the first and the last; older ones do not say."""
+    """The day of a result's runs, or the first and last day; empty for older results."""
     runs = [run for variant in entry.get("variants", ()) for run in variant["runs"]] or [entry]
     days = sorted({run["run"]["began"][:10] for run in runs if "began" in run["run"]})
     if not days:

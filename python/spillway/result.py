@@ -1,4 +1,4 @@
-"""What a run leaves: numbers and tables."""
+"""The result of a run: its summary, scenario and tables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
-        """The result in a folder. Tables are read when they are asked for."""
+        """The result in a folder. Tables are read when first used."""
         folder = path_of(folder)
         hint = "`spillway run SCENARIO --out DIR` writes one"
         try:
@@ -87,7 +87,7 @@ class Result:
 
     @property
     def links(self) -> pa.Table:
-        """How busy links were in every `record.link_interval`."""
+        """The utilisation of links in every `record.link_interval`."""
         return self.table("links")
 
     @property
@@ -97,7 +97,7 @@ class Result:
 
     @property
     def port_classes(self) -> pa.Table:
-        """The same by class of flow."""
+        """The samples of ports, by class of flow."""
         return self.table("port_classes")
 
     @property
@@ -122,7 +122,7 @@ class Result:
         return self._tables[name]
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Writes it all to a folder, which must not be there yet unless `force` is given."""
+        """Writes everything to a folder, which must not exist yet unless `force` is given."""
         with OutputFolder(folder, force) as output:
             for name in self.names():
                 parquet.write(self.table(name), output.partial / f"{name}.parquet")
@@ -131,7 +131,7 @@ class Result:
         return output.place
 
     def write_documents(self, folder: Path) -> None:
-        """Writes the summary, and the scenario as it is to be run again from there."""
+        """Writes the summary, and the scenario in a form that can be run again from there."""
         write_json(folder / SUMMARY, self.summary)
         (folder / SCENARIO).write_text(self._inputs.scenario, encoding="utf-8")
 
@@ -155,7 +155,7 @@ class Result:
 
 
 def documents(folder: Path) -> tuple[dict[str, Any], str | None]:
-    """The summary in a folder of results, and the scenario, if it has one, as they were written."""
+    """The summary in a folder of results, and its scenario if it has one, as they were written."""
     check_plain(folder / SUMMARY)
     text, hint = (folder / SUMMARY).read_bytes(), "is it a result?"
     has_scenario = (folder / SCENARIO).is_file()
@@ -179,7 +179,7 @@ def read_text(file: Path) -> str:
 
 
 def _written(folder: Path) -> set[str]:
-    """The tables in a folder: those that were written there, if it has a list, or are there."""
+    """The tables in a folder: those that its list names, or those that are there."""
     listed = checksums.listed(folder)
     files = {file.name for file in folder.iterdir()} if listed is None else listed
     return {Path(name).stem for name in files if "/" not in name and name.endswith(".parquet")}

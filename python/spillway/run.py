@@ -46,10 +46,10 @@ def run(
     """Runs a scenario to its end.
 
     `set` are `key=value` assignments, or a mapping of keys to values; `plugins` are classes that
-    the scenario names by their ids. With `out` the tables go to that folder while the run goes on,
+    the scenario names by their ids. With `out` tables are written to that folder during the run,
     otherwise they are kept in memory. `progress` is called about ten times a second.
 
-    Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
+    Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
     """
     scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
     if seed is not None:
@@ -69,9 +69,9 @@ def run_to(
     force: bool = False,
     progress: Report | None = None,
 ) -> Result:
-    """Runs a scenario; an interruption shows in the result's status.
+    """Runs a scenario; an interruption is visible in the result's status.
 
-    Without `out`, tables are kept in memory, or dropped where `keep` is false.
+    Without `out` tables are kept in memory, or dropped if `keep` is false.
     """
     if out is None:
         return _simulate(*_read(scenario), Kept() if keep else Dropped(), progress)
@@ -86,16 +86,16 @@ def run_to(
 
 
 class Sink(Protocol):
-    """Where the rows of tables go."""
+    """A destination for the rows of tables."""
 
     rows: int
-    """A table that has so many rows is to be taken."""
+    """The number of rows at which a table should be taken."""
 
     def take(self, simulation: _core.Simulation) -> None:
-        """Takes the rows that there are."""
+        """Takes the rows recorded so far."""
 
     def tables(self) -> dict[str, pa.Table]:
-        """The tables that it has kept."""
+        """The tables kept in memory."""
 
 
 class Dropped:
@@ -104,7 +104,7 @@ class Dropped:
     rows = _ROW_GROUP
 
     def take(self, simulation: _core.Simulation) -> None:
-        """Drops the rows that there are."""
+        """Drops the rows recorded so far."""
         for name in simulation.tables():
             simulation.take(name)
 
@@ -130,12 +130,12 @@ class Kept:
             self._tables[name] = self._arrow.table(simulation.take(name))
 
     def tables(self) -> dict[str, pa.Table]:
-        """All tables, over the memory in which the simulator wrote them."""
+        """All tables, in the memory in which the simulator wrote them."""
         return self._tables
 
 
 class Streamed:
-    """Writes tables to a folder, a group of rows at a time."""
+    """Writes tables to a folder, in groups of rows."""
 
     rows = _ROW_GROUP
 
@@ -149,7 +149,7 @@ class Streamed:
         self._writers: dict[str, parquet.Writer] = {}
 
     def take(self, simulation: _core.Simulation) -> None:
-        """Writes the rows that there are."""
+        """Writes the rows recorded so far."""
         for name in simulation.tables():
             table = self._arrow.table(simulation.take(name))
             if name not in self._names:
@@ -161,7 +161,7 @@ class Streamed:
                 self._writers[name].write_table(table)
 
     def tables(self) -> dict[str, pa.Table]:
-        """None: they are in the folder."""
+        """None, since they are in the folder."""
         return {}
 
     def __enter__(self) -> Streamed:
@@ -205,7 +205,7 @@ def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report
 
 
 def _warn_of_oracles(summary: dict[str, Any]) -> None:
-    """Says where a model was asked about what its training has not had."""
+    """Warns if a model was asked about inputs unlike those of its training."""
     for tier, counts in summary["sharing_counts"].items():
         if counts.get("oracle_outside"):
             asked = "its model was asked about packets outside of what it was trained on"
@@ -215,7 +215,7 @@ def _warn_of_oracles(summary: dict[str, Any]) -> None:
 
 def peak_rss_bytes() -> int:
     """The most memory that this process has held."""
-    # Where it is known, this process's own: what getrusage tells may be its parent's.
+    # This process's own, if the system reports it: getrusage may report the parent's.
     status = Path("/proc/self/status")
     own = re.search(r"VmHWM:\s*(\d+) kB", status.read_text()) if status.exists() else None
     if own is not None:

@@ -27,11 +27,12 @@ _WHOLE = "`spillway show leaf-spine-128` shows a whole scenario, every key writt
 
 
 class Scenario:
-    """A description of a run, as it was given: nothing is checked until it is read.
+    """A description of a run, as it was given. It is checked when it is read.
 
-    `given` is TOML text, a dict, or what `load` takes; files that it names are looked for in
-    `folder`, without it beside the file that was loaded; `assignments` are `key=value` texts, or
-    mappings of keys to values, applied in order; `plugins` are classes that it names by their ids.
+    `given` is TOML text, a dict, or anything that `load` accepts. File names in it are relative to
+    `folder` or, without that, to the folder of the file that was loaded. `assignments` are
+    `key=value` texts or mappings of keys to values, applied in order. `plugins` are classes that
+    the scenario names by their ids.
     """
 
     def __init__(
@@ -56,13 +57,13 @@ class Scenario:
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:
-        """A scenario's file, the folder of a result, or the name of a shipped scenario."""
+        """Loads a scenario file, a result's folder, or a shipped scenario by its name."""
         text, folder, file = _loaded(source)
         return cls({}, folder)._but(given=text, _file=file)
 
     @classmethod
     def of(cls, source: Source) -> Scenario:
-        """Whatever describes a scenario, as one."""
+        """A scenario from anything that describes one."""
         return source if isinstance(source, Scenario) else cls(source)
 
     def set(self, *assignments: str | Mapping[str, Any]) -> Scenario:
@@ -74,7 +75,7 @@ class Scenario:
         return self._but(plugins=(*self.plugins, *plugins))
 
     def with_named_plugins(self) -> Scenario:
-        """This scenario with only those of its plug-ins that it names."""
+        """This scenario with only those plug-ins that it names."""
         if not self.plugins:
             return self
         return self._but(plugins=tuple(description.plugin for description in self._read()[1]))
@@ -86,7 +87,7 @@ class Scenario:
         return other
 
     def read(self) -> _core.Scenario:
-        """Checks it, and fills in every default. What deserves a second look becomes a warning."""
+        """Checks it and fills in all defaults. Possible mistakes become warnings."""
         read, named = self._read()
         check_named(describe_all(self.plugins), named)
         for text in read.warnings:
@@ -94,7 +95,7 @@ class Scenario:
         return read
 
     def _read(self) -> tuple[_core.Scenario, list[Description]]:
-        """What was read, and the plug-ins that it names."""
+        """The scenario as read, and the plug-ins that it names."""
         plugins = describe_all(self.plugins)
 
         def load(key: str, name: str) -> dict[str, Any] | None:
@@ -134,26 +135,26 @@ class Scenario:
         return read, [plugins[place] for place in read.named_plugins]
 
     def _kept_plugin(self, error: ScenarioError) -> Path | None:
-        """The copy that a result has of a plug-in, where an error names what is not known."""
+        """A result's copy of a plug-in, if the error is about an unknown name."""
         copies = sorted((self.folder / INPUTS).glob("*.py"))
         return next((file for file in copies if f'"{file.stem}"' in str(error)), None)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Every value, defaults among them."""
+        """All values, including defaults."""
         return tomllib.loads(self.read().resolved)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Numbers that follow from it: topology, buffers, delays, traffic."""
+        """Facts that follow from it: topology, buffers, delays, traffic."""
         return facts(self.read())
 
     def facts_of(self, most_flows: int) -> dict[str, Any]:
-        """The same with flows counted up to so many; of plug-ins that it names, if of any."""
+        """The same, counting at most `most_flows` flows. Plug-ins need not be named."""
         return facts(self._read()[0], most_flows)
 
     def described(self) -> str:
-        """What it was made of, in a line. It is not read for that."""
+        """What it was made from, in one line, without reading it."""
         name = _name_in(self.given)
         parts = [repr(name) if isinstance(name, str) else "without a name"]
         if self._file is not None:
@@ -174,7 +175,7 @@ class Scenario:
 
 
 def _name_in(given: str | Mapping[str, Any]) -> object:
-    """The name that a scenario has before anything is set."""
+    """The scenario's name before any assignment."""
     if isinstance(given, Mapping):
         return given.get("name")
     try:
@@ -184,18 +185,18 @@ def _name_in(given: str | Mapping[str, Any]) -> object:
 
 
 def _printable(text: str) -> str:
-    """A text as it is, or quoted where it has characters that are not printed."""
+    """A text, quoted if it has characters that cannot be printed."""
     return text if text.isprintable() else repr(text)
 
 
 def facts(read: _core.Scenario, most_flows: int = 1_000_000) -> dict[str, Any]:
-    """Numbers that follow from a scenario; flows are counted up to so many."""
+    """Facts that follow from a scenario, counting at most `most_flows` flows."""
     found: dict[str, Any] = json.loads(read.facts(most_flows))
     return found
 
 
 def _is_toml(text: str) -> bool:
-    """Whether a text is a scenario, not the name of one or of a file."""
+    """Whether a text is a scenario, and not the name of one or of a file."""
     if "\n" in text or "=" not in text:
         return "\n" in text
     try:
@@ -203,12 +204,12 @@ def _is_toml(text: str) -> bool:
     except tomllib.TOMLDecodeError:
         return False
     except RecursionError:
-        # TOML that is nested too deeply: its reader says so.
+        # TOML nested too deeply; its reader says so.
         return True
 
 
 def _loaded(source: object) -> tuple[str, Path, Path | None]:
-    """The text of a scenario, the folder of its files, and the file that it is from, if it is."""
+    """The text of a scenario, the folder of its files, and the file that it comes from, if any."""
     if not isinstance(source, (str, os.PathLike)):
         hint = "a file, a name, TOML text, a dict or a Scenario is one"
         raise ScenarioError(f"{source!r} is no scenario", hint)

@@ -36,17 +36,17 @@ from spillway.scenario import Scenario, Source
 from spillway.threads import processors, side_by_side
 
 MOST_RUNS = 100_000
-"""More than anybody has meant."""
+"""More runs than anybody would intend."""
 
 _MOST_SHOWN = 4
-"""So many variants are named where a sweep is shown in a line."""
+"""The most variants named when a sweep is described in one line."""
 
 _STATUSES = ("complete", "stopped", "interrupted")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A scenario's assignments, and what sets them apart from the other variants'."""
+    """A scenario's assignments, and what distinguishes them from the other variants'."""
 
     label: str
     assignments: tuple[str, ...]
@@ -63,13 +63,13 @@ class Sweep:
     ) -> None:
         self.results = [(variant, list(runs)) for variant, runs in results]
         self.is_interrupted = is_interrupted
-        """Whether there may be runs that were never begun."""
+        """Whether some runs may never have begun."""
         self.metrics = list(metrics)
-        """What is shown of it; none: the usual."""
+        """The metrics that are shown; the usual ones if empty."""
 
     @property
     def status(self) -> str:
-        """The worst status of all runs; "interrupted" too where some were never begun."""
+        """The worst status of all runs; "interrupted" also if some never began."""
         if self.is_interrupted:
             return "interrupted"
         seen = [result.status for _, runs in self.results for result in runs]
@@ -77,7 +77,7 @@ class Sweep:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Every run's summary and, for every variant, what its seeds have in common."""
+        """Every run's summary and, for every variant, the statistics over its seeds."""
         first = self.results[0][1][0].summary
         return {
             "status": self.status,
@@ -96,12 +96,12 @@ class Sweep:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> Sweep:
-        """The sweep that has left this summary, without its tables."""
+        """The sweep that this summary describes, without its tables."""
         results = [
             (Variant(each["label"], tuple(each["set"])), [Result(run, "") for run in each["runs"]])
             for each in summary["variants"]
         ]
-        # Of an older version nothing was chosen.
+        # In older versions no metrics could be chosen.
         return cls(results, summary["status"] == "interrupted", summary.get("metrics", ()))
 
     def __repr__(self) -> str:
@@ -136,15 +136,15 @@ def sweep(
     """Runs every variant of a scenario with every seed, `jobs` at a time.
 
     `vary` are texts such as `switch.sharing=dt,lqd`, or a mapping of keys to lists of values;
-    several give all combinations. Keys that are varied together stand in one text, as in
-    `switch.sharing=dt,abm/switch.aqm=none,ecn`, or are a tuple, mapped to a list of tuples.
-    `seeds` are numbers, or a text such as `1..5`; without them the scenario's own is taken. Without
-    `jobs` there are as many as processors. With `out` every run has a folder in that one; without,
-    tables are kept in memory if `keep` is true. A variant must name each of `plugins`. `metrics`
-    are what table, plot and report show of it, as a text such as `short.p99,drops` or a list;
-    docs/results.md has their names.
+    several of them give all combinations. Keys that are varied together are in one text, as in
+    `switch.sharing=dt,abm/switch.aqm=none,ecn`, or form a tuple, mapped to a list of tuples.
+    `seeds` are numbers, or a text such as `1..5`; by default the scenario's own seed is used.
+    `jobs` defaults to the number of processors. With `out` every run has a subfolder there;
+    otherwise tables are kept in memory if `keep` is true. Every one of `plugins` must be named by
+    some variant. `metrics` are shown in table, plot and report, given as a text such as
+    `short.p99,drops` or as a list; docs/results.md lists their names.
 
-    Ctrl-C raises `Interrupted`, whose `result` is what there is of it.
+    Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
     """
     scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
     several = None if seeds is None else seeds_of(seeds)
@@ -163,7 +163,7 @@ def sweep(
             raise ScenarioError(text, "each variant is run once")
         cost = None if follow is None else read.expected_bytes()
         if metrics:
-            # A run that has not begun uses the scenario up, and tells the names of its classes.
+            # A run that never begins uses the scenario up, but provides the names of its classes.
             empty.append(json.loads(_core.Simulation(read).summary()))
         chosen = [read.seed] if several is None else several
         _check_number(len(plan) + len(chosen))
@@ -194,7 +194,7 @@ def _check_number(runs: int) -> None:
 
 
 def _check_seed(variant: Variant, seeds: list[int] | None) -> None:
-    """Refuses seeds beside those that are varied: either would be silently others'."""
+    """Refuses `seeds` if variants set the seed too: one of the two would be ignored silently."""
     if seeds is not None and any(text.startswith("seed=") for text in variant.assignments):
         raise ScenarioError("seed is varied, and there are seeds besides", "choose one of them")
 
@@ -210,7 +210,7 @@ class _Run:
 
 
 def _with_folders(plan: list[_Run]) -> list[_Run]:
-    """Names every run's folder, after what sets it apart."""
+    """Names every run's folder after what distinguishes the run."""
     has_variants = len({run.variant for run in plan}) > 1
     has_seeds = len({run.seed for run in plan}) > 1
     named: dict[str, _Run] = {}
@@ -231,7 +231,7 @@ def _with_folders(plan: list[_Run]) -> list[_Run]:
 def _run_all(
     plan: list[_Run], out: Path | None, jobs: int, keep: bool, follow: Follow | None
 ) -> tuple[list[Result | None], bool]:
-    """The results in order, None for what was not begun, and whether Ctrl-C ended it."""
+    """The results in order, None for runs that never began, and whether Ctrl-C ended the sweep."""
     parts = shares([run.expected_bytes for run in plan])
 
     def one(place: int, stop: threading.Event) -> Result:
@@ -267,7 +267,7 @@ def _collect(
 
 
 def variants(vary: Vary) -> list[Variant]:
-    """The variants that texts such as `switch.sharing=dt,lqd` multiply to.
+    """All combinations of texts such as `switch.sharing=dt,lqd`.
 
     Keys that are varied together count as one.
     """
@@ -294,7 +294,7 @@ _NOT_COMPARED = ("status", "scenario", "seed", "version", "slowdown_base", "run"
 
 
 def across_seeds(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The summaries of a variant's runs, and mean, deviation and extremes of their numbers."""
+    """The summaries of a variant's runs, and mean, deviation and range of their numbers."""
     compared = [
         {key: value for key, value in summary.items() if key not in _NOT_COMPARED}
         for summary in summaries
@@ -314,10 +314,10 @@ def across_seeds(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _combine(values: Sequence[Any], function: Callable[[list[float]], float | None]) -> Any:
-    """One number for every place where documents of one shape have numbers.
+    """Combines documents of the same shape into one, number by number.
 
-    What is missing, such as a reason for drops that there were none for, counts as 0; null does
-    not count.
+    A missing number, such as the count of a reason for drops that did not occur, counts as 0; null
+    does not count.
     """
     if any(isinstance(value, dict) for value in values):
         known = [value for value in values if value is not None]
@@ -332,4 +332,4 @@ def _combine(values: Sequence[Any], function: Callable[[list[float]], float | No
 
 
 class _Nothing:
-    """What has no mean."""
+    """Stands for a value that has no mean."""

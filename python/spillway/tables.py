@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from spillway.sweep import Sweep
 
 MANY_BASE_RTTS = 100
-"""A least timeout of so many base RTTs is worth a line: often it decides what is slowest."""
+"""A least timeout of this many base RTTs is pointed out: it often decides the slowest flows."""
 FEW = "~"
 """Marks a percentile with few samples beyond it."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with so many significant digits, its thousands set apart."""
+    """A number with this many significant digits, and its thousands separated."""
     if value is None:
         return "-"
     if value == 0:
@@ -40,7 +40,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def count(value: float | None) -> str:
-    """A count, its thousands set apart."""
+    """A count, with its thousands separated."""
     return "-" if value is None else f"{round(value):,}"
 
 
@@ -50,7 +50,7 @@ def percent(value: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """Bytes with a decimal unit."""
+    """Bytes in a decimal unit."""
     if value is None:
         return "unlimited"
     units = ["B", "KB", "MB", "GB", "TB"]
@@ -118,7 +118,7 @@ def _classes(summary: Mapping[str, Any]) -> Table:
 
 
 def _flagged(row: Mapping[str, Any], scale: float = 1.0) -> list[str]:
-    """Percentiles, those with few samples beyond them marked."""
+    """Percentiles, marked if few samples lie beyond them."""
     marks = [FEW if p in row["few_samples"] else " " for p in _PERCENTILES]
     return [number(row[p] * scale) + mark for p, mark in zip(_PERCENTILES, marks, strict=True)]
 
@@ -182,7 +182,7 @@ _OCCUPANCY = (("mean", "mean"), ("p99", "p99"), ("p99_99", "p99.99"), ("max", "m
 
 
 def sweep(sweep: Sweep) -> RenderableType:
-    """Variants side by side, their seeds' means with the deviation."""
+    """Variants side by side: the means over their seeds, with deviations."""
     runs = [[result.summary for result in results] for _, results in sweep.results]
     seeds = len(runs[0])
     of = f"seed {runs[0][0]['seed']}" if seeds == 1 else f"{seeds} seeds, mean ± deviation"
@@ -223,7 +223,7 @@ _WON = (
 
 @dataclass(frozen=True)
 class SideBySide:
-    """A row for every variant; where that is too wide, a column, or several tables."""
+    """A row for every variant; if that is too wide, a column each, or several tables."""
 
     labels: Sequence[str]
     metrics: Sequence[Metric]
@@ -268,7 +268,7 @@ class SideBySide:
 
 
 def one_line(heading: str) -> str:
-    r"""A heading whose lines are put together again.
+    r"""A heading whose lines are joined.
 
     >>> one_line("un-\nfinished"), one_line("with\ntimeout")
     ('unfinished', 'with timeout')
@@ -277,7 +277,7 @@ def one_line(heading: str) -> str:
 
 
 def _cell(metric: Metric, own: Spread, is_best: bool, is_few: bool, has_few: bool) -> Text:
-    """A mean and, below it, the deviation; where some of a column are marked, all have room."""
+    """A mean and, below it, the deviation; if some in a column are marked, all have room for it."""
     show = _SHOWN[metric.show]
     mark = (FEW if is_few else " ") if has_few else ""
     text = Text.assemble((show(own.mean), "bold green" if is_best else ""), mark)
@@ -301,7 +301,7 @@ def _common_folder(sweep: Sweep) -> Path | None:
 
 
 def facts(facts: Mapping[str, Any]) -> RenderableType:
-    """What follows from a scenario: network, buffers, traffic."""
+    """The facts that follow from a scenario: network, buffers, traffic."""
     network = Table.grid(padding=(0, 2))
     network.add_column(style="bold")
     network.add_column()
@@ -382,7 +382,7 @@ ROOMS = {
 
 
 def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableType:
-    """The plug-ins of some rooms: their parameters and where they were published."""
+    """The algorithms of some rooms, with their parameters and sources."""
     parts: list[RenderableType] = []
     for room in rooms:
         parts.append(Text.assemble((room, "bold cyan"), "  ", (ROOMS[room], "dim")))
@@ -394,7 +394,7 @@ def catalogue(entries: Mapping[str, Any], rooms: Iterable[str]) -> RenderableTyp
 
 
 def entries(listed: Iterable[Mapping[str, Any]]) -> RenderableType:
-    """Plug-ins: their parameters and where they were published."""
+    """Algorithms, with their parameters and sources."""
     return Group(*(_entry(entry) for entry in listed))
 
 
@@ -434,7 +434,7 @@ def _sizes(sizes: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 
 def scenarios(texts: Mapping[str, str]) -> RenderableType:
-    """The scenarios that come with the program."""
+    """The scenarios shipped with the program."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
@@ -445,7 +445,7 @@ def scenarios(texts: Mapping[str, str]) -> RenderableType:
 
 
 def flows(written: Mapping[str, Any]) -> RenderableType:
-    """What was written to a list of flows."""
+    """A summary of a list of flows that was written."""
     table = _grid()
     table.add_column("class")
     table.add_column("flows", justify="right")

@@ -1,4 +1,4 @@
-"""Work side by side, in threads: while it simulates, the core holds no lock of Python's."""
+"""Parallel work in threads: while it simulates, the core does not hold the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TURN_S = 0.2
 def side_by_side(
     work: Callable[[Item, threading.Event], Done | None], items: Sequence[Item], jobs: int
 ) -> tuple[list[Done | None], bool]:
-    """What `work` makes of every item, in order, and whether Ctrl-C ended it.
+    """The results of `work` for every item, in order, and whether Ctrl-C ended it.
 
-    Items that were not begun come to None. Once one has failed, or on Ctrl-C, the event is set
-    that `work` is given: it is to end soon. A failure is raised when all have ended.
+    Items that were not begun give None. After a failure, or on Ctrl-C, the event passed to `work`
+    is set, and `work` should end soon. A failure is raised when all have ended.
     """
     stop = threading.Event()
 
@@ -30,7 +30,7 @@ def side_by_side(
     is_interrupted = False
     futures: list[Future[Done | None]] = []
     with ThreadPoolExecutor(jobs) as pool:
-        # Ctrl-C may come at once: what has been begun must be told to end in any case.
+        # Ctrl-C may come at any time; work that has begun must be told to end in any case.
         try:
             for item in items:
                 futures.append(pool.submit(one, item))
@@ -46,7 +46,7 @@ def side_by_side(
 def _wait(futures: Iterable[Future[Any]]) -> None:
     """Waits until all are done, or one has failed.
 
-    In turns: a Ctrl-C that comes just before a wait without an end would not end it.
+    With a timeout, repeatedly: a Ctrl-C just before an endless wait would not end it.
     """
     left = set(futures)
     while left:
@@ -56,6 +56,6 @@ def _wait(futures: Iterable[Future[Any]]) -> None:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

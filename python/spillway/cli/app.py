@@ -1,4 +1,4 @@
-"""The program that the commands belong to."""
+"""The program to which the commands belong."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from spillway.errors import (
 )
 
 _FIRST = ("run", "compare", "show", "list", "flows", "report", "reproduce", "oracle", "slotted")
-"""The order in the help: a user needs them in this order, too."""
+"""The order in the help, which is that in which a user needs them."""
 
 
 class _Commands(TyperGroup):
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The commands in the order in which they are told."""
+        """The commands in the order of the help."""
         names = super().list_commands(ctx)
         return [*_FIRST, *(name for name in names if name not in _FIRST)]
 
@@ -94,8 +94,8 @@ def invoke(arguments: list[str]) -> int:
 
 
 def _cut_off() -> int:
-    """Whoever read the output has seen enough (`| head`): there is nobody left to tell."""
-    # What is still to be written at the end would be refused again.
+    """Ends quietly when the reader of the output has gone, as with `| head`."""
+    # Output that is still buffered would fail again at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return CUT_OFF
 
@@ -108,7 +108,7 @@ def _complain(status: int, text: str, hint: str | None) -> int:
 
 
 def _show_cause(error: PluginError) -> None:
-    """Prints the traceback of a plug-in's exception, from the plug-in's own code on."""
+    """Prints the traceback of a plug-in's exception, beginning with the plug-in's own code."""
     cause = error.__cause__
     if cause is None:
         return
@@ -120,7 +120,7 @@ def _show_cause(error: PluginError) -> None:
 
 
 def _where_to_look(path: str) -> str | None:
-    """What tells more about the key at this path, if it is one."""
+    """A command that tells more about the key at this path, if it is one."""
     if not path:
         return None
     steps = path.split(".")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Reference(enum.StrEnum):
-    """What `validate` compares with."""
+    """The references that `validate` compares with."""
 
     abm = "abm"
     credence = "credence"

@@ -27,21 +27,21 @@ app.add_typer(oracle, name="oracle")
 
 
 class Features(StrEnum):
-    """What a model looks at."""
+    """The features of a model."""
 
     four = "four"
     two = "two"
 
 
 class Units(StrEnum):
-    """What lengths are measured in."""
+    """The unit of lengths."""
 
     fraction = "fraction"
     bytes = "bytes"
 
 
 class Split(StrEnum):
-    """What is kept back for a test."""
+    """How packets are kept back for a test."""
 
     time = "time"
     random = "random"
@@ -272,7 +272,7 @@ def show(model: ModelArgument, as_json: JsonOption = False) -> None:
 def _finish(
     training: Training, scores: Mapping[str, Scores], out: Path | None, as_json: bool
 ) -> None:
-    """Writes a model, and says what it is worth."""
+    """Writes a model and prints how good it is."""
     from rich.console import Group
 
     from spillway.oracle import tables

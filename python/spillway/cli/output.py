@@ -1,4 +1,4 @@
-"""What commands print, and with what status they end."""
+"""The output of commands, and their exit status."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 FAILED, WRONG, INTERRUPTED, CUT_OFF = 1, 2, 130, 141
 
-# Controls but for the tab and the line feed, marks that turn the direction of writing, separators
-# of lines, halves of characters: what would have a terminal do, or show, something else.
+# Characters that would make a terminal do or show something else: control characters except tab and
+# line feed, marks that change the direction of writing, line separators, halves of characters.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def clean(text: str) -> str:
-    r"""A text as it may reach a terminal, whoever has chosen the names in it.
+    r"""A text that is safe to print on a terminal, whoever has chosen the names in it.
 
     >>> clean("\x1b[31mred\x07 \u202e")
     '␛[31mred␇ �'
@@ -31,24 +31,25 @@ def clean(text: str) -> str:
 
 
 def _picture(character: str) -> str:
-    """What stands for a character that is not shown."""
+    """The visible replacement of a character that must not be printed."""
     if character < " ":
         return chr(0x2400 + ord(character))
     return "\u2421" if character == "\x7f" else "\ufffd"
 
 
 def say(text: str) -> None:
-    """Prints a line beside the results."""
+    """Prints a line that is not a part of the results."""
     print(clean(text), file=sys.stderr)
 
 
 def console(file: TextIO) -> Console:
-    """Where tables and bars are printed, their texts cleaned."""
+    """A console for tables and bars, which cleans all texts."""
     from rich.console import Console
     from rich.segment import Segment
 
     class Cleaned(Console):
-        # The last step, so that what is measured before fits: the library has no public one.
+        # Cleaned in the last step, so that the measured widths are right. The library offers no
+        # public method for that.
         def _render_buffer(self, buffer: Iterable[Segment]) -> str:
             plain = (
                 part if part.control else Segment(clean(part.text), part.style) for part in buffer
@@ -64,9 +65,9 @@ def console(file: TextIO) -> Console:
 def display(
     document: Mapping[str, Any], people: RenderableType, as_json: bool, closing: str = ""
 ) -> None:
-    """Prints what a command has found out: to people, and as JSON where that is asked for.
+    """Prints a command's result: for people, or as JSON if that is asked for.
 
-    People are told `closing` in the last line, which is one however long it is.
+    For people `closing` is printed last, as a single line however long it is.
     """
     file = sys.stderr if as_json else sys.stdout
     console(file).print(people)

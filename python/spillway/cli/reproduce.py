@@ -1,4 +1,4 @@
-"""Commands that run papers' figures again, and gather results."""
+"""Commands that reproduce papers' figures, and gather results."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def reproduce(
 
 
 def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
-    """Computes what is missing; a terminal gets bars, anything else a line for every point."""
+    """Computes missing points; a terminal shows bars, anything else gets a line for every point."""
     from spillway.progress import ProgressBar
     from spillway.reproduce import harness
 

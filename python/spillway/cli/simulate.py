@@ -1,4 +1,4 @@
-"""Commands that run scenarios, or tell about them."""
+"""Commands that run scenarios, or describe them."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def _sweep(
 
 
 def _note_empty(results: Iterable[Result]) -> None:
-    """Says which tables were asked for and have come out empty."""
+    """Says which tables that were asked for are empty."""
     from spillway._core import Simulation
 
     empty: dict[str, list[Path]] = {}

@@ -286,7 +286,7 @@ def search(
         again = ["spillway", "slotted", "run", str(out), "--ports", str(ports)]
         again += ["--buffer", str(buffer), "--policies", policy, "--seeds", str(seed)]
         again += [word for assignment in set or () for word in ("--set", assignment)]
-        # In one line, however narrow the terminal is: it is there to be copied.
+        # On one line however narrow the terminal is, because it is to be copied.
         shown = console(sys.stderr if as_json else sys.stdout)
         shown.print(Text(f"    {shlex.join(again)}"), soft_wrap=True)
     if found.steps < steps:
@@ -318,7 +318,7 @@ def lemma1(
 
 
 def _check(out: Path, force: bool) -> None:
-    """Refuses a place for arrivals before anything is done for it."""
+    """Refuses an output file for arrivals before any work is done."""
     from spillway.folder import check_new_file
     from spillway.slotted.arrivals import check_kind, is_list
 
@@ -349,7 +349,7 @@ def _arrivals(source: str, ports: int, buffer: int, seed: int, keys: Mapping[str
     if Path(source).suffix in (".csv", ".parquet"):
         if keys:
             raise ScenarioError(f"--set arrivals.{next(iter(keys))}: a file has no keys")
-        # Of the two only Parquet notes how many ports there are.
+        # Only Parquet records the number of ports.
         return Arrivals.read(source, None if source.endswith(".parquet") else ports)
     with _hint("`spillway slotted list` tells the generators and their keys"):
         return Arrivals.generate_with(source, keys, ports=ports, buffer=buffer, seed=seed)
@@ -380,13 +380,13 @@ def _measured(found: Measured) -> dict[str, Any]:
 
 
 def _finite(number: float) -> float | None:
-    """JSON knows no infinity."""
+    """The number, or None if it is infinite, which JSON cannot express."""
     return None if number in (float("inf"), float("-inf")) else number
 
 
 @contextmanager
 def _hint(text: str) -> Iterator[None]:
-    """Where to look, for a key that is wrong and does not say."""
+    """Adds a hint to errors about a key, unless they have one."""
     try:
         yield
     except ScenarioError as error:
