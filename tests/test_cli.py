@@ -191,8 +191,16 @@ def test_a_load_that_hosts_cannot_carry_is_warned_of(command, name):
     for verb in ("send", "receive"):
         text = f"8 hosts are to {verb} 124.309 Gbps together, headers included, and their lines"
         assert f"warning: traffic.background: {text} carry 80 Gbps" in told
-    fits = command(name, TINY, *short, "--set", "traffic.background.load=3.8")
+    assert "124.309 Gbps are to go to other racks, headers included, and the uplinks" in told
+    fits = command(name, TINY, *short, "--set", "traffic.background.load=0.96")
     assert (fits.status, fits.err) == (0, "")
+
+
+def test_a_load_that_only_uplinks_cannot_carry_is_warned_of(command):
+    outcome = command("show", TINY, "--set", "traffic.background.load=1.7")
+    told = outcome.err.replace("\n", " ")
+    assert "to go to other racks, headers included, and the uplinks carry 20 Gbps" in told
+    assert "hosts are to" not in told
 
 
 def test_a_least_timeout_of_hundreds_of_base_rtts_is_shown(command):

@@ -99,6 +99,7 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
 
 @pytest.mark.filterwarnings("ignore:.*asked about packets outside")
 @pytest.mark.filterwarnings("ignore:.*it was trained where")
+@pytest.mark.filterwarnings("ignore:.*what is too much waits, longer and longer")
 def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
     """The figure at a tiny size: what switches ask is what the scheme says."""
     smaller = ("topology.leaves=4", "traffic.incast.burst=200%", "switch.buffer=200KB")

@@ -1,9 +1,10 @@
-//! Compares what hosts are to send and receive with what their lines carry.
+//! Compares what hosts are to send and receive with what their lines, and the uplinks, carry.
 //!
 //! A load that is a share of uplinks does not consider hosts: if they are few or slow, they may be
 //! unable to send or receive it. Flows then pile up at hosts, and results only show how long the
 //! run was.
 
+use crate::summary::capacity;
 use crate::topology::Topology;
 use crate::traffic::{Demand, Source};
 use crate::transport::Transport;
@@ -36,17 +37,44 @@ impl<'a> Loads<'a> {
     /// Adds the demand of a section.
     pub fn add(&mut self, source: &'a Source, transport: &Transport) {
         let Some(mut demand) = source.demand() else { return };
-        let on_the_wire = f64::from(transport.full_packet()) / f64::from(transport.mss);
+        // A flow has a packet at least, and a header on each.
+        let mean = source.mean_size().unwrap_or(f64::INFINITY);
+        let packets_per_byte = (1.0 / f64::from(transport.mss)).max(1.0 / mean);
+        let on_the_wire = 1.0 + f64::from(transport.header) * packets_per_byte;
         demand.sends.iter_mut().chain(&mut demand.receives).for_each(|bps| *bps *= on_the_wire);
+        demand.between_racks *= on_the_wire;
         self.sections.push((source.name(), demand));
     }
 
-    /// Warnings about hosts that cannot send, or cannot receive, what is asked of them.
+    /// Warnings about hosts that cannot send, or cannot receive, what is asked of them, and about
+    /// uplinks that cannot carry it.
     pub fn warnings(&self) -> Vec<String> {
-        [Side::Senders, Side::Receivers]
-            .into_iter()
-            .filter_map(|side| self.too_much(side))
-            .collect()
+        let of_hosts = [Side::Senders, Side::Receivers].into_iter();
+        of_hosts.filter_map(|side| self.too_much(side)).chain(self.too_much_for_uplinks()).collect()
+    }
+
+    /// The warning about what goes to other racks, at the worst moment.
+    fn too_much_for_uplinks(&self) -> Option<String> {
+        let ("uplinks", capacity) = capacity(self.topology) else { return None };
+        let at = |at: Time| {
+            let active = move |(_, demand): &&(&str, Demand)| {
+                demand.window.start <= at && at < demand.window.stop && demand.between_racks > 0.0
+            };
+            let sections = self.sections.iter().filter(active);
+            let bps = sections.clone().map(|(_, demand)| demand.between_racks).sum::<f64>();
+            (bps, sections.map(|(name, _)| format!("traffic.{name}")).collect::<Vec<_>>())
+        };
+        let moments = self.sections.iter().map(|(_, demand)| at(demand.window.start));
+        let (bps, names) = moments.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (bps > capacity as f64 * FULL).then(|| {
+            format!(
+                "{}: {} are to go to other racks, headers included, and the uplinks carry {}: what \
+                 is too much waits, longer and longer",
+                names.join(" and "),
+                told(bps),
+                told(capacity as f64)
+            )
+        })
     }
 
     /// The warning about one side, at the worst moment. The demand can only be highest when some
@@ -175,6 +203,31 @@ mod tests {
         // 0.48 of 80 is 38.4, or 40 with headers: exactly what the lines carry.
         assert_eq!(warnings(&poisson("web", "load = 0.48")), [""; 0]);
         assert_eq!(warnings(&poisson("web", "load = 0.4801")).len(), 2);
+    }
+
+    #[test]
+    fn a_load_that_uplinks_cannot_carry_is_told() {
+        let four_to_one = |traffic: &str| {
+            let text = format!(
+                "duration = \"1ms\"\ntransport = {{ mss = \"1440B\", header = \"60B\" }}\n\
+                 topology = {{ kind = \"leaf-spine\", leaves = 2, hosts_per_leaf = 8, spines = 2, \
+                 host_rate = \"10Gbps\", fabric_rate = \"10Gbps\" }}\n{traffic}"
+            );
+            Scenario::read(text.parse().unwrap(), &Sources::of(Path::new(""))).unwrap().warnings
+        };
+        // Of 16 hosts at 10 Gbps 40 Gbps of uplinks: 1.2 is 48 Gbps, or 50 with headers.
+        let expected = "traffic.web: 50 Gbps are to go to other racks, headers included, and the \
+                        uplinks carry 40 Gbps: what is too much waits, longer and longer";
+        assert_eq!(four_to_one(&poisson("web", "load = 1.2")), [expected]);
+        assert_eq!(four_to_one(&poisson("web", "load = 0.96")), [""; 0]);
+        // 8 of a host's 15 destinations are in the other rack: 40 Gbps of 75.
+        let uniform = "load = 0.45\nload_of = \"host\"\ndestinations = \"uniform\"";
+        assert_eq!(four_to_one(&poisson("web", uniform)), [""; 0]);
+        let more = uniform.replace("0.45", "0.46");
+        assert_eq!(four_to_one(&poisson("web", &more)).len(), 1);
+        // Flows of a byte have a header each: 61 times as much.
+        let tiny = poisson("web", "load = 0.02").replace("10KB", "1B");
+        assert!(four_to_one(&tiny)[0].contains("48.8 Gbps are to go to other racks"));
     }
 
     #[test]

@@ -222,11 +222,16 @@ impl Pattern for IncastParams {
             return None;
         }
         let mut receives = vec![0.0; racks.all()];
-        let mut sends = Spread::over(racks);
+        let (mut sends, mut between_racks) = (Spread::over(racks), 0.0);
         for asker in &self.receivers {
             let bits_per_second = asker.arrivals.per_second() * 8.0 * asker.bytes_per_query;
             receives[asker.host as usize] += bits_per_second;
             let rack = racks.rack_of(asker.host);
+            between_racks += bits_per_second
+                * match senders {
+                    Senders::Any => racks.share_elsewhere(asker.host, Group::AllBut(asker.host)),
+                    _ => 1.0,
+                };
             match senders {
                 Senders::NextRack => sends.add(Group::Rack(racks.after(rack)), bits_per_second),
                 Senders::OneOtherRack => sends.add_another_rack(rack, bits_per_second),
@@ -234,7 +239,7 @@ impl Pattern for IncastParams {
                 Senders::Any => sends.add(Group::AllBut(asker.host), bits_per_second),
             }
         }
-        Some(Demand { window: *window, sends: sends.of_hosts(), receives })
+        Some(Demand { window: *window, sends: sends.of_hosts(), receives, between_racks })
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {

@@ -233,6 +233,12 @@ impl Source {
         self.pattern.offered_bits_per_second()
     }
 
+    /// The mean payload of its flows that end; `None` if there are none.
+    pub fn mean_size(&self) -> Option<f64> {
+        let Expected { flows, bytes, .. } = self.expected();
+        (bytes > 0.0).then(|| bytes / flows)
+    }
+
     /// The demand on every host; `None` if it has no rate, or ends before its window does.
     pub fn demand(&self) -> Option<Demand> {
         self.pattern.demand()

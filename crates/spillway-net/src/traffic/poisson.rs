@@ -178,13 +178,15 @@ impl Pattern for PoissonParams {
             return None;
         }
         let mut sends = vec![0.0; racks.all()];
-        let mut receives = Spread::over(racks);
+        let (mut receives, mut between_racks) = (Spread::over(racks), 0.0);
         for &(host, flows_per_second) in &self.senders {
             let bits_per_second = flows_per_second * 8.0 * sizes.mean();
             sends[host as usize] += bits_per_second;
-            receives.add(destinations.of(host, racks), bits_per_second);
+            let group = destinations.of(host, racks);
+            between_racks += racks.share_elsewhere(host, group) * bits_per_second;
+            receives.add(group, bits_per_second);
         }
-        Some(Demand { window: *window, sends, receives: receives.of_hosts() })
+        Some(Demand { window: *window, sends, receives: receives.of_hosts(), between_racks })
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {

@@ -94,6 +94,21 @@ impl Racks {
     }
 
     /// The rack of a host.
+    /// The share of a group, a host itself aside, that is in other racks than the host.
+    pub fn share_elsewhere(&self, host: u32, group: Group) -> f64 {
+        let own = self.rack_of(host);
+        match group {
+            Group::OutsideRack(rack) if rack == own => 1.0,
+            Group::Rack(rack) => f64::from(u8::from(rack != own)),
+            Group::One(other) => f64::from(u8::from(self.rack_of(other) != own)),
+            Group::AllBut(_) | Group::OutsideRack(_) => {
+                let beside = self.size(Group::Rack(own)).saturating_sub(1);
+                1.0 - beside as f64 / self.size(Group::AllBut(host)).max(1) as f64
+            }
+        }
+    }
+
+    /// The rack of a host.
     pub fn rack_of(&self, host: u32) -> usize {
         self.rack_of[host as usize]
     }
