@@ -357,24 +357,24 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
         let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
         let given = format!("{network}\n{event}").parse().expect("this is TOML");
         let read = spillway_net::scenario::Scenario::read(given, &sources);
-        read.expect_err("there is no such cable").to_string()
+        read.expect_err("there is no such link").to_string()
     };
     for (ends, more, problem) in [
         (
             ("leaf0", "spine0"),
             "parallel = 1",
-            "event.0.parallel: 1 is not a cable from leaf0 to spine0; there is only 0",
+            "event.0.parallel: 1 is not a link from leaf0 to spine0; there is only 0",
         ),
         (
             ("leaf0", "leaf1"),
             "",
-            "event.0.b: no cable leads from leaf0 to leaf1; those of leaf0 lead to host0, host1, \
+            "event.0.b: no link leads from leaf0 to leaf1; those of leaf0 lead to host0, host1, \
              spine0, spine1",
         ),
         (
             ("host3", "leaf0"),
             "parallel = 3",
-            "event.0.b: no cable leads from host3 to leaf0; those of host3 lead to leaf1",
+            "event.0.b: no link leads from host3 to leaf0; those of host3 lead to leaf1",
         ),
         (
             ("leaf2", "spine0"),
@@ -394,7 +394,7 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
     let parallel = format!("{LEAF_SPINE}\nlinks_per_pair = 3");
     assert_eq!(
         refused(&parallel, ("spine1", "leaf1"), "parallel = 3"),
-        "event.0.parallel: 3 is not a cable from spine1 to leaf1; there are 3, from 0 to 2"
+        "event.0.parallel: 3 is not a link from spine1 to leaf1; there are 3, from 0 to 2"
     );
     let lone = "duration = \"1ms\"\n[topology]\nkind = \"graph\"\n\
                 switch = [{ name = \"s\" }, { name = \"lone\" }]\n\
@@ -402,7 +402,7 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
                 { name = \"y\", switch = \"s\", rate = \"1Gbps\", delay = \"1us\" }]";
     assert_eq!(
         refused(lone, ("spine0", "leaf0"), ""),
-        "event.0.b: no cable leads from spine0 to leaf0, nor anywhere else"
+        "event.0.b: no link leads from spine0 to leaf0, nor anywhere else"
     );
     assert_eq!(
         refused(lone, ("leaf0", "host0"), "[record]\ndecisions_switch = 1\ndecisions_port = 0"),
@@ -412,7 +412,7 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
     let named = &lone.replace("\"lone\"", "\"leaf0\"");
     assert_eq!(
         refused(named, ("s", "spine0"), ""),
-        "event.0.b: no cable leads from s to spine0; those of s lead to host0, host1"
+        "event.0.b: no link leads from s to spine0; those of s lead to host0, host1"
     );
     assert_eq!(
         refused(named, ("x", "leaf0"), ""),
@@ -436,7 +436,7 @@ fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
     let tree = "duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nk = 16";
     assert_eq!(
         refused(tree, ("aggregation9", "core0"), ""),
-        "event.0.b: no cable leads from aggregation9 to core0; those of aggregation9 lead to leaf8 \
+        "event.0.b: no link leads from aggregation9 to core0; those of aggregation9 lead to leaf8 \
          to leaf15, core8 to core15"
     );
 }

@@ -38,7 +38,7 @@ impl LinkEvent {
         let down = section.choice(
             "kind",
             &[("link-down", true), ("link-loss", false)],
-            "a cable that carries nothing, or that loses packets",
+            "a link that carries nothing, or that loses packets",
         )?;
         let link = read_cable(section, topology)?;
         let at = section.time("at", "", "when it begins")?;
@@ -65,23 +65,23 @@ impl LinkEvent {
 
 fn read_cable(section: &mut Section, topology: &Topology) -> Result<LinkId> {
     let takes = "a switch such as \"leaf0\", or a host such as \"host3\"";
-    let a = section.text("a", "", takes, "one end of the cable")?;
+    let a = section.text("a", "", takes, "one end of the link")?;
     let b = section.text("b", "", takes, "its other end")?;
     let (a_node, b_node) = (find(section, "a", &a, topology)?, find(section, "b", &b, topology)?);
-    let meaning = "which of several parallel cables";
+    let meaning = "which of several parallel links";
     let which = section.integer("parallel", 0, 0..=u64::from(u16::MAX), meaning)? as usize;
     let leads_to_b = |link: &LinkId| topology.links[*link as usize].to == b_node;
     let cables: Vec<LinkId> = leaving(a_node, topology).filter(leads_to_b).collect();
     if cables.is_empty() {
         let others = leaving(a_node, topology).map(|link| topology.links[link as usize].to);
         let problem = match names_of(others, topology) {
-            none if none.is_empty() => format!("no cable leads from {a} to {b}, nor anywhere else"),
-            others => format!("no cable leads from {a} to {b}; those of {a} lead to {others}"),
+            none if none.is_empty() => format!("no link leads from {a} to {b}, nor anywhere else"),
+            others => format!("no link leads from {a} to {b}; those of {a} lead to {others}"),
         };
         return Err(section.error("b", problem));
     }
     let problem = || {
-        let problem = format!("{which} is not a cable from {a} to {b}; {}", numbered(cables.len()));
+        let problem = format!("{which} is not a link from {a} to {b}; {}", numbered(cables.len()));
         section.error("parallel", problem)
     };
     cables.get(which).copied().ok_or_else(problem)

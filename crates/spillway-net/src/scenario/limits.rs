@@ -63,7 +63,7 @@ impl Limits {
         if lines as u64 <= MOST_LINES {
             return Ok(());
         }
-        let problem = format!("{lines} lines, two for each cable: more than {MOST_LINES}");
+        let problem = format!("{lines} lines, two for each link: more than {MOST_LINES}");
         Err(SettingsError::new("topology", problem))
     }
 
@@ -163,7 +163,7 @@ mod tests {
     fn a_network_with_more_lines_than_events_tell_apart_is_refused() {
         assert!(Limits::check_lines(1 << 27).is_ok());
         let error = Limits::check_lines((1 << 27) + 2).unwrap_err();
-        let expected = "topology: 134217730 lines, two for each cable: more than 134217728";
+        let expected = "topology: 134217730 lines, two for each link: more than 134217728";
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -223,8 +223,8 @@ fn read_hosts(
         names.push(name);
         hosts.push(Host {
             switch: switches.ask(&mut table, "switch", "The switch that it is attached to.")?,
-            rate: table.rate("rate", "", "Rate of its cable.")?,
-            delay: delay(&mut table, "delay", "", "Propagation delay of its cable.")?,
+            rate: table.rate("rate", "", "Rate of its link.")?,
+            delay: delay(&mut table, "delay", "", "Propagation delay of its link.")?,
         });
         resolved.push(table.finish()?.into());
     }
@@ -247,9 +247,9 @@ fn read_cables(
         }
         cables.push(Cable {
             ends,
-            rate: table.rate("rate", "", "Rate of the cable.")?,
-            delay: delay(&mut table, "delay", "", "Propagation delay of the cable.")?,
-            count: table.integer("count", 1, 1..=MAX_HOSTS, "Parallel cables like this one.")?,
+            rate: table.rate("rate", "", "Rate of the link.")?,
+            delay: delay(&mut table, "delay", "", "Propagation delay of the link.")?,
+            count: table.integer("count", 1, 1..=MAX_HOSTS, "Parallel links like this one.")?,
         });
         resolved.push(table.finish()?.into());
     }

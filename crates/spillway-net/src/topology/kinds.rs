@@ -92,7 +92,7 @@ impl Size {
             }
         };
         within("hosts", self.hosts, 2, MAX_HOSTS)?;
-        within("cables between switches", self.cables, 0, MAX_CABLES)?;
+        within("links between switches", self.cables, 0, MAX_CABLES)?;
         within("pairs of a switch and a leaf", self.switches * self.racks, 1, MAX_ROUTES)
     }
 }
@@ -191,7 +191,7 @@ mod tests {
         );
         assert_eq!(
             leaf_spine("leaves = 1000\nspines = 1000\nlinks_per_pair = 20"),
-            "topology: 20000000 cables between switches; expected from 0 to 10000000"
+            "topology: 20000000 links between switches; expected from 0 to 10000000"
         );
         // (50,000 + 4) * 50,000 routes.
         assert_eq!(

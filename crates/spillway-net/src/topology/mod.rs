@@ -92,7 +92,7 @@ impl Topology {
     pub fn rack_of(&self, host: u32) -> u32 {
         match self.links[self.nics[host as usize] as usize].to {
             Node::Switch(switch) => switch,
-            Node::Host(_) => unreachable!("a host's cable ends at a switch"),
+            Node::Host(_) => unreachable!("a host's link ends at a switch"),
         }
     }
 
