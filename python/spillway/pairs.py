@@ -6,6 +6,9 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+_FEWEST = 3
+"""Seeds below which nothing is called the best."""
+
 Column = Sequence[Mapping[int, float | None]]
 """One number of a variant, by seed."""
 
@@ -40,5 +43,6 @@ def _is_below(own: Mapping[int, float | None], other: Mapping[int, float | None]
         for seed, value in own.items()
         if value is not None and (beside := other.get(seed)) is not None
     ]
-    found = interval(differences)
+    # Two equal differences would make an interval of no width.
+    found = interval(differences) if len(differences) >= _FEWEST else None
     return found is not None and found[1] < 0
