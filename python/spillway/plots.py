@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _FORMATS = (".png", ".pdf", ".svg")
 _WIDEST = 14.8
+_LONGEST_TITLE = 26
 """The width in inches up to which panels are placed in one row."""
 _QUIET = "#555555"
 _DPI = 150
@@ -232,7 +234,10 @@ def _grid_of(
         unused.set_axis_off()
     axes: list[Axes] = list(grid.flat[: len(panels)])
     for axis, panel in zip(axes, panels, strict=True):
-        axis.set_title(f"{panel.title}\n", fontsize=11, fontweight="bold")
+        title = shorten(panel.title, _LONGEST_TITLE, placeholder="…")
+        if len(panel.title) > _LONGEST_TITLE and title in ("", "…"):
+            title = f"{panel.title[: _LONGEST_TITLE - 1]}…"
+        axis.set_title(f"{title}\n", fontsize=11, fontweight="bold")
         axis.annotate(
             panel.note,
             (0.5, 1),

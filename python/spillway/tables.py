@@ -279,7 +279,7 @@ def one_line(heading: str) -> str:
 def _cell(metric: Metric, own: Spread, is_best: bool, is_few: bool, has_few: bool) -> Text:
     """A mean and, below it, the deviation; if some in a column are marked, all have room for it."""
     show = _SHOWN[metric.show]
-    mark = (FEW if is_few else " ") if has_few else ""
+    mark = (FEW if is_few and own.mean is not None else " ") if has_few else ""
     text = Text.assemble((show(own.mean), "bold green" if is_best else ""), mark)
     if own.deviation is not None:
         text.append(f"\n±{show(own.deviation)}{mark and ' '}", "dim not bold")
@@ -306,7 +306,7 @@ def facts(facts: Mapping[str, Any]) -> RenderableType:
     network.add_column(style="bold")
     network.add_column()
     network.add_row("hosts", f"{count(facts['hosts'])} at {facts['host_gbps']:g} Gbps")
-    network.add_row("cables", count(facts["cables"]))
+    network.add_row("links", count(facts["cables"]))
     network.add_row(
         "capacity",
         f"{number(facts['capacity_gbps'], 4)} Gbps over all {facts['load_of']}; "
