@@ -1,8 +1,9 @@
 """Oracles for Credence: forests that predict what Longest Queue Drop would lose.
 
-A run with `sharing = "lqd"` and `record.oracle_trace = true` leaves a trace of fates. `train` makes
-a random forest of it, `Model.save` a file that `sharing = { kind = "credence", oracle = "forest",
-model = FILE }` takes, and `evaluate` says how well it predicts other traces.
+A run with `sharing = "lqd"` and `record.oracle_trace = true` records a trace of fates. `train`
+makes a random forest from it. `Model.save` writes it to a file, which `sharing = { kind =
+"credence", oracle = "forest", model = FILE }` uses. `evaluate` measures how well it predicts other
+traces.
 """
 
 from spillway.oracle.model import Model

@@ -1,8 +1,8 @@
-"""How the bundled models were made; what is made again is of the same kind, not the same.
+"""How the bundled models were made. A model made again is similar, but not the same.
 
-What the papers leave open is ours: how long, of the packets that were not dropped one in 50, all
-four features as fractions of the buffer, all switches together. Seeds are far from those that
-people use.
+What the papers leave open is our choice: the duration, one in 50 of the packets that were not
+dropped, all four features as fractions of the buffer, and all switches together. The seeds are far
+from those that people use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRAIN_SEED, TEST_SEED = 1001, 1002
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a model is trained on."""
+    """The data and settings for training one model."""
 
     scenario: str
     settings: tuple[str, ...]
@@ -34,10 +34,10 @@ class Recipe:
         follow: Follow | None = None,
         settings: tuple[str, ...] = (),
     ) -> tuple[Training, Scores]:
-        """Records two traces and trains on the first; the scores are those of the second.
+        """Records two traces, trains on the first, and computes scores on the second.
 
-        `settings` come on top of its own: for a smaller model. Traces, some 100 MB, are written to
-        the folder for temporary files and removed.
+        `settings` are assignments added to the recipe's own, for example for a smaller model. The
+        traces, about 100 MB, are temporary files.
         """
         with TemporaryDirectory(prefix="spillway-oracle-") as folder:
             places = []
@@ -57,8 +57,8 @@ class Recipe:
 _TRACED = ("record.oracle_trace=true", "record.oracle_trace_sample=50")
 
 RECIPES = {
-    # The scenario of the paper (Credence, section 4.1): websearch at 80% of the uplinks, bursts of
-    # 75% of the buffer, DCTCP, LQD.
+    # The paper's scenario (Credence, section 4.1): websearch at 80% of the uplinks, bursts of 75%
+    # of the buffer, DCTCP, LQD.
     "default": Recipe(
         "credence",
         (
@@ -69,7 +69,7 @@ RECIPES = {
             *_TRACED,
         ),
     ),
-    # That of Smartbuf, at 80% too, with LQD at the leaves.
+    # Smartbuf's scenario, also at 80%, with LQD at the leaves.
     "smartbuf": Recipe(
         "smartbuf",
         (

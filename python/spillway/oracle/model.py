@@ -1,4 +1,4 @@
-"""Models in files: forests as plain arrays, which the simulator evaluates itself."""
+"""Models in files: forests as plain arrays, which the simulator evaluates."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _TRAINING = {"packets", "drops", "split", "seed", "traces", "versions"}
 
 @dataclass(frozen=True)
 class Seen:
-    """Within which bounds a model was trained: what is unknown is empty.
+    """The range of inputs on which a model was trained; unknown parts are empty.
 
     Attributes:
-        least, greatest: of every feature, in the model's units.
-        buffers: of the switches, in bytes.
-        rates: of their ports, in bits per second.
+        least, greatest: the range of every feature, in the model's units.
+        buffers: the buffers of the switches, in bytes.
+        rates: the rates of their ports, in bits per second.
     """
 
     least: tuple[float, ...] = ()
@@ -48,7 +48,7 @@ class Seen:
 
     @classmethod
     def of(cls, forest: _core.Forest, name: str) -> Seen:
-        """What a file's metadata tells."""
+        """The range that a file's metadata give."""
 
         def told(key: str, number: Callable[[str], T]) -> tuple[T, ...]:
             text = forest.metadata(key) or ""
@@ -68,12 +68,12 @@ class Seen:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """As a file has it."""
+        """The metadata of a file with this range."""
         told = vars(self)
         return {key: ",".join(map(repr, values)) for key, values in told.items() if values}
 
     def outside(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_] | None:
-        """For every row of features which of them the training has not had; None if unknown."""
+        """For every row of features, which of them are out of range; None if that is unknown."""
         import numpy as np
 
         if not self.least:
@@ -99,7 +99,7 @@ class Model:
         self._seen = Seen.of(self._forest, name)
 
     def _checked(self, name: str) -> dict[str, Any]:
-        """What it was trained on. What a switch would refuse is refused here too."""
+        """The metadata. Whatever a switch would refuse is refused here too."""
         unknown = [feature for feature in self.features if feature not in FEATURES]
         if unknown:
             known = ", ".join(FEATURES)
@@ -131,9 +131,9 @@ class Model:
 
     @classmethod
     def is_one(cls, file: Path) -> bool:
-        """Whether there is a model in a file."""
+        """Whether a file contains a model."""
         try:
-            # A file's name may be that of a bundled model.
+            # Made absolute, because a file's name may be that of a bundled model.
             cls.load(path_of(file).absolute())
         except ScenarioError:
             return False
@@ -141,7 +141,7 @@ class Model:
 
     @classmethod
     def are_ones(cls, folder: Path) -> bool:
-        """Whether there are models in a folder, and nothing else but their checksums."""
+        """Whether a folder contains models, and nothing else except their checksums."""
         if not folder.is_dir():
             return False
         files = [file for file in folder.iterdir() if file.name != checksums.FILE]
@@ -157,9 +157,9 @@ class Model:
         training: Mapping[str, Any],
         seen: Seen | None = None,
     ) -> Model:
-        """What scikit-learn has trained.
+        """A model from a forest that scikit-learn has trained.
 
-        `training` says on what, and how; `seen` within which bounds.
+        `training` says on what it was trained and how, `seen` the range of the inputs.
         """
         arrays = _arrays(forest)
         metadata = {
@@ -174,7 +174,7 @@ class Model:
         return cls(_file(arrays, metadata))
 
     def save(self, file: str | Path) -> None:
-        """Writes it to a file, whole or not at all. Of what is there only a model is replaced."""
+        """Writes it to a file, completely or not at all. An existing file must be a model."""
         file = path_of(file)
         check_new_file(file, True, "a model", Model.is_one)
         with whole_file(file) as partial:
@@ -182,41 +182,41 @@ class Model:
 
     @property
     def features(self) -> list[str]:
-        """What it looks at, in order."""
+        """The features that it uses, in order."""
         return self._forest.features
 
     @property
     def units(self) -> str:
-        """What lengths are measured in: "fraction" of the buffer, or "bytes"."""
+        """The unit of lengths: "fraction" of the buffer, or "bytes"."""
         return self._forest.metadata("units") or ""
 
     @property
     def average(self) -> str:
-        """How averages are taken: "time" or "code"."""
+        """The kind of averages: "time" or "code"."""
         return self._forest.metadata("average") or ""
 
     @property
     def trees(self) -> int:
-        """How many trees it has."""
+        """The number of trees."""
         return self._forest.trees
 
     @property
     def depth(self) -> int:
-        """The longest way from a root to a leaf."""
+        """The longest path from a root to a leaf."""
         return self._forest.depth
 
     @property
     def training(self) -> dict[str, Any]:
-        """What it was trained on."""
+        """What it was trained on, and how."""
         return self._training
 
     @property
     def seen(self) -> Seen:
-        """Within which bounds it was trained, as far as its file says."""
+        """The range of inputs on which it was trained, as far as its file gives it."""
         return self._seen
 
     def predict(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
-        """For every row of features whether the packet would be dropped."""
+        """For every row of features, whether the packet would be dropped."""
         import numpy as np
 
         rows = np.ascontiguousarray(inputs, np.float32)
@@ -231,13 +231,13 @@ class Model:
 
 
 def _file(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """A file's bytes, the same for the same content: the library alone shuffles metadata."""
+    """The bytes of a file, sorted: the library alone would write metadata in random order."""
     from safetensors.numpy import save
 
     plain: bytes = save(dict(arrays))
     (length,) = struct.unpack("<Q", plain[:8])
     header, data = json.loads(plain[8 : 8 + length]), plain[8 + length :]
-    # The checksum first, so that nothing else can be taken for it.
+    # The checksum comes first, so that nothing else can be mistaken for it.
     told = {"crc32": "00000000", **metadata}
     text = json.dumps({"__metadata__": told, **header}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -246,7 +246,7 @@ def _file(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -
 
 
 def _arrays(forest: RandomForestClassifier) -> dict[str, npt.NDArray[Any]]:
-    """The nodes of all trees, numbered through."""
+    """The nodes of all trees, numbered consecutively."""
     import numpy as np
 
     trees = [estimator.tree_ for estimator in forest.estimators_]

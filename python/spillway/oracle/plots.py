@@ -1,4 +1,4 @@
-"""Scores over the number of trees, as Credence's Figure 15 has them."""
+"""Plots of scores over the number of trees, as in Credence's Figure 15."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good predictions of drops are."""
+"""Scores of predictions of drops."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scores:
-    """Predictions against the truth, in packets; a drop is a positive (Credence, Figure 5).
+    """Predictions compared with the truth, in packets; drops are positives (Credence, Figure 5).
 
-    Scores that divide by nothing, such as the precision of a model that predicts no drop, are None.
+    Scores with a denominator of 0, such as the precision of a model that predicts no drop, are
+    None.
     """
 
     true_positives: float
@@ -22,10 +23,11 @@ class Scores:
     true_negatives: float
     false_negatives: float
     ports: int
-    """N of Theorem 2."""
+    """N in Theorem 2."""
     outside: dict[str, float] | None = None
-    """Packets with a feature outside of what the model was trained on, by feature, and with `any`;
-    None where the model does not say what that was."""
+    """Packets with a feature outside the model's training range, by feature, and those with `any`;
+    None if the model does not give its range.
+    """
 
     @classmethod
     def of(
@@ -35,7 +37,7 @@ class Scores:
         weight: npt.NDArray[np.float64],
         ports: int,
     ) -> Scores:
-        """Counts packets, each as often as its weight says."""
+        """Counts packets, each with its weight."""
         return cls(
             float(weight[truth & predicted].sum()),
             float(weight[~truth & predicted].sum()),
@@ -46,18 +48,18 @@ class Scores:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of predictions that are right."""
+        """The share of correct predictions."""
         right = self.true_positives + self.true_negatives
         return _ratio(right, right + self.false_positives + self.false_negatives)
 
     @property
     def precision(self) -> float | None:
-        """Of the drops that were predicted, the share that were drops."""
+        """The share of predicted drops that were drops."""
         return _ratio(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def recall(self) -> float | None:
-        """Of the drops, the share that were predicted."""
+        """The share of drops that were predicted."""
         return _ratio(self.true_positives, self.true_positives + self.false_negatives)
 
     @property
@@ -68,13 +70,13 @@ class Scores:
 
     @property
     def inverse_eta(self) -> float | None:
-        """What Theorem 2 of Credence gives for 1/eta: (TN - min((N - 1) FN, TN)) / (TN + FP)."""
+        """The value of Credence's Theorem 2 for 1/eta: (TN - min((N - 1) FN, TN)) / (TN + FP)."""
         lost = min((self.ports - 1) * self.false_negatives, self.true_negatives)
         return _ratio(self.true_negatives - lost, self.true_negatives + self.false_positives)
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of them, by name."""
+        """All scores, by name."""
         return {
             "packets": self.true_positives
             + self.false_positives

@@ -21,7 +21,7 @@ _HEADINGS = ("accuracy", "precision", "recall", "F1", "1/eta (Thm 2)")
 def scores(
     found: Mapping[str, Scores], by_tier: Mapping[str, Mapping[str, Scores]] | None = None
 ) -> RenderableType:
-    """A row for every trace that a model was tested on, and below it for every tier."""
+    """A row for every trace on which a model was tested, and below it one for every tier."""
     rows: list[tuple[str, Scores]] = []
     for name, each in found.items():
         rows.append((name, each))
@@ -36,7 +36,7 @@ def scores(
 
 
 def _outside(name: str, found: Scores) -> str:
-    """How many packets a model's training had no like of."""
+    """The number of packets outside the training range of a model."""
     counts = found.outside
     if counts is None:
         return f"whether {name} lies outside of what the model was trained on is unknown"
@@ -53,7 +53,7 @@ def _outside(name: str, found: Scores) -> str:
 
 
 def each(found: Mapping[str, Training]) -> RenderableType:
-    """A row for every model of one switch, or one tier: what was kept back, or what it has seen."""
+    """A row for every model of a switch or tier, with its test scores or training data."""
     table = Table(box=None, header_style="bold")
     for heading in ("model", "trained on packets", "drops"):
         table.add_column(heading, justify="left" if heading == "model" else "right")
@@ -96,7 +96,7 @@ def _number(score: float | None) -> str:
 
 
 def balance(training: Training) -> Text:
-    """What a model was trained on."""
+    """The data on which a model was trained."""
     packets, drops = training.balance["packets"], training.balance["drops"]
     return Text(
         f"trained on {packets:,.0f} packets in {training.balance['rows']:,.0f} rows, of which "
@@ -105,7 +105,7 @@ def balance(training: Training) -> Text:
 
 
 def model(chosen: Model) -> Table:
-    """What a model is."""
+    """The properties of a model."""
     table = Table(box=None, show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")

@@ -27,7 +27,7 @@ FEATURES = {
     "occupancy": "occupancy_bytes",
     "average_occupancy": "average_occupancy_bytes",
 }
-"""What a model may look at, and the column that has it in bytes."""
+"""The features that a model may use, and the columns that have them in bytes."""
 
 _TYPES = {
     "time_ps": "uint64",
@@ -39,20 +39,20 @@ _TYPES = {
     "flow_id": "uint32",
     "seq": "uint64",
 } | dict.fromkeys(FEATURES.values(), "float64")
-"""As what columns are taken."""
+"""The types of the columns."""
 _COLUMNS = ("time_ps", "switch", "ports", "buffer_bytes", "dropped", "weight", *FEATURES.values())
 _MAY_BE_UNKNOWN = ("dropped", "buffer_bytes")
-"""Of a packet whose fate nobody knows."""
+"""The columns that are unknown for some packets."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A switch of a trace.
+    """A switch in a trace.
 
     Attributes:
         name: its tier and its number there.
-        ports: how many it has.
-        rates: of its ports, in bits per second; empty where they are unknown.
+        ports: the number of its ports.
+        rates: the rates of its ports, in bits per second; empty if they are unknown.
     """
 
     name: str
@@ -67,18 +67,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Trace:
-    """Packets whose fate is known, a value for each in every array.
+    """Packets whose fate is known. Every array has one value per packet.
 
     Attributes:
-        time_ps: when it arrived.
-        features: for every name in `FEATURES` what it found, in bytes.
+        time_ps: the time of arrival.
+        features: for every name in `FEATURES` what the packet found, in bytes.
         buffer_bytes: the switch's buffer.
         dropped: whether LQD dropped it.
-        weight: how many packets it stands for.
-        switch: where it arrived, by the number of the place.
+        weight: the number of packets that it stands for.
+        switch: the index of its switch in `places`.
         places: the switches.
-        origin: where it comes from: scenario, seed, version, and how averages were taken.
-        without_fate: rows that were left out, because nobody knows what LQD would have done.
+        origin: scenario, seed, version, and the kind of averages.
+        without_fate: the number of rows left out because their fate is unknown.
     """
 
     time_ps: npt.NDArray[np.uint64]
@@ -96,12 +96,12 @@ class Trace:
 
     @property
     def ports(self) -> int:
-        """The greatest number of ports of a switch."""
+        """The greatest number of ports of any switch."""
         return max(place.ports for place in self.places)
 
     @property
     def rates(self) -> frozenset[int]:
-        """The rates of all ports in bits per second; empty where some are unknown."""
+        """The rates of all ports in bits per second; empty if some are unknown."""
         known = all(place.rates for place in self.places)
         return frozenset().union(*(place.rates for place in self.places)) if known else frozenset()
 
@@ -112,11 +112,11 @@ class Trace:
 
     @property
     def drops(self) -> float:
-        """Packets that LQD dropped."""
+        """The number of packets that LQD dropped."""
         return float(self.weight[self.dropped].sum())
 
     def inputs(self, features: Sequence[str], units: str) -> npt.NDArray[np.float32]:
-        """What a model looks at: a row for every packet, a column for every feature.
+        """The inputs of a model: a row for every packet, a column for every feature.
 
         `units` is "fraction" (of the switch's buffer) or "bytes".
         """
@@ -127,7 +127,7 @@ class Trace:
         return np.column_stack(columns)
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> Trace:
-        """Only those packets."""
+        """The trace with only these packets."""
         return replace(
             self,
             time_ps=self.time_ps[chosen],
@@ -140,7 +140,7 @@ class Trace:
         )
 
     def at(self, tier: str | None = None, switches: Collection[str] = ()) -> Trace:
-        """Only packets at a tier, or at some switches, by their names.
+        """The trace with only the packets at a tier, or at some switches, by their names.
 
         Raises:
             ScenarioError: for a tier or a switch that is not in the trace.
@@ -170,7 +170,7 @@ class Trace:
 def load(place: str | Path, tier: str | None = None, switches: Collection[str] = ()) -> Trace:
     """The trace in a result's folder, or in a Parquet file.
 
-    Of one tier if it is named, or of some switches.
+    With only the packets at a tier or at some switches, if these are named.
     """
     file = _file(path_of(place))
     trace = _load(file)
@@ -246,10 +246,10 @@ def find(places: Iterable[str | Path]) -> list[Path]:
 
 
 def fates(file: Path, switches: Sequence[str]) -> bytes:
-    """The fates of a trace as the simulator takes them, for the oracle `trace`.
+    """The fates in a trace, in the form that the simulator takes for the oracle `trace`.
 
-    Every packet of the run must be there: a sample is refused. `switches` are the names of all
-    switches, by their numbers.
+    The trace must have a row for every packet of the run, so a sample is refused. `switches` are
+    the names of all switches, by their numbers.
     """
     import numpy as np
 
@@ -272,7 +272,7 @@ def fates(file: Path, switches: Sequence[str]) -> bytes:
 
 
 def check_whole(file: Path, table: pa.Table) -> None:
-    """Refuses a trace with a row for some packets only."""
+    """Refuses a trace that has rows for some packets only."""
     if table.num_rows and table["weight"].to_numpy().max() > 1:
         hint = "record it with record.oracle_trace_sample = 1"
         raise ScenarioError(f"{file}: it is a sample, and does not know every packet", hint)
@@ -302,7 +302,7 @@ def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
     table = parquet.read(file, columns)
     types = {name: _TYPES[name] for name in columns}
     found = taken(table, types, f"{file} is not a trace of fates", _MAY_BE_UNKNOWN)
-    # As switches are numbered, if they are.
+    # In the order of the switches' numbers, if they are given.
     names = table["switch"]
     is_numbered = names.type == pa.dictionary(pa.uint32(), pa.string())
     found["switch"] = names if is_numbered else found["switch"].dictionary_encode()
@@ -312,7 +312,7 @@ def _read(file: Path, columns: Sequence[str] = _COLUMNS) -> pa.Table:
 def _rates(folder: Path) -> dict[str, frozenset[int]]:
     """The rates of every tier's ports in bits per second.
 
-    They are told by the scenario beside a trace; none where there is none, or none that is read.
+    They come from the scenario beside a trace; empty if there is none, or it cannot be read.
     """
     from spillway.scenario import Scenario, facts
 
@@ -332,7 +332,7 @@ def _rates(folder: Path) -> dict[str, frozenset[int]]:
 
 
 def _origin(file: Path) -> dict[str, Any]:
-    """What the documents beside a trace say of the run; nothing where there are none."""
+    """What the documents beside a trace say about the run; empty if there are none."""
     import tomllib
 
     try:

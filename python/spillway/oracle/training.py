@@ -21,24 +21,25 @@ if TYPE_CHECKING:
 
 
 class NothingToLearnError(ScenarioError):
-    """Of the packets to train on none was dropped, or every one."""
+    """None of the packets to train on was dropped, or all of them were."""
 
 
 SPLITS = ("time", "random", "none")
 MOST_TREES = 10_000
-"""More than any switch could ask."""
+"""More trees than any switch could evaluate."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """A model, and how well it did on what it had not seen."""
+    """A model, and its scores on data that it was not trained on."""
 
     model: Model
     scores: Scores | None
-    """On the part of the traces that was kept back; None where nothing was."""
+    """The scores on the part of the traces that was kept back; None if nothing was."""
     balance: dict[str, float]
-    """Packets that it was trained on, drops among them, and rows, which are fewer where they were
-    sampled."""
+    """The packets that it was trained on, the drops among them, and the rows, which are fewer if
+    packets were sampled.
+    """
 
 
 def train(
@@ -52,25 +53,25 @@ def train(
     train_share: float = 0.6,
     seed: int = 1,
 ) -> Training:
-    """Trains a random forest on traces, and tests it on the part of them that it has not seen.
+    """Trains a random forest on traces, and tests it on a part that was kept back.
 
     The paper's forest has 4 trees of depth 4 (Credence, section 4.1).
 
     Args:
         traces: packets and their fates.
         trees: how many trees.
-        depth: the most questions that a tree asks.
+        depth: the greatest depth of a tree.
         features: names from `FEATURES`: the four of section 3.4, or fewer.
-        units: lengths as a "fraction" of the buffer, or in "bytes".
-        split: "time" trains on the first `train_share` of every trace's time; "random" on such a
-            share of the packets, as the paper does, which lets packets of one burst end up on both
-            sides; "none" on all.
+        units: the unit of lengths, "fraction" of the buffer or "bytes".
+        split: "time" trains on the first `train_share` of every trace's time; "random" on that
+            share of the packets, as the paper does, so packets of one burst may be on both sides;
+            "none" on all packets.
         train_share: see `split`.
-        seed: of the forest and of a random split.
+        seed: the seed of the forest and of a random split.
 
     Raises:
-        NothingToLearnError: where nothing was dropped, or everything.
-        ScenarioError: where an argument is wrong.
+        NothingToLearnError: nothing was dropped, or everything.
+        ScenarioError: an argument is wrong.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -129,13 +130,13 @@ def train(
 
 
 def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
-    """Trains a model for every switch, on what it alone has seen, as Credence's authors do.
+    """Trains a model for every switch on its own packets, as Credence's authors do.
 
-    Where a switch has nothing to learn from, its tier has a model, under the tier's name; and where
-    the whole tier has nothing, that is one of all switches. `options` are those of `train`.
+    A switch without anything to learn from uses a model of its tier, under the tier's name; a tier
+    without anything to learn from uses one of all switches. `options` are those of `train`.
 
     Raises:
-        NothingToLearnError: if that is so of all switches together.
+        NothingToLearnError: all switches together have nothing to learn from.
     """
     traces = _traces(traces)
     names = {place.name: place.tier for trace in traces for place in trace.places}
@@ -161,7 +162,7 @@ def train_each(traces: Sequence[Trace], **options: Any) -> dict[str, Training]:
 
 
 def evaluate(model: Model, trace: Trace) -> Scores:
-    """How well a model predicts the fates of a trace."""
+    """The scores of a model on a trace."""
     inputs = trace.inputs(model.features, model.units)
     scores = Scores.of(trace.dropped, model.predict(inputs), trace.weight, trace.ports)
     outside = model.seen.outside(inputs)
@@ -176,7 +177,7 @@ def evaluate(model: Model, trace: Trace) -> Scores:
 
 
 def _traces(given: Iterable[Trace]) -> list[Trace]:
-    """Traces that somebody has given."""
+    """A list of the given traces."""
     hint = "for one: [trace.load(folder)]"
     traces = list(items(given, "traces", hint))
     other = next((each for each in traces if not isinstance(each, Trace)), None)
@@ -193,7 +194,7 @@ def sweep_trees(
 ) -> list[tuple[int, Scores]]:
     """The scores of forests of several sizes (Credence, Figure 15).
 
-    They are those of the `tests` together, or of what was kept back where there are none. `options`
+    They are computed on the `tests` together, or on what was kept back if there are none. `options`
     are those of `train`.
     """
     found = []
@@ -209,7 +210,7 @@ def sweep_trees(
 
 
 def _known(what: str, given: Iterable[str], choices: Iterable[str]) -> tuple[str, ...]:
-    """Names of which each is one of the choices; one at least."""
+    """Checks names, at least one, each of which must be among the choices."""
     listed = ", ".join(choices)
     found = tuple(items(given, what, f"known are {listed}"))
     for name in found or ("",):

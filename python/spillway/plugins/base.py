@@ -1,4 +1,4 @@
-"""The classes that plug-ins derive from: what each hook is told, and what it may answer.
+"""The base classes of plug-ins: what each hook is told, and what it may answer.
 
 Every time is a whole number of picoseconds, every size one of bytes. Hooks that a class does not
 override are never called.
@@ -24,13 +24,13 @@ from spillway._core import (
 
 
 class Plugin:
-    """What all plug-ins have. An object's parameters are set when it is made."""
+    """The base class of all plug-ins. An object's parameters are set when it is made."""
 
     id: ClassVar[str] = ""
     """The name by which scenarios choose it: letters, digits and hyphens."""
 
     citation: ClassVar[str] = ""
-    """Where it was published, for listings. What it does, they take from the docstring."""
+    """Where it was published, for listings, which describe it by its docstring."""
 
     def __init__(self, **parameters: Any) -> None:
         for name, value in parameters.items():
@@ -43,7 +43,7 @@ class _Policy(Plugin):
     """What sharing policies and AQMs have in common. There is an object for every switch."""
 
     period_ps: int | None = None
-    """How often `on_timer` is called, the first time after one period; `None` for never."""
+    """The interval of calls of `on_timer`, the first after one period; `None` for no calls."""
 
     def start(self, switch: Switch) -> None:
         """Called once, before the run, to set up state. A `ValueError` refuses the parameters."""
@@ -51,66 +51,67 @@ class _Policy(Plugin):
     def on_enqueue(self, arrival: Arrival, buffer: Buffer) -> None:
         """A packet has joined its queue; `buffer` counts it.
 
-        A class that has this hook or `on_dequeue` sees every packet join and leave its queue.
-        Without them, a packet that finds its port idle passes without being in one.
+        A class that has this hook or `on_dequeue` sees every packet join and leave its queue. In
+        other classes, a packet that finds its port idle passes without joining one.
         """
 
     def on_dequeue(self, now_ps: int, queue: int, size: int, buffer: Buffer) -> None:
-        """A packet has left its queue to be sent; `buffer` does not count it any more."""
+        """A packet has left its queue to be sent; `buffer` no longer counts it."""
 
     def on_release(self, now_ps: int, queue: int, buffer: Buffer) -> None:
-        """Bytes of a queue are about to be given back though no packet leaves it for its line."""
+        """Bytes of a queue are about to be freed although no packet leaves it for its line."""
 
     def on_drop(self, now_ps: int, queue: int, size: int, buffer: Buffer) -> None:
         """A packet has been lost: an arrival, or one that was in this queue."""
 
     def on_departure(self, departure: Departure, buffer: Buffer) -> Verdict:
-        """What happens to a packet that would be sent now, whether it has waited or not."""
+        """The outcome for a packet that is about to be sent, whether it has waited or not."""
         raise NotImplementedError
 
     def on_timer(self, now_ps: int, buffer: Buffer) -> None:
-        """Another `period_ps` is over."""
+        """A period of `period_ps` is over."""
 
 
 class Sharing(_Policy):
-    """A way of sharing the buffer of a switch: `switch.sharing` names it."""
+    """A policy for sharing a switch's buffer. Scenarios name it in `switch.sharing`."""
 
     knows_packets: bool = False
     """Whether arrivals have `flow` and `seq`; else both are `None`."""
 
     def admit(self, arrival: Arrival, buffer: Buffer) -> bool | Drop | PushOut:
-        """Whether an arrival may join its queue, which does not hold it yet.
+        """Whether an arrival may join its queue, which does not count it yet.
 
-        `True` admits it, if it fits. `False` is `Drop("over_threshold")`. `PushOut(queue)` lets
-        the last packet of a queue make room; the question is then asked again, until the arrival
-        fits or is refused. If it is refused, nothing has been pushed out.
+        `True` admits it if it fits. `False` is the same as `Drop("over_threshold")`.
+        `PushOut(queue)` pushes out the last packet of a queue, and the hook is called again, until
+        the arrival fits or is refused. If it is refused, nothing has been pushed out.
         """
         raise NotImplementedError
 
     def open_below(self, capacity: int) -> int:
-        """The occupancy below which any arrival that finds its port idle would be admitted.
+        """The occupancy below which every arrival that finds its port idle would be admitted.
 
-        It is asked for once, and `admit` is not about those arrivals. 0 for being asked always.
+        It is asked for once, and `admit` is not called for those arrivals. With 0 it always is.
         """
         raise NotImplementedError
 
     def threshold(self, arrival: Arrival, buffer: Buffer) -> int | None:
-        """The limit that an arrival was held to, for traces of decisions."""
+        """The limit that an arrival had to keep, for traces of decisions."""
         raise NotImplementedError
 
     def counters(self) -> dict[str, int]:
-        """What it has counted, by name: the summary adds up the switches of a tier."""
+        """Counts by name, which the summary adds up over the switches of a tier."""
         raise NotImplementedError
 
 
 class Aqm(_Policy):
-    """Active queue management: `switch.aqm` names it. It is not asked about acks' own queues.
+    """Active queue management. Scenarios name it in `switch.aqm`. Queues of acks are exempt.
 
     It has `on_arrival`, `on_departure`, or both.
     """
 
     passes_idle_ports: bool = False
-    """Whether any arrival that finds its port idle would pass; it is not asked about them then."""
+    """Whether every arrival that finds its port idle would pass; it is not asked about them then.
+    """
 
     def on_arrival(self, arrival: Arrival, buffer: Buffer) -> Verdict:
         """The outcome for an arrival, before the sharing policy sees it."""
@@ -118,36 +119,38 @@ class Aqm(_Policy):
 
 
 class CongestionControl(Plugin):
-    """A congestion controller: `transport.kind` names it. There is an object for every flow.
+    """A congestion controller. Scenarios name it in `transport.kind`. Each flow has an object.
 
-    Loss is found and repaired, and acks are sent, as with every other transport.
+    Finding losses, retransmitting and acknowledging work as in all other transports.
     """
 
     ecn_capable: ClassVar[bool] = False
-    """Whether packets may be marked where the scenario does not say (`transport.ecn`)."""
+    """Whether packets are ECN-capable if the scenario does not say (`transport.ecn`)."""
 
     echoes_each_mark: ClassVar[bool] = False
-    """Whether acks echo each mark, as for DCTCP, or all after a mark until a cut (RFC 3168)."""
+    """Whether acks echo each mark, as for DCTCP, or all acks after a mark do until a cut (RFC
+    3168).
+    """
 
     asks_telemetry: ClassVar[bool] = False
-    """Whether switches write on its packets, which takes `telemetry_bytes`: `ack.hops`."""
+    """Whether switches write telemetry on its packets (`telemetry_bytes`), seen in `ack.hops`."""
 
     knows_base_rtt: ClassVar[bool] = False
-    """Whether it compares with the base RTT: `transport.base_rtt` says whose, the flow's own."""
+    """Whether it compares with the base RTT: the flow's, unless `transport.base_rtt` differs."""
 
     def start(self, window: Window, access: Access) -> None:
         """Called when the flow starts. The window is `transport.initial_window`."""
 
     def on_ack(self, window: Window, ack: Ack) -> None:
-        """An ack has come. Growth and the reaction to marks happen here."""
+        """An ack has arrived. Growth and the reaction to marks happen here."""
         raise NotImplementedError
 
     def on_loss(self, window: Window, in_flight: int) -> None:
-        """A loss was found by selective acks: sets `ssthresh`; `cwnd` is then set to it."""
+        """Selective acks have shown a loss: sets `ssthresh`, to which `cwnd` is then set."""
         window.halve(in_flight)
 
     def on_timeout(self, window: Window, in_flight: int) -> None:
-        """The retransmission timer ran out: sets `ssthresh`; `cwnd` is then one segment."""
+        """The retransmission timer has expired: sets `ssthresh`; `cwnd` is then one segment."""
         window.halve(in_flight)
 
 
@@ -156,5 +159,6 @@ ROOMS: Mapping[str, tuple[type[Plugin], tuple[str, ...]]] = {
     "aqm": (Aqm, ("on_arrival", "on_departure")),
     "transport": (CongestionControl, ("on_ack",)),
 }
-"""For every room the class that its plug-ins derive from, and the hooks of which they must have
-one."""
+"""For every room the base class of its plug-ins, and the hooks of which they must have at least
+one.
+"""

@@ -1,4 +1,4 @@
-"""What the simulator needs to know of a plug-in's class."""
+"""The description of a plug-in's class that the simulator needs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEYS = {"sharing": "switch.sharing", "aqm": "switch.aqm", "transport": "transpo
 
 @dataclass(frozen=True)
 class Description:
-    """A plug-in's class: what it is, its parameters and the hooks that it has."""
+    """A plug-in's class, with its parameters and hooks."""
 
     plugin: type[Plugin]
     room: str
@@ -32,7 +32,7 @@ class Description:
 
     @property
     def key(self) -> str:
-        """The key of a scenario that may name it."""
+        """The key by which scenarios name it."""
         return _KEYS[self.room]
 
     @cached_property
@@ -42,26 +42,26 @@ class Description:
 
     @property
     def ecn_capable(self) -> bool:
-        """Of a congestion controller: whether packets may be marked by default."""
+        """For a congestion controller: whether packets are ECN-capable by default."""
         return bool(getattr(self.plugin, "ecn_capable", False))
 
     @property
     def echoes_each_mark(self) -> bool:
-        """Of a congestion controller: whether acks echo each mark."""
+        """For a congestion controller: whether acks echo each mark."""
         return bool(getattr(self.plugin, "echoes_each_mark", False))
 
     @property
     def asks_telemetry(self) -> bool:
-        """Of a congestion controller: whether switches write telemetry on its packets."""
+        """For a congestion controller: whether switches write telemetry on its packets."""
         return bool(getattr(self.plugin, "asks_telemetry", False))
 
     @property
     def knows_base_rtt(self) -> bool:
-        """Of a congestion controller: whether it compares with the base RTT."""
+        """For a congestion controller: whether it compares with the base RTT."""
         return bool(getattr(self.plugin, "knows_base_rtt", False))
 
     def read(self, path: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, of which some are given in the section at `path`."""
+        """The values of all parameters. The section at `path` gives some of them."""
         return {
             parameter.name: parameter.value(path, given[parameter.name])
             if parameter.name in given
@@ -70,7 +70,7 @@ class Description:
         }
 
     def make(self, path: str, values: Mapping[str, Any], start: tuple[Any, ...]) -> Plugin:
-        """An object with these parameters, started. It may refuse them with a `ValueError`."""
+        """A started object with these parameters, which it may refuse with a `ValueError`."""
         try:
             made = self.plugin(**values)
             made.start(*start)  # type: ignore[attr-defined]
@@ -97,7 +97,7 @@ class Description:
 
 
 def describe(plugin: type[Plugin]) -> Description:
-    """Looks at a plug-in's class, and refuses what is none."""
+    """Describes a plug-in's class, and refuses anything else."""
     name = getattr(plugin, "__name__", repr(plugin))
     rooms = [
         room
@@ -138,7 +138,7 @@ def describe(plugin: type[Plugin]) -> Description:
 
 
 def _check_names(plugin: type[Plugin], base: type[Plugin]) -> None:
-    """Refuses methods that look like hooks and are none."""
+    """Refuses methods whose names suggest hooks that do not exist."""
     known = [name for name, _ in inspect.getmembers(base, inspect.isfunction)]
     for name, _ in inspect.getmembers(plugin, inspect.isfunction):
         if name.startswith("on_") and name not in known:
@@ -151,7 +151,7 @@ def _check_names(plugin: type[Plugin], base: type[Plugin]) -> None:
 
 
 def describe_all(plugins: Iterable[type[Plugin]]) -> list[Description]:
-    """Looks at some plug-ins' classes, no two of which may have the same id."""
+    """Describes several plug-ins' classes, whose ids must differ."""
     found: dict[tuple[str, str], Description] = {}
     for plugin in dict.fromkeys(plugins):
         description = describe(plugin)
@@ -166,7 +166,7 @@ def describe_all(plugins: Iterable[type[Plugin]]) -> list[Description]:
 
 
 def check_named(descriptions: Iterable[Description], named: Iterable[Description]) -> None:
-    """Refuses plug-ins that no scenario has named."""
+    """Refuses plug-ins that the scenario does not name."""
     classes = [description.plugin for description in named]
     for description in descriptions:
         if description.plugin not in classes:
@@ -181,7 +181,7 @@ def _built_in(room: str) -> list[str]:
 
 
 def _taken(room: str) -> set[str]:
-    """The names of keys that a plug-in's parameters would stand beside."""
+    """The names of keys that a plug-in's parameters must not have."""
     if room != "transport":
         return {"kind"}
     entries = {entry["id"]: entry for entry in json.loads(_core.catalogue())[room]}

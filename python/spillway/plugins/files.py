@@ -1,4 +1,4 @@
-"""Plug-ins out of files."""
+"""Plug-ins from files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Plugins: TypeAlias = type[Plugin] | Iterable[type[Plugin]]
 
 
 def plugins_of(given: Plugins) -> list[type[Plugin]]:
-    """Classes that somebody has given; what they are is looked at later."""
+    """A list of the given classes, which are checked later."""
     if isinstance(given, type):
         return [given]
     hint = "for one: plugins=[MyDt]"
@@ -32,7 +32,7 @@ def plugins_of(given: Plugins) -> list[type[Plugin]]:
 
 
 def load(text: str) -> type[Plugin]:
-    """The class that a text such as `my_dt.py:MyDt` names. A file is executed once."""
+    """The class that a text such as `my_dt.py:MyDt` names. A file is executed only once."""
     file, _, name = text.rpartition(":")
     if not file or not name.isidentifier():
         hint = "for one: --plugin my_dt.py:MyDt"
@@ -53,7 +53,7 @@ def load(text: str) -> type[Plugin]:
 
 
 def sources(plugins: Iterable[type[Plugin]]) -> Iterator[tuple[str, str]]:
-    """The texts of the files that plug-ins come from, each with a name for a copy."""
+    """The texts of the files that define plug-ins, each with a name for its copy."""
     for plugin in plugins:
         try:
             file = inspect.getsourcefile(plugin)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_
 from spillway.errors import ScenarioError
 
 Read = Callable[[Any], Any]
-"""Makes of a scenario's value what the attribute becomes; `None` for what is not valid."""
+"""Converts a scenario's value to that of the attribute; `None` if it is not valid."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Parameter:
     read: Read
 
     def value(self, path: str, given: Any) -> Any:
-        """What a given value becomes. The section of the key is at `path`."""
+        """The attribute's value for a given value. The key is in the section at `path`."""
         value = self.read(given)
         if value is None:
             key = f"{path}.{self.name}" if path else self.name
@@ -38,8 +38,8 @@ class Parameter:
 def parameters_of(plugin: type, base: type) -> list[Parameter]:
     """The annotated attributes that a plug-in's class adds to those of its base class.
 
-    Of `Annotated` the text is the parameter's meaning. Attributes that are class variables or
-    begin with an underscore are no parameters.
+    The text in `Annotated` is the parameter's meaning. Class variables, and attributes that begin
+    with an underscore, are not parameters.
     """
     try:
         hints = get_type_hints(plugin, include_extras=True)
@@ -81,7 +81,7 @@ def _parameter(plugin: type, name: str, hint: Any) -> Parameter:
 
 
 def _kind(hint: Any) -> tuple[str, Read] | None:
-    """What a key takes whose attribute is annotated so, and how it is read."""
+    """The values that a key with this annotation accepts, and how they are converted."""
     if hint in _KINDS:
         return _KINDS[hint]
     origin, inner = get_origin(hint), get_args(hint)
@@ -95,7 +95,7 @@ def _kind(hint: Any) -> tuple[str, Read] | None:
 
 
 def _items(given: Any, read: Read) -> tuple[Any, ...] | None:
-    """A list as a tuple, so that objects cannot change it for each other."""
+    """A list as a tuple, which objects cannot change for one another."""
     if not isinstance(given, (list, tuple)):
         return None
     values = tuple(read(item) for item in given)

@@ -1,5 +1,5 @@
-"""Figures of papers, run again: data, plots, and a verdict on every claim.
+"""Figures of papers, reproduced: data, plots, and a verdict on every claim.
 
-`spillway.reproduce.figure` has what a figure is made of, `spillway.reproduce.credence` those of a
-paper, a file for each.
+`spillway.reproduce.figure` defines what a figure consists of, `spillway.reproduce.credence` and its
+siblings the figures of each paper, a file for each.
 """

@@ -1,4 +1,4 @@
-"""Points that have been computed, kept so that none is computed twice."""
+"""A cache of computed points, so that none is computed twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENTRY = b"spillway"
 
 
 def default_folder() -> Path:
-    """`$SPILLWAY_CACHE`, or the user's folder for what may be deleted at any time."""
+    """`$SPILLWAY_CACHE`, or the user's folder for data that may be deleted at any time."""
     if own := os.environ.get("SPILLWAY_CACHE"):
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
@@ -27,21 +27,21 @@ def default_folder() -> Path:
 
 
 class Cache:
-    """A folder with a file for every point; a file is there only when it is whole."""
+    """A folder with a file for every point. Files are complete when they appear."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def check(self) -> None:
-        """Refuses a folder that nothing can be kept in, before anything is computed for it."""
+        """Refuses a folder that cannot be used, before anything is computed."""
         check_folder(self.folder)
 
     def has(self, key: str) -> bool:
-        """Whether the point is there."""
+        """Whether the point is in the cache."""
         return self._file(key).is_file()
 
     def load(self, key: str) -> Outcome | None:
-        """The point, if it is there; what cannot be read is not."""
+        """The point, if it is in the cache and can be read."""
         try:
             table = parquet.read(self._file(key), only_sealed=True)
             entry = json.loads(table.schema.metadata[_ENTRY])
@@ -51,7 +51,7 @@ class Cache:
             return None
 
     def store(self, key: str, outcome: Outcome) -> None:
-        """Keeps a point."""
+        """Stores a point."""
         import pyarrow as pa
 
         entry = {
@@ -63,7 +63,7 @@ class Cache:
         table: pa.Table = outcome.samples if outcome.samples is not None else pa.table({})
         table = table.replace_schema_metadata({_ENTRY: json.dumps(entry).encode()})
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Under a name of its own: another process may be writing the same point.
+        # Under a unique name, because another process may be writing the same point.
         handle, partial = tempfile.mkstemp(dir=self.folder, suffix=".partial")
         os.close(handle)
         try:

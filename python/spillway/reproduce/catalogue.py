@@ -22,7 +22,7 @@ def every() -> list[Figure]:
 
 
 def find(name: str) -> list[Figure]:
-    """The figures with a name: one, or all of a paper that are its own."""
+    """The figures with a name: a single one, or all figures of a paper itself."""
     if name in PAPERS:
         return [figure for figure in PAPERS[name] if figure.is_of_paper]
     found = [figure for figure in every() if figure.name == name]

@@ -1,4 +1,4 @@
-"""What a paper claims of a figure."""
+"""Claims of papers about figures."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Look: TypeAlias = Callable[[str], Measured]
 
 
 class Formula(Protocol):
-    """How a claim's number is taken at one point."""
+    """How the number of a claim is computed at one point."""
 
     @property
     def metric(self) -> Metric:
-        """What it is taken from."""
+        """The metric that it is computed from."""
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """Whose."""
+        """The schemes that it compares."""
 
     @property
     def text(self) -> str:
@@ -33,7 +33,7 @@ class Formula(Protocol):
 
     @property
     def is_change(self) -> bool:
-        """Whether it is told in percent."""
+        """Whether the number is shown in percent."""
 
     def of(self, look: Look) -> Measured:
         """The number."""
@@ -41,7 +41,7 @@ class Formula(Protocol):
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Of `new` with `old`."""
+    """A comparison of `new` with `old`."""
 
     metric: Metric
     new: str
@@ -50,7 +50,7 @@ class _Comparison:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """Both."""
+        """Both schemes."""
         return (self.new, self.old)
 
 
@@ -93,7 +93,7 @@ class Plain:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """The one."""
+        """The scheme."""
         return (self.scheme,)
 
     @property
@@ -116,11 +116,11 @@ def _ratio(new: Measured, old: Measured, then: Callable[[Any], Any]) -> Measured
 
 @dataclass(frozen=True)
 class Over:
-    """Which points a claim is about, and what is taken of them.
+    """The points of a claim, and how their numbers are combined.
 
-    That is their numbers' mean, the point at which the number is largest ("up to"), each point
-    for itself (what is said of all of them has to be so at the one where it is least so), or by how
-    much the last point's number is above the first's ("grows").
+    It is the mean over them; the number at the point where it is largest ("up to"); each point
+    separately, so that the claim must hold at the least favourable one; or by how much the last
+    point's number exceeds the first's ("grows").
     """
 
     where: Mapping[str, Value] = field(default_factory=dict)
@@ -129,17 +129,17 @@ class Over:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper's, in our words."""
+    """A statement of the paper, in our words."""
 
     says: str
     source: str
-    """Where the paper says it."""
+    """Where the paper makes it."""
     formula: Formula
     rule: Rule
     over: Over = field(default_factory=Over)
     variant: str = ""
-    """What else has been changed here, where a claim is tried under several settings."""
+    """What else has been changed here, if the claim is tested under several settings."""
     exploratory: str = ""
-    """What of it was chosen after its numbers were seen, in words: such a claim does not count."""
+    """What was chosen after seeing its numbers, in words; such a claim does not count."""
     is_again: bool = False
-    """Whether it is a claim that stands before it, read another way: it does not count again."""
+    """Whether it is an earlier claim in another reading, which does not count again."""

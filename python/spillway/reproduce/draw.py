@@ -1,4 +1,4 @@
-"""Plots as papers have them."""
+"""Plots in the form that papers have them."""
 
 from __future__ import annotations
 
@@ -50,29 +50,29 @@ class Panel:
     title: str
     is_log: bool = False
     is_close: bool = False
-    """Whether its axis begins near the least number, and not at 0."""
+    """Whether its axis begins near the least number instead of at 0."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A panel for each metric, a line for each scheme, over the points of one axis."""
+    """A panel for each metric, with a line for each scheme, over the points of one axis."""
 
     panels: tuple[Panel, ...]
     axis: str
     label: str
     columns: int = 2
     is_linear: bool = False
-    """Whether points lie where their numbers are, and not one beside the other."""
+    """Whether points lie at their numbers instead of at equal distances."""
     is_joined: bool = True
-    """Whether a line joins them; nothing lies between points that are only names."""
+    """Whether lines join them; nothing lies between points that are only names."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """Those of the panels."""
+        """The metrics of the panels."""
         return tuple(panel.metric for panel in self.panels)
 
     def __call__(self, results: Results) -> Drawing:
-        """Draws it."""
+        """Draws the plot."""
         columns = min(self.columns, len(self.panels))
         rows = -(-len(self.panels) // columns)
         width, height = (3.9, 2.5) if len(self.panels) > 1 else (5.6, 3.4)
@@ -90,7 +90,7 @@ class Lines:
         least = min(np.diff(sorted(places)), default=1.0)
         _shade(axis, results, places, 0.4 * least)
         schemes = results.figure.schemes
-        # Beside each other, so that equal numbers are seen; on an axis of numbers none is moved.
+        # Shifted sideways, so that equal numbers can be seen; not on an axis of numbers.
         step = 0.0 if self.is_linear else min(0.07, 0.24 / len(schemes))
         for number, scheme in enumerate(schemes):
             xs, ys, low, high = [], [], [], []
@@ -127,19 +127,19 @@ class Lines:
             axis.margins(y=0.12)
             axis.ticklabel_format(axis="y", style="plain", useOffset=False)
         else:
-            # No marker touches the frame; there may be none, or all at 0.
+            # Markers must not touch the frame; there may be none, or all at 0.
             top = axis.dataLim.y1
             axis.set_ylim(0, 1.08 * top if top > 0 else 1)
 
     def _places(self, results: Results) -> Sequence[float]:
-        """Where the points lie on the axis."""
+        """The positions of the points on the axis."""
         points = results.figure.points
         if self.is_linear:
             return [float(point.values[self.axis]) for point in points]
         return range(len(points))
 
     def _bars(self, results: Results) -> str:
-        """What the bars are: not all metrics rest on flows."""
+        """What the error bars show; not all metrics are based on flows."""
         found = [
             results.measured(metric, place, scheme.name)
             for metric in self.metrics
@@ -156,12 +156,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class Distributions:
-    """For each point how slowdowns are distributed: all flows, and below the incast flows' tail."""
+    """The distribution of slowdowns for each point: all flows and, below, incast flows' tail."""
 
     metrics: tuple[Metric, ...] = ()
 
     def __call__(self, results: Results) -> Drawing:
-        """Draws it: four points beside each other, and further ones below."""
+        """Draws the plot: four points per row."""
         points = results.figure.points
         across = min(4, len(points))
         bands = -(-len(points) // across)
@@ -211,7 +211,7 @@ class Distributions:
 class Variants:
     """Metrics of every scheme under a list of variants, and how one scheme's decisions divide.
 
-    The latter may be left out.
+    The latter may be omitted.
 
     Points of further axes become further rows of panels.
     """
@@ -223,11 +223,11 @@ class Variants:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """Both."""
+        """The metrics and the shares."""
         return (*self.slowdowns, *self.shares)
 
     def __call__(self, results: Results) -> Drawing:
-        """Draws it."""
+        """Draws the plot."""
         points = results.figure.points
         names = list(dict.fromkeys(str(point.values[self.axis]) for point in points))
         rows: dict[str, list[int]] = {}
@@ -235,7 +235,7 @@ class Variants:
             rest = ", ".join(text for axis, text in point.labels.items() if axis != self.axis)
             rows.setdefault(rest, []).append(place)
         panels = len(self.slowdowns) + bool(self.shares)
-        # What decisions divide into stands last in its row, and has a legend of its own.
+        # The panel of decisions comes last in its row, and has a legend of its own.
         across = panels if self.shares or panels < 4 else -(-panels // 2)
         lines = -(-panels // across)
         size = (2.6 * across + 2, (0.27 * len(names) + 0.9) * len(rows) * lines + 0.6)
@@ -299,7 +299,7 @@ class Variants:
 
 
 def style_of(scheme: Scheme, place: int) -> dict[str, Any]:
-    """A scheme's colour and marker, the same in all plots; no two of 144 have both in common."""
+    """A scheme's colour and marker, the same in all plots; no two of 144 schemes share both."""
     number = place if scheme.style is None else scheme.style
     again, colour = divmod(number, len(COLOURS))
     return {"color": COLOURS[colour], "marker": MARKERS[(colour + again) % len(MARKERS)]}
@@ -332,9 +332,9 @@ def drawing_of(width: float, height: float) -> Iterator[Drawing]:
 
 
 def finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
-    """Legend above, and below what the plot shows."""
+    """Adds the legend above, and below a note on what the plot shows."""
     handles, labels = axis.get_legend_handles_labels()
-    # A letter is about 0.06 inches wide, marker and gap 0.6.
+    # A letter is about 0.06 inches wide, a marker with its gap 0.6.
     widest = 0.6 + 0.06 * max(map(len, labels))
     columns = max(1, min(len(labels), int(drawing.get_figwidth() / widest)))
     drawing.legend(handles, labels, loc="outside upper center", ncols=columns)
@@ -346,7 +346,7 @@ def finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
 
 
 def _shade(axis: Axes, results: Results, places: Sequence[float], half: float) -> None:
-    """Points at which nothing was lost can tell no scheme from another."""
+    """Shades points at which nothing was lost, which cannot distinguish schemes."""
     for place, x in enumerate(places):
         if not results.is_informative(place):
             axis.axvspan(x - half, x + half, color="#EEEEEE", zorder=0, linewidth=0)

@@ -1,4 +1,4 @@
-"""What a figure of a paper is: runs, numbers out of them, a plot, and claims."""
+"""What a figure of a paper consists of: runs, numbers from them, a plot, and claims."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ Value: TypeAlias = "float | str"
 
 @dataclass(frozen=True)
 class Scheme:
-    """One of those that a figure compares: its name in the legend, and what it sets."""
+    """A scheme that a figure compares: its name in the legend, and the keys that it sets."""
 
     name: str
     assignments: tuple[str, ...] = ()
     style: int | None = None
-    """Which colour and marker it has in all plots; that of its place in the figure if None."""
+    """The number of its colour and marker in all plots; by default its position in the figure."""
     exploratory: str = ""
-    """What of it was chosen after its numbers were seen, in words."""
+    """What was chosen after seeing its numbers, in words."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One place on a figure's axes."""
+    """A point on a figure's axes."""
 
     values: Mapping[str, Value]
-    """Its coordinates: name of the axis and value."""
+    """Its coordinates: the name of each axis, and the value."""
     assignments: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     """The coordinates in words, by axis."""
     ticks: Mapping[str, str] = field(default_factory=dict)
-    """The coordinates as the axes of plots have them."""
+    """The coordinates as shown on plots' axes."""
     of_scheme: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What it sets for one scheme only, by the scheme's name."""
+    """Assignments for single schemes, by the scheme's name."""
     exploratory: str = ""
-    """What of it was chosen after its numbers were seen, in words."""
+    """What was chosen after seeing its numbers, in words."""
 
     @property
     def label(self) -> str:
@@ -57,7 +57,7 @@ class Point:
 
 
 def choice(name: str, *assignments: str, of: Mapping[str, tuple[str, ...]] | None = None) -> Point:
-    """One thing made another way: for all schemes, or (`of`) for single ones."""
+    """A point where one thing is done differently: by all schemes, or (`of`) by single ones."""
     return Point({"choice": name}, assignments, {"choice": name}, of_scheme=of or {})
 
 
@@ -69,9 +69,9 @@ def along(
     tick: str = "{}",
     only: str | None = None,
 ) -> tuple[Point, ...]:
-    """A point for each value; `{}` in the texts stands for it.
+    """A point for each value, which replaces `{}` in the texts.
 
-    The assignments are for all schemes, or for the one that `only` names.
+    The assignments apply to all schemes, or to the one that `only` names.
 
     >>> [point.assignments for point in along("load", (0.2, 0.4), "traffic.web.load={}")]
     [('traffic.web.load=0.2',), ('traffic.web.load=0.4',)]
@@ -88,7 +88,7 @@ def along(
 
 
 def product(*axes: Iterable[Point]) -> tuple[Point, ...]:
-    """Every combination; what a later axis assigns goes over what an earlier one did."""
+    """All combinations; assignments of later axes override those of earlier ones."""
 
     def joined(points: tuple[Point, ...]) -> Point:
         values: dict[str, Value] = {}
@@ -114,9 +114,9 @@ class Scale:
 
     seeds: tuple[int, ...]
     assignments: tuple[str, ...] = ()
-    """For runs of a scenario."""
+    """Assignments for runs of a scenario."""
     parameters: Mapping[str, Value] = field(default_factory=dict)
-    """For functions."""
+    """Parameters for functions."""
 
 
 class Plot(Protocol):
@@ -124,10 +124,10 @@ class Plot(Protocol):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The numbers that it shows."""
+        """The metrics that it shows."""
 
     def __call__(self, results: Results) -> Drawing:
-        """Draws it."""
+        """Draws the plot."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ class Figure:
     """A figure or table of a paper, or an experiment about it."""
 
     name: str
-    """The paper and the figure, as `spillway reproduce` takes them: `credence/figure6`."""
+    """The paper and the figure, as for `spillway reproduce`: `credence/figure6`."""
     title: str
     source: str
-    """Where it is in the paper."""
+    """Its place in the paper."""
     about: str
-    """What is compared, and what of it is not in the paper."""
+    """What is compared, and how this differs from the paper."""
     measure: Measure
     points: tuple[Point, ...]
     schemes: tuple[Scheme, ...]
@@ -148,15 +148,15 @@ class Figure:
     plot: Plot | None = None
     claims: tuple[Claim, ...] = ()
     is_of_paper: bool = True
-    """Whether the paper has it; `spillway reproduce PAPER` leaves out what is only about it."""
+    """Whether it is in the paper; `spillway reproduce PAPER` leaves out others about it."""
 
     def scale(self, name: str) -> Scale | None:
-        """How much of it is run at a scale; what has no `page` of its own is quick there."""
+        """How much of it is run at a scale; a figure without a `page` scale is quick there."""
         return self.scales.get("quick" if name == "page" and name not in self.scales else name)
 
     @property
     def metrics(self) -> list[Metric]:
-        """The numbers that plot and claims are about."""
+        """The metrics of plot and claims."""
         shown = () if self.plot is None else self.plot.metrics
         claimed = (claim.formula.metric for claim in self.claims)
         return list(dict.fromkeys([*shown, *claimed]))

@@ -1,4 +1,4 @@
-"""What has become of a claim."""
+"""Findings: the outcome of claims."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """What has become of a claim."""
+    """The outcome of a claim."""
 
     claim: Claim
     estimate: Estimate | None
     verdict: Verdict
     by_seed: Mapping[int, float | None]
     behind: Mapping[str, Behind]
-    """For a percentile: by scheme, what it rests on."""
+    """For a percentile: what it is based on, by scheme."""
     over: str
-    """The point that it is told of, or what is taken of several."""
+    """The point that it refers to, or how several were combined."""
     points: int
     uninformative: int
-    """Points at which nothing was lost under any scheme."""
+    """The number of points at which nothing was lost under any scheme."""
     exploratory: str
-    """What of claim, schemes or points was chosen after their numbers were seen."""
+    """What of claim, schemes or points was chosen after seeing their numbers."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """The finding as JSON."""
         claim, estimate = self.claim, self.estimate
         return {
             "claim": claim.says,
@@ -68,7 +68,7 @@ class Finding:
 
 
 def examine(claim: Claim, results: Results) -> Finding:
-    """The verdict on a claim."""
+    """The finding on a claim."""
     figure = results.figure
     places = [n for n, point in enumerate(figure.points) if point.lies_at(claim.over.where)]
     is_one = claim.over.take in ("mean", "growth") or not places
@@ -114,7 +114,7 @@ _FROM_BEST = (Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS)
 
 
 def _chosen(claim: Claim, looks: list[_Look]) -> _Look:
-    """Where the number is largest; or of what is said of each point, where it is least so."""
+    """The one where the number is largest or, for each point separately, the least favourable."""
     least, greatest = claim.rule.ends
 
     def order(look: _Look) -> tuple[float, float]:
@@ -178,12 +178,12 @@ def _growth(values: NDArray[np.float64]) -> Any:
 
 
 def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Estimate:
-    """A number and its 95%.
+    """A number and its 95% interval.
 
-    They are those of the replicates; or, of what rests on no samples, the mean of the seeds' own
-    numbers, and Student's t over them. Where a seed has no number there is no interval.
+    The interval is that of the replicates. A number without samples is the mean over the seeds,
+    with an interval by Student's t; if a seed has no number there is no interval.
 
-    The worst of all that was looked at has no such interval: the truth is that, or worse.
+    The worst of all numbers has only a one-sided interval: the truth is that, or worse.
     """
     assert found.value is not None
     if found.replicates is not None:
@@ -206,7 +206,7 @@ def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Est
 
 
 def _told(ends: Ends | None) -> tuple[float | None, float | None] | None:
-    """Both ends for JSON, which has no infinity, nor a least number above 0."""
+    """Both ends for JSON, which has neither infinity nor a least number above 0."""
     if ends is None:
         return None
     low, high = (None if math.isinf(end) else end for end in ends)

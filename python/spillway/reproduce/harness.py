@@ -1,4 +1,4 @@
-"""Runs the points of figures: side by side, and none of them twice."""
+"""Runs the points of figures in parallel, and each of them only once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spillway.threads import processors, side_by_side
 
 
 class Unfinished(KeyboardInterrupt):
-    """Ctrl-C came before all points were there; those that were are kept."""
+    """Ctrl-C came before all points were computed; those that were are kept."""
 
     def __init__(self, done: int, total: int) -> None:
         super().__init__("interrupted")
@@ -27,19 +27,19 @@ class Unfinished(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to do for some figures."""
+    """The work to be done for some figures."""
 
     figures: tuple[Figure, ...]
     seeds: tuple[tuple[int, ...], ...]
-    """By figure."""
+    """The seeds, by figure."""
     keys: tuple[dict[tuple[int, str, int], str], ...]
     """By figure: the key of every point, scheme and seed."""
     tasks: dict[str, Task]
-    """By key: figures that have points in common share them."""
+    """The tasks by key; figures share the points that they have in common."""
 
 
 def plan(figures: Sequence[Figure], scale: str, seeds: Sequence[int] | None = None) -> Plan:
-    """What there is to do. Without `seeds` they are the scale's own."""
+    """The work to be done. By default the seeds are those of the scale."""
     tasks: dict[str, Task] = {}
     chosen, keys = [], []
     for figure in figures:
@@ -67,9 +67,9 @@ def compute(
     follow: Follow | None = None,
     done: Callable[[str], object] | None = None,
 ) -> list[Results]:
-    """The results of every figure; points that the cache has are taken from there.
+    """The results of every figure. Points in the cache are taken from there.
 
-    `done` is called with the label of every point that has been computed and kept. Ctrl-C raises
+    `done` is called with the label of every point that has been computed and stored. Ctrl-C raises
     `Unfinished`.
     """
     found: dict[str, Outcome] = {}

@@ -1,7 +1,7 @@
-"""Packets that were lost while it was measured.
+"""Packets lost in the window of measurement.
 
-The summary's `drops` are those of the whole run. What policies lose while Smartbuf learns, or
-while a network fills, is no part of what is compared.
+The summary's `drops` are those of the whole run. Losses while Smartbuf learns, or while a network
+fills, must not count in comparisons.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from spillway.result import Result
 
 WITHIN = "lost"
-"""The first step of the counts' path."""
+"""The first part of the counts' paths."""
 
 PACKETS = Total(WITHIN, "packets lost", "packets")
-"""From the warm-up on."""
+"""Packets lost from the end of the warm-up on."""
 
 
 def numbers(result: Result) -> dict[str, int]:
     """Packets lost from `warmup` on, by reason.
 
     Raises:
-        ValueError: the run has not recorded them.
+        ValueError: the run has not recorded lost packets.
     """
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Numbers out of a point's outcomes, and how far chance may have moved them."""
+"""Metrics: numbers from a point's outcomes, and how far chance may have moved them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from spillway.reproduce import samples
 from spillway.reproduce.point import Outcome
 
 REPLICATES = 1000
-"""How often seeds, and samples within them, are drawn again."""
+"""How often seeds, and samples within them, are resampled."""
 LEAST_SEEDS = 3
-"""Fewer tell nothing of what other seeds would bring: there is no interval."""
+"""With fewer seeds nothing is known about other seeds, so there is no interval."""
 ENOUGH_SEEDS = 10
-"""With fewer an interval may be too narrow, and the range of the seeds' numbers is to be seen."""
+"""With fewer seeds an interval may be too narrow, so the range over seeds is shown."""
 
 BySeed: TypeAlias = Mapping[int, Outcome]
 
 
 def caution(seeds: int) -> str:
-    """What so few seeds cannot tell, in words; nothing where there are enough of them."""
+    """What this number of seeds cannot show, in words; empty if there are enough."""
     if seeds < LEAST_SEEDS:
         return (
             "fewer than three seeds tell nothing of others: there are no 95% intervals, and what "
@@ -41,15 +41,15 @@ def caution(seeds: int) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """A number, and what it comes to when the samples are drawn again, if it rests on samples."""
+    """A number and, if it is based on samples, its replicates under resampling."""
 
     value: float | None
     replicates: NDArray[np.float64] | None = None
-    """NaN where seeds were drawn that have nothing of the kind."""
+    """NaN if the drawn seeds have no such samples."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The middle 95% of the replicates."""
+        """The range of the middle 95% of the replicates."""
         if self.replicates is None:
             return None
         known = self.replicates[~np.isnan(self.replicates)]
@@ -61,12 +61,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class Behind:
-    """What a tail percentile rests on."""
+    """The data behind a tail percentile."""
 
     flows: int
-    """Flows at or beyond it."""
+    """The number of flows at or beyond it."""
     with_timeout: int
-    """Those of them that saw a timeout."""
+    """The number of these that saw a timeout."""
 
 
 class Metric(Protocol):
@@ -74,11 +74,11 @@ class Metric(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, in words."""
+        """Its description."""
 
     @property
     def unit(self) -> str:
-        """For a plot's axis."""
+        """The unit on a plot's axis."""
 
     def measured(self, outcomes: BySeed, replicates: int, /) -> Measured:
         """The number over all of these seeds."""
@@ -89,7 +89,7 @@ class Tail:
     """A percentile of the slowdowns of a class, or section: the ceil(n p)-th of n in order."""
 
     of: str
-    """A class, `all`, a section, or several of them: "short+incast"."""
+    """A class, `all`, a section, or several of them such as "short+incast"."""
     p: float
     unit: str = "slowdown"
 
@@ -99,15 +99,15 @@ class Tail:
         return f"{_classes(self.of)} flows' p{100 * self.p:g} slowdown"
 
     def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
-        """The percentile of all seeds' flows together."""
+        """The percentile over all seeds' flows together."""
         return self.of_each({"": outcomes}, replicates)[""]
 
     def of_each(self, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
-        """The same of several schemes at once.
+        """The same for several schemes at once.
 
-        Drawn again are seeds, and within each that is drawn its units (queries, or flows without
-        one). Seeds get equal draws under every scheme and at every point, and so do units where
-        there are as many of them: what had the same traffic is compared in pairs.
+        Seeds are resampled and, within each drawn seed, its units (queries, or flows without a
+        query). All schemes and points use the same draws of seeds, and of units if they have the
+        same number of them, so that runs with the same traffic are compared in pairs.
         """
         flows = {scheme: _Flows.of(self, by_seed) for scheme, by_seed in outcomes.items()}
         known = {scheme: each for scheme, each in flows.items() if each is not None}
@@ -134,7 +134,7 @@ class Tail:
         }
 
     def behind(self, outcomes: BySeed) -> Behind:
-        """How many flows lie at or beyond the percentile, and how many of them saw a timeout."""
+        """The number of flows at or beyond the percentile, and of these with a timeout."""
         tables = [each.samples for each in outcomes.values() if each.samples is not None]
         slowdown = np.concatenate([np.empty(0), *(samples.select(t, self.of) for t in tables)])
         found = samples.percentile(slowdown, self.p)
@@ -147,21 +147,21 @@ class Tail:
 
 @dataclass(frozen=True)
 class _Flows:
-    """What a percentile is taken of: slowdowns of all seeds, the worst first."""
+    """The slowdowns of all seeds that a percentile is computed from, the worst first."""
 
     slowdown: NDArray[np.float64]
     owner: NDArray[np.int64]
-    """The unit that each flow belongs to; those of a seed follow those of the seed before."""
+    """The unit of each flow; the units of a seed follow those of the previous seed."""
     units: tuple[tuple[int, int], ...]
-    """The seeds, and how many units each has."""
+    """The seeds, with the number of units of each."""
     sizes: NDArray[np.int64]
-    """Flows of each unit."""
+    """The number of flows of each unit."""
     worst: int
-    """What is drawn of so many tells a percentile, nearly always."""
+    """The number of worst flows that nearly always suffices for resampled percentiles."""
 
     @staticmethod
     def of(tail: Tail, outcomes: BySeed) -> _Flows | None:
-        """Those of these outcomes; None if there are none."""
+        """The flows of these outcomes; None if there are none."""
         values, owners, units, first = [], [], [], 0
         for seed, outcome in sorted(outcomes.items()):
             if outcome.samples is None:
@@ -183,11 +183,11 @@ class _Flows:
         return _Flows(slowdown, owner, tuple(units), sizes, worst)
 
     def found(self, p: float) -> float:
-        """The percentile as it is."""
+        """The percentile of all flows."""
         return float(self.slowdown[len(self.slowdown) - samples.rank(len(self.slowdown), p)])
 
     def percentile(self, p: float, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
-        """The percentile if units are drawn so often; NaN if none is."""
+        """The percentile with units drawn this often; NaN if none is."""
         counts = np.concatenate([drawn[units] for units in self.units])
         total = int(counts @ self.sizes)
         if not total:
@@ -201,10 +201,10 @@ class _Flows:
 
 @dataclass(frozen=True)
 class WithTimeout:
-    """The part of a class's flows, of all seeds, that saw a timeout."""
+    """The share of a class's flows, over all seeds, that saw a timeout."""
 
     of: str
-    """As `Tail` has it."""
+    """A class or section, as in `Tail`."""
     unit: str = "% of the flows"
 
     @property
@@ -213,7 +213,7 @@ class WithTimeout:
         return f"{_classes(self.of)} flows with a timeout"
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
-        """The share in percent; nothing is drawn again."""
+        """The share in percent, without resampling."""
         tables = [each.samples for each in outcomes.values() if each.samples is not None]
         parts = [samples.select(table, self.of, "with_timeout") for table in tables]
         flows = np.concatenate([np.empty(0, dtype=bool), *parts])
@@ -226,7 +226,7 @@ _OVER_SEEDS: dict[str, Callable[[Any], Any]] = {"mean": np.mean, "largest": np.m
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the summary by its dotted path, or of what a function returned."""
+    """A number of the summary, by its dotted path, or one that a function returned."""
 
     path: str
     name: str
@@ -235,7 +235,7 @@ class Number:
     over_seeds: OverSeeds = "mean"
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
-        """The mean over seeds, or the largest; nothing is drawn again."""
+        """The mean over seeds, or the largest, without resampling."""
         found = [outcome.numbers.get(self.path) for outcome in outcomes.values()]
         known = [number for number in found if number is not None]
         return Measured(self.scale * float(_OVER_SEEDS[self.over_seeds](known)) if known else None)
@@ -243,29 +243,29 @@ class Number:
 
 @dataclass(frozen=True)
 class Total:
-    """A sum of counts, of whatever kind."""
+    """A sum of counts of all kinds."""
 
     within: str
-    """The first step of the counts' path."""
+    """The first part of the counts' paths."""
     name: str
     unit: str
     over_seeds: OverSeeds = "mean"
 
     def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
-        """The mean over seeds, or the largest; what has no count counts as 0."""
+        """The mean over seeds, or the largest; a missing count is 0."""
         totals = [total(outcome, self.within) for outcome in outcomes.values()]
         return Measured(float(_OVER_SEEDS[self.over_seeds](totals)) if totals else None)
 
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a sum of counts, over all switches and seeds."""
+    """The share of one count in a sum of counts, over all switches and seeds."""
 
     part: str
-    """The last step of the counts' path."""
+    """The last part of the path of the count."""
     of: tuple[str, ...]
     within: str
-    """The first step."""
+    """The first part of the counts' paths."""
     name: str
     unit: str = "%"
 
@@ -282,29 +282,29 @@ class Share:
 
 
 def total(outcome: Outcome, within: str) -> float:
-    """The sum of the counts whose path begins with this step."""
+    """The sum of the counts whose paths begin with this part."""
     return sum(n or 0 for path, n in outcome.numbers.items() if path.startswith(f"{within}."))
 
 
 def of_each(metric: Metric, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
-    """A metric of several schemes; what is drawn again is drawn once for all of them."""
+    """A metric of several schemes, which share the same draws."""
     if isinstance(metric, Tail):
         return metric.of_each(outcomes, replicates)
     return {scheme: metric.measured(each, replicates) for scheme, each in outcomes.items()}
 
 
 def _classes(of: str) -> str:
-    """Classes, or a section, in words."""
+    """A description of classes or of a section."""
     return of.removeprefix(samples.SECTION).replace("+", " and ")
 
 
 def _first_above(counts: NDArray[np.int64], number: int) -> int:
-    """Where the counts, added up, first are above a number."""
+    """The index at which the cumulative counts first exceed a number."""
     return int(np.searchsorted(np.cumsum(counts), number, side="right"))
 
 
 def _draws_of_seeds(seeds: Sequence[int]) -> Callable[[], Mapping[int, int]]:
-    """How often each seed is drawn, replicate by replicate: always the same for the same seeds."""
+    """How often each seed is drawn in each replicate; always the same for the same seeds."""
     stream = np.random.default_rng([zlib.crc32(b"seeds"), *seeds])
 
     def draw() -> Mapping[int, int]:
@@ -315,6 +315,6 @@ def _draws_of_seeds(seeds: Sequence[int]) -> Callable[[], Mapping[int, int]]:
 
 
 def _draws(seed: int, name: str, units: int) -> Callable[[int], NDArray[np.int64]]:
-    """How often each unit is drawn if its seed is so often: the same for the same units."""
+    """How often each unit is drawn if its seed is drawn so often; the same for the same units."""
     stream = np.random.default_rng([seed, zlib.crc32(name.encode()), units])
     return lambda times: np.bincount(stream.integers(units, size=times * units), minlength=units)

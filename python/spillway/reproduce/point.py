@@ -1,4 +1,4 @@
-"""How a point becomes numbers: by a run of a scenario, or by any function of its parameters."""
+"""How a point gives numbers: by a run of a scenario, or by a function of its parameters."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from spillway.reproduce.figure import Point, Scale, Scheme, Value
 
 Report = Callable[[Progress | None], object]
-"""Called as a point goes on; raises KeyboardInterrupt where it is to end."""
+"""Called during the computation of a point; raises KeyboardInterrupt to end it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has come of a point, under one scheme, with one seed."""
+    """The outcome of a point under one scheme with one seed."""
 
     numbers: Mapping[str, float | None]
     samples: pa.Table | None = None
-    """The flows, for what needs more than numbers: see `spillway.reproduce.samples`."""
+    """The flows, if more than numbers is needed: see `spillway.reproduce.samples`."""
     scenario: str = ""
     """The scenario with every value written out, if it was a run."""
     cpu_s: float = 0.0
@@ -44,21 +44,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """A point to be computed; tasks with one key come to the same."""
+    """A point to be computed. Tasks with the same key have the same outcome."""
 
     key: str
     label: str
     run: Callable[[Report], Outcome | None]
-    """None if it was interrupted."""
+    """Returns None if it was interrupted."""
     expected_bytes: float | None = None
-    """Of a run: about how much it will carry, which tells how long it takes beside others."""
+    """For a run: a rough estimate of the payload, by which durations are compared."""
 
 
 class Measure(Protocol):
-    """A way in which points become numbers."""
+    """A way to compute the numbers of points."""
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
-        """What there is to do for a point."""
+        """The task for a point."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,12 @@ class Run:
     scenario: str
     assignments: tuple[str, ...] = ()
     also: str = ""
-    """A function, named as `module:function`, that makes further numbers of the run's result."""
+    """A function, named as `module:function`, that computes further numbers from the result."""
     prepare: Mapping[str, str] = field(default_factory=dict)
-    """By scheme: a function, named so too, that makes ready what a run needs, and returns further
-    assignments. It is called with what `report` is below, and by name with the scale's parameters;
-    what it makes follows from these, the package and the compiled core."""
+    """By scheme: a function, named in the same way, that prepares what a run needs and returns
+    further assignments. Its arguments are `report`, as below, and the scale's parameters by name.
+    Its results depend only on these, the package and the compiled core.
+    """
 
     def task(self, point: Point, scheme: Scheme, seed: int, scale: Scale) -> Task:
         """The run of the point."""
@@ -117,9 +118,9 @@ class Run:
 class Computed:
     """A function, named as `module:function`, of the point's coordinates.
 
-    It is called with what `report` is below, and by name with the coordinates, with `scheme`,
-    `seed` and the scale's parameters; it returns numbers by name. It should call `report(None)`
-    now and then, so that Ctrl-C can end it. Several are called at a time, in threads.
+    Its arguments are `report`, as below, and by name the coordinates, `scheme`, `seed` and the
+    scale's parameters. It returns numbers by name. It should call `report(None)` at intervals, so
+    that Ctrl-C can end it. Several calls run in parallel, in threads.
     """
 
     function: str
@@ -150,7 +151,7 @@ def named(function: str) -> Callable[..., Any]:
 
 
 def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float | None]]:
-    """The numbers of a summary by their dotted path; what a run has cost is not among them.
+    """The numbers of a summary by their dotted paths, except what the run has cost.
 
     >>> dict(flat({"drops": {"aqm": 3}, "status": "complete", "run": {"cpu_s": 1.0}}))
     {'drops.aqm': 3}
@@ -166,18 +167,18 @@ def flat(document: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, f
 
 @functools.cache
 def build() -> str:
-    """The compiled core that this process runs."""
+    """The build of the compiled core in this process."""
     assert _core.__file__ is not None
     return digest(Path(_core.__file__))
 
 
 def _code(function: Callable[..., object]) -> dict[str, str]:
-    """What a function may call: its own file, and all of this package."""
+    """The code that a function may call: its own file, and this whole package."""
     return {**_package(), "": _file_of(function)}
 
 
 def _file_of(function: Callable[..., object]) -> str:
-    """The file in which a function is."""
+    """The file that defines a function."""
     source = inspect.getsourcefile(function)
     return digest(Path(source)) if source else ""
 
@@ -191,7 +192,7 @@ def _package() -> dict[str, str]:
 
 @functools.cache
 def _form() -> list[str]:
-    """What makes numbers of a run."""
+    """The code that computes numbers from a run."""
     return [digest(Path(file)) for file in (__file__, str(samples.__file__))]
 
 

@@ -1,4 +1,4 @@
-"""All that has come of a figure's points."""
+"""The results of all points of a figure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """The outcomes of a figure by point, scheme and seed."""
+    """The outcomes of a figure, by point, scheme and seed."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Results:
 
     @property
     def cpu_s(self) -> float:
-        """CPU time that all points took together when they were computed, in seconds."""
+        """The CPU time that all points took when they were computed, in seconds."""
         once = {id(outcome): outcome for outcome in self._outcomes.values()}
         return sum(outcome.cpu_s for outcome in once.values())
 
@@ -46,7 +46,7 @@ class Results:
         seeds: tuple[int, ...] | None = None,
         draw: bool = True,
     ) -> Measured:
-        """A metric of a point; with `draw`, also of samples drawn again."""
+        """A metric of a point; with `draw` also its replicates."""
         about = (metric, place, seeds or self.seeds, draw)
         if about not in self._measured:
             outcomes = {one.name: self.at(place, one.name, seeds) for one in self.figure.schemes}
@@ -54,7 +54,7 @@ class Results:
         return self._measured[about][scheme]
 
     def ends(self, metric: Metric, place: int, scheme: str) -> tuple[float, float]:
-        """How far a known metric spreads: 95% of samples drawn again, else the range of seeds."""
+        """The spread of a known metric: 95% of the replicates, or else the range over seeds."""
         interval = self.measured(metric, place, scheme).interval
         if interval is not None:
             return interval
@@ -63,7 +63,7 @@ class Results:
         return min(known), max(known)
 
     def is_informative(self, place: int) -> bool:
-        """Whether anything was lost under any scheme; what has no drops to count tells always."""
+        """Whether anything was lost under some scheme; always true if drops are not counted."""
         outcomes = [self._outcomes[place, scheme.name, seed] for scheme, seed in self._runs()]
         if not any(outcome.scenario for outcome in outcomes):
             return True
@@ -73,7 +73,7 @@ class Results:
         return ((scheme, seed) for scheme in self.figure.schemes for seed in self.seeds)
 
     def numbers(self) -> pa.Table:
-        """A row for every point, scheme and seed: coordinates, and all numbers."""
+        """A row for every point, scheme and seed, with coordinates and all numbers."""
         import pyarrow as pa
 
         rows = [
@@ -91,7 +91,7 @@ class Results:
         return pa.table({name: [row.get(name) for row in rows] for name in names})
 
     def samples(self) -> pa.Table | None:
-        """The flows that percentiles and their intervals rest on, if any."""
+        """The flows that percentiles and their intervals are based on, if any."""
         import pyarrow as pa
 
         points = self.figure.points
@@ -114,5 +114,5 @@ class Results:
 
 
 def lost(outcome: Outcome) -> float:
-    """Packets that were lost."""
+    """The number of lost packets."""
     return total(outcome, "drops")

@@ -1,4 +1,4 @@
-"""A run's flows, as far as claims about percentiles need them."""
+"""The flows of a run in the form that claims about percentiles need."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ CLASSES = ("short", "medium", "long", "incast")
 _SHORT, _MEDIUM, _LONG, _INCAST = range(4)
 
 SECTION = "section "
-"""What stands before the name of a traffic section, where its flows are asked for."""
+"""The prefix of the names of traffic sections among names of classes."""
 
 
 def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any]) -> pa.Table:
-    """A row for every flow that a summary's slowdowns are about.
+    """A row for every flow that counts in a summary's slowdowns.
 
-    `class` is short, medium, long or incast, `section` the traffic section, `slowdown` as the
-    summary has it (an unfinished flow counts with the time waited), `with_timeout` whether the flow
-    saw one. `unit` numbers, within its class, what is drawn as one when samples are drawn again:
-    the flows of one query, or a flow without a query; `unit_of_section` does so within the section.
-    The same flows have the same units under every scheme.
+    `class` is short, medium, long or incast, `section` the traffic section, `slowdown` that of the
+    summary (an unfinished flow counts with the time waited), and `with_timeout` whether the flow
+    saw a timeout. `unit` numbers, within the class, the units of resampling: the flows of one
+    query, or a flow without a query. `unit_of_section` does the same within the section. The same
+    flows have the same units under every scheme.
     """
     import pyarrow as pa
 
@@ -84,7 +84,7 @@ def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any])
 
 
 def rank(total: int, p: float) -> int:
-    """Which of so many values in order is the percentile, from 1: the ceil(total p)-th.
+    """The rank of a percentile among so many ordered values, from 1: the ceil(total p)-th.
 
     >>> rank(20, 0.95), rank(21, 0.95), rank(3, 0.0)
     (19, 20, 1)
@@ -93,14 +93,14 @@ def rank(total: int, p: float) -> int:
 
 
 def percentile(values: NDArray[np.float64], p: float) -> float | None:
-    """The order statistic; None of nothing."""
+    """The order statistic; None without values."""
     if not len(values):
         return None
     return float(np.partition(values, rank(len(values), p) - 1)[rank(len(values), p) - 1])
 
 
 def select(table: pa.Table, name: str, column: str = "slowdown") -> NDArray[Any]:
-    """A column of a class, of a traffic section ("section web"), of "short+incast", or of `all`."""
+    """A column of a class, a traffic section ("section web"), "short+incast", or `all`."""
     if "+" in name:
         parts = [select(table, part, column) for part in name.split("+")]
         if column == "unit":
@@ -120,7 +120,7 @@ def select(table: pa.Table, name: str, column: str = "slowdown") -> NDArray[Any]
 
 
 def _numbered_apart(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Units of several classes: the second's numbers follow the first's."""
+    """The units of several classes, numbered consecutively."""
     first, apart = 0, []
     for part in parts:
         apart.append(part + first)
@@ -135,7 +135,7 @@ _UNITS = {
 
 
 def quantity(text: str) -> int:
-    """A size or a time of a resolved scenario, in bytes or picoseconds, rounded up.
+    """A size or time in a resolved scenario, in bytes or picoseconds, rounded up.
 
     >>> quantity("25.2us"), quantity("1.5KiB")
     (25200000, 1536)

@@ -1,4 +1,4 @@
-"""Plots of what happened in single runs, over time."""
+"""Plots over time of what happened in single runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from spillway.reproduce.results import Results
 
 STEP = "series.step_us"
-"""The number that has the time between two numbers of a series, in microseconds."""
+"""The metric that holds the time between two values of a series, in microseconds."""
 
 
 def numbers(series: dict[str, list[float]], step_us: float) -> dict[str, float]:
-    """Series as numbers of an outcome: `series.NAME.PLACE`."""
+    """Series as numbers of an outcome: `series.NAME.INDEX`."""
     named = {
         f"series.{name}.{place}": value
         for name, values in series.items()
@@ -30,7 +30,7 @@ def numbers(series: dict[str, list[float]], step_us: float) -> dict[str, float]:
 
 
 def values(outcome: Outcome, name: str) -> list[float]:
-    """The series with this name, as far as it goes."""
+    """The series with this name, up to its end."""
     found: list[float] = []
     while (number := outcome.numbers.get(f"series.{name}.{len(found)}")) is not None:
         found.append(number)
@@ -44,21 +44,21 @@ class Panel:
     title: str
     unit: str
     series: tuple[tuple[str, str], ...]
-    """Name, and what the legend calls it."""
+    """The name of each series, and its name in the legend."""
 
 
 @dataclass(frozen=True)
 class OverTime:
-    """A column for each scheme, a row for each panel: the first point, the first seed.
+    """A column for each scheme and a row for each panel, for the first point and seed.
 
-    From the fourth scheme on two stand beside each other, and further ones below.
+    With four schemes or more there are two columns, and further schemes go below.
     """
 
     panels: tuple[Panel, ...]
     metrics: tuple[Metric, ...] = ()
 
     def __call__(self, results: Results) -> Drawing:
-        """Draws it."""
+        """Draws the plot."""
         schemes = results.figure.schemes
         seed = results.seeds[0]
         across = len(schemes) if len(schemes) < 4 else 2

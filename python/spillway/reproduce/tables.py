@@ -25,7 +25,7 @@ STYLES = {
 
 
 def figures(every: Iterable[Figure]) -> RenderableType:
-    """What there is to reproduce."""
+    """The figures that can be reproduced."""
     table = _grid()
     for heading in ("figure", "", "source"):
         table.add_column(heading, overflow="fold")
@@ -35,7 +35,7 @@ def figures(every: Iterable[Figure]) -> RenderableType:
 
 
 def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
-    """What has become of a figure's claims, from its summary."""
+    """The findings on a figure's claims, from its summary."""
     seeds = ", ".join(map(str, summary["seeds"]))
     title = Text.assemble(
         (summary["figure"], "bold"),
@@ -96,7 +96,7 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def verdicts(summaries: Iterable[Mapping[str, Any]]) -> Table:
-    """How many of the figures' claims have come to what."""
+    """The number of claims with each verdict, by figure."""
     table = _grid()
     table.add_column("claims")
     for heading in (*STYLES, "exploratory"):
@@ -114,7 +114,7 @@ def _grid() -> Table:
 
 
 def told(value: float | None, is_change: bool) -> str:
-    """A change in percent; any other number to four digits.
+    """A change in percent; any other number with four digits.
 
     >>> told(0.9553, True), told(-0.02, True), told(15.948, False), told(None, False)
     ('95.5%', '-2.0%', '15.95', '-')
@@ -125,7 +125,7 @@ def told(value: float | None, is_change: bool) -> str:
 
 
 def interval(ends: Sequence[float | None] | None, is_change: bool) -> str:
-    """Both ends, or the one that there is.
+    """Both ends, or the only one.
 
     >>> interval((0.3, 0.5), True), interval((0.3, None), False), interval((0.0, None), True)
     ('30.0% to 50.0%', '0.3 or more', 'above 0')
@@ -141,13 +141,13 @@ def interval(ends: Sequence[float | None] | None, is_change: bool) -> str:
 
 
 def asked(row: Mapping[str, Any]) -> str:
-    """The paper's number, if there is one, and which numbers bear the claim out."""
+    """The paper's number, if it gives one, and the numbers that confirm the claim."""
     range_ = interval(row["range"], row["is_change"])
     return range_ if row["paper"] is None else f"{told(row['paper'], row['is_change'])}\n{range_}"
 
 
 def spread(by_seed: Mapping[str, float | None], is_change: bool) -> str:
-    """The least and the greatest of the seeds' own numbers."""
+    """The least and the greatest number of the seeds."""
     known = [value for value in by_seed.values() if value is not None]
     if len(known) < 2:
         return "-"
@@ -155,7 +155,7 @@ def spread(by_seed: Mapping[str, float | None], is_change: bool) -> str:
 
 
 def behind(schemes: Mapping[str, Mapping[str, int]]) -> str:
-    """For each scheme, flows with a timeout among those at or beyond the percentile."""
+    """For each scheme, the flows with a timeout among those at or beyond the percentile."""
     return "\n".join(
         f"{scheme} {each['with_timeout']:,}/{each['flows']:,}" for scheme, each in schemes.items()
     )

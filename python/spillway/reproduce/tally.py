@@ -1,4 +1,4 @@
-"""How many claims have come to what."""
+"""Counts of claims by verdict."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ EXPLORATORY = "exploratory"
 
 
 def first_reading(claims: Iterable[Mapping[str, Any]]) -> str:
-    """The first of the variants under which a figure's claims are tried, if there are any."""
+    """The first of the readings under which a figure's claims are tested, if there are any."""
     return next((row["variant"] for row in claims if row["variant"]), "")
 
 
 def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many of a figure's claims have come to each verdict, and how many are exploratory.
+    """The number of a figure's claims with each verdict, and of exploratory ones.
 
-    A claim counts once, under the first of its readings; one that is exploratory has no verdict
-    that counts.
+    A claim counts once, under its first reading. The verdict on an exploratory claim does not
+    count.
     """
     claims = list(claims)
     first = first_reading(claims)
@@ -31,7 +31,7 @@ def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def counted(summaries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, int]]]:
-    """The counts of each figure that has claims, and those of all that are the papers' own."""
+    """The counts of each figure with claims, and of all figures that are in papers."""
     total = dict.fromkeys([*map(str, Verdict), EXPLORATORY], 0)
     for summary in summaries:
         if summary["claims"]:

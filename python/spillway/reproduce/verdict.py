@@ -1,4 +1,4 @@
-"""Whether a claim holds here, by a rule that is fixed before anything is run."""
+"""Whether a claim holds, by rules that are fixed before anything is run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 Ends: TypeAlias = tuple[float, float]
-"""The least and the greatest of a range of numbers; both belong to it."""
+"""The least and the greatest number of a closed range."""
 
 _QUARTER = 0.25
 
@@ -28,11 +28,11 @@ class Estimate:
 
     value: float
     interval: Ends | None = None
-    """Where the truth lies, at 95%; None where that cannot be told."""
+    """The 95% interval of the true number; None if it is unknown."""
 
 
 class Rule(Protocol):
-    """Which numbers bear a claim out."""
+    """The numbers that confirm a claim."""
 
     @property
     def paper(self) -> float | None:
@@ -44,11 +44,11 @@ class Rule(Protocol):
 
     @property
     def ends(self) -> Ends:
-        """The range of the numbers that do."""
+        """The range of these numbers."""
 
 
 def judge(rule: Rule, found: Estimate) -> Verdict:
-    """By the whole interval: a claim of which it tells neither, or that has none, is undecided."""
+    """By the whole interval. If it is neither inside nor outside, or missing: undecided."""
     if found.interval is None:
         return Verdict.UNDECIDED
     (low, high), (least, greatest) = found.interval, rule.ends
@@ -59,9 +59,9 @@ def judge(rule: Rule, found: Estimate) -> Verdict:
 
 @dataclass(frozen=True)
 class Near:
-    """The paper gives a part of a whole: what is taken off, or a score such as recall.
+    """The paper gives a part of a whole, such as a reduction, or a score such as recall.
 
-    What is left of the whole has to be near, too: of 95.5% less, 4.5% are left.
+    The rest of the whole must be near, too: with 95.5% less, 4.5% are left.
     """
 
     paper: float
@@ -80,14 +80,14 @@ class Near:
 
     @property
     def ends(self) -> Ends:
-        """Where both are."""
+        """The range in which both are near."""
         part, rest = _around(self.paper, _QUARTER), _around(1 - self.paper, _QUARTER)
         return max(part[0], 1 - rest[1]), min(part[1], 1 - rest[0])
 
 
 @dataclass(frozen=True)
 class Within:
-    """The paper gives a number above 0 that is no part of a whole."""
+    """The paper gives a number above 0 that is not a part of a whole."""
 
     paper: float
     within: float = _QUARTER
@@ -99,13 +99,13 @@ class Within:
 
     @property
     def ends(self) -> Ends:
-        """Around the paper's number."""
+        """A range around the paper's number."""
         return _around(self.paper, self.within)
 
 
 @dataclass(frozen=True)
 class Alike:
-    """The paper says that two perform alike, and no number; ours is the difference."""
+    """The paper says that two perform alike, without a number; ours is the difference."""
 
     margin: float = 0.1
     paper: float | None = None
@@ -117,16 +117,16 @@ class Alike:
 
     @property
     def ends(self) -> Ends:
-        """Around 0."""
+        """A range around 0."""
         return -self.margin, self.margin
 
 
 @dataclass(frozen=True)
 class Apart:
-    """The paper says that one is better, and no number; ours is positive if that is so."""
+    """The paper says that one is better, without a number; ours is positive if that holds."""
 
     least: float = 0.0
-    """How much better it must be: for "significantly", "much"."""
+    """How much better it must be, for "significantly" or "much"."""
     paper: float | None = None
 
     @property
@@ -136,13 +136,13 @@ class Apart:
 
     @property
     def ends(self) -> Ends:
-        """Upwards; 0 is not above 0."""
+        """From the least number upwards; 0 itself is not above 0."""
         return self.least or math.ulp(0.0), math.inf
 
 
 @dataclass(frozen=True)
 class NoGain:
-    """The paper says that something brings nothing more; ours is by how much it is better."""
+    """The paper says that something brings no gain; ours is how much better it is."""
 
     margin: float = 0.1
     paper: float | None = None
@@ -154,13 +154,13 @@ class NoGain:
 
     @property
     def ends(self) -> Ends:
-        """Downwards."""
+        """From the greatest number downwards."""
         return -math.inf, self.margin
 
 
 @dataclass(frozen=True)
 class AtMost:
-    """The paper says that nothing is above a number."""
+    """The paper says that nothing exceeds a number."""
 
     paper: float
 
@@ -171,13 +171,13 @@ class AtMost:
 
     @property
     def ends(self) -> Ends:
-        """Downwards."""
+        """From the number downwards."""
         return -math.inf, self.paper
 
 
 @dataclass(frozen=True)
 class AtLeast:
-    """The paper says that a number is reached, in the limit or with what can be measured."""
+    """The paper says that a number is reached, in the limit or as far as can be measured."""
 
     paper: float
     within: float = 0.05
@@ -192,7 +192,7 @@ class AtLeast:
 
     @property
     def ends(self) -> Ends:
-        """Upwards."""
+        """From the number upwards."""
         return (1 - self.within) * self.paper, math.inf
 
 

@@ -1,4 +1,4 @@
-"""A figure's folder: data, plots, and what has become of its claims."""
+"""Writing a figure's folder: data, plots, and findings."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ NUMBERS, SAMPLES = "numbers.parquet", "samples.parquet"
 
 
 def place(folder: Path, figure: Figure) -> Path:
-    """Where a figure goes in a folder of results."""
+    """The folder of a figure within a folder of results."""
     return folder / figure.name
 
 
 def findings(results: Results) -> list[Finding]:
-    """What has become of the figure's claims."""
+    """The findings on the figure's claims."""
     return [examine(claim, results) for claim in results.figure.claims]
 
 
 def document(results: Results, found: list[Finding], scale: str) -> dict[str, Any]:
-    """All of it but the data, for programs."""
+    """Everything except the data, as JSON."""
     figure = results.figure
     claims = _claims(found)
     return {
@@ -68,7 +68,7 @@ def document(results: Results, found: list[Finding], scale: str) -> dict[str, An
 
 
 def _values(metric: Metric, results: Results) -> dict[str, Any]:
-    """A metric of every scheme, point by point, and how far it spreads."""
+    """A metric of every scheme, point by point, with its spread."""
     schemes = {}
     for scheme in results.figure.schemes:
         rows = []
@@ -81,7 +81,7 @@ def _values(metric: Metric, results: Results) -> dict[str, Any]:
 
 
 def _claims(found: list[Finding]) -> list[dict[str, Any]]:
-    """The findings; those of a variant say whether their verdict is another than the first's."""
+    """The findings; those of a variant say whether their verdict differs from the first one's."""
     first: dict[str, Verdict] = {}
     rows = []
     for finding in found:
@@ -92,7 +92,7 @@ def _claims(found: list[Finding]) -> list[dict[str, Any]]:
 
 
 def write(results: Results, summary: dict[str, Any], folder: Path, force: bool) -> Path:
-    """Writes the figure's folder, whole or not at all, and says where it is."""
+    """Writes the figure's folder, completely or not at all, and returns its path."""
     figure = results.figure
     with OutputFolder(place(folder, figure), force) as output:
         parquet.write(results.numbers(), output.partial / NUMBERS)
@@ -109,7 +109,7 @@ def write(results: Results, summary: dict[str, Any], folder: Path, force: bool) 
 
 
 def _save(drawing: Drawing, name: Path) -> None:
-    """As PNG and as SVG; the same drawing is the same file. A name may have dots."""
+    """Writes PNG and SVG; the same drawing gives the same file. The name may contain dots."""
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.hashsalt": "spillway"}):

@@ -1,7 +1,7 @@
 """The slotted model of buffer sharing theory, with the exact offline optimum.
 
-Time has slots. In each, packets of one size arrive for N ports, one after the other, and are
-admitted to a shared buffer of B packets or lost; then every queue that is not empty sends one. The
+Time has slots. In each slot, packets of one size arrive for N ports, one after the other, and are
+admitted to a shared buffer of B packets or lost; then every non-empty queue sends one packet. The
 policies are those of the packet simulator.
 
     >>> from spillway import slotted

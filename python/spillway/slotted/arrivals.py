@@ -1,4 +1,4 @@
-"""Sequences of arrivals: generated, from lists, from files, from a packet-level run."""
+"""Sequences of arrivals: generated, or from lists, files, or a packet-level run."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _DECISIONS = "decisions.parquet"
 
 
 class Arrivals:
-    """Packets of one size, slot after slot, each for a port. It does not change.
+    """A sequence of packets of one size, slot after slot, each for a port. It is immutable.
 
     Parameters
     ----------
     ports : int
         Ports (N), from 1 to 65,536.
     slot : array_like of int, shape (P,)
-        The slot of every packet, from 0, never falling: within a slot packets arrive in their order
-        here.
+        The slot of every packet, from 0 and never decreasing. Packets of one slot arrive in the
+        order given here.
     port : array_like of int, shape (P,)
         The port that it is for, from 0.
     slots : int, optional
-        How many slots there are; one more than the last packet's without it.
+        The number of slots; by default one more than the last packet's slot.
 
     Raises
     ------
     ScenarioError
-        If a column is not of whole numbers, the two are not equally long, or a number is out of its
+        If a column does not hold whole numbers, the columns differ in length, or a number is out of
         range.
     """
 
@@ -79,7 +79,7 @@ class Arrivals:
 
     @classmethod
     def of_slots(cls, ports: int, slots: Sequence[Sequence[int]]) -> Self:
-        """From a list of ports for every slot.
+        """The sequence given by a list of ports for every slot.
 
         Examples
         --------
@@ -93,16 +93,16 @@ class Arrivals:
 
     @classmethod
     def generate(cls, kind: str, *, ports: int, buffer: int, seed: int = 1, **keys: Any) -> Self:
-        """What a generator makes.
+        """The sequence that a generator makes.
 
         Parameters
         ----------
         kind : str
             The generator, one of `generators()`.
         ports, buffer : int
-            The switch that they are made for: ports (N), and packets that its buffer holds (B).
+            The switch that they are made for: ports (N), and the packets that its buffer holds (B).
         seed : int
-            The seed of what is drawn.
+            The seed of random choices.
         **keys
             The generator's own parameters, such as `slots` or `load`.
 
@@ -122,20 +122,21 @@ class Arrivals:
     def generate_with(
         cls, kind: str, keys: Mapping[str, Any], *, ports: int, buffer: int, seed: int = 1
     ) -> Self:
-        """What `generate` does, with the generator's parameters apart: no name can be taken."""
+        """The same as `generate`, with the generator's parameters in a dict: any name will do."""
         check_switch(ports, buffer)
         return cls._of(_core.Arrivals.generate(kind, dict(keys), ports, buffer, check_seed(seed)))
 
     @classmethod
     def read(cls, file: str | Path, ports: int | None = None) -> Self:
-        """From a CSV or Parquet file with the columns `slot` and `port`, a row for every packet.
+        """Reads a CSV or Parquet file with the columns `slot` and `port`, a row for every packet.
 
         Parameters
         ----------
         file : path
             Its name ends in .csv or .parquet.
         ports : int, optional
-            Ports (N); without it as many as `write` has noted, or as the greatest port needs.
+            The number of ports (N); by default the one that `write` has recorded, or the least that
+            the ports in the file require.
         """
         table = _table(Path(file), ("slot", "port"))
         slot, port = (_column(file, table, name) for name in ("slot", "port"))
@@ -164,28 +165,29 @@ class Arrivals:
         unit_bytes: int = 1500,
         ports: int | None = None,
     ) -> Self:
-        """From a packet-level run: its arrivals at one switch, in slots, in packets of one size.
+        """Converts the arrivals at one switch of a packet-level run to slots and equal packets.
 
-        A slot should last as long as a port takes for a packet of `unit_bytes`: 1200 ns for 1500
-        bytes at 10 Gbps. The bytes that come for a port are added up; whenever they reach another
-        multiple of `unit_bytes` a packet comes, in the slot of the arrival that does so. So no
-        byte is lost or counted twice, and a port's packets never run ahead of its bytes.
+        A slot should last as long as a port needs for a packet of `unit_bytes`: 1200 ns for 1500
+        bytes at 10 Gbps. The bytes that arrive for a port are added up. Whenever the sum reaches
+        another multiple of `unit_bytes` there is a packet, in the slot of that arrival. So no byte
+        is lost or counted twice, and a port's packets never run ahead of its bytes.
 
         Parameters
         ----------
         source : path
-            A result's folder, of which the oracle's trace is taken, or else the decisions; or a
-            Parquet or CSV file with the columns `time_ps`, `switch`, `port` and `size_bytes`. Every
-            row is an arrival: a sample is refused, and decisions that were cut give a warning.
+            A result's folder, of which the oracle's trace is used or, failing that, the decisions;
+            or a Parquet or CSV file with the columns `time_ps`, `switch`, `port` and `size_bytes`.
+            Every row is an arrival. Samples are refused, and decisions that end early give a
+            warning.
         switch : str
-            The switch's name, as the table has it: `leaf3`.
+            The switch's name as in the table, such as `leaf3`.
         slot_ns : float
-            How long a slot lasts, in nanoseconds. The first begins with the first arrival.
+            The length of a slot in nanoseconds. The first slot begins with the first arrival.
         unit_bytes : int
-            Bytes of a packet of the model.
+            The size of a packet of the model, in bytes.
         ports : int, optional
-            Ports (N); without it as many as the switch has by the scenario.toml beside the file,
-            or, where there is none, as the greatest port needs.
+            The number of ports (N); by default that of the switch in the scenario.toml beside the
+            file or, failing that, the least that the ports in the file require.
         """
         path = _of_result(Path(source))
         table = _table(path, ("time_ps", "switch", "port", "size_bytes"), ("weight", "arrival"))
@@ -204,7 +206,7 @@ class Arrivals:
         time = _column(path, table, "time_ps")[here].astype(np.int64)
         port = _column(path, table, "port")[here].astype(np.int64)
         size = _column(path, table, "size_bytes")[here].astype(np.int64)
-        # Rows of a trace come as fates are known; packets of one instant are told by `arrival`.
+        # Rows of a trace are in the order of known fates; `arrival` orders packets of one instant.
         has_order = "arrival" in table.column_names
         later = _column(path, table, "arrival")[here] if has_order else np.arange(len(time))
         order = np.lexsort((later, time))
@@ -222,17 +224,17 @@ class Arrivals:
         return cls(ports, np.repeat(slot, packets), np.repeat(port, packets), int(slot[-1]) + 1)
 
     def write(self, file: str | Path, notes: Mapping[str, Any] | None = None) -> None:
-        """Writes a CSV or Parquet file that `read` reads. It is there whole or not at all.
+        """Writes a CSV or Parquet file that `read` reads, completely or not at all.
 
-        Parquet notes how many ports and slots there are, in its schema's metadata; CSV cannot.
+        Parquet records the numbers of ports and slots in its schema's metadata; CSV cannot.
 
         Parameters
         ----------
         file : path
             Its name ends in .csv or .parquet.
         notes : mapping, optional
-            What else is to be known of them: in Parquet as JSON under `spillway.notes`, in CSV
-            nowhere.
+            Further information, stored as JSON under `spillway.notes` in Parquet, and not at all in
+            CSV.
         """
         import pyarrow as pa
         import pyarrow.csv
@@ -254,12 +256,12 @@ class Arrivals:
 
     @property
     def ports(self) -> int:
-        """Ports (N)."""
+        """The number of ports (N)."""
         return self._core.ports
 
     @property
     def slots(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
         return self._core.slots
 
     @cached_property
@@ -274,7 +276,7 @@ class Arrivals:
 
     @property
     def most_in_a_slot(self) -> int:
-        """The most packets that arrive in a slot; appendix A allows N."""
+        """The most packets that arrive in one slot; appendix A allows N."""
         return int(np.unique(self.slot, return_counts=True)[1].max(initial=0))
 
     def __len__(self) -> int:
@@ -296,13 +298,13 @@ class Arrivals:
 
 
 def generators() -> list[dict[str, Any]]:
-    """Every generator: id, summary, citation, against which policy, and its keys."""
+    """All generators: id, summary, citation, the policy that they are aimed at, and their keys."""
     listed: list[dict[str, Any]] = json.loads(_core.generators())
     return listed
 
 
 def ports_of(source: str | Path, switch: str) -> int | None:
-    """Ports of a switch of a packet-level run, if the scenario beside its tables tells them."""
+    """The ports of a switch in a packet-level run, if the scenario beside its tables gives them."""
     from spillway.scenario import Scenario
 
     folder = _of_result(Path(source)).parent
@@ -315,7 +317,7 @@ def ports_of(source: str | Path, switch: str) -> int | None:
 
 
 def check_switch(ports: int, buffer: int) -> None:
-    """Refuses a switch that cannot be."""
+    """Refuses an impossible number of ports or size of buffer."""
     if not 1 <= (integer(ports) or 0) <= MOST_PORTS:
         raise ScenarioError(
             f"{ports!r} ports are not possible", f"there may be 1 to {MOST_PORTS:,}"
@@ -326,7 +328,7 @@ def check_switch(ports: int, buffer: int) -> None:
 
 
 def check_seed(seed: int) -> int:
-    """Refuses what is no seed."""
+    """Refuses an invalid seed."""
     number = integer(seed)
     if number is None or not 0 <= number <= LARGEST_SEED:
         raise ScenarioError(f"{seed!r} is not a seed", "a whole number from 0 is")
@@ -334,7 +336,7 @@ def check_seed(seed: int) -> int:
 
 
 def check_kind(file: Path) -> None:
-    """Refuses a file whose name does not say what it holds."""
+    """Refuses a file whose name has another ending than the formats'."""
     if file.suffix not in (".csv", ".parquet"):
         raise ScenarioError(
             f"{file} is neither .csv nor .parquet", "the end of its name says what a file holds"
@@ -358,7 +360,7 @@ def _whole(name: str, given: ArrayLike) -> NDArray[np.uint64]:
 
 
 def _of_result(place: Path) -> Path:
-    """The table of a result's folder that has its arrivals."""
+    """The table of a result's folder that contains its arrivals."""
     if not place.is_dir():
         return place
     for name in (trace.FILE, _DECISIONS):
@@ -369,7 +371,7 @@ def _of_result(place: Path) -> Path:
 
 
 def _check_whole(path: Path, table: pa.Table) -> None:
-    """Refuses a table that lacks arrivals on purpose, and warns of one that ends early."""
+    """Refuses a table that omits arrivals on purpose, and warns about one that ends early."""
     if "weight" in table.column_names:
         trace.check_whole(path, table)
     scenario = path.with_name("scenario.toml")
@@ -387,7 +389,7 @@ def _check_whole(path: Path, table: pa.Table) -> None:
 
 
 def _table(path: Path, wanted: Sequence[str], more: Sequence[str] = ()) -> pa.Table:
-    """The columns that are wanted, and those of some more that are there."""
+    """The columns in `wanted`, and those in `more` that exist."""
     import pyarrow as pa
     import pyarrow.csv
 

@@ -1,4 +1,4 @@
-"""Table 1 of the Credence paper, with what is measured beside every bound."""
+"""Table 1 of the Credence paper, with a measured ratio beside every bound."""
 
 from __future__ import annotations
 
@@ -53,30 +53,30 @@ def table1(
 ) -> dict[str, Any]:
     """The paper's Table 1, with the worst OPT / ALG of each algorithm beside its bound.
 
-    The worst is sought over all constructions and over random arrivals with several seeds, all of
-    them with at most N arrivals in a slot.
+    The worst case is taken over all constructions, and over random arrivals with several seeds, all
+    with at most N arrivals in a slot.
 
     Parameters
     ----------
     ports, buffer : int
         The switch: N ports, B packets.
     seeds : int
-        Of each kind of random arrivals.
+        The number of seeds for each kind of random arrivals.
     first_seed : int
-        The first of them.
+        The first of these seeds.
     algorithms : collection of str, optional
-        Only these rows, by their names; all without it.
+        Only the rows with these names; by default all.
     follow : callable, optional
-        Called with the sequences done and their number.
+        Called with the number of sequences done and their total.
 
     Returns
     -------
     dict
-        `ports`, `buffer`, `sequences`; `rows` with `algorithm`, `bound` as the paper has it, `at`
-        its value here (for Credence with the eta of the sequence in question; none where it is of
-        an order only, or from below), `worst` measured, `arrivals` which had it, `used`, the
-        largest ratio to the bound for that very sequence, over all sequences, and for Credence
-        `eta`. LateQD is the optimum by definition: nothing is measured of it.
+        `ports`, `buffer`, `sequences`; `rows` with `algorithm`, the paper's `bound`, its value `at`
+        these ports (for Credence with the eta of that sequence; None if the bound is only an order
+        of growth, or a lower bound), `worst`, the measured ratio, `arrivals` which had it, `used`,
+        the largest ratio to the bound for the same sequence, over all sequences, and for Credence
+        `eta`. LateQD is the optimum by definition, so it is not measured.
     """
     check_switch(ports, buffer)
     if ports < 2 or buffer < ports or seeds < 1:
@@ -148,7 +148,7 @@ def _row(
 
 
 def _bound(policy: str, ports: int, found: Measured | None) -> float | None:
-    """The paper's bound, for Credence with the eta that was found; none if it is no number."""
+    """The paper's bound, for Credence with the measured eta; None if it is no number."""
     error = found.error if found else None
     at = {
         "cs": ports + 1.0,

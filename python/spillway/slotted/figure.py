@@ -25,32 +25,32 @@ def figure14(
     seeds: Sequence[int] = (1, 2, 3, 4, 5),
     keys: dict[str, dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """LQD / ALG for who gets the labels of LQD, as they are flipped, and for others.
+    """LQD / ALG for policies given LQD's labels, as more of these are flipped, and for others.
 
-    Bursts of the buffer's size, each for a port drawn at random, begin in a Poisson process. What
-    LQD drops of that are the predictions of Credence and of blind trust; every packet's is turned
-    round with the same probability. The paper gives neither ports, buffer, load nor length: the
-    defaults are a choice, that of `spillway reproduce credence/figure14` at its quick scale.
+    Bursts as large as the buffer, each for a random port, begin in a Poisson process. LQD's drops
+    are the predictions given to Credence and blind trust; each prediction is flipped with the same
+    probability. The paper gives neither ports, buffer, load nor duration: the defaults are ours,
+    those of `spillway reproduce credence/figure14` at its quick scale.
 
     Parameters
     ----------
     ports, buffer : int
         The switch: N ports, B packets.
     load : float
-        Packets that arrive in a slot, in the mean, for every port.
+        The average number of packets that arrive per slot and port.
     slots : int
-        How long it goes on.
+        The duration.
     arrivals_per_slot : {"burst", "ports"}
-        Whole bursts in the slot in which they begin, as the paper's text has it, or at most N
-        packets in a slot, as its model has it.
+        Whole bursts in the slot in which they begin, as the paper's text says, or at most N packets
+        per slot, as its model has it.
     probabilities : sequence of float
-        Of a flip; in [0, 1].
+        Probabilities of a flip, in [0, 1].
     predicted : sequence of str
-        Who gets the predictions: `"credence"`, `"blind-trust"`.
+        The policies given the predictions: `"credence"`, `"blind-trust"`.
     policies : sequence of str
-        What they are compared with; predictions mean nothing to these.
+        The policies to compare with, which ignore predictions.
     seeds : sequence of int
-        Of arrivals and flips; runs of one seed see the same arrivals.
+        The seeds of arrivals and flips; runs with the same seed have the same arrivals.
     keys : dict of dict, optional
         Parameters by policy, such as `{"dt": {"alpha": 1}}`.
 

@@ -22,37 +22,37 @@ def lemma1(
     seed: int = 1,
     keys: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Counts failures of Credence's theory, and losses by the safeguard, on small instances.
+    """Counts failures of Credence's theory, and what the safeguard costs, on small instances.
 
-    An instance has 2 to `most_ports` ports, a buffer of 1 to `most_buffer`, 1 to `most_slots`
-    slots with 0 to N packets each, two fifths of them for port 0 and the others for any; each is
-    predicted as a drop with `drop_probability`, whatever LQD does. Lemma 1 says that Credence
-    sends LQD / eta at least, which is what FollowLQD sends without the packets predicted as drops.
-    With LQD's own drops for predictions, eta is 1, and Credence should send what LQD sends. Theorem
-    2, a bound of eta, is tried with LQD's own drops but one, which is drawn.
+    An instance has 2 to `most_ports` ports, a buffer of 1 to `most_buffer`, and 1 to `most_slots`
+    slots with 0 to N packets each, two fifths of them for port 0 and the others for any port. Each
+    packet is predicted as a drop with `drop_probability`, regardless of LQD. Lemma 1 says that
+    Credence sends at least LQD / eta, which is what FollowLQD sends without the packets predicted
+    as drops. With LQD's own drops as predictions eta is 1, and Credence should send as much as LQD.
+    Theorem 2, a bound of eta, is tested with LQD's own drops except a random one.
 
     Parameters
     ----------
     instances : int
-        How many are drawn.
+        The number of instances.
     most_ports, most_buffer, most_slots : int
-        The largest instance.
+        The bounds of random instances.
     drop_probability : float
-        That a packet is predicted as a drop.
+        The probability that a packet is predicted as a drop.
     seed : int
-        Of what is drawn.
+        The seed of random choices.
     keys : mapping, optional
         Credence's parameters, such as `{"safeguard": False}`.
 
     Returns
     -------
     dict
-        `instances`; for `lemma1` and for `perfect` predictions: `fails`, how many instances
-        Credence falls short in; `mean_packets` and `most_packets` by which it does, over these;
-        `worst`, the greatest (LQD / eta) / Credence. `theorem1_fails`: OPT / Credence above
-        min(1.707 eta, N). For `theorem2`: `fails`, how many instances have an eta above its bound;
-        `instances`, of how many, those without a drop left out; `worst`, the greatest eta / bound.
-        `keys`: Credence's parameters.
+        `instances`; for `lemma1` and for `perfect` predictions: `fails`, the number of instances in
+        which Credence falls short; `mean_packets` and `most_packets`, by which it does in these;
+        `worst`, the greatest (LQD / eta) / Credence. `theorem1_fails`: the number with OPT /
+        Credence above min(1.707 eta, N). For `theorem2`: `fails`, the number of instances with an
+        eta above its bound; `instances`, the number tested, without those that have no drop;
+        `worst`, the greatest eta / bound. `keys`: Credence's parameters.
 
     Examples
     --------

@@ -17,31 +17,31 @@ from spillway.slotted.arrivals import Arrivals, check_seed, check_switch
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of arrivals under a policy."""
+    """The outcome of arrivals under a policy."""
 
     transmitted: int
-    """Packets sent, those included that still wait when the last slot is over."""
+    """Packets sent, including those still queued after the last slot."""
     drops: dict[str, int]
     """Packets lost, by cause."""
     dropped: NDArray[np.bool_]
-    """For every packet whether it was lost: shape (P,)."""
+    """Whether each packet was lost: shape (P,)."""
     counters: dict[str, int]
-    """What the policy has counted: for Credence how often safeguard, threshold, oracle decided."""
+    """The policy's counts; for Credence, how often safeguard, threshold and oracle decided."""
 
 
 @dataclass(frozen=True)
 class PredictionError:
-    """How wrong predictions of LQD's drops are. A drop is a positive."""
+    """The error of predictions of LQD's drops, which are the positives."""
 
     lqd: int
     """Packets that LQD sends."""
     follow_lqd: int
-    """Packets that FollowLQD sends of the arrivals without those predicted as drops."""
+    """Packets that FollowLQD sends if the packets predicted as drops do not arrive."""
     eta: float
-    """Their ratio (Credence, Definition 1), exactly."""
+    """The exact ratio of the two (Credence, Definition 1)."""
     eta_bound: float
-    """What Theorem 2 gives for its upper bound, which it is not always; infinite where it bounds
-    nothing."""
+    """The upper bound of eta by Theorem 2, which does not always hold; infinite if it is no bound.
+    """
     true_positives: int
     false_positives: int
     true_negatives: int
@@ -62,18 +62,19 @@ def run(
     Parameters
     ----------
     policy : str
-        Its id, as scenarios have it: `spillway list sharing`.
+        Its id in scenarios: `spillway list sharing`.
     arrivals : Arrivals
-        What comes.
+        The arrivals.
     buffer : int
         Packets that the buffer holds (B).
     seed : int
-        The seed of a policy that draws.
+        The seed of a policy that draws random numbers.
     predictions : array_like of bool, shape (P,), optional
-        For a policy that asks an oracle: which packets are predicted as drops, instead of what its
-        `oracle` says.
+        For a policy with an oracle: which packets are predicted as drops. They replace its
+        `oracle`.
     **keys
-        The policy's parameters, as in a scenario: `alpha=1`, `safeguard=False`. A packet is a byte.
+        The policy's parameters, as in a scenario: `alpha=1`, `safeguard=False`. A packet counts as
+        a byte.
 
     Raises
     ------
@@ -82,8 +83,8 @@ def run(
 
     Examples
     --------
-    Lemma 1 of the Credence paper fails here, whichever rule chooses the longest queue: see
-    `docs/papers/credence-theory.md`.
+    Lemma 1 of the Credence paper fails here, whichever rule chooses the longest queue (see
+    `docs/papers/credence-theory.md`).
 
     >>> arrivals = Arrivals.of_slots(3, [[1, 1, 2], [1]])
     >>> labels = [True, False, False, False]
@@ -97,7 +98,7 @@ def run(
 
 
 def check(arrivals: object, buffer: int) -> None:
-    """Refuses what is no arrivals, and a buffer that no switch has."""
+    """Refuses what is not an `Arrivals`, and an invalid size of buffer."""
     if not isinstance(arrivals, Arrivals):
         hint = "for one: Arrivals.of_slots(2, [[0, 0], [1]])"
         raise ScenarioError(f"{shown(arrivals)} are no arrivals", hint)
@@ -113,7 +114,7 @@ def run_with(
     seed: int = 1,
     predictions: ArrayLike | None = None,
 ) -> Outcome:
-    """What `run` does, with the policy's parameters apart: no name of theirs can be taken."""
+    """The same as `run`, with the policy's parameters in a dict: any name will do."""
     check(arrivals, buffer)
     labels = None if predictions is None else _labels(predictions, len(arrivals))
     transmitted, drops, dropped, counters = _core.slotted_run(
@@ -124,15 +125,15 @@ def run_with(
 
 
 def optimum(arrivals: Arrivals, *, buffer: int) -> int:
-    """The most packets that any policy could have sent, knowing all that comes: exactly.
+    """The most packets that any policy could have sent, knowing all arrivals: exactly.
 
-    Whenever the buffer overflows the queue that would be empty last loses a packet (LateQD:
-    Bochkov, Davydow, Gaevoy, Nikolenko, arXiv:1907.04399, 2019).
+    Whenever the buffer overflows, the queue that would be the last to become empty loses a packet
+    (LateQD: Bochkov, Davydow, Gaevoy, Nikolenko, arXiv:1907.04399, 2019).
 
     Parameters
     ----------
     arrivals : Arrivals
-        What comes.
+        The arrivals.
     buffer : int
         Packets that the buffer holds (B).
     """
@@ -143,18 +144,18 @@ def optimum(arrivals: Arrivals, *, buffer: int) -> int:
 def prediction_error(
     arrivals: Arrivals, predictions: ArrayLike, *, buffer: int, **rule: Any
 ) -> PredictionError:
-    """How wrong predictions of LQD's drops are (Credence, Definition 1 and Theorem 2).
+    """The error of predictions of LQD's drops (Credence, Definition 1 and Theorem 2).
 
     Parameters
     ----------
     arrivals : Arrivals
-        What comes.
+        The arrivals.
     predictions : array_like of bool, shape (P,)
         Which packets are predicted as drops.
     buffer : int
         Packets that the buffer holds (B).
     **rule
-        How LQD chooses the longest queue: `count_arrival`, `tie`.
+        The rule by which LQD chooses the longest queue: `count_arrival`, `tie`.
     """
     check(arrivals, buffer)
     labels = _labels(predictions, len(arrivals))
@@ -163,7 +164,7 @@ def prediction_error(
 
 
 def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[np.bool_]:
-    """Labels of which each is flipped with the same probability (Credence, Figure 14).
+    """Labels, each flipped with the same probability (Credence, Figure 14).
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[
     probability : float
         In [0, 1].
     seed : int
-        The seed of what is drawn.
+        The seed of random choices.
     """
     if not 0 <= probability <= 1:
         raise ScenarioError(f"{probability:g} is not a probability", "it must be in [0, 1]")
@@ -182,10 +183,10 @@ def flipped(labels: ArrayLike, probability: float, *, seed: int = 1) -> NDArray[
 
 
 PREDICTED = ("credence", "blind-trust")
-"""The policies that ask an oracle."""
+"""The policies with an oracle."""
 
 _ANSWERS = {"always-accept": False, "always-drop": True}
-"""What oracles with one answer to all predict of every packet."""
+"""The answers of oracles that always predict the same."""
 
 
 def _labels(given: ArrayLike, packets: int) -> NDArray[np.uint8]:
@@ -200,17 +201,17 @@ def _labels(given: ArrayLike, packets: int) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A policy beside the optimum."""
+    """A policy compared with the optimum."""
 
     policy: str
     outcome: Outcome
     optimum: int
     error: PredictionError | None
-    """For a policy that gets labels for predictions, how wrong they were."""
+    """The error of the predictions, for a policy that is given labels."""
 
     @property
     def ratio(self) -> float:
-        """OPT / ALG: 1 where nothing came."""
+        """OPT / ALG; 1 without any arrival."""
         if self.optimum == self.outcome.transmitted:
             return 1.0
         return self.optimum / self.outcome.transmitted if self.outcome.transmitted else np.inf
@@ -228,12 +229,11 @@ def measure(
 ) -> Measured:
     """Runs a policy and compares it with the optimum.
 
-    Credence and blind trust get what LQD really drops for predictions, each flipped with
-    `flip_probability`, unless `oracle` among their `keys` says who predicts. LQD then chooses its
-    victims by Credence's `count_arrival` and `tie`. How wrong predictions were is not known of an
-    oracle with more than one answer, which is asked about some packets only, nor where the policy
-    turns round answers itself, with a `flip_probability` among its `keys`. `best` is the optimum,
-    where it is known.
+    Credence and blind trust are given LQD's actual drops as predictions, each flipped with
+    `flip_probability`, unless their `keys` name an `oracle`. LQD then chooses its victims by
+    Credence's `count_arrival` and `tie`. The error is unknown for an oracle with more than one
+    answer, which is asked about some packets only, and for a policy that flips answers itself, with
+    a `flip_probability` among its `keys`. `best` is the optimum, if it is known.
     """
     keys = keys or {}
     best = optimum(arrivals, buffer=buffer) if best is None else best

@@ -1,4 +1,4 @@
-"""What the slotted model's commands print for people."""
+"""Tables of the slotted model's commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spillway.tables import count
 
 
 def run(document: Mapping[str, Any]) -> RenderableType:
-    """Policies beside the optimum; over several seeds the mean, and the worst ratio."""
+    """Policies compared with the optimum: over several seeds, the mean and the worst ratio."""
     sequences = document["arrivals"]
     lines = [
         f"{document['source']}: N = {document['ports']}, B = {document['buffer']}, "
@@ -42,7 +42,7 @@ def run(document: Mapping[str, Any]) -> RenderableType:
 
 
 def table1(found: Mapping[str, Any]) -> RenderableType:
-    """Table 1, with what was measured."""
+    """Table 1, with measured ratios."""
     ports, buffer = found["ports"], found["buffer"]
     table = _grid("", "bound", f"at N = {ports}", "worst measured", "over", "of the bound")
     for row in found["rows"]:

@@ -1,4 +1,4 @@
-"""Bad arrivals for a policy, by local search."""
+"""A local search for arrivals that are bad for a policy."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Found:
     arrivals: Arrivals
     steps: int
     improved: int
-    """How many of the steps led to a higher ratio."""
+    """The number of steps that led to a higher ratio."""
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C ended a search. `found` is the best until then."""
+    """Ctrl-C ended a search. `found` is the best result until then."""
 
     def __init__(self, found: Found) -> None:
         super().__init__("interrupted")
@@ -50,37 +50,37 @@ def search(
     follow: Callable[[int, float], None] | None = None,
     keys: Mapping[str, Any] | None = None,
 ) -> Found:
-    """Looks for arrivals, at most N in a slot, that make OPT / ALG large.
+    """Searches for arrivals, at most N per slot, that make OPT / ALG large.
 
-    A local search. A step changes a stretch of slots (one port for a while, the same slot again
-    and again, a stretch copied elsewhere, silence) or a few packets, and stays if the ratio has
-    not become smaller. Ratios that are a little smaller are sometimes kept too, less often as time
-    goes on (simulated annealing); the best seen is returned.
+    A local search. A step changes a range of slots (packets for a single port, the same slot
+    repeated, a range copied elsewhere, or none) or a few packets. The change is kept if the ratio
+    has not become smaller. A slightly smaller ratio is sometimes kept too, less often as time goes
+    on (simulated annealing). The best sequence found is returned.
 
     Parameters
     ----------
     policy : str
-        The policy to be embarrassed. Credence gets LQD's true labels unless `oracle` is among the
-        keys.
+        The policy to find bad arrivals for. Credence is given LQD's true labels unless `oracle` is
+        among the keys.
     ports, buffer : int
         The switch.
     slots : int
-        In which packets may arrive.
+        The number of slots in which packets may arrive.
     steps : int
-        Sequences tried.
+        The number of sequences tried.
     seed : int
-        Of what is drawn: the same finds the same.
+        The seed of random choices; the same seed gives the same result.
     start : Arrivals, optional
-        Where to begin, with at most N packets in a slot; random arrivals without it.
+        The first sequence, with at most N packets per slot; random arrivals by default.
     follow : callable, optional
-        Called now and then with the steps done and the best ratio.
+        Called at intervals with the number of steps done and the best ratio.
     keys : mapping, optional
         The policy's parameters, such as `{"alpha": 1}`.
 
     Raises
     ------
     Stopped
-        If Ctrl-C ends it: a `KeyboardInterrupt`, with the best that was `found` until then.
+        If Ctrl-C ends the search: a `KeyboardInterrupt`, with the best result in `found`.
     """
     check_switch(ports, buffer)
     if slots < 1 or steps < 1:
@@ -102,7 +102,7 @@ def search(
 
     grid = _random(random, slots, ports) if start is None else _grid(start)
     value = ratio(grid)
-    # In one piece: Ctrl-C may come between any two steps.
+    # Assigned in one statement, because Ctrl-C may come between any two.
     best = (grid, value, 0)
     step = 0
 
@@ -127,7 +127,7 @@ def search(
 
 
 def _random(random: np.random.Generator, slots: int, ports: int) -> NDArray[np.int64]:
-    """Some slots of a single port, some of any, some empty."""
+    """Slots with packets for a single port, slots with packets for any port, and empty slots."""
     grid = random.integers(_NONE, ports, (slots, ports))
     kinds = random.integers(0, 3, slots)
     grid[kinds == 0] = random.integers(0, ports, (slots, 1))[kinds == 0]
