@@ -42,13 +42,13 @@ __version__: str
 _Numbers: TypeAlias = np.ndarray[Any, Any]
 
 class _Buffer:
-    """The buffer protocol, which Python has a method for from 3.12 on only."""
+    """The buffer protocol, which is a method of Python only from 3.12 on."""
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Column(_Buffer):
-    """Numbers under the buffer protocol; `names` is what they stand for, by place."""
+    """Numbers under the buffer protocol; `names` are the names that they stand for, by index."""
 
     @property
     def dtype(self) -> str: ...
@@ -62,7 +62,7 @@ class Column(_Buffer):
 
 @final
 class Flows:
-    """The flows that a scenario would send, from the first."""
+    """The flows of a scenario, from the first."""
 
     def take(self, most: int) -> dict[str, Column]: ...
 
@@ -121,7 +121,7 @@ class Scenario:
 
 @final
 class Simulation:
-    """A run of a scenario, which it uses up."""
+    """A run of a scenario. The scenario cannot be used again."""
 
     def __new__(cls, scenario: Scenario) -> Simulation: ...
     def run(
@@ -180,7 +180,7 @@ def flipped(labels: _Numbers, probability: float, seed: int) -> Column: ...
 
 @final
 class Drop:
-    """Refuses an arrival, for a reason as results name it."""
+    """Refuses an arrival, for a reason that is named as in results."""
 
     def __new__(cls, reason: str = "over_threshold") -> Drop: ...
     @property
@@ -188,7 +188,7 @@ class Drop:
 
 @final
 class PushOut:
-    """Lets a packet of a queue make room for an arrival: its last or, if `worst`, another.
+    """Pushes out a packet of a queue for an arrival: its last or, if `worst`, another.
 
     The worst is the one whose flow had most bytes left when it was sent.
     """
@@ -201,7 +201,7 @@ class PushOut:
 
 @final
 class Verdict:
-    """What becomes of a packet: nothing, a mark if it is ECN-capable (else nothing, or a drop)."""
+    """What happens to a packet: nothing, a mark if it is ECN-capable (else nothing, or a drop)."""
 
     PASS: Verdict
     MARK: Verdict
@@ -210,7 +210,7 @@ class Verdict:
 
 @final
 class Switch:
-    """Where a policy finds itself. `ack_class` is `None` where acks have no queues of their own."""
+    """The switch or NIC of a policy. `ack_class` is `None` if acks have no queues of their own."""
 
     @property
     def number(self) -> int: ...
@@ -235,7 +235,7 @@ class Switch:
 
 @final
 class Arrival:
-    """A packet at the moment when it is decided about."""
+    """A packet that is being decided about on arrival."""
 
     @property
     def now_ps(self) -> int: ...
@@ -254,7 +254,7 @@ class Arrival:
 
 @final
 class Departure:
-    """A packet that has waited and would be sent now."""
+    """A packet that is about to be sent, whether it has waited or not."""
 
     @property
     def now_ps(self) -> int: ...
@@ -298,7 +298,7 @@ class Buffer:
 
 @final
 class Access:
-    """How a flow gets into the network: its host's line, and the base RTT."""
+    """The facts about a flow's path: the rate of its host's line, and the base RTT."""
 
     @property
     def rate_bps(self) -> int: ...
@@ -307,7 +307,7 @@ class Access:
 
 @final
 class Hop:
-    """What a port on the way of a packet has written on it when it began to send it.
+    """What a port on the path of a packet wrote on it when it began to send it.
 
     `queue_bytes` is what its queue held still, `sent_bytes` what it had sent before.
     """
@@ -323,7 +323,7 @@ class Hop:
 
 @final
 class Ack:
-    """What an ack tells a congestion controller."""
+    """What a congestion controller is told about an ack."""
 
     @property
     def now_ps(self) -> int: ...

@@ -1,1 +1,1 @@
-"""Beside other simulators: the same flows, their published times, ours."""
+"""Comparisons with other simulators: the same flows, the published times and ours."""

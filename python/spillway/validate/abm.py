@@ -1,4 +1,4 @@
-"""ABM's program: Dynamic Thresholds under DCTCP and Cubic, flow by flow."""
+"""Comparison with ABM's program: Dynamic Thresholds under DCTCP and Cubic, flow by flow."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PLACES = [(kind, p) for kind in (*CLASSES, "incast") for p in PERCENTILES]
 """The percentiles that are compared, in their order."""
 EXPERIMENTS = (DCTCP, CUBIC)
 UNCONTENDED_NS = (20, 100)
-"""How close to the closed form a flow is taken to have met no other."""
+"""How close a flow is to the closed form if it has met no other flow, in ns."""
 
 
 DIFFERENCES = (
@@ -71,19 +71,19 @@ HASHES = ("hash_seeds=same", "hash_seeds=per-switch")
 
 @dataclass(frozen=True)
 class Uncontended:
-    """Flows beside the closed form for those that meet no others."""
+    """Flows compared with the closed form for flows that meet no others."""
 
     flows: int
-    """So many are small enough for it."""
+    """The number of flows small enough for it."""
     reference_within_ns: dict[int, int]
-    """In the reference, those that it tells to so many nanoseconds."""
+    """The number of the reference's flows within each distance of it, in nanoseconds."""
     ours_within_ns: dict[int, int]
     ours_exactly: int
-    """Of ours, those that it tells to a picosecond."""
+    """The number of our flows that it gives to the picosecond."""
     both: int
-    """Within the wider bound there and here."""
+    """The number of flows within the wider distance on both sides."""
     residual_ns: tuple[float | None, float | None]
-    """Median distance from the closed form, within the wider bound: there and here."""
+    """The median difference within the wider distance: the reference's and ours."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Run:
     """One of our runs."""
 
     percentiles: list[float | None]
-    """Of slowdown: every class at every percentile; none where a class has no flows."""
+    """Percentiles of slowdown for every class; None if a class has no flows."""
     flow_by_flow: list[Agreement]
     flows_over_least_timeout: dict[str, int]
     flows_with_timeout: dict[str, int]
@@ -103,23 +103,23 @@ class Run:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One run, there and here."""
+    """The reference's run compared with ours."""
 
     transport: str
     rows: list[Row]
     counts: dict[str, int]
-    """Flows of each class."""
+    """The number of flows of each class."""
     flows_over_least_timeout: dict[str, int]
     """In the reference."""
     ours: Run
     drawn: list[Run]
-    """With paths that we have drawn, each time anew."""
+    """Runs with paths that we have drawn, anew for each."""
     differences: dict[str, Run]
-    """With one setting changed, by the change."""
+    """Runs with one setting changed, by the change."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Everything, as JSON."""
         rows = [
             {
                 "class": row.flows,
@@ -150,18 +150,18 @@ class Validation:
 
     comparisons: list[Comparison]
     others: list[Beside]
-    """Other schemes and transports, where asked for."""
+    """Other schemes and transports, if they were asked for."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON: by the transport, and the others in a list."""
+        """Everything, as JSON: by transport, and the others in a list."""
         by_transport = {found.transport: found.document for found in self.comparisons}
         others = {"others": [each.document for each in self.others]} if self.others else {}
         return by_transport | others | {"bounds": asdict(self.bounds)}
 
     @property
     def bounds(self) -> Bounds:
-        """Of all percentiles beside the reference's, and of those of others that were published."""
+        """The bounds for all percentiles of the reference, and those published of other runs."""
         rows = [
             (f"{found.transport} {row.name}", row.difference, row.verdict)
             for found in self.comparisons
@@ -186,11 +186,10 @@ def abm(
 ) -> Validation:
     """ABM's program (inet-tub/ns3-datacenter): DT under DCTCP and under Cubic, at load 40%.
 
-    `folder` holds its flows (`flows/flows-LOAD.parquet`) and its output
-    (`runs/TRANSPORT-dt-LOAD.parquet`). Flows that never got a connection there are left out. With
-    `paths` there are so many runs more with paths that our own hash draws, with `differences` one
-    for each setting that is changed, with `others` those of other schemes and transports, of which
-    only percentiles are known.
+    (`runs/TRANSPORT-dt-LOAD.parquet`). Flows that never got a connection there are left out.
+    `paths` adds so many runs with paths that our own hash draws, `differences` one run for each
+    setting that is changed, and `others` runs of other schemes and transports, of which only
+    percentiles are known.
     """
     references = [read_reference(folder, experiment) for experiment in EXPERIMENTS]
     comparisons = []
@@ -261,7 +260,7 @@ def _flow_by_flow(reference: Flows, ours: Flows) -> list[Agreement]:
 
 
 def _by_rank(flows: Flows) -> dict[tuple[float, float], float]:
-    """The FCT of incast flows by query and rank, where both are known and the flow has ended."""
+    """The FCT of finished incast flows by query and rank, if both are known."""
     import numpy as np
 
     known = np.isfinite(flows.query) & np.isfinite(flows.rank) & np.isfinite(flows.fct_ns)

@@ -1,4 +1,4 @@
-"""ABM's program: its flows, its output, and the scenario in which they run here."""
+"""The flows and the output of ABM's program, and the scenario in which they run here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLASSES: dict[str, Callable[[Floats], Booleans]] = {
 }
 """The classes of the background, by the size that the reference gives a flow."""
 KINDS = ("background", *CLASSES)
-"""The kinds of flows that are compared one by one."""
+"""The kinds of flows that are compared flow by flow."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Experiment:
     transport: str
     load: str
     transport_keys: dict[str, Any]
-    """What is other than in the scenario `abm`'s section; a key with None goes."""
+    """What differs from that section of the scenario `abm`; a key with None is removed."""
     settings: tuple[str, ...]
-    """What else it sets there."""
+    """Other assignments to the scenario."""
     differences: tuple[str, ...] = ()
-    """What is set otherwise, one at a time, beside what all runs have in common."""
+    """Changes that are made one at a time, besides those common to all runs."""
 
 
 DCTCP = Experiment(
@@ -87,28 +87,28 @@ CUBIC = Experiment(
 
 @dataclass(frozen=True)
 class Flows:
-    """The flows that are compared, in the list's order, and their times there or here."""
+    """The flows that are compared, in the order of the list, and their times on one side."""
 
     payload: Whole
     is_incast: Booleans
     query: Floats
-    """NaN for the background, and where the reference's output does not tell it."""
+    """NaN for the background, and if the reference's output does not give it."""
     rank: Floats
-    """Place among the flows of the query, by their ends."""
+    """The rank among the query's flows, by end."""
     fct_ns: Floats
 
     @property
     def size(self) -> Floats:
-        """Payload and 64 bytes for every 1400 of it, fractions too: the reference's size."""
+        """The reference's size: payload, and 64 bytes per 1400 of it, including fractions."""
         return self.payload + ((self.payload - 1) / 1400.0 + 1) * 64
 
     @property
     def slowdown(self) -> Floats:
-        """FCT over 80 us and the size at 10 Gbps: the reference's slowdown."""
+        """The reference's slowdown: FCT over 80 us plus the size at 10 Gbps."""
         return self.fct_ns / (_BASE_RTT_NS + self.size * _NS_PER_BYTE)
 
     def are(self, kind: str) -> Booleans:
-        """Which of them are of a class, or of the background."""
+        """Which flows belong to a class, or to the background."""
         if kind == "incast":
             return self.is_incast
         background = ~self.is_incast
@@ -116,7 +116,7 @@ class Flows:
 
     @property
     def late(self) -> dict[str, int]:
-        """How many of each class took longer than the least timeout."""
+        """The number of flows of each class that took longer than the least timeout."""
         is_late = self.fct_ns > LEAST_TIMEOUT_MS * 1e6
         return {kind: int((is_late & self.are(kind)).sum()) for kind in (*CLASSES, "incast")}
 
@@ -124,7 +124,7 @@ class Flows:
 def read_reference(folder: Path, experiment: Experiment) -> tuple[pa.Table, Flows]:
     """The list of flows without those that were lost, and their times in the same order.
 
-    The output does not tell the flows of a query apart: they come in the order of their ends.
+    The output does not distinguish the flows of a query, which come in the order of their ends.
     """
     import numpy as np
     import pyarrow.compute as pc
@@ -165,7 +165,7 @@ def read_reference(folder: Path, experiment: Experiment) -> tuple[pa.Table, Flow
 
 
 def replay(experiment: Experiment, listed: pa.Table, file: Path) -> Scenario:
-    """Their scenario with their flows."""
+    """The reference's scenario with its flows."""
     parquet.write(listed, file)
     replay = {"kind": "flows", "file": str(file)}
     open_before = {"initial_window": "flow", "handshake": False}
@@ -200,7 +200,7 @@ def in_order(listed: pa.Table, reference: Flows, flows: pa.Table) -> tuple[Flows
     query = _numbers(listed["query_id"])
     query[~reference.is_incast] = math.nan
     rank = np.full(len(query), math.nan)
-    # By query and then by end; background comes last.
+    # By query and then by end; the background comes last.
     by_query = np.lexsort((fct_ns, query))
     latest, following = math.nan, 0
     for row in by_query[: int(reference.is_incast.sum())]:
@@ -217,7 +217,7 @@ def interval(flows: Flows, kind: str, p: float) -> tuple[float, float]:
 
 
 def _slowdowns_by_query(flows: Flows) -> list[Floats]:
-    """The slowdowns of each query. Flows whose query is not known count as one."""
+    """The slowdowns of each query. Flows of unknown queries count as one query."""
     import numpy as np
 
     query, slowdown = flows.query[flows.is_incast], flows.slowdown[flows.is_incast]

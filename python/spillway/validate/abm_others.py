@@ -1,6 +1,6 @@
-"""ABM's program: other schemes and transports, of whose runs two or three percentiles are known.
+"""Other schemes and transports in ABM's program, of which two or three percentiles are known.
 
-The runs are of the same flows, or of the same with larger answers; the percentiles are those of the
+The runs have the same flows, or the same with larger answers. The percentiles are those of the
 published output (inet-tub/ns3-datacenter, 40b8430, dump_sigcomm).
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PLACES = (("short", 0.99), ("incast", 0.99), ("incast", 0.5))
 """The percentiles that are known."""
 
-# A sender with a rate has no window to begin with, to be cut, or to wait in its NIC.
+# A sender with a rate has no initial window, no cuts of it, and no backlog limit in its NIC.
 _RATE: dict[str, Any] = dict.fromkeys(
     (
         "g",
@@ -89,13 +89,13 @@ class Other:
     published: tuple[float, float, float]
     """Slowdowns, as in `PLACES`."""
     answer_bytes: int | None = None
-    """Of each incast flow; as listed without."""
+    """The size of each incast flow; by default that of the list."""
     is_of_program: bool = True
-    """Whether the scheme is the program's: otherwise it is only shown beside what was published."""
+    """Whether the scheme is as in the program; otherwise it is shown, but not judged."""
 
 
 def _of_75(experiment: Experiment, **published: tuple[float, float, float]) -> tuple[Other, ...]:
-    """Queries of 75% of the buffer, 32 answers each, under DT and ABM."""
+    """Queries of 75% of the buffer with 32 answers each, under DT and ABM."""
     settings = {"DT": (), "ABM": _ABM}
     return tuple(
         Other(scheme, experiment, settings[scheme], slowdowns, 92_160)
@@ -116,7 +116,7 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class Place:
-    """One percentile of one class, there and here."""
+    """One percentile of one class: the published one and ours."""
 
     flows: str
     percentile: float
@@ -127,17 +127,17 @@ class Place:
 
     @property
     def difference(self) -> float:
-        """How far ours is from the reference, as a fraction of it."""
+        """The difference of ours from the reference, as a fraction of it."""
         return self.ours / self.reference - 1
 
     @property
     def verdict(self) -> Verdict:
-        """Ours beside the reference, and else the reference beside our interval."""
+        """Ours compared with the reference or, failing that, the reference with our interval."""
         return verdict(self.difference, self.percentile, self.reference, self.interval)
 
     @property
     def name(self) -> str:
-        """What it is of: "incast p99"."""
+        """A name such as "incast p99"."""
         return f"{self.flows} p{100 * self.percentile:g}"
 
 
@@ -149,14 +149,14 @@ class Beside:
     scheme: str
     answer_bytes: int
     is_of_program: bool
-    """Whether the scheme is as in the program that was published of."""
+    """Whether the scheme is as in the published program."""
     places: list[Place]
     flows_over_least_timeout: dict[str, int]
-    """Of ours, by class."""
+    """In our run, by class."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Everything, as JSON."""
         places = [
             asdict(place)
             | {
@@ -170,7 +170,7 @@ class Beside:
 
     @property
     def name(self) -> str:
-        """What it is of: "cubic/CS"."""
+        """A name such as "cubic/CS"."""
         return f"{self.transport}/{self.scheme}"
 
 

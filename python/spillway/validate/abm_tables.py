@@ -1,4 +1,4 @@
-"""What `spillway validate abm` shows to people."""
+"""The tables that `spillway validate abm` shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credence's program: DT and LQD, flow by flow."""
+"""Comparison with Credence's program: DT and LQD, flow by flow."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Booleans = npt.NDArray[np.bool_]
 
 _ORIGIN_US = 1.1e6 - 10e6
-"""The time of our 0, as the reference's output tells times."""
+"""Our time 0 in the times of the reference's output."""
 
 DIFFERENCES = (
     "switch.aqm.threshold=11pkt",
@@ -59,17 +59,17 @@ DIFFERENCES = (
     "transport.host_backlog=1bdp",
     "transport.slow_start=true",
 )
-"""What may be otherwise in the reference, or is taken from it: one is changed at a time."""
+"""Settings that may differ in the reference, or are taken from it: one is changed at a time."""
 HASHES = ("hash_seeds=same", "hash_seeds=per-switch")
-"""Ways to draw the paths ourselves, rather than to give the program's."""
+"""Ways to draw paths ourselves instead of using the program's."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One of our runs, beside the reference."""
+    """One of our runs, compared with the reference."""
 
     percentiles: list[float]
-    """Of slowdown, in the order of `PLACES`."""
+    """Percentiles of slowdown, in the order of `PLACES`."""
     flow_by_flow: list[Agreement]
     flows_over_least_timeout: dict[str, int]
     """Flows that took longer than the least timeout, by class."""
@@ -81,21 +81,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One way of sharing the buffer, there and here."""
+    """One way of sharing the buffer: the reference's run and ours."""
 
     sharing: str
     rows: list[Row]
     flows_over_least_timeout: dict[str, int]
-    """In the reference: by class, those that took longer than the least timeout."""
+    """In the reference: flows that took longer than the least timeout, by class."""
     ours: Run
     drawn: list[Run]
-    """With paths that we have drawn, each time anew."""
+    """Runs with paths that we have drawn, anew for each."""
     differences: dict[str, Run]
-    """With one setting changed, by the change."""
+    """Runs with one setting changed, by the change."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Everything, as JSON."""
         rows = [
             {
                 "class": row.flows,
@@ -127,13 +127,13 @@ class Validation:
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON, by the way of sharing."""
+        """Everything, as JSON, by the way of sharing."""
         by_sharing = {found.sharing: found.document for found in self.comparisons}
         return by_sharing | {"bounds": asdict(self.bounds)}
 
     @property
     def bounds(self) -> Bounds:
-        """Of all percentiles beside the reference's."""
+        """The bounds of all percentiles that the reference gives."""
         return bounds(
             (f"{found.sharing} {row.name}", row.difference, row.verdict)
             for found in self.comparisons
@@ -147,9 +147,9 @@ def credence(
     """Credence's program (inet-tub/ns3-datacenter): DT and LQD, load 40%, bursts of half a buffer.
 
     `folder` holds its flows (`flows-load0.4-burst0.5.parquet`) and its output (`dt-...`,
-    `lqd-...`). Our flows take the paths that they took there. With `paths` there are so many runs
-    more with paths that our own hash draws, which shows what the paths alone do; with
-    `differences`, one for each setting that is changed.
+    `lqd-...`). Our flows take the paths that they took there. `paths` adds so many runs with paths
+    that our own hash draws, which shows the effect of paths alone; `differences` adds one run for
+    each setting that is changed.
     """
     name = "load0.4-burst0.5.parquet"
     flows = folder / f"flows-{name}"
@@ -242,7 +242,7 @@ def _rows(reference: Flows, ours: Run, drawn: Sequence[Run]) -> list[Row]:
 def _interval(reference: Flows, kind: str, p: float) -> tuple[float, float]:
     """The 95% interval of a percentile of slowdown, by flow, or for incast by query.
 
-    The flows of a query have start and size in common.
+    The flows of a query have the same start and size.
     """
     import numpy as np
 
@@ -256,7 +256,7 @@ def _interval(reference: Flows, kind: str, p: float) -> tuple[float, float]:
 
 
 def _replay(flows: Path) -> Scenario:
-    """Their scenario with their flows."""
+    """The reference's scenario with its flows."""
     scenario = Scenario.load("credence-code")
     replay = {"kind": "flows", "file": str(flows.resolve()), "origin": "1100ms"}
     background = {"name": "websearch", "only_class": "background", **replay}

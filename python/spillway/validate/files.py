@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def read(
     path: Path, content: str, columns: Sequence[str], may_lack: Sequence[str] = ()
 ) -> pa.Table:
-    """A Parquet file with these columns, of which some flows may lack the last ones' values."""
+    """A Parquet file with these columns; in the last ones, values may be missing."""
     if not path.is_file():
         raise ScenarioError(f"there is no file {path}", f"it holds {content} of the reference run")
     with warnings.catch_warnings():
-        # All files of a reference run are another program's.
+        # All files of a reference run come from another program.
         warnings.simplefilter("ignore", UncheckedWarning)
         table = parquet.read(path)
     wanted = [*columns, *may_lack]

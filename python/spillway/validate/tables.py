@@ -12,7 +12,7 @@ _NAMES = ("sharing", "transport", "class", "flows", "count", "change")
 
 
 def shown_table(title: str, columns: Sequence[str]) -> Table:
-    """A table with these columns; what has names stands on the left, numbers on the right."""
+    """A table with these columns; names are aligned to the left, numbers to the right."""
     from rich.table import Table
 
     shown = Table(title=title)
@@ -23,5 +23,5 @@ def shown_table(title: str, columns: Sequence[str]) -> Table:
 
 
 def interval(ends: tuple[float, float]) -> str:
-    """From the least to the greatest."""
+    """A range, from the least to the greatest."""
     return f"{ends[0]:.2f} .. {ends[1]:.2f}"

@@ -1,4 +1,4 @@
-"""What the paper leaves open: each choice made another way once."""
+"""Choices that the paper leaves open: each is changed once."""
 
 from dataclasses import replace
 

@@ -21,7 +21,7 @@ LOADS = along(
 _SECTION_3 = "section 3, Figure 1"
 _PERCENTILE = "the percentile: the text has none, and three were tried"
 _MUCH = 0.1
-"""What is said to improve "significantly" is to do so by a tenth."""
+"""The improvement that "significantly" requires: a tenth."""
 
 
 def _claim(
@@ -33,7 +33,7 @@ def _claim(
 
 
 def _claims(scheme: Scheme, p: float = 0.99) -> tuple[Claim, ...]:
-    """What the paper says of CBM, said of this form of it and of this percentile."""
+    """The paper's claims about CBM, applied to this form of it and to this percentile."""
     cubic, dctcp, incast = (replace(tail, p=p) for tail in (setup.CUBIC, setup.DCTCP, setup.INCAST))
     at_10, at_30, at_50 = (Over({"load": load}) for load in (0.1, 0.3, 0.5))
     best = Over(take="largest")
@@ -73,7 +73,7 @@ def _claims(scheme: Scheme, p: float = 0.99) -> tuple[Claim, ...]:
 
 
 def _wastage(scheme: Scheme) -> tuple[Claim, ...]:
-    """Of what the text wants of such an algorithm."""
+    """The claim about buffer wastage that the text makes of such algorithms."""
     return tuple(
         Claim(
             f"At every load less of the buffer is unused when something is lost than under {name}",
@@ -125,7 +125,7 @@ WITHOUT_CONTROL = replace(
 
 
 def _at(name: str, p: float) -> Figure:
-    """The same runs, another percentile."""
+    """The same runs with another percentile."""
     panels = tuple(
         Panel(replace(panel.metric, p=p), panel.title.replace("p99", f"p{100 * p:g}"), is_log=True)
         for panel in setup.PANELS

@@ -1,7 +1,7 @@
-"""Whether CBM needs to know how fast a queue drains: the same traffic, drained in other ways.
+"""Whether CBM needs to know drain rates: the same traffic, with queues drained differently.
 
 The paper has no such experiment. It says that drain rates, which ABM measures, depend on the
-scheduling, and that CBM is agnostic of them.
+scheduler, and that CBM does not depend on them.
 """
 
 from spillway.reproduce.cbm import setup
@@ -30,8 +30,9 @@ WAYS = (
     ),
     # The queues of acks, Cubic, DCTCP and theta-PowerTCP.
     _drained("DWRR 4:2:1", 'switch.scheduling={kind="dwrr", weights=[1, 4, 2, 1]}'),
-    # A leaf has as many Gbps upwards as before, on 2 ports instead of 8. A spine then has four
-    # times the Gbps and, at 9.6 KB for each, four times the buffer; or the buffer that it had.
+    # A leaf has the same uplink rate as before, on 2 ports instead of 8. A spine then has four
+    # times the total rate and, with 9.6 KB per Gbps, four times the buffer; or the buffer that it
+    # had.
     _drained("ports of 10 and of 40 Gbps", *TWO_SPINES),
     _drained("the same, spines of 768 KB", *TWO_SPINES, "switch.spine.buffer=768KB"),
 )

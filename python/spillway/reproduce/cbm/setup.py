@@ -1,4 +1,4 @@
-"""What the figures have in common: the network, the schemes, the percentiles."""
+"""The common parts of the figures: the network, the schemes, the percentiles."""
 
 from dataclasses import replace
 
@@ -10,11 +10,11 @@ from spillway.reproduce.point import Run
 from spillway.reproduce.samples import SECTION
 
 RUN = Run("cbm", ("record.drops=true",), also="spillway.reproduce.cbm.wastage:numbers")
-"""The network and the traffic of section 3; its file says what is not in the text."""
+"""The network and traffic of section 3; the scenario's file says what is not in the text."""
 
 
 def run(*assignments: str) -> Run:
-    """The same with more set."""
+    """The same with further assignments."""
     return replace(RUN, assignments=(*RUN.assignments, *assignments))
 
 
@@ -23,13 +23,13 @@ UNCONTROLLED = (
     'queries_per_host_per_s=8, burst="30%", fan_in=8, senders="next-rack", '
     'transport="timely", min_rate="10Gbps"}'
 )
-"""Incast at the line's rate: its least rate leaves TIMELY nothing to control."""
+"""Incast at the line's rate: TIMELY's least rate leaves it nothing to control."""
 
 STRICT = ("switch.scheduling=strict",)
 """Queues in the order of their numbers: acks, Cubic, DCTCP, theta-PowerTCP."""
 
-# The text gives no alpha. Half for data and 64 for first round trips are ABM's, and its program has
-# 1 for the queue of acks.
+# The text gives no alpha. Half for data and 64 for first round trips are ABM's; its program has 1
+# for the queue of acks.
 DT = Scheme("DT", ("switch.sharing=dt", "switch.sharing.alpha=[1, 0.5]"), style=0)
 ABM = Scheme(
     "ABM",
@@ -61,13 +61,13 @@ PANELS = (
     Panel(FREE_WHEN_LOST, "(e) free when a byte is lost"),
 )
 
-# 512 queries a second are expected: 460 in 0.9 s.
+# 512 queries per second are expected: 460 in 0.9 s.
 SCALES = {
     "quick": Scale((1, 2, 3), ("duration=300ms",)),
     "full": Scale((1, 2, 3, 4, 5), ("duration=3s",)),
 }
 HEADLINES = SCALES | {"page": SCALES["full"]}
-"""Of what the abstract rests on."""
+"""The scales of figures that the abstract rests on."""
 
 ABOUT = (
     "The text names no percentile: the 99th is that of the like figure of ABM, by the same "

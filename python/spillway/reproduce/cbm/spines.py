@@ -1,7 +1,7 @@
-"""How much a spine can hold: where theta-PowerTCP's answers are lost.
+"""How much a spine's buffer matters: theta-PowerTCP's answers are lost there.
 
-By the text a spine has 9.6 KB for each port and Gbps, 768 KB. In ABM's public program a spine's
-ports to the leaves charge the leaf's pool, as if the spine had 3.84 MB.
+By the text a spine has 9.6 KB per port and Gbps, 768 KB. In ABM's public program the spine's ports
+to the leaves are charged to the leaf's pool, as if the spine had 3.84 MB.
 """
 
 from dataclasses import replace

@@ -1,8 +1,8 @@
-"""How much of the buffer is unused when something is lost.
+"""How much of the buffer is free when a packet is lost.
 
-The text asks for "minimal buffer wastage" and gives no measure of it. Complete Sharing wastes
-nothing: it loses a packet only when there is no room for it. So what is wasted is what is free
-when a packet is lost all the same.
+The text asks for "minimal buffer wastage" without a measure of it. Complete Sharing wastes nothing:
+it loses a packet only if there is no room for it. So the waste is the buffer that is free when a
+packet is lost all the same.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ FREE_WHEN_LOST = Number(
 
 
 def numbers(result: Result) -> dict[str, float | None]:
-    """The share of its switch's buffer that was free when a byte was lost: the mean of all bytes.
+    """The share of the switch's buffer that was free when a byte was lost: the mean over all bytes.
 
-    Of a leaf-spine network in which no switch has a buffer without end; None if nothing was lost.
-    What hosts lose is lost in no switch.
+    For a leaf-spine network without unlimited buffers; None if nothing was lost. Losses at hosts do
+    not count.
     """
     buffers = buffers_of(tomllib.loads(result.scenario))
     bytes_lost, bytes_free = 0, 0.0
-    # Piece by piece, and by the names' numbers: there may be ten million rows.
+    # In pieces and by the numbers of names, because there may be ten million rows.
     for lost in result.drops.select(["switch", "size_bytes", "occupancy_bytes"]).to_batches():
         names = lost["switch"].dictionary.to_pylist()
         tiers = np.array([buffers.get(name.rstrip(string.digits), 0) for name in names])
@@ -48,7 +48,7 @@ def numbers(result: Result) -> dict[str, float | None]:
 
 
 def buffers_of(scenario: Mapping[str, Any]) -> dict[str, int]:
-    """The bytes of a switch's buffer in each tier of a resolved leaf-spine scenario."""
+    """The bytes of a switch's buffer, by tier, in a resolved leaf-spine scenario."""
     topology, switch = scenario["topology"], scenario["switch"]
     host, fabric = (_gbps(topology[rate]) for rate in ("host_rate", "fabric_rate"))
     uplinks = topology["spines"] * topology["links_per_pair"]
@@ -61,7 +61,7 @@ def buffers_of(scenario: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _bytes(buffer: str, gbps: float) -> int:
-    """A buffer, which may be given for each Gbps of a switch's ports."""
+    """A buffer in bytes, which may be given per Gbps of a switch's ports."""
     size, slash, _ = buffer.partition("/port/Gbps")
     return int(quantity(size) * gbps) if slash else quantity(size)
 

@@ -1,4 +1,4 @@
-"""Every sharing policy in the networks of three papers, and over one thing at a time in one."""
+"""Every sharing policy in the networks of three papers, and with single changes in one of them."""
 
 from spillway.reproduce.comparison import networks, sweeps
 

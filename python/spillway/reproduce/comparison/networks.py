@@ -9,7 +9,7 @@ LEAF = "switch.leaf.sharing"
 
 
 def _network(name: str, learns_ms: int, every: tuple[Scheme, ...], about: str) -> Figure:
-    """250 ms of a scenario, after so long for Smartbuf to learn."""
+    """250 ms of a scenario, after the time that Smartbuf needs to learn."""
 
     def scale(learns_ms: int, measured_ms: int, seeds: tuple[int, ...]) -> Scale:
         times = (f"warmup={learns_ms}ms", f"duration={learns_ms + measured_ms}ms")
@@ -35,9 +35,9 @@ def _network(name: str, learns_ms: int, every: tuple[Scheme, ...], about: str) -
 FIGURES = (
     _network("credence", 500, (*schemes(), TIERS), "Credence"),
     _network("cbm", 500, schemes(), "CBM"),
-    # The spines have DT there, and the leaves the policy in question. Smartbuf was seen to learn
-    # for that long (`smartbuf/learning`). In the other two the mean prediction of 100 ms is within
-    # 2% of that of the 100 ms before after 400 and 500 ms, seen in the same way.
+    # There the spines use DT, and the leaves the policy in question. `smartbuf/learning` shows that
+    # Smartbuf learns for that long. In the other two networks the mean prediction of 100 ms is
+    # within 2% of that of the previous 100 ms after 400 and 500 ms.
     _network(
         "smartbuf",
         600,

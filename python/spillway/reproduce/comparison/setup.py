@@ -1,4 +1,4 @@
-"""What the comparisons have in common: the policies, and runs of which only numbers are kept."""
+"""The common parts of the comparisons: the policies, and runs of which only numbers are kept."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from spillway.reproduce.point import Outcome, Report, Run, Task
 from spillway.reproduce.smartbuf.setup import LEARN_DEMANDS
 
 SWITCH = "switch.sharing"
-"""The key of the policy where all switches have the same."""
+"""The key of the policy if all switches have the same."""
 
 DEFAULTS = (
     *("cs", "sp", "dt", "harmonic", "lqd", "followlqd", "credence", "blind-trust"),
     *("edt", "fab", "abm", "smartbuf", "cbm"),
 )
-"""Policies as they are if nothing else is said."""
+"""Policies with their default parameters."""
 
 ABM_PROGRAM = "abm, as in its program"
 SMARTBUF_DEMANDS = "smartbuf, demands"
 TIERS = Scheme("credence, a model for each tier", (f"{SWITCH}=credence",), style=15)
-"""With a forest that has learned from what leaves drop, for leaves, and another for spines."""
+"""Leaves use a forest trained on leaves' drops, and spines another."""
 TRAINED: dict[str, Value] = {"duration": "250ms", "one_in": 50}
-"""What these forests learn from (`credence/models`)."""
+"""The training data of these forests (`credence/models`)."""
 
 
 def schemes(key: str = SWITCH, ack_queues: bool = True) -> tuple[Scheme, ...]:
@@ -40,7 +40,7 @@ def schemes(key: str = SWITCH, ack_queues: bool = True) -> tuple[Scheme, ...]:
 
 
 def run_of(scenario: str) -> Run:
-    """A run that also counts what was lost while it was measured."""
+    """A run that also counts the losses in the window of measurement."""
     tiers = f"{models.__name__}:{models.tiers.__name__}"
     return Run(
         scenario,
@@ -52,9 +52,9 @@ def run_of(scenario: str) -> Run:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A run of a scenario of which the summary's numbers are kept, and not the flows.
+    """A run of a scenario of which the summary's numbers are kept, but not the flows.
 
-    Some runs have half a million flows, and there are dozens.
+    Some runs have half a million flows, and there are dozens of runs.
     """
 
     run: Run

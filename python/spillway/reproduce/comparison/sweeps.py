@@ -19,7 +19,7 @@ BURSTS = along(
     label="burst {}%",
     tick="{}%",
 )
-# A burst stays what it is with 5.12 KB, the scenario's: half of a leaf's 1,024,000 bytes.
+# A burst keeps the size that it has with 5.12 KB: half of a leaf's 1,024,000 bytes.
 BUFFERS = along(
     "buffer_kb",
     (1.28, 2.56, 3.84, 7.68),

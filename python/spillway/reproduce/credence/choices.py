@@ -1,4 +1,4 @@
-"""What the paper leaves open: each choice made another way once, and which claims flip."""
+"""Choices that the paper leaves open: each is changed once, to see which verdicts flip."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ CHOICES = (
 
 
 def setting(name: str, *assignments: str) -> Point:
-    """Where choices are tried."""
+    """A setting at which choices are tested."""
     return Point({"setting": name}, assignments, {"setting": name})
 
 
@@ -91,7 +91,7 @@ EVERYWHERE = (
 
 
 def long_flows(number: float) -> Claim:
-    """Of long flows, by how much ABM's are slower."""
+    """The claim about long flows: how much slower they are under ABM."""
     return Claim(
         "Long flows finish sooner than under ABM",
         "section 4.2 on long flows",
@@ -127,7 +127,7 @@ SHARES = tuple(
         ("oracle_drops", "oracle drops"),
     )
 )
-"""Who decided about the packets, in percent of those that were not acks."""
+"""Which part of Credence decided about packets, in percent of all but acks."""
 
 PLOT = Variants((setup.INCAST, setup.SHORT, setup.LONG), "choice", CREDENCE.name, SHARES)
 _ABOUT = (

@@ -9,7 +9,7 @@ from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure, Point, along, product
 from spillway.reproduce.verdict import Alike, Apart
 
-# Only predictions are flipped: the outcome of a packet without one stays as it is.
+# Only predictions are flipped; a packet that needs none keeps its outcome.
 POINTS = along(
     "flip_probability",
     (0, 0.001, 0.005, 0.01, 0.05, 0.1),
@@ -18,7 +18,7 @@ POINTS = along(
     only=CREDENCE.name,
 )
 
-# Long and short flows get slower by far too.
+# Long and short flows become slower by far, too.
 PANELS = tuple(replace(panel, is_log=True) for panel in setup.PANELS[:3]) + setup.PANELS[3:]
 
 _LONGER = Excess(setup.INCAST, new=CREDENCE.name, old=LQD.name)

@@ -1,4 +1,4 @@
-"""Figure 11: distributions of slowdowns for four bursts, out of the runs of Figure 7."""
+"""Figure 11: distributions of slowdowns for four bursts, from the runs of Figure 7."""
 
 from spillway.reproduce.credence import setup
 from spillway.reproduce.credence.schemes import ABOUT, ALL

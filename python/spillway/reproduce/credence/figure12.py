@@ -1,4 +1,4 @@
-"""Figure 12: distributions of slowdowns for four loads, out of the runs of Figure 6."""
+"""Figure 12: distributions of slowdowns for four loads, from the runs of Figure 6."""
 
 from spillway.reproduce.credence import setup
 from spillway.reproduce.credence.schemes import ABOUT, ALL

@@ -1,4 +1,4 @@
-"""Figure 13: distributions of slowdowns under PowerTCP, out of the runs of Figure 8."""
+"""Figure 13: distributions of slowdowns under PowerTCP, from the runs of Figure 8."""
 
 from spillway.reproduce.credence import setup
 from spillway.reproduce.credence.schemes import ABOUT, ALL

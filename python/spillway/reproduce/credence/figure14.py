@@ -128,7 +128,7 @@ FIGURE = Figure(
 
 
 def _loads(arrivals_per_slot: str) -> Figure:
-    """All labels flipped, under other loads."""
+    """The same with all labels flipped and other loads."""
     kept: dict[str, Value] = {
         **_SWITCH,
         "flip_probability": 1.0,

@@ -1,4 +1,4 @@
-"""Figure 15: what more trees bring."""
+"""Figure 15: the gain from more trees."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     MORE.name: _AS_IN_PAPER,
 }
 _TRAFFIC = {MORE.name: MORE_QUERIES}
-"""What a scheme's traces have beside the scenario's traffic."""
+"""The settings of a scheme's traces besides the scenario's."""
 _OTHER = 1000
-"""A test's seed is so far from the one that was trained on."""
+"""The difference between the seed of a test and that of its training."""
 
 ACCURACY, INVERSE_ETA, PRECISION, RECALL, F1 = (
     Number(path, name, name)
@@ -44,9 +44,9 @@ GAIN = Number("f1_gain", "F1 against that of four trees", "F1 gained")
 def point(
     report: Report, *, trees: int, scheme: str, seed: int, duration: str, one_in: int
 ) -> Mapping[str, float | None]:
-    """The scores of a forest with so many trees, and of F1 how much more it is than with four.
+    """The scores of a forest with so many trees, and how much its F1 exceeds that of four trees.
 
-    With them, which share of the drops it was trained on was at leaves.
+    Also the share of the drops in its training data that happened at leaves.
     """
     from spillway.oracle import evaluate, train
 
@@ -118,7 +118,7 @@ FIGURE = Figure(
     },
     plot=Lines(
         tuple(
-            # Accuracy and 1/eta are so near 1 that an axis from 0 shows nothing of them.
+            # Accuracy and 1/eta are so near 1 that an axis from 0 would show no difference.
             Panel(metric, metric.name, is_close=metric in (ACCURACY, INVERSE_ETA))
             for metric in (ACCURACY, INVERSE_ETA, PRECISION, RECALL, F1, LEAVES)
         ),

@@ -1,4 +1,4 @@
-"""Figures 3 and 4: two bursts that a drop-tail algorithm treats badly, whatever it does."""
+"""Figures 3 and 4: two bursts that any drop-tail algorithm treats badly."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ RATIO = Number("ratio", "throughput of the optimum over that of the algorithm", 
 
 
 def arrivals(example: str, ports: int, buffer: int, rounds: int) -> Arrivals:
-    """One of the paper's two examples, again and again.
+    """One of the paper's two examples, repeated.
 
-    A lone burst has B packets for one port, and the next comes when all can have been sent. Of the
-    other, four bursts of B packets come at once, for four ports in turn; a slot later, for every
-    other port, a short one of B / 2 (N - 4) packets, again in turn; and the next round when a full
-    buffer, spread evenly over all ports, can have been sent.
+    A single burst has B packets for one port, and the next one comes when all of them can have been
+    sent. In the other example four bursts of B packets come at once, for four ports in turn. One
+    slot later a short burst of B / 2 (N - 4) packets comes for every other port, again in turn. The
+    next round begins when a full buffer, spread evenly over all ports, can have been sent.
     """
     from spillway.slotted import Arrivals
 
@@ -62,7 +62,7 @@ def point(
     buffer: int,
     rounds: int,
 ) -> Mapping[str, float]:
-    """OPT / ALG, for one algorithm. Nothing is drawn: all seeds are alike."""
+    """OPT / ALG for one algorithm. Nothing is random, so all seeds give the same."""
     from spillway.slotted.model import measure
 
     report(None)

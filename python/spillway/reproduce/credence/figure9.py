@@ -9,7 +9,7 @@ from spillway.reproduce.verdict import Alike, Apart, Near, Within
 
 
 def _point(link_delay_us: int) -> Point:
-    # Eight links, there and back; the base RTT has a full packet of 1500 bytes besides.
+    # Eight links, there and back; the base RTT also contains a full packet of 1500 bytes.
     rtt_us = 8 * link_delay_us
     return Point(
         {"rtt_us": rtt_us},
@@ -23,7 +23,7 @@ _C, _A = CREDENCE.name, ABM.name
 _LOWEST, _HIGHEST = Over({"rtt_us": 8}), Over({"rtt_us": 64})
 
 CLAIMS = (
-    # "97.73% worse" is taken as all of the paper's percentages are, as what Credence takes off.
+    # "97.73% worse" is read like all of the paper's percentages: as what Credence takes off.
     Claim(
         "At an RTT of 8 us, incast flows finish sooner than under ABM",
         "section 4.2 on RTT, Figure 9(a)",

@@ -1,4 +1,4 @@
-"""Figures 7 and 10 with other models: of leaves' drops, one for each switch, of two features."""
+"""Figures 7 and 10 with other models: from leaves' drops, one per switch, with two features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spillway.oracle.trace import Trace
 
 SEED = 1001
-"""Of what is trained on: far from those of the runs."""
+"""The seed of training data, far from those of the runs."""
 
 _ASKS = ("switch.sharing=credence", "switch.sharing.oracle=forest")
 TIERS = Scheme("a model for each tier, ten times the queries", _ASKS, style=0)
@@ -31,7 +31,7 @@ SCHEMES = (LQD, CREDENCE, TIERS, SWITCHES, TWO)
 
 
 def tiers(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
-    """Leaves ask what leaves' drops have taught, spines what spines' have."""
+    """Leaves use a model trained on leaves' drops, spines one trained on spines' drops."""
     from spillway.oracle import train
 
     def make(trace: Trace) -> Mapping[str, Model]:
@@ -41,7 +41,7 @@ def tiers(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
 
 
 def switches(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
-    """Every switch asks what it has learned itself, as in the authors' program."""
+    """Every switch uses a model trained on its own drops, as in the authors' program."""
     from spillway.oracle import train_each
 
     def make(trace: Trace) -> Mapping[str, Model]:
@@ -51,7 +51,7 @@ def switches(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
 
 
 def two_features(report: Report, *, duration: str, one_in: int) -> tuple[str, ...]:
-    """All ask one forest that looks at queue and occupancy alone, as in section 4.1."""
+    """All use one forest with only queue and occupancy as features, as in section 4.1."""
     from spillway.oracle import train
 
     def make(trace: Trace) -> Mapping[str, Model]:
@@ -63,7 +63,7 @@ def two_features(report: Report, *, duration: str, one_in: int) -> tuple[str, ..
 
 _LOCK = threading.Lock()
 _FOLDERS: dict[tuple[str, str, int], TemporaryDirectory[str]] = {}
-"""Of models, by what they are trained on; they go with the process."""
+"""Folders of models, by what they were trained on; removed when the process ends."""
 
 
 def _made(
@@ -74,7 +74,7 @@ def _made(
     one_in: int,
     traffic: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
-    """Trains, once, and says where the models are."""
+    """Trains models, once, and returns their folder."""
     wait(report, _LOCK)
     try:
         key = (what, duration, one_in)

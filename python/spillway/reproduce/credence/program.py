@@ -1,4 +1,4 @@
-"""What the authors' program does otherwise than the text, one by one and all at once."""
+"""The differences between the authors' program and the text, one by one and all together."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from spillway.reproduce.point import Run
 _ABM = replace(ABM, assignments=(*ABM.assignments, *abm_program.ALL))
 _CREDENCE_OF_PROGRAM = ("switch.sharing.thresholds=code",)
 
-# Those that `credence/choices` has not: there are the windows, slow start, K and the racks.
+# Those that `credence/choices` does not have; it has the windows, slow start, K and the racks.
 DIFFERENCES = (
     choice(AS_IT_IS),
     choice(
@@ -57,7 +57,7 @@ _POINTS = product(
     along("load", (0.4, 0.8), "traffic.websearch.load={}", label="load {:.0%}"),
     along("burst_percent", (50.0, 100.0), "traffic.incast.burst={:g}%", label="burst {:g}%"),
 )
-# Long flows against ABM: the text has a number at a load of 80%, and one for the mean over bursts.
+# Long flows compared with ABM: the text gives a number at 80% load, and the mean over bursts.
 _LONG = {0.4: 0.1202, 0.8: 0.4934}
 
 ALL_AT_ONCE = replace(

@@ -1,4 +1,4 @@
-"""What the paper's packet-level figures have in common."""
+"""The common parts of the paper's packet-level figures."""
 
 from spillway.reproduce.draw import Panel
 from spillway.reproduce.figure import Scale, along
@@ -6,7 +6,7 @@ from spillway.reproduce.metric import Number, Tail
 from spillway.reproduce.point import Run
 
 RUN = Run("credence")
-"""The network and the traffic of section 4.1; its file says what is not in the text."""
+"""The network and traffic of section 4.1; the scenario's file says what is not in the text."""
 
 POWERTCP = Run("credence-powertcp")
 """The same with the other transport of section 4.1."""
@@ -26,14 +26,14 @@ BURSTS = along(
     tick="{:g}%",
 )
 
-# 512 queries a second are expected: 260 in 0.51 s. The paper does not say for how long flows
-# arrive; 3 s is its program's.
+# 512 queries per second are expected: 260 in 0.51 s. The paper does not say how long flows arrive;
+# 3 s is from its program.
 SCALES = {
     "quick": Scale((1, 2, 3), ("duration=170ms", "record.drops=false")),
     "full": Scale((1, 2, 3, 4, 5), ("duration=3s", "record.drops=false")),
 }
 HEADLINES = SCALES | {"page": SCALES["full"]}
-"""Of what the abstract rests on."""
+"""The scales of figures that the abstract rests on."""
 OTHERS = SCALES | {"page": Scale((1, 2, 3), ("duration=1s", "record.drops=false"))}
 
 INCAST = Tail("incast", 0.95)

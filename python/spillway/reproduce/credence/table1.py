@@ -1,4 +1,4 @@
-"""Table 1: how much worse than the optimum every algorithm can be."""
+"""Table 1: how much worse than the optimum each algorithm can be."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The theorems: on how many small random instances each of them fails."""
+"""The theorems, and on how many small random instances each of them fails."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def point(
     seed: int,
     instances: int,
 ) -> Mapping[str, float]:
-    """How many instances of one seed break what the paper proves."""
+    """The number of instances of one seed that contradict what the paper proves."""
     from spillway.slotted import lemma1
 
     report(None)

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from spillway.oracle.trace import Trace
 
 MORE_QUERIES = ("traffic.incast.queries_per_host_per_s=20",)
-"""Ten times as many as the paper has: then leaves drop as much as spines do."""
+"""Ten times as many queries as in the paper: then leaves drop as much as spines do."""
 
 LOCK = threading.Lock()
 TRACES: dict[tuple[int, str, int, tuple[str, ...]], Trace] = {}
-"""By seed, duration, sampling and traffic."""
+"""Recorded traces, by seed, duration, sampling and traffic."""
 
 
 def wait(report: Report, lock: threading.Lock) -> None:
-    """Takes a lock, and can be interrupted until it has it."""
+    """Acquires a lock, and can be interrupted while it waits."""
     while not lock.acquire(timeout=0.1):
         report(None)
 
@@ -29,7 +29,7 @@ def wait(report: Report, lock: threading.Lock) -> None:
 def traced(
     report: Report, seed: int, duration: str, one_in: int, traffic: tuple[str, ...] = ()
 ) -> Trace:
-    """A trace under the paper's training scenario, with other traffic where it is named."""
+    """A trace under the paper's training scenario, with other traffic if it is given."""
     wait(report, LOCK)
     try:
         key = (seed, duration, one_in, traffic)

@@ -1,4 +1,4 @@
-"""Numbers of a run's bursts, as the table `bursts` has them."""
+"""Numbers about a run's bursts, from the table `bursts`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CLOSE_PS = 1_000_000_000
 
 
 def numbers(result: Result) -> dict[str, float | None]:
-    """Of the bursts at leaves that were detected from `warmup` on, and were over before the end.
+    """Numbers about bursts at leaves that were detected from `warmup` on and ended before the run.
 
-    With them what was lost from then on, if the run has noted that.
+    Also the losses from then on, if the run has recorded them.
     """
     scenario = tomllib.loads(result.scenario)
     switch = scenario["switch"]
@@ -46,7 +46,7 @@ def numbers(result: Result) -> dict[str, float | None]:
 
 
 def errors(predicted: NDArray[np.float64], demand: NDArray[np.float64]) -> dict[str, float | None]:
-    """How far predictions are from what bursts wanted, as shares of it; of limits only."""
+    """The errors of predictions as shares of the demand; only for bursts with a threshold."""
     error = np.abs(predicted - demand) / demand
     error = error[np.isfinite(error)]
     return {
@@ -65,14 +65,14 @@ def at_leaves(bursts: pa.Table, warmup: int) -> pa.Table:
 
 
 def threshold(bursts: pa.Table, name: str) -> NDArray[np.float64]:
-    """A threshold of every burst; endless where there was none."""
+    """A threshold of every burst; infinite if there was none."""
     column = bursts[f"{name}_threshold_bytes"].cast("float64").fill_null(float("inf"))
     found: NDArray[np.float64] = column.to_numpy()
     return found
 
 
 def close(bursts: pa.Table) -> float | None:
-    """The share of bursts with another that begins close to them, at another port of their leaf."""
+    """The share of bursts for which another begins close to them, at another port of their leaf."""
     rows = list(
         zip(
             bursts["switch"].to_pylist(),
@@ -92,10 +92,10 @@ def close(bursts: pa.Table) -> float | None:
 
 
 def collisions(result: Result, warmup: int) -> float | None:
-    """The share of queries that begin while a burst goes on at their receiver's port.
+    """The share of queries that begin during a burst at their receiver's port.
 
-    Two incasts that meet look like one larger burst. Counted are queries of a leaf-spine's incasts
-    that begin from `warmup` on; a burst goes on from when it is detected until it is over.
+    Two incasts that meet look like one larger burst. Queries of a leaf-spine's incasts count if
+    they begin from `warmup` on. A burst lasts from its detection to its end.
     """
     hosts = tomllib.loads(result.scenario)["topology"]["hosts_per_leaf"]
     going_on: dict[tuple[str, int], list[tuple[int, float]]] = {}
@@ -119,5 +119,5 @@ def _mean(values: NDArray[Any]) -> float | None:
 
 
 def _share(values: NDArray[np.float64], of: float) -> float | None:
-    """The largest, of the buffer."""
+    """The largest value as a share of the buffer."""
     return float(values.max()) / of if len(values) else None

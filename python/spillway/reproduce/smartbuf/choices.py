@@ -1,4 +1,4 @@
-"""What the paper leaves open of its experiment: each choice made another way once."""
+"""Choices that the paper leaves open about its experiment: each is changed once."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ _WITH_ALPHA = (DT, EDT, SMARTBUF, DEMANDS)
 
 
 def _each(*assignments: str) -> dict[str, tuple[str, ...]]:
-    """For all schemes that have thresholds of DT."""
+    """The same assignments for all schemes with thresholds of DT."""
     return {scheme.name: assignments for scheme in _WITH_ALPHA}
 
 

@@ -1,4 +1,4 @@
-"""The abstract's factor of 8 and error of 6%, where the traffic comes nearest to them."""
+"""The abstract's factor of 8 and error of 6%, with the traffic that comes nearest to them."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def from_unbounded(
 ) -> dict[str, float | None]:
     """The same if leaves begin with the history of a run in which they lose nothing.
 
-    That run lasts for `learned`, with another seed, in buffers of 1 GB. A burst is in it what it is
-    with 4 MB, more than 800 KB; nothing is predicted.
+    That run lasts for `learned`, with another seed and buffers of 1 GB. What counts as a burst is
+    the same as with 4 MB: more than 800 KB. Nothing is predicted in it.
     """
     (chosen,) = (each for each in FIGURE.schemes if each.name == scheme)
     scenario = Scenario.load(setup.SCENARIO).set(

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _STEP_US = 10
 _BEFORE, _SHOWN = 300, 3_000
-"""Microseconds before the first burst is detected, and in all."""
+"""Microseconds shown before the first burst is detected, and in total."""
 
 CLOSE = Number("bursts.close", "share of bursts with another close by")
 
 
 def numbers(result: Result) -> dict[str, float | None]:
-    """What all bursts come to, and the queues of the first two ports whose bursts are close."""
+    """Numbers about all bursts, and the queues of the first two ports whose bursts are close."""
     found = bursts.numbers(result)
     at_leaf = [
         row
@@ -49,7 +49,7 @@ def numbers(result: Result) -> dict[str, float | None]:
 
 
 def _queue(result: Result, port: int, begin: int) -> list[float]:
-    """What a port of the first leaf held from then on, in KB."""
+    """The bytes that a port of the first leaf held from then on, in KB."""
     ports = result.ports
     time, bytes_held = ports["time_ps"].to_numpy(), ports["bytes"].to_numpy()
     wanted = ports["port"].to_numpy() == port

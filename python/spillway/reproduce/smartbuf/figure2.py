@@ -1,4 +1,4 @@
-"""Figure 2: the most of the buffer that a burst is given."""
+"""Figure 2: the largest part of the buffer that a burst may take."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Figure 3: the tail of completion times over the load; and over the size of the buffer."""
+"""Figure 3: the tail of completion times over the load, and over the size of the buffer."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ _IV_B = "section IV-B, Figure 3"
 
 
 def _claims(scheme: Scheme) -> tuple[Claim, ...]:
-    """What the paper says of Smartbuf, said of this reading of it."""
+    """The paper's claims about Smartbuf, applied to this reading of it."""
     others = (EQUAL_SHARES, RTT_SHARES, CS, DT, EDT, FAB)
     claims = (
         *(

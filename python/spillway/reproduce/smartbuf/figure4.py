@@ -29,9 +29,10 @@ _TRAFFIC = (
     f'start = "{_FIRST_US}us", interval = "{_QUERY_US}us", queries = {_QUERIES}, '
     'fan_in = 340, sizes = "14480B", senders = "other-racks" }]'
 )
-"""Two long flows share a line, so that it has a queue; they stay in their rack, so that nothing but
-the leaf's buffer is between them and the incast. That is of ten packets from each of
-340 hosts: 4.9 MB, more than the buffer has."""
+"""Two long flows share a line, so that it has a queue. They stay in their rack, so that only the
+leaf's buffer is shared with the incast, which is of ten packets from each of 340 hosts: 4.9 MB,
+more than the buffer holds.
+"""
 
 LEAST = Number("flows.least_gbps", "least throughput in a millisecond", "Gbps")
 MEAN = Number("flows.mean_gbps", "throughput beside the incast", "Gbps")
@@ -40,7 +41,7 @@ LOST = Number("flows.lost_packets", "packets that the long flows lose", "packets
 
 
 def numbers(result: Result) -> dict[str, float]:
-    """What the long flows get beside the last incast, which all before it have taught."""
+    """Throughputs of the long flows during the last incast; earlier ones taught Smartbuf."""
     begin = _FIRST_US + (_QUERIES - 1) * _QUERY_US - _BEFORE_US
     places = _SHOWN_US // _STEP_US
 
@@ -65,7 +66,7 @@ def numbers(result: Result) -> dict[str, float]:
     late = drops["time_ps"].to_numpy() >= (begin + _BEFORE_US) * 10**6
     shown = {"gbps": gbps.tolist(), **{name: each.tolist() for name, each in held.items()}}
     return {
-        # Equal throughputs are equal numbers, whatever they were added up from.
+        # Rounded, so that equal throughputs are equal numbers, however they were summed up.
         "flows.least_gbps": round(float(in_ms.min()), 6),
         "flows.mean_gbps": round(float(in_ms.mean()), 6),
         "flows.least_share": float(held["flows"][beside].min() / before.mean()),

@@ -1,4 +1,4 @@
-"""Figure 5: of how many neighbours the mean is taken."""
+"""Figure 5: the number of neighbours over which the mean is taken."""
 
 from spillway.reproduce.claim import Claim, Reduction
 from spillway.reproduce.figure import Figure

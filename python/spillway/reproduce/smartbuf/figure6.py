@@ -1,4 +1,4 @@
-"""Figure 6: what counts as a burst (sigma); and when it is over (beta)."""
+"""Figure 6: what counts as a burst (sigma), and when it ends (beta)."""
 
 from spillway.reproduce.claim import Claim, Reduction
 from spillway.reproduce.figure import Figure

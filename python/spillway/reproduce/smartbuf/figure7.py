@@ -1,4 +1,4 @@
-"""Figure 7: how many entries there are."""
+"""Figure 7: the number of entries."""
 
 from dataclasses import replace
 

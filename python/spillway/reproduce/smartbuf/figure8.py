@@ -1,4 +1,4 @@
-"""Figure 8: what is predicted for a burst, and what it would have taken."""
+"""Figure 8: the prediction for a burst, and what it would have taken."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def beside_unbounded(
     warmup: str,
     duration: str,
 ) -> dict[str, float | None]:
-    """The errors of predictions, demands being those of a second run with endless memory.
+    """The errors of predictions, with the demands of a second run with infinite buffers.
 
-    A burst of the first run is compared with that burst of the second, at the same port, that it
-    overlaps for the longest time; one that overlaps none is left out, and counted.
+    A burst of the first run is compared with the burst of the second run, at the same port, that it
+    overlaps for the longest time. A burst that overlaps none is left out, and counted.
     """
     (chosen,) = (each for each in _SCHEMES if each.name == scheme)
     scenario = Scenario.load(setup.SCENARIO).set(
@@ -122,7 +122,7 @@ def beside_unbounded(
 
 
 def _matched(first: pa.Table, second: pa.Table) -> np.ndarray:
-    """What the burst that each of the first overlaps for the longest time wants in the second."""
+    """For each burst of the first run, the demand of the burst that it overlaps the longest."""
     at_port: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
     for row in second.to_pylist():
         span = (row["start_ps"], row["end_ps"], row["demand_bytes"])

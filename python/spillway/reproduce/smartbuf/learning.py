@@ -1,4 +1,4 @@
-"""How long Smartbuf learns: until what it predicts no longer changes."""
+"""How long Smartbuf learns: until its predictions no longer change."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WITHIN = 0.02
 
 
 def numbers(result: Result) -> dict[str, float | None]:
-    """The mean prediction in each window, in KB, and when it rests.
+    """The mean prediction in each window, in KB, and the time from which it is stable.
 
-    It is the mean of the last thresholds of the bursts that were over in the window.
+    It is the mean of the last thresholds of the bursts that ended in the window.
     """
     ended = bursts.at_leaves(result.bursts, 0)
     end = ended["end_ps"].to_numpy() / 1e9
@@ -41,7 +41,7 @@ def numbers(result: Result) -> dict[str, float | None]:
 
 
 def settled(means: Sequence[float]) -> float | None:
-    """The end of the first window whose mean is within 2% of that of the window before."""
+    """The end of the first window whose mean is within 2% of the previous window's."""
     for window in range(1, len(means)):
         if abs(means[window] / means[window - 1] - 1) <= WITHIN:
             return (window + 1) * WINDOW_MS

@@ -1,4 +1,4 @@
-"""What the text leaves open of a prediction: each of it chosen another way once."""
+"""Details of predictions that the text leaves open: each is changed once."""
 
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Point, choice, product

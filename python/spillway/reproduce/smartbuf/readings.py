@@ -1,4 +1,4 @@
-"""What the paper leaves open of the algorithm: each point read another way."""
+"""Details of the algorithm that the paper leaves open: each is read in another way."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,10 +21,10 @@ def _reading(name: str, *parameters: str) -> Point:
 TEXT = _reading("the text")
 DEMANDS = replace(_reading("demands", *setup.LEARN_DEMANDS), exploratory=setup.DEMANDS.exploratory)
 READINGS = (TEXT, DEMANDS)
-"""The text's, and the one that loses least: what other figures try parameters with."""
+"""The text's reading, and the one that loses least. Other figures vary parameters of these."""
 
 ENTRIES = Number("sharing_counts.leaf.most_entries", "most entries of a leaf", "entries")
-"""The most that a switch has known at a time."""
+"""The most entries that a switch has had at a time."""
 
 RUN = replace(setup.BURSTS, assignments=(*setup.HIGH.assignments, *setup.BURSTS.assignments))
 """At high load."""
@@ -41,7 +41,7 @@ def with_each(name: str, key: str, values: Iterable[float]) -> tuple[Scheme, ...
 
 
 def of_both(claims: Iterable[Claim]) -> tuple[Claim, ...]:
-    """Said of both readings."""
+    """Each claim applied to both readings."""
     return tuple(
         replace(claim, over=Over(reading.values), variant=reading.label)
         for reading in READINGS

@@ -1,4 +1,4 @@
-"""What the figures have in common: the network, the schemes, the loads, the percentiles."""
+"""The common parts of the figures: the network, the schemes, the loads, the percentiles."""
 
 from dataclasses import replace
 
@@ -10,26 +10,26 @@ from spillway.reproduce.point import Run
 
 SCENARIO = "smartbuf"
 RUN = Run(SCENARIO, also="spillway.reproduce.lost:numbers")
-"""The network and the traffic of section IV; its file says what is not in the text."""
+"""The network and traffic of section IV; the scenario's file says what is not in the text."""
 
 BURSTS = replace(
     RUN,
     assignments=("record.bursts=20%",),
     also="spillway.reproduce.smartbuf.bursts:numbers",
 )
-"""The same with numbers of its bursts, too."""
+"""The same with numbers about bursts."""
 
 LEAF = "switch.leaf.sharing"
 
 
 def scheme(name: str, kind: str, *parameters: str, style: int) -> Scheme:
-    """A scheme of the leaves; the spines have DT always."""
+    """A scheme of the leaves. The spines always use DT."""
     sets = (f"{LEAF}={kind}", *(f"{LEAF}.{parameter}" for parameter in parameters))
     return Scheme(name, sets, style=style)
 
 
-# The text takes the parameters of DT, EDT and FAB from their papers, and repeats none. Alpha 0.5 is
-# what later evaluations take; of EDT no number could be had, FAB's are those of a later program.
+# The text takes the parameters of DT, EDT and FAB from their papers without repeating them. Alpha
+# 0.5 is that of later evaluations; for EDT no number was found; FAB's are those of a later program.
 EQUAL_SHARES = scheme("equal shares", "sp", style=6)
 RTT_SHARES = scheme("RTT C / sqrt(N)", "sp", "form=rtt", style=7)
 CS = scheme("complete sharing", "cs", style=5)
@@ -38,7 +38,7 @@ EDT = scheme("EDT", "edt", "alpha=0.5", style=1)
 FAB = scheme("FAB", "fab", "alpha=0.5", style=2)
 SMARTBUF = scheme("Smartbuf", "smartbuf", "alpha=0.5", style=3)
 LEARN_DEMANDS = ("record=admitted+dropped", "key=at-detection", "key_quantum=1.0")
-"""The reading that loses least: what was lost counts, by the gradient at detection, in few keys."""
+"""The reading that loses least: losses count, by the gradient at detection, with few keys."""
 DEMANDS = replace(
     scheme("Smartbuf, demands", "smartbuf", "alpha=0.5", *LEARN_DEMANDS, style=4),
     exploratory="of all readings that were tried it is the one that loses least",
@@ -46,7 +46,7 @@ DEMANDS = replace(
 
 
 def at_load(load: float) -> Point:
-    """A load of the uplinks: 80% of it are long flows, the rest single short ones and incasts."""
+    """A load of the uplinks: 80% of it are long flows, the rest single short flows and incasts."""
     shares = {"long": 0.8, "short": 0.1, "incast": 0.1}
     sets = (f"traffic.{name}.load={share * load:.4g}" for name, share in shares.items())
     label = f"{load:.0%}"
@@ -58,10 +58,10 @@ HIGH = at_load(0.8)
 
 
 def incasts(fan_in: str, size: str = "") -> tuple[str, str]:
-    """Queries of another kind, in words and as the scenario has them.
+    """Another kind of queries, in words and as settings.
 
-    `size` is that of all answers; without it they are web search's short flows. `{load}` stands for
-    their share of the uplinks.
+    `size` is that of all answers; by default they are as large as web search's short flows.
+    `{load}` stands for their share of the uplinks.
     """
     number = f'"{fan_in}"' if ".." in fan_in else fan_in
     sizes = f'sizes = "{size}"' if size else 'sizes = "websearch", sizes_within = "1KB..32KB"'
@@ -74,7 +74,7 @@ def incasts(fan_in: str, size: str = "") -> tuple[str, str]:
 
 
 def with_incasts(share: float, kind: tuple[str, str]) -> Point:
-    """80% load, of which 64% are long flows, so much incasts of this kind, the rest single ones."""
+    """80% load: 64% are long flows, `share` incasts of this kind, the rest single flows."""
     words, section = kind
     sets = (
         *HIGH.assignments,
@@ -87,24 +87,24 @@ def with_incasts(share: float, kind: tuple[str, str]) -> Point:
 
 AS_IN_SCENARIO = with_incasts(0.08, incasts("50..200"))
 PLAUSIBLE = with_incasts(0.03, incasts("120", "14480B"))
-"""Fewer incasts, all alike, of less than half a leaf's buffer."""
+"""Fewer incasts, all equal, each smaller than half a leaf's buffer."""
 
-# Smartbuf learns from the beginning; flows and losses of its first 20 ms (200 ms) are not counted.
+# Smartbuf learns from the beginning, but flows and losses of the first 20 ms (200 ms) do not count.
 SCALES = {
     "quick": Scale((1, 2, 3), ("warmup=20ms", "duration=60ms")),
     "full": Scale((1, 2, 3), ("warmup=200ms", "duration=1s")),
 }
-# After 600 ms the mean prediction of 100 ms is within 2% of that of the 100 ms before, at 80% load
-# (`smartbuf/learning`).
+# After 600 ms the mean prediction of 100 ms is within 2% of that of the previous 100 ms, at 80%
+# load (`smartbuf/learning`).
 HEADLINES = SCALES | {"page": Scale((1, 2, 3), ("warmup=600ms", "duration=700ms"))}
-"""Of what the abstract rests on."""
+"""The scales of figures that the abstract rests on."""
 
 SHORT = Tail("short+incast", 0.99)
 LONG = Tail("long", 0.99)
 TIMEOUTS = WithTimeout("short+incast")
 DROPS = lost.PACKETS
 MEAN_FIRST = Number("bursts.mean_error_first", "its mean error", "% of the demand", 100)
-"""Of the first threshold of a burst, taken as the prediction."""
+"""The error of the first threshold of a burst, taken as the prediction."""
 COLLISIONS = Number("bursts.collisions", "queries that meet a burst", "% of the queries", 100)
 
 PANELS = (

@@ -1,4 +1,4 @@
-"""Who wins where: shares of the load in incasts, their fan-in, and the size of their answers."""
+"""Which scheme wins where: by the share of incasts, their fan-in, and their answers' size."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ KINDS = (
     setup.incasts("240", "14480B"),
     setup.incasts("120", "7240B"),
 )
-"""Those of the scenario; all alike; twice as many answers; answers half as large."""
+"""Incasts of the scenario; equal ones; twice as many answers; answers half as large."""
 
 
 @dataclass(frozen=True)
 class Map:
-    """Tails over the share in incasts, a panel for each kind; last over the share of timeouts."""
+    """Tails over the share of incasts, a panel for each kind; then over the share of timeouts."""
 
     tail: Metric
     timeouts: Metric
     also: tuple[Metric, ...]
-    """Not drawn, but among the numbers."""
+    """Metrics that are not drawn, but are among the numbers."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """All."""
+        """All metrics."""
         return (self.tail, self.timeouts, *self.also)
 
     def __call__(self, results: Results) -> Drawing:
-        """Draws it."""
+        """Draws the plot."""
         points = results.figure.points
         kinds = list(dict.fromkeys(str(point.values["queries"]) for point in points))
         columns = 3
@@ -67,7 +67,7 @@ class Map:
         for number, scheme in enumerate(schemes):
             found = (results.measured(self.tail, n, scheme.name, None, False) for n in places)
             tails = [np.nan if one.value is None else one.value for one in found]
-            # Beside each other, so that equal numbers are seen.
+            # Shifted sideways, so that equal numbers can be seen.
             aside = 0.07 * (number - (len(schemes) - 1) / 2)
             xs = [place + aside for place in range(len(places))]
             panel.plot(xs, tails, **style_of(scheme, number), label=scheme.name)
