@@ -155,11 +155,6 @@ impl Scoreboard {
         self.repaired_to = self.una;
     }
 
-    /// Begins a recovery that does not retransmit again what an earlier one has retransmitted.
-    pub fn resume_repair(&mut self) {
-        self.repaired_to = self.repaired_to.max(self.una);
-    }
-
     /// The first unacknowledged segment.
     pub fn head(&self) -> Range {
         let gap_ends = self.sacked.as_slice().first().map(|&(start, _)| start);

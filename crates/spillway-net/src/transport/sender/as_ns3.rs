@@ -62,7 +62,6 @@ impl Sender {
         self.window.credit = 0;
         self.phase = Phase::Recovery;
         self.recover = self.board.nxt;
-        self.board.resume_repair();
         self.at_once = AtOnce::Head;
     }
 }

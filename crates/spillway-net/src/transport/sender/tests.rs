@@ -568,6 +568,10 @@ fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
         }
     }
     let mut section =
+        spillway_settings::Section::new("transport", "dupthresh = 0".parse().unwrap());
+    let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
+    assert!(error.contains("transport.dupthresh: 0 is not"), "{error}");
+    let mut section =
         spillway_settings::Section::new("transport", "min_window = \"0B\"".parse().unwrap());
     let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
     assert!(error.contains("transport.min_window: no window at all"), "{error}");
