@@ -11,7 +11,7 @@ mod receiving;
 mod sending;
 mod start;
 
-pub(crate) use ends::{Ends, SendingEnd};
+pub(crate) use ends::Ends;
 
 use crate::network::Network;
 use crate::scenario::Scenario;

@@ -57,10 +57,7 @@ impl<'a> Loads<'a> {
     fn too_much_for_uplinks(&self) -> Option<String> {
         let ("uplinks", capacity) = capacity(self.topology) else { return None };
         let at = |at: Time| {
-            let active = move |(_, demand): &&(&str, Demand)| {
-                demand.window.start <= at && at < demand.window.stop && demand.between_racks > 0.0
-            };
-            let sections = self.sections.iter().filter(active);
+            let sections = self.active(at).filter(|(_, demand)| demand.between_racks > 0.0);
             let bps = sections.clone().map(|(_, demand)| demand.between_racks).sum::<f64>();
             (bps, sections.map(|(name, _)| format!("traffic.{name}")).collect::<Vec<_>>())
         };
@@ -92,17 +89,23 @@ impl<'a> Loads<'a> {
         let lines = self.topology.nics.iter().map(|&nic| &self.topology.links[nic as usize]);
         let lines: Vec<f64> = lines.map(|line| line.rate.bits_per_second() as f64).collect();
         let mut asked = Asked { bps: vec![0.0; lines.len()], lines, names: Vec::new() };
-        for (name, demand) in &self.sections {
-            if demand.window.start <= at && at < demand.window.stop {
-                let each = match side {
-                    Side::Senders => &demand.sends,
-                    Side::Receivers => &demand.receives,
-                };
-                asked.bps.iter_mut().zip(each).for_each(|(all, bps)| *all += bps);
-                asked.names.push(*name);
-            }
+        for (name, demand) in self.active(at) {
+            let each = match side {
+                Side::Senders => &demand.sends,
+                Side::Receivers => &demand.receives,
+            };
+            asked.bps.iter_mut().zip(each).for_each(|(all, bps)| *all += bps);
+            asked.names.push(*name);
         }
         asked
+    }
+
+    /// The sections that are active at a time.
+    fn active(&self, at: Time) -> impl Iterator<Item = &(&'a str, Demand)> + Clone {
+        let is_active = move |(_, demand): &&(&'a str, Demand)| {
+            demand.window.start <= at && at < demand.window.stop
+        };
+        self.sections.iter().filter(is_active)
     }
 }
 

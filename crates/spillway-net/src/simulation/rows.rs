@@ -2,7 +2,6 @@
 
 use super::Simulation;
 use crate::flow::FlowSpec;
-use crate::host::SendingEnd;
 use crate::record::{FlowRow, Outcome};
 
 impl Simulation {
@@ -18,8 +17,8 @@ impl Simulation {
     #[cold]
     fn write_last_row(&mut self, slot: u32) {
         let outcome = self.outcome_of(slot);
-        let (SendingEnd { flow, .. }, sender) =
-            (self.hosts.ends.sending(slot), self.hosts.ends.sending(slot).sender());
+        let sending = self.hosts.ends.sending(slot);
+        let (flow, sender) = (&sending.flow, sending.sender());
         let is_endless = flow.spec.size == FlowSpec::ENDLESS;
         let counted = !is_endless && flow.spec.start >= self.scenario.warmup;
         let receiver = &self.hosts.ends.receiving(slot).receiver;

@@ -224,27 +224,34 @@ impl Pattern for IncastParams {
         let mut receives = vec![0.0; racks.all()];
         let (mut sends, mut between_racks) = (Spread::over(racks), 0.0);
         for asker in &self.receivers {
-            let bits_per_second = asker.arrivals.per_second() * 8.0 * asker.bytes_per_query;
+            let bits_per_second = asker.bits_per_second();
             receives[asker.host as usize] += bits_per_second;
             let rack = racks.rack_of(asker.host);
-            between_racks += bits_per_second
-                * match senders {
-                    Senders::Any => racks.share_elsewhere(asker.host, Group::AllBut(asker.host)),
-                    _ => 1.0,
-                };
-            match senders {
-                Senders::NextRack => sends.add(Group::Rack(racks.after(rack)), bits_per_second),
-                Senders::OneOtherRack => sends.add_another_rack(rack, bits_per_second),
-                Senders::OtherRacks => sends.add(Group::OutsideRack(rack), bits_per_second),
-                Senders::Any => sends.add(Group::AllBut(asker.host), bits_per_second),
-            }
+            let group = match senders {
+                Senders::NextRack => Group::Rack(racks.after(rack)),
+                Senders::OtherRacks => Group::OutsideRack(rack),
+                Senders::Any => Group::AllBut(asker.host),
+                Senders::OneOtherRack => {
+                    between_racks += bits_per_second;
+                    sends.add_another_rack(rack, bits_per_second);
+                    continue;
+                }
+            };
+            between_racks += racks.share_elsewhere(asker.host, group) * bits_per_second;
+            sends.add(group, bits_per_second);
         }
         Some(Demand { window: *window, sends: sends.of_hosts(), receives, between_racks })
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {
-        let rate = |asker: &Asker| asker.arrivals.per_second() * 8.0 * asker.bytes_per_query;
-        Some(self.receivers.iter().map(rate).sum())
+        Some(self.receivers.iter().map(Asker::bits_per_second).sum())
+    }
+}
+
+impl Asker {
+    /// The payload that it asks for.
+    fn bits_per_second(&self) -> f64 {
+        self.arrivals.per_second() * 8.0 * self.bytes_per_query
     }
 }
 
