@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -74,6 +75,44 @@ def test_numbers_are_those_of_the_summaries(web):
         assert known["slowdown.queries.max"].read(run) == run["fct_slowdown"]["queries"]["max"]
         assert known["goodput.web"].read(run) == run["goodput_gbps"]["web"]
         assert known["buffer.p99.99"].scaled(run) == 100 * run["buffer_occupancy"]["p99_99"]
+
+
+@pytest.fixture(scope="module")
+def namesakes():
+    """A run whose sections are called like classes."""
+    text = TINY.read_text().replace("load = 0.5", "load = 0.2")
+    _, background, queries = text.partition("[record]")[0].split("[[traffic]]")
+    more = [background.replace('"background"', f'"{name}"') for name in ("medium", "all")]
+    more.append(queries.replace('"queries"', '"incast"'))
+    return spillway.run(text + "".join(f"[[traffic]]\n{each}" for each in more))
+
+
+@pytest.mark.parametrize("section", ["medium", "all", "incast"])
+def test_a_section_called_like_a_class_has_numbers_of_its_own(namesakes, section):
+    flows = namesakes.flows.filter(np.array(namesakes.flows["class"].to_pylist()) == section)
+    slowdowns = np.sort(flows["slowdown"].to_numpy())
+    known = metrics.catalogue([namesakes.summary])
+
+    def read(key: str) -> float:
+        return known[key].read(namesakes.summary)
+
+    assert read(f"traffic.{section}.flows") == len(slowdowns) > 2
+    assert read(f"traffic.{section}.max") == pytest.approx(slowdowns[-1], rel=1e-9)
+    assert read(f"traffic.{section}.p50") == slowdowns[(len(slowdowns) + 1) // 2 - 1]
+    assert read(f"traffic.{section}.flows") != read(f"{section}.flows") > 0
+
+
+def test_goodput_of_a_section_called_all_is_not_that_of_all(namesakes):
+    goodput = namesakes.summary["goodput_gbps"]
+    of_sections = sum(value for name, value in goodput.items() if name != "all")
+    assert goodput["all"] == pytest.approx(of_sections)
+    assert 0 < goodput["traffic.all"] < goodput["all"]
+
+
+def test_an_only_incast_section_is_the_class():
+    text = TINY.read_text().replace('"queries"', '"incast"')
+    rows = spillway.run(text, set=["duration=1ms"]).summary["fct_slowdown"]
+    assert "incast" in rows and "traffic.incast" not in rows
 
 
 def test_what_is_chosen_is_kept(command, tmp_path):

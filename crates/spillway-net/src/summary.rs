@@ -78,6 +78,15 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     summary
 }
 
+/// The classes of every scenario.
+const CLASSES: [&str; 5] = ["short", "medium", "long", "incast", "all"];
+
+/// The name under which a traffic section's flows have numbers of their own: its name, unless a
+/// class of every scenario is called so.
+fn name_of_section(name: &str) -> String {
+    if CLASSES.contains(&name) { format!("traffic.{name}") } else { name.to_string() }
+}
+
 /// The flows of every class.
 struct Classes<'a>(Vec<(String, Vec<&'a Outcome>)>);
 
@@ -94,9 +103,15 @@ impl<'a> Classes<'a> {
             ("incast".into(), select(&is_incast)),
             ("all".into(), select(&|_| true)),
         ];
+        let is_only_incast = |number: u16| {
+            let mut kinds = (0..).zip(&scenario.class_is_incast);
+            kinds.all(|(other, is_incast)| other == number || !is_incast)
+                && outcomes.iter().filter(is_incast).all(|outcome| outcome.class == number)
+        };
         for (number, name) in (0..).zip(&scenario.traffic.classes) {
-            if classes.iter().all(|(known, _)| known != name) {
-                classes.push((name.clone(), select(&|o| o.class == number)));
+            // The flows of the only incast section are those of the class `incast`.
+            if name != "incast" || !is_only_incast(number) {
+                classes.push((name_of_section(name), select(&|o| o.class == number)));
             }
         }
         Classes(classes)
@@ -233,14 +248,15 @@ fn gbps(bytes: u64, window: Time) -> f64 {
     if window == Time::ZERO { 0.0 } else { bytes as f64 * 8.0 / window.ps() as f64 * 1000.0 }
 }
 
-/// Payload that arrived in the window, each byte counted once: in total, and by class.
+/// Payload that arrived in the window, each byte counted once: in total, and by traffic section.
 fn goodput(simulation: &Simulation) -> Value {
     let window = window(simulation);
     let delivered = &simulation.counters().delivered_bytes;
     let mut row = Map::new();
     row.insert("all".into(), gbps(delivered.iter().sum(), window).into());
     for (name, &bytes) in simulation.scenario().traffic.classes.iter().zip(delivered) {
-        row.insert(name.clone(), gbps(bytes, window).into());
+        let name = if name == "all" { name_of_section(name) } else { name.clone() };
+        row.insert(name, gbps(bytes, window).into());
     }
     Value::Object(row)
 }
