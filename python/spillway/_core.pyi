@@ -273,7 +273,7 @@ class Departure:
 class Buffer:
     """A switch's buffer as it was when a hook was last called.
 
-    Queues are numbered: `port * queues_per_port + class`. A buffer that is never full has a
+    Queues are numbered: `port * queues_per_port + queue_class`. A buffer that is never full has a
     `capacity` of 2**64 - 1.
     """
 

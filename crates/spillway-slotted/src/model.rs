@@ -131,7 +131,7 @@ struct Model<'a, S: ?Sized> {
 impl<S: Sharing + ?Sized> Model<'_, S> {
     #[inline]
     fn arrive(&mut self, now: Time, number: u32, port: u32) {
-        let arrival = Arrival { now, queue: port, class: 0, size: 1, first_rtt: false };
+        let arrival = Arrival { now, queue: port, queue_class: 0, size: 1, first_rtt: false };
         match self.decide(&arrival) {
             Some(reason) => {
                 self.restore();
@@ -216,7 +216,8 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
     /// Whether a packet that has left its queue is sent.
     fn is_sent(&mut self, now: Time, queue: u32, number: u32) -> bool {
         let Some(&queued_at) = self.since.get(number as usize) else { return true };
-        let departure = Departure { now, queue, class: 0, size: 1, first_rtt: false, queued_at };
+        let departure =
+            Departure { now, queue, queue_class: 0, size: 1, first_rtt: false, queued_at };
         self.policy.on_departure(&departure, &self.buffer) != Verdict::Drop
     }
 }

@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// An arrival, and possibly a departure after it.
 struct Step {
     port: u32,
-    class: u8,
+    queue_class: u8,
     /// The port that sends.
     sends: Option<u32>,
 }
@@ -91,9 +91,9 @@ impl Bench {
         let mut random = Stream::new(1, "lqd", u64::from(queues));
         let mut below = |n: u32| random.below(u64::from(n)) as u32;
         let step = |_| {
-            let class = (queues_per_port - 1).min(1 + below(queues_per_port)) as u8;
+            let queue_class = (queues_per_port - 1).min(1 + below(queues_per_port)) as u8;
             let sends = below(5) > 0;
-            Step { port: below(ports), class, sends: sends.then(|| below(ports)) }
+            Step { port: below(ports), queue_class, sends: sends.then(|| below(ports)) }
         };
         let steps = (0..ARRIVALS).map(step).collect();
         Ok(Bench { switch, packets: Arena::new(), steps, now: Time::ZERO, arrived: 0, lost: 0 })
@@ -113,9 +113,9 @@ impl Bench {
     }
 
     #[inline]
-    fn step(&mut self, &Step { port, class, sends }: &Step) {
+    fn step(&mut self, &Step { port, queue_class, sends }: &Step) {
         self.now += Time::from_ps(1_000);
-        let packet = Packet { size: PACKET, priority: class, ..Packet::default() };
+        let packet = Packet { size: PACKET, priority: queue_class, ..Packet::default() };
         let id = self.packets.insert(packet, Contents::default());
         let packet = self.packets[id];
         self.switch.enqueue(self.now, port, id, &packet, &mut self.packets);

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     now += gap;
                     let at = Time::from_ps(now);
                     let arrival =
-                        Arrival { now: at, queue, class: 0, size: PACKET, first_rtt: false };
+                        Arrival { now: at, queue, queue_class: 0, size: PACKET, first_rtt: false };
                     std::hint::black_box(follow.admit(&arrival, &buffer));
                 }
                 // The first batches fill the buffer.

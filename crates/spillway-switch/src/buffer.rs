@@ -2,7 +2,7 @@
 
 use spillway_engine::Rate;
 
-/// A queue of a switch: `port * queues_per_port + class`.
+/// A queue of a switch: `port * queues_per_port + queue class`.
 pub type QueueId = u32;
 
 /// The length of a queue. Compares by bytes first.
@@ -87,23 +87,25 @@ impl Buffer {
     pub fn queues_of(&self, port: u32) -> std::ops::Range<QueueId> {
         port * self.queues_per_port..(port + 1) * self.queues_per_port
     }
-    /// A port's queue for a class.
+    /// A port's queue of a queue class.
     #[inline]
-    pub fn queue_of(&self, port: u32, class: u8) -> QueueId {
-        port * self.queues_per_port + u32::from(class)
+    pub fn queue_of(&self, port: u32, queue_class: u8) -> QueueId {
+        port * self.queues_per_port + u32::from(queue_class)
     }
-    /// The class of a queue.
+    /// The queue class of a queue.
     #[inline]
-    pub fn class_of(&self, queue: QueueId) -> u8 {
+    pub fn queue_class_of(&self, queue: QueueId) -> u8 {
         (queue % self.queues_per_port) as u8
     }
-    /// The queues and their lengths, without those of the given class.
+    /// The queues and their lengths, without those of the given queue class.
     pub fn queues_but(
         &self,
-        class: Option<u8>,
+        queue_class: Option<u8>,
     ) -> impl Iterator<Item = (QueueId, Length)> + use<'_> {
         let all = (0..).zip(self.queues.iter().copied());
-        all.filter(move |&(queue, _)| class.is_none_or(|class| self.class_of(queue) != class))
+        all.filter(move |&(queue, _)| {
+            queue_class.is_none_or(|queue_class| self.queue_class_of(queue) != queue_class)
+        })
     }
     /// The port that a queue belongs to.
     #[inline]

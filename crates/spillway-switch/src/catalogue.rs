@@ -48,9 +48,9 @@ pub struct Environment {
     pub port_rates: Vec<Rate>,
     /// Queues that each port has.
     pub queues_per_port: u32,
-    /// The class of acks and other control packets.
+    /// The queue class of acks and other control packets.
     pub ack_class: u8,
-    /// The class of data without a priority.
+    /// The queue class of data without a priority.
     pub data_class: u8,
     /// The round trip of an empty network, above 0.
     pub base_rtt: Time,
@@ -116,9 +116,9 @@ impl Environment {
         self.files.records(kind, section, key, name).map_err(refused)
     }
 
-    /// Reads one number, or one for every class of queue. Warns if there are more numbers than
-    /// classes.
-    pub fn by_class(
+    /// Reads one number, or one for every queue class. Warns if there are more numbers than
+    /// queue classes.
+    pub fn by_queue_class(
         &self,
         section: &mut Section,
         key: &'static str,
@@ -127,10 +127,9 @@ impl Environment {
         meaning: &'static str,
     ) -> Result<Vec<f64>, SettingsError> {
         let numbers = section.numbers(key, &[default], range, meaning)?;
-        let (given, classes) = (numbers.len(), self.queues_per_port);
-        if given > classes as usize {
-            let of_port =
-                if classes == 1 { "one queue".into() } else { format!("{classes} queues") };
+        let (given, queues) = (numbers.len(), self.queues_per_port);
+        if given > queues as usize {
+            let of_port = if queues == 1 { "one queue".into() } else { format!("{queues} queues") };
             let text =
                 format!("{given} numbers, but a port has {of_port}: the others mean nothing");
             section.warn(key, text);
@@ -138,7 +137,7 @@ impl Environment {
         Ok(numbers)
     }
 
-    /// Reads whether a policy exempts acks; if so, returns their class of queues.
+    /// Reads whether a policy exempts acks; if so, returns their queue class.
     pub fn exempt_acks(&self, section: &mut Section) -> Result<Option<u8>, SettingsError> {
         let meaning = "whether acks that have queues of their own are neither tested nor victims";
         let exempt_acks = section.flag("exempt_acks", true, meaning)?;

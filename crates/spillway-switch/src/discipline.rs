@@ -17,7 +17,7 @@ use spillway_settings::quantity::Amount;
 pub struct DisciplineParts {
     /// The rate of the port.
     pub rate: Rate,
-    /// Its queues, numbered as classes.
+    /// Its queues, numbered by queue class.
     pub queues: u32,
     /// The queue about whose packets the AQM is not consulted, if there is one.
     pub unmanaged: Option<u8>,
@@ -63,16 +63,16 @@ impl Discipline {
     pub fn on_arrival(
         &mut self,
         now: Time,
-        class: u8,
+        queue_class: u8,
         id: PacketId,
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
         let packet = &mut packets[id];
-        (packet.time, packet.class) = (now, class);
+        (packet.time, packet.queue_class) = (now, queue_class);
         let arrival = Arrival {
             now,
-            queue: class.into(),
-            class,
+            queue: queue_class.into(),
+            queue_class,
             size: packet.size,
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
         };
@@ -91,15 +91,15 @@ impl Discipline {
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
         let packet = &mut packets[id];
-        let &mut Packet { class, size, time: queued_at, .. } = packet;
-        let queue = QueueId::from(class);
+        let &mut Packet { queue_class, size, time: queued_at, .. } = packet;
+        let queue = QueueId::from(queue_class);
         self.buffer.subtract(queue, size);
         self.aqm.on_dequeue(now, queue, size, &self.buffer);
-        if !self.aqm.watches_departures() || self.unmanaged == Some(class) {
+        if !self.aqm.watches_departures() || self.unmanaged == Some(queue_class) {
             return Ok(());
         }
         let first_rtt = packet.flags & flags::FIRST_RTT != 0;
-        let departure = Departure { now, queue, class, size, first_rtt, queued_at };
+        let departure = Departure { now, queue, queue_class, size, first_rtt, queued_at };
         let verdict = self.aqm.on_departure(&departure, &self.buffer);
         let outcome = verdict.outcome(packet.flags & flags::ECT != 0, DropReason::Aqm);
         self.carry_out(outcome, now, packet)
@@ -107,7 +107,7 @@ impl Discipline {
 
     /// A waiting packet is lost for another reason.
     pub fn on_loss(&mut self, now: Time, packet: &Packet) {
-        let (queue, size) = (QueueId::from(packet.class), packet.size);
+        let (queue, size) = (QueueId::from(packet.queue_class), packet.size);
         self.aqm.on_release(now, queue, &self.buffer);
         self.buffer.subtract(queue, size);
         self.aqm.on_drop(now, queue, size, &self.buffer);
@@ -132,7 +132,7 @@ impl Discipline {
 
     /// Whether an arrival is marked, or why it is lost.
     fn decide(&mut self, arrival: &Arrival, can_mark: bool) -> Result<bool, DropReason> {
-        let marked = match self.unmanaged == Some(arrival.class) {
+        let marked = match self.unmanaged == Some(arrival.queue_class) {
             true => false,
             false => {
                 let verdict = self.aqm.on_arrival(arrival, &self.buffer);
@@ -159,7 +159,7 @@ impl Discipline {
                 self.marks += 1;
             }
             Err(reason) => {
-                self.aqm.on_drop(now, packet.class.into(), packet.size, &self.buffer);
+                self.aqm.on_drop(now, packet.queue_class.into(), packet.size, &self.buffer);
                 return Err(reason);
             }
         }

@@ -59,8 +59,8 @@ pub struct Packet {
     pub flags: u16,
     /// 0 is the highest; [`NO_PRIORITY`] if it has none, as control packets.
     pub priority: u8,
-    /// The class of queue that it waits in.
-    pub class: u8,
+    /// The queue class that it waits in.
+    pub queue_class: u8,
 }
 
 /// The rest of a packet: what only its end hosts read.

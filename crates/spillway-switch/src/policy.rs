@@ -14,8 +14,8 @@ pub struct Arrival {
     pub now: Time,
     /// The queue that it would join.
     pub queue: QueueId,
-    /// The class of that queue.
-    pub class: u8,
+    /// The queue class of that queue.
+    pub queue_class: u8,
     /// Bytes that it would take in the buffer.
     pub size: u32,
     /// Whether it was sent in its flow's first round trip.
@@ -30,8 +30,8 @@ pub struct Departure {
     /// The queue that it leaves. `buffer` no longer counts it there, except for its bytes if they
     /// are held until its transmission ends.
     pub queue: QueueId,
-    /// The class of that queue.
-    pub class: u8,
+    /// The queue class of that queue.
+    pub queue_class: u8,
     /// Bytes that it took in the buffer.
     pub size: u32,
     /// Whether it was sent in its flow's first round trip.

@@ -36,9 +36,9 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub port_rates: Vec<Rate>,
     /// Queues that each port has.
     pub queues_per_port: u32,
-    /// The class of acks and other control packets.
+    /// The queue class of acks and other control packets.
     pub ack_class: u8,
-    /// The class of data without a priority.
+    /// The queue class of data without a priority.
     pub data_class: u8,
     /// The most that one queue may hold.
     pub queue_limit: Amount,
@@ -78,8 +78,8 @@ pub struct PortFacts {
     pub schedules_by_account: bool,
 }
 
-/// A class that no queue has.
-const NO_CLASS: u8 = u8::MAX;
+/// A queue class that no queue has.
+const NO_QUEUE_CLASS: u8 = u8::MAX;
 
 /// One shared-memory switch. The fields that every packet needs come first and take as few cache
 /// lines as possible: one for a packet that passes an idle port, and two more for a packet that is
@@ -92,12 +92,13 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     lost: Vec<Lost>,
     /// With `release_at_end`: for every port, the queue and bytes of the packet in transmission.
     in_transmission: Option<Box<[(QueueId, u32)]>>,
-    /// The class of data without a priority, and the class of control packets. The two kinds come
-    /// mixed, so looking the class up in a table is faster than a branch.
-    plain_classes: [u8; 2],
-    /// The class that the AQM does not manage: that of acks if no data share it, else [`NO_CLASS`].
+    /// The queue class of data without a priority, and that of control packets. The two kinds come
+    /// mixed, so looking the queue class up in a table is faster than a branch.
+    plain_queue_classes: [u8; 2],
+    /// The queue class that the AQM does not manage: that of acks if no data share it, else
+    /// [`NO_QUEUE_CLASS`].
     unmanaged: u8,
-    last_class: u8,
+    last_queue_class: u8,
     /// Whether a packet may pass an idle port without being queued, because nothing observes the
     /// queue.
     may_bypass: bool,
@@ -130,7 +131,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn new(parts: SwitchParts<S, A>) -> Switch<S, A> {
         let ports = parts.port_rates.len();
         let queues = ports * parts.queues_per_port as usize;
-        let last_class = parts.queues_per_port as u8 - 1;
+        let last_queue_class = parts.queues_per_port as u8 - 1;
         let watches_departures =
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
         let acks_are_alone = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
@@ -141,9 +142,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,
-            unmanaged: if acks_are_alone { parts.ack_class } else { NO_CLASS },
-            plain_classes: [parts.data_class, parts.ack_class],
-            last_class,
+            unmanaged: if acks_are_alone { parts.ack_class } else { NO_QUEUE_CLASS },
+            plain_queue_classes: [parts.data_class, parts.ack_class],
+            last_queue_class,
             queue_limit: QueueLimit::of(parts.queue_limit),
             uncounted_bytes: parts.uncounted_bytes,
             watches_departures,
@@ -173,10 +174,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Whether a port has anything to send.
     #[inline]
     pub fn has_backlog(&self, port: u32) -> bool {
-        if self.last_class == 0 {
+        if self.last_queue_class == 0 {
             return self.lists.as_slice()[port as usize].head != NO_PACKET;
         }
-        let last = usize::from(self.last_class);
+        let last = usize::from(self.last_queue_class);
         let first = port as usize * (last + 1);
         self.lists.as_slice()[first..=first + last].iter().any(|list| list.head != NO_PACKET)
     }
@@ -184,14 +185,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Prefetches the packet that a port will probably send next.
     #[inline]
     pub fn prefetch_next(&self, port: u32, packets: &Arena) {
-        let queue = self.buffer.queue_of(port, self.plain_classes[0]);
+        let queue = self.buffer.queue_of(port, self.plain_queue_classes[0]);
         packets.prefetch(self.lists.as_slice()[queue as usize].head);
     }
 
     /// Bytes that wait in the queue of a packet, without that packet, which the port begins to send
     /// now.
     pub fn waiting_bytes(&self, port: u32, packet: &Packet) -> u64 {
-        let queue = self.buffer.queue_of(port, self.class_of(packet));
+        let queue = self.buffer.queue_of(port, self.queue_class_of(packet));
         let sending = self.in_transmission.as_ref().map_or((queue, 0), |sent| sent[port as usize]);
         let held = if sending.0 == queue { sending.1 } else { 0 };
         u64::from(self.buffer.bytes(queue) - held)
@@ -261,8 +262,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         if self.buffer.occupancy() >= self.open_below || packet.size > LARGEST_PACKET {
             return self.pass_asking(now, port, id, packets);
         }
-        if self.last_class > 0 {
-            self.scheduling.on_send(port, self.class_of(packet), packet.size);
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, self.queue_class_of(packet), packet.size);
         }
         Some(id)
     }
@@ -288,12 +289,12 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         if self.watches_departures {
             packets[id].time = now;
-            if self.marks_or_drops_departure(now, arrival.queue, arrival.class, id, packets) {
+            if self.marks_or_drops_departure(now, arrival.queue, arrival.queue_class, id, packets) {
                 return None;
             }
         }
-        if self.last_class > 0 {
-            self.scheduling.on_send(port, arrival.class, packet.size);
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, arrival.queue_class, packet.size);
         }
         Some(id)
     }
@@ -314,7 +315,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         let queued = &mut packets[id];
         queued.time = now;
-        queued.class = arrival.class;
+        queued.queue_class = arrival.queue_class;
         self.lists.append(arrival.queue, id, packets);
         self.joins(&arrival);
     }
@@ -324,29 +325,29 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         while self.has_backlog(port) {
-            let class = match self.last_class {
+            let queue_class = match self.last_queue_class {
                 0 => 0,
                 last => {
                     let first = port as usize * (usize::from(last) + 1);
                     let lists = &self.lists.as_slice()[first..=first + usize::from(last)];
-                    let head = |class: u8| match lists[usize::from(class)].head {
+                    let head = |queue_class: u8| match lists[usize::from(queue_class)].head {
                         NO_PACKET => None,
                         id => Some(Head { size: packets[id].size, queued_at: packets[id].time }),
                     };
                     self.scheduling.select(port, last + 1, head)
                 }
             };
-            let queue = self.buffer.queue_of(port, class);
+            let queue = self.buffer.queue_of(port, queue_class);
             let id = self.lists.take_head(queue, packets);
             let size = packets[id].size - self.uncounted_bytes;
             self.leaves(now, port, queue, size);
             if self.watches_departures
-                && self.marks_or_drops_departure(now, queue, class, id, packets)
+                && self.marks_or_drops_departure(now, queue, queue_class, id, packets)
             {
                 continue;
             }
-            if self.last_class > 0 {
-                self.scheduling.on_send(port, class, size + self.uncounted_bytes);
+            if self.last_queue_class > 0 {
+                self.scheduling.on_send(port, queue_class, size + self.uncounted_bytes);
             }
             return Some(id);
         }
@@ -397,21 +398,23 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     #[inline]
     fn arrival(&self, now: Time, port: u32, packet: &Packet) -> Arrival {
-        let class = self.class_of(packet);
+        let queue_class = self.queue_class_of(packet);
         Arrival {
             now,
-            queue: self.buffer.queue_of(port, class),
-            class,
+            queue: self.buffer.queue_of(port, queue_class),
+            queue_class,
             size: packet.size - self.uncounted_bytes,
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
         }
     }
 
     #[inline]
-    fn class_of(&self, packet: &Packet) -> u8 {
+    fn queue_class_of(&self, packet: &Packet) -> u8 {
         match packet.priority {
-            NO_PRIORITY => self.plain_classes[usize::from(packet.flags & flags::CONTROL != 0)],
-            priority => priority.min(self.last_class),
+            NO_PRIORITY => {
+                self.plain_queue_classes[usize::from(packet.flags & flags::CONTROL != 0)]
+            }
+            priority => priority.min(self.last_queue_class),
         }
     }
 
@@ -450,7 +453,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         can_mark: bool,
         packets: &mut Arena,
     ) -> Result<bool, DropReason> {
-        let managed = match arrival.class == self.unmanaged {
+        let managed = match arrival.queue_class == self.unmanaged {
             true => Verdict::Pass,
             false => self.aqm.on_arrival(arrival, &self.buffer),
         };
@@ -474,16 +477,17 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         &mut self,
         now: Time,
         queue: QueueId,
-        class: u8,
+        queue_class: u8,
         id: PacketId,
         packets: &mut Arena,
     ) -> bool {
         let packet = &mut packets[id];
         let size = packet.size - self.uncounted_bytes;
         let first_rtt = packet.flags & flags::FIRST_RTT != 0;
-        let departure = Departure { now, queue, class, size, first_rtt, queued_at: packet.time };
+        let departure =
+            Departure { now, queue, queue_class, size, first_rtt, queued_at: packet.time };
         let can_mark = packet.flags & flags::ECT != 0;
-        let managed = match class == self.unmanaged {
+        let managed = match queue_class == self.unmanaged {
             true => Verdict::Pass,
             false => self.aqm.on_departure(&departure, &self.buffer),
         };

@@ -131,7 +131,7 @@ proptest! {
     ) {
         let mut settings = shared(6000, 3);
         settings.queues_per_port = 2;
-        settings.classes = (0, 1);
+        settings.queue_classes = (0, 1);
         settings.release_at_end = release_at_end;
         let mut real = traced(&settings, Averaging::Continuous, 1);
         let mut now = Time::ZERO;

@@ -128,10 +128,10 @@ impl Keys {
         lines.join("\n")
     }
 
-    fn alpha(&self, class: usize) -> Ratio {
+    fn alpha(&self, queue_class: usize) -> Ratio {
         match &self.alpha {
             None => Ratio::new(1, 2),
-            Some(alpha) => *alpha.get(class).or(alpha.last()).unwrap(),
+            Some(alpha) => *alpha.get(queue_class).or(alpha.last()).unwrap(),
         }
     }
 
@@ -183,7 +183,7 @@ struct Abm<'a> {
     found: Vec<u64>,
     /// When the interval began.
     began: u64,
-    /// n_p of every class.
+    /// n_p of every queue class.
     congested: Vec<Congested>,
     /// mu / b of every queue.
     drain: Vec<Ratio>,
@@ -218,7 +218,7 @@ impl<'a> Abm<'a> {
         let keys = &self.setup.keys;
         let alpha = match arrival.first_rtt {
             true => keys.alpha_first_rtt.unwrap_or(Ratio::whole(64)),
-            false => keys.alpha(arrival.class),
+            false => keys.alpha(arrival.queue_class),
         };
         let free = Ratio::whole(queues.capacity - queues.total());
         let is_scaled = !arrival.first_rtt || keys.first_rtt == Some(true);
@@ -233,7 +233,7 @@ impl<'a> Abm<'a> {
             now: 0,
             flow: 0,
             queue,
-            class: queue % self.setup.switch.queues_per_port,
+            queue_class: queue % self.setup.switch.queues_per_port,
             size: 0,
             first_rtt: false,
         };
@@ -248,10 +248,10 @@ impl<'a> Abm<'a> {
     }
 
     /// n_p; `None` if rounding may decide.
-    fn congestion(&self, class: usize, queues: &Queues) -> Option<Congested> {
-        let of_class = queues.all().filter(|queue| queue % queues.per_port == class);
+    fn congestion(&self, queue_class: usize, queues: &Queues) -> Option<Congested> {
+        let of_queue_class = queues.all().filter(|queue| queue % queues.per_port == queue_class);
         let (mut sum, mut is_exact) = (Ratio::whole(0), true);
-        for queue in of_class {
+        for queue in of_queue_class {
             let counted = match self.setup.keys.congestion {
                 Congestion::Binary { congested_at } => {
                     let congested_at = congested_at.unwrap_or(Ratio::new(9, 10));
@@ -310,7 +310,7 @@ impl Naive for Abm<'_> {
         let fits = queues.total() + arrival.size <= queues.capacity;
         let expected = fate(true, !is_over, fits);
         prop_assert_eq!(decision.dropped, expected, "{:?}: {:?}", arrival, limit);
-        let (drain, congested) = (self.drain[arrival.queue], self.congested[arrival.class]);
+        let (drain, congested) = (self.drain[arrival.queue], self.congested[arrival.queue_class]);
         self.counts.count("decided", is_sure(bytes));
         self.counts.count("undecided", !is_sure(bytes));
         self.counts.count("taken", expected.is_none());
@@ -340,7 +340,7 @@ impl Naive for Abm<'_> {
     fn interval_ends(&mut self, now: u64, queues: &Queues) -> bool {
         assert_eq!(now - self.began, self.setup.keys.interval_ps());
         let congested: Option<Vec<Congested>> =
-            (0..queues.per_port).map(|class| self.congestion(class, queues)).collect();
+            (0..queues.per_port).map(|queue_class| self.congestion(queue_class, queues)).collect();
         self.counts.count("intervals", true);
         let Some(congested) = congested else {
             self.counts.count("undecided intervals", true);

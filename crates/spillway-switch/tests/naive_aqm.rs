@@ -133,7 +133,7 @@ impl Queue {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Arrive { port: usize, class: u8, size: u64, is_ack: bool, ect: bool },
+    Arrive { port: usize, queue_class: u8, size: u64, is_ack: bool, ect: bool },
     Depart { port: usize },
     Wait { packets: u64 },
 }
@@ -148,11 +148,11 @@ fn compare(
     release_at_end: bool,
     steps: &[Step],
 ) -> Result<[usize; 4], TestCaseError> {
-    // Acks have class 0, which is theirs alone if there are at least two classes.
+    // Acks have queue class 0, which is theirs alone if there are at least two queue classes.
     let settings = Settings {
         ports: PORTS,
         queues_per_port,
-        classes: (0, queues_per_port - 1),
+        queue_classes: (0, queues_per_port - 1),
         release_at_end,
         aqm: rule.settings(unit),
         ..Settings::default()
@@ -165,13 +165,14 @@ fn compare(
     let mut now = 0;
     for (number, step) in steps.iter().enumerate() {
         match *step {
-            Step::Arrive { port, class, size, is_ack, ect } => {
+            Step::Arrive { port, queue_class, size, is_ack, ect } => {
                 // Time advances with each arrival, so departures fall between arrivals.
                 now += 1;
-                let class = if is_ack { 0 } else { usize::from(class).min(queues_per_port - 1) };
-                let queue = &mut queues[port * queues_per_port + class];
+                let queue_class =
+                    if is_ack { 0 } else { usize::from(queue_class).min(queues_per_port - 1) };
+                let queue = &mut queues[port * queues_per_port + queue_class];
                 // Packets in the acks' queue are neither marked nor dropped.
-                let expected = match queues_per_port > 1 && class == 0 {
+                let expected = match queues_per_port > 1 && queue_class == 0 {
                     true => Some(false),
                     false => queue.verdict(now, rule, unit),
                 };
@@ -179,7 +180,7 @@ fn compare(
                 let packet = Packet {
                     size: size as u32,
                     flags: control | if ect { flags::ECT } else { 0 },
-                    priority: if is_ack { NO_PRIORITY } else { class as u8 },
+                    priority: if is_ack { NO_PRIORITY } else { queue_class as u8 },
                     ..Packet::default()
                 };
                 let id = real.insert(number, packet);
@@ -221,8 +222,8 @@ fn compare(
                     continue;
                 }
                 let id = real.switch.dequeue(time, port as u32, &mut real.packets).unwrap();
-                let class = usize::from(real.packets[id].class);
-                let queue = &mut queues[port * queues_per_port + class];
+                let queue_class = usize::from(real.packets[id].queue_class);
+                let queue = &mut queues[port * queues_per_port + queue_class];
                 let size = queue.waiting.pop_front().unwrap();
                 prop_assert_eq!(real.packets[id].size, size as u32);
                 free[port] = now + size * BYTE;
@@ -267,8 +268,8 @@ fn in_bytes(rule: Rule) -> Rule {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let arrive = (0..PORTS, 0u8..3, select(vec![100u64, 500, 1500]), any::<bool>(), any::<bool>());
     let step = prop_oneof![
-        6 => arrive.prop_map(|(port, class, size, is_ack, ect)| {
-            Step::Arrive { port, class, size, is_ack: is_ack && class == 0, ect }
+        6 => arrive.prop_map(|(port, queue_class, size, is_ack, ect)| {
+            Step::Arrive { port, queue_class, size, is_ack: is_ack && queue_class == 0, ect }
         }),
         5 => (0..PORTS).prop_map(|port| Step::Depart { port }),
         1 => (0u64..4).prop_map(|packets| Step::Wait { packets }),

@@ -36,10 +36,10 @@ impl Setup {
         lines.join("\n")
     }
 
-    /// Whether a class is for acks alone, and is exempt.
-    fn is_exempt(&self, class: usize) -> bool {
-        let (ack, data) = self.switch.classes;
-        self.exempt_acks != Some(false) && ack != data && class == ack
+    /// Whether a queue class is for acks alone, and is exempt.
+    fn is_exempt(&self, queue_class: usize) -> bool {
+        let (ack, data) = self.switch.queue_classes;
+        self.exempt_acks != Some(false) && ack != data && queue_class == ack
     }
 
     /// A packet that finds its port idle passes the queue, unless the scheduler must see it or its
@@ -69,7 +69,7 @@ impl Naive for Truster<'_> {
         let flips = self.setup.flips == Some(true);
         let (by, expected) = if queues.total() + arrival.size > queues.capacity {
             ("buffer_full", Some(DropReason::BufferFull))
-        } else if self.setup.is_exempt(arrival.class) {
+        } else if self.setup.is_exempt(arrival.queue_class) {
             ("exempt", None)
         } else if said != flips {
             ("oracle_drops", Some(DropReason::Predicted))

@@ -64,7 +64,7 @@ impl Setup {
             ports: self.ports,
             rates: Setup::RATES.to_vec(),
             queues_per_port: self.queues_per_port,
-            classes: (0, self.queues_per_port - 1),
+            queue_classes: (0, self.queues_per_port - 1),
             release_at_end: self.release_at_end,
             sharing: ("cbm", text),
             scheduling: (self.scheduling, String::new()),
@@ -106,7 +106,7 @@ impl Naive {
         queue / self.setup.queues_per_port
     }
 
-    fn class(&self, queue: usize) -> usize {
+    fn queue_class(&self, queue: usize) -> usize {
         queue % self.setup.queues_per_port
     }
 
@@ -132,20 +132,21 @@ impl Naive {
         part.saturating_sub(of_port.map(|queue| self.bytes(queue)).sum())
     }
 
-    fn congested(&self, class: usize) -> u64 {
-        let of_class = (0..self.queues.len()).filter(|&queue| self.class(queue) == class);
-        (of_class.filter(|&queue| self.is_congested[queue]).count() as u64).max(1)
+    fn congested(&self, queue_class: usize) -> u64 {
+        let of_queue_class =
+            (0..self.queues.len()).filter(|&queue| self.queue_class(queue) == queue_class);
+        (of_queue_class.filter(|&queue| self.is_congested[queue]).count() as u64).max(1)
     }
 
-    fn alpha(&self, class: usize) -> Ratio {
-        self.setup.alpha[class.min(self.setup.alpha.len() - 1)]
+    fn alpha(&self, queue_class: usize) -> Ratio {
+        self.setup.alpha[queue_class.min(self.setup.alpha.len() - 1)]
     }
 
     /// q >= share * alpha (B - Q) / n_p.
     fn look_at(&mut self, queue: usize) {
-        let class = self.class(queue);
-        let (share, alpha) = (self.setup.congested_at, self.alpha(class));
-        let reached = self.bytes(queue) * self.congested(class) * share.1 * alpha.1
+        let queue_class = self.queue_class(queue);
+        let (share, alpha) = (self.setup.congested_at, self.alpha(queue_class));
+        let reached = self.bytes(queue) * self.congested(queue_class) * share.1 * alpha.1
             >= share.0 * alpha.0 * self.free(queue);
         self.is_congested[queue] = !self.queues[queue].is_empty() && reached;
     }
@@ -153,17 +154,18 @@ impl Naive {
     /// Whether the packet may be sent at `now`, having left its queue.
     fn may_be_sent(&self, queue: usize, packet: Waiting, now: u64) -> bool {
         let Setup { exempt_acks, spare_last, queues_per_port, .. } = self.setup;
-        let class = self.class(queue);
-        if exempt_acks && queues_per_port > 1 && class == 0 {
+        let queue_class = self.queue_class(queue);
+        if exempt_acks && queues_per_port > 1 && queue_class == 0 {
             return true;
         }
         if spare_last && self.bytes(queue) <= Setup::FULL_PACKET {
             return true;
         }
-        let alpha = if packet.first_rtt { self.setup.alpha_first_rtt } else { self.alpha(class) };
+        let alpha =
+            if packet.first_rtt { self.setup.alpha_first_rtt } else { self.alpha(queue_class) };
         let ps_per_byte = 8_000 / self.setup.gbps(self.port(queue));
         // The wait is at most alpha (B - Q) / (n_p b).
-        (now - packet.since) * self.congested(class) * alpha.1
+        (now - packet.since) * self.congested(queue_class) * alpha.1
             <= alpha.0 * self.free(queue) * ps_per_byte
     }
 
@@ -192,7 +194,7 @@ impl Naive {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Arrive { port: usize, class: usize, size: u64, first_rtt: bool, passes: bool },
+    Arrive { port: usize, queue_class: usize, size: u64, first_rtt: bool, passes: bool },
     Depart { port: usize },
     Purge { port: usize },
 }
@@ -207,14 +209,18 @@ fn compare(setup: &Setup, steps: &[(u64, Step)]) -> Result<[usize; 3], TestCaseE
         clock += gap;
         let now = Time::from_ps(clock);
         match *step {
-            Step::Arrive { port, class, size, first_rtt, passes } => {
+            Step::Arrive { port, queue_class, size, first_rtt, passes } => {
                 let port = port % setup.ports;
-                let class = class % setup.queues_per_port;
-                let queue = port * setup.queues_per_port + class;
+                let queue_class = queue_class % setup.queues_per_port;
+                let queue = port * setup.queues_per_port + queue_class;
                 let packet = Packet {
                     size: size as u32,
                     flags: if first_rtt { flags::FIRST_RTT } else { 0 },
-                    priority: if setup.queues_per_port == 1 { NO_PRIORITY } else { class as u8 },
+                    priority: if setup.queues_per_port == 1 {
+                        NO_PRIORITY
+                    } else {
+                        queue_class as u8
+                    },
                     ..Packet::default()
                 };
                 let id = real.insert(number, packet);
@@ -283,8 +289,8 @@ fn compare(setup: &Setup, steps: &[(u64, Step)]) -> Result<[usize; 3], TestCaseE
                 }
                 real.switch.purge(now, port as u32, DropReason::LinkDown, &mut real.packets);
                 real.take_lost();
-                for class in 0..setup.queues_per_port {
-                    let queue = port * setup.queues_per_port + class;
+                for queue_class in 0..setup.queues_per_port {
+                    let queue = port * setup.queues_per_port + queue_class;
                     let had_any = !naive.queues[queue].is_empty();
                     naive.queues[queue].clear();
                     if had_any {
@@ -330,8 +336,8 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let size = prop_oneof![3 => select(vec![100u64, 200, 500, 1500]), 1 => 40u64..1500];
     let arrive = (0usize..16, 0usize..8, size, any::<bool>(), any::<bool>());
     let step = prop_oneof![
-        100 => arrive.prop_map(|(port, class, size, first_rtt, passes)| {
-            Step::Arrive { port, class, size, first_rtt, passes }
+        100 => arrive.prop_map(|(port, queue_class, size, first_rtt, passes)| {
+            Step::Arrive { port, queue_class, size, first_rtt, passes }
         }),
         70 => (0usize..16).prop_map(|port| Step::Depart { port }),
         1 => (0usize..16).prop_map(|port| Step::Purge { port }),
@@ -367,17 +373,17 @@ fn by_hand(sharing: &str, scheduling: (&'static str, &str), queues_per_port: usi
     Real::new(&Settings {
         capacity: 10_000,
         queues_per_port,
-        classes: (0, queues_per_port - 1),
+        queue_classes: (0, queues_per_port - 1),
         sharing: ("cbm", sharing.to_owned()),
         scheduling: (scheduling.0, scheduling.1.to_owned()),
         ..Settings::default()
     })
 }
 
-/// Packets of 1000 bytes join the queue of a class at the given time.
-fn join(real: &mut Real, us: f64, class: u8, numbers: std::ops::Range<usize>) {
+/// Packets of 1000 bytes join the queue of this queue class at the given time.
+fn join(real: &mut Real, us: f64, queue_class: u8, numbers: std::ops::Range<usize>) {
     for number in numbers {
-        let packet = Packet { size: 1000, priority: class, ..Packet::default() };
+        let packet = Packet { size: 1000, priority: queue_class, ..Packet::default() };
         let id = real.insert(number, packet);
         let now = Time::from_secs_f64(us * 1e-6);
         real.switch.enqueue(now, 0, id, &packet, &mut real.packets);
@@ -410,8 +416,8 @@ fn every_drop_lengthens_the_limit() {
 
 #[test]
 fn the_scheduler_chooses_again_when_a_queue_has_lost_all() {
-    // Class 1 has waited for 5 us, too long for all of its packets; the packet of class 2 has just
-    // arrived.
+    // Queue class 1 has waited for 5 us, too long for all of its packets; the packet of queue class
+    // 2 has just arrived.
     let mut real = by_hand("", ("strict", ""), 3);
     join(&mut real, 0.0, 1, 0..2);
     join(&mut real, 5.0, 2, 2..3);
@@ -419,10 +425,10 @@ fn the_scheduler_chooses_again_when_a_queue_has_lost_all() {
 }
 
 #[test]
-fn what_is_dropped_is_not_charged_to_its_class() {
-    // With quanta of one packet, both classes send in turn, class 1 first. Its first packet is
-    // lost, which is not a transmission. So it sends the next packet before the other class has its
-    // turn.
+fn what_is_dropped_is_not_charged_to_its_queue_class() {
+    // With quanta of one packet, both queue classes send in turn, queue class 1 first. Its first
+    // packet is lost, which is not a transmission. So it sends the next packet before the other
+    // queue class has its turn.
     let mut real = by_hand("exempt_acks = false", ("dwrr", "quantum = \"1000B\""), 2);
     join(&mut real, 0.0, 1, 0..1);
     join(&mut real, 9.0, 1, 1..3);
@@ -433,10 +439,10 @@ fn what_is_dropped_is_not_charged_to_its_class() {
 }
 
 #[test]
-fn classes_share_the_line_by_weight_whatever_they_lose() {
-    // While the line sends a packet, one packet arrives for class 1, and every second time one for
-    // class 0. A third of all packets is too much, waits too long and is lost. What is sent is
-    // shared according to the weights.
+fn queue_classes_share_the_line_by_weight_whatever_they_lose() {
+    // While the line sends a packet, one packet arrives for queue class 1, and every second time
+    // one for queue class 0. A third of all packets is too much, waits too long and is lost. What
+    // is sent is shared according to the weights.
     let mut real =
         by_hand("exempt_acks = false", ("dwrr", "quantum = \"1000B\"\nweights = [1, 3]"), 2);
     let (mut sent, mut lost) = ([0, 0], [0, 0]);

@@ -47,10 +47,10 @@ struct Setup {
 }
 
 impl Setup {
-    /// Whether a class is for acks alone, and is exempt.
-    fn is_exempt(&self, class: usize) -> bool {
-        let (ack, data) = self.switch.classes;
-        self.keys.exempt_acks != Some(false) && ack != data && class == ack
+    /// Whether a queue class is for acks alone, and is exempt.
+    fn is_exempt(&self, queue_class: usize) -> bool {
+        let (ack, data) = self.switch.queue_classes;
+        self.keys.exempt_acks != Some(false) && ack != data && queue_class == ack
     }
 }
 
@@ -117,7 +117,7 @@ impl<'a> Program<'a> {
         let is_over = queues.bytes(arrival.queue) + arrival.size > self.thresholds[arrival.queue];
         if queues.total() + arrival.size > queues.capacity {
             "buffer_full"
-        } else if self.setup.is_exempt(arrival.class) {
+        } else if self.setup.is_exempt(arrival.queue_class) {
             "exempt"
         } else if self.is_safe(queues) {
             "safeguard"

@@ -44,10 +44,10 @@ impl Keys {
         lines.join("\n")
     }
 
-    fn alpha(&self, class: usize) -> Ratio {
+    fn alpha(&self, queue_class: usize) -> Ratio {
         match &self.alpha {
             None => (1, 2),
-            Some(alpha) => *alpha.get(class).or(alpha.last()).unwrap(),
+            Some(alpha) => *alpha.get(queue_class).or(alpha.last()).unwrap(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Fab<'_> {
     fn limit(&self, arrival: &Given, queues: &Queues) -> u64 {
         let (over, under) = match self.is_short(arrival) {
             true => self.setup.keys.alpha_short.unwrap_or((1024, 1)),
-            false => self.setup.keys.alpha(arrival.class),
+            false => self.setup.keys.alpha(arrival.queue_class),
         };
         (queues.capacity - queues.total()) * over / under
     }
@@ -130,7 +130,7 @@ impl Naive for Fab<'_> {
         let last = self.earlier(arrival).next().map(|packet| packet.now);
         let silence = last.map(|last| arrival.now - last);
         let timeout = self.setup.keys.idle_timeout_ps();
-        let own = self.setup.keys.alpha(arrival.class);
+        let own = self.setup.keys.alpha(arrival.queue_class);
         let other_limit = match is_short {
             true => (queues.capacity - queues.total()) * own.0 / own.1,
             false => limit,

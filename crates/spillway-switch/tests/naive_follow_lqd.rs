@@ -77,7 +77,7 @@ impl Setup {
 
     /// Whether a queue is for acks alone, and is exempt.
     fn is_exempt(&self, queue: usize) -> bool {
-        let (ack, data) = self.switch.classes;
+        let (ack, data) = self.switch.queue_classes;
         self.keys.exempt_acks != Some(false)
             && ack != data
             && queue % self.switch.queues_per_port == ack
@@ -106,10 +106,10 @@ struct Line {
     free_at: u64,
     /// The packet that it sends until then.
     sends: Option<Packet>,
-    /// For round robin, the class that was served last.
+    /// For round robin, the queue class that was served last.
     last: Option<usize>,
-    /// For deficit round robin, the class that is being visited, and the bytes that each class may
-    /// send.
+    /// For deficit round robin, the queue class that is being visited, and the bytes that each
+    /// queue class may send.
     visiting: usize,
     deficits: Vec<u64>,
 }
@@ -173,44 +173,48 @@ impl<'a> Lqd<'a> {
 
     /// The packet that a port sends next.
     fn next_of(&mut self, port: usize) -> Option<Packet> {
-        let classes = self.setup.switch.queues_per_port;
-        let first = |class: usize| {
-            let queue = port * classes + class;
+        let queue_classes = self.setup.switch.queues_per_port;
+        let first = |queue_class: usize| {
+            let queue = port * queue_classes + queue_class;
             self.waiting.iter().find(|packet| packet.queue == queue).copied()
         };
-        let firsts: Vec<Option<Packet>> = (0..classes).map(first).collect();
-        let waits = |class: &usize| firsts[*class].is_some();
-        (0..classes).find(waits)?;
+        let firsts: Vec<Option<Packet>> = (0..queue_classes).map(first).collect();
+        let waits = |queue_class: &usize| firsts[*queue_class].is_some();
+        (0..queue_classes).find(waits)?;
         let line = &mut self.lines[port];
-        let class = match self.setup.switch.scheduling.0 {
-            "strict" => (0..classes).find(waits),
-            // The earliest arrival; of equal ones, the lowest class.
-            "fifo" => (0..classes).filter(waits).min_by_key(|&class| firsts[class].unwrap().came),
+        let queue_class = match self.setup.switch.scheduling.0 {
+            "strict" => (0..queue_classes).find(waits),
+            // The earliest arrival; of equal ones, the lowest queue class.
+            "fifo" => (0..queue_classes)
+                .filter(waits)
+                .min_by_key(|&queue_class| firsts[queue_class].unwrap().came),
             "rr" => {
                 let from = line.last.map_or(0, |last| last + 1);
-                (from..from + classes).map(|class| class % classes).find(waits)
+                (from..from + queue_classes)
+                    .map(|queue_class| queue_class % queue_classes)
+                    .find(waits)
             }
             _ => loop {
-                // A class sends while its deficit lasts. A visit begins with a quantum of
-                // 1500 bytes times the weight. An empty class has no deficit.
-                let class = line.visiting;
-                match firsts[class].map(|packet| packet.size + self.setup.switch.uncounted) {
-                    None => line.deficits[class] = 0,
-                    Some(size) if size <= line.deficits[class] => {
-                        line.deficits[class] -= size;
-                        break Some(class);
+                // A queue class sends while its deficit lasts. A visit begins with a quantum of
+                // 1500 bytes times the weight. An empty queue class has no deficit.
+                let queue_class = line.visiting;
+                match firsts[queue_class].map(|packet| packet.size + self.setup.switch.uncounted) {
+                    None => line.deficits[queue_class] = 0,
+                    Some(size) if size <= line.deficits[queue_class] => {
+                        line.deficits[queue_class] -= size;
+                        break Some(queue_class);
                     }
                     Some(_) => {}
                 }
-                line.visiting = (class + 1) % classes;
+                line.visiting = (queue_class + 1) % queue_classes;
                 if waits(&line.visiting) {
                     let weight = WEIGHTS[line.visiting.min(WEIGHTS.len() - 1)];
                     line.deficits[line.visiting] += 1500 * weight;
                 }
             },
         };
-        line.last = class;
-        firsts[class?]
+        line.last = queue_class;
+        firsts[queue_class?]
     }
 
     /// A packet arrives. While there is no room for it, the longest queue loses its last packet. If
@@ -258,7 +262,7 @@ impl<'a> Lqd<'a> {
     }
 }
 
-/// The weights of classes, for deficit round robin.
+/// The weights of queue classes, for deficit round robin.
 const WEIGHTS: [u64; 2] = [1, 3];
 
 struct Follower<'a> {

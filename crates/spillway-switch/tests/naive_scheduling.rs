@@ -21,7 +21,7 @@ enum Rule {
     Fifo,
     Strict,
     RoundRobin {
-        /// The class that was served last.
+        /// The queue class that was served last.
         last: Option<usize>,
     },
     Deficit {
@@ -35,45 +35,47 @@ impl Rule {
     /// Takes out the packet that leaves next.
     fn serve(&mut self, queues: &mut [VecDeque<Waiting>]) -> usize {
         let n = queues.len();
-        let class = match self {
-            // The earliest arrival; of equal ones, the lowest class.
+        let queue_class = match self {
+            // The earliest arrival; of equal ones, the lowest queue class.
             Rule::Fifo => {
-                let first = |class: usize| queues[class].front().map(|w| (w.2, class));
+                let first =
+                    |queue_class: usize| queues[queue_class].front().map(|w| (w.2, queue_class));
                 (0..n).filter_map(first).min().unwrap().1
             }
-            Rule::Strict => (0..n).find(|&class| !queues[class].is_empty()).unwrap(),
+            Rule::Strict => (0..n).find(|&queue_class| !queues[queue_class].is_empty()).unwrap(),
             Rule::RoundRobin { last } => {
                 let from = last.map_or(0, |last| last + 1);
-                let mut order = (from..from + n).map(|class| class % n);
-                let class = order.find(|&class| !queues[class].is_empty()).unwrap();
-                *last = Some(class);
-                class
+                let mut order = (from..from + n).map(|queue_class| queue_class % n);
+                let queue_class =
+                    order.find(|&queue_class| !queues[queue_class].is_empty()).unwrap();
+                *last = Some(queue_class);
+                queue_class
             }
             // The queue that is visited sends while its deficit lasts. A visit begins with a
             // quantum. An empty queue has no deficit.
             Rule::Deficit { quanta, deficits, visiting } => loop {
-                let class = *visiting;
-                match queues[class].front() {
-                    None => deficits[class] = 0,
-                    Some(&(_, size, _)) if size <= deficits[class] => {
-                        deficits[class] -= size;
-                        break class;
+                let queue_class = *visiting;
+                match queues[queue_class].front() {
+                    None => deficits[queue_class] = 0,
+                    Some(&(_, size, _)) if size <= deficits[queue_class] => {
+                        deficits[queue_class] -= size;
+                        break queue_class;
                     }
                     Some(_) => {}
                 }
-                *visiting = (class + 1) % n;
+                *visiting = (queue_class + 1) % n;
                 if !queues[*visiting].is_empty() {
                     deficits[*visiting] += quanta[(*visiting).min(quanta.len() - 1)];
                 }
             },
         };
-        queues[class].pop_front().unwrap().0
+        queues[queue_class].pop_front().unwrap().0
     }
 }
 
 #[derive(Clone, Debug)]
 enum Step {
-    Arrive { port: usize, class: u8, size: u64 },
+    Arrive { port: usize, queue_class: u8, size: u64 },
     Depart { port: usize },
 }
 
@@ -93,11 +95,12 @@ fn compare(
         let ps = number as u64 / 2;
         let now = Time::from_ps(ps);
         let (port, sent) = match *step {
-            Step::Arrive { port, class, size } => {
+            Step::Arrive { port, queue_class, size } => {
                 let port = port % ports;
                 let last = queues_per_port - 1;
-                queues[port][usize::from(class).min(last)].push_back((number, size, ps));
-                let packet = Packet { size: size as u32, priority: class, ..Packet::default() };
+                queues[port][usize::from(queue_class).min(last)].push_back((number, size, ps));
+                let packet =
+                    Packet { size: size as u32, priority: queue_class, ..Packet::default() };
                 let id = real.insert(number, packet);
                 if busy[port] {
                     real.switch.enqueue(
@@ -159,9 +162,9 @@ fn discipline() -> impl Strategy<Value = ((&'static str, String), Rule)> {
 fn step() -> impl Strategy<Value = Step> {
     let size = prop_oneof![select(vec![64u64, 700, 1500]), 40u64..1500];
     prop_oneof![
-        (0usize..4, 0u8..8, size).prop_map(|(port, class, size)| Step::Arrive {
+        (0usize..4, 0u8..8, size).prop_map(|(port, queue_class, size)| Step::Arrive {
             port,
-            class,
+            queue_class,
             size
         }),
         (0usize..4).prop_map(|port| Step::Depart { port }),

@@ -96,8 +96,8 @@ struct Setup {
     capacity: u64,
     ports: usize,
     queues_per_port: usize,
-    /// The class of acks, and that of data without a priority.
-    classes: (usize, usize),
+    /// The queue class of acks, and that of data without a priority.
+    queue_classes: (usize, usize),
     queue_limit: Amount,
     uncounted: u64,
     release_at_end: bool,
@@ -148,13 +148,13 @@ impl Naive {
     }
 
     fn queue_of(&self, port: usize, kind: Kind) -> usize {
-        let (ack, data) = self.setup.classes;
-        let class = match kind {
+        let (ack, data) = self.setup.queue_classes;
+        let queue_class = match kind {
             Kind::Ack => ack,
             Kind::Data => data,
             Kind::Priority(priority) => usize::from(priority).min(self.setup.queues_per_port - 1),
         };
-        port * self.setup.queues_per_port + class
+        port * self.setup.queues_per_port + queue_class
     }
 
     fn bytes(&self, queue: usize, queues: &[VecDeque<Waiting>]) -> u64 {
@@ -208,11 +208,11 @@ impl Naive {
             }
             Rule::DynamicThresholds { alpha, first, count_arrival } => {
                 // T = alpha * (B - Q), in whole bytes.
-                let class = queue % per_port;
-                let by_class = alpha[class.min(alpha.len() - 1)];
+                let queue_class = queue % per_port;
+                let by_queue_class = alpha[queue_class.min(alpha.len() - 1)];
                 let (numerator, denominator) = match first {
                     Some(alpha) if first_rtt => *alpha,
-                    _ => by_class,
+                    _ => by_queue_class,
                 };
                 let threshold = (capacity - total) * numerator / denominator;
                 if *count_arrival { q + size > threshold } else { q >= threshold }
@@ -236,7 +236,7 @@ impl Naive {
     fn is_exempt(&self, exempt_acks: bool, queue: usize) -> bool {
         let per_port = self.setup.queues_per_port;
         // Acks that share a queue with data cannot be told from data.
-        let (ack, data) = self.setup.classes;
+        let (ack, data) = self.setup.queue_classes;
         exempt_acks && per_port > 1 && ack != data && queue % per_port == ack
     }
 
@@ -316,7 +316,7 @@ fn compare(setup: Setup, steps: &[Step]) -> Result<[usize; 3], TestCaseError> {
         ports: setup.ports,
         rates: RATES.to_vec(),
         queues_per_port: setup.queues_per_port,
-        classes: setup.classes,
+        queue_classes: setup.queue_classes,
         queue_limit: setup.queue_limit,
         uncounted: setup.uncounted,
         release_at_end: setup.release_at_end,
@@ -448,7 +448,7 @@ fn setup() -> impl Strategy<Value = Setup> {
             capacity,
             ports,
             queues_per_port,
-            classes: (ack.index(queues_per_port), data.index(queues_per_port)),
+            queue_classes: (ack.index(queues_per_port), data.index(queues_per_port)),
             queue_limit,
             uncounted: counted.0,
             release_at_end: counted.1,

@@ -44,7 +44,7 @@ fn check_with(
         capacity: CAPACITY,
         ports: 3,
         queues_per_port: 2,
-        classes: (0, 1),
+        queue_classes: (0, 1),
         release_at_end,
         sharing: ("credence", format!("safeguard = false{}", model.unwrap_or_default())),
         ..Settings::default()

@@ -79,7 +79,7 @@ impl Timed {
             ports: setup.ports,
             rates: setup.rates.clone(),
             queues_per_port: setup.queues_per_port,
-            classes: (0, setup.queues_per_port - 1),
+            queue_classes: (0, setup.queues_per_port - 1),
             uncounted: setup.uncounted,
             release_at_end: setup.release_at_end,
             sharing: (sharing, rule),
@@ -153,11 +153,11 @@ impl Timed {
         queues.map(|queue| buffer.bytes(queue as u32).into()).max().unwrap_or(0)
     }
 
-    fn is_exempt(&self, class: usize) -> bool {
-        self.setup.exempt_acks && self.setup.queues_per_port > 1 && class == 0
+    fn is_exempt(&self, queue_class: usize) -> bool {
+        self.setup.exempt_acks && self.setup.queues_per_port > 1 && queue_class == 0
     }
 
-    fn class_of(&self, priority: u8) -> usize {
+    fn queue_class_of(&self, priority: u8) -> usize {
         match priority {
             NO_PRIORITY => 0,
             priority => usize::from(priority).min(self.setup.queues_per_port - 1),
@@ -165,7 +165,7 @@ impl Timed {
     }
 
     fn bytes(&self, port: usize, priority: u8) -> u64 {
-        let queue = port * self.setup.queues_per_port + self.class_of(priority);
+        let queue = port * self.setup.queues_per_port + self.queue_class_of(priority);
         self.real.switch.buffer().bytes(queue as u32).into()
     }
 }
@@ -234,7 +234,7 @@ fn compare(setup: &Setup, arrivals: &[Packets]) -> Result<[usize; 3], TestCaseEr
         let passed = !lost && lqd_holds == 0;
         let threshold = if passed { arrival.size } else { lqd_holds };
         prop_assert_eq!(found.threshold, Some(threshold), "packet {}: {:?}", number, arrival);
-        let is_exempt = follower.is_exempt(follower.class_of(arrival.priority));
+        let is_exempt = follower.is_exempt(follower.queue_class_of(arrival.priority));
         let expected = rule(setup, &found, is_exempt, arrival.size, threshold);
         prop_assert_eq!(found.dropped, expected, "packet {}: {:?}", number, arrival);
         if is_asked(setup, &found, is_exempt, arrival.size, threshold) {

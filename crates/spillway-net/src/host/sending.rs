@@ -183,7 +183,7 @@ pub(super) fn send_piece(
         path: flow.path,
         flags: flow.data_flags | first | again | cut,
         priority: priority::of_data(flow),
-        class: 0,
+        queue_class: 0,
     };
     let contents = Contents {
         flow: flow.id,

@@ -84,7 +84,7 @@ impl Network {
 
     #[cold]
     fn lose_at_card(&mut self, host: u32, packet: PacketId, reason: DropReason) {
-        let queue = Some(self.packets[packet].class.into());
+        let queue = Some(self.packets[packet].queue_class.into());
         self.lost.push(Lost { packet, reason, at: Node::Host(host), queue });
     }
 }

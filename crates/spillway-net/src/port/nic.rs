@@ -128,9 +128,9 @@ impl Nic {
         id: PacketId,
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
-        let class = self.queue_of(&packets[id]);
+        let queue_class = self.queue_of(&packets[id]);
         if let Some(discipline) = &mut self.discipline {
-            discipline.on_arrival(now, class, id, packets)?;
+            discipline.on_arrival(now, queue_class, id, packets)?;
         }
         self.enqueue(id, packets);
         Ok(())

@@ -61,7 +61,7 @@ impl DropRow {
             time_ps: now.ps(),
             switch: Name(place.node),
             port: of_queue(|buffer, queue| buffer.port_of(queue) as i32).or(place.port),
-            queue: of_queue(|buffer, queue| buffer.class_of(queue).into()),
+            queue: of_queue(|buffer, queue| buffer.queue_class_of(queue).into()),
             reason: Name::of(reason),
             flow_id: contents.flow,
             seq: contents.seq,

@@ -38,7 +38,7 @@ impl QueueTable {
                     time_ps,
                     switch,
                     port: Some(buffer.port_of(queue) as i32),
-                    queue: Some(buffer.class_of(queue).into()),
+                    queue: Some(buffer.queue_class_of(queue).into()),
                     bytes: buffer.bytes(queue).into(),
                     packets: buffer.packets(queue),
                 });

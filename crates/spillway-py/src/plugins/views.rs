@@ -12,7 +12,7 @@ pub struct Arrival {
     now_ps: u64,
     /// The queue that it is for, by its number in the switch.
     queue: QueueId,
-    /// The class of that queue: its number at the port.
+    /// Its queue class: its number within its port.
     queue_class: u8,
     /// Bytes that it takes in the buffer if it is admitted.
     size: u32,
@@ -30,7 +30,7 @@ impl Arrival {
         Arrival {
             now_ps: arrival.now.ps(),
             queue: arrival.queue,
-            queue_class: arrival.class,
+            queue_class: arrival.queue_class,
             size: arrival.size,
             first_rtt: arrival.first_rtt,
             flow: packet.map(|(flow, _)| flow),
@@ -46,7 +46,7 @@ pub struct Departure {
     now_ps: u64,
     /// The queue that it has left, by its number in the switch.
     queue: QueueId,
-    /// The class of that queue: its number at the port.
+    /// Its queue class: its number within its port.
     queue_class: u8,
     /// Bytes that it took in the buffer.
     size: u32,
@@ -61,7 +61,7 @@ impl Departure {
         Departure {
             now_ps: departure.now.ps(),
             queue: departure.queue,
-            queue_class: departure.class,
+            queue_class: departure.queue_class,
             size: departure.size,
             first_rtt: departure.first_rtt,
             queued_at_ps: departure.queued_at.ps(),
@@ -84,9 +84,9 @@ pub struct Switch {
     queues_per_port: u32,
     /// The ports' rates, in bits per second.
     port_rates_bps: Vec<u64>,
-    /// The class of the queues of acks; `None` if acks have no queues of their own.
+    /// The queue class of acks; `None` if acks have no queues of their own.
     ack_class: Option<u8>,
-    /// The class of data without a priority.
+    /// The queue class of data without a priority.
     data_class: u8,
     /// The round trip of the empty network.
     base_rtt_ps: u64,
@@ -200,7 +200,7 @@ impl Buffer {
         queue / self.queues_per_port
     }
 
-    /// The class of a queue.
+    /// The queue class of a queue.
     fn class_of(&self, queue: QueueId) -> u32 {
         queue % self.queues_per_port
     }

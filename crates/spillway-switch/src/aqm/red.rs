@@ -353,7 +353,7 @@ mod tests {
         let departure = Departure {
             now: at(100),
             queue: 0,
-            class: 0,
+            queue_class: 0,
             size,
             first_rtt: false,
             queued_at: at(0),

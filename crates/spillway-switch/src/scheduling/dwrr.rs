@@ -9,11 +9,10 @@
 //! its deficit covers its first packet. A queue that is empty at its turn loses its deficit.
 //!
 //! # Departures from the paper
-//! The paper keeps a list of active queues; here the turn goes round all classes. With the few
-//! classes of a switch the order of service differs only after a queue was empty. The paper resets
-//! the deficit as soon as a queue is empty. Here this happens when the port looks for its next
-//! packet, so a queue that gets another packet while its last one is being sent keeps its deficit
-//! and its turn.
+//! The paper keeps a list of active queues; here the turn goes round all queues of the port. With
+//! so few, the order of service differs only after a queue was empty. The paper resets the deficit
+//! as soon as a queue is empty. Here this happens when the port looks for its next packet, so a
+//! queue that gets another packet while its last one is being sent keeps its deficit and its turn.
 //!
 //! # Scope and limitations
 //! A packet that is dropped at its queue's head uses no deficit.
@@ -32,21 +31,21 @@ use spillway_settings::{Range, Section, SettingsError};
 /// Weights and quantum.
 #[derive(Clone, Debug)]
 pub struct DeficitRoundRobinParams {
-    /// The weight of each class, from 0.001 to 1000. The last one holds for all further classes.
+    /// The weight of each queue class, from 0.001 to 1000. The last one holds for all further ones.
     weights: Vec<f64>,
-    /// The bytes that a class of weight 1 may send in a visit, above 0.
+    /// The bytes that a queue of weight 1 may send in a visit, above 0.
     quantum: u64,
 }
 
 /// Deficit weighted round robin.
 #[derive(Clone, Debug)]
 pub struct DeficitRoundRobin {
-    /// By class. The last one holds for all further classes.
+    /// By queue class. The last one holds for all further ones.
     quanta: Vec<u64>,
     deficits: Vec<u64>,
-    /// For every port, the class that is being visited.
+    /// For every port, the queue class that is being visited.
     visiting: Vec<u8>,
-    classes: usize,
+    queue_classes: usize,
 }
 
 impl Policy for DeficitRoundRobin {
@@ -61,54 +60,54 @@ impl Policy for DeficitRoundRobin {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<DeficitRoundRobinParams, SettingsError> {
-        let meaning = "weight of each class, the last holding for all further ones";
+        let meaning = "weight of each queue class, the last holding for all further ones";
         let range = Range::Within(0.001, 1000.0);
-        let weights = environment.by_class(section, "weights", 1.0, range, meaning)?;
-        let meaning = "bytes that a class of weight 1 may send in a visit";
+        let weights = environment.by_queue_class(section, "weights", 1.0, range, meaning)?;
+        let meaning = "bytes that a queue of weight 1 may send in a visit";
         let quantum = section.positive_size("quantum", "1500B", meaning)?;
         Ok(DeficitRoundRobinParams { weights, quantum })
     }
 
     fn new(params: &DeficitRoundRobinParams, environment: &Environment) -> Self {
         let ports = environment.port_rates.len();
-        let classes = environment.queues_per_port as usize;
+        let queue_classes = environment.queues_per_port as usize;
         let quantum = |weight: &f64| ((weight * params.quantum as f64) as u64).max(1);
         DeficitRoundRobin {
             quanta: params.weights.iter().map(quantum).collect(),
-            deficits: vec![0; ports * classes],
+            deficits: vec![0; ports * queue_classes],
             visiting: vec![0; ports],
-            classes,
+            queue_classes,
         }
     }
 }
 
 impl DeficitRoundRobin {
-    fn quantum(&self, class: u8) -> u64 {
-        self.quanta[usize::from(class).min(self.quanta.len() - 1)]
+    fn quantum(&self, queue_class: u8) -> u64 {
+        self.quanta[usize::from(queue_class).min(self.quanta.len() - 1)]
     }
 
-    fn deficit(&mut self, port: u32, class: u8) -> &mut u64 {
-        &mut self.deficits[port as usize * self.classes + usize::from(class)]
+    fn deficit(&mut self, port: u32, queue_class: u8) -> &mut u64 {
+        &mut self.deficits[port as usize * self.queue_classes + usize::from(queue_class)]
     }
 }
 
 impl Scheduling for DeficitRoundRobin {
     #[inline]
-    fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
-        let mut class = self.visiting[port as usize];
+    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        let mut queue_class = self.visiting[port as usize];
         loop {
-            match head(class) {
-                Some(first) if *self.deficit(port, class) >= u64::from(first.size) => {
-                    self.visiting[port as usize] = class;
-                    return class;
+            match head(queue_class) {
+                Some(first) if *self.deficit(port, queue_class) >= u64::from(first.size) => {
+                    self.visiting[port as usize] = queue_class;
+                    return queue_class;
                 }
                 Some(_) => {}
-                None => *self.deficit(port, class) = 0,
+                None => *self.deficit(port, queue_class) = 0,
             }
-            class = if class + 1 == classes { 0 } else { class + 1 };
-            if head(class).is_some() {
-                let quantum = self.quantum(class);
-                *self.deficit(port, class) += quantum;
+            queue_class = if queue_class + 1 == queue_classes { 0 } else { queue_class + 1 };
+            if head(queue_class).is_some() {
+                let quantum = self.quantum(queue_class);
+                *self.deficit(port, queue_class) += quantum;
             }
         }
     }
@@ -118,8 +117,8 @@ impl Scheduling for DeficitRoundRobin {
     }
 
     #[inline]
-    fn on_send(&mut self, port: u32, class: u8, size: u32) {
-        let deficit = self.deficit(port, class);
+    fn on_send(&mut self, port: u32, queue_class: u8, size: u32) {
+        let deficit = self.deficit(port, queue_class);
         *deficit = deficit.saturating_sub(u64::from(size));
     }
 }
@@ -139,7 +138,7 @@ mod tests {
     fn weights_two_one_one_share_two_one_one() {
         let mut policy = dwrr("weights = [2, 1, 1]");
         let served = serve(&mut policy, &mut queues(&[9000, 9000, 9000], 1500), 8000);
-        let count = |class| served.iter().filter(|&&c| c == class).count();
+        let count = |queue_class| served.iter().filter(|&&c| c == queue_class).count();
         assert_eq!((count(0), count(1), count(2)), (4000, 2000, 2000));
     }
 
@@ -154,8 +153,8 @@ mod tests {
 
     #[test]
     fn a_queue_that_refills_while_its_last_packet_is_sent_keeps_deficit_and_turn() {
-        // Quantum 1500: after sending 100, class 1 has a deficit of 1400 and is empty. It gets its
-        // next packets in time.
+        // Quantum 1500: after sending 100, queue class 1 has a deficit of 1400 and is empty. It
+        // gets its next packets in time.
         let mut policy = dwrr("");
         let mut waiting = queues(&[1, 1, 0], 100);
         assert_eq!(serve(&mut policy, &mut waiting, 1), [1]);
@@ -172,7 +171,7 @@ mod tests {
         let mut policy = dwrr("");
         serve(&mut policy, &mut queues(&[2, 1, 0], 100), 9);
         let served = serve(&mut policy, &mut queues(&[0, 16, 16], 1500), 32);
-        assert_eq!(served.iter().filter(|&&class| class == 1).count(), 16);
+        assert_eq!(served.iter().filter(|&&queue_class| queue_class == 1).count(), 16);
         assert!(served.windows(2).all(|pair| pair[0] != pair[1]), "{served:?}");
     }
 }

@@ -1,20 +1,20 @@
-//! FIFO: packets leave in the order in which they came, whatever their class.
+//! FIFO: packets leave in the order in which they came, whatever their queue.
 //!
 //! # Rule
 //! Of the first packets of all queues, the one that was queued first is sent; among packets of the
-//! same picosecond, the one of the lowest class.
+//! same picosecond, the one of the lowest queue class.
 
 use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
-/// First come, first served, over all classes.
+/// First come, first served, over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Fifo;
 
 impl Policy for Fifo {
     const ID: &'static str = "fifo";
-    const SUMMARY: &'static str = "first come, first served over all classes";
+    const SUMMARY: &'static str = "first come, first served over all queues of the port";
     const CITATION: &'static str = "";
 
     type Params = ();
@@ -30,9 +30,10 @@ impl Policy for Fifo {
 
 impl Scheduling for Fifo {
     #[inline]
-    fn select(&mut self, _port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
-        let waiting = (0..classes).filter_map(|class| head(class).map(|h| (h.queued_at, class)));
-        waiting.min().map_or(0, |(_, class)| class)
+    fn select(&mut self, _port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        let waiting = (0..queue_classes)
+            .filter_map(|queue_class| head(queue_class).map(|h| (h.queued_at, queue_class)));
+        waiting.min().map_or(0, |(_, queue_class)| queue_class)
     }
 }
 
@@ -43,7 +44,7 @@ mod tests {
     use spillway_engine::Time;
 
     #[test]
-    fn the_order_of_arrival_is_kept_across_classes() {
+    fn the_order_of_arrival_is_kept_across_queue_classes() {
         let at = |ps| Head { size: 100, queued_at: Time::from_ps(ps) };
         let mut queues = [[at(2), at(5)].into(), [at(1), at(5), at(7)].into()];
         assert_eq!(serve(&mut Fifo, &mut queues, 9), [1, 0, 0, 1, 1]);

@@ -17,11 +17,11 @@ pub struct Head {
     pub queued_at: Time,
 }
 
-/// A service discipline for the queues (classes) of every port of a switch.
+/// A service discipline for the queues of every port of a switch.
 pub trait Scheduling {
-    /// The class that sends next. At least one class has a packet; `head` gives the first packet of
-    /// a class.
-    fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
+    /// The queue class that sends next. At least one queue has a packet; `head` gives the first
+    /// packet of a queue class.
+    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
 
     /// Whether it keeps an account for every queue and resets it when the queue is empty. Then a
     /// packet that joins an empty queue and is sent at once has a different effect on the schedule
@@ -30,10 +30,10 @@ pub trait Scheduling {
         false
     }
 
-    /// A packet of this class with `size` bytes on the wire is sent. Not called for a packet
+    /// A packet of this queue class with `size` bytes on the wire is sent. Not called for a packet
     /// dropped at the head.
     #[inline(always)]
-    fn on_send(&mut self, _port: u32, _class: u8, _size: u32) {}
+    fn on_send(&mut self, _port: u32, _queue_class: u8, _size: u32) {}
 }
 
 catalogue! {
@@ -49,15 +49,15 @@ catalogue! {
 
 impl Scheduling for SchedulingPolicy {
     #[inline(always)]
-    fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
-        each!(self, policy => policy.select(port, classes, head))
+    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        each!(self, policy => policy.select(port, queue_classes, head))
     }
     fn keeps_account(&self) -> bool {
         each!(self, policy => policy.keeps_account())
     }
     #[inline(always)]
-    fn on_send(&mut self, port: u32, class: u8, size: u32) {
-        each!(self, policy => policy.on_send(port, class, size))
+    fn on_send(&mut self, port: u32, queue_class: u8, size: u32) {
+        each!(self, policy => policy.on_send(port, queue_class, size))
     }
 }
 
@@ -66,7 +66,8 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// Serves a port's queues until they are empty (or `n` times) and returns the classes served.
+    /// Serves a port's queues until they are empty (or `n` times) and returns the queue classes
+    /// served.
     pub(super) fn serve(
         policy: &mut impl Scheduling,
         queues: &mut [VecDeque<Head>],
@@ -74,17 +75,18 @@ mod tests {
     ) -> Vec<u8> {
         let mut served = Vec::new();
         while served.len() < n && queues.iter().any(|queue| !queue.is_empty()) {
-            let head = |class: u8| queues[usize::from(class)].front().copied();
-            let class = policy.select(0, queues.len() as u8, head);
-            let packet = queues[usize::from(class)].pop_front().expect("a class with a packet");
-            policy.on_send(0, class, packet.size);
-            served.push(class);
+            let head = |queue_class: u8| queues[usize::from(queue_class)].front().copied();
+            let queue_class = policy.select(0, queues.len() as u8, head);
+            let packet =
+                queues[usize::from(queue_class)].pop_front().expect("a queue with a packet");
+            policy.on_send(0, queue_class, packet.size);
+            served.push(queue_class);
         }
         served
     }
 
-    /// Queues with these numbers of packets, all of one size, queued one after the other, class by
-    /// class.
+    /// Queues with these numbers of packets, all of one size, queued one after the other, queue
+    /// by queue.
     pub(super) fn queues(packets: &[usize], size: u32) -> Vec<VecDeque<Head>> {
         let mut clock = 0;
         let mut queue = |n: usize| {

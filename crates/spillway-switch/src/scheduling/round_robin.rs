@@ -1,7 +1,7 @@
 //! Round robin: the queues of a port take turns, packet by packet.
 //!
 //! # Rule
-//! The turn moves to the next class after every packet; empty queues are skipped at no cost.
+//! The turn moves to the next queue after every packet; empty queues are skipped at no cost.
 
 use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};
@@ -10,9 +10,9 @@ use spillway_settings::{Section, SettingsError};
 /// One packet from each queue in turn.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
-    /// For every port, the class whose turn is next.
+    /// For every port, the queue class whose turn is next.
     turn: Vec<u8>,
-    classes: u8,
+    queue_classes: u8,
 }
 
 impl Policy for RoundRobin {
@@ -28,22 +28,22 @@ impl Policy for RoundRobin {
 
     fn new(_params: &(), environment: &Environment) -> Self {
         let turn = vec![0; environment.port_rates.len()];
-        RoundRobin { turn, classes: environment.queues_per_port as u8 }
+        RoundRobin { turn, queue_classes: environment.queues_per_port as u8 }
     }
 }
 
 impl Scheduling for RoundRobin {
     #[inline]
-    fn select(&mut self, port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
         let turn = self.turn[port as usize];
-        let from_turn = (turn..classes).chain(0..turn);
-        from_turn.into_iter().find(|&class| head(class).is_some()).unwrap_or(0)
+        let from_turn = (turn..queue_classes).chain(0..turn);
+        from_turn.into_iter().find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
     }
 
     #[inline]
-    fn on_send(&mut self, port: u32, class: u8, _size: u32) {
-        let next = class + 1;
-        self.turn[port as usize] = if next >= self.classes { 0 } else { next };
+    fn on_send(&mut self, port: u32, queue_class: u8, _size: u32) {
+        let next = queue_class + 1;
+        self.turn[port as usize] = if next >= self.queue_classes { 0 } else { next };
     }
 }
 

@@ -1,19 +1,19 @@
 //! Strict priority: the lowest-numbered queue that is not empty sends next.
 //!
 //! # Rule
-//! Packet by packet and without preemption; classes of lower priority can starve.
+//! Packet by packet and without preemption; queues of lower priority can starve.
 
 use super::{Head, Scheduling};
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
-/// The lowest class first.
+/// The lowest queue class first.
 #[derive(Clone, Debug)]
 pub struct StrictPriority;
 
 impl Policy for StrictPriority {
     const ID: &'static str = "strict";
-    const SUMMARY: &'static str = "strict priority: the lowest class that holds anything";
+    const SUMMARY: &'static str = "strict priority: the lowest queue class that holds anything";
     const CITATION: &'static str = "";
 
     type Params = ();
@@ -29,8 +29,8 @@ impl Policy for StrictPriority {
 
 impl Scheduling for StrictPriority {
     #[inline]
-    fn select(&mut self, _port: u32, classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
-        (0..classes).find(|&class| head(class).is_some()).unwrap_or(0)
+    fn select(&mut self, _port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+        (0..queue_classes).find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lower_class_waits_for_all_higher_ones() {
+    fn a_lower_queue_class_waits_for_all_higher_ones() {
         assert_eq!(serve(&mut StrictPriority, &mut queues(&[2, 1, 1], 100), 9), [0, 0, 1, 2]);
     }
 }

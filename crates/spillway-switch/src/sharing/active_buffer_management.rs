@@ -8,9 +8,9 @@
 //! # Rule
 //! T_{i,p} = alpha_p (B - Q) (1 / n_p) (mu_{i,p} / b)
 //!
-//! Admit iff q_{i,p} + s <= T_{i,p}. i: the port; p: the class of queue; n_p: the number of
-//! congested queues of class p, at least 1; mu: the rate at which the queue drains; b: the rate of
-//! its port. A queue is congested from `congested_at` (0.9) of its threshold on. n_p and mu are
+//! Admit iff q_{i,p} + s <= T_{i,p}. i: the port; p: the queue class; n_p: the number of congested
+//! queues of queue class p, at least 1; mu: the rate at which the queue drains; b: the rate of its
+//! port. A queue is congested from `congested_at` (0.9) of its threshold on. n_p and mu are
 //! measured every `update_interval`; B - Q is the current value. Packets of a flow's first round
 //! trip have T = `alpha_first_rtt` (B - Q) instead, so that bursts pass.
 //!
@@ -27,9 +27,10 @@
 //! - `first_rtt = "scaled"` applies the whole formula to first packets too, with their own alpha.
 //!
 //! # Scope and limitations
-//! All queues of a class count, including those of acks, which are a class of their own. With
-//! `drain = "share"` a packet that passes an idle port does not count in mu, since nothing waits.
-//! If such packets have to go through the queue (`dwrr`, `release = "end"`), they count.
+//! All queues of a queue class count, including those of acks, which have a queue class of their
+//! own. With `drain = "share"` a packet that passes an idle port does not count in mu, since
+//! nothing waits. If such packets have to go through the queue (`dwrr`, `release = "end"`), they
+//! count.
 //!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
@@ -43,7 +44,7 @@
 //! Some additions for every packet that waits; a scan of all queues every interval; 40 bytes for
 //! every queue. With `drain = "interval"` even packets at an idle port go through the policy.
 
-use super::{Sharing, of_class};
+use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
@@ -54,8 +55,8 @@ use spillway_settings::{Range, Section, SettingsError};
 /// How thresholds are set, and by what they are scaled.
 #[derive(Clone, Debug)]
 pub struct ActiveBufferManagementParams {
-    /// The bytes that a queue may hold for every free byte, above 0, by class. The last one holds
-    /// for all further classes.
+    /// The bytes that a queue may hold for every free byte, above 0, by queue class. The last one
+    /// holds for all further ones.
     alpha: Vec<f64>,
     /// The same for packets of a flow's first round trip.
     alpha_first_rtt: f64,
@@ -77,7 +78,7 @@ pub struct ActiveBufferManagement {
     /// Bytes that every port has sent.
     sent: Vec<u64>,
     full_packet: u64,
-    /// n_p, by class.
+    /// n_p, by queue class.
     congested: Vec<f64>,
 }
 
@@ -123,7 +124,7 @@ impl Policy for ActiveBufferManagement {
         // share of alpha.
         queue: State { counters: 4, ..State::NONE },
         port: State { counters: 1, ..State::NONE },
-        switch: State { more: "1 counter for each class", ..State::NONE },
+        switch: State { more: "1 counter for each queue class", ..State::NONE },
         // T; q + s and the comparison with T; whether the queue was empty.
         arrival: Operations {
             multiplications: 1,
@@ -156,9 +157,9 @@ impl Policy for ActiveBufferManagement {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<ActiveBufferManagementParams, SettingsError> {
-        let meaning = "bytes a queue may hold for every free byte, by class of queue, the last \
-                       holding for all further classes";
-        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
+        let meaning = "bytes a queue may hold for every free byte, by queue class, the last \
+                       holding for all further ones";
+        let alpha = environment.by_queue_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
         let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
         let meaning = "whether first packets are limited by alpha (B - Q), or by the whole formula";
@@ -214,21 +215,22 @@ impl Policy for ActiveBufferManagement {
 }
 
 impl ActiveBufferManagement {
-    fn alpha(&self, class: usize) -> f64 {
-        of_class(&self.params.alpha, class as u8)
+    fn alpha(&self, queue_class: usize) -> f64 {
+        of_queue_class(&self.params.alpha, queue_class as u8)
     }
 
     /// 1 / n_p * mu / b.
-    fn share(&self, queue: usize, class: usize) -> f64 {
-        self.queues[queue].drain / self.congested[class]
+    fn share(&self, queue: usize, queue_class: usize) -> f64 {
+        self.queues[queue].drain / self.congested[queue_class]
     }
 
     /// T for an arrival, rounded down to a byte.
     fn limit(&self, arrival: &Arrival, buffer: &Buffer) -> u64 {
-        let class = usize::from(arrival.class);
-        let alpha = if arrival.first_rtt { self.params.alpha_first_rtt } else { self.alpha(class) };
+        let queue_class = usize::from(arrival.queue_class);
+        let alpha =
+            if arrival.first_rtt { self.params.alpha_first_rtt } else { self.alpha(queue_class) };
         let is_scaled = !arrival.first_rtt || self.params.first_rtt_is_scaled;
-        let share = if is_scaled { self.share(arrival.queue as usize, class) } else { 1.0 };
+        let share = if is_scaled { self.share(arrival.queue as usize, queue_class) } else { 1.0 };
         (alpha * share * buffer.free() as f64) as u64
     }
 
@@ -265,18 +267,18 @@ impl ActiveBufferManagement {
         }
     }
 
-    /// Counts n_p for every class, with the drain rates of the interval before.
+    /// Counts n_p for every queue class, with the drain rates of the interval before.
     fn count_congested(&mut self, buffer: &Buffer) {
-        let classes = self.congested.len();
+        let queue_classes = self.congested.len();
         let free = buffer.free() as f64;
-        let mut counts = vec![0.0; classes];
+        let mut counts = vec![0.0; queue_classes];
         for (queue, state) in self.queues.iter().enumerate() {
-            let class = queue % classes;
-            counts[class] += match self.params.congestion {
+            let queue_class = queue % queue_classes;
+            counts[queue_class] += match self.params.congestion {
                 Congestion::Fractional { .. } => state.level,
                 Congestion::Binary { congested_at } => {
                     let length = f64::from(buffer.bytes(queue as QueueId));
-                    let threshold = self.alpha(class) * self.share(queue, class) * free;
+                    let threshold = self.alpha(queue_class) * self.share(queue, queue_class) * free;
                     f64::from(length > 0.0 && length >= congested_at * threshold)
                 }
             };
@@ -349,8 +351,8 @@ mod tests {
     }
 
     fn at(us: u64, queue: QueueId, buffer: &Buffer) -> Arrival {
-        let class = (queue % buffer.queues_per_port()) as u8;
-        Arrival { now: Time::from_us(us), class, ..arrival(queue, 1000) }
+        let queue_class = (queue % buffer.queues_per_port()) as u8;
+        Arrival { now: Time::from_us(us), queue_class, ..arrival(queue, 1000) }
     }
 
     /// A packet of `bytes` joins a queue.
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn congested_queues_of_a_class_share_its_buffer() {
+    fn congested_queues_of_a_queue_class_share_its_buffer() {
         // Two queues of 250,000: T = 0.5 * 500,000 = 250,000, both are congested, n_p = 2.
         let (mut abm, mut buffer) = abm("", 3, 1);
         (0..2).for_each(|queue| join(&mut abm, &mut buffer, 0, queue, 250_000));

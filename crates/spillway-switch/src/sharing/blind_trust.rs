@@ -48,7 +48,7 @@ use std::sync::Arc;
 pub struct BlindTrustParams {
     /// The oracle's parameters.
     oracle: OracleParams,
-    /// The class of acks, if these are not tested.
+    /// The queue class of acks, if these are not tested.
     exempt: Option<u8>,
 }
 
@@ -133,7 +133,7 @@ impl Sharing for BlindTrust {
             counts.buffer_full += 1;
             return Admission::Drop(DropReason::BufferFull);
         }
-        if self.exempt == Some(arrival.class) {
+        if self.exempt == Some(arrival.queue_class) {
             counts.exempt += 1;
             return Admission::Admit;
         }
@@ -153,8 +153,8 @@ impl Sharing for BlindTrust {
         self.oracle.introduce(flow, seq);
     }
 
-    fn tests(&self, class: u8) -> bool {
-        self.exempt != Some(class)
+    fn tests(&self, queue_class: u8) -> bool {
+        self.exempt != Some(queue_class)
     }
 
     fn counters(&self) -> Vec<Count> {

@@ -11,8 +11,8 @@
 //!
 //! On arrival everything that fits is admitted. A packet that is about to leave and has waited for
 //! longer than Theta is dropped, and the scheduler chooses again. Theta is computed for each
-//! packet, from the current state of the buffer. p: the class of the queue; n_p: the number of
-//! congested queues of class p, at least 1; b: the rate of the port. A queue is congested if
+//! packet, from the current state of the buffer. p: the queue class; n_p: the number of congested
+//! queues of queue class p, at least 1; b: the rate of the port. A queue is congested if
 //! anything waits in it and it holds at least `congested_at` (0.9) of its threshold alpha_p (B - Q)
 //! / n_p. This is checked whenever a packet has joined or left it. Packets of a flow's first round
 //! trip have `alpha_first_rtt`.
@@ -35,7 +35,7 @@
 //! # Cost
 //! Some additions when a packet joins a queue and when it leaves it; a byte for every queue.
 
-use super::{Sharing, of_class};
+use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
@@ -47,7 +47,7 @@ use spillway_settings::{Range, Section, SettingsError};
 #[derive(Clone, Debug)]
 pub struct CbmParams {
     /// The limit, in units of the time that a port takes to send the free buffer, above 0, by
-    /// class. The last one holds for all further classes.
+    /// queue class. The last one holds for all further ones.
     alpha: Vec<f64>,
     /// The same for packets of a flow's first round trip.
     alpha_first_rtt: f64,
@@ -55,7 +55,7 @@ pub struct CbmParams {
     congested_at: f64,
     /// Whether B and Q refer to a port's part of the buffer rather than to the whole buffer.
     is_of_port: bool,
-    /// The class of acks, if these have no limit.
+    /// The queue class of acks, if these have no limit.
     exempt: Option<u8>,
     /// With at most this many bytes behind a packet in its queue, the packet is not dropped.
     spared: Option<u32>,
@@ -68,7 +68,7 @@ pub struct Cbm {
     /// With `buffer_of = "port"`, every port's part of the buffer.
     parts: Option<Vec<u64>>,
     is_congested: Vec<bool>,
-    /// n_p, by class.
+    /// n_p, by queue class.
     congested: Vec<u32>,
 }
 
@@ -80,7 +80,7 @@ impl Policy for Cbm {
         "Agarwal, Addanki, Mostafaei: CBM, CoNEXT-SW 2024, doi:10.1145/3694812.3699924, equation 1";
     const COST: Option<Cost> = Some(Cost {
         queue: State { bits: 1, ..State::NONE },
-        switch: State { more: "1 counter for each class", ..State::NONE },
+        switch: State { more: "1 counter for each queue class", ..State::NONE },
         others: &[("packet", State { times: 1, ..State::NONE })],
         arrival: Cbm::COUNTING,
         // How long the packet has waited, times n_p; Theta times n_p; whether the queue is empty.
@@ -103,9 +103,8 @@ impl Policy for Cbm {
         environment: &Environment,
     ) -> Result<CbmParams, SettingsError> {
         let meaning = "the limit on waiting, in the time that a port takes to send the free buffer; \
-                       by class of queue where a list is given, the last holding for all further \
-                       classes";
-        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
+                       by queue class where a list is given, the last holding for all further ones";
+        let alpha = environment.by_queue_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
         let alpha_first_rtt = section.number("alpha_first_rtt", 64.0, Range::Positive, meaning)?;
         let meaning = "the share of its threshold from which on a queue is congested";
@@ -148,8 +147,8 @@ impl Cbm {
         ..Operations::NONE
     };
 
-    fn alpha(&self, class: u8) -> f64 {
-        of_class(&self.params.alpha, class)
+    fn alpha(&self, queue_class: u8) -> f64 {
+        of_queue_class(&self.params.alpha, queue_class)
     }
 
     /// B - Q.
@@ -160,30 +159,30 @@ impl Cbm {
     }
 
     /// n_p.
-    fn congested(&self, class: u8) -> f64 {
-        f64::from(self.congested[usize::from(class)].max(1))
+    fn congested(&self, queue_class: u8) -> f64 {
+        f64::from(self.congested[usize::from(queue_class)].max(1))
     }
 
     /// Updates whether a queue is congested, after its length has changed.
     fn look_at(&mut self, queue: QueueId, buffer: &Buffer) {
-        let class = buffer.class_of(queue);
+        let queue_class = buffer.queue_class_of(queue);
         let length = f64::from(buffer.bytes(queue));
         // Multiplies by n_p instead of dividing, so that nothing is rounded.
-        let reached = length * self.congested(class)
-            >= self.params.congested_at * (self.alpha(class) * self.free(queue, buffer));
+        let reached = length * self.congested(queue_class)
+            >= self.params.congested_at * (self.alpha(queue_class) * self.free(queue, buffer));
         let is_congested = buffer.packets(queue) > 0 && reached;
         let was = std::mem::replace(&mut self.is_congested[queue as usize], is_congested);
-        let count = &mut self.congested[usize::from(class)];
+        let count = &mut self.congested[usize::from(queue_class)];
         *count = *count + u32::from(is_congested) - u32::from(was);
     }
 
     /// Whether a packet has waited for longer than Theta.
     fn is_late(&self, departure: &Departure, buffer: &Buffer) -> bool {
-        let &Departure { now, queue, class, first_rtt, queued_at, .. } = departure;
-        let alpha = if first_rtt { self.params.alpha_first_rtt } else { self.alpha(class) };
+        let &Departure { now, queue, queue_class, first_rtt, queued_at, .. } = departure;
+        let alpha = if first_rtt { self.params.alpha_first_rtt } else { self.alpha(queue_class) };
         let ps_per_byte = buffer.rate(buffer.port_of(queue)).ps_per_byte() as f64;
         let limit = alpha * self.free(queue, buffer) * ps_per_byte;
-        now.since(queued_at).ps() as f64 * self.congested(class) > limit
+        now.since(queued_at).ps() as f64 * self.congested(queue_class) > limit
     }
 }
 
@@ -208,7 +207,7 @@ impl Watch for Cbm {
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        let is_spared = self.params.exempt == Some(departure.class)
+        let is_spared = self.params.exempt == Some(departure.queue_class)
             || self.params.spared.is_some_and(|left| buffer.bytes(departure.queue) <= left);
         match !is_spared && self.is_late(departure, buffer) {
             true => Verdict::Drop,
@@ -243,16 +242,19 @@ mod tests {
 
     fn join(cbm: &mut Cbm, buffer: &mut Buffer, queue: QueueId, bytes: u32) {
         buffer.add(queue, bytes);
-        cbm.on_enqueue(&Arrival { class: buffer.class_of(queue), ..arrival(queue, bytes) }, buffer);
+        cbm.on_enqueue(
+            &Arrival { queue_class: buffer.queue_class_of(queue), ..arrival(queue, bytes) },
+            buffer,
+        );
     }
 
     /// The longest time that the next packet of a queue may have waited, in picoseconds.
     fn limit(cbm: &mut Cbm, buffer: &Buffer, queue: QueueId, first_rtt: bool) -> u64 {
-        let class = buffer.class_of(queue);
+        let queue_class = buffer.queue_class_of(queue);
         let mut passes = |wait: u64| {
             let now = Time::from_ps(wait);
             let departure =
-                Departure { now, queue, class, size: 1000, first_rtt, queued_at: Time::ZERO };
+                Departure { now, queue, queue_class, size: 1000, first_rtt, queued_at: Time::ZERO };
             cbm.on_departure(&departure, buffer) == Verdict::Pass
         };
         let (mut least, mut most) = (0, 1u64 << 50);
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn congested_queues_of_a_class_share_the_limit() {
+    fn congested_queues_of_a_queue_class_share_the_limit() {
         // alpha = 1. 473,684 >= 0.9 * 526,316 = 473,684.4 does not hold, one byte more does.
         let (mut cbm, mut buffer) = cbm("alpha = 1.0\nexempt_acks = false", 2);
         join(&mut cbm, &mut buffer, 0, 473_684);
@@ -291,7 +293,7 @@ mod tests {
         join(&mut cbm, &mut buffer, 2, 250_000);
         assert_eq!(cbm.congested, [2, 0]);
         assert_eq!(limit(&mut cbm, &buffer, 0, false), 276_315 * 800 / 2);
-        // The other class is counted apart: 60,000 is less than 0.9 * 216,315.
+        // The other queue class is counted apart: 60,000 is less than 0.9 * 216,315.
         join(&mut cbm, &mut buffer, 3, 60_000);
         assert_eq!((cbm.congested[0], cbm.congested[1]), (2, 0));
         assert_eq!(limit(&mut cbm, &buffer, 3, false), 216_315 * 800);

@@ -81,7 +81,7 @@ pub struct CredenceParams {
     oracle: OracleParams,
     /// Whether everything that fits is admitted while all queues are below B / N.
     has_safeguard: bool,
-    /// The class of acks, if these are not tested.
+    /// The queue class of acks, if these are not tested.
     exempt: Option<u8>,
     /// How the virtual LQD finds the longest queue; `None` for the thresholds of the authors'
     /// program.
@@ -269,7 +269,7 @@ impl Sharing for Credence {
             counts.buffer_full += 1;
             return Admission::Drop(DropReason::BufferFull);
         }
-        if self.exempt == Some(arrival.class) {
+        if self.exempt == Some(arrival.queue_class) {
             counts.exempt += 1;
             return Admission::Admit;
         }
@@ -298,8 +298,8 @@ impl Sharing for Credence {
         self.oracle.introduce(flow, seq);
     }
 
-    fn tests(&self, class: u8) -> bool {
-        self.exempt != Some(class)
+    fn tests(&self, queue_class: u8) -> bool {
+        self.exempt != Some(queue_class)
     }
 
     fn look_at(&mut self, now: Time, queue: QueueId) {
@@ -366,8 +366,8 @@ impl CodeThresholds {
     /// The queue with the largest threshold, the lowest of several; `None` if all are 0.
     fn largest(&self) -> Option<usize> {
         let is_exempt = |queue: usize| {
-            let class = queue as u32 % self.queues_per_port;
-            self.exempt.is_some_and(|exempt| class == u32::from(exempt))
+            let queue_class = queue as u32 % self.queues_per_port;
+            self.exempt.is_some_and(|exempt| queue_class == u32::from(exempt))
         };
         let tested = (0..self.thresholds.len()).filter(|&queue| !is_exempt(queue));
         let largest = tested.rev().max_by_key(|&queue| self.thresholds[queue])?;

@@ -12,7 +12,7 @@
 //! # Departures from the paper
 //! The paper refuses a packet if its queue is at or over T; by default the arriving packet is
 //! counted too, as in the shared-buffer models built on ns-3 (`count_arrival = false` is the
-//! paper's rule). alpha may differ by class of queue, and for packets of a flow's first round trip,
+//! paper's rule). alpha may differ by queue class, and for packets of a flow's first round trip,
 //! as in the configurations of Credence and ABM.
 //!
 //! # Scope and limitations
@@ -26,7 +26,7 @@
 //! # Cost
 //! A multiplication for every packet; no state.
 
-use super::{Sharing, of_class};
+use super::{Sharing, of_queue_class};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations};
@@ -36,8 +36,8 @@ use spillway_settings::{Range, Section, SettingsError};
 /// How the threshold is set.
 #[derive(Clone, Debug)]
 pub struct DynamicThresholdsParams {
-    /// The bytes that a queue may hold for every free byte, above 0, by class. The last one holds
-    /// for all further classes.
+    /// The bytes that a queue may hold for every free byte, above 0, by queue class. The last one
+    /// holds for all further ones.
     alpha: Vec<f64>,
     /// The same for packets of a flow's first round trip, if it differs.
     alpha_first_rtt: Option<f64>,
@@ -65,9 +65,9 @@ impl Policy for DynamicThresholds {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<DynamicThresholdsParams, SettingsError> {
-        let meaning = "bytes a queue may hold for every free byte; by class of queue where a list is \
-                       given, the last holding for all further classes";
-        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
+        let meaning = "bytes a queue may hold for every free byte; by queue class where a list is \
+                       given, the last holding for all further ones";
+        let alpha = environment.by_queue_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for packets of a flow's first round trip";
         let alpha_first_rtt =
             section.optional("alpha_first_rtt", "a number in (0, inf)", meaning, |s| {
@@ -95,7 +95,7 @@ impl DynamicThresholds {
     fn alpha(&self, arrival: &Arrival) -> f64 {
         match self.params.alpha_first_rtt {
             Some(alpha) if arrival.first_rtt => alpha,
-            _ => of_class(&self.params.alpha, arrival.class),
+            _ => of_queue_class(&self.params.alpha, arrival.queue_class),
         }
     }
 
@@ -166,16 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn alpha_goes_by_class_and_by_first_round_trip() {
+    fn alpha_goes_by_queue_class_and_by_first_round_trip() {
         let mut dt = with("alpha = [64, 0.5]\nalpha_first_rtt = 8");
-        // 400,000 bytes are free: class 0 may hold 25.6 MB, classes 1 and 2 200,000, first packets
-        // 3.2 MB.
+        // 400,000 bytes are free: queue class 0 may hold 25.6 MB, queue classes 1 and 2 200,000,
+        // first packets 3.2 MB.
         let buffer = filled(&[200_000, 200_000, 200_000]);
-        let in_class = |class| Arrival { class, ..arrival(0, 1500) };
-        assert_eq!(dt.admit(&in_class(0), &buffer), Admission::Admit);
-        assert_eq!(dt.admit(&in_class(1), &buffer), OVER);
-        assert_eq!(dt.admit(&in_class(2), &buffer), OVER);
-        let first = Arrival { first_rtt: true, ..in_class(1) };
+        let in_queue_class = |queue_class| Arrival { queue_class, ..arrival(0, 1500) };
+        assert_eq!(dt.admit(&in_queue_class(0), &buffer), Admission::Admit);
+        assert_eq!(dt.admit(&in_queue_class(1), &buffer), OVER);
+        assert_eq!(dt.admit(&in_queue_class(2), &buffer), OVER);
+        let first = Arrival { first_rtt: true, ..in_queue_class(1) };
         assert_eq!(dt.admit(&first, &buffer), Admission::Admit);
     }
 }

@@ -10,8 +10,9 @@
 //!
 //! Admit iff q + s <= T, as Dynamic Thresholds do. f: the bytes of the arrival's flow that have
 //! arrived for this queue, including s; the count starts again from 0 if the flow has been silent
-//! for longer than `idle_timeout`. Packets count whether or not they are admitted. p: the class of
-//! the queue; q: its length, s: `arrival.size`, B: `buffer.capacity()`, Q: `buffer.occupancy()`.
+//! for longer than `idle_timeout`. Packets count whether or not they are admitted. p: the queue
+//! class; q: the queue's length, s: `arrival.size`, B: `buffer.capacity()`, Q:
+//! `buffer.occupancy()`.
 //!
 //! # What is left open
 //! - The rule and its numbers (1024, 15 packets of 1400 bytes, 5 ms) are those of the FAB with
@@ -22,7 +23,7 @@
 //!   size. ABM's packets of a first round trip have 64.
 //! - The program counts by port, and takes all packets without a number as one flow. Here counts
 //!   are by queue: the acks of a flow pass another port than its data, and a handshake may be in
-//!   another class.
+//!   another queue class.
 //!
 //! # Scope and limitations
 //! Sizes are as the buffer counts them. The policy does not see what the AQM or `queue_limit`
@@ -42,7 +43,7 @@
 //! removed, or 16. The policy sees every packet, even at an idle port of an empty buffer: the
 //! switch takes the slower path that it takes when decisions are recorded.
 
-use super::{DynamicThresholds, Sharing, of_class};
+use super::{DynamicThresholds, Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::cost::{Cost, Operations, State};
@@ -54,8 +55,8 @@ use std::collections::BTreeMap;
 /// How thresholds are set, and for which packets.
 #[derive(Clone, Debug)]
 pub struct FabParams {
-    /// The bytes that a queue may hold for every free byte, above 0, by class. The last one holds
-    /// for all further classes.
+    /// The bytes that a queue may hold for every free byte, above 0, by queue class. The last one
+    /// holds for all further ones.
     alpha: Vec<f64>,
     /// The same for the first bytes of a flow.
     alpha_short: f64,
@@ -125,9 +126,9 @@ impl Policy for Fab {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<FabParams, SettingsError> {
-        let meaning = "bytes a queue may hold for every free byte; by class of queue where a list \
-                       is given, the last holding for all further classes";
-        let alpha = environment.by_class(section, "alpha", 0.5, Range::Positive, meaning)?;
+        let meaning = "bytes a queue may hold for every free byte; by queue class where a list is \
+                       given, the last holding for all further ones";
+        let alpha = environment.by_queue_class(section, "alpha", 0.5, Range::Positive, meaning)?;
         let meaning = "alpha for the first bytes of a flow";
         let alpha_short = section.number("alpha_short", 1024.0, Range::Positive, meaning)?;
         let meaning = "a flow of fewer bytes, including the arriving packet, has alpha_short";
@@ -174,7 +175,7 @@ impl Fab {
     fn limit(&self, bytes: u64, arrival: &Arrival, buffer: &Buffer) -> u64 {
         let alpha = match bytes < self.params.short_bytes {
             true => self.params.alpha_short,
-            false => of_class(&self.params.alpha, arrival.class),
+            false => of_queue_class(&self.params.alpha, arrival.queue_class),
         };
         (alpha * buffer.free() as f64) as u64
     }
@@ -251,13 +252,13 @@ mod tests {
 
     #[test]
     fn the_test_is_that_of_dynamic_thresholds() {
-        // Long: T = 0.5 * (1,000,000 - 400,000) = 300,000. Short: 2 * 600,000 = 1,200,000 in class 0
-        // as in class 1, whose long flows have 0.125 * 600,000 = 75,000.
+        // Long: T = 0.5 * (1,000,000 - 400,000) = 300,000. Short: 2 * 600,000 = 1,200,000 in queue
+        // class 0 as in queue class 1, whose long flows have 0.125 * 600,000 = 75,000.
         let mut fab = with("alpha = [0.5, 0.125]\nalpha_short = 2\nshort_bytes = \"1000B\"");
         let buffer = filled(&[299_000, 74_000, 27_000]);
-        let mut admit = |flow, queue, class, size| {
+        let mut admit = |flow, queue, queue_class, size| {
             fab.introduce(flow, 0);
-            fab.admit(&Arrival { class, ..arrival(queue, size) }, &buffer)
+            fab.admit(&Arrival { queue_class, ..arrival(queue, size) }, &buffer)
         };
         assert_eq!(admit(1, 0, 0, 1000), Admission::Admit);
         assert_eq!(admit(2, 0, 0, 1001), OVER);

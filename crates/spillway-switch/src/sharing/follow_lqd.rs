@@ -50,7 +50,7 @@ use spillway_settings::{Section, SettingsError};
 pub struct FollowLqdParams {
     /// How it finds the longest queue.
     rule: VictimRule,
-    /// The class of acks, if these are neither tested nor its victims.
+    /// The queue class of acks, if these are neither tested nor its victims.
     exempt: Option<u8>,
 }
 
@@ -123,7 +123,7 @@ impl Sharing for FollowLqd {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let threshold = u64::from(self.shadow.on_arrival(arrival));
         let length = u64::from(buffer.bytes(arrival.queue)) + u64::from(arrival.size);
-        Admission::if_within(self.exempt == Some(arrival.class) || length <= threshold)
+        Admission::if_within(self.exempt == Some(arrival.queue_class) || length <= threshold)
     }
 
     fn look_at(&mut self, now: Time, queue: QueueId) {

@@ -46,7 +46,7 @@ use spillway_settings::{Section, SettingsError};
 pub struct HarmonicParams {
     /// Whether every queue is bounded by its rank, or the k longest together.
     form: Form,
-    /// The class of acks, if these are neither ranked nor tested.
+    /// The queue class of acks, if these are neither ranked nor tested.
     exempt: Option<u8>,
 }
 
@@ -198,7 +198,7 @@ impl Sharing for Harmonic {
         let is_harmless = buffer.occupancy() + size <= self.harmless_together
             || u64::from(buffer.bytes(arrival.queue)) + size <= self.harmless;
         let holds = match self.params.form {
-            _ if is_harmless || self.params.exempt == Some(arrival.class) => true,
+            _ if is_harmless || self.params.exempt == Some(arrival.queue_class) => true,
             Form::Rank => self.ranks_hold(arrival, buffer),
             Form::Prefix => self.prefixes_hold(arrival, buffer),
         };

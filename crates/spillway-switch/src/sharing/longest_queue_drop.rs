@@ -13,7 +13,7 @@
 //! If several queues are longest, `tie = "arriving-queue"` chooses the arrival's own if it is one
 //! of them, so that no queue loses a packet to an equally long one; if it is not, it chooses the
 //! one with the lowest number. `tie = "lowest-index"` chooses the lowest number in any case. A
-//! queue's number is port * `queues_per_port` + class.
+//! queue's number is port * `queues_per_port` + queue class.
 //!
 //! # Departures from the paper
 //! Packets have sizes: several small ones may be pushed out for a large one. If the arrival's own
@@ -51,7 +51,7 @@ use spillway_settings::{Section, SettingsError};
 pub struct LongestQueueDropParams {
     /// How the longest queue is found.
     rule: VictimRule,
-    /// The class of acks, if these are neither tested nor victims.
+    /// The queue class of acks, if these are neither tested nor victims.
     exempt: Option<u8>,
 }
 
@@ -117,8 +117,8 @@ impl Sharing for LongestQueueDrop {
         }
     }
 
-    fn tests(&self, class: u8) -> bool {
-        self.params.exempt != Some(class)
+    fn tests(&self, queue_class: u8) -> bool {
+        self.params.exempt != Some(queue_class)
     }
 
     fn open_below(&self, capacity: u64) -> u64 {

@@ -68,8 +68,8 @@ pub trait Sharing: Watch {
     /// The next arrival is the packet of this flow that begins with the byte `seq`.
     fn introduce(&mut self, _flow: u32, _seq: u64) {}
 
-    /// Whether it decides about packets of this class, rather than admit all that fit.
-    fn tests(&self, _class: u8) -> bool {
+    /// Whether it decides about packets of this queue class, rather than admit all that fit.
+    fn tests(&self, _queue_class: u8) -> bool {
         true
     }
 
@@ -135,8 +135,8 @@ impl Sharing for SharingPolicy {
     fn introduce(&mut self, flow: u32, seq: u64) {
         each!(self, policy => policy.introduce(flow, seq));
     }
-    fn tests(&self, class: u8) -> bool {
-        each!(self, policy => policy.tests(class))
+    fn tests(&self, queue_class: u8) -> bool {
+        each!(self, policy => policy.tests(queue_class))
     }
     fn counters(&self) -> Vec<Count> {
         each!(self, policy => policy.counters())
@@ -194,10 +194,10 @@ trait Take: Sharing {
 
 impl<S: Sharing + ?Sized> Take for S {}
 
-/// A parameter by class of queue. The last value holds for all further classes.
+/// A parameter by queue class. The last value holds for all further ones.
 #[inline(always)]
-fn of_class(values: &[f64], class: u8) -> f64 {
-    values[usize::from(class).min(values.len() - 1)]
+fn of_queue_class(values: &[f64], queue_class: u8) -> f64 {
+    values[usize::from(queue_class).min(values.len() - 1)]
 }
 
 #[cfg(test)]
@@ -219,9 +219,9 @@ pub(crate) mod tests {
     /// The outcome for an arrival above a policy's limits.
     pub(crate) const OVER: Admission = Admission::Drop(DropReason::OverThreshold);
 
-    /// A packet for a queue of class 0.
+    /// A packet for a queue with queue class 0.
     pub(crate) fn arrival(queue: QueueId, size: u32) -> Arrival {
-        Arrival { now: Time::ZERO, queue, class: 0, size, first_rtt: false }
+        Arrival { now: Time::ZERO, queue, queue_class: 0, size, first_rtt: false }
     }
 
     #[test]

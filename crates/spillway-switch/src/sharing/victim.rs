@@ -44,7 +44,8 @@ impl VictimRule {
     }
 
     /// The longest queue, given that a packet of `size` bytes arrives for `arriving`. Queues of
-    /// class `exempt` are ignored. `None` if all others are empty (and the arrival is not counted).
+    /// queue class `exempt` are ignored. `None` if all others are empty (and the arrival is not
+    /// counted).
     #[inline]
     pub fn longest(
         self,
@@ -55,13 +56,14 @@ impl VictimRule {
         size: u32,
     ) -> Option<QueueId> {
         let is_exempt = |queue: QueueId| {
-            exempt.is_some_and(|class| queue % queues_per_port == u32::from(class))
+            exempt.is_some_and(|queue_class| queue % queues_per_port == u32::from(queue_class))
         };
         // Exempt queues hold acks and are seldom the longest, so it is faster to search all queues
         // first.
         let (mut longest, mut queue) = longest_of(queues);
-        if let (Some(class), true) = (exempt, is_exempt(queue)) {
-            (longest, queue) = longest_but_class(queues, queues_per_port as usize, class.into());
+        if let (Some(queue_class), true) = (exempt, is_exempt(queue)) {
+            (longest, queue) =
+                longest_but_queue_class(queues, queues_per_port as usize, queue_class.into());
         }
         let held = (!is_exempt(arriving)).then(|| queues[arriving as usize].bytes);
         self.settle((longest, || queue), arriving, held, size)
@@ -100,11 +102,15 @@ fn longest_of(queues: &[Length]) -> (u32, QueueId) {
     (longest, queue as QueueId)
 }
 
-fn longest_but_class(queues: &[Length], queues_per_port: usize, class: usize) -> (u32, QueueId) {
+fn longest_but_queue_class(
+    queues: &[Length],
+    queues_per_port: usize,
+    queue_class: usize,
+) -> (u32, QueueId) {
     let (mut longest, mut queue) = (0, 0);
     for (port, queues) in queues.chunks_exact(queues_per_port).enumerate() {
         for (i, length) in queues.iter().enumerate() {
-            if length.bytes > longest && i != class {
+            if length.bytes > longest && i != queue_class {
                 (longest, queue) = (length.bytes, port * queues_per_port + i);
             }
         }
@@ -145,7 +151,7 @@ mod tests {
 
     #[test]
     fn exempt_queues_lose_nothing() {
-        // Two ports of two queues; class 0 holds acks.
+        // Two ports of two queues; queue class 0 holds acks.
         let queues = lengths(&[90, 10, 80, 20]);
         let theory = rule(true, Tie::ArrivingQueue);
         assert_eq!(theory.longest(&queues, 2, Some(0), 0, 50), Some(3));

@@ -22,7 +22,7 @@ fn passing<S: Sharing, A: Aqm>(parts: SwitchParts<S, A>) -> Switch<S, A> {
     switch
 }
 
-/// A switch of `ports` ports with two queues each; class 0 is for acks.
+/// A switch of `ports` ports with two queues each; queue class 0 is for acks.
 fn switch(ports: usize, capacity: u64, sharing: &str, scheduling: &str) -> Switch {
     let environment = Environment { capacity, queues_per_port: 2, ..Environment::example(ports) };
     let read = |id: &str| SharingPolicy::read(id, &mut Section::empty(), &environment).unwrap();
@@ -255,7 +255,7 @@ fn shares_are_of_bytes_on_the_wire_whatever_the_buffer_counts() {
     assert!((17..=19).contains(&small), "{small}");
 }
 
-/// A switch of one port and two queues, with these classes for acks and data.
+/// A switch of one port and two queues, with these queue classes for acks and data.
 fn two_queues<S: Sharing>(sharing: S, (ack_class, data_class): (u8, u8)) -> Switch<S, AqmPolicy> {
     let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
     let aqm = AqmPolicy::read("ecn", &mut section("threshold = \"3pkt\""), &environment);
@@ -277,18 +277,18 @@ fn two_queues<S: Sharing>(sharing: S, (ack_class, data_class): (u8, u8)) -> Swit
 }
 
 #[test]
-fn a_class_that_data_shares_with_acks_is_managed_as_data_is() {
+fn a_queue_class_that_data_shares_with_acks_is_managed_as_data_is() {
     // K = 3. In a queue of their own, data packets find 0 to 4 packets queued; behind acks 1, 3, 5,
     // 7, 9.
-    for (classes, marks) in [((0, 1), 1), ((0, 0), 3), ((1, 1), 3)] {
-        let (mut switch, mut packets) = (two_queues(Probe::default(), classes), Arena::new());
+    for (queue_classes, marks) in [((0, 1), 1), ((0, 0), 3), ((1, 1), 3)] {
+        let (mut switch, mut packets) = (two_queues(Probe::default(), queue_classes), Arena::new());
         for seq in 0..5 {
             for packet in [ack(64), data(1000, seq)] {
                 let id = insert(&mut packets, packet);
                 enqueue(&mut switch, at(seq), 0, id, &mut packets);
             }
         }
-        assert_eq!(switch.marks(), marks, "{classes:?}");
+        assert_eq!(switch.marks(), marks, "{queue_classes:?}");
     }
 }
 

@@ -105,10 +105,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// The number of bytes that the sharing policy would let a port's data queue hold if a packet
     /// without a priority arrived now; `None` where it has no limit.
     pub fn limit(&mut self, now: Time, port: u32) -> Option<u64> {
-        let class = self.plain_classes[0];
-        let queue = self.buffer.queue_of(port, class);
+        let queue_class = self.plain_queue_classes[0];
+        let queue = self.buffer.queue_of(port, queue_class);
         self.sharing.look_at(now, queue);
-        let arrival = Arrival { now, queue, class, size: 0, first_rtt: false };
+        let arrival = Arrival { now, queue, queue_class, size: 0, first_rtt: false };
         self.sharing.threshold(&arrival, &self.buffer)
     }
 
@@ -232,7 +232,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
         self.note_length(arrival.now, arrival.queue);
         if let Some(fates) = &mut self.fates
-            && self.sharing.tests(arrival.class)
+            && self.sharing.tests(arrival.queue_class)
         {
             fates.arrives(arrival, id, packets.contents(id), &self.buffer);
         }

@@ -60,7 +60,7 @@ pub struct Given {
     pub now: u64,
     pub flow: u32,
     pub queue: usize,
-    pub class: usize,
+    pub queue_class: usize,
     pub size: u64,
     pub first_rtt: bool,
 }
@@ -210,9 +210,9 @@ pub fn run<N: Naive>(
         let port = step.port % settings.ports;
         match step.what {
             What::Arrive { size, kind, first_rtt, passes, flow } => {
-                let queue = settings.queues_per_port * port + class_of(settings, kind);
-                let class = queue % settings.queues_per_port;
-                let mut given = Given { now, flow, queue, class, size: 0, first_rtt };
+                let queue = settings.queues_per_port * port + queue_class_of(settings, kind);
+                let queue_class = queue % settings.queues_per_port;
+                let mut given = Given { now, flow, queue, queue_class, size: 0, first_rtt };
                 given.size = match size {
                     Size::Bytes(size) => size,
                     Size::Room(more) => {
@@ -235,10 +235,10 @@ pub fn run<N: Naive>(
     Ok(beside.real)
 }
 
-fn class_of(settings: &Settings, kind: Kind) -> usize {
+fn queue_class_of(settings: &Settings, kind: Kind) -> usize {
     match kind {
-        Kind::Ack => settings.classes.0,
-        Kind::Data => settings.classes.1,
+        Kind::Ack => settings.queue_classes.0,
+        Kind::Data => settings.queue_classes.1,
         Kind::Priority(priority) => usize::from(priority).min(settings.queues_per_port - 1),
     }
 }

@@ -12,21 +12,21 @@ use std::collections::BTreeMap;
 /// A policy's id and its parameters.
 pub type Section = (&'static str, &'static str);
 
-/// Switches that differ in size, queues, classes and in how bytes are counted. A shape is a number
-/// of ports and of queues per port. The sharing policy is left open.
+/// Switches that differ in size, queues, queue classes and in how bytes are counted. A shape is a
+/// number of ports and of queues per port. The sharing policy is left open.
 pub fn switches(
     shapes: Vec<(usize, usize)>,
     capacity: impl Strategy<Value = u64>,
     scheduling: Vec<Section>,
 ) -> impl Strategy<Value = Settings> {
-    let classes = (any::<Index>(), any::<Index>());
+    let queue_classes = (any::<Index>(), any::<Index>());
     let counted = (select(vec![0, 0, 24]), prop::bool::weighted(0.2));
-    (capacity, select(shapes), classes, select(scheduling), counted).prop_map(
+    (capacity, select(shapes), queue_classes, select(scheduling), counted).prop_map(
         |(capacity, (ports, queues_per_port), (ack, data), scheduling, counted)| Settings {
             capacity,
             ports,
             queues_per_port,
-            classes: (ack.index(queues_per_port), data.index(queues_per_port)),
+            queue_classes: (ack.index(queues_per_port), data.index(queues_per_port)),
             uncounted: counted.0,
             release_at_end: counted.1,
             scheduling: (scheduling.0, scheduling.1.into()),

@@ -30,12 +30,12 @@ impl Dynamic {
 
     /// T = alpha (B - Q), rounded down.
     pub fn limit(&self, arrival: &Given, queues: &Queues) -> u64 {
-        let of_class = match &self.alpha {
+        let of_queue_class = match &self.alpha {
             None => (1, 2),
-            Some(alpha) => *alpha.get(arrival.class).or(alpha.last()).unwrap(),
+            Some(alpha) => *alpha.get(arrival.queue_class).or(alpha.last()).unwrap(),
         };
         let of_first = self.alpha_first_rtt.filter(|_| arrival.first_rtt);
-        let (over, under) = of_first.unwrap_or(of_class);
+        let (over, under) = of_first.unwrap_or(of_queue_class);
         (queues.capacity - queues.total()) * over / under
     }
 

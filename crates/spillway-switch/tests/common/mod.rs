@@ -34,8 +34,8 @@ pub struct Settings {
     /// The rates of the ports in Gbps, repeated; 10 if there are none.
     pub rates: Vec<u64>,
     pub queues_per_port: usize,
-    /// The class of acks, and that of data without a priority.
-    pub classes: (usize, usize),
+    /// The queue class of acks, and that of data without a priority.
+    pub queue_classes: (usize, usize),
     pub queue_limit: Amount,
     pub uncounted: u64,
     pub release_at_end: bool,
@@ -55,7 +55,7 @@ impl Default for Settings {
             ports: 1,
             rates: Vec::new(),
             queues_per_port: 1,
-            classes: (0, 0),
+            queue_classes: (0, 0),
             queue_limit: Amount::Unlimited,
             uncounted: 0,
             release_at_end: false,
@@ -81,8 +81,8 @@ impl Real {
         let mut environment = Environment {
             capacity: settings.capacity,
             queues_per_port: settings.queues_per_port as u32,
-            ack_class: settings.classes.0 as u8,
-            data_class: settings.classes.1 as u8,
+            ack_class: settings.queue_classes.0 as u8,
+            data_class: settings.queue_classes.1 as u8,
             ..Environment::example(settings.ports)
         };
         for (port, &gbps) in (0..settings.ports).zip(settings.rates.iter().cycle()) {
@@ -109,7 +109,7 @@ impl Real {
             port_rates: environment.port_rates.clone(),
             queues_per_port: environment.queues_per_port,
             ack_class: environment.ack_class,
-            data_class: settings.classes.1 as u8,
+            data_class: settings.queue_classes.1 as u8,
             queue_limit: settings.queue_limit,
             uncounted_bytes: settings.uncounted as u32,
             release_at_end: settings.release_at_end,

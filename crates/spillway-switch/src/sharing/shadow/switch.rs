@@ -198,7 +198,7 @@ impl ShadowSwitch {
     }
 
     fn is_exempt(&self, queue: QueueId) -> bool {
-        self.exempt.is_some_and(|class| self.buffer.class_of(queue) == class)
+        self.exempt.is_some_and(|queue_class| self.buffer.queue_class_of(queue) == queue_class)
     }
 
     /// The greatest length, and the first queue that has it. All ports must be up to date.
@@ -206,7 +206,7 @@ impl ShadowSwitch {
         let ShadowSwitch { longest, buffer, exempt, .. } = self;
         let found = longest.least(Tournament::NONE - 1, |queue| {
             let queue = queue as QueueId;
-            match exempt.is_some_and(|class| buffer.class_of(queue) == class) {
+            match exempt.is_some_and(|queue_class| buffer.queue_class_of(queue) == queue_class) {
                 true => Tournament::NONE,
                 false => Tournament::NONE - u64::from(buffer.bytes(queue)),
             }
@@ -246,29 +246,29 @@ impl ShadowSwitch {
             }
             let first = self.buffer.queue_of(port, 0);
             let (waiting, uncounted_bytes) = (&self.waiting, self.service.uncounted_bytes);
-            let head = |class: u8| {
-                let head = waiting[(first + u32::from(class)) as usize].front();
+            let head = |queue_class: u8| {
+                let head = waiting[(first + u32::from(queue_class)) as usize].front();
                 head.map(|packet| Head {
                     size: packet.size + uncounted_bytes,
                     queued_at: packet.came,
                 })
             };
-            let classes = self.buffer.queues_per_port() as u8;
-            let class = match classes {
+            let queue_classes = self.buffer.queues_per_port() as u8;
+            let queue_class = match queue_classes {
                 1 => 0,
                 // With a single packet there is no choice.
                 _ if self.backlog[place] == 1 && self.is_stateless => {
-                    (0..classes).find(|&class| head(class).is_some()).unwrap_or(0)
+                    (0..queue_classes).find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
                 }
-                _ => self.service.scheduling.select(port, classes, head),
+                _ => self.service.scheduling.select(port, queue_classes, head),
             };
-            let queue = first + u32::from(class);
+            let queue = first + u32::from(queue_class);
             let head = self.waiting[queue as usize].pop_front();
             let Imagined { size, prediction, .. } = head.expect("what is selected has a head");
             self.truth.learn(prediction, false);
             self.backlog[place] -= 1;
             let on_the_wire = size + uncounted_bytes;
-            self.service.scheduling.on_send(port, class, on_the_wire);
+            self.service.scheduling.on_send(port, queue_class, on_the_wire);
             self.buffer.subtract_packet(queue);
             if self.service.release_at_end {
                 self.in_transmission[place] = (queue, size);

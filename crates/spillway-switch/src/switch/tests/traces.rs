@@ -54,8 +54,10 @@ impl Sharing for Telling {
         Admission::Admit
     }
     fn threshold(&self, arrival: &Arrival, _buffer: &Buffer) -> Option<u64> {
-        let Arrival { queue, class, size, first_rtt, .. } = *arrival;
-        Some(u64::from(queue * 1000 + u32::from(class) * 100 + size * 10 + u32::from(first_rtt)))
+        let Arrival { queue, queue_class, size, first_rtt, .. } = *arrival;
+        Some(u64::from(
+            queue * 1000 + u32::from(queue_class) * 100 + size * 10 + u32::from(first_rtt),
+        ))
     }
 }
 
