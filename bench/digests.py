@@ -4,7 +4,7 @@
     python bench/digests.py after.json --against before.json # at the commit after
 
 Every bundled scenario runs for 60 ms, and 1,000 random ones as the tests make them
-(failing cables, spraying, rings, datagrams; every policy, scheduler and transport). A digest is of
+(failing links, spraying, rings, datagrams; every policy, scheduler and transport). A digest is of
 the summary (but `run` and `version`) and of all rows of all tables. Random scenarios record
 whatever can be recorded; the number of a scenario says how.
 """

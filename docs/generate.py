@@ -463,12 +463,12 @@ def within(name: str, base: Json = BASE, **more: Any) -> dict[str, Any]:
 
 def graph(tables: str, /, **given: Any) -> Section:
     """A table of a topology of kind `graph`."""
-    cable = {"rate": "10Gbps", "delay": "1us"}
+    link = {"rate": "10Gbps", "delay": "1us"}
     whole: Json = {
         "kind": "graph",
         "switch": [{"name": "s"}, {"name": "t"}],
-        "host": [{"name": host, "switch": "s", **cable} for host in ("a", "b")],
-        "link": [{"a": "s", "b": "t", **cable}],
+        "host": [{"name": host, "switch": "s", **link} for host in ("a", "b")],
+        "link": [{"a": "s", "b": "t", **link}],
     }
 
     def build(values: Json) -> Json:

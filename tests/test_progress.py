@@ -147,7 +147,7 @@ def test_what_a_run_carries_is_told_beforehand():
 
     # 200 queries per second and host of 80% of 60,000 bytes, 8 hosts, 4 ms.
     queries = 200 * 8 * 48_000 * 4e-3
-    # 50% of both racks' uplinks, each a cable of 10 Gbps, and the queries, for 4 ms.
+    # 50% of both racks' uplinks, each a link of 10 Gbps, and the queries, for 4 ms.
     assert carries() == pytest.approx(0.5 * 20e9 / 8 * 4e-3 + queries)
     assert carries("duration=40ms") == pytest.approx(10 * carries())
     assert carries("traffic.background.load=0.25") == pytest.approx(

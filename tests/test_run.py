@@ -104,7 +104,7 @@ def test_a_loss_on_a_host_s_own_line_goes_by_the_host_s_name():
     lost = zip(
         *(result.drops[name].to_pylist() for name in ("switch", "port", "queue")), strict=True
     )
-    # Its cable loses in both directions; port 2 of the switch leads to it.
+    # Its link loses in both directions; port 2 of the switch leads to it.
     assert set(lost) == {("host2", 0, None), ("leaf0", None, None)}
 
 

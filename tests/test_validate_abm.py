@@ -84,7 +84,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_closed_form_is_what_hands_reckon():
-    # 40,000 bytes are 28 packets of 1400 and one of 800. 120 us of cables; 8 frames of 58 bytes for
+    # 40,000 bytes are 28 packets of 1400 and one of 800. 120 us of links; 8 frames of 58 bytes for
     # the handshake, an ack of 54, 28 + 3 frames of 1454 and one of 854: 46,446 bytes, 0.8 ns each.
     assert closed_form.uncontended_ns(np.array([40_000])).tolist() == [pytest.approx(157_156.8)]
     # A packet alone is sent four times: 464 + 54 + 4 * 554 bytes.
@@ -145,7 +145,7 @@ def test_a_broken_bound_is_the_status_and_the_last_line(command, folder):
 
 def test_a_query_s_flows_take_what_arithmetic_says(folder):
     # Four senders of 15,000 bytes, in 10 packets of 1454 bytes and one of 1054, on ways of their
-    # own into one port. It is busy from the first packet on, which comes after 40 us of cables and
+    # own into one port. It is busy from the first packet on, which comes after 40 us of links and
     # three packets: the last of the flows is through when the port has sent all four.
     found = abm.abm(folder, jobs=1).comparisons[0].ours
     slowest = 40_000 + 0.8 * (3 * 1454 + 4 * (10 * 1454 + 1054))

@@ -131,7 +131,7 @@ def _installation(flow: Flow) -> tuple[int, ...]:
 
 
 def _address(host: int) -> int:
-    """10.1.(4 + 4 leaf).(1 + 2 server): a leaf has a /22, and a cable two of its addresses."""
+    """10.1.(4 + 4 leaf).(1 + 2 server): a leaf has a /22, and a link two of its addresses."""
     leaf, server = divmod(host, _HOSTS_PER_LEAF)
     return _FIRST_ADDRESS + (leaf << 10) + 2 * server
 

@@ -9,7 +9,7 @@
 #[repr(u8)]
 pub(crate) enum Kind {
     /// A link fails or recovers.
-    CableChange,
+    LinkChange,
     /// Routes change.
     RouteChange,
     /// A port can send again.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 
 /// All kinds, in order.
 const KINDS: [Kind; 14] = [
-    Kind::CableChange,
+    Kind::LinkChange,
     Kind::RouteChange,
     Kind::Wake,
     Kind::Measure,

@@ -3,7 +3,7 @@
 use crate::flow::FlowSpec;
 use crate::scenario::Scenario;
 use crate::summary::capacity;
-use crate::topology::LinkId;
+use crate::topology::LineId;
 use crate::traffic::Source;
 use crate::transport::Transport;
 use serde_json::{Map, Value, json};
@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     let topology = &scenario.topology;
     let transport = &scenario.transports[0];
-    let host_rate = topology.links[topology.nics[0] as usize].rate;
+    let host_rate = topology.lines[topology.nics[0] as usize].rate;
     let (load_of, capacity_bps) = capacity(topology);
     let timed = scenario.transports.iter().filter_map(Transport::closed_loop);
     let min_rto = timed.map(|closed| closed.rto.min).max();
     let base_rtt = scenario.base_rtt.ps() as f64;
-    let hosts_bps: u64 = topology.nics.iter().map(|&link| rate(scenario, link)).sum();
+    let hosts_bps: u64 = topology.nics.iter().map(|&line| rate(scenario, line)).sum();
     json!({
         "hosts": topology.hosts(),
         "racks": topology.racks().len(),
-        "cables": topology.links.len() / 2,
+        "cables": topology.lines.len() / 2,
         "host_gbps": gbps(host_rate.bits_per_second()),
         "tiers": (0..scenario.tiers.len()).filter_map(|t| tier(scenario, t)).collect::<Value>(),
         "oversubscription": hosts_bps as f64 / capacity_bps as f64,
@@ -77,8 +77,8 @@ fn gbps(bits_per_second: u64) -> f64 {
     bits_per_second as f64 * 1e-9
 }
 
-fn rate(scenario: &Scenario, link: LinkId) -> u64 {
-    scenario.topology.links[link as usize].rate.bits_per_second()
+fn rate(scenario: &Scenario, line: LineId) -> u64 {
+    scenario.topology.lines[line as usize].rate.bits_per_second()
 }
 
 /// A tier's switches, with the ports and buffer of its first one. `None` if the topology lacks the
@@ -90,8 +90,8 @@ fn tier(scenario: &Scenario, place: usize) -> Option<Value> {
     let switches: Vec<u32> = (0..topology.switches.len() as u32).filter(of_tier).collect();
     let first = *switches.first()?;
     let mut ports: BTreeMap<u64, u32> = BTreeMap::new();
-    for &link in &topology.switches[first as usize].ports {
-        *ports.entry(rate(scenario, link)).or_default() += 1;
+    for &line in &topology.switches[first as usize].ports {
+        *ports.entry(rate(scenario, line)).or_default() += 1;
     }
     let ports: Map<String, Value> =
         ports.iter().rev().map(|(&rate, &n)| (format!("{}", gbps(rate)), n.into())).collect();

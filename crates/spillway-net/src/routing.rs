@@ -9,7 +9,7 @@ mod choice;
 
 pub use choice::{PathChoice, ecmp};
 
-use crate::topology::{Fabric, LinkId, Node, Search, Topology};
+use crate::topology::{Fabric, LineId, Node, Search, Topology};
 use std::collections::BTreeMap;
 
 /// For every switch and host, the ports on shortest paths.
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct Routing {
     hosts: Vec<Attachment>,
     /// One row per switch, with a column per rack, and a last column for a rack that cannot be
-    /// reached: hosts whose own cable is down belong to it.
+    /// reached: hosts whose own link is down belong to it.
     routes: Vec<Route>,
     columns: usize,
     /// The ports to which routes point. It begins with all port numbers in order. There a port
@@ -49,10 +49,10 @@ impl Route {
 }
 
 impl Routing {
-    /// Routes over the links that are up. `up` has an entry for every link, so the two directions
-    /// of a cable may differ.
+    /// Routes over the lines that are up. `up` has an entry for every line, so the two directions
+    /// of a link may differ.
     pub fn new(topology: &Topology, up: &[bool]) -> Routing {
-        assert_eq!(up.len(), topology.links.len(), "one entry for every link");
+        assert_eq!(up.len(), topology.lines.len(), "one entry for every line");
         let racks = topology.racks();
         let columns = racks.len() + 1;
         let row = topology.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0);
@@ -63,7 +63,7 @@ impl Routing {
             pool: (0..row as u32).collect(),
             row,
         };
-        let fabric = Fabric::new(topology, |link| up[link as usize]);
+        let fabric = Fabric::new(topology, |line| up[line as usize]);
         let mut shared = BTreeMap::new();
         let mut found = Search::default();
         let mut ports = Vec::new();
@@ -83,7 +83,7 @@ impl Routing {
     /// The ports of `switch`, by their numbers, that lie on a shortest path to a host; none if it
     /// cannot be reached.
     ///
-    /// A host whose own cable is down cannot be reached from anywhere.
+    /// A host whose own link is down cannot be reached from anywhere.
     #[inline]
     pub fn next_hops(&self, switch: u32, dst_host: u32) -> &[u32] {
         let (start, length) = self.places(switch, dst_host);
@@ -123,8 +123,8 @@ impl Routing {
 
     /// Records the ports of a rack's hosts that can be reached.
     fn attach(&mut self, topology: &Topology, up: &[bool], rack: u32, column: usize) {
-        for (port, &link) in (0..).zip(&topology.switches[rack as usize].ports) {
-            if let (Node::Host(host), true) = (topology.links[link as usize].to, up[link as usize])
+        for (port, &line) in (0..).zip(&topology.switches[rack as usize].ports) {
+            if let (Node::Host(host), true) = (topology.lines[line as usize].to, up[line as usize])
             {
                 self.hosts[host as usize] = Attachment { rack: column as u32, port };
             }
@@ -147,21 +147,21 @@ impl Routing {
     }
 }
 
-/// The links that a packet takes from one host to another. At each switch `choose` picks one of its
+/// The lines that a packet takes from one host to another. At each switch `choose` picks one of its
 /// next hops. `None` if the packet does not arrive.
 ///
-/// The sender's own cable is taken to be up.
-pub fn path_links(
+/// The sender's own link is taken to be up.
+pub fn path_lines(
     topology: &Topology,
     routing: &Routing,
     src: u32,
     dst: u32,
     mut choose: impl FnMut(u32, &[u32]) -> usize,
-) -> Option<Vec<LinkId>> {
-    let mut links = vec![topology.nics[src as usize]];
+) -> Option<Vec<LineId>> {
+    let mut lines = vec![topology.nics[src as usize]];
     // No shortest path visits a switch twice.
     for _ in 0..topology.switches.len() {
-        let Node::Switch(switch) = topology.links[links[links.len() - 1] as usize].to else {
+        let Node::Switch(switch) = topology.lines[lines[lines.len() - 1] as usize].to else {
             break;
         };
         let hops = routing.next_hops(switch, dst);
@@ -169,10 +169,10 @@ pub fn path_links(
             return None;
         }
         let port = hops[choose(switch, hops)];
-        links.push(topology.switches[switch as usize].ports[port as usize]);
+        lines.push(topology.switches[switch as usize].ports[port as usize]);
     }
-    let end = topology.links[links[links.len() - 1] as usize].to;
-    (end == Node::Host(dst)).then_some(links)
+    let end = topology.lines[lines[lines.len() - 1] as usize].to;
+    (end == Node::Host(dst)).then_some(lines)
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn all_up(topology: &Topology) -> Routing {
-        Routing::new(topology, &vec![true; topology.links.len()])
+        Routing::new(topology, &vec![true; topology.lines.len()])
     }
 
     #[test]
@@ -223,41 +223,41 @@ mod tests {
         // A core's port p leads to pod p, which has four hosts.
         assert_eq!(routing.next_hops(17, 15), [3]);
 
-        let hops = |src, dst| path_links(&tree, &routing, src, dst, |_, _| 0).unwrap().len();
+        let hops = |src, dst| path_lines(&tree, &routing, src, dst, |_, _| 0).unwrap().len();
         assert_eq!((hops(0, 1), hops(0, 2), hops(0, 15)), (2, 4, 6));
     }
 
     #[test]
-    fn the_links_of_a_path_are_those_chosen() {
+    fn the_lines_of_a_path_are_those_chosen() {
         let tree = network("kind = \"fat-tree\"\nk = 4");
         let routing = all_up(&tree);
-        let links = path_links(&tree, &routing, 0, 15, |_, hops| hops.len() - 1).unwrap();
+        let lines = path_lines(&tree, &routing, 0, 15, |_, hops| hops.len() - 1).unwrap();
         // Always the last choice: edge 0, aggregation 9, core 19, pod 3's aggregation 15, edge 7.
-        let to: Vec<Node> = links.iter().map(|&link| tree.links[link as usize].to).collect();
+        let to: Vec<Node> = lines.iter().map(|&line| tree.lines[line as usize].to).collect();
         let switches = [0, 9, 19, 15, 7].map(Node::Switch);
         assert_eq!((&to[..5], to[5]), (&switches[..], Node::Host(15)));
         assert!(
-            links.windows(2).all(|pair| {
-                tree.links[pair[0] as usize].to == tree.links[pair[1] as usize].from
+            lines.windows(2).all(|pair| {
+                tree.lines[pair[0] as usize].to == tree.lines[pair[1] as usize].from
             })
         );
     }
 
     #[test]
-    fn a_link_that_is_down_is_avoided_in_its_direction_alone() {
+    fn a_line_that_is_down_is_avoided_and_its_opposite_is_not() {
         // Two leaves (hosts 0 and 1), two spines: leaf 0 has port 1 to spine 2, port 2 to spine 3.
         let pair = network("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1");
-        let mut up = vec![true; pair.links.len()];
-        let link = pair.switches[0].ports[1];
-        up[link as usize] = false;
+        let mut up = vec![true; pair.lines.len()];
+        let line = pair.switches[0].ports[1];
+        up[line as usize] = false;
         let routing = Routing::new(&pair, &up);
         assert_eq!(routing.next_hops(0, 1), [2]);
         assert_eq!(routing.next_hops(1, 0), [1, 2]);
         // Spine 2 still sends down to leaf 0, although leaf 0 no longer sends up to it.
         assert_eq!(routing.next_hops(2, 0), [0]);
 
-        // Now spine 2's link down to leaf 1 fails as well. From spine 2 the path leads over leaf 0
-        // and spine 3, because only leaf 0's link up to spine 2 is down.
+        // Now spine 2's line down to leaf 1 fails as well. From spine 2 the path leads over leaf 0
+        // and spine 3, because only leaf 0's line up to spine 2 is down.
         up[pair.switches[2].ports[1] as usize] = false;
         let routing = Routing::new(&pair, &up);
         assert_eq!(routing.next_hops(2, 1), [0]);
@@ -265,15 +265,15 @@ mod tests {
     }
 
     #[test]
-    fn a_host_whose_cable_is_down_is_reached_from_nowhere() {
+    fn a_host_whose_link_is_down_is_reached_from_nowhere() {
         let star = network("kind = \"star\"\nhosts = 3");
-        let mut up = vec![true; star.links.len()];
+        let mut up = vec![true; star.lines.len()];
         up[star.nics[1] as usize ^ 1] = false;
         let routing = Routing::new(&star, &up);
         assert_eq!(routing.next_hops(0, 0), [0]);
         assert_eq!(routing.next_hops(0, 1), [0; 0]);
         assert_eq!(routing.next_hops(0, 2), [2]);
-        assert_eq!(path_links(&star, &routing, 0, 1, |_, _| 0), None);
+        assert_eq!(path_lines(&star, &routing, 0, 1, |_, _| 0), None);
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(size_of::<Route>() + size_of::<Attachment>(), 16);
     }
 
-    /// A random network of switches and hosts, with some links down.
+    /// A random network of switches and hosts, with some lines down.
     fn random_network(seed: u64) -> (Topology, Vec<bool>) {
         let mut stream = Stream::new(seed, "network", 0);
         let mut below = |n: u64| stream.below(n);
@@ -297,12 +297,12 @@ mod tests {
         let mut topology = Topology::default();
         let switches = 1 + below(8);
         (0..switches).for_each(|_| _ = topology.add_switch("leaf"));
-        // Cables are added before and after hosts, so that ports come in any order.
+        // Links are added before and after hosts, so that ports come in any order.
         for _ in 0..2 {
             for _ in 0..below(2 * switches) {
                 let (a, b) = (below(switches) as u32, below(switches) as u32);
                 if a != b {
-                    topology.add_cable(a, b, rate, Time::ZERO);
+                    topology.add_link(a, b, rate, Time::ZERO);
                 }
             }
             for _ in 0..1 + below(4) {
@@ -310,19 +310,19 @@ mod tests {
             }
         }
         let down = below(3);
-        let mut up: Vec<bool> = (0..topology.links.len()).map(|_| below(10) >= down).collect();
+        let mut up: Vec<bool> = (0..topology.lines.len()).map(|_| below(10) >= down).collect();
         topology.nics.iter().for_each(|&nic| up[nic as usize] = true);
         (topology, up)
     }
 
-    /// Hops from every node to a host, found by going over all links until nothing changes.
+    /// Hops from every node to a host, found by going over all lines until nothing changes.
     fn naive_distances(topology: &Topology, up: &[bool], dst: u32) -> BTreeMap<Node, usize> {
         let mut distance = BTreeMap::from([(Node::Host(dst), 0)]);
         loop {
             let before = distance.clone();
-            for (link, &up) in topology.links.iter().zip(up) {
-                if let (true, Some(&hops)) = (up, before.get(&link.to)) {
-                    let known = distance.entry(link.from).or_insert(usize::MAX);
+            for (line, &up) in topology.lines.iter().zip(up) {
+                if let (true, Some(&hops)) = (up, before.get(&line.to)) {
+                    let known = distance.entry(line.from).or_insert(usize::MAX);
                     *known = (*known).min(hops + 1);
                 }
             }
@@ -343,9 +343,9 @@ mod tests {
                 for (switch, spec) in topology.switches.iter().enumerate() {
                     let here = distance.get(&Node::Switch(switch as u32));
                     let is_nearer = |&port: &u32| {
-                        let link = spec.ports[port as usize] as usize;
-                        let there = distance.get(&topology.links[link].to);
-                        up[link] && there.is_some_and(|there| Some(there + 1) == here.copied())
+                        let line = spec.ports[port as usize] as usize;
+                        let there = distance.get(&topology.lines[line].to);
+                        up[line] && there.is_some_and(|there| Some(there + 1) == here.copied())
                     };
                     let expected: Vec<u32> =
                         (0..spec.ports.len() as u32).filter(is_nearer).collect();
@@ -356,11 +356,11 @@ mod tests {
                     }
                 }
                 for src in (0..topology.hosts()).filter(|&src| src != dst) {
-                    let path = path_links(&topology, &routing, src, dst, |_, hops| {
+                    let path = path_lines(&topology, &routing, src, dst, |_, hops| {
                         choices.below(hops.len() as u64) as usize
                     });
                     let expected = distance.get(&Node::Host(src));
-                    prop_assert_eq!(path.map(|links| links.len()), expected.copied());
+                    prop_assert_eq!(path.map(|lines| lines.len()), expected.copied());
                 }
             }
         }

@@ -266,7 +266,7 @@ fn goodput(simulation: &Simulation) -> Value {
 pub fn capacity(topology: &Topology) -> (&'static str, u64) {
     let leaves = topology.racks();
     let uplinks: u64 = leaves.iter().map(|&leaf| topology.uplink_rate_of_leaf(leaf)).sum();
-    let host_rate = |link: &u32| topology.links[*link as usize].rate;
+    let host_rate = |line: &u32| topology.lines[*line as usize].rate;
     let hosts: u64 = topology.nics.iter().map(host_rate).map(Rate::bits_per_second).sum();
     if uplinks > 0 { ("uplinks", uplinks) } else { ("hosts", hosts) }
 }

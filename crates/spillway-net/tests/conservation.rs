@@ -105,7 +105,7 @@ fn check_links(seed: u64, case: &Case) {
         let record = format!("[record]\nlink_interval = \"{interval_ps}ps\"");
         let scenario = scenario_with(&format!("{}\n{record}", case.text()), &case.list);
         let hosts = scenario.topology.hosts();
-        let ps_per_byte = scenario.topology.links[0].rate.ps_per_byte();
+        let ps_per_byte = scenario.topology.lines[0].rate.ps_per_byte();
         // A packet lost on a link or in a host's own queue is not counted on its line, or the run
         // may end before it has been sent.
         let is_whole = scenario.events.is_empty() && scenario.discipline.is_none();

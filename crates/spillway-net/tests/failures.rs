@@ -46,7 +46,7 @@ fn times_of(run: &Run, reason: DropReason) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_on_a_failing_cable_is_lost_and_what_is_sent_to_it_too() {
+fn what_is_on_a_failing_link_is_lost_and_what_is_sent_to_it_too() {
     // A packet every 2.4 us. Number k starts on the middle link at 2.4 k + 2.2 us and reaches its
     // end at 2.4 k + 13.4 us.
     let down = event("link-down", ("leaf0", "leaf1"), "100us", "200us", "reroute_after = \"1s\"");
@@ -65,7 +65,7 @@ fn what_is_on_a_failing_cable_is_lost_and_what_is_sent_to_it_too() {
 }
 
 #[test]
-fn a_failing_cable_takes_the_card_s_queue_with_it() {
+fn a_failing_link_takes_the_card_s_queue_with_it() {
     // 20 Gbps into a line of 10 Gbps: number k is made at 0.6 k us and sent at 1.2 k us; it is on
     // the line for 1.2 + 10 us.
     let text = format!(
@@ -88,7 +88,7 @@ fn a_failing_cable_takes_the_card_s_queue_with_it() {
 }
 
 #[test]
-fn a_cable_that_is_back_carries_at_once_whatever_its_port_was_to_send() {
+fn a_link_that_is_back_carries_at_once_whatever_its_port_was_to_send() {
     // At 10 Mbps (0.8 us a byte) a packet of 65,052 bytes would occupy the NIC's line until 52 ms,
     // and the next one waits behind it. Both are lost at 1 us. A packet of 1500 bytes sent at 10 us
     // takes 2 * (1.2 ms + 1 us).
@@ -103,7 +103,7 @@ fn a_cable_that_is_back_carries_at_once_whatever_its_port_was_to_send() {
 }
 
 #[test]
-fn a_failing_cable_takes_the_switch_s_queue_with_it() {
+fn a_failing_link_takes_the_switch_s_queue_with_it() {
     // Two senders at 10 Gbps to host 2. From 2.2 us on, when the first two packets arrive, every
     // 1.2 us one is sent and one more has to wait. At 122.3 us the hundred-and-first is being sent.
     let star = "duration = \"10ms\"\ntopology = { kind = \"star\", hosts = 3, link_delay = \"1us\" }\n\
@@ -182,7 +182,7 @@ fn routes_lead_around_a_failure_and_back() {
 }
 
 #[test]
-fn routes_follow_late_even_if_the_cable_is_back() {
+fn routes_follow_late_even_if_the_link_is_back() {
     // Down from 500 to 600 us, but switches learn of changes 200 us later. Packets go to the first
     // spine until 700 us, then to the other, and from 800 us to the first again.
     let down =
@@ -203,7 +203,7 @@ fn routes_follow_late_even_if_the_cable_is_back() {
 }
 
 #[test]
-fn a_cable_is_up_when_all_its_failures_are_over() {
+fn a_link_is_up_when_all_its_failures_are_over() {
     let failures = [("100us", "300us"), ("200us", "400us"), ("250us", "260us")];
     let down =
         |(at, until)| event("link-down", ("leaf0", "leaf1"), at, until, "reroute_after = \"1s\"");
@@ -242,7 +242,7 @@ fn switches_that_hear_of_failures_late_know_the_last_of_them() {
 }
 
 #[test]
-fn losses_of_one_cable_add_up() {
+fn losses_of_one_link_add_up() {
     let lossy = |at, until| event("link-loss", ("leaf0", "leaf1"), at, until, "rate = 0.5");
     let events = [lossy("1ms", "4ms"), lossy("2ms", "3ms")].concat();
     let text = format!("{DUMBBELL}\n{events}\n[transport]\nkind = \"udp\"\nrate = \"10Gbps\"");
@@ -257,7 +257,7 @@ fn losses_of_one_cable_add_up() {
 }
 
 #[test]
-fn a_lossy_cable_loses_its_share_in_both_directions() {
+fn a_lossy_link_loses_its_share_in_both_directions() {
     let lossy = |rate: &str| event("link-loss", ("leaf0", "leaf1"), "1ms", "5ms", rate);
     let text = format!(
         "{DUMBBELL}\n{}\n[transport]\nkind = \"udp\"\nrate = \"10Gbps\"",
@@ -308,7 +308,7 @@ fn flows_get_over_losses_and_are_whole() {
 }
 
 #[test]
-fn a_host_without_its_cable_is_unreachable_until_it_is_back() {
+fn a_host_without_its_link_is_unreachable_until_it_is_back() {
     let down = event("link-down", ("leaf1", "host2"), "100us", "3ms", "reroute_after = \"20us\"");
     let text =
         format!("{LEAF_SPINE}\n{down}\n[transport]\nmin_rto = \"1ms\"\ninitial_rto = \"1ms\"");
@@ -351,7 +351,7 @@ fn a_host_that_never_comes_back_leaves_its_flow_unfinished() {
 }
 
 #[test]
-fn an_event_on_a_cable_that_is_not_there_is_refused_with_those_that_are() {
+fn an_event_on_a_link_that_is_not_there_is_refused_with_those_that_are() {
     let refused = |network: &str, (a, b): (&str, &str), more: &str| {
         let event = event("link-down", (a, b), "1us", "", more);
         let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
@@ -468,7 +468,7 @@ fn a_graph_s_own_names_mean_what_those_of_results_mean() {
         );
         let scenario = scenario(&text);
         let record = &scenario.recording;
-        (scenario.events[0].link, record.decisions.switch, record.port_switch)
+        (scenario.events[0].line, record.decisions.switch, record.port_switch)
     };
     let right = read(("leaf1", "leaf0"), "1");
     assert_eq!((right.1, right.2), (Some(1), Some(1)));

@@ -83,7 +83,7 @@ impl Place {
     fn with(&self, key: &str, value: Value) -> Table {
         let mut scenario = table(BASE);
         if self.steps == ["topology"] {
-            // Another network has other cables.
+            // Another network has other links.
             scenario.remove("event");
         }
         let mut section = &mut scenario;

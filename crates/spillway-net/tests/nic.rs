@@ -1,6 +1,6 @@
 //! A host's NIC with a queue limit and an AQM: what it marks, and what it loses.
 //!
-//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every cable has a delay of 3 us. Of
+//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every link has a delay of 3 us. Of
 //! packets that a host sends at once, the first is on the line and the others wait.
 
 #![allow(clippy::unwrap_used)]
@@ -150,7 +150,7 @@ fn acks_are_left_alone_only_in_a_queue_of_their_own() {
 }
 
 #[test]
-fn a_failing_cable_empties_the_queue() {
+fn a_failing_link_empties_the_queue() {
     // At 1 us the first packet is on the line, three wait, and six were dropped. Ten milliseconds
     // later all ten are sent again, in slow start; nothing is left of those that waited.
     let event = "[[event]]\nkind = \"link-down\"\na = \"host1\"\nb = \"leaf0\"\nat = \"1us\"\n\

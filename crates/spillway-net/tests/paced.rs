@@ -225,7 +225,7 @@ fn a_flow_begins_with_its_lines_rate() {
     };
     let window = fct("kind = \"newreno\"\ninitial_window = \"40pkt\"");
     assert_eq!(fct("kind = \"theta-powertcp\""), window);
-    // 40 * 1.2 us, one more for the hop in between, and the cables.
+    // 40 * 1.2 us, one more for the hop in between, and the links.
     assert_eq!(window, Some(41 * 1_200_000 + 40_000_000));
 }
 

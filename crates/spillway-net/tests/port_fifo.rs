@@ -1,7 +1,7 @@
 //! A ring below the queues of ports: packets in it are committed to the line, and no queue counts
 //! them.
 //!
-//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every cable has a delay of 3 us.
+//! A full packet has 1500 bytes, which take 1.2 us at 10 Gbps; every link has a delay of 3 us.
 
 #![allow(clippy::unwrap_used)]
 

@@ -96,7 +96,7 @@ fn what_cannot_be_counted_is_refused() {
 
 #[test]
 fn a_timeout_that_no_ack_can_come_within_is_refused() {
-    // 13.2 us: two cables of 3 us there and back, and 1500 B at 10 Gbps.
+    // 13.2 us: two links of 3 us there and back, and 1500 B at 10 Gbps.
     let read = |transport: &str, own: &str| {
         let text = format!(
             "duration = \"1ms\"\ntopology = {{ kind = \"star\", hosts = 2 }}\n\

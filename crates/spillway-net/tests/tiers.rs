@@ -10,7 +10,7 @@ use spillway_switch::sharing::SharingPolicy;
 /// Two leaf switches: 46 Gbps of ports at the one, 25 at the other, and buffers by the rates.
 const FAST: &str = "{ name = \"fast\" }";
 const SLOW: &str = "{ name = \"slow\" }";
-/// A switch that no cable leads to.
+/// A switch that no link leads to.
 const SPARE: &str = "{ name = \"spare\", tier = \"leaf\" }";
 
 /// All hosts send to all. Ties would go by the numbers of switches: delays are such that there are none.

@@ -209,7 +209,7 @@ fn a_lost_request_is_repeated_and_so_is_a_lost_answer() {
 
 #[test]
 fn a_lost_ack_is_made_good_by_the_next() {
-    // The ack of number 3 is put on host 0's cable 10.0416 us after the packet's arrival.
+    // The ack of number 3 is put on host 0's link 10.0416 us after the packet's arrival.
     let ack_of = |k: u64| k * PACKET + THERE + 10_041_600;
     let run = flow(20, "initial_window = \"20pkt\"", &[ack_of(3)]);
     assert_eq!(counts(&run), (19 * PACKET + THERE, 0, 0));

@@ -68,7 +68,7 @@ fn who_is_pushed_out_later_had_arrived_at_a_buffer_with_room() {
 }
 
 #[test]
-fn what_a_failed_cable_loses_counts_until_then() {
+fn what_a_failed_link_loses_counts_until_then() {
     // 1000 bytes are held for one span, until they are lost: they count as 1000 (1 - 1/e).
     let mut real = traced(&shared(3000, 1), Averaging::Continuous, 1);
     let now = Time::from_us(10);

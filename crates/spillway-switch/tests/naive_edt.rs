@@ -340,7 +340,7 @@ fn a_burst_whose_time_is_over_takes_no_share() {
 }
 
 #[test]
-fn a_cut_cable_ends_a_burst() {
+fn a_cut_link_ends_a_burst() {
     let mut real = by_hand("0.5");
     assert_eq!(real.join(0, 0, 6), 0);
     real.switch.purge(Time::from_ns(1_000), 0, DropReason::LinkDown, &mut real.packets);

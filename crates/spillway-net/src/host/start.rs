@@ -6,7 +6,7 @@ use super::open_loop::Clock;
 use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
 use crate::network::Network;
-use crate::routing::{PathChoice, Routing, path_links};
+use crate::routing::{PathChoice, Routing, path_lines};
 use crate::scenario::{Scenario, SlowdownBase, Spreading};
 use crate::topology::base_rtt;
 use crate::transport::receiver::Receiver;
@@ -110,7 +110,7 @@ impl Ways<'_> {
     /// The rate of a host's line.
     fn nic_rate(&self, host: u32) -> Rate {
         let topology = &self.scenario.topology;
-        topology.links[topology.nics[host as usize] as usize].rate
+        topology.lines[topology.nics[host as usize] as usize].rate
     }
 
     /// The time that the flow's slowdown is relative to.
@@ -145,7 +145,7 @@ impl Ways<'_> {
         let sprayed = self.scenario.routing.spreading == Spreading::Spray;
         // Where links fail, a flow may have to take any path.
         match is_given {
-            _ if self.scenario.cables_fail() => self.least_time_any_way(from, to, None, packets),
+            _ if self.scenario.links_fail() => self.least_time_any_way(from, to, None, packets),
             false if sprayed => self.least_time_any_way(from, to, Some(&self.net.routing), packets),
             false => self.least_time(from, to, PathChoice::Hash(way.path), packets),
             true => self.least_time(from, to, PathChoice::Path(way.path), packets),
@@ -156,9 +156,9 @@ impl Ways<'_> {
         let ports = &self.net.ports;
         let pick = |switch: u32, hops: &[u32]| choice.pick(ports[switch as usize].seed, hops.len());
         let topology = &self.scenario.topology;
-        let path = path_links(topology, &self.net.routing, from, to, pick);
+        let path = path_lines(topology, &self.net.routing, from, to, pick);
         let path = path.expect("in a whole network every host reaches every other");
-        ideal::least_time(&ideal::links(topology, &path), packets)
+        ideal::least_time(&ideal::lines(topology, &path), packets)
     }
 
     /// A lower bound for packets that may take different paths: the larger of two. One lets all

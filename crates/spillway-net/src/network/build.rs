@@ -9,7 +9,7 @@ use crate::port::ring;
 use crate::port::timetable::Timetable;
 use crate::routing::Routing;
 use crate::scenario::{Scenario, Spreading};
-use crate::topology::{LinkId, Node, Topology};
+use crate::topology::{LineId, Node, Topology};
 use crate::transport::Transport;
 use spillway_engine::{EventQueue, Stream, Time, mix};
 use spillway_switch::packet::Arena;
@@ -19,7 +19,7 @@ impl Network {
     /// A network without packets.
     pub fn new(scenario: &Scenario) -> Network {
         let topology = &scenario.topology;
-        let (mut lines, first_line, line_of_link) = lay_lines(topology);
+        let (mut lines, first_line, place_of_line) = lay_lines(topology);
         let writes_telemetry = scenario.transports.iter().any(Transport::asks_telemetry);
         lines.iter_mut().for_each(|line| line.attended = writes_telemetry);
         let port_fifos = ring::of_lines(scenario, &mut lines);
@@ -45,11 +45,11 @@ impl Network {
             nic_queueing: NicQueueing::Queued,
             nics,
             port_fifos,
-            routing: Routing::new(topology, &vec![true; topology.links.len()]),
+            routing: Routing::new(topology, &vec![true; topology.lines.len()]),
             writes_telemetry,
             telemetry: SideTable::default(),
             spray,
-            failures: Failures::new(scenario, line_of_link),
+            failures: Failures::new(scenario, place_of_line),
             lost: Vec::new(),
             packet_hops: 0,
             totals: Totals::default(),
@@ -59,32 +59,33 @@ impl Network {
 }
 
 /// The lines of a topology: the hosts' first, then each switch's in the order of its ports. Returns
-/// the lines, the number of every switch's first line, and the line of every link.
+/// the lines, the number of every switch's first line, and the place among them of every line of
+/// the topology.
 fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
-    let mut lines = Vec::with_capacity(topology.links.len());
-    let mut line_of_link = vec![0; topology.links.len()];
+    let mut lines = Vec::with_capacity(topology.lines.len());
+    let mut place_of_line = vec![0; topology.lines.len()];
     let mut first_line = Vec::new();
-    let mut lay = |link: LinkId, from: u32| {
-        let spec = &topology.links[link as usize];
+    let mut lay = |line: LineId, from: u32| {
+        let spec = &topology.lines[line as usize];
         let to = match spec.to {
             Node::Host(host) => (host, true),
             Node::Switch(switch) => (switch, false),
         };
-        line_of_link[link as usize] = lines.len() as u32;
+        place_of_line[line as usize] = lines.len() as u32;
         lines.push(Line::new(lines.len() as u32, spec, from, to));
         lines.len() as u32
     };
-    for (host, &link) in (0..).zip(&topology.nics) {
-        lay(link, host);
+    for (host, &line) in (0..).zip(&topology.nics) {
+        lay(line, host);
     }
     let mut next = topology.hosts();
     for (number, switch) in (0..).zip(&topology.switches) {
         first_line.push(next);
-        for &link in &switch.ports {
-            next = lay(link, number);
+        for &line in &switch.ports {
+            next = lay(line, number);
         }
     }
-    (lines, first_line, line_of_link)
+    (lines, first_line, place_of_line)
 }
 
 /// The event queue's buckets, as logarithms: width in picoseconds, and number.
@@ -157,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_as_wide_as_the_smallest_packet_and_span_a_packet_and_a_cable() {
-        // 52 bytes take 41.6 ns at 10 Gbps: 2^15 ps and more. A full packet takes 1.2 us, the cable 1 us:
-        // 2.2 us are 67 buckets, and 128 is the next power of two.
+    fn buckets_are_as_wide_as_the_smallest_packet_and_span_a_packet_and_a_link() {
+        // 52 bytes take 41.6 ns at 10 Gbps: 2^15 ps and more. A full packet takes 1.2 us, the link
+        // 1 us: 2.2 us are 67 buckets, and 128 is the next power of two.
         let star = "topology = { kind = \"star\", hosts = 4, host_rate = \"10Gbps\", \
                     link_delay = \"1us\" }";
         let network = Network::new(&scenario(star));

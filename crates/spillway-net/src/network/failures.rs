@@ -8,7 +8,7 @@ use super::Network;
 use crate::event::Kind;
 use crate::routing::Routing;
 use crate::scenario::{LinkChange, LinkEvent, Scenario};
-use crate::topology::{LinkId, Node, Topology};
+use crate::topology::{LineId, Node, Topology};
 use spillway_engine::{Stream, Time};
 use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PACKET, PacketId};
@@ -16,8 +16,8 @@ use spillway_switch::packet::{NO_PACKET, PacketId};
 /// The state of all links.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    /// The line of every link.
-    line_of_link: Vec<u32>,
+    /// For every line of the topology, its place among the network's lines.
+    place_of_line: Vec<u32>,
     /// The number of failures that each line suffers at the moment.
     down: Vec<u32>,
     /// The probability that each line loses a packet.
@@ -33,8 +33,8 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    pub fn new(scenario: &Scenario, line_of_link: Vec<u32>) -> Failures {
-        let lines = if scenario.events.is_empty() { 0 } else { line_of_link.len() };
+    pub fn new(scenario: &Scenario, place_of_line: Vec<u32>) -> Failures {
+        let lines = if scenario.events.is_empty() { 0 } else { place_of_line.len() };
         let stream = |line: usize| Stream::new(scenario.seed, "loss", line as u64);
         Failures {
             down: vec![0; lines],
@@ -42,7 +42,7 @@ impl Failures {
             random: (0..lines).map(stream).collect(),
             known: vec![0; lines],
             cut_short: vec![Time::ZERO; lines],
-            line_of_link,
+            place_of_line,
         }
     }
 
@@ -56,25 +56,25 @@ impl Network {
     /// Schedules the beginning of every event in the scenario, and its end if it has one.
     pub fn schedule_failures(&mut self, events: &[LinkEvent]) {
         for (number, event) in (0..).zip(events) {
-            self.events.push(event.at, Kind::CableChange.key(2 * number));
+            self.events.push(event.at, Kind::LinkChange.key(2 * number));
             if event.until < Time::MAX {
-                self.events.push(event.until, Kind::CableChange.key(2 * number + 1));
+                self.events.push(event.until, Kind::LinkChange.key(2 * number + 1));
             }
         }
     }
 
     /// An event begins (`change` is even) or ends (odd).
-    pub fn on_cable_change(&mut self, events: &[LinkEvent], change: u32) {
+    pub fn on_link_change(&mut self, events: &[LinkEvent], change: u32) {
         let event = events[change as usize / 2];
         let begins = change.is_multiple_of(2);
-        for link in [event.link, event.link ^ 1] {
-            let line = self.failures.line_of_link[link as usize];
-            let place = line as usize;
+        for line in [event.line, event.line ^ 1] {
+            let line_id = self.failures.place_of_line[line as usize];
+            let place = line_id as usize;
             match event.change {
-                LinkChange::Loss(_) => self.failures.loss[place] = loss(events, link, self.now),
+                LinkChange::Loss(_) => self.failures.loss[place] = loss(events, line, self.now),
                 LinkChange::Down { .. } if begins => {
                     self.failures.down[place] += 1;
-                    self.cut(line);
+                    self.cut(line_id);
                 }
                 LinkChange::Down { .. } => self.failures.down[place] -= 1,
             }
@@ -89,15 +89,15 @@ impl Network {
     /// Switches learn that a link has failed or recovered.
     pub fn on_route_change(&mut self, topology: &Topology, events: &[LinkEvent], change: u32) {
         let event = events[change as usize / 2];
-        let Failures { line_of_link, known, .. } = &mut self.failures;
-        for link in [event.link, event.link ^ 1] {
-            let place = line_of_link[link as usize] as usize;
+        let Failures { place_of_line, known, .. } = &mut self.failures;
+        for line in [event.line, event.line ^ 1] {
+            let place = place_of_line[line as usize] as usize;
             match change.is_multiple_of(2) {
                 true => known[place] += 1,
                 false => known[place] -= 1,
             }
         }
-        let up: Vec<bool> = line_of_link.iter().map(|&line| known[line as usize] == 0).collect();
+        let up: Vec<bool> = place_of_line.iter().map(|&place| known[place as usize] == 0).collect();
         self.routing = Routing::new(topology, &up);
     }
 
@@ -157,11 +157,11 @@ impl Network {
     }
 }
 
-/// The probability that a link loses a packet. The losses in force are independent: a packet gets
+/// The probability that a line loses a packet. The losses in force are independent: a packet gets
 /// through if it survives each of them.
-fn loss(events: &[LinkEvent], link: LinkId, now: Time) -> f64 {
+fn loss(events: &[LinkEvent], line: LineId, now: Time) -> f64 {
     let through = |event: &LinkEvent| match event.change {
-        LinkChange::Loss(rate) if event.link | 1 == link | 1 => 1.0 - rate,
+        LinkChange::Loss(rate) if event.line | 1 == line | 1 => 1.0 - rate,
         _ => 1.0,
     };
     let going_on = events.iter().filter(|event| (event.at..event.until).contains(&now));
@@ -172,8 +172,8 @@ fn loss(events: &[LinkEvent], link: LinkId, now: Time) -> f64 {
 mod tests {
     use super::*;
 
-    fn event(link: LinkId, (from_us, until_us): (u64, u64), change: LinkChange) -> LinkEvent {
-        LinkEvent { link, at: Time::from_us(from_us), until: Time::from_us(until_us), change }
+    fn event(line: LineId, (from_us, until_us): (u64, u64), change: LinkChange) -> LinkEvent {
+        LinkEvent { line, at: Time::from_us(from_us), until: Time::from_us(until_us), change }
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         let down = LinkChange::Down { reroute_after: Time::ZERO };
         let events = [
             event(4, (10, 30), LinkChange::Loss(0.5)),
-            // The other direction of the same cable.
+            // The other direction of the same link.
             event(5, (20, 40), LinkChange::Loss(0.2)),
             event(6, (0, 50), LinkChange::Loss(0.9)),
             event(4, (0, 50), down),

@@ -2,7 +2,7 @@
 
 use super::ring::PortFifo;
 use crate::event::Kind;
-use crate::topology::Link;
+use crate::topology::LineSpec;
 use spillway_engine::{EventQueue, Time};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 
@@ -57,11 +57,11 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub fn new(number: u32, link: &Link, from: u32, (to, to_host): (u32, bool)) -> Line {
+    pub fn new(number: u32, spec: &LineSpec, from: u32, (to, to_host): (u32, bool)) -> Line {
         Line {
             busy_until: Time::ZERO,
-            delay: link.delay,
-            ps_per_byte: link.rate.ps_per_byte(),
+            delay: spec.delay,
+            ps_per_byte: spec.rate.ps_per_byte(),
             head: NO_PACKET,
             tail: NO_PACKET,
             tail_arrival: Time::ZERO,

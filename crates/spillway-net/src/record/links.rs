@@ -1,17 +1,17 @@
-//! The utilisation of links.
+//! The utilisation of lines.
 
 use super::names::{Line, Name};
 use super::table::table;
 use crate::scenario::Scenario;
 
 table! {
-    /// The utilisation of links, for every interval in which they sent anything.
+    /// The utilisation of lines, for every interval in which they sent anything.
     LinkRow => LinkTable {
         /// The end of the interval: a multiple of its length, or the end of the run.
         time_ps: u64,
-        /// The link.
+        /// The line.
         link: Name<Line>,
-        /// The share of the interval in which the link was sending.
+        /// The share of the interval in which the line was sending.
         utilisation: f64,
     }
 }

@@ -113,7 +113,7 @@ record! {
         oracle_trace: OracleTraceTable,
         /// Windows of chosen flows.
         windows: WindowTable,
-        /// Link utilisation.
+        /// Utilisation of lines.
         links: LinkTable,
         /// Port samples.
         ports: PortTable,

@@ -95,7 +95,7 @@ impl Vocabulary {
             classes: scenario.traffic.classes.iter().cloned().collect(),
             switches: scenario.topology.switch_names().into(),
             nodes: scenario.topology.node_names().into(),
-            lines: scenario.topology.link_names().into(),
+            lines: scenario.topology.line_names().into(),
             reasons: DropReason::ALL.iter().map(|reason| reason.name().to_string()).collect(),
             verdicts: ["admitted", "marked", "lost"].map(String::from).into(),
         }

@@ -1,7 +1,7 @@
 //! `[[event]]`: links that fail and recover, or lose packets.
 
 use super::{Result, numbered};
-use crate::topology::{LinkId, Node, Topology};
+use crate::topology::{LineId, Node, Topology};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError, nearest_name};
 use std::collections::BTreeSet;
@@ -23,8 +23,8 @@ pub enum LinkChange {
 /// A change of a link for some time.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkEvent {
-    /// One of its directions; the other is this number `^ 1`.
-    pub link: LinkId,
+    /// The link's line from `a` to `b`; the other is this number `^ 1`.
+    pub line: LineId,
     /// When it begins.
     pub at: Time,
     /// When it ends.
@@ -40,7 +40,7 @@ impl LinkEvent {
             &[("link-down", true), ("link-loss", false)],
             "a link that carries nothing, or that loses packets",
         )?;
-        let link = read_cable(section, topology)?;
+        let line = read_line(section, topology)?;
         let at = section.time("at", "", "when it begins")?;
         let until = section.optional("until", "a time", "when it is over", |s| {
             s.time("until", "", "when it is over")
@@ -59,21 +59,22 @@ impl LinkEvent {
                 LinkChange::Loss(section.number("rate", 0.001, Range::Unit, meaning)?)
             }
         };
-        Ok(LinkEvent { link, at, until, change })
+        Ok(LinkEvent { line, at, until, change })
     }
 }
 
-fn read_cable(section: &mut Section, topology: &Topology) -> Result<LinkId> {
+/// Reads which link it is, and returns the line from `a` to `b`.
+fn read_line(section: &mut Section, topology: &Topology) -> Result<LineId> {
     let takes = "a switch such as \"leaf0\", or a host such as \"host3\"";
     let a = section.text("a", "", takes, "one end of the link")?;
     let b = section.text("b", "", takes, "its other end")?;
     let (a_node, b_node) = (find(section, "a", &a, topology)?, find(section, "b", &b, topology)?);
     let meaning = "which of several parallel links";
     let which = section.integer("parallel", 0, 0..=u64::from(u16::MAX), meaning)? as usize;
-    let leads_to_b = |link: &LinkId| topology.links[*link as usize].to == b_node;
-    let cables: Vec<LinkId> = leaving(a_node, topology).filter(leads_to_b).collect();
-    if cables.is_empty() {
-        let others = leaving(a_node, topology).map(|link| topology.links[link as usize].to);
+    let leads_to_b = |line: &LineId| topology.lines[*line as usize].to == b_node;
+    let lines: Vec<LineId> = leaving(a_node, topology).filter(leads_to_b).collect();
+    if lines.is_empty() {
+        let others = leaving(a_node, topology).map(|line| topology.lines[line as usize].to);
         let problem = match names_of(others, topology) {
             none if none.is_empty() => format!("no link leads from {a} to {b}, nor anywhere else"),
             others => format!("no link leads from {a} to {b}; those of {a} lead to {others}"),
@@ -81,19 +82,19 @@ fn read_cable(section: &mut Section, topology: &Topology) -> Result<LinkId> {
         return Err(section.error("b", problem));
     }
     let problem = || {
-        let problem = format!("{which} is not a link from {a} to {b}; {}", numbered(cables.len()));
+        let problem = format!("{which} is not a link from {a} to {b}; {}", numbered(lines.len()));
         section.error("parallel", problem)
     };
-    cables.get(which).copied().ok_or_else(problem)
+    lines.get(which).copied().ok_or_else(problem)
 }
 
-/// The links that leave a node, in the order of its ports.
-fn leaving(node: Node, topology: &Topology) -> impl Iterator<Item = LinkId> {
-    let links = match node {
+/// The lines that leave a node, in the order of its ports.
+fn leaving(node: Node, topology: &Topology) -> impl Iterator<Item = LineId> {
+    let lines = match node {
         Node::Host(host) => &topology.nics[host as usize..][..1],
         Node::Switch(switch) => &topology.switches[switch as usize].ports[..],
     };
-    links.iter().copied()
+    lines.iter().copied()
 }
 
 /// The names of nodes, each once. Of nodes with consecutive numbers only the first and the last are

@@ -86,7 +86,7 @@ impl<'a> Loads<'a> {
 
     /// The demand on hosts at a time.
     fn asked(&self, side: Side, at: Time) -> Asked<'a> {
-        let lines = self.topology.nics.iter().map(|&nic| &self.topology.links[nic as usize]);
+        let lines = self.topology.nics.iter().map(|&nic| &self.topology.lines[nic as usize]);
         let lines: Vec<f64> = lines.map(|line| line.rate.bits_per_second() as f64).collect();
         let mut asked = Asked { bps: vec![0.0; lines.len()], lines, names: Vec::new() };
         for (name, demand) in self.active(at) {

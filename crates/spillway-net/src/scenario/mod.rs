@@ -166,7 +166,7 @@ impl Scenario {
 
         let mut section = root.section("topology")?;
         let network = topology::read(&mut section, folder)?;
-        Limits::check_lines(network.links.len())?;
+        Limits::check_lines(network.lines.len())?;
         let mut transport_section = root.section("transport")?;
         let transport_given = transport_section.rest();
         let mut transport_section = Section::new("transport", transport_given.clone());
@@ -237,7 +237,7 @@ impl Scenario {
         let mut timeouts = Timeouts::beside(&network);
         let mut volume = Volume::of(&network);
         let mut loads = Loads::of(&network);
-        let rates = network.nics.iter().map(|&link| network.links[link as usize].rate);
+        let rates = network.nics.iter().map(|&line| network.lines[line as usize].rate);
         let fastest = rates.min_by_key(|rate| rate.ps_per_byte()).expect("a network has hosts");
         let access = |least_rtt| Access { rate: fastest, base_rtt: base_rtt.max(least_rtt) };
         let most = access(topology::base_rtt_at_most(&network, full_packet));
@@ -365,7 +365,7 @@ impl Scenario {
     }
 
     /// Whether links fail, so that routes change during the run.
-    pub fn cables_fail(&self) -> bool {
+    pub fn links_fail(&self) -> bool {
         self.events.iter().any(|event| matches!(event.change, LinkChange::Down { .. }))
     }
 

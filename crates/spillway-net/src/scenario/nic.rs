@@ -117,7 +117,7 @@ fn environment(nic: &NicSettings, around: &Surroundings, host: u32) -> Environme
         switch: topology.place_of(Node::Host(host)),
         names: Arc::clone(around.names),
         capacity: Buffer::UNLIMITED,
-        port_rates: vec![topology.links[topology.nics[host as usize] as usize].rate],
+        port_rates: vec![topology.lines[topology.nics[host as usize] as usize].rate],
         queues_per_port: nic.queues.into(),
         ack_class: nic.ack_queue,
         data_class: nic.data_queue,

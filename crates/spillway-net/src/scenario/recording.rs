@@ -124,14 +124,14 @@ impl Recording {
                 return Err(section.error(key, problem));
             }
         }
-        let (switches, links) = (scope.topology.switches.len(), scope.topology.links.len());
+        let (switches, lines) = (scope.topology.switches.len(), scope.topology.lines.len());
         let ports_of = |switch: u32| scope.topology.switches[switch as usize].ports.len();
-        let ports = port_switch.map_or(links, ports_of);
+        let ports = port_switch.map_or(lines, ports_of);
         let queues = if empty_queues { scope.queues() } else { 0 };
         for (key, interval, things) in [
             ("queue_interval", queue_interval, switches + queues),
             ("window_interval", window_flows.first().map(|_| window_interval), window_flows.len()),
-            ("link_interval", link_interval, links),
+            ("link_interval", link_interval, lines),
             ("port_interval", port_interval, ports),
         ] {
             if let Some(interval) = interval {

@@ -128,7 +128,7 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
 
 fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
     let ports = &topology.switches[switch as usize].ports;
-    ports.iter().map(|&link| topology.links[link as usize].rate).collect()
+    ports.iter().map(|&line| topology.lines[line as usize].rate).collect()
 }
 
 impl SwitchSettings {

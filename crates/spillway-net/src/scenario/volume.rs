@@ -24,7 +24,7 @@ pub(super) struct Volume {
 impl Volume {
     /// Nothing is sent yet.
     pub fn of(topology: &Topology) -> Volume {
-        let rates = topology.links.iter().map(|link| link.rate);
+        let rates = topology.lines.iter().map(|line| line.rate);
         let slowest = rates.max_by_key(|rate| rate.ps_per_byte()).expect("a network has links");
         Volume { slowest, in_all: 0.0 }
     }

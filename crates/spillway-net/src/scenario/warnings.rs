@@ -14,9 +14,9 @@ pub(super) fn of(
     transports: &[Transport],
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    for link in topology.links.iter().filter(|link| !link.rate.is_exact()) {
-        let ps = link.rate.ps_per_byte();
-        let rate = link.rate;
+    for line in topology.lines.iter().filter(|line| !line.rate.is_exact()) {
+        let ps = line.rate.ps_per_byte();
+        let rate = line.rate;
         warnings.push(format!("{rate} is not a whole number of ps per byte: {ps} ps are used"));
     }
     warnings.sort();

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 /// What instruments remember between two samples.
 #[derive(Debug)]
 pub(super) struct Instruments {
-    /// When links were last measured, and how long every line had been sending then.
-    links_at: Time,
+    /// When lines were last measured, and how long each had been sending then.
+    lines_at: Time,
     busy_before: Vec<Time>,
     /// Bytes that hosts had put on their lines at the beginning and at the end of the window of
     /// measurement.
@@ -32,7 +32,7 @@ pub(super) struct Instruments {
 impl Instruments {
     pub fn new(scenario: &Scenario, lines: usize) -> Instruments {
         Instruments {
-            links_at: Time::ZERO,
+            lines_at: Time::ZERO,
             busy_before: vec![Time::ZERO; lines],
             on_wire: [0, 0],
             decisions_left: scenario.recording.decisions.first,
@@ -126,24 +126,24 @@ impl Simulation {
         self.network.events.push(next, Kind::SampleWindows.key(0));
     }
 
-    pub(super) fn sample_links(&mut self) {
+    pub(super) fn sample_lines(&mut self) {
         let Some(interval) = self.scenario.recording.link_interval else { return };
         self.network.catch_up_all();
-        self.measure_links();
+        self.measure_lines();
         self.network.events.push(self.network.now + interval, Kind::SampleLinks.key(0));
     }
 
-    /// Measures links at the end of the run, where the last interval ends.
-    pub(super) fn finish_links(&mut self) {
+    /// Measures lines at the end of the run, where the last interval ends.
+    pub(super) fn finish_lines(&mut self) {
         if self.scenario.recording.link_interval.is_some() {
-            self.measure_links();
+            self.measure_lines();
         }
     }
 
-    /// Writes the utilisation of links since the last measurement.
-    fn measure_links(&mut self) {
+    /// Writes the utilisation of lines since the last measurement.
+    fn measure_lines(&mut self) {
         let now = self.network.now;
-        let before = std::mem::replace(&mut self.instruments.links_at, now);
+        let before = std::mem::replace(&mut self.instruments.lines_at, now);
         let interval = now - before;
         let links = &mut self.record.links;
         for (number, busy_before) in (0..).zip(&mut self.instruments.busy_before) {

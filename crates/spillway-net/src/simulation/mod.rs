@@ -173,7 +173,7 @@ impl Simulation {
             Kind::PolicyTimer => self.network.on_policy_timer(id),
             Kind::AckDue => self.hosts.on_ack_due(&mut self.network, &self.scenario, id),
             Kind::Clock => self.hosts.on_clock(&mut self.network, &self.scenario, id),
-            Kind::CableChange => self.network.on_cable_change(&self.scenario.events, id),
+            Kind::LinkChange => self.network.on_link_change(&self.scenario.events, id),
             Kind::RouteChange => {
                 let Scenario { topology, events, .. } = &self.scenario;
                 self.network.on_route_change(topology, events, id);
@@ -181,7 +181,7 @@ impl Simulation {
             Kind::Measure => self.on_measure(),
             Kind::SampleQueues => self.sample_queues(),
             Kind::SampleWindows => self.sample_windows(),
-            Kind::SampleLinks => self.sample_links(),
+            Kind::SampleLinks => self.sample_lines(),
             Kind::SamplePorts => self.sample_ports(),
             Kind::Arrival | Kind::Wake => unreachable!("handled where it is frequent"),
         }

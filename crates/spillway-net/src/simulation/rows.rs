@@ -37,7 +37,7 @@ impl Simulation {
         }
         self.finish_fates();
         self.finish_ports();
-        self.finish_links();
+        self.finish_lines();
         self.collect_traces_before(None);
     }
 

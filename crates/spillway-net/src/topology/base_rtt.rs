@@ -1,7 +1,7 @@
 //! The round trip of an empty network: the scale of its times.
 
 use super::fabric::{Fabric, Search};
-use super::{LinkId, Node, Topology};
+use super::{LineId, Node, Topology};
 use spillway_engine::Time;
 use std::sync::OnceLock;
 
@@ -27,14 +27,14 @@ pub fn base_rtt_at_most(topology: &Topology, full_packet_bytes: u64) -> Time {
     Fabric::new(topology, |_| true).search(racks[0], &mut found);
     let hops = racks.iter().map(|&rack| found.distance[rack as usize]).max().unwrap_or(0);
     let mut most = Span::default();
-    let (mut cables, mut fabric) = (Time::ZERO, Time::ZERO);
-    for link in &topology.links {
-        let of_host = matches!((link.from, link.to), (Node::Host(_), _) | (_, Node::Host(_)));
-        let longest = if of_host { &mut cables } else { &mut fabric };
-        *longest = (*longest).max(link.delay);
-        most.per_byte = most.per_byte.max(link.rate.time_of(1));
+    let (mut host_links, mut fabric) = (Time::ZERO, Time::ZERO);
+    for line in &topology.lines {
+        let of_host = matches!((line.from, line.to), (Node::Host(_), _) | (_, Node::Host(_)));
+        let longest = if of_host { &mut host_links } else { &mut fabric };
+        *longest = (*longest).max(line.delay);
+        most.per_byte = most.per_byte.max(line.rate.time_of(1));
     }
-    most.propagation = cables * 2 + fabric * (2 * u64::from(hops));
+    most.propagation = host_links * 2 + fabric * (2 * u64::from(hops));
     most.round_trip(full_packet_bytes)
 }
 
@@ -64,7 +64,7 @@ fn longest_path(topology: &Topology) -> Span {
         fabric.search(rack, &mut found);
         for &switch in &found.order {
             let steps = fabric.nearer(switch, &found);
-            let span = steps.map(|s| Span::of(topology, s.link).then(spans[s.to as usize])).max();
+            let span = steps.map(|s| Span::of(topology, s.line).then(spans[s.to as usize])).max();
             spans[switch as usize] = span.unwrap_or_default();
             let there = if switch == rack { neighbour } else { hosts[switch as usize][0] };
             if let Some(there) = there {
@@ -84,9 +84,9 @@ struct Span {
 }
 
 impl Span {
-    fn of(topology: &Topology, link: LinkId) -> Span {
-        let link = &topology.links[link as usize];
-        Span { propagation: link.delay, per_byte: link.rate.time_of(1) }
+    fn of(topology: &Topology, line: LineId) -> Span {
+        let line = &topology.lines[line as usize];
+        Span { propagation: line.delay, per_byte: line.rate.time_of(1) }
     }
 
     /// The round trip: the propagation twice, and a full packet at the slowest link.
@@ -102,7 +102,7 @@ impl Span {
     }
 }
 
-/// For every switch the two longest cables to its hosts. A path within a rack takes both.
+/// For every switch the two longest links to its hosts. A path within a rack takes both.
 fn farthest_hosts(topology: &Topology) -> Vec<[Option<Span>; 2]> {
     let mut farthest = vec![[None; 2]; topology.switches.len()];
     for host in 0..topology.hosts() {
@@ -139,7 +139,7 @@ mod tests {
             topology.add_host(switches[0], gbps(10), Time::from_us(us));
         }
         topology.add_host(switches[1], gbps(1), Time::from_us(1));
-        topology.add_cable(switches[0], switches[1], gbps(10), Time::from_us(2));
+        topology.add_link(switches[0], switches[1], gbps(10), Time::from_us(2));
         // The 1 Gbps host is not on that path: 1000 B take 0.8 us.
         assert_eq!(base_rtt(&topology, 1_000), Time::from_ns(32_800));
     }
@@ -151,21 +151,21 @@ mod tests {
         let s: Vec<u32> = ["leaf", "leaf", "spine"].map(|t| topology.add_switch(t)).to_vec();
         topology.add_host(s[0], gbps(10), Time::from_us(1));
         topology.add_host(s[1], gbps(10), Time::from_us(1));
-        topology.add_cable(s[0], s[1], gbps(10), Time::from_us(1));
-        topology.add_cable(s[0], s[2], gbps(10), Time::from_us(50));
-        topology.add_cable(s[2], s[1], gbps(10), Time::from_us(50));
+        topology.add_link(s[0], s[1], gbps(10), Time::from_us(1));
+        topology.add_link(s[0], s[2], gbps(10), Time::from_us(50));
+        topology.add_link(s[2], s[1], gbps(10), Time::from_us(50));
         assert_eq!(base_rtt(&topology, 0), Time::from_us(6));
     }
 
     #[test]
     fn of_equal_paths_the_longest_counts_and_then_the_slowest() {
-        // Three parallel cables: 5 us at 40 Gbps, 5 us at 2 Gbps, 1 us at 1 Gbps.
+        // Three parallel links: 5 us at 40 Gbps, 5 us at 2 Gbps, 1 us at 1 Gbps.
         let mut topology = Topology::default();
         let s = [topology.add_switch("leaf"), topology.add_switch("leaf")];
         topology.add_host(s[0], gbps(10), Time::from_us(1));
         topology.add_host(s[1], gbps(10), Time::from_us(1));
         for (us, rate) in [(5, 40), (5, 2), (1, 1)] {
-            topology.add_cable(s[0], s[1], gbps(rate), Time::from_us(us));
+            topology.add_link(s[0], s[1], gbps(rate), Time::from_us(us));
         }
         // 2 * 7 us, and 1000 B at 2 Gbps take 4 us.
         assert_eq!(base_rtt(&topology, 1_000), Time::from_us(18));
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_is_said_of_it_without_looking_is_no_less() {
         for (text, at_most) in [
-            // At most 2, 4 and 0 hops from the first rack; then the hosts' cables and 1.2 us.
+            // At most 2, 4 and 0 hops from the first rack; then the hosts' links and 1.2 us.
             ("kind = \"leaf-spine\"", 37_200),
             ("kind = \"fat-tree\"\nk = 4", 61_200),
             ("kind = \"star\"\nhosts = 3", 13_200),
@@ -222,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn another_cable_may_make_it_another() {
+    fn another_link_may_make_it_another() {
         let mut topology = Topology::default();
         let s = [topology.add_switch("leaf"), topology.add_switch("leaf")];
         s.iter().for_each(|&switch| _ = topology.add_host(switch, gbps(10), Time::from_us(1)));
-        topology.add_cable(s[0], s[1], gbps(10), Time::from_us(1));
+        topology.add_link(s[0], s[1], gbps(10), Time::from_us(1));
         assert_eq!(base_rtt(&topology, 0), Time::from_us(6));
-        topology.add_cable(s[0], s[1], gbps(10), Time::from_us(5));
+        topology.add_link(s[0], s[1], gbps(10), Time::from_us(5));
         assert_eq!(base_rtt(&topology, 0), Time::from_us(14));
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
         &link_delay.to_string(),
         "Delay of the link between the switches; by default `link_delay`.",
     )?;
-    Size { hosts: senders + receivers, racks: 2, switches: 2, cables: 1 }.check(section)?;
+    Size { hosts: senders + receivers, racks: 2, switches: 2, links: 1 }.check(section)?;
 
     let mut topology = Topology::default();
     for hosts in [senders, receivers] {
@@ -34,7 +34,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
             topology.add_host(switch, host_rate, link_delay);
         }
     }
-    topology.add_cable(0, 1, bottleneck_rate, bottleneck_delay);
+    topology.add_link(0, 1, bottleneck_rate, bottleneck_delay);
     Ok(topology)
 }
 
@@ -45,7 +45,7 @@ mod tests {
     use spillway_engine::Time;
 
     #[test]
-    fn senders_meet_receivers_over_one_cable() {
+    fn senders_meet_receivers_over_one_link() {
         let text = "kind = \"dumbbell\"\nsenders = 3\nreceivers = 1\n\
                     bottleneck_rate = \"1Gbps\"\nbottleneck_delay = \"10us\"\nlink_delay = \"1us\"";
         let dumbbell = read_text(text).unwrap();

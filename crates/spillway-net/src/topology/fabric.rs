@@ -1,23 +1,23 @@
-//! The switches and the links between them, in a form for searching.
+//! The switches and the lines between them, in a form for searching.
 
-use super::{LinkId, Node, Topology};
+use super::{LineId, Node, Topology};
 
 /// A step from one switch to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The port of the first switch.
     pub port: u32,
-    /// The link.
-    pub link: LinkId,
+    /// The line.
+    pub line: LineId,
     /// The switch that it leads to.
     pub to: u32,
 }
 
-/// The links between switches that are up.
+/// The lines between switches that are up.
 #[derive(Clone, Debug)]
 pub struct Fabric {
     steps: Vec<Vec<Step>>,
-    /// For every switch, the switches with a step to it. Parallel links count once.
+    /// For every switch, the switches with a step to it. Parallel lines count once.
     sources: Vec<Vec<u32>>,
 }
 
@@ -36,18 +36,18 @@ impl Search {
 }
 
 impl Fabric {
-    /// The links between switches for which `is_up` holds.
-    pub fn new(topology: &Topology, is_up: impl Fn(LinkId) -> bool) -> Fabric {
+    /// The lines between switches for which `is_up` holds.
+    pub fn new(topology: &Topology, is_up: impl Fn(LineId) -> bool) -> Fabric {
         let count = topology.switches.len();
         let mut fabric =
             Fabric { steps: vec![Vec::new(); count], sources: vec![Vec::new(); count] };
         for (from, switch) in topology.switches.iter().enumerate() {
-            for (port, &link) in switch.ports.iter().enumerate() {
-                let Node::Switch(to) = topology.links[link as usize].to else { continue };
-                if !is_up(link) {
+            for (port, &line) in switch.ports.iter().enumerate() {
+                let Node::Switch(to) = topology.lines[line as usize].to else { continue };
+                if !is_up(line) {
                     continue;
                 }
-                fabric.steps[from].push(Step { port: port as u32, link, to });
+                fabric.steps[from].push(Step { port: port as u32, line, to });
                 let sources = &mut fabric.sources[to as usize];
                 if sources.last() != Some(&(from as u32)) {
                     sources.push(from as u32);
@@ -98,8 +98,8 @@ mod tests {
         let mut topology = Topology::default();
         (0..5).for_each(|_| _ = topology.add_switch("spine"));
         let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
-        let mut cable = |a, b| topology.add_cable(a, b, rate, Time::ZERO);
-        let cables = [cable(0, 1), cable(0, 1), cable(1, 2), cable(2, 3), cable(0, 3)];
+        let mut link = |a, b| topology.add_link(a, b, rate, Time::ZERO);
+        let links = [link(0, 1), link(0, 1), link(1, 2), link(2, 3), link(0, 3)];
 
         let mut found = Search::default();
         let fabric = Fabric::new(&topology, |_| true);
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(steps, [(0, 1), (1, 1), (2, 3)]);
 
         // Without 1 -> 2 the path from 1 is 1 - 0 - 3 - 2. The path back is unchanged.
-        let fabric = Fabric::new(&topology, |link| link != cables[2]);
+        let fabric = Fabric::new(&topology, |line| line != links[2]);
         fabric.search(2, &mut found);
         assert_eq!(found.distance[..4], [2, 3, 0, 1]);
         fabric.search(1, &mut found);

@@ -66,7 +66,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
         hosts: k * half * half,
         racks: k * half,
         switches: 2 * k * half + half * half,
-        cables: 2 * k * half * half,
+        links: 2 * k * half * half,
     }
     .check(section)?;
 
@@ -90,13 +90,13 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
         let pod = edge / half;
         for j in 0..half {
             let aggregation = first_aggregation + pod * half + j;
-            topology.add_cable(edge, aggregation, aggregation_rate, aggregation_delay);
+            topology.add_link(edge, aggregation, aggregation_rate, aggregation_delay);
         }
     }
     for place in 0..k * half {
         let j = place % half;
         for core in j * half..(j + 1) * half {
-            topology.add_cable(first_aggregation + place, first_core + core, core_rate, core_delay);
+            topology.add_link(first_aggregation + place, first_core + core, core_rate, core_delay);
         }
     }
     Ok(topology)
@@ -113,7 +113,7 @@ mod tests {
     fn a_fat_tree_of_four_port_switches() {
         // 4 pods of 2 edge (0..8) and 2 aggregation switches (8..16), 4 core switches (16..20).
         let tree = read_text("kind = \"fat-tree\"\nk = 4").unwrap();
-        assert_eq!((tree.hosts(), tree.switches.len(), tree.links.len()), (16, 20, 96));
+        assert_eq!((tree.hosts(), tree.switches.len(), tree.lines.len()), (16, 20, 96));
         assert!(tree.switches.iter().all(|switch| switch.ports.len() == 4));
         let count = |tier| tree.switches.iter().filter(|switch| switch.tier == tier).count();
         assert_eq!((count("leaf"), count("aggregation"), count("core")), (8, 8, 4));

@@ -96,7 +96,7 @@ struct Host {
     delay: Time,
 }
 
-struct Cable {
+struct Link {
     ends: [u32; 2],
     rate: Rate,
     delay: Time,
@@ -110,7 +110,7 @@ fn read_tables(section: &mut Section) -> Result<(Topology, Resolved)> {
     let mut resolved = Resolved::default();
     let switches = Switches::read(section, &mut resolved[0])?;
     let (names, hosts) = read_hosts(section, &switches, &mut resolved[1])?;
-    let cables = read_cables(section, &switches, &mut resolved[2])?;
+    let links = read_links(section, &switches, &mut resolved[2])?;
 
     let mut has_hosts = vec![false; switches.names.len()];
     hosts.iter().for_each(|host| has_hosts[host.switch as usize] = true);
@@ -118,7 +118,7 @@ fn read_tables(section: &mut Section) -> Result<(Topology, Resolved)> {
         hosts: hosts.len() as u64,
         racks: has_hosts.iter().filter(|&&has| has).count() as u64,
         switches: switches.names.len() as u64,
-        cables: cables.iter().map(|cable| cable.count).sum(),
+        links: links.iter().map(|link| link.count).sum(),
     }
     .check(section)?;
 
@@ -129,9 +129,9 @@ fn read_tables(section: &mut Section) -> Result<(Topology, Resolved)> {
     for host in &hosts {
         topology.add_host(host.switch, host.rate, host.delay);
     }
-    for cable in &cables {
-        for _ in 0..cable.count {
-            topology.add_cable(cable.ends[0], cable.ends[1], cable.rate, cable.delay);
+    for link in &links {
+        for _ in 0..link.count {
+            topology.add_link(link.ends[0], link.ends[1], link.rate, link.delay);
         }
     }
     let first_cut_off = first_cut_off(&topology);
@@ -231,12 +231,12 @@ fn read_hosts(
     Ok((names, hosts))
 }
 
-fn read_cables(
+fn read_links(
     section: &mut Section,
     switches: &Switches,
     resolved: &mut Vec<Value>,
-) -> Result<Vec<Cable>> {
-    let mut cables = Vec::new();
+) -> Result<Vec<Link>> {
+    let mut links = Vec::new();
     for mut table in section.sections("link")? {
         let ends = [
             switches.ask(&mut table, "a", "The switch at one end.")?,
@@ -245,7 +245,7 @@ fn read_cables(
         if ends[0] == ends[1] {
             return Err(table.error("b", "both ends are the same switch"));
         }
-        cables.push(Cable {
+        links.push(Link {
             ends,
             rate: table.rate("rate", "", "Rate of the link.")?,
             delay: delay(&mut table, "delay", "", "Propagation delay of the link.")?,
@@ -253,7 +253,7 @@ fn read_cables(
         });
         resolved.push(table.finish()?.into());
     }
-    Ok(cables)
+    Ok(links)
 }
 
 #[cfg(test)]

@@ -65,8 +65,8 @@ pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
 
 /// The most hosts of any network.
 pub(super) const MAX_HOSTS: u64 = 1_000_000;
-/// The most cables between switches.
-const MAX_CABLES: u64 = 10_000_000;
+/// The most links between switches.
+const MAX_LINKS: u64 = 10_000_000;
 /// The most pairs of a switch and a rack: routes take eight bytes for each.
 const MAX_ROUTES: u64 = 500_000_000;
 
@@ -76,8 +76,8 @@ pub(super) struct Size {
     /// Switches with hosts.
     pub racks: u64,
     pub switches: u64,
-    /// Cables between switches.
-    pub cables: u64,
+    /// Links between switches.
+    pub links: u64,
 }
 
 impl Size {
@@ -92,22 +92,22 @@ impl Size {
             }
         };
         within("hosts", self.hosts, 2, MAX_HOSTS)?;
-        within("links between switches", self.cables, 0, MAX_CABLES)?;
+        within("links between switches", self.links, 0, MAX_LINKS)?;
         within("pairs of a switch and a leaf", self.switches * self.racks, 1, MAX_ROUTES)
     }
 }
 
-/// The rate of the hosts' cables, which is the default for the others.
+/// The rate of the hosts' links, which is the default for the others.
 pub(super) fn host_rate(section: &mut Section) -> Result<Rate> {
     section.rate("host_rate", "10Gbps", "Rate of the hosts' links.")
 }
 
-/// The default delay of cables.
+/// The default delay of links.
 pub(super) fn link_delay(section: &mut Section) -> Result<Time> {
     delay(section, "link_delay", "3us", "Propagation delay of every link.")
 }
 
-/// The propagation delay of a cable. Its limit keeps the sum over a whole path from overflowing.
+/// The propagation delay of a link. Its limit keeps the sum over a whole path from overflowing.
 pub(super) fn delay(
     section: &mut Section,
     key: &'static str,
@@ -132,7 +132,7 @@ pub(super) fn read_text(text: &str) -> Result<Topology> {
 #[cfg(test)]
 pub(super) fn port_ends(topology: &Topology, switch: usize) -> Vec<super::Node> {
     let ports = &topology.switches[switch].ports;
-    ports.iter().map(|&link| topology.links[link as usize].to).collect()
+    ports.iter().map(|&line| topology.lines[line as usize].to).collect()
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
         hosts: leaves * hosts_per_leaf,
         racks: leaves,
         switches: leaves + spines,
-        cables: leaves * spines * links_per_pair,
+        links: leaves * spines * links_per_pair,
     }
     .check(section)?;
 
@@ -58,7 +58,7 @@ pub(super) fn read(section: &mut Section, _folder: &Path) -> Result<Topology, Se
     for leaf in 0..leaves {
         for spine in leaves..leaves + spines {
             for _ in 0..links_per_pair {
-                topology.add_cable(leaf, spine, fabric_rate, fabric_delay);
+                topology.add_link(leaf, spine, fabric_rate, fabric_delay);
             }
         }
     }
@@ -77,15 +77,15 @@ mod tests {
         let text = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n\
                     links_per_pair = 2\nhost_rate = \"25Gbps\"\nfabric_rate = \"100Gbps\"";
         let network = read_text(text).unwrap();
-        // 3 * 2 cables of hosts and 3 * 2 * 2 between switches, with two links each.
-        assert_eq!((network.hosts(), network.links.len()), (6, 36));
+        // 3 * 2 links of hosts and 3 * 2 * 2 between switches, with two lines each.
+        assert_eq!((network.hosts(), network.lines.len()), (6, 36));
         let tiers: Vec<&str> = network.switches.iter().map(|switch| switch.tier).collect();
         assert_eq!(tiers, ["leaf", "leaf", "leaf", "spine", "spine"]);
         let leaf_1 = [Host(2), Host(3), Switch(3), Switch(3), Switch(4), Switch(4)];
         assert_eq!(ports(&network, 1), leaf_1);
         let spine_0 = [Switch(0), Switch(0), Switch(1), Switch(1), Switch(2), Switch(2)];
         assert_eq!(ports(&network, 3), spine_0);
-        // Parallel links between two switches are in the order of their cables.
+        // Ports of parallel links are in the order in which these were added.
         let (up, down) = (&network.switches[1].ports, &network.switches[3].ports);
         assert_eq!([up[2] ^ 1, up[3] ^ 1], [down[2], down[3]]);
         // 4 uplinks of 100 Gbps above 2 hosts of 25 Gbps.
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_base_rtt_of_25_2_microseconds() {
-        // 16 leaves, 4 spines, 256 hosts; 8 cables of 3 us, and 1500 B * 0.8 ns = 1.2 us.
+        // 16 leaves, 4 spines, 256 hosts; 8 links of 3 us, and 1500 B * 0.8 ns = 1.2 us.
         let network = read_text("kind = \"leaf-spine\"").unwrap();
         assert_eq!((network.hosts(), network.switches.len()), (256, 20));
         assert_eq!(base_rtt(&network, 1_500), Time::from_ns(25_200));

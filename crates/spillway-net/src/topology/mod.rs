@@ -1,9 +1,9 @@
 //! Topologies: hosts, switches, and the links between them.
 //!
-//! A topology is plain data; packets move elsewhere. In this room a cable consists of two links,
-//! one in each direction, numbered `2c` and `2c + 1`, so that `link ^ 1` is the opposite direction.
-//! A host has one cable. A switch's ports are the links that leave it, in the order in which its
-//! cables were added.
+//! A topology is plain data; packets move elsewhere. A link consists of two lines, one in each
+//! direction, numbered `2k` and `2k + 1`, so that `line ^ 1` is the opposite direction. A host has
+//! one link. A switch's ports are the lines that leave it, in the order in which its links were
+//! added.
 
 mod base_rtt;
 mod dumbbell;
@@ -23,10 +23,10 @@ pub use names::OwnNames;
 use base_rtt::LongestPath;
 use spillway_engine::{Rate, Time};
 
-/// A link's number: one direction of a cable.
-pub type LinkId = u32;
+/// A line's number in the topology.
+pub type LineId = u32;
 
-/// One end of a link.
+/// One end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A host, by its number.
@@ -35,9 +35,9 @@ pub enum Node {
     Switch(u32),
 }
 
-/// One direction of a cable.
+/// A line: one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct LineSpec {
     /// Where packets are queued and sent.
     pub from: Node,
     /// Where they arrive.
@@ -53,21 +53,21 @@ pub struct Link {
 pub struct SwitchSpec {
     /// `leaf` if hosts are attached to it, otherwise `spine`, `aggregation` or `core`.
     pub tier: &'static str,
-    /// Its ports: the links that leave it.
-    pub ports: Vec<LinkId>,
+    /// Its ports: the lines that leave it.
+    pub ports: Vec<LineId>,
 }
 
 /// Hosts, switches and the links between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Links; the two of a cable are neighbours.
-    pub links: Vec<Link>,
+    /// Lines; the two of a link are neighbours.
+    pub lines: Vec<LineSpec>,
     /// Switches, by number.
     pub switches: Vec<SwitchSpec>,
     /// The names that its description gives to switches and hosts, if any.
     pub own_names: OwnNames,
-    /// For every host, the link that leaves its NIC.
-    pub nics: Vec<LinkId>,
+    /// For every host, the line that leaves its NIC.
+    pub nics: Vec<LineId>,
     /// Whether the network was built so that it looks the same from every rack.
     pub are_racks_alike: bool,
     /// Found when first needed.
@@ -90,9 +90,9 @@ impl Topology {
 
     /// The switch that a host is attached to: its rack.
     pub fn rack_of(&self, host: u32) -> u32 {
-        match self.links[self.nics[host as usize] as usize].to {
+        match self.lines[self.nics[host as usize] as usize].to {
             Node::Switch(switch) => switch,
-            Node::Host(_) => unreachable!("a host's link ends at a switch"),
+            Node::Host(_) => unreachable!("a host's line ends at a switch"),
         }
     }
 
@@ -107,9 +107,9 @@ impl Topology {
 
     /// The rate at which a leaf can send to other switches, in bits per second.
     pub fn uplink_rate_of_leaf(&self, leaf: u32) -> u64 {
-        let links = self.switches[leaf as usize].ports.iter().map(|&l| &self.links[l as usize]);
-        let uplinks = links.filter(|link| matches!(link.to, Node::Switch(_)));
-        uplinks.map(|link| link.rate.bits_per_second()).sum()
+        let lines = self.switches[leaf as usize].ports.iter().map(|&l| &self.lines[l as usize]);
+        let uplinks = lines.filter(|line| matches!(line.to, Node::Switch(_)));
+        uplinks.map(|line| line.rate.bits_per_second()).sum()
     }
 
     /// Adds a switch without ports and returns its number.
@@ -118,26 +118,26 @@ impl Topology {
         self.switches.len() as u32 - 1
     }
 
-    /// Adds a host on a cable to `switch` and returns its number.
+    /// Adds a host with a link to `switch` and returns its number.
     pub fn add_host(&mut self, switch: u32, rate: Rate, delay: Time) -> u32 {
         let host = self.hosts();
-        self.nics.push(self.links.len() as LinkId);
+        self.nics.push(self.lines.len() as LineId);
         self.connect(Node::Host(host), Node::Switch(switch), rate, delay);
         host
     }
 
-    /// Adds a cable between two switches and returns its first link, from `a` to `b`.
-    pub fn add_cable(&mut self, a: u32, b: u32, rate: Rate, delay: Time) -> LinkId {
+    /// Adds a link between two switches and returns its line from `a` to `b`.
+    pub fn add_link(&mut self, a: u32, b: u32, rate: Rate, delay: Time) -> LineId {
         self.connect(Node::Switch(a), Node::Switch(b), rate, delay)
     }
 
-    fn connect(&mut self, a: Node, b: Node, rate: Rate, delay: Time) -> LinkId {
-        let first = self.links.len() as LinkId;
+    fn connect(&mut self, a: Node, b: Node, rate: Rate, delay: Time) -> LineId {
+        let first = self.lines.len() as LineId;
         self.longest_path = LongestPath::default();
-        for (link, from, to) in [(first, a, b), (first + 1, b, a)] {
-            self.links.push(Link { from, to, rate, delay });
+        for (line, from, to) in [(first, a, b), (first + 1, b, a)] {
+            self.lines.push(LineSpec { from, to, rate, delay });
             if let Node::Switch(switch) = from {
-                self.switches[switch as usize].ports.push(link);
+                self.switches[switch as usize].ports.push(line);
             }
         }
         first
@@ -149,20 +149,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cables_are_two_links_and_ports_follow_their_order() {
+    fn links_are_two_lines_and_ports_follow_their_order() {
         // Switches 0 - 1 - 2, and hosts on the two ends.
         let rate = Rate::from_bits_per_second(10_000_000_000).unwrap();
         let mut topology = Topology::default();
         (0..3).for_each(|_| _ = topology.add_switch("leaf"));
-        assert_eq!(topology.add_cable(0, 1, rate, Time::from_us(1)), 0);
+        assert_eq!(topology.add_link(0, 1, rate, Time::from_us(1)), 0);
         assert_eq!(topology.add_host(2, rate, Time::from_us(2)), 0);
-        assert_eq!(topology.add_cable(1, 2, rate, Time::from_us(3)), 4);
+        assert_eq!(topology.add_link(1, 2, rate, Time::from_us(3)), 4);
         assert_eq!(topology.add_host(0, rate, Time::from_us(4)), 1);
 
-        let ports: Vec<&[LinkId]> = topology.switches.iter().map(|s| s.ports.as_slice()).collect();
+        let ports: Vec<&[LineId]> = topology.switches.iter().map(|s| s.ports.as_slice()).collect();
         assert_eq!(ports, [&[0, 7][..], &[1, 4], &[3, 5]]);
         assert_eq!(topology.nics, [2, 6]);
-        let back = topology.links[4 ^ 1];
+        let back = topology.lines[4 ^ 1];
         assert_eq!((back.from, back.to), (Node::Switch(2), Node::Switch(1)));
         assert_eq!((topology.rack_of(0), topology.rack_of(1)), (2, 0));
         assert_eq!(topology.racks(), [0, 2]);

@@ -78,22 +78,22 @@ impl Topology {
     }
 
     /// The names of all lines, such as `host3-leaf0`, in the order of their numbers: hosts' first,
-    /// then by switch and port. Of parallel cables the second has `#1` appended, and so on.
-    pub fn link_names(&self) -> Vec<String> {
+    /// then by switch and port. Of parallel lines the second has `#1` appended, and so on.
+    pub fn line_names(&self) -> Vec<String> {
         let nodes = self.node_names();
         let name = |node| &nodes[self.place_of(node) as usize];
         let ports = self.switches.iter().flat_map(|switch| &switch.ports);
         let mut same: BTreeMap<(Node, Node), u32> = BTreeMap::new();
-        let links = self.nics.iter().chain(ports).map(|&link| {
-            let link = &self.links[link as usize];
-            let before = same.entry((link.from, link.to)).or_default();
+        let lines = self.nics.iter().chain(ports).map(|&line| {
+            let line = &self.lines[line as usize];
+            let before = same.entry((line.from, line.to)).or_default();
             *before += 1;
             match *before {
-                1 => format!("{}-{}", name(link.from), name(link.to)),
-                n => format!("{}-{}#{}", name(link.from), name(link.to), n - 1),
+                1 => format!("{}-{}", name(line.from), name(line.to)),
+                n => format!("{}-{}#{}", name(line.from), name(line.to), n - 1),
             }
         });
-        links.collect()
+        lines.collect()
     }
 }
 
@@ -107,12 +107,12 @@ mod tests {
     use spillway_engine::{Rate, Time};
 
     #[test]
-    fn switches_are_named_by_tier_and_parallel_cables_by_number() {
+    fn switches_are_named_by_tier_and_parallel_links_by_number() {
         let (rate, delay) = (Rate::from_bits_per_second(1_000_000_000).unwrap(), Time::from_us(1));
         let mut topology = Topology::default();
         ["leaf", "spine", "leaf"].into_iter().for_each(|tier| _ = topology.add_switch(tier));
         topology.add_host(2, rate, delay);
-        (0..2).for_each(|_| _ = topology.add_cable(0, 1, rate, delay));
+        (0..2).for_each(|_| _ = topology.add_link(0, 1, rate, delay));
         assert_eq!(topology.node_names(), ["leaf0", "spine0", "leaf1", "host0"]);
         for (switch, name) in (0..).zip(topology.switch_names()) {
             assert_eq!(topology.switch_name(switch), name);
@@ -120,6 +120,6 @@ mod tests {
         }
         let names =
             ["host0-leaf1", "leaf0-spine0", "leaf0-spine0#1", "spine0-leaf0", "spine0-leaf0#1"];
-        assert_eq!(topology.link_names(), [&names[..], &["leaf1-host0"]].concat());
+        assert_eq!(topology.line_names(), [&names[..], &["leaf1-host0"]].concat());
     }
 }

@@ -29,10 +29,10 @@ mod tests {
     #[test]
     fn every_port_is_a_host() {
         let star = read_text("kind = \"star\"\nhosts = 3\nlink_delay = \"1us\"").unwrap();
-        assert_eq!((star.hosts(), star.switches.len(), star.links.len()), (3, 1, 6));
+        assert_eq!((star.hosts(), star.switches.len(), star.lines.len()), (3, 1, 6));
         assert_eq!(port_ends(&star, 0), [Node::Host(0), Node::Host(1), Node::Host(2)]);
         assert_eq!((star.switches[0].tier, star.uplink_rate_of_leaf(0)), ("leaf", 0));
-        // 2 cables of 1 us there and 2 back; 1500 B * 0.8 ns = 1.2 us.
+        // Over 2 links of 1 us there and back; 1500 B * 0.8 ns = 1.2 us.
         assert_eq!(base_rtt(&star, 1_500), Time::from_ns(5_200));
     }
 }

@@ -18,7 +18,7 @@ pub struct Fixture {
     pub columns: Option<FlowColumns>,
 }
 
-/// A leaf-spine network with one cable between each leaf and each spine.
+/// A leaf-spine network with one link between each leaf and each spine.
 pub fn leaf_spine(leaves: u32, hosts_per_leaf: u32, spines: u32) -> Topology {
     topology(&format!(
         "kind = \"leaf-spine\"\nleaves = {leaves}\nhosts_per_leaf = {hosts_per_leaf}\n\

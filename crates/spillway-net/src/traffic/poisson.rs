@@ -249,7 +249,7 @@ fn bits_per_second(
     topology: &Topology,
     racks: &Racks,
 ) -> Result<Vec<f64>, String> {
-    let line = |host: u32| topology.links[topology.nics[host as usize] as usize].rate;
+    let line = |host: u32| topology.lines[topology.nics[host as usize] as usize].rate;
     match load_of {
         LoadOf::Host => {
             Ok(senders.iter().map(|&host| load * line(host).bits_per_second() as f64).collect())

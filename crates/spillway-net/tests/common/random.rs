@@ -40,13 +40,13 @@ impl Draw {
     }
 }
 
-/// A topology, its number of hosts, whether it has several racks, and cables by their ends.
+/// A topology, its number of hosts, whether it has several racks, and links by their ends.
 fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
     let rate = draw.one(&["10Gbps", "10Gbps", "3Gbps", "25Gbps"]);
     let fabric = draw.one(&["10Gbps", "10Gbps", "40Gbps", "4Gbps"]);
     let delay = draw.one(&["0us", "1us", "1us", "7us"]);
-    let cable = |a: &str, b: String| (a.to_string(), b);
-    let (kind, hosts, is_split, cables) = match draw.below(8) {
+    let link = |a: &str, b: String| (a.to_string(), b);
+    let (kind, hosts, is_split, links) = match draw.below(8) {
         0 | 1 => {
             let hosts = 2 + draw.below(5);
             (format!("kind = \"star\"\nhosts = {hosts}"), hosts, false, Vec::new())
@@ -57,7 +57,7 @@ fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
                 "kind = \"dumbbell\"\nsenders = {senders}\nreceivers = {receivers}\n\
                  bottleneck_rate = \"{fabric}\""
             );
-            (text, senders + receivers, true, vec![cable("leaf0", "leaf1".into())])
+            (text, senders + receivers, true, vec![link("leaf0", "leaf1".into())])
         }
         3..=5 => {
             let (leaves, spines, each) = (2 + draw.below(2), 1 + draw.below(3), 1 + draw.below(3));
@@ -66,14 +66,14 @@ fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
                 "kind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\n\
                  hosts_per_leaf = {each}\nlinks_per_pair = {parallel}\nfabric_rate = \"{fabric}\""
             );
-            let cables = (0..spines).map(|spine| cable("leaf0", format!("spine{spine}")));
-            (text, leaves * each, true, cables.collect())
+            let links = (0..spines).map(|spine| link("leaf0", format!("spine{spine}")));
+            (text, leaves * each, true, links.collect())
         }
         6 => {
             let text = format!("kind = \"fat-tree\"\nk = 4\nfabric_rate = \"{fabric}\"");
-            let cables =
-                vec![cable("leaf0", "aggregation1".into()), cable("aggregation0", "core0".into())];
-            (text, 16, true, cables)
+            let links =
+                vec![link("leaf0", "aggregation1".into()), link("aggregation0", "core0".into())];
+            (text, 16, true, links)
         }
         _ => {
             // A triangle whose sides differ, and a detour from one corner to another.
@@ -100,17 +100,17 @@ fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
                     .collect::<Vec<_>>()
                     .join(", "),
             );
-            return (text, 5, true, vec![cable("leaf0", "leaf1".into())]);
+            return (text, 5, true, vec![link("leaf0", "leaf1".into())]);
         }
     };
     let text = format!("{kind}\nhost_rate = \"{rate}\"\nlink_delay = \"{delay}\"");
-    let mut cables: Vec<(String, String)> = cables;
-    cables.push(cable("leaf0", "host0".into()));
-    (text, hosts, is_split, cables)
+    let mut links: Vec<(String, String)> = links;
+    links.push(link("leaf0", "host0".into()));
+    (text, hosts, is_split, links)
 }
 
 /// Any switch that can hold a packet of 1500 bytes when it is empty.
-fn switch(draw: &mut Draw, cables_change: bool) -> String {
+fn switch(draw: &mut Draw, links_change: bool) -> String {
     let sharing = draw.one(&[
         "\"cs\"",
         "\"sp\"",
@@ -148,7 +148,7 @@ fn switch(draw: &mut Draw, cables_change: bool) -> String {
         draw.one(&["\"fifo\"", "\"strict\"", "\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }"]);
     let release = draw.one(&["start", "start", "end"]);
     let fifo = match release {
-        "start" if !cables_change => draw.one(&["0", "0", "1", "3"]),
+        "start" if !links_change => draw.one(&["0", "0", "1", "3"]),
         _ => "0",
     };
     format!(
@@ -284,8 +284,8 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
     (sections, list)
 }
 
-fn event(draw: &mut Draw, cables: &[(String, String)]) -> String {
-    let (a, b) = &cables[draw.below(cables.len() as u64) as usize];
+fn event(draw: &mut Draw, links: &[(String, String)]) -> String {
+    let (a, b) = &links[draw.below(links.len() as u64) as usize];
     let at = draw.below(400);
     let until = at + 1 + draw.below(3_000);
     let what = match draw.below(2) {
@@ -302,9 +302,9 @@ fn event(draw: &mut Draw, cables: &[(String, String)]) -> String {
 pub fn case(seed: u64) -> Case {
     let mut draw = Draw(Stream::new(seed, "case", 0));
     let draw = &mut draw;
-    let (topology, hosts, is_split, cables) = topology(draw);
+    let (topology, hosts, is_split, links) = topology(draw);
     let events = draw.below(4).saturating_sub(1);
-    let events: String = (0..events).map(|_| event(draw, &cables)).collect();
+    let events: String = (0..events).map(|_| event(draw, &links)).collect();
     let (switch, window) = (switch(draw, !events.is_empty()), window(draw));
     let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
     let hystart = draw.one(&["none", "exact", "ns3"]);

@@ -730,7 +730,7 @@ fn what_cannot_be_marked_leaves_as_it_is_and_a_loss_is_of_the_bytes_that_count()
 }
 
 #[test]
-fn what_a_failed_cable_loses_is_given_back_before_it_is_lost() {
+fn what_a_failed_link_loses_is_given_back_before_it_is_lost() {
     let (mut switch, mut packets) = (probed(false), Arena::new());
     for seq in 0..2 {
         let id = insert(&mut packets, data(1000, seq));

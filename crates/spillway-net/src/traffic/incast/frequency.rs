@@ -117,7 +117,7 @@ impl Frequency {
             Frequency::OfUplinks(_) => unreachable!("it is divided first"),
             Frequency::OfReceivers(load) => {
                 let line = topology.nics[receiver as usize];
-                load * topology.links[line as usize].rate.bits_per_second() as f64
+                load * topology.lines[line as usize].rate.bits_per_second() as f64
             }
         };
         Arrivals::Poisson { queries_per_second: bits_per_second / bits }
