@@ -257,7 +257,7 @@ def test_a_value_that_is_nested_without_end_is_refused(make):
 
 def test_facts_follow_from_the_scenario():
     facts = Scenario.load(TINY).facts
-    assert (facts["hosts"], facts["racks"], facts["cables"]) == (8, 2, 10)
+    assert (facts["hosts"], facts["racks"], facts["links"]) == (8, 2, 10)
     # 4 hosts of 10 Gbps behind one uplink of 10 Gbps.
     assert facts["oversubscription"] == 4
     # Twice 4 links of 3 us, and a packet of 1500 B at 10 Gbps.

@@ -306,7 +306,7 @@ def facts(facts: Mapping[str, Any]) -> RenderableType:
     network.add_column(style="bold")
     network.add_column()
     network.add_row("hosts", f"{count(facts['hosts'])} at {facts['host_gbps']:g} Gbps")
-    network.add_row("links", count(facts["cables"]))
+    network.add_row("links", count(facts["links"]))
     network.add_row(
         "capacity",
         f"{number(facts['capacity_gbps'], 4)} Gbps over all {facts['load_of']}; "

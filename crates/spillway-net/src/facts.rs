@@ -23,7 +23,7 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     json!({
         "hosts": topology.hosts(),
         "racks": topology.racks().len(),
-        "cables": topology.lines.len() / 2,
+        "links": topology.lines.len() / 2,
         "host_gbps": gbps(host_rate.bits_per_second()),
         "tiers": (0..scenario.tiers.len()).filter_map(|t| tier(scenario, t)).collect::<Value>(),
         "oversubscription": hosts_bps as f64 / capacity_bps as f64,

@@ -26,7 +26,7 @@ fn a_network_is_counted() {
     assert_eq!(found["hosts"], 8);
     assert_eq!(found["racks"], 2);
     // Eight links of hosts, and two from each leaf to the spines.
-    assert_eq!(found["cables"], 12);
+    assert_eq!(found["links"], 12);
     assert_eq!(found["oversubscription"], 2.0);
     assert_eq!(found["capacity_gbps"], 40.0);
     let leaf = &found["tiers"][0];
