@@ -56,6 +56,35 @@ def test_a_slash_within_a_value_is_one():
     assert two.assignments == ('a.model="m/b=c"', "b=[1, 2]")
 
 
+def test_a_value_with_a_key_behind_a_slash_is_quoted(tmp_path):
+    """Without quotes it means a second key, as in `a=1/b=2`."""
+    places = [tmp_path / f"load={load}" / "flows.csv" for load in (1, 2)]
+    for place in places:
+        place.parent.mkdir()
+        place.write_text("src,dst,size_bytes,start_ns\n0,1,1000,0\n")
+    traffic = 'traffic=[{ name = "a", kind = "flows", file = "x" }]'
+    given = [f"traffic.a.file={','.join(map(str, places))}"]
+    with pytest.raises(spillway.ScenarioError, match="as many values each") as raised:
+        spillway.sweep(TINY, set=traffic, vary=given)
+    assert raised.value.hint.endswith("a value that has /word= in it is put in double quotes")
+    quoted = ",".join(f'"{place}"' for place in places)
+    sweep = spillway.sweep(TINY, set=traffic, vary=f"traffic.a.file={quoted}", keep=False)
+    assert [run.summary["flows"]["started"] for _, (run,) in sweep.results] == [1, 1]
+
+
+def test_an_empty_value_among_others_unsets_the_key():
+    found = variants("transport.min_rto=,2ms")
+    assert [variant.label for variant in found] == ["min_rto=unset", "min_rto=2ms"]
+    assert found[0].assignments == ("transport.min_rto=",)
+    assert variants({"transport.min_rto": [None, "2ms"]}) == found
+    assert variants({"transport.min_rto": ",2ms"}) == found
+    for text in ("transport.min_rto=", "transport.min_rto= , "):
+        with pytest.raises(spillway.ScenarioError, match="is not of the form key=value,value"):
+            variants(text)
+    with pytest.raises(spillway.ScenarioError, match="min_rto is unset twice"):
+        variants("transport.min_rto=,2ms,")
+
+
 def test_a_key_may_be_unset_in_one_variant(tmp_path):
     vary = {"transport.min_rto": ["2ms", None]}
     sweep = spillway.sweep(TINY, vary=vary, set=["duration=1ms"], out=tmp_path / "out")

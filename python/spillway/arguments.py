@@ -124,7 +124,11 @@ def _listed(key: object, values: object) -> Choice:
     keys = (
         tuple(str(each).strip() for each in key) if isinstance(key, tuple) else (str(key).strip(),)
     )
-    given = split(values) if isinstance(values, str) else items(values, "values", hint)
+    if isinstance(values, str):
+        # As on the command line, nothing between commas unsets the key.
+        given: Iterable[Any] = [value or None for value in split(values)] if values.strip() else []
+    else:
+        given = items(values, "values", hint)
     rows = list(given) if isinstance(key, tuple) else [(value,) for value in given]
     for row in rows:
         if not isinstance(row, (tuple, list)) or len(row) != len(keys):
@@ -146,14 +150,16 @@ def _choice(text: object) -> Choice:
     found = [part.partition("=") for part in parts]
     keys = tuple(key.strip() for key, _, _ in found)
     columns = [split(values) for _, _, values in found]
-    # A single empty value is a mistake; among others it means that the key is unset.
-    has_values = all if len(keys) == 1 else any
-    if not all(keys) or not all(map(has_values, columns)):
+    # An empty value among others unsets its key. A key without any is a mistake.
+    if not all(keys) or not all(map(any, columns)):
         hint = "for one: --vary switch.sharing=dt,lqd"
         raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
     if len({len(column) for column in columns}) > 1:
         several = (f"{key} has {len(column)}" for key, column in zip(keys, columns, strict=True))
-        hint = "for one: --vary switch.sharing=dt,abm/switch.aqm=none,ecn; two --vary multiply"
+        hint = (
+            "for one: --vary switch.sharing=dt,abm/switch.aqm=none,ecn; two --vary multiply; "
+            "a value that has /word= in it is put in double quotes"
+        )
         problem = f"{text!r}: keys that are varied together have as many values each"
         raise ScenarioError(f"{problem}, but {' and '.join(several)}", hint)
     return keys, list(zip(*columns, strict=True))
