@@ -19,6 +19,7 @@ from spillway.plugins import Sharing
 from support import TINY
 
 SHORT = ["duration=100us"]
+EXAMPLE = Path(__file__).parents[1] / "examples" / "my_dt.py"
 
 
 def seeds(sweep: spillway.Sweep) -> list[int]:
@@ -125,8 +126,8 @@ def test_one_plug_in_is_enough():
     ("arguments", "problem"),
     [
         ({"seeds": []}, "there is no seed to run with"),
-        ({"seeds": ""}, "is not a list of seeds"),
-        ({"seeds": 3}, r"3 are no seeds\nhint: write seeds=\"1\.\.3\", or seeds=\[1, 2, 3\]"),
+        ({"seeds": ""}, 'is not a list of seeds\nhint: write seeds="1..5"'),
+        ({"seeds": 3}, r"3 are no seeds\nhint: write seeds=\"1\.\.5\", or seeds=\[1, 2, 7\]"),
         ({"seeds": [1.5]}, r"seed: 1\.5 is not valid; expected a whole number from 0"),
         ({"seeds": [True]}, "seed: True is not valid"),
         ({"seeds": [-1]}, "seed: -1 is not valid"),
@@ -180,6 +181,44 @@ def test_one_plug_in_is_enough():
 def test_what_is_wrong_is_an_error_of_ours(arguments, problem):
     with pytest.raises(spillway.Error, match=problem):
         spillway.sweep(TINY, **{"set": SHORT, **arguments})
+
+
+def test_hints_name_arguments_in_python_and_options_on_the_command_line(tmp_path, command):
+    out = tmp_path / "out"
+    mine = spillway.plugins.load(f"{EXAMPLE}:MyDt")
+    spillway.run(TINY, set=[*SHORT, "switch.sharing=my-dt"], plugins=mine, out=out)
+    kept = out / "inputs" / "my-dt.py"
+    for call, arguments, in_python, typed in [
+        (
+            lambda: spillway.sweep(TINY, seeds="x"),
+            ["run", TINY, "--seeds", "x"],
+            "seeds=",
+            "--seeds",
+        ),
+        (
+            lambda: spillway.run(TINY, out=out),
+            ["run", TINY, "--out", out],
+            "replace it with force=True",
+            "replace it with --force",
+        ),
+        (
+            lambda: spillway.run(out),
+            ["run", out],
+            f'plugins=spillway.plugins.load("{kept}:CLASS")',
+            f"--plugin {kept}:CLASS",
+        ),
+    ]:
+        with pytest.raises(spillway.Error) as caught:
+            call()
+        assert in_python in caught.value.hint and "--" not in caught.value.hint
+        shown = command(*arguments).err
+        assert typed in shown and in_python not in shown
+    # What the hint says works.
+    again = spillway.run(out, plugins=spillway.plugins.load(f"{kept}:MyDt"))
+    assert again.status == "complete"
+    with pytest.raises(spillway.Error) as caught:
+        spillway.run(TINY, plugins=mine)
+    assert caught.value.hint == 'name it: set="switch.sharing=my-dt"'
 
 
 def test_tracebacks_show_what_may_help():

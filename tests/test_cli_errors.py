@@ -267,11 +267,11 @@ def test_what_is_wrong_but_no_scenario_gets_no_hint_about_scenarios(command, mon
         (["compare", TINY], "Missing option '--vary'", "`spillway compare --help`"),
         (["compare", TINY, "--vary", "switch.sharing"], "key=value,value", "switch.sharing=dt"),
         (["compare", TINY, "--vary", "seed=,"], "key=value,value", "switch.sharing=dt"),
-        (["compare", TINY, "--vary", "seed=1,2", "--vary", "seed=3"], "varied twice", "one --vary"),
+        (["compare", TINY, "--vary", "seed=1,2", "--vary", "seed=3"], "varied twice", "at once"),
         (
             ["compare", TINY, "--vary", "switch.sharing=dt,lqd/switch.aqm=none,ecn,red"],
             "have as many values each, but switch.sharing has 2 and switch.aqm has 3",
-            "two --vary multiply",
+            "varied apart",
         ),
         (["compare", TINY, "--vary", "seed=1,2/name="], "key=value,value", "switch.sharing=dt"),
         (

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import spillway
 from spillway.slotted import Arrivals
 from support import names
 
@@ -173,6 +174,9 @@ def test_a_file_with_a_port_too_many_asks_for_ports(command):
     outcome = command("slotted", "run", "a.csv", "--ports", "3")
     assert outcome.status == 2
     assert "a.csv: there is a port 5, and of 3 ports" in outcome.err and "--ports 6" in outcome.err
+    with pytest.raises(spillway.Error) as caught:
+        Arrivals.read("a.csv", ports=3)
+    assert caught.value.hint == "with ports=6, or more, it has a place"
 
 
 def test_packets_of_a_run_are_binned(command):

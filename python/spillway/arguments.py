@@ -110,7 +110,7 @@ def choices_of(given: Vary) -> list[Choice]:
             raise ScenarioError(f"{named} {is_} {values} twice", "each variant is run once")
     varied = [key for keys, _ in found for key in keys]
     if len({*varied}) < len(varied):
-        raise ScenarioError("a key is varied twice", "list all of its values in one --vary")
+        raise ScenarioError("a key is varied twice", "list all of its values at once")
     return found
 
 
@@ -152,12 +152,13 @@ def _choice(text: object) -> Choice:
     columns = [split(values) for _, _, values in found]
     # An empty value among others unsets its key. A key without any is a mistake.
     if not all(keys) or not all(map(any, columns)):
-        hint = "for one: --vary switch.sharing=dt,lqd"
+        hint = "for one: switch.sharing=dt,lqd"
         raise ScenarioError(f"{text!r} is not of the form key=value,value", hint)
     if len({len(column) for column in columns}) > 1:
         several = (f"{key} has {len(column)}" for key, column in zip(keys, columns, strict=True))
         hint = (
-            "for one: --vary switch.sharing=dt,abm/switch.aqm=none,ecn; two --vary multiply; "
+            "for one: switch.sharing=dt,abm/switch.aqm=none,ecn; keys that are to multiply are "
+            "varied apart; "
             "a value that has /word= in it is put in double quotes"
         )
         problem = f"{text!r}: keys that are varied together have as many values each"
@@ -191,11 +192,10 @@ def split(values: str, mark: str = ",", before: re.Pattern[str] | None = None) -
 
 def seeds_of(given: Seeds) -> list[int]:
     """Seeds, each once, from numbers or a text such as `1..5` (both ends included) or `1,2,7`."""
-    hint = "for one: --seeds 1..5, or --seeds 1,2,7"
+    hint = 'write seeds="1..5", or seeds=[1, 2, 7]'
     if isinstance(given, str):
         parts: Iterator[Any] = _ranges(given, hint)
     else:
-        hint = 'write seeds="1..3", or seeds=[1, 2, 3]'
         parts = ((seed, seed) for seed in items(given, "seeds", hint))
     found: dict[int, None] = {}
     for first, last in parts:
@@ -213,7 +213,8 @@ def _ranges(text: str, hint: str) -> Iterator[tuple[int, int]]:
         match = re.fullmatch(r"\s*([0-9]{1,19})\s*(?:\.\.\s*([0-9]{1,19})\s*)?", part)
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if low > high:
-            raise ScenarioError(f"{text!r} is not a list of seeds", hint)
+            typed = "for one: --seeds 1..5, or --seeds 1,2,7"
+            raise ScenarioError(f"{text!r} is not a list of seeds", hint, typed=typed)
         yield low, high
 
 

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 class SpillwayError(Exception):
     """Something that Spillway cannot do."""
 
-    def __init__(self, text: str, hint: str | None = None) -> None:
+    def __init__(self, text: str, hint: str | None = None, *, typed: str | None = None) -> None:
         super().__init__(text)
         self.hint = hint
+        self.typed = typed
+        """The hint on the command line, where it differs: it names options, not arguments."""
 
     @property
     def hint(self) -> str | None:
@@ -34,8 +36,10 @@ class ScenarioError(SpillwayError, ValueError):
     key is to blame.
     """
 
-    def __init__(self, text: str, hint: str | None = None, path: str = "") -> None:
-        super().__init__(text, hint)
+    def __init__(
+        self, text: str, hint: str | None = None, path: str = "", *, typed: str | None = None
+    ) -> None:
+        super().__init__(text, hint, typed=typed)
         self.path = path
 
 

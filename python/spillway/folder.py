@@ -95,16 +95,23 @@ def _check_name(path: Path) -> None:
 _ELSEWHERE = "choose another place"
 
 
+def _taken(place: Path) -> ScenarioError:
+    return ScenarioError(
+        f"{place} is there already",
+        "choose another place, or replace it with force=True",
+        typed="choose another place with --out, or replace it with --force",
+    )
+
+
 def check_new_file(file: Path, force: bool, what: str, is_one: Callable[[Path], bool]) -> None:
     """The same; also refuses an existing file, unless `force` is given and it is of this kind."""
     check_file(file)
     if not os.path.lexists(file):
         return
     if not force:
-        hint = "choose another place with --out, or replace it with --force"
-        raise ScenarioError(f"{file} is there already", hint)
+        raise _taken(file)
     if file.exists() and not is_one(file):
-        hint = f"--force replaces only {what}"
+        hint = f"only {what} is replaced"
         raise ScenarioError(f"{file} is not {what}, and is not replaced", hint)
 
 
@@ -154,8 +161,11 @@ class OutputFolder:
     def check(self) -> None:
         """Refuses a path that is taken, or where nothing can be written."""
         if self.place.name in ("", ".."):
-            hint = "--out takes the name of a folder that is not there yet"
-            raise ScenarioError(f"{self.place} is not a folder to write to", hint)
+            raise ScenarioError(
+                f"{self.place} is not a folder to write to",
+                "name a folder that is not there yet",
+                typed="--out takes the name of a folder that is not there yet",
+            )
         check_folder(self.place.parent)
         _check_name(self.partial)
         old = _replaced(self.place)
@@ -164,10 +174,9 @@ class OutputFolder:
         if not os.path.lexists(self.place):
             return
         if not self.force:
-            hint = "choose another place with --out, or replace it with --force"
-            raise ScenarioError(f"{self.place} is there already", hint)
+            raise _taken(self.place)
         if not self._is_one(self.place):
-            hint = "--force replaces only what an earlier run has written"
+            hint = "only what an earlier run has written is replaced"
             raise ScenarioError(f"{self.place} is not {self._what} and is not replaced", hint)
 
     def __enter__(self) -> Self:

@@ -39,7 +39,9 @@ def check(file: Path, variants: int = 1) -> None:
     """Refuses a file that a figure cannot be written to, before any run."""
     if variants > MOST_VARIANTS:
         text = f"{variants:,} variants are too many for a figure"
-        raise ScenarioError(text, f"{MOST_VARIANTS} are the most; without --plot there may be more")
+        raise ScenarioError(
+            text, f"{MOST_VARIANTS} are the most; without a figure there may be more"
+        )
     if file.suffix not in _FORMATS:
         raise ScenarioError(f"{file} is not a figure", f"its name ends in {', '.join(_FORMATS)}")
     check_file(file)

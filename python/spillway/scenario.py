@@ -127,7 +127,9 @@ class Scenario:
                 error.hint = _WHOLE
             kept = self._kept_plugin(error)
             if kept is not None:
-                error.hint = f"it was a plug-in, of which there is a copy: --plugin {kept}:CLASS"
+                copy = "it was a plug-in, of which there is a copy:"
+                error.hint = f'{copy} plugins=spillway.plugins.load("{kept}:CLASS")'
+                error.typed = f"{copy} --plugin {kept}:CLASS"
             raise
         except UnicodeEncodeError as error:
             text = f"{error.object!r} is no text: it has half a character in it"

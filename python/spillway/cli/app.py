@@ -68,12 +68,12 @@ def invoke(arguments: list[str]) -> int:
         command = "spillway" if context is None else context.command_path
         return _complain(WRONG, error.format_message(), f"`{command} --help` says how it is used")
     except ScenarioError as error:
-        return _complain(WRONG, str(error), error.hint or _where_to_look(error.path))
+        return _complain(WRONG, str(error), _hint(error) or _where_to_look(error.path))
     except PluginError as error:
         _show_cause(error)
         return _complain(FAILED, str(error), None)
     except SpillwayError as error:
-        return _complain(FAILED, str(error), error.hint)
+        return _complain(FAILED, str(error), _hint(error))
     except BrokenPipeError:
         return _cut_off()
     except OSError as error:
@@ -98,6 +98,10 @@ def _cut_off() -> int:
     # Output that is still buffered would fail again at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return CUT_OFF
+
+
+def _hint(error: SpillwayError) -> str | None:
+    return error.typed or error.hint
 
 
 def _complain(status: int, text: str, hint: str | None) -> int:

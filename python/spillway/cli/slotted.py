@@ -390,7 +390,8 @@ def _hint(text: str) -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise ScenarioError(str(error), error.hint or (text if error.path else None)) from error
+        hint = error.hint or (text if error.path else None)
+        raise ScenarioError(str(error), hint, typed=error.typed) from error
 
 
 @contextmanager

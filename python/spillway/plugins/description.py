@@ -172,7 +172,8 @@ def check_named(descriptions: Iterable[Description], named: Iterable[Description
         if description.plugin not in classes:
             raise ScenarioError(
                 f"the plug-in {description.id} is there, but the scenario does not name it",
-                f"name it: --set {description.key}={description.id}",
+                f'name it: set="{description.key}={description.id}"',
+                typed=f"name it: --set {description.key}={description.id}",
             )
 
 

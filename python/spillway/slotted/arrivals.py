@@ -148,7 +148,12 @@ class Arrivals:
             text = (
                 f"{file}: there is a port {greatest}, and of {ports} ports {ports - 1} is the last"
             )
-            raise ScenarioError(text, f"with --ports {greatest + 1}, or more, it has a place")
+            enough = greatest + 1
+            raise ScenarioError(
+                text,
+                f"with ports={enough}, or more, it has a place",
+                typed=f"with --ports {enough}, or more, it has a place",
+            )
         slots = (table.schema.metadata or {}).get(b"spillway.slots")
         try:
             return cls(ports, slot, port, int(slots) if slots else None)
