@@ -53,6 +53,17 @@ def refused(outcome, error: str, hint: str, status: int = 2) -> None:
             "`",
         ),
         (
+            "traffic.background.transport.kind=hpcc",
+            'traffic.background.transport: { kind = "hpcc" } is not valid; expected the id of a',
+            "it is written `traffic.background.transport=hpcc`, and keys of this transport "
+            "`traffic.background.KEY`",
+        ),
+        (
+            "traffic.background.transport=7",
+            "traffic.background.transport: 7 is not valid; expected the id of a transport",
+            "`traffic.background.transport=dctcp`",
+        ),
+        (
             "traffic.background.transport=dctpc",
             'traffic.background.transport: "dctpc" is not known; expected one of dctcp, newreno, '
             "cubic, theta-powertcp, powertcp, hpcc, timely, udp",

@@ -22,7 +22,7 @@ use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology};
 use crate::traffic::{Context, FlowColumns, Traffic};
-use crate::transport::{Access, ClosedLoop, Losses, Transport};
+use crate::transport::{self, Access, ClosedLoop, Losses, Transport};
 use loads::Loads;
 use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
@@ -448,6 +448,15 @@ fn read_routing(section: &mut Section) -> Result<RoutingSettings> {
     })
 }
 
+/// An error about a traffic section whose `transport` is no text: its keys are the section's own.
+fn not_an_id(section: &str, given: &Value) -> SettingsError {
+    let id = given.get("kind").and_then(Value::as_str).unwrap_or(transport::KINDS[0].id);
+    let path = format!("{section}.transport");
+    let hint = format!("it is written `{path}={id}`, and keys of this transport `{section}.KEY`");
+    let problem = format!("{given} is not valid; expected the id of a transport");
+    SettingsError::new(path, problem).hint(hint)
+}
+
 /// What a traffic section's own `[transport]` is read with.
 struct Overrides<'a> {
     given: &'a Table,
@@ -468,13 +477,13 @@ impl Overrides<'_> {
         let own_kind = rest.remove("transport");
         let mut merged = self.given.clone();
         if let Some(kind) = own_kind {
-            match &kind {
-                Value::String(text) if *text != self.default.kind => {
-                    // Another kind has other keys: only those that both kinds have carry over.
-                    let keys: Vec<_> = Transport::keys_of(text, &path, self.extensions)?;
-                    merged.retain(|key, _| keys.iter().any(|known| known == key));
-                }
-                _ => {}
+            let Value::String(text) = &kind else {
+                return Err(not_an_id(&path, &kind));
+            };
+            if *text != self.default.kind {
+                // Another kind has other keys: only those that both kinds have carry over.
+                let keys: Vec<_> = Transport::keys_of(text, &path, self.extensions)?;
+                merged.retain(|key, _| keys.iter().any(|known| known == key));
             }
             merged.insert("kind".into(), kind);
         }
