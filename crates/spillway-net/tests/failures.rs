@@ -482,3 +482,48 @@ fn a_graph_s_own_names_mean_what_those_of_results_mean() {
     assert_eq!(read(("x", "right"), "1").0, read(("host0", "leaf1"), "1").0);
     assert_ne!(read(("y", "left"), "1").0, read(("x", "right"), "1").0);
 }
+
+#[test]
+fn a_number_that_is_a_switch_s_name_means_that_switch() {
+    let network = r#"
+        duration = "1ms"
+        traffic = []
+        [topology]
+        kind = "graph"
+        switch = [{ name = "7" }, { name = "0" }, { name = "s" }]
+        host = [
+            { name = "x", switch = "7", rate = "1Gbps", delay = "1us" },
+            { name = "y", switch = "0", rate = "1Gbps", delay = "1us" },
+        ]
+        link = [
+            { a = "7", b = "0", rate = "1Gbps", delay = "1us" },
+            { a = "0", b = "s", rate = "1Gbps", delay = "1us" },
+        ]
+    "#;
+    let switch_of = |given: &str| scenario(given).recording.decisions.switch;
+    for (given, switch) in [
+        ("7", 0),
+        ("\"7\"", 0),
+        ("\"leaf0\"", 0),
+        ("0", 1),
+        ("\"0\"", 1),
+        ("1", 1),
+        ("\"1\"", 1),
+        ("2", 2),
+        ("\"s\"", 2),
+    ] {
+        let text = format!("{network}\n[record]\ndecisions_switch = {given}");
+        assert_eq!(switch_of(&text), Some(switch), "{given}");
+        let resolved = scenario(&text).resolved.to_string();
+        assert_eq!(switch_of(&resolved), Some(switch), "{resolved}");
+    }
+    // An event names its ends; a number is no name unless somebody is called so.
+    let event = |a: &str, b: &str| format!("{network}\n[[event]]\na = {a}\nb = {b}\nat = \"1us\"");
+    let line = |a: &str, b: &str| scenario(&event(a, b)).events[0].line;
+    assert_eq!(line("7", "0"), line("\"7\"", "\"0\""));
+    assert_eq!(line("7", "0"), line("\"leaf0\"", "\"leaf1\""));
+    let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
+    let given = event("2", "0").parse().expect("this is TOML");
+    let error = spillway_net::scenario::Scenario::read(given, &sources).unwrap_err().to_string();
+    assert!(error.contains("event.0.a: there is no \"2\" in this topology"), "{error}");
+}

@@ -309,8 +309,7 @@ impl Section {
         takes: &str,
         meaning: &'static str,
     ) -> Result<String> {
-        let is_one_line = |text: &str| !text.trim().is_empty() && !text.contains(['\n', '\r']);
-        let parse = |text: &str| is_one_line(text).then(|| text.to_string());
+        let parse = |text: &str| is_line(text).then(|| text.to_string());
         self.quantity(key, default, takes, meaning, parse)
     }
 
@@ -515,6 +514,11 @@ impl Section {
         };
         self.error(key, format!("{value} {problem}; expected {takes}"))
     }
+}
+
+/// Whether a text is a line that is not blank.
+pub fn is_line(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains(['\n', '\r'])
 }
 
 fn as_number(value: &Value) -> Option<f64> {

@@ -3,7 +3,7 @@
 use super::{Result, numbered};
 use crate::topology::{LineId, Node, Topology};
 use spillway_engine::Time;
-use spillway_settings::{Range, Section, SettingsError, nearest_name};
+use spillway_settings::{Range, Section, SettingsError, Value, is_line, nearest_name};
 use std::collections::BTreeSet;
 
 /// What happens to a link.
@@ -66,8 +66,8 @@ impl LinkEvent {
 /// Reads which link it is, and returns the line from `a` to `b`.
 fn read_line(section: &mut Section, topology: &Topology) -> Result<LineId> {
     let takes = "a switch such as \"leaf0\", or a host such as \"host3\"";
-    let a = section.text("a", "", takes, "one end of the link")?;
-    let b = section.text("b", "", takes, "its other end")?;
+    let a = given_name(section, "a", takes, "one end of the link")?;
+    let b = given_name(section, "b", takes, "its other end")?;
     let (a_node, b_node) = (find(section, "a", &a, topology)?, find(section, "b", &b, topology)?);
     let meaning = "which of several parallel links";
     let which = section.integer("parallel", 0, 0..=u64::from(u16::MAX), meaning)? as usize;
@@ -127,6 +127,19 @@ fn names_of(nodes: impl Iterator<Item = Node>, topology: &Topology) -> String {
         names.push_str(" and others");
     }
     names
+}
+
+/// A node's name as it is given. One that is a number may stand without quotes.
+pub(super) fn given_name(
+    section: &mut Section,
+    key: &'static str,
+    takes: &str,
+    meaning: &'static str,
+) -> Result<String> {
+    section.value(key, "", takes, meaning, |value| match value {
+        Value::String(name) => is_line(name).then(|| name.clone()),
+        value => value.as_integer().and_then(|n| u32::try_from(n).ok()).map(|n| n.to_string()),
+    })
 }
 
 /// The node that a key names.

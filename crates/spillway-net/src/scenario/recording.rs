@@ -1,6 +1,6 @@
 //! `[record]`: what is recorded besides flows.
 
-use super::events::{only_one, unknown};
+use super::events::{given_name, only_one, unknown};
 use super::{Limits, Result, TierSettings, numbered};
 use crate::topology::{Node, SwitchSpec, Topology};
 use crate::traffic::Traffic;
@@ -187,8 +187,9 @@ impl Scope<'_> {
         settings.map_or(0, |tier| tier.settings.queues_per_port as usize)
     }
 
-    /// Reads a switch, given by its number, or by its name in results or in the topology. The
-    /// resolved value is the number.
+    /// Reads a switch, given by its name in results or in the topology, or by its number. A name
+    /// takes precedence over a number. The resolved value is the number, unless that is the name of
+    /// another switch.
     fn read_switch(
         &self,
         section: &mut Section,
@@ -197,15 +198,20 @@ impl Scope<'_> {
     ) -> Result<Option<u32>> {
         let takes = "a switch such as \"leaf0\", or its number";
         section.optional(key, takes, meaning, |section| {
-            let given = section.value(key, "", takes, meaning, |value| match value {
-                Value::String(name) if !name.is_empty() => Some(Err(name.clone())),
-                value => Some(Ok(value.as_integer().and_then(|n| u32::try_from(n).ok())?)),
-            })?;
-            let switch = match given {
-                Ok(number) => self.check_number(section, key, number)?,
-                Err(name) => self.switch_called(section, key, &name)?,
+            let name = given_name(section, key, takes, meaning)?;
+            let switch = match (self.switch_called(section, key, &name)?, name.parse()) {
+                (Some(switch), _) => switch,
+                (None, Ok(number)) => self.check_number(section, key, number)?,
+                (None, Err(_)) => {
+                    let switches = (0..self.topology.switches.len() as u32).map(Node::Switch);
+                    return Err(unknown(section, key, &name, switches, self.topology));
+                }
             };
-            section.put(key, i64::from(switch));
+            match self.switches_called(&switch.to_string())[..] {
+                [] => section.put(key, i64::from(switch)),
+                [Node::Switch(same)] if same == switch => section.put(key, i64::from(switch)),
+                _ => section.put(key, name),
+            }
             Ok(switch)
         })
     }
@@ -221,16 +227,16 @@ impl Scope<'_> {
         }
     }
 
-    fn switch_called(&self, section: &Section, key: &str, name: &str) -> Result<u32> {
+    fn switches_called(&self, name: &str) -> Vec<Node> {
         let mut found = self.topology.nodes_called(name);
         found.retain(|node| matches!(node, Node::Switch(_)));
-        match only_one(section, key, name, &found, self.topology)? {
-            Some(Node::Switch(switch)) => Ok(switch),
-            _ => {
-                let switches = (0..self.topology.switches.len() as u32).map(Node::Switch);
-                Err(unknown(section, key, name, switches, self.topology))
-            }
-        }
+        found
+    }
+
+    fn switch_called(&self, section: &Section, key: &str, name: &str) -> Result<Option<u32>> {
+        let found = self.switches_called(name);
+        let only = only_one(section, key, name, &found, self.topology)?;
+        Ok(only.map(|node| self.topology.place_of(node)))
     }
 
     /// Refuses flows that do not exist with any seed.
