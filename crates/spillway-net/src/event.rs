@@ -4,10 +4,21 @@
 //! sends before anything arrives, arrivals come before new flows, and timers after both. The lower
 //! bits hold the number of a line or a flow.
 
-/// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Kind {
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident,)*) => {
+        /// The kind of an event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        /// All kinds, in order.
+        const KINDS: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
+    };
+}
+
+kinds! {
     /// A link fails or recovers.
     LinkChange,
     /// Routes change.
@@ -37,24 +48,6 @@ pub(crate) enum Kind {
     /// Ports are sampled.
     SamplePorts,
 }
-
-/// All kinds, in order.
-const KINDS: [Kind; 14] = [
-    Kind::LinkChange,
-    Kind::RouteChange,
-    Kind::Wake,
-    Kind::Measure,
-    Kind::Arrival,
-    Kind::FlowStart,
-    Kind::Clock,
-    Kind::AckDue,
-    Kind::FlowTimer,
-    Kind::PolicyTimer,
-    Kind::SampleQueues,
-    Kind::SampleWindows,
-    Kind::SampleLinks,
-    Kind::SamplePorts,
-];
 
 const KIND_BITS: u32 = 5;
 const ID_BITS: u32 = u32::BITS - KIND_BITS;

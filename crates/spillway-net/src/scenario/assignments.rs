@@ -6,7 +6,7 @@
 //! nothing of this.
 
 use crate::extensions::Extensions;
-use crate::topology;
+use crate::topology::{self, TIERS};
 use crate::transport::{self, Losses, Transport};
 use spillway_settings::{SettingsError, Table, Value};
 
@@ -196,9 +196,6 @@ fn path_of(assignment: &str) -> &str {
 fn unsets(assignment: &str) -> bool {
     assignment.split_once('=').is_some_and(|(_, value)| value.trim().is_empty())
 }
-
-/// The tiers that may have a table of their own in `switch`.
-const TIERS: [&str; 4] = ["leaf", "spine", "aggregation", "core"];
 
 /// A warning for every assignment to `switch` that has no effect on a tier with a value of its own.
 /// There is none if another assignment, earlier or later, has set the tier's value, or if the two

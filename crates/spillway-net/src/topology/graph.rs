@@ -28,7 +28,7 @@
 //! here, or by that in results: its tier and its place in it.
 
 use super::kinds::{MAX_HOSTS, Size, delay};
-use super::{Fabric, OwnNames, Search, Topology};
+use super::{Fabric, OwnNames, Search, TIERS, Topology};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Section, SettingsError, Value, nearest_name, parse, read_whole_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +37,6 @@ use std::path::Path;
 type Result<T> = std::result::Result<T, SettingsError>;
 
 const TABLES: [&str; 3] = ["switch", "host", "link"];
-const TIERS: [(&str, &str); 4] =
-    [("leaf", "leaf"), ("spine", "spine"), ("aggregation", "aggregation"), ("core", "core")];
 
 pub(super) fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let takes = "a path, seen from the scenario's folder";
@@ -170,7 +168,7 @@ impl Switches {
             let name = table.text("name", "", "a name", "What links and hosts call it.")?;
             let meaning = "Its place in the hierarchy.";
             let tier = table.optional("tier", "a tier", meaning, |table| {
-                table.choice("tier", &TIERS, meaning)
+                table.choice("tier", &TIERS.map(|tier| (tier, tier)), meaning)
             })?;
             let number = switches.names.len() as u32;
             if switches.numbers.insert(name.clone(), number).is_some() {

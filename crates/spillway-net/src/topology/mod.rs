@@ -26,6 +26,9 @@ use spillway_engine::{Rate, Time};
 /// A line's number in the topology.
 pub type LineId = u32;
 
+/// The names of tiers.
+pub const TIERS: [&str; 4] = ["leaf", "spine", "aggregation", "core"];
+
 /// One end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
@@ -51,7 +54,7 @@ pub struct LineSpec {
 /// A switch and its tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchSpec {
-    /// `leaf` if hosts are attached to it, otherwise `spine`, `aggregation` or `core`.
+    /// One of [`TIERS`]: `leaf` if hosts are attached to it, otherwise one of the others.
     pub tier: &'static str,
     /// Its ports: the lines that leave it.
     pub ports: Vec<LineId>,
