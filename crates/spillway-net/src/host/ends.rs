@@ -220,7 +220,7 @@ mod tests {
             true => Driver::OpenLoop(Clock::new(1, id)),
             false => {
                 let transport = closed_loop("kind = \"newreno\"\nmss = \"1000B\"");
-                Driver::ClosedLoop(Sender::new(spec.size, &transport, &access(10, 25)))
+                Driver::ClosedLoop(Sender::new(spec.size, 1_000, &transport, &access(10, 25)))
             }
         };
         let flow = Outgoing {

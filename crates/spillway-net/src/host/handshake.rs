@@ -12,7 +12,7 @@ impl Hosts {
     /// Sends the request for a connection.
     pub(super) fn send_syn(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
-        let transport = &scenario.transports[usize::from(flow.transport)];
+        let transport = scenario.transport(flow.transport);
         let (Driver::ClosedLoop(sender), Some(closed)) = (driver, transport.closed_loop()) else {
             return;
         };

@@ -44,7 +44,7 @@ impl Hosts {
         else {
             unreachable!("only an open loop has a clock")
         };
-        let transport = &scenario.transports[usize::from(flow.transport)];
+        let transport = scenario.transport(flow.transport);
         let Control::OpenLoop(rate) = &transport.control else {
             unreachable!("a flow is driven as its transport says")
         };

@@ -23,7 +23,7 @@ impl Hosts {
     ) {
         let (segment, slot) = segment_of(net, id);
         let end = self.ends.receiving_mut(slot);
-        let transport = &scenario.transports[usize::from(end.transport)];
+        let transport = scenario.transport(end.transport);
         let Some(closed) = transport.closed_loop() else { return };
         if let Some(seq) = end.receiver.on_expected(&segment, &closed.acks) {
             self.note_arrived(net.now, scenario, slot, u64::from(segment.payload));
@@ -55,7 +55,7 @@ impl Hosts {
         });
         self.note_arrived(net.now, scenario, slot, new);
         let end = self.ends.receiving_mut(slot);
-        let ack_size = scenario.transports[usize::from(end.transport)].ack_size;
+        let ack_size = scenario.transport(end.transport).ack_size;
         set_ack_timer(net, end);
         match acks {
             [Some(ack), None] => self.reply(net, ack_size, host, id, &ack),
@@ -142,7 +142,7 @@ impl Hosts {
         if let Some(ack) = end.receiver.delayed_ack() {
             end.packets += 1;
             let (host, flow) = (end.dst, end.id);
-            let ack_size = scenario.transports[usize::from(end.transport)].ack_size;
+            let ack_size = scenario.transport(end.transport).ack_size;
             let contents = Contents { slot, flow, ..Contents::default() };
             let id = net.packets.insert(Packet::default(), contents);
             if end.ack_flags & flags::TELEMETRY != 0 {

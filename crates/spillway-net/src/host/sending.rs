@@ -21,7 +21,7 @@ impl Hosts {
         let contents = net.packets.contents(id);
         let slot = contents.slot;
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
-        let transport = &scenario.transports[usize::from(flow.transport)];
+        let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         let ack = AckSegment {
             seq: contents.seq,
@@ -51,7 +51,7 @@ impl Hosts {
     #[inline(always)]
     pub(super) fn send_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
-        let transport = &scenario.transports[usize::from(flow.transport)];
+        let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         if sender.is_endless() {
             // An endless flow sends nothing new after the end of its traffic section.
@@ -75,7 +75,7 @@ impl Hosts {
     #[inline(never)]
     fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
-        let transport = &scenario.transports[usize::from(flow.transport)];
+        let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         let now = net.now;
         let tells = scenario.tells_senders();
@@ -111,7 +111,7 @@ impl Hosts {
             return;
         }
         flow.timer = Time::MAX;
-        let transport = &scenario.transports[usize::from(flow.transport)];
+        let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         if sender.deadline() <= now && !sender.is_done() {
             let timeouts = sender.timeouts;

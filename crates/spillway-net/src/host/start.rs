@@ -20,7 +20,7 @@ impl Hosts {
     pub fn start_flow(&mut self, net: &mut Network, scenario: &Scenario, id: u32, spec: FlowSpec) {
         self.unfinished += 1;
         let place = scenario.class_transport[usize::from(spec.class)];
-        let transport = &scenario.transports[usize::from(place)];
+        let transport = scenario.transport(place);
         let ways = Ways { scenario, net };
         let (there, back) = ways.of_flow(id, &spec, transport);
         let rate = ways.nic_rate(spec.src);
@@ -34,7 +34,7 @@ impl Hosts {
                     false => scenario.base_rtt,
                 };
                 let access = Access { rate, base_rtt };
-                Driver::ClosedLoop(Sender::new(spec.size, closed, &access))
+                Driver::ClosedLoop(Sender::new(spec.size, transport.mss, closed, &access))
             }
         };
         let flow = Outgoing {

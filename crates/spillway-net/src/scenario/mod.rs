@@ -358,6 +358,12 @@ impl Scenario {
         }
     }
 
+    /// A transport, by its place in `transports`.
+    #[inline]
+    pub fn transport(&self, place: u16) -> &Transport {
+        &self.transports[usize::from(place)]
+    }
+
     /// The index of a switch's tier in `tiers`.
     pub fn tier_of(&self, switch: u32) -> usize {
         let tier = self.topology.switches[switch as usize].tier;

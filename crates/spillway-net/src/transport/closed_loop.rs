@@ -18,8 +18,6 @@ use std::sync::Arc;
 pub struct ClosedLoop {
     maker: Arc<dyn ControlMaker>,
     windows: Windows,
-    /// Payload of a full packet.
-    pub mss: u32,
     paces: bool,
     /// Whether a flow's base RTT is that of its own path.
     own_base_rtt: bool,
@@ -109,7 +107,6 @@ impl ClosedLoop {
         Ok(ClosedLoop {
             maker,
             windows,
-            mss,
             paces,
             own_base_rtt,
             telemetry,
@@ -139,9 +136,9 @@ impl ClosedLoop {
         self.windows.initial == InitialWindow::Flow
     }
 
-    /// The initial window of a flow of `size` bytes.
-    pub fn initial_window(&self, size: u64, access: &Access) -> Window {
-        let mss = u64::from(self.mss);
+    /// The initial window of a flow of `size` bytes in segments of `mss`.
+    pub fn initial_window(&self, size: u64, mss: u32, access: &Access) -> Window {
+        let mss = u64::from(mss);
         let cwnd = match self.windows.initial {
             InitialWindow::Packets(packets) => packets * mss,
             InitialWindow::Bytes(bytes) => bytes,
@@ -166,8 +163,8 @@ impl ClosedLoop {
 
     /// The most that a flow of `size` bytes sends at once before the first ack: its initial window,
     /// or the least window if that is larger.
-    pub fn largest_burst(&self, size: u64, access: &Access) -> u64 {
-        let window = self.initial_window(size, access);
+    pub fn largest_burst(&self, size: u64, mss: u32, access: &Access) -> u64 {
+        let window = self.initial_window(size, mss, access);
         window.cwnd.max(window.min).min(size)
     }
 

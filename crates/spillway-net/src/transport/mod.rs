@@ -179,7 +179,7 @@ impl Transport {
     pub fn largest_burst(&self, size: u64, access: &Access) -> u64 {
         match &self.control {
             Control::OpenLoop(_) => u64::from(self.mss),
-            Control::ClosedLoop(closed) => closed.largest_burst(size, access),
+            Control::ClosedLoop(closed) => closed.largest_burst(size, self.mss, access),
         }
     }
 
@@ -234,10 +234,13 @@ pub(crate) mod tests {
 
     #[test]
     fn the_whole_flow_may_be_the_first_window() {
-        let window = |text: &str| closed_loop(text).initial_window(30_000, &access(10, 25)).cwnd;
-        assert_eq!(window("initial_window = \"flow\"\nmss = \"1000B\""), 30_000);
-        assert_eq!(window("initial_window = \"22pkt\"\nmss = \"1400B\""), 30_800);
-        assert_eq!(window("initial_window = \"15KB\""), 15_000);
+        let window = |mss: u32, text: &str| {
+            let closed = closed_loop(&format!("mss = \"{mss}B\"\ninitial_window = \"{text}\""));
+            closed.initial_window(30_000, mss, &access(10, 25)).cwnd
+        };
+        assert_eq!(window(1_000, "flow"), 30_000);
+        assert_eq!(window(1_400, "22pkt"), 30_800);
+        assert_eq!(window(1_448, "15KB"), 15_000);
     }
 
     #[test]

@@ -104,9 +104,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The sender of a flow of `size` bytes that starts.
-    pub fn new(size: u64, transport: &ClosedLoop, access: &Access) -> Sender {
-        let mut window = transport.initial_window(size, access);
+    /// The sender of a flow of `size` bytes, in segments of `mss`, that starts.
+    pub fn new(size: u64, mss: u32, transport: &ClosedLoop, access: &Access) -> Sender {
+        let mut window = transport.initial_window(size, mss, access);
         let control = transport.congestion(access, &mut window);
         let withheld = window.cwnd.saturating_sub(transport.syn_window);
         window.cwnd -= withheld;
@@ -124,7 +124,7 @@ impl Sender {
             keeps_timer: false,
             reduction: None,
             by_rack: (transport.losses.detection == LossDetection::Rack)
-                .then(|| Box::new(ByRack::new(transport))),
+                .then(|| Box::new(ByRack::new(window.mss, transport))),
             paced_until: Time::ZERO,
             probe: None,
             rtt: RttEstimate::default(),

@@ -25,13 +25,13 @@ pub struct ByRack {
 
 impl ByRack {
     /// The state of a flow that starts.
-    pub fn new(transport: &ClosedLoop) -> ByRack {
+    pub fn new(mss: u64, transport: &ClosedLoop) -> ByRack {
         let held_back = match transport.acks.every {
             1 => Time::ZERO,
             _ => transport.acks.delay,
         };
         ByRack {
-            rack: Rack::new(transport.mss.into()),
+            rack: Rack::new(mss),
             probes: transport.losses.tail_loss_probe.then_some(held_back),
             cut_at: Time::ZERO,
             doubtful_until: Time::MAX,

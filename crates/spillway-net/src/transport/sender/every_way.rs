@@ -27,7 +27,7 @@ proptest! {
              loss_detection = \"{detection}\"\nreduction = \"{reduction}\"\n\
              min_rto = \"1ms\"\ninitial_rto = \"1ms\""
         ));
-        let mut sender = Sender::new(size, &transport, &access(10, 25));
+        let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));
         let mut network = Network::new(fates);
         let (mut now, mut nxt) = (Time::ZERO, 0);
         while !sender.is_done() {

@@ -180,7 +180,7 @@ proptest! {
             "kind = \"newreno\"\nmss = \"{SMSS}B\"\ninitial_window = \"{window}pkt\"\ndupthresh = {dup_thresh}"
         );
         let transport = closed_loop(&text);
-        let mut sender = Sender::new(size, &transport, &access(10, 25));
+        let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));
         let mut naive = Naive::new(size, dup_thresh as usize);
         let mut network = Network::new(fates);
         let (mut step, mut timeouts) = (0u64, 0);

@@ -183,7 +183,7 @@ proptest! {
              min_rto = \"1ms\"\ninitial_rto = \"1ms\""
         );
         let transport = closed_loop(&text);
-        let mut sender = Sender::new(size, &transport, &access(10, 25));
+        let mut sender = Sender::new(size, SMSS as u32, &transport, &access(10, 25));
         let mut naive = Naive::new(size, dup_thresh as usize, probes);
         let mut network = Network::new(fates);
         let mut now = Time::ZERO;

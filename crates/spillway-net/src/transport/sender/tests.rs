@@ -7,7 +7,7 @@ use crate::transport::Transport;
 /// A sender of `segments` segments of 1000 bytes, and its transport.
 fn sender(segments: u64, text: &str) -> (Sender, ClosedLoop) {
     let transport = closed_loop(&format!("kind = \"newreno\"\nmss = \"1000B\"\n{text}"));
-    (Sender::new(segments * 1000, &transport, &access(10, 25)), transport)
+    (Sender::new(segments * 1000, 1_000, &transport, &access(10, 25)), transport)
 }
 
 fn us(us: u64) -> Time {
@@ -276,7 +276,7 @@ fn a_window_that_a_mark_has_cut_grows_again_after_timeouts() {
         let text = format!("kind = \"{kind}\"\nmss = \"1000B\"\ninitial_window = \"8pkt\"\n");
         let ecn = if kind == "dctcp" { "" } else { "ecn = true" };
         let t = closed_loop(&format!("{text}{ecn}"));
-        let mut s = Sender::new(30_000, &t, &access(10, 25));
+        let mut s = Sender::new(30_000, 1_000, &t, &access(10, 25));
         sends(&mut s, &t, us(0));
         marked(&mut s, &t, us(80), 1);
         assert_eq!((s.window().cwnd, sends(&mut s, &t, us(80)).as_str()), (cut, ""), "{kind}");
@@ -355,7 +355,7 @@ fn a_repair_takes_the_place_of_a_probe() {
 fn a_window_does_not_grow_while_its_own_line_has_enough_to_do() {
     for kind in ["newreno", "dctcp"] {
         let transport = closed_loop(&format!("kind = \"{kind}\"\nmss = \"1000B\""));
-        let mut s = Sender::new(1_000_000, &transport, &access(10, 25));
+        let mut s = Sender::new(1_000_000, 1_000, &transport, &access(10, 25));
         sends(&mut s, &transport, us(0));
         let mut ack = |seq, may_grow| {
             let ack = AckSegment {
@@ -492,7 +492,7 @@ fn dctcp_as_ns3(min_window: &str, initial_window: &str) -> (Sender, ClosedLoop) 
         "kind = \"dctcp\"\nmss = \"1000B\"\nloss_detection = \"ns3\"\n\
          min_window = \"{min_window}\"\ninitial_window = \"{initial_window}\""
     ));
-    (Sender::new(30_000, &t, &access(10, 25)), t)
+    (Sender::new(30_000, 1_000, &t, &access(10, 25)), t)
 }
 
 #[test]
@@ -523,7 +523,7 @@ fn ns3_waits_for_the_timer_with_less_than_a_segment_though_nothing_is_in_flight(
     s.on_deadline(us(10_080), &t);
     assert_eq!((sends(&mut s, &t, us(10_080)).as_str(), s.timeouts), ("1", 1));
     // The rest of the flow is less than a segment, so it is sent.
-    let mut s = Sender::new(1_400, &t, &access(10, 25));
+    let mut s = Sender::new(1_400, 1_000, &t, &access(10, 25));
     sends(&mut s, &t, us(0));
     marked(&mut s, &t, us(80), 1);
     assert_eq!(s.next_piece(us(80), &t), Some(Piece { seq: 1_000, payload: 400, again: false }));

@@ -271,7 +271,7 @@ fn rack_cuts_once_for_what_the_end_of_a_repair_finds() {
         "kind = \"cubic\"\nmss = \"1000B\"\ninitial_window = \"20pkt\"\n\
          loss_detection = \"rack\"\nreduction = \"proportional\"",
     );
-    let mut s = Sender::new(100_000, &transport, &access(10, 25));
+    let mut s = Sender::new(100_000, 1_000, &transport, &access(10, 25));
     sends(&mut s, &transport, us(0));
     acked(&mut s, &transport, us(80), 0, &[(1, 4)]);
     assert_eq!((s.phase(), s.window().cwnd), (Phase::Recovery, 14_000));
@@ -394,7 +394,7 @@ fn ns3_waits_for_nothing_with_a_segment_of_window_or_nothing_to_send() {
     assert_eq!((s.window().cwnd, s.deadline()), (1_000, Time::MAX));
     // It leaves half a segment, but everything has been sent.
     let (_, t) = dctcp_as_ns3("1B", "1pkt");
-    let mut s = Sender::new(1_000, &t, &access(10, 25));
+    let mut s = Sender::new(1_000, 1_000, &t, &access(10, 25));
     sends(&mut s, &t, us(0));
     marked(&mut s, &t, us(80), 1);
     assert_eq!((s.window().cwnd, s.is_done(), s.deadline()), (500, true, Time::MAX));
