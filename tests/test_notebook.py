@@ -80,13 +80,18 @@ def test_a_sweep_in_a_line(sweep):
     assert repr(several) == f"<Sweep over 'tiny': 6 runs of {shown}, complete>"
 
 
-def test_a_scenario_in_a_line():
+def test_a_scenario_in_a_line(monkeypatch):
     assert repr(Scenario("credence")) == "<Scenario 'credence'>"
-    assert repr(Scenario(TINY)) == f"<Scenario 'tiny' from '{TINY}'>"
+    monkeypatch.chdir(TINY.parent)
+    assert repr(Scenario(TINY.name)) == f"<Scenario 'tiny' from '{TINY.name}'>"
     given = Scenario({"name": "mine"}).set("seed=3", {"duration": "1ms"}).plug(Everything)
     assert repr(given) == (
         "<Scenario 'mine' with seed=3, duration=1ms and the plug-ins Everything>"
     )
+    many = given.set(*(f"traffic.{place}.load=0.5" for place in range(1000)))
+    assert repr(many) == f"<{many.described()[:120]}...>"
+    assert repr(many).startswith("<Scenario 'mine' with seed=3, duration=1ms, traffic.0.load=0.5, ")
+    assert len(repr(Scenario({"name": "n" * 10_000}))) == 125
 
 
 @pytest.mark.parametrize("source", [{}, {"name": 3}, "a = \n", "x = 1\n", f"a = {'[' * 5000}\n"])

@@ -23,6 +23,9 @@ from spillway.plugins.description import Description, check_named, describe_all
 Source: TypeAlias = "str | Path | Mapping[str, Any] | Scenario"
 
 
+_LONGEST_LINE = 120
+"""The most letters of a scenario that is described in a line."""
+
 _WHOLE = "`spillway show leaf-spine-128` shows a whole scenario, every key written out"
 
 
@@ -168,7 +171,8 @@ class Scenario:
         return f"Scenario {' '.join(parts)}"
 
     def __repr__(self) -> str:
-        return f"<{self.described()}>"
+        text = self.described()
+        return f"<{text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + '...'}>"
 
     def _repr_html_(self) -> str:
         from spillway import notebook
