@@ -77,6 +77,20 @@ def test_what_nobody_has_is_an_empty_panel(number):
     assert not any(mark_of(part) for axis in figure.axes[:2] for part in axis.collections)
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("a name with twenty-six let", "a name with twenty-six let"),
+        ("a name with twenty-seven le", "a name with twenty-seven…"),
+        ("a-name-without-any-blank-in-it", "a-name-without-any-blank-…"),
+    ],
+)
+def test_a_title_is_cut_where_it_is_too_long(name, title):
+    named = spillway.sweep(TINY, set={"traffic.background.name": name}, keep=False)
+    figure = drawn(Sweep(named.results, metrics=[f"{name}.p99"]))
+    assert figure.axes[0].get_title().strip() == title
+
+
 def test_slowdowns_below_1_are_on_the_axis():
     sweep = spillway.sweep(TINY, set=["slowdown_base=published"], keep=False)
     rows = sweep.results[0][1][0].summary["fct_slowdown"]

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from spillway.errors import ScenarioError
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
 _FORMATS = (".png", ".pdf", ".svg")
 _WIDEST = 14.8
-_LONGEST_TITLE = 26
 """The width in inches up to which panels are placed in one row."""
+_LONGEST_TITLE = 26
+"""The most letters of a panel's title."""
 _QUIET = "#555555"
 _DPI = 150
 _MOST_PIXELS = 60_000
@@ -236,9 +236,9 @@ def _grid_of(
         unused.set_axis_off()
     axes: list[Axes] = list(grid.flat[: len(panels)])
     for axis, panel in zip(axes, panels, strict=True):
-        title = shorten(panel.title, _LONGEST_TITLE, placeholder="…")
-        if len(panel.title) > _LONGEST_TITLE and title in ("", "…"):
-            title = f"{panel.title[: _LONGEST_TITLE - 1]}…"
+        title = panel.title
+        if len(title) > _LONGEST_TITLE:
+            title = f"{title[: _LONGEST_TITLE - 1].rstrip()}…"
         axis.set_title(f"{title}\n", fontsize=11, fontweight="bold")
         axis.annotate(
             panel.note,
