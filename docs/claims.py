@@ -101,7 +101,7 @@ def _cpu(seconds: float) -> str:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], named: str | None) -> str:
-    head = ["claim", "paper", "ours", "95%", "seeds", "timeouts behind", "verdict"]
+    head = ["claim", "paper", "ours", "95%", "seeds", "flows with a timeout", "verdict"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         is_change = row["is_change"]

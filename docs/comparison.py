@@ -42,7 +42,7 @@ ENOUGH = 10
 BASE = "dt"
 """What the others are compared with in a network, seed by seed."""
 BEST = "lqd"
-"""The same in a sweep: what has nearly the fewest timeouts everywhere."""
+"""The same in a sweep: what has nearly the fewest flows with a timeout everywhere."""
 
 Json = dict[str, Any]
 Row = Mapping[str, Any]
@@ -266,7 +266,7 @@ def times(regret: Regret) -> str:
 
 
 def sweep(points: Mapping[str, Results]) -> str:
-    """Incasts' tail and timeouts at every point; last the greatest regret of all classes."""
+    """Incasts' tail and flows with a timeout at every point; last the greatest regret."""
     classes = CLASSES["credence"]
     heads = [
         "",

@@ -60,7 +60,10 @@ def test_a_claim_s_timeouts_stand_beside_it_and_hindsight_is_marked(claims, resu
     written = claims.page(f"<!-- claims: {figures.BURSTS.name} --><!-- end -->", tmp_path)
     assert "exploratory: something of it was chosen after its numbers were seen" in written
     row = next(line for line in written.splitlines() if first["claim"] in line)
-    assert "DT 7/20" in row and row.endswith(f"{first['verdict']}\\* |")
+    place = [cell.strip() for cell in row.split("|")].index("DT 7/20")
+    head = next(line for line in written.splitlines() if line.startswith("| claim |"))
+    assert head.split("|")[place].strip() == "flows with a timeout"
+    assert row.endswith(f"{first['verdict']}\\* |")
 
 
 def test_choices_are_rows_and_other_verdicts_bold(claims, tmp_path):

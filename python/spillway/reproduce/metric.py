@@ -66,7 +66,7 @@ class Behind:
     flows: int
     """The number of flows at or beyond it."""
     with_timeout: int
-    """The number of these that saw a timeout."""
+    """The number of these that had a timeout."""
 
 
 class Metric(Protocol):
@@ -201,7 +201,7 @@ class _Flows:
 
 @dataclass(frozen=True)
 class WithTimeout:
-    """The share of a class's flows, over all seeds, that saw a timeout."""
+    """The share of a class's flows, over all seeds, that had a timeout."""
 
     of: str
     """A class or section, as in `Tail`."""

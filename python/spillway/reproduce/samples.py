@@ -26,7 +26,7 @@ def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any])
 
     `class` is short, medium, long or incast, `section` the traffic section, `slowdown` that of the
     summary (an unfinished flow counts with the time waited), and `with_timeout` whether the flow
-    saw a timeout. `unit` numbers, within the class, the units of resampling: the flows of one
+    had a timeout. `unit` numbers, within the class, the units of resampling: the flows of one
     query, or a flow without a query. `unit_of_section` does the same within the section. The same
     flows have the same units under every scheme.
     """

@@ -74,7 +74,7 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> Table:
     table.add_column("number", overflow="fold", max_width=40)
     for heading in ("paper", "ours", "95%", "seeds"):
         table.add_column(heading, justify="right")
-    table.add_column("timeouts\nbehind", justify="right")
+    table.add_column("flows with\na timeout", justify="right")
     table.add_column("verdict")
     variant = None
     for row in rows:

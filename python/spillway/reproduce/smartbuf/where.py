@@ -32,7 +32,10 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Map:
-    """Tails over the share of incasts, a panel for each kind; then over the share of timeouts."""
+    """Tails over the share of incasts, a panel for each kind.
+
+    Then over the share of flows with a timeout.
+    """
 
     tail: Metric
     timeouts: Metric
