@@ -47,7 +47,7 @@ def user_seconds() -> float:
 
 
 def measured(settings: list[str], plugins: list[type[Plugin]]) -> tuple[float, spillway.Result]:
-    """The cost of a run, and what came of it."""
+    """The cost of a run, and its results."""
     begin = user_seconds()
     result = spillway.run("leaf-spine-128", set=settings, plugins=plugins)
     return user_seconds() - begin, result

@@ -90,7 +90,7 @@ class Results:
 
 
 def is_few(count: float | None, percentile: str) -> bool:
-    """Whether fewer than ten of so many values are beyond a percentile."""
+    """Whether fewer than ten of this many values are beyond a percentile."""
     if not count or percentile not in PERCENTILES:
         return False
     return count - rank(int(count), PERCENTILES[percentile]) < ENOUGH

@@ -280,7 +280,7 @@ def transports() -> str:
 
 
 SHARED_KEYS = 4
-"""So many keys that the same transports have are a table; fewer stand with each of them."""
+"""This many keys that the same transports have are a table; fewer stand with each of them."""
 
 
 def in_words(kinds: Iterable[str], ids: Iterable[str]) -> str:

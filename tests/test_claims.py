@@ -187,7 +187,7 @@ def test_intervals_hold_the_truth_as_often_as_is_said(seeds, share):
         )
         low, high = found.interval
         hits += low <= 0 <= high
-    # Three standard deviations of so many trials.
+    # Three standard deviations of this many trials.
     assert hits / trials == pytest.approx(share, abs=3 * (share * (1 - share) / trials) ** 0.5)
 
 

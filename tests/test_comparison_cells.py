@@ -43,7 +43,7 @@ OF_LEAVES = schemes("leaf", acks=False) | {
 
 
 def sizes(learns, counts, seeds, quick):
-    """So many milliseconds are counted after those in which Smartbuf learns; and at scale quick."""
+    """What is counted, in ms, after the time in which Smartbuf learns; and at scale quick."""
     page = (seeds, {"warmup": f"{learns}ms", "duration": f"{learns + counts}ms"})
     first, then = quick
     return {

@@ -96,7 +96,7 @@ CHOICES = {
 
 
 def of_abm(*keys):
-    """So much of ABM's program."""
+    """This part of ABM's program."""
     return {"ABM": {f"switch.sharing.{key}": ABM_PROGRAM[f"switch.sharing.{key}"] for key in keys}}
 
 

@@ -73,7 +73,7 @@ def test_table_1_finds_the_constructions():
     assert 1.1 < lqd["worst"] <= 1.707
 
 
-@pytest.mark.filterwarnings("ignore:.*what is too much waits, longer and longer")
+@pytest.mark.filterwarnings("ignore:.*the excess waits, and delays keep growing")
 def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path):
     queries = "traffic.incast.queries_per_host_per_s=500"
     small = ("traffic.incast.burst=200%", "topology.leaves=4", queries)
@@ -99,7 +99,7 @@ def test_figure_15_trains_on_a_trace_that_is_recorded_once(monkeypatch, tmp_path
 
 @pytest.mark.filterwarnings("ignore:.*asked about packets outside")
 @pytest.mark.filterwarnings("ignore:.*it was trained where")
-@pytest.mark.filterwarnings("ignore:.*what is too much waits, longer and longer")
+@pytest.mark.filterwarnings("ignore:.*the excess waits, and delays keep growing")
 def test_models_are_trained_once_for_all_points(monkeypatch, tmp_path):
     """The figure at a tiny size: what switches ask is what the scheme says."""
     smaller = ("topology.leaves=4", "traffic.incast.burst=200%", "switch.buffer=200KB")

@@ -21,7 +21,7 @@ from support import TINY, names
 
 # Much is lost on purpose: hosts are to send and receive more than their lines carry.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*what is too much waits, longer and longer:spillway.errors.ScenarioWarning"
+    "ignore:.*the excess waits, and delays keep growing:spillway.errors.ScenarioWarning"
 )
 
 TRACED = (
@@ -40,7 +40,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory):
 
 
 def made_up(queue, dropped, weight=None, ports=4) -> Trace:
-    """A trace whose packets found so many bytes in their queue, of 1000."""
+    """A trace whose packets found this many bytes in their queue, of 1000."""
     count = len(queue)
     lengths = np.array(queue, np.float64)
     return Trace(

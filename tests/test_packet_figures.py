@@ -54,7 +54,7 @@ buffer = "10KB"
 
 
 def lost(*rows):
-    """A result of which so much is known: switch, bytes lost, bytes held."""
+    """A result of which only this is known: switch, bytes lost, bytes held."""
     names, size, held = zip(*rows, strict=True) if rows else ((), (), ())
     drops = {
         "switch": pa.array(names, pa.string()).dictionary_encode(),

@@ -19,7 +19,7 @@ from test_cli_errors import refused
 
 
 def of(labels) -> Sweep:
-    """A sweep with so many variants, all alike."""
+    """A sweep with this many variants, all alike."""
     (both,) = spillway.sweep(TINY, seeds=[1, 2], keep=False).results
     return Sweep([(Variant(label, ()), both[1]) for label in labels])
 

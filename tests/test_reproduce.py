@@ -290,7 +290,7 @@ def test_a_figure_without_that_scale():
 
 
 # A burst is a share of the buffer, and all of this one is more than hosts carry.
-@pytest.mark.filterwarnings("ignore:.*what is too much waits, longer and longer")
+@pytest.mark.filterwarnings("ignore:.*the excess waits, and delays keep growing")
 def test_where_nothing_is_lost_nothing_is_told(tmp_path):
     figure = replace(figures.BURSTS, measure=Run(str(TINY), ("switch.buffer=100MB",)))
     (found,) = harness.compute(harness.plan([figure], "quick", [1]), Cache(tmp_path / "points"))

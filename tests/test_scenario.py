@@ -137,7 +137,7 @@ def test_a_key_without_a_value_is_unset():
     assert resolved("name=")["name"] == "unnamed"
     with pytest.raises(ScenarioError, match=r'^name: "" is not valid; expected a name'):
         resolved({"name": ""})
-    nothing = r"^transport\.min_rot= takes nothing away: transport\.min_rot is not set$"
+    nothing = r"^transport\.min_rot= unsets nothing: transport\.min_rot is not set$"
     with pytest.warns(spillway.ScenarioWarning, match=nothing):
         resolved("transport.min_rot=")
 

@@ -115,8 +115,8 @@ ALL_READINGS = {
     "demands": LEARN_DEMANDS,
 }
 
-# The map: "64% long flows, 16% incasts and single short flows together"; answers of so many hosts
-# of so many bytes.
+# The map: "64% long flows, 16% incasts and single short flows together"; answers of this many hosts
+# of this many bytes.
 WEB_SEARCH = {"traffic.incast.fan_in": "50..200"}
 
 
@@ -137,7 +137,7 @@ QUERIES = {
 
 
 def mixed(percent, queries):
-    """So much in incasts of one kind: 64% long flows, and what is left of 16% single short ones."""
+    """A share of incasts of one kind: 64% long flows, and single short ones up to 16%."""
     loads = {
         "traffic.long.load": 0.64,
         "traffic.short.load": round(0.16 - percent / 100, 6),

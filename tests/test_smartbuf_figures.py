@@ -250,7 +250,7 @@ def test_incasts_of_another_kind_are_a_scenario_of_the_same_load():
 
 
 def late_flows(usual, late):
-    """100 short flows, of which so many waited for a timeout, and have slowdowns of 200."""
+    """100 short flows, of which this many waited for a timeout, and have slowdowns of 200."""
     codes, names = pa.array([0] * 100, pa.int8()), pa.array(samples.CLASSES)
     return pa.table(
         {

@@ -320,8 +320,8 @@ def facts(facts: Mapping[str, Any]) -> RenderableType:
     if base_rtts is not None and base_rtts >= MANY_BASE_RTTS:
         network.add_row(
             "timeouts",
-            f"min_rto is {_seconds(facts['min_rto_us'] * 1e-6)}, {count(base_rtts)} base RTTs: so "
-            "long a flow waits for a loss that only a timeout repairs",
+            f"min_rto is {_seconds(facts['min_rto_us'] * 1e-6)}, {count(base_rtts)} base "
+            "RTTs: a loss that only a timeout repairs delays its flow by at least that",
         )
     network.add_row(
         "packets",

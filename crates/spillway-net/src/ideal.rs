@@ -56,7 +56,7 @@ pub fn lines(topology: &Topology, path: &[LineId]) -> Vec<LineSpec> {
     path.iter().map(|&line| topology.lines[line as usize]).collect()
 }
 
-/// The least time of one packet of so many bytes from one host to another, over any of the next
+/// The least time of one packet of this many bytes from one host to another, over any of the next
 /// hops that `routing` offers or, without it, over any lines at all. `None` if there is no path.
 pub fn fastest(
     topology: &Topology,
@@ -94,7 +94,7 @@ pub fn fastest(
     None
 }
 
-/// The least time that so many bytes need at the narrowest stage of the network. A stage consists
+/// The least time that this many bytes need at the narrowest stage of the network. A stage consists
 /// of all ports that packets between these hosts may take after the same number of hops.
 pub fn narrowest(topology: &Topology, routing: &Routing, from: u32, to: u32, bytes: u64) -> Time {
     let mut stage = vec![topology.lines[topology.nics[from as usize] as usize].to];

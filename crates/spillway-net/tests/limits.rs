@@ -7,7 +7,7 @@ use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use std::path::Path;
 
-/// A scenario with a switch and so many hosts, for so long.
+/// A scenario with a switch and this many hosts, for this long.
 fn read(hosts: u32, duration: &str, more: &str) -> Result<Scenario, String> {
     let star = format!("topology.kind = \"star\"\ntopology.hosts = {hosts}");
     let text = format!("duration = \"{duration}\"\n{star}\n{more}");

@@ -21,7 +21,7 @@ const KINDS: [&str; 4] = [
     "kind = \"timely\"\nt_low = \"1ms\"\nt_high = \"2ms\"",
 ];
 
-/// A flow of so many packets; what is sent at the times `lost_at` is lost. Returns the completion
+/// A flow of this many packets; what is sent at the times `lost_at` is lost. Returns the completion
 /// time, the number of retransmissions, and the timeouts.
 fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> (u64, u32, u32) {
     let losses: String = lost_at

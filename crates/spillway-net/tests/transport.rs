@@ -35,7 +35,7 @@ fn losses(times_ps: &[u64]) -> String {
     times_ps.iter().map(event).collect()
 }
 
-/// A flow of so many packets from host 0 to host 1; what is sent at the times `lost_at` is lost.
+/// A flow of this many packets from host 0 to host 1; what is sent at the times `lost_at` is lost.
 fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> Run {
     let text = format!("{PAIR}\n{}\n[transport]\n{transport}", losses(lost_at));
     let run = run_flows(&text, &[(0, 1, packets * MSS, 0)]);

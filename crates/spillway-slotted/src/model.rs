@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The picoseconds in a slot: packets arrive in its first, and are sent in its second.
 const SLOT: u64 = 2;
 
-/// What became of a sequence of arrivals.
+/// The result of a sequence of arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Packets that were sent, including those sent after the last arrival.

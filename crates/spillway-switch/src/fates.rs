@@ -1,5 +1,5 @@
-//! The training data of an oracle: every arrival, the state in which it found the switch, and what
-//! became of it.
+//! The training data of an oracle: every arrival, the state in which it found the switch, and its
+//! fate.
 //!
 //! # Reference
 //! V. Addanki, M. Pacut, S. Schmid, "Credence", USENIX NSDI 2024, section 4.1: for every packet,

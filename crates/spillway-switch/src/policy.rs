@@ -40,7 +40,7 @@ pub struct Departure {
     pub queued_at: Time,
 }
 
-/// What becomes of a packet.
+/// The decision about a packet at an AQM, or on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It passes unchanged.
@@ -66,7 +66,7 @@ impl Verdict {
     }
 }
 
-/// What becomes of an arrival.
+/// A sharing policy's decision about an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It may join its queue, if it fits.

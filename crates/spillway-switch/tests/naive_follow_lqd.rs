@@ -470,7 +470,7 @@ proptest! {
 
 /// The random cases above are worth something only if all outcomes occur.
 #[test]
-fn the_cases_fill_the_imagined_buffer_too() {
+fn the_cases_fill_the_virtual_buffer_too() {
     let mut totals: BTreeMap<&str, Tally> = BTreeMap::new();
     look_at(400, setup(), |setup, steps| {
         let counts = compare(&setup, &steps).unwrap();

@@ -170,7 +170,7 @@ impl Timed {
     }
 }
 
-/// What a packet found when it arrived, and what became of it.
+/// What a packet found when it arrived, and whether it was lost.
 struct Outcome {
     held: u64,
     occupancy: u64,

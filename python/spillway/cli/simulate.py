@@ -62,7 +62,7 @@ def run(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a scenario and print what came of it."""
+    """Run a scenario and print a summary of its results."""
     from spillway import tables
 
     chosen = _scenario(scenario, set, plugin)

@@ -84,7 +84,7 @@ def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any])
 
 
 def rank(total: int, p: float) -> int:
-    """The rank of a percentile among so many ordered values, from 1: the ceil(total p)-th.
+    """The rank of a percentile among this many ordered values, from 1: the ceil(total p)-th.
 
     >>> rank(20, 0.95), rank(21, 0.95), rank(3, 0.0)
     (19, 20, 1)

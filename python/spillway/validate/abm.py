@@ -187,7 +187,7 @@ def abm(
     """ABM's program (inet-tub/ns3-datacenter): DT under DCTCP and under Cubic, at load 40%.
 
     (`runs/TRANSPORT-dt-LOAD.parquet`). Flows that never got a connection there are left out.
-    `paths` adds so many runs with paths that our own hash draws, `differences` one run for each
+    `paths` is the number of runs with paths that our own hash draws, `differences` one run for each
     setting that is changed, and `others` runs of other schemes and transports, of which only
     percentiles are known.
     """

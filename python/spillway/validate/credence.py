@@ -147,9 +147,9 @@ def credence(
     """Credence's program (inet-tub/ns3-datacenter): DT and LQD, load 40%, bursts of half a buffer.
 
     `folder` holds its flows (`flows-load0.4-burst0.5.parquet`) and its output (`dt-...`,
-    `lqd-...`). Our flows take the paths that they took there. `paths` adds so many runs with paths
-    that our own hash draws, which shows the effect of paths alone; `differences` adds one run for
-    each setting that is changed.
+    `lqd-...`). Our flows take the paths that they took there. `paths` is the number of runs with
+    paths that our own hash draws, which shows the effect of paths alone; `differences` adds one run
+    for each setting that is changed.
     """
     name = "load0.4-burst0.5.parquet"
     flows = folder / f"flows-{name}"

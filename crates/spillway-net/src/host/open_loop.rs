@@ -25,13 +25,13 @@ impl Clock {
         Clock { random: Stream::new(seed, "clock", flow.into()), next: 0 }
     }
 
-    /// Takes so many bytes to be sent, for tests.
+    /// Takes this many bytes to be sent, for tests.
     #[cfg(test)]
     pub fn send_all(&mut self, bytes: u64) {
         self.next = bytes;
     }
 
-    /// Whether so many bytes have been sent.
+    /// Whether this many bytes have been sent.
     pub fn has_sent(&self, bytes: u64) -> bool {
         self.next >= bytes
     }

@@ -55,7 +55,7 @@ impl Network {
     #[inline(never)]
     pub fn offer(&mut self, host: u32, id: PacketId) {
         if let Err(reason) = self.nics[host as usize].offer(self.now, id, &mut self.packets) {
-            return self.lose_at_card(host, id, reason);
+            return self.lose_at_nic(host, id, reason);
         }
         let line = &self.lines[host as usize];
         if !line.waits {
@@ -77,13 +77,13 @@ impl Network {
                     let waits = nic.has_backlog();
                     return self.send_and_wait(host, (id, waits));
                 }
-                (id, Err(reason)) => self.lose_at_card(host, id, reason),
+                (id, Err(reason)) => self.lose_at_nic(host, id, reason),
             }
         }
     }
 
     #[cold]
-    fn lose_at_card(&mut self, host: u32, packet: PacketId, reason: DropReason) {
+    fn lose_at_nic(&mut self, host: u32, packet: PacketId, reason: DropReason) {
         let queue = Some(self.packets[packet].queue_class.into());
         self.lost.push(Lost { packet, reason, at: Node::Host(host), queue });
     }

@@ -146,7 +146,7 @@ impl Line {
         self.accepted_bytes - self.busy_until.since(now).ps() / self.ps_per_byte
     }
 
-    /// The time that so many bytes take to be sent.
+    /// The time that this many bytes take to be sent.
     #[inline(always)]
     pub fn time_of(&self, bytes: u64) -> Time {
         Time::from_ps(bytes * self.ps_per_byte)

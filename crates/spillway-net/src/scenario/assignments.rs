@@ -42,7 +42,7 @@ fn apply_each(
         let has_changed = spillway_settings::apply(table, assignment)?;
         let path = path_of(assignment);
         if !has_changed && !all_gone.contains(&by_name(table, path)) {
-            warnings.push(format!("{assignment} takes nothing away: {path} is not set"));
+            warnings.push(format!("{assignment} unsets nothing: {path} is not set"));
         }
         let mut gone = forget_other_kinds(table, assignment, extensions);
         gone.extend(senders.follow(table, later, extensions));
@@ -324,7 +324,7 @@ mod tests {
         let kinds = "[transport]\nkind = \"cubic\"\nhystart = \"ns3\"\nmin_rto = \"1ms\"";
         let (found, _) = applied(kinds, &["transport.kind="]);
         assert_eq!(found, table("[transport]\nmin_rto = \"1ms\""));
-        let nothing = "transport.min_rot= takes nothing away: transport.min_rot is not set";
+        let nothing = "transport.min_rot= unsets nothing: transport.min_rot is not set";
         assert_eq!(applied(given, &["transport.min_rot="]).1, [nothing]);
         // A key that an earlier assignment has dropped is gone, as intended: no warning.
         let kinds = "[transport]\nkind = \"dctcp\"\ng = 0.5";

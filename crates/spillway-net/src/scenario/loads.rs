@@ -65,8 +65,8 @@ impl<'a> Loads<'a> {
         let (bps, names) = moments.max_by(|a, b| a.0.total_cmp(&b.0))?;
         (bps > capacity as f64 * FULL).then(|| {
             format!(
-                "{}: {} are to go to other racks, headers included, and the uplinks carry {}: what \
-                 is too much waits, longer and longer",
+                "{}: {} are to go to other racks, headers included, and the uplinks carry {}: the \
+                 excess waits, and delays keep growing",
                 names.join(" and "),
                 told(bps),
                 told(capacity as f64)
@@ -158,7 +158,7 @@ impl Asked<'_> {
                 )
             }
         };
-        Some(format!("{names}: {which}: what is too much waits, longer and longer"))
+        Some(format!("{names}: {which}: the excess waits, and delays keep growing"))
     }
 }
 
@@ -198,9 +198,9 @@ mod tests {
         // hosts.
         let expected = [
             "traffic.web: 8 hosts are to send 120 Gbps together, headers included, and their lines \
-             carry 80 Gbps: what is too much waits, longer and longer",
+             carry 80 Gbps: the excess waits, and delays keep growing",
             "traffic.web: 8 hosts are to receive 120 Gbps together, headers included, and their \
-             lines carry 80 Gbps: what is too much waits, longer and longer",
+             lines carry 80 Gbps: the excess waits, and delays keep growing",
         ];
         assert_eq!(warnings(&poisson("web", "load = 0.72")), expected);
         // 0.48 of 80 is 38.4, or 40 with headers: exactly what the lines carry.
@@ -220,7 +220,7 @@ mod tests {
         };
         // Of 16 hosts at 10 Gbps 40 Gbps of uplinks: 1.2 is 48 Gbps, or 50 with headers.
         let expected = "traffic.web: 50 Gbps are to go to other racks, headers included, and the \
-                        uplinks carry 40 Gbps: what is too much waits, longer and longer";
+                        uplinks carry 40 Gbps: the excess waits, and delays keep growing";
         assert_eq!(four_to_one(&poisson("web", "load = 1.2")), [expected]);
         assert_eq!(four_to_one(&poisson("web", "load = 0.96")), [""; 0]);
         // 8 of a host's 15 destinations are in the other rack: 40 Gbps of 75.
@@ -238,17 +238,17 @@ mod tests {
         // 7 hosts send 1.92 Gbps each, 2 with headers, to one host.
         let to_one = "load = 0.192\nload_of = \"host\"\ndestinations = 5";
         let expected = "traffic.web: host5 is to receive 14 Gbps, headers included, and its line \
-                        carries 10 Gbps: what is too much waits, longer and longer";
+                        carries 10 Gbps: the excess waits, and delays keep growing";
         assert_eq!(warnings(&poisson("web", to_one)), [expected]);
         // Two sections, each with its own receiver. Hosts 0 and 1 send to both, the others to one.
         let other = "load = 0.96\nload_of = \"host\"\ndestinations = 6\nsenders = \"0..1\"";
         let both = warnings(&[poisson("web", to_one), poisson("x", other)].concat());
         let expected = [
             "traffic.web and traffic.x: host0 is to send 12 Gbps, headers included, and its line \
-             carries 10 Gbps, and one other host is to do more than it can: what is too much \
-             waits, longer and longer",
+             carries 10 Gbps, and one other host is to do more than it can: the excess \
+             waits, and delays keep growing",
             "traffic.web and traffic.x: 2 hosts are to receive 34 Gbps together, headers included, \
-             and their lines carry 20 Gbps: what is too much waits, longer and longer",
+             and their lines carry 20 Gbps: the excess waits, and delays keep growing",
         ];
         assert_eq!(both, expected);
     }

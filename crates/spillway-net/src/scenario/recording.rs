@@ -49,9 +49,9 @@ pub struct Recording {
     pub port_interval: Option<Time>,
     /// Only ports of this switch are sampled.
     pub port_switch: Option<u32>,
-    /// Flows of at most so many bytes are short.
+    /// Flows of at most this many bytes are short.
     pub short_bytes: u64,
-    /// Flows of at least so many bytes are long.
+    /// Flows of at least this many bytes are long.
     pub long_bytes: u64,
 }
 
@@ -312,7 +312,7 @@ fn read_oracle_trace(section: &mut Section, scope: &Scope) -> Result<Option<Fate
     let meaning = "whether every arrival at a switch with sharing = \"lqd\" has a row, with its \
                    fate: what `spillway oracle train` learns from";
     let is_traced = section.flag("oracle_trace", false, meaning)?;
-    let meaning = "of the arrivals that were not dropped, one in so many has a row in the trace, \
+    let meaning = "of the arrivals that were not dropped, one in this many has a row in the trace, \
                    with this weight";
     let one_in = section.integer("oracle_trace_sample", 1, 1..=u64::MAX, meaning)?;
     let meaning = "averages in the trace: weighted by time, or as the authors' program has them";

@@ -94,7 +94,7 @@ impl Reduction {
         }
     }
 
-    /// Whether so many bytes may be sent; if so, counts them as sent. If less than a segment may be
+    /// Whether this many bytes may be sent; if so, counts them as sent. If less than a segment may be
     /// sent, the rest counts at the next ack, as it does with a window.
     pub fn take(&mut self, bytes: u64) -> bool {
         let may = self.allowed >= bytes;

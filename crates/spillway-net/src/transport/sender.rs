@@ -411,7 +411,7 @@ impl Sender {
         }
     }
 
-    /// Whether so many more bytes may be in flight. If so, a reduction counts them as sent.
+    /// Whether this many more bytes may be in flight. If so, a reduction counts them as sent.
     #[inline]
     fn may_send(&mut self, bytes: u64, transport: &ClosedLoop) -> bool {
         if transport.losses.reduction != ReductionRule::AtOnce

@@ -58,7 +58,7 @@ impl Window {
         }
     }
 
-    /// Cuts the window to so many bytes, from which it grows linearly. It never raises the window,
+    /// Cuts the window to this many bytes, from which it grows linearly. It never raises the window,
     /// which may be smaller after a timeout.
     #[inline]
     pub fn cut_to(&mut self, bytes: u64) {
@@ -153,7 +153,7 @@ pub trait CongestionControl {
 pub(super) mod tests {
     use super::*;
 
-    /// A window of so many segments of 1000 bytes.
+    /// A window of this many segments of 1000 bytes.
     pub(crate) fn segments(cwnd: u64, ssthresh: u64) -> Window {
         Window {
             cwnd: cwnd * 1000,

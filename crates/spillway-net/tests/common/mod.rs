@@ -208,7 +208,7 @@ pub fn jain(shares: &[f64]) -> f64 {
     sum * sum / (shares.len() as f64 * squares)
 }
 
-/// The configuration of property tests: so many cases, the same in every run unless
+/// The configuration of property tests: this many cases, the same in every run unless
 /// `PROPTEST_RNG_SEED` is set.
 pub fn cases(cases: u32) -> Config {
     let given = Config::default();

@@ -77,12 +77,12 @@ impl Window {
         self.0.grow(acked);
     }
 
-    /// Cuts the window to so many bytes, from which it grows linearly.
+    /// Cuts the window to this many bytes, from which it grows linearly.
     fn cut_to(&mut self, bytes: u64) {
         self.0.cut_to(bytes);
     }
 
-    /// Cuts the window to so many bytes for a mark that an ack echoes. The cut holds until
+    /// Cuts the window to this many bytes for a mark that an ack echoes. The cut holds until
     /// everything sent before it is acknowledged, or taken for lost after a timeout.
     fn cut_for_mark(&mut self, bytes: u64, ack: &Ack) {
         self.0.cut_until = ack.nxt;

@@ -155,7 +155,7 @@ impl Stairs {
     /// Built from the last queue that gets anything to the first. `None` if every port would get
     /// something.
     fn new(ports: u32, buffer: u64, alpha: f64, burst: u64) -> Option<Stairs> {
-        // So many places stay free, since with these alone no queue may take a packet.
+        // This many places stay free, since with these alone no queue may take a packet.
         let idle = (1.0 / alpha).ceil() as u64 - 1;
         let (mut total, mut sent) = (idle, 0);
         let mut lengths: Vec<u64> = Vec::new();

@@ -28,15 +28,15 @@ use crate::policy::{Arrival, Verdict, Watch};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
-/// The queue length from which on packets are marked, in packets or bytes, and what becomes of
-/// them.
+/// The queue length from which on packets are marked, in packets or bytes, and what is
+/// done with them.
 #[derive(Clone, Debug)]
 pub struct EcnThresholdParams {
     /// The shortest queue that is marked, in packets; `u32::MAX` if bytes count.
     packets: u32,
     /// The same in bytes; `u32::MAX` if packets count.
     bytes: u32,
-    /// What becomes of a packet that finds such a queue. One that cannot be marked passes or is
+    /// What is done with a packet that finds such a queue. One that cannot be marked passes or is
     /// lost.
     verdict: Verdict,
 }

@@ -138,7 +138,7 @@ impl Policy for Credence {
             ..State::NONE
         },
         port: State { times: 1, more: "its scheduler once more", ..State::NONE },
-        others: FollowLqd::IMAGINED,
+        others: FollowLqd::VIRTUAL,
         // The safeguard: the occupancy, then the queue that was long, or else all queues. Then four
         // trees of depth 4, and the sum of their answers.
         arrival: FollowLqd::TEST.and(Credence::AVERAGES).and(Operations {

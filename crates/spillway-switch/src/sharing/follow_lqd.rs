@@ -73,7 +73,7 @@ impl Policy for FollowLqd {
         switch: State { counters: 1, ..State::NONE },
         // When it could send again under LQD.
         port: State { times: 1, more: "its scheduler once more", ..State::NONE },
-        others: FollowLqd::IMAGINED,
+        others: FollowLqd::VIRTUAL,
         arrival: FollowLqd::TEST,
         at_times: FollowLqd::AT_TIMES,
         needs: "the ports' rates and how they schedule",
@@ -98,7 +98,7 @@ impl Policy for FollowLqd {
 
 impl FollowLqd {
     /// A packet's size. If all packets have the same size, as in the paper, T is enough.
-    pub(super) const IMAGINED: &'static [(&'static str, State)] =
+    pub(super) const VIRTUAL: &'static [(&'static str, State)] =
         &[("packet that LQD would hold", State { counters: 1, ..State::NONE })];
 
     /// Whether LQD has room; T and the free bytes with the packet; q + s and whether it is within

@@ -1,4 +1,4 @@
-//! An imagined Longest Queue Drop beside the real buffer: which packets LQD would hold by now, had
+//! The virtual LQD beside the real buffer: which packets Longest Queue Drop would hold by now, had
 //! it seen the same arrivals.
 
 mod switch;
@@ -133,7 +133,7 @@ mod tests {
 
     /// Compares both forms: after every arrival, they have the same queues and the same outcomes.
     #[test]
-    fn a_timetable_is_the_imagined_switch() {
+    fn a_timetable_is_the_virtual_switch() {
         let mut random = Stream::new(1, "timetable", 0);
         let mut pushed_out = 0;
         for case in 0..600 {

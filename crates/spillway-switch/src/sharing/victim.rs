@@ -1,6 +1,6 @@
 //! Whose packet makes room: the one rule for the longest queue.
 //!
-//! The real LQD, the thresholds that follow an imagined LQD, and the labels of a learning trace
+//! The real LQD, the thresholds that follow a virtual LQD, and the labels of a learning trace
 //! must choose the same victim, so they all ask here.
 
 use crate::buffer::{Length, QueueId};

@@ -44,7 +44,7 @@ GAIN = Number("f1_gain", "F1 against that of four trees", "F1 gained")
 def point(
     report: Report, *, trees: int, scheme: str, seed: int, duration: str, one_in: int
 ) -> Mapping[str, float | None]:
-    """The scores of a forest with so many trees, and how much its F1 exceeds that of four trees.
+    """The scores of a forest with this many trees, and how much its F1 exceeds that of four trees.
 
     Also the share of the drops in its training data that happened at leaves.
     """

@@ -92,7 +92,7 @@ impl Frequency {
         }
     }
 
-    /// The same, with a share of the uplinks divided among so many receivers.
+    /// The same, with a share of the uplinks divided among this many receivers.
     pub fn among(
         self,
         receivers: usize,

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 
 /// A packet that would wait under LQD.
 #[derive(Clone, Copy, Debug)]
-struct Imagined {
+struct Virtual {
     size: u32,
     prediction: Prediction,
     came: Time,
@@ -40,7 +40,7 @@ pub struct ShadowSwitch {
     /// The lengths that LQD's queues had when their ports were last looked at.
     buffer: Buffer,
     /// The packets that wait in every queue.
-    waiting: Vec<VecDeque<Imagined>>,
+    waiting: Vec<VecDeque<Virtual>>,
     /// The port of every queue. It is needed for every packet, and a division would take longer.
     ports: Vec<u32>,
     /// When each port can send again.
@@ -50,7 +50,7 @@ pub struct ShadowSwitch {
     /// With `release_at_end`, for every port the queue and bytes in transmission.
     in_transmission: Vec<(QueueId, u32)>,
     /// Packets set aside for an arrival that is not yet decided about.
-    evicted: Vec<(QueueId, Imagined)>,
+    evicted: Vec<(QueueId, Virtual)>,
     /// The queue of the last arrival, if that was accepted.
     last: Option<QueueId>,
     truth: Truth,
@@ -123,7 +123,7 @@ impl ShadowSwitch {
             self.idle_at[place] = self.idle_at[place].max(arrival.now + self.delay);
         }
         let (size, came) = (arrival.size, arrival.now);
-        self.enter(port, arrival.queue, Imagined { size, prediction: Prediction::None, came });
+        self.enter(port, arrival.queue, Virtual { size, prediction: Prediction::None, came });
         self.last = Some(arrival.queue);
         // Setting the tournaments up again costs little beside the arrivals that fill half a
         // buffer.
@@ -132,7 +132,7 @@ impl ShadowSwitch {
     }
 
     #[inline]
-    fn enter(&mut self, port: u32, queue: QueueId, packet: Imagined) {
+    fn enter(&mut self, port: u32, queue: QueueId, packet: Virtual) {
         let backlog = &mut self.backlog[port as usize];
         if self.is_contended {
             if *backlog == 0 {
@@ -264,7 +264,7 @@ impl ShadowSwitch {
             };
             let queue = first + u32::from(queue_class);
             let head = self.waiting[queue as usize].pop_front();
-            let Imagined { size, prediction, .. } = head.expect("what is selected has a head");
+            let Virtual { size, prediction, .. } = head.expect("what is selected has a head");
             self.truth.learn(prediction, false);
             self.backlog[place] -= 1;
             let on_the_wire = size + uncounted_bytes;

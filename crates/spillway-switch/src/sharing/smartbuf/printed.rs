@@ -17,7 +17,7 @@ pub struct Printed {
     temp_map: (f64, u64),
 }
 
-/// What becomes of a port's threshold when a packet leaves.
+/// What happens to a port's threshold when a packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     /// It remains (lines 15 and 23).

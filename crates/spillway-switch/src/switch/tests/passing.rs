@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Both a sharing policy and an AQM, which states what it observes and what becomes of packets on
-/// their way out.
+/// Both a sharing policy and an AQM, which states what it observes and what it does with packets
+/// on their way out.
 #[derive(Clone, Copy, Debug)]
 struct Wants {
     queues: bool,
