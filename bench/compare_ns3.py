@@ -57,7 +57,7 @@ class Hosts:
     other: tuple[str, ...]
 
 
-OPEN = Hosts("NICs without limit or marks", (), (*WIRE, *SOCKETS), "windows rest, as shipped", WIRE)
+OPEN = Hosts("NICs without limit or marks", (), (*WIRE, *SOCKETS), "windows rest, as bundled", WIRE)
 MARKING = Hosts(
     "NICs that mark",
     ("--hosts-mark",),
@@ -132,9 +132,9 @@ def write_flows(
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(flows)
-    shipped = dict(_core.shipped())["leaf-spine-128"]
+    bundled = dict(_core.bundled())["leaf-spine-128"]
     traffic = '[[traffic]]\nname = "list"\nkind = "flows"\nfile = "flows.csv"\n'
-    text = _core.assign(shipped.split("[[traffic]]")[0] + traffic, [*LONG, *settings])
+    text = _core.assign(bundled.split("[[traffic]]")[0] + traffic, [*LONG, *settings])
     (folder / "scenario.toml").write_text(text)
     return folder
 

@@ -28,7 +28,7 @@ import pyarrow as pa
 import spillway
 
 ROOT = Path(__file__).resolve().parent.parent
-SHIPPED = sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
+BUNDLED = sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
 NO_RESULT = ("run", "version")
 INSTRUMENTS = (
     {},
@@ -79,7 +79,7 @@ def run(name: str, changes: dict[str, object]) -> tuple[str, str]:
 
 def cases(folder: Path) -> Iterator[tuple[str, dict[str, object]]]:
     """All scenarios, and what is changed of them."""
-    for name in SHIPPED:
+    for name in BUNDLED:
         yield name, {"warmup": "0us", "duration": "60ms"}
     for number in range(1000):
         given = dict(INSTRUMENTS[number % len(INSTRUMENTS)])

@@ -157,14 +157,14 @@ def _leaves(tree: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, An
 
 
 @functools.cache
-def shipped(scenario: str, *assignments: str) -> dict[str, Any]:
+def bundled(scenario: str, *assignments: str) -> dict[str, Any]:
     """A bundled scenario, with every value written out, by dotted keys."""
     return flat(resolved(Scenario.load(scenario).set(*assignments)))
 
 
 def changed(scenario: str, said: Settings) -> dict[str, Any]:
     """A bundled scenario with what is said in it: see `Told`."""
-    settings = dict(shipped(scenario))
+    settings = dict(bundled(scenario))
     # Algorithms first: they bring their defaults.
     for key in sorted(said, key=lambda key: key.rpartition(".")[2] not in _ALGORITHMS):
         value = said[key]
@@ -172,10 +172,10 @@ def changed(scenario: str, said: Settings) -> dict[str, Any]:
         for place in _places(key, settings):
             if name == "transport":
                 given = "transport.kind" if key == "senders.transport" else key
-                own = shipped(scenario, f"{given}={value}")
+                own = bundled(scenario, f"{given}={value}")
                 _replace(settings, place.rpartition(".")[0], own)
             elif name in _ALGORITHMS:
-                _replace(settings, place, shipped(scenario, f"switch.{place}={value}"))
+                _replace(settings, place, bundled(scenario, f"switch.{place}={value}"))
             elif value is None:
                 _replace(settings, place, {})
             else:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cells import ABM_PROGRAM, Told, resolved, shipped, wrong
+from cells import ABM_PROGRAM, Told, bundled, resolved, wrong
 from spillway.reproduce import cbm
 from spillway.scenario import Scenario
 
@@ -175,10 +175,10 @@ SETUP = {
 
 
 def test_the_scenario_is_that_of_the_page():
-    plain = shipped("cbm")
+    plain = bundled("cbm")
     assert {key: plain[key] for key in SETUP} == SETUP
     for policy in ("abm", "cbm"):
-        own = shipped("cbm", f"switch.sharing={policy}")
+        own = bundled("cbm", f"switch.sharing={policy}")
         assert (own["leaf.sharing.alpha"], own["leaf.sharing.alpha_first_rtt"]) == (0.5, 64)
 
 

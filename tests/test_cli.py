@@ -230,7 +230,7 @@ def test_list_shows_every_plug_in_with_its_parameters(command):
                 assert f"    {key['name']} " in outcome.out, (entry["id"], key["name"])
     for sizes in catalogue["sizes"]:
         assert sizes["id"] in outcome.out and sizes["citation"]
-    for name, _ in _core.shipped():
+    for name, _ in _core.bundled():
         assert name in outcome.out
 
 

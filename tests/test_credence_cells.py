@@ -2,7 +2,7 @@
 
 import pytest
 
-from cells import ABM_PROGRAM, Told, shipped, wrong
+from cells import ABM_PROGRAM, Told, bundled, wrong
 from spillway.reproduce import credence
 from spillway.reproduce.point import Run
 from spillway.scenario import Scenario
@@ -254,10 +254,10 @@ SENDERS = {
 
 @pytest.mark.parametrize("name", SENDERS)
 def test_the_scenario_is_that_of_the_page(name):
-    plain, said = shipped(name), SETUP | SENDERS[name]
+    plain, said = bundled(name), SETUP | SENDERS[name]
     assert {key: plain[key] for key in said} == said
-    assert shipped(name, "switch.sharing=abm")["leaf.sharing.alpha_first_rtt"] == 64
-    asked = shipped(name, "switch.sharing=credence")
+    assert bundled(name, "switch.sharing=abm")["leaf.sharing.alpha_first_rtt"] == 64
+    asked = bundled(name, "switch.sharing=credence")
     assert (asked["leaf.sharing.oracle"], asked["leaf.sharing.model"]) == ("forest", "default")
 
 

@@ -36,10 +36,10 @@ def test_the_package_is_typed():
     assert (Path(spillway.__file__).parent / "py.typed").is_file()
 
 
-def test_the_repository_s_scenarios_are_those_that_are_shipped():
+def test_the_repository_s_scenarios_are_those_that_are_bundled():
     folder = Path(__file__).parent.parent / "scenarios"
     texts = {path.stem: path.read_text() for path in folder.glob("*.toml")}
-    assert dict(_core.shipped()) == texts
+    assert dict(_core.bundled()) == texts
 
 
 def test_the_lock_keeps_the_ranges_and_names_hashes_and_no_addresses():

@@ -25,15 +25,15 @@ def test_a_scenario_is_a_file_a_text_a_dict_or_a_name():
     assert resolved(source="leaf-spine-128")["name"] == "leaf-spine-128"
 
 
-def test_every_shipped_scenario_is_valid():
-    for name, text in _core.shipped():
+def test_every_bundled_scenario_is_valid():
+    for name, text in _core.bundled():
         scenario = Scenario.load(name)
         assert scenario.given == text
         assert scenario.resolved["duration"]
 
 
-@pytest.mark.parametrize("name", [name for name, _ in _core.shipped()])
-def test_shipped_scenarios_write_out_every_value(name):
+@pytest.mark.parametrize("name", [name for name, _ in _core.bundled()])
+def test_bundled_scenarios_write_out_every_value(name):
     scenario = Scenario.load(name)
     given, full = tomllib.loads(scenario.given), scenario.resolved
     if "link_delay" in given["topology"]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cells import SEED, Told, apart, changed, flat, resolved, shipped, wrong
+from cells import SEED, Told, apart, bundled, changed, flat, resolved, wrong
 from spillway.reproduce import smartbuf
 from spillway.reproduce.point import Run
 from spillway.reproduce.smartbuf import claim, figure8
@@ -381,13 +381,13 @@ DEFAULTS = {
 
 
 def test_the_scenario_is_that_of_the_page():
-    plain = shipped("smartbuf")
+    plain = bundled("smartbuf")
     assert {key: plain[key] for key in SETUP} == SETUP
 
 
 @pytest.mark.parametrize("policy", DEFAULTS)
 def test_policies_have_what_the_page_says_without_being_told(policy):
-    own = shipped("smartbuf", f"switch.leaf.sharing={policy}")
+    own = bundled("smartbuf", f"switch.leaf.sharing={policy}")
     said = {f"leaf.sharing.{key}": value for key, value in DEFAULTS[policy].items()}
     assert {key: own[key] for key in said} == said
 

@@ -19,5 +19,5 @@ fn main() -> io::Result<()> {
         let _ = writeln!(rows, "({name:?}, include_str!({:?})),", file.display().to_string());
     }
     let Some(out) = env::var_os("OUT_DIR") else { return Err(io::ErrorKind::NotFound.into()) };
-    fs::write(Path::new(&out).join("shipped.rs"), format!("&[\n{rows}]\n"))
+    fs::write(Path::new(&out).join("bundled.rs"), format!("&[\n{rows}]\n"))
 }

@@ -7,7 +7,7 @@
 
 `run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
 `run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
-path, the name of a shipped one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
+path, the name of a bundled one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
 your own algorithms, `spillway.oracle` trains oracles for Credence, and `spillway.slotted` is the
 model of the theory.
 """

@@ -26,13 +26,13 @@ __all__ = [
     "Window",
     "__version__",
     "assign",
+    "bundled",
     "catalogue",
     "flipped",
     "generators",
     "limit",
     "models",
     "prediction_error",
-    "shipped",
     "slotted_optimum",
     "slotted_run",
 ]
@@ -140,7 +140,7 @@ class Simulation:
 
 def assign(text: str, assignments: Sequence[str]) -> str: ...
 def catalogue() -> str: ...
-def shipped() -> list[tuple[str, str]]: ...
+def bundled() -> list[tuple[str, str]]: ...
 def models() -> dict[str, bytes]: ...
 
 @final

@@ -1,4 +1,4 @@
-"""Scenarios: from a file, a result's folder, a shipped name, TOML text or a dict."""
+"""Scenarios: from a file, a result's folder, a bundled name, TOML text or a dict."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Scenario:
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:
-        """Loads a scenario file, a result's folder, or a shipped scenario by its name."""
+        """Loads a scenario file, a result's folder, or a bundled scenario by its name."""
         text, folder, file = _loaded(source)
         return cls({}, folder)._but(given=text, _file=file)
 
@@ -233,14 +233,14 @@ def _loaded(source: object) -> tuple[str, Path, Path | None]:
             return path.read_text(encoding="utf-8"), path.parent, path
         except (OSError, UnicodeDecodeError) as error:
             raise ScenarioError(f"{path} cannot be read: {error}") from error
-    names = dict(_core.shipped())
+    names = dict(_core.bundled())
     if str(source) in names:
         return names[str(source)], Path(), None
     raise _not_found(str(source), path, list(names))
 
 
 def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:
-    hint = "`spillway list scenarios` names those that come with the program"
+    hint = "`spillway list scenarios` names the bundled ones"
     if path.is_dir():
         runs = sorted(path.glob(f"**/{SCENARIO}"))
         if runs:
@@ -248,5 +248,5 @@ def _not_found(source: str, path: Path, names: list[str]) -> ScenarioError:
         return ScenarioError(f"{source} is a folder without a {SCENARIO}", hint)
     near = difflib.get_close_matches(path.stem, names, n=1)
     if near:
-        hint = f"did you mean `{near[0]}`, which comes with the program?"
+        hint = f"did you mean `{near[0]}`, a bundled scenario?"
     return ScenarioError(f"there is no scenario {source}", hint)

@@ -434,7 +434,7 @@ def _sizes(sizes: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 
 def scenarios(texts: Mapping[str, str]) -> RenderableType:
-    """The scenarios shipped with the program."""
+    """The bundled scenarios."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()

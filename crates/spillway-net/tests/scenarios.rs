@@ -1,4 +1,4 @@
-//! The scenarios shipped with the program: each is valid and resolves to itself.
+//! The bundled scenarios: each is valid and resolves to itself.
 
 #![allow(clippy::unwrap_used)]
 

@@ -15,13 +15,13 @@ mod slotted;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// The scenarios shipped with the program, by name.
-const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+/// The bundled scenarios, by name.
+const BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
-/// The names and texts of the scenarios shipped with the program.
+/// The names and texts of the bundled scenarios.
 #[pyfunction]
-fn shipped() -> Vec<(&'static str, &'static str)> {
-    SHIPPED.to_vec()
+fn bundled() -> Vec<(&'static str, &'static str)> {
+    BUNDLED.to_vec()
 }
 
 /// The bundled models: the bytes of their files, by name.
@@ -49,5 +49,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(slotted::slotted_optimum, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::prediction_error, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::flipped, module)?)?;
-    module.add_function(wrap_pyfunction!(shipped, module)?)
+    module.add_function(wrap_pyfunction!(bundled, module)?)
 }

@@ -204,7 +204,7 @@ def list_(
     entries: dict[str, Any] = json.loads(_core.catalogue())
     for description in describe_all(map(load, plugin or ())):
         entries[description.room].append(description.row())
-    shipped = dict(_core.shipped())
+    bundled = dict(_core.bundled())
     names = [*tables.ROOMS, "scenarios"]
     if room is not None and room not in names:
         near = difflib.get_close_matches(room, names, n=1)
@@ -214,12 +214,12 @@ def list_(
     parts = [tables.catalogue(entries, [name for name in chosen if name in tables.ROOMS])]
     if "scenarios" in chosen:
         heading = Text.assemble(("scenarios", "bold cyan"), ("  spillway run NAME", "dim"), "\n")
-        parts = [*(parts if room is None else []), Group(heading, tables.scenarios(shipped))]
+        parts = [*(parts if room is None else []), Group(heading, tables.scenarios(bundled))]
     document = {name: entries[name] for name in chosen if name in entries}
     if "traffic" in chosen:
         document["sizes"] = entries["sizes"]
     if "scenarios" in chosen:
-        document["scenarios"] = list(shipped)
+        document["scenarios"] = list(bundled)
     display(document, Group(*parts), as_json)
 
 

@@ -36,7 +36,7 @@ impl Drop for Folder {
 }
 
 /// The files with this ending in a folder of the repository.
-fn shipped(folder: &str, ending: &str) -> Vec<Vec<u8>> {
+fn bundled(folder: &str, ending: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
@@ -79,7 +79,7 @@ fn read_and_run(text: &str, folder: &Path) -> bool {
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn scenarios() {
-    let files = shipped("scenarios", "toml");
+    let files = bundled("scenarios", "toml");
     let small =
         around("[[traffic]]\nname = \"a\"\nkind = \"permutation\"\nsize = \"9KB\"").into_bytes();
     let mut seeds = slices(&files);
@@ -234,7 +234,7 @@ fn columns_of_flows() {
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn distributions() {
-    let files = shipped("crates/spillway-net/cdf", "txt");
+    let files = bundled("crates/spillway-net/cdf", "txt");
     let seeds = slices(&files);
     let folder = Folder::new("fuzz-cdf");
     let text = around(
@@ -299,7 +299,7 @@ fn with_right_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
 #[test]
 #[ignore = "slow: as long as FUZZ_SECONDS says"]
 fn models() {
-    let files = shipped("crates/spillway-switch/models", "safetensors");
+    let files = bundled("crates/spillway-switch/models", "safetensors");
     let seeds = slices(&files);
     fuzz(
         "models",

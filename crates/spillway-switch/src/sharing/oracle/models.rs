@@ -65,7 +65,7 @@ impl Models {
         };
         let models = section.value("model", "default", takes, meaning, parse)?;
         let Models::One(folder) = &models else { return Ok(models) };
-        if is_shipped(folder) || !environment.files.is_folder(folder) {
+        if is_bundled(folder) || !environment.files.is_folder(folder) {
             return Ok(models);
         }
         let refused = |why: String| section.error("model", format!("{folder}: {why}"));
@@ -150,7 +150,7 @@ impl Asked {
     }
 }
 
-fn is_shipped(name: &str) -> bool {
+fn is_bundled(name: &str) -> bool {
     MODELS.iter().any(|(known, _)| *known == name)
 }
 
