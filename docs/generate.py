@@ -22,6 +22,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -279,6 +280,13 @@ def transports() -> str:
     return "\n\n".join(blocks)
 
 
+def kinds_of_transport() -> str:
+    """The ids of all transports, with links to their pages; the default is the first."""
+    ids = [f"[`{entry['id']}`](algorithms/{entry['id']}.md)" for entry in CATALOGUE["transport"]]
+    listed = f"{ids[0]} (the default), {', '.join(ids[1:-1])} and {ids[-1]}"
+    return textwrap.fill(f"`kind` is one of {listed}.", 116, break_on_hyphens=False)
+
+
 SHARED_KEYS = 4
 """This many keys that the same transports have are a table; fewer stand with each of them."""
 
@@ -340,6 +348,7 @@ def sizes() -> str:
 GENERATED: dict[str, Callable[[], str]] = {
     **{room: lambda room=room: policies(room) for room in ("sharing", "aqm", "scheduling")},  # type: ignore[misc]
     "transport": transports,
+    "transport.kind": kinds_of_transport,
     "traffic": lambda: described("traffic", NET / "traffic", skip=("priority",)),
     "topology": lambda: described("topology", NET / "topology"),
     "sizes": sizes,
