@@ -1,9 +1,11 @@
 """Results: saved, loaded, run again."""
 
+import pyarrow as pa
 import pytest
 
 import spillway
 from spillway import Result
+from spillway._core import Simulation
 from support import TINY, names, without_cost
 
 
@@ -13,6 +15,20 @@ def test_a_result_is_saved_and_loaded(tiny, tmp_path):
     assert loaded.summary == tiny.summary and loaded.scenario == tiny.scenario
     for name in ("flows", "queues", "drops"):
         assert loaded.table(name).to_pylist() == tiny.table(name).to_pylist()
+
+
+def test_every_table_of_the_core_has_a_property():
+    """They are written out, so that editors complete them and type checkers know them."""
+    properties = {
+        name: given
+        for name, given in vars(Result).items()
+        if isinstance(given, property) and given.fget.__annotations__["return"] == "pa.Table"
+    }
+    assert sorted(properties) == sorted(Simulation.tables())
+    result = Result({}, "", tables={name: pa.table({name: [1]}) for name in properties})
+    for name, given in properties.items():
+        assert getattr(result, name).schema.names == [name]
+        assert given.__doc__
 
 
 def test_a_saved_result_is_what_the_run_would_have_written(tiny, tmp_path):

@@ -55,6 +55,9 @@ class Result:
         """Whether the run is "complete", or was "stopped" or "interrupted"."""
         return str(self.summary["status"])
 
+    # Every table has a property of its own, written out so that editors complete its name and type
+    # checkers know its type. A test compares them with the core's list.
+
     @property
     def flows(self) -> pa.Table:
         """A row for every flow."""
