@@ -14,6 +14,8 @@ pub mod scenario;
 pub mod simulation;
 pub mod summary;
 pub mod telemetry;
+#[cfg(test)]
+mod testing;
 pub mod topology;
 pub mod traffic;
 pub mod transport;

@@ -96,3 +96,99 @@ impl Hosts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::ends::{ReceivingEnd, SendingEnd};
+    use crate::testing::{Bench, STAR, US, flow, transport};
+    use crate::transport::sender::Phase;
+    use spillway_engine::Time;
+    use spillway_switch::packet::{Contents, Packet};
+
+    fn bench(kind: &str, more: &str) -> Bench {
+        Bench::new(&format!("{STAR}\n{}", transport(kind, more)))
+    }
+
+    /// A packet of a flow arrives at a host now.
+    fn deliver(bench: &mut Bench, host: u32, slot: u32, flags: u16, (seq, payload): (u64, u32)) {
+        let contents = Contents { slot, seq, payload, ..Contents::default() };
+        let id = bench.make(Packet { flags, ..Packet::default() }, contents);
+        bench.hosts.ends.sending_mut(slot).flow.packets += 1;
+        bench.hosts.deliver(&mut bench.net, &bench.scenario, host, id);
+    }
+
+    #[test]
+    fn each_kind_of_packet_reaches_the_end_that_it_is_for() {
+        let mut bench = bench("newreno", "handshake = true");
+        bench.net.now = Time::from_us(20);
+        let slot = bench.start(flow(0, 1, 2 * 960));
+        let phase = |bench: &Bench| bench.hosts.ends.sending(slot).sender().unwrap().phase();
+        // A request at host 1 is answered; the answer at host 0 opens the connection.
+        deliver(&mut bench, 1, slot, flags::CONTROL | flags::SYN, (0, 0));
+        assert_eq!((bench.on_line(1).len(), phase(&bench)), (1, Phase::Connecting));
+        deliver(&mut bench, 0, slot, flags::CONTROL | flags::SYN, (0, 0));
+        assert_eq!((bench.on_line(1).len(), phase(&bench)), (1, Phase::Open));
+        // Data at host 1 are received and acknowledged; the ack is taken at host 0.
+        deliver(&mut bench, 1, slot, 0, (0, 960));
+        assert_eq!(bench.hosts.ends.receiving(slot).receiver.next(), 960);
+        assert_eq!(bench.on_line(1).len(), 2);
+        deliver(&mut bench, 0, slot, flags::CONTROL, (960, 0));
+        assert_eq!(bench.on_line(1).len(), 2);
+        assert_eq!(bench.hosts.ends.sending(slot).sender().unwrap().in_flight(), 960);
+    }
+
+    #[test]
+    fn a_datagram_is_received_and_not_answered() {
+        let mut bench = bench("udp", "");
+        let slot = bench.start(flow(0, 1, 2 * 960));
+        let live = bench.net.packets.live();
+        deliver(&mut bench, 1, slot, flags::DATAGRAM, (0, 960));
+        assert_eq!(bench.hosts.ends.receiving(slot).receiver.delivered(), 960);
+        assert_eq!((bench.on_line(1).len(), bench.net.packets.live()), (0, live));
+    }
+
+    #[test]
+    fn a_flow_whose_last_packet_is_lost_is_over_if_nothing_more_comes() {
+        let mut open = bench("udp", "");
+        let slot = open.start(flow(0, 1, 960));
+        assert_eq!((open.hosts.take_over(), open.hosts.unfinished), (None, 1));
+        open.hosts.on_lost(slot);
+        assert_eq!(open.hosts.take_over(), Some(slot));
+        assert_eq!(open.hosts.take_over(), None, "it is told once");
+        open.hosts.remove(slot);
+        assert_eq!((open.hosts.unfinished, open.hosts.ends.slot_of(0)), (0, None));
+        // A sender that waits for an ack will send it again.
+        let mut closed = bench("newreno", "");
+        let slot = closed.start(flow(0, 1, 960));
+        closed.hosts.on_lost(slot);
+        assert_eq!(closed.hosts.take_over(), None);
+        assert_eq!(closed.hosts.ends.sending(slot).flow.packets, 0);
+    }
+
+    #[test]
+    fn a_flow_that_is_complete_does_not_count_as_unfinished() {
+        let mut bench = bench("udp", "");
+        let slots = [bench.start(flow(0, 1, 960)), bench.start(flow(0, 2, 960))];
+        assert_eq!(bench.hosts.unfinished, 2);
+        // Both leave host 0 one after the other: at 22 and 23 us they have arrived.
+        let arrivals = bench.steps::<4>().map(|(time, ..)| time / US);
+        assert_eq!(arrivals, [11, 12, 22, 23]);
+        assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (0, 2));
+        slots.into_iter().for_each(|slot| bench.hosts.remove(slot));
+        assert_eq!(bench.hosts.unfinished, 0);
+    }
+
+    #[test]
+    fn memory_is_that_of_both_ends_and_of_selective_acks() {
+        let mut bench = bench("newreno", "initial_window = \"1pkt\"");
+        assert_eq!(bench.hosts.bytes(), 0);
+        let slot = bench.start(flow(0, 1, 3 * 960));
+        let ends = (size_of::<SendingEnd>() + size_of::<ReceivingEnd>()) as u64;
+        assert_eq!(bench.hosts.bytes(), ends);
+        // The second segment comes too early. It has the number 1, behind the first segment's, so
+        // the table of selective acks now has two places, each with three ranges of 16 bytes.
+        deliver(&mut bench, 1, slot, 0, (960, 960));
+        assert_eq!(bench.hosts.bytes(), ends + 2 * 3 * 16);
+    }
+}

@@ -11,3 +11,70 @@ pub(super) const OF_CONTROL: u8 = NO_PRIORITY;
 pub(super) fn of_data(flow: &Outgoing) -> u8 {
     flow.spec.priority.unwrap_or(NO_PRIORITY)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::FlowSpec;
+    use crate::port::Shortcuts;
+    use crate::testing::{Bench, STAR, flow, transport};
+    use spillway_engine::Time;
+
+    /// A flow of one segment from host 0 to host 1, which begins with a handshake.
+    fn bench(more: &str, priority: Option<u8>) -> Bench {
+        let text = format!("{STAR}\n{}\n{more}", transport("newreno", "handshake = true"));
+        let mut bench = Bench::with(&text, Shortcuts::NONE);
+        bench.start(FlowSpec { priority, ..flow(0, 1, 960) });
+        bench
+    }
+
+    /// The priorities of a request for a connection, its answer, a data packet and its ack.
+    fn priorities(of_flow: Option<u8>) -> [u8; 4] {
+        let mut bench = bench("", of_flow);
+        [0, 1, 0, 1].map(|host| {
+            let [id] = bench.on_line(host)[..] else { panic!("one packet at a time") };
+            let priority = bench.net.packets[id].priority;
+            // It arrives at the switch, and at the other host, which answers.
+            bench.steps::<2>();
+            priority
+        })
+    }
+
+    /// The queues of their ports in which these four wait, when each finds its port busy.
+    fn queues(of_flow: Option<u8>) -> [Vec<u8>; 4] {
+        let queues = "switch = { queues_per_port = 4, ack_queue = 1, data_queue = 2 }";
+        let mut bench = bench(queues, of_flow);
+        // Port 1 leads to host 1, and port 0 back to host 0.
+        [1, 0, 1, 0].map(|port| {
+            bench.net.lines[3 + port as usize].busy_until = bench.net.now + Time::from_us(100);
+            bench.step();
+            let buffer = bench.net.switches[0].buffer();
+            let holds = |queue: &u8| buffer.packets(buffer.queue_of(port, *queue)) > 0;
+            let queues = (0..4).filter(holds).collect();
+            // The port can send; the packet arrives at the host.
+            bench.steps::<2>();
+            queues
+        })
+    }
+
+    #[test]
+    fn only_data_have_the_priority_of_their_flow() {
+        let none = NO_PRIORITY;
+        assert_eq!(priorities(Some(3)), [none, none, 3, none]);
+        assert_eq!(priorities(Some(0)), [none, none, 0, none]);
+    }
+
+    #[test]
+    fn data_of_a_flow_without_a_priority_have_none() {
+        assert_eq!(priorities(None), [NO_PRIORITY; 4]);
+    }
+
+    #[test]
+    fn acks_and_handshakes_wait_in_their_own_queue_and_data_by_priority() {
+        assert_eq!(queues(None), [[1], [1], [2], [1]]);
+        assert_eq!(queues(Some(0)), [[1], [1], [0], [1]]);
+        assert_eq!(queues(Some(3)), [[1], [1], [3], [1]]);
+        // There is no queue 9: the last one is for all lower priorities.
+        assert_eq!(queues(Some(9)), [[1], [1], [3], [1]]);
+    }
+}

@@ -177,3 +177,190 @@ fn set_ack_timer(net: &mut Network, end: &mut ReceivingEnd) {
         net.events.push(deadline, Kind::AckDue.key(end.id));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::Hop;
+    use crate::testing::{Bench, NS, STAR, US, flow, transport};
+    use crate::transport::receiver::SackBlocks;
+
+    /// A flow from host 0 to host 1, whose data a test brings by hand: only the request for a
+    /// connection is on its way.
+    fn bench(kind: &str, more: &str, size: u64) -> (Bench, u32) {
+        let more = format!("handshake = true{more}");
+        let mut bench =
+            Bench::new(&format!("warmup = \"10us\"\n{STAR}\n{}", transport(kind, &more)));
+        let slot = bench.start(flow(0, 1, size));
+        (bench, slot)
+    }
+
+    /// A segment arrives at host 1 at a time in picoseconds. It was sent 500 ns before.
+    fn arrives(bench: &mut Bench, at: u64, (seq, payload): (u64, u32), flags: u16) {
+        let slot = 0;
+        let sent_at = Time::from_ps(at - 500 * NS);
+        let contents = Contents { slot, seq, payload, sent_at, ..Contents::default() };
+        let id = bench.make(Packet { flags, size: payload + 40, ..Packet::default() }, contents);
+        if flags & flags::TELEMETRY != 0 {
+            let hop = Hop { sent_bytes: seq, ..Hop::default() };
+            *bench.net.telemetry.of(id) = Default::default();
+            bench.net.telemetry.of(id).push(hop);
+        }
+        bench.hosts.ends.sending_mut(slot).flow.packets += 1;
+        bench.net.now = Time::from_ps(at);
+        bench.hosts.on_data(&mut bench.net, &bench.scenario, 1, id);
+    }
+
+    /// Which byte an ack asks for, whether it echoes a mark, when the packet was sent for which it
+    /// is, in nanoseconds, and the ranges that it reports.
+    type Told = (u64, bool, u64, Option<SackBlocks>);
+
+    /// The acks that host 1 has sent.
+    fn acks(bench: &Bench) -> Vec<Told> {
+        let told = |id: PacketId| {
+            let (packet, contents) = (&bench.net.packets[id], bench.net.packets.contents(id));
+            let has = |flag: u16| packet.flags & flag != 0;
+            let sack = has(flags::SACK).then(|| *bench.hosts.sacks.get(id).unwrap());
+            (contents.seq, has(flags::ECE), contents.sent_at.ps() / NS, sack)
+        };
+        bench.on_line(1).into_iter().map(told).collect()
+    }
+
+    /// One range, as an ack reports it.
+    fn range(from: u64, to: u64) -> Option<SackBlocks> {
+        Some([(from, to), (0, 0), (0, 0)])
+    }
+
+    /// Packets made by the sender and the receiver of the flow, less those that are gone: all that
+    /// there are.
+    fn count(bench: &Bench) -> (i32, i32) {
+        let ends = &bench.hosts.ends;
+        let counted = ends.sending(0).flow.packets + ends.receiving(0).packets;
+        (counted, bench.net.packets.live() as i32)
+    }
+
+    #[test]
+    fn a_segment_becomes_its_ack_and_goes_back() {
+        let (mut bench, slot) = bench("dctcp", "", 3 * 960);
+        arrives(&mut bench, 40 * US, (0, 960), flags::ECT | flags::CE);
+        arrives(&mut bench, 42 * US, (960, 960), flags::ECT);
+        assert_eq!(acks(&bench), [(960, true, 39_500, None), (1_920, false, 41_500, None)]);
+        assert_eq!(bench.hosts.tally.delivered_bytes, [1_920]);
+        let id = bench.on_line(1)[0];
+        let (packet, contents) = (&bench.net.packets[id], bench.net.packets.contents(id));
+        assert_eq!((packet.size, packet.dst, packet.flags), (50, 0, flags::CONTROL | flags::ECE));
+        assert_eq!((contents.payload, contents.slot), (0, slot));
+        assert_eq!(packet.path, bench.hosts.ends.receiving(slot).ack_path);
+        // 50 ns and 10 us each; the line was idle.
+        assert_eq!(bench.arrivals_on_line(1), [50_050 * NS, 52_050 * NS]);
+        // The request, and two acks.
+        assert_eq!(count(&bench), (3, 3));
+    }
+
+    #[test]
+    fn what_comes_out_of_order_is_reported_and_counted_once() {
+        let (mut bench, _) = bench("newreno", "", 4 * 960);
+        let mut delivered = Vec::new();
+        for (us, seq) in [(40, 1_920), (41, 960), (42, 960), (43, 0)] {
+            arrives(&mut bench, us * US, (seq, 960), 0);
+            delivered.push(bench.hosts.tally.delivered_bytes[0]);
+        }
+        // The third brings nothing new; the fourth fills the gap up to the end of the third segment.
+        assert_eq!(delivered, [960, 1_920, 1_920, 2_880]);
+        assert_eq!(
+            acks(&bench),
+            [
+                (0, false, 39_500, range(1_920, 2_880)),
+                (0, false, 40_500, range(960, 2_880)),
+                (0, false, 41_500, range(960, 2_880)),
+                (2_880, false, 42_500, None),
+            ]
+        );
+        assert_eq!(bench.hosts.tally.completed, 0);
+        assert_eq!(count(&bench), (5, 5));
+    }
+
+    #[test]
+    fn a_delayed_ack_goes_with_the_second_segment_or_at_its_deadline() {
+        let (mut bench, _) = bench("newreno", ", ack_every = 2, ack_delay = \"5us\"", 4 * 960);
+        arrives(&mut bench, US, (0, 960), 0);
+        assert_eq!(acks(&bench), []);
+        // The request, and no segment: the receiver keeps no packet for its ack.
+        assert_eq!(count(&bench), (1, 1));
+        arrives(&mut bench, 2 * US, (960, 960), 0);
+        // It is for both, and tells when the first was sent.
+        assert_eq!(acks(&bench), [(1_920, false, 500, None)]);
+        arrives(&mut bench, 4 * US, (1_920, 960), 0);
+        // The event of the first segment, at 1 + 5 us, finds that the ack is due at 4 + 5 us.
+        assert_eq!(bench.step(), (6 * US, Kind::AckDue, 0));
+        assert_eq!(acks(&bench).len(), 1);
+        assert_eq!(bench.step(), (9 * US, Kind::AckDue, 0));
+        assert_eq!(acks(&bench)[1..], [(2_880, false, 3_500, None)]);
+        assert_eq!(count(&bench), (3, 3));
+        // 9 us, 50 ns and 10 us.
+        assert_eq!(bench.arrivals_on_line(1)[1], 19_050 * NS);
+        // Nothing is delayed any more. The request comes to the switch.
+        assert_eq!(bench.step(), (10_050 * NS, Kind::Arrival, 0));
+    }
+
+    #[test]
+    fn one_segment_may_cause_two_acks() {
+        // The first waits for its ack. The third is marked and out of order: the first gets its own
+        // ack, without the mark, and the third one with it.
+        let (mut bench, _) = bench("dctcp", ", ack_every = 2", 4 * 960);
+        arrives(&mut bench, US, (0, 960), flags::TELEMETRY);
+        arrives(&mut bench, 2 * US, (1_920, 960), flags::TELEMETRY | flags::CE);
+        let expected = [(960, false, 500, None), (960, true, 1_500, range(1_920, 2_880))];
+        assert_eq!(acks(&bench), expected);
+        // Both carry what switches wrote on the packet that caused them.
+        for id in bench.on_line(1) {
+            let telemetry = bench.net.telemetry.get(id).unwrap();
+            assert_eq!(telemetry.hops().iter().map(|hop| hop.sent_bytes).next(), Some(1_920));
+        }
+        assert_eq!(count(&bench), (3, 3));
+    }
+
+    #[test]
+    fn a_flow_is_complete_when_its_last_byte_arrives() {
+        let (mut bench, slot) = bench("newreno", "", 1_000);
+        assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (1, 0));
+        arrives(&mut bench, 20 * US, (960, 40), 0);
+        assert_eq!(bench.hosts.ends.receiving(slot).completed_at, None);
+        // The gap is filled, and later the last segment comes again.
+        arrives(&mut bench, 30 * US, (0, 960), 0);
+        arrives(&mut bench, 50 * US, (960, 40), 0);
+        let end = bench.hosts.ends.receiving(slot);
+        assert_eq!(end.completed_at, Some(Time::from_us(30)));
+        assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (0, 1));
+        assert_eq!(bench.hosts.tally.delivered_bytes, [1_000]);
+    }
+
+    #[test]
+    fn bytes_count_from_the_end_of_the_warmup_until_the_end_of_the_window() {
+        // From 10 us to 1 ms. The first segment comes 1 ps before, the last one when it ends.
+        let (mut bench, _) = bench("newreno", "", 4 * 960);
+        let times = [10 * US - 1, 10 * US, 1_000 * US - 1, 1_000 * US];
+        let counted = [(times[0], 0), (times[1], 960), (times[2], 1_920), (times[3], 1_920)];
+        for (seq, (at, bytes)) in (0..).step_by(960).zip(counted) {
+            arrives(&mut bench, at, (seq, 960), 0);
+            assert_eq!(bench.hosts.tally.delivered_bytes, [bytes], "at {at} ps");
+        }
+    }
+
+    #[test]
+    fn an_open_loop_flow_is_over_when_its_last_packet_has_arrived() {
+        let text = format!("{STAR}\n{}", transport("udp", "rate = \"8Gbps\""));
+        let mut bench = Bench::new(&text);
+        let slot = bench.start(flow(0, 1, 1_000));
+        // The second packet, of 80 bytes, leaves at 1 us. The first takes 2 * (1 + 10) us. The second
+        // reaches the switch at 11.08 us and waits until 12 us: 12 + 0.08 + 10 us.
+        assert_eq!(bench.step(), (US, Kind::Clock, 0));
+        let arrivals = bench.steps::<3>().map(|(time, ..)| time);
+        assert_eq!(arrivals, [11 * US, 11_080 * NS, 22 * US]);
+        assert_eq!((bench.hosts.take_over(), bench.net.packets.live()), (None, 1));
+        assert_eq!(bench.step(), (22_080 * NS, Kind::Arrival, 4));
+        assert_eq!(bench.hosts.take_over(), Some(slot));
+        assert_eq!(bench.hosts.ends.receiving(slot).completed_at, Some(Time::from_ns(22_080)));
+        assert_eq!((bench.net.packets.live(), bench.hosts.tally.delivered_bytes[0]), (0, 1_000));
+    }
+}

@@ -206,3 +206,202 @@ pub(super) fn set_timer(net: &mut Network, flow: &mut Outgoing, sender: &Sender)
         net.events.push(deadline, Kind::FlowTimer.key(flow.id));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::FlowSpec;
+    use crate::testing::{Bench, NS, STAR, US, flow, transport};
+
+    fn bench(kind: &str, more: &str, nic: &str) -> Bench {
+        Bench::new(&format!("{STAR}\n{}\n{nic}", transport(kind, more)))
+    }
+
+    /// An ack of flow 0 arrives at host 0 at a time in picoseconds, for a packet that was sent at
+    /// `sent_at`.
+    fn acked(bench: &mut Bench, at: u64, seq: u64, sent_at: u64) {
+        let contents = Contents { seq, sent_at: Time::from_ps(sent_at), ..Contents::default() };
+        let id = bench.make(Packet { flags: flags::CONTROL, ..Packet::default() }, contents);
+        bench.net.now = Time::from_ps(at);
+        bench.hosts.on_ack(&mut bench.net, &bench.scenario, id);
+    }
+
+    /// First byte, payload, bytes on the wire and bytes left of the flow, of the packets on host 0's
+    /// line.
+    fn sent(bench: &Bench) -> Vec<(u64, u32, u32, u32)> {
+        let told = |id: PacketId| {
+            let (packet, contents) = (&bench.net.packets[id], bench.net.packets.contents(id));
+            (contents.seq, contents.payload, packet.size, contents.remaining)
+        };
+        bench.on_line(0).into_iter().map(told).collect()
+    }
+
+    fn sender(bench: &Bench) -> &Sender {
+        bench.hosts.ends.sending(0).sender().expect("acks drive it")
+    }
+
+    /// Handles the next event of a flow's timer, as if nothing ever arrived anywhere. Returns its
+    /// time.
+    fn next_timer(bench: &mut Bench) -> u64 {
+        loop {
+            let event = bench.net.events.pop().expect("a timer");
+            if let Some(number) = Kind::FlowTimer.id_of(event.key) {
+                bench.net.now = event.time;
+                bench.hosts.on_flow_timer(&mut bench.net, &bench.scenario, number);
+                return event.time.ps();
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_lets_segments_go_and_the_last_one_is_as_short_as_what_is_left() {
+        let mut bench = bench("newreno", "initial_window = \"2pkt\"", "");
+        bench.start(flow(0, 1, 2_000));
+        let first = [(0, 960, 1_000, 2_000), (960, 960, 1_000, 1_040)];
+        assert_eq!(sent(&bench), first);
+        // The window of 1,920 bytes is full. An ack of the first segment makes room for 80 bytes.
+        acked(&mut bench, 42 * US, 960, 0);
+        assert_eq!(sent(&bench)[2..], [(1_920, 80, 120, 80)]);
+        acked(&mut bench, 43 * US, 1_920, 0);
+        assert_eq!((sent(&bench).len(), sender(&bench).in_flight()), (3, 80));
+        // Three packets sent, of which two have come back as acks.
+        assert_eq!(bench.hosts.ends.sending(0).flow.packets, 1);
+    }
+
+    #[test]
+    fn packets_tell_what_they_are() {
+        let more = "initial_window = \"3pkt\", first_rtt_bytes = \"1920B\"";
+        let mut bench = bench("dctcp", more, "");
+        bench.start(FlowSpec { priority: Some(4), ..flow(0, 2, 5_000) });
+        let (ect, first) = (flags::ECT, flags::FIRST_RTT);
+        // The third begins at byte 1,920, which is not among the first 1,920.
+        for (id, flags) in bench.on_line(0).into_iter().zip([ect | first, ect | first, ect]) {
+            let packet = &bench.net.packets[id];
+            assert_eq!((packet.flags, packet.dst, packet.priority), (flags, 2, 4));
+        }
+        // A mark cuts the window from 3 segments to 2, the least. Two are in flight, so the next ack
+        // lets one go, which announces the cut.
+        let id = bench.make(
+            Packet { flags: flags::CONTROL | flags::ECE, ..Packet::default() },
+            Contents { seq: 960, ..Contents::default() },
+        );
+        bench.net.now = Time::from_us(42);
+        bench.hosts.on_ack(&mut bench.net, &bench.scenario, id);
+        acked(&mut bench, 43 * US, 1_920, 0);
+        let last = *bench.on_line(0).last().unwrap();
+        assert_eq!(bench.net.packets.contents(last).seq, 2_880);
+        assert_eq!(bench.net.packets[last].flags, ect | flags::CWR);
+    }
+
+    /// The first round trip takes 40 us: the timeout is 40 + 4 * 20 = 120 us. With the second the
+    /// variation is 20 * 3 / 4 = 15 us: 40 + 4 * 15 = 100 us.
+    #[test]
+    fn a_timeout_moves_with_acks_and_fires_once() {
+        let more = "initial_window = \"2pkt\", initial_rto = \"165us\", min_rto = \"50us\"";
+        let mut bench = bench("newreno", more, "");
+        bench.start(flow(0, 1, 3 * 960));
+        assert_eq!(bench.hosts.ends.sending(0).flow.timer, Time::from_us(165));
+        acked(&mut bench, 40 * US, 960, 0);
+        assert_eq!(bench.hosts.ends.sending(0).flow.timer, Time::from_us(160));
+        // The deadline moves to 170 us. The event stays where it is, and then moves too.
+        acked(&mut bench, 70 * US, 1_920, 30 * US);
+        assert_eq!(sender(&bench).deadline(), Time::from_us(170));
+        assert_eq!(bench.hosts.ends.sending(0).flow.timer, Time::from_us(160));
+        assert_eq!(next_timer(&mut bench), 160 * US);
+        assert_eq!((bench.hosts.tally.timeouts, sent(&bench).len()), (0, 3));
+        // The first timeout's event has long been replaced.
+        assert_eq!(next_timer(&mut bench), 165 * US);
+        assert_eq!(next_timer(&mut bench), 170 * US);
+        assert_eq!((bench.hosts.tally.timeouts, bench.hosts.tally.retransmitted), (1, 1));
+        assert_eq!(sent(&bench)[3..], [(1_920, 960, 1_000, 960)]);
+        let last = *bench.on_line(0).last().unwrap();
+        assert_ne!(bench.net.packets[last].flags & flags::RETRANSMISSION, 0);
+        // The next would be at 170 + 2 * 100 us, but everything is acknowledged before.
+        acked(&mut bench, 300 * US, 2_880, 170 * US);
+        assert_eq!(next_timer(&mut bench), 370 * US);
+        assert_eq!((bench.hosts.tally.timeouts, bench.net.totals.made_packets), (1, 4));
+        assert_eq!(
+            bench.pending().iter().filter(|(_, kind, _)| *kind == Kind::FlowTimer).count(),
+            0
+        );
+    }
+
+    /// The line's rate is the first pace: a packet of 1,000 bytes every microsecond.
+    #[test]
+    fn a_pace_lets_one_segment_go_at_a_time() {
+        let mut bench = bench("timely", "", "");
+        bench.start(flow(0, 1, 3 * 960));
+        assert_eq!(bench.net.totals.made_packets, 1);
+        // Neither an event that is not the flow's own nor another look sends one early.
+        bench.net.now = Time::from_ns(500);
+        bench.hosts.on_clock(&mut bench.net, &bench.scenario, 0);
+        bench.hosts.send_pieces(&mut bench.net, &bench.scenario, 0);
+        assert_eq!(bench.net.totals.made_packets, 1);
+        assert_eq!(bench.step(), (US, Kind::Clock, 0));
+        assert_eq!(bench.net.totals.made_packets, 2);
+        assert_eq!(bench.step(), (2 * US, Kind::Clock, 0));
+        assert_eq!(bench.net.totals.made_packets, 3);
+        // All is sent: the next to happen is the arrival of the first packet.
+        assert_eq!(bench.step(), (11 * US, Kind::Arrival, 0));
+    }
+
+    /// One packet is on the line and two wait; the fourth finds the queue full.
+    #[test]
+    fn what_the_own_host_refuses_counts_as_not_sent() {
+        let nic =
+            |told: &str| format!("nic = {{ queue_limit = \"2pkt\", local_drops = \"{told}\" }}");
+        let mut told = bench("newreno", "", &nic("cut"));
+        told.start(flow(0, 1, 20 * 960));
+        assert_eq!((told.net.totals.made_packets, told.net.lost.len()), (4, 1));
+        assert_eq!(sender(&told).in_flight(), 3 * 960);
+        // 10 segments, halved.
+        assert_eq!(sender(&told).window().cwnd, 5 * 960);
+        // A host that tells nothing: all ten are sent, and seven of them are lost.
+        let mut silent = bench("newreno", "", &nic("silent"));
+        silent.start(flow(0, 1, 20 * 960));
+        assert_eq!((silent.net.totals.made_packets, silent.net.lost.len()), (10, 7));
+        let sender = sender(&silent);
+        assert_eq!((sender.in_flight(), sender.window().cwnd), (10 * 960, 10 * 960));
+    }
+
+    /// One packet is on the line and two wait when the fourth is dropped. The window is cut once, to
+    /// 5 segments, and a fifth, dropped too, fits into it.
+    #[test]
+    fn what_the_own_aqm_drops_counts_as_sent() {
+        let aqm = "{ kind = \"ecn\", threshold = \"1pkt\", not_ect = \"drop\" }";
+        let nic = format!("nic = {{ aqm = {aqm}, local_drops = \"cut\" }}");
+        let mut bench = bench("newreno", "ecn = false", &nic);
+        bench.start(flow(0, 1, 20 * 960));
+        let reasons: Vec<_> = bench.net.lost.iter().map(|lost| lost.reason).collect();
+        assert_eq!((bench.net.totals.made_packets, reasons), (5, vec![DropReason::Aqm; 2]));
+        assert_eq!((sender(&bench).in_flight(), sender(&bench).window().cwnd), (4_800, 4_800));
+    }
+
+    #[test]
+    fn an_endless_flow_sends_nothing_new_after_its_end() {
+        let mut bench = bench("newreno", "initial_window = \"2pkt\"", "");
+        bench.scenario.class_stop[0] = Time::from_us(50);
+        bench.start(flow(0, 1, FlowSpec::ENDLESS));
+        // Slow start: an ack of one segment lets two go.
+        acked(&mut bench, 50 * US - 1, 960, 0);
+        assert_eq!(bench.net.totals.made_packets, 4);
+        acked(&mut bench, 50 * US, 1_920, 0);
+        assert_eq!(bench.net.totals.made_packets, 4);
+        // What is left of it is more than the field can say.
+        assert_eq!(sent(&bench)[3], (2_880, 960, 1_000, u32::MAX));
+    }
+
+    /// A window grows with an ack only while little waits at the host's own line.
+    #[test]
+    fn a_backlog_at_the_own_line_keeps_the_window_from_growing() {
+        let mut bench = bench("newreno", "initial_window = \"4pkt\", host_backlog = \"2KB\"", "");
+        bench.start(flow(0, 1, 20 * 960));
+        let cwnd = |bench: &Bench| sender(bench).window().cwnd;
+        // Four packets of 1 us each: at 2 us - 1 ns, 2,001 bytes are still to be sent.
+        acked(&mut bench, 2 * US - NS, 960, 0);
+        assert_eq!(cwnd(&bench), 4 * 960);
+        // The segment that this lets go adds 1,000 bytes: 2,000 are left at 3 us.
+        acked(&mut bench, 3 * US, 1_920, 0);
+        assert_eq!(cwnd(&bench), 5 * 960);
+    }
+}

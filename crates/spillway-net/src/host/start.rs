@@ -196,3 +196,151 @@ struct Way {
 fn control_packet(transport: &Transport) -> Packets {
     Packets { count: 1, full: 0, last: transport.ack_size.into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+    use crate::port::Shortcuts;
+    use crate::testing::{Bench, NS, STAR, US, flow, scenario, transport};
+
+    fn bench(more: &str, kind: &str, of_transport: &str) -> Bench {
+        Bench::new(&format!("{more}\n{STAR}\n{}", transport(kind, of_transport)))
+    }
+
+    #[test]
+    fn both_ends_know_their_flow_and_not_more() {
+        let mut bench = bench("", "dctcp", "");
+        let other = bench.start(flow(1, 2, 960));
+        let spec = FlowSpec { path: Some(7), ack_path: Some(8), ..flow(0, 2, 5_000) };
+        let slot = bench.start(spec);
+        assert_eq!((other, slot, bench.hosts.unfinished), (0, 1, 2));
+        let (sending, receiving) =
+            (bench.hosts.ends.sending(slot), bench.hosts.ends.receiving(slot));
+        let flow = &sending.flow;
+        assert_eq!((flow.id, flow.path, flow.spec), (1, 7, spec));
+        assert_eq!(flow.data_flags, flags::ECT | flags::EXPLICIT_PATH);
+        assert_eq!((receiving.id, receiving.size, receiving.ack_path), (1, 5_000, 8));
+        assert_eq!((receiving.src, receiving.dst), (0, 2));
+        assert_eq!(receiving.ack_flags, flags::CONTROL | flags::EXPLICIT_PATH);
+        assert_eq!((receiving.completed_at, receiving.packets), (None, 0));
+    }
+
+    #[test]
+    fn the_hash_of_a_path_depends_on_the_flow_its_direction_and_the_seed() {
+        let paths = |seed: u64| {
+            let routing = format!("routing = {{ hash_seed = {seed} }}");
+            let mut bench = bench(&routing, "newreno", "");
+            // Two flows between the same hosts, and one the other way.
+            let slots = [flow(0, 1, 960), flow(0, 1, 960), flow(1, 0, 960)].map(|f| bench.start(f));
+            let ends = &bench.hosts.ends;
+            slots.map(|slot| [ends.sending(slot).flow.path, ends.receiving(slot).ack_path]).concat()
+        };
+        let mut all = [paths(1), paths(2)].concat();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 12, "all differ");
+        assert_eq!(paths(1), paths(1));
+        // The first flow of a run, one way and the other.
+        let first = |spec: FlowSpec| {
+            let mut bench = bench("", "newreno", "");
+            let slot = bench.start(spec);
+            bench.hosts.ends.sending(slot).flow.path
+        };
+        assert_ne!(first(flow(0, 1, 960)), first(flow(1, 0, 960)));
+    }
+
+    #[test]
+    fn a_transport_decides_what_goes_first_and_with_which_flags() {
+        let first = |kind: &str, more: &str| {
+            let mut bench = bench("", kind, more);
+            let slot = bench.start(flow(0, 1, 3 * 960));
+            let of = |id: u32| bench.net.packets[id].flags;
+            let flags: Vec<u16> = bench.on_line(0).into_iter().map(of).collect();
+            (flags, bench.hosts.ends.receiving(slot).ack_flags)
+        };
+        let (first_rtt, control) = (flags::FIRST_RTT, flags::CONTROL);
+        // The window of ten segments lets all three go; without ECN they have no flags of their own.
+        assert_eq!(first("newreno", "ecn = false"), (vec![first_rtt; 3], control));
+        // A clock sends one, and a pace too.
+        let datagram = flags::DATAGRAM | first_rtt;
+        assert_eq!(first("udp", ""), (vec![datagram], control));
+        let telemetry = flags::TELEMETRY;
+        let (sent, ack_flags) = first("hpcc", "ecn = false");
+        assert_eq!((sent, ack_flags), (vec![telemetry | first_rtt], control | telemetry));
+        let request = control | flags::SYN;
+        assert_eq!(first("newreno", "handshake = true"), (vec![request], control));
+    }
+
+    #[test]
+    fn a_flow_has_the_transport_of_its_class() {
+        // Classes are numbered in the order of sections: 0 has datagrams, 1 the default transport.
+        let text = format!(
+            "duration = \"1ms\"\n{STAR}\n{}\n[[traffic]]\nname = \"first\"\nkind = \"permutation\"\n\
+             size = \"1KB\"\ntransport = \"udp\"\nmss = \"500B\"",
+            transport("newreno", "initial_window = \"2pkt\"")
+        );
+        let mut bench = Bench::of(scenario(&text, &[(0, 1, 1, 0)]), Shortcuts::ALL);
+        let first = bench.start(flow(0, 1, 3_000));
+        let second = bench.start(FlowSpec { class: 1, ..flow(1, 0, 3_000) });
+        let classes = [first, second].map(|slot| bench.hosts.ends.receiving(slot).class);
+        assert_eq!(classes, [0, 1]);
+        assert!(bench.hosts.ends.sending(first).sender().is_none());
+        assert!(bench.hosts.ends.sending(second).sender().is_some());
+        // Packets of 500 and of 960 bytes, both with 40 bytes of headers.
+        assert_eq!(bench.sizes_on_line(0), [540]);
+        assert_eq!(bench.sizes_on_line(1), [1_000, 1_000]);
+    }
+
+    /// 2,000 bytes are packets of 1,000, 1,000 and 120 bytes. The first is on the second line from 11
+    /// to 12 us, the second until 13, and the third, there since 12.12 us, until 13.12 us.
+    #[test]
+    fn the_base_of_the_slowdown_is_the_least_time() {
+        let ideal = |more: &str, of_transport: &str| {
+            let mut bench = bench(more, "newreno", of_transport);
+            let slot = bench.start(flow(0, 1, 2_000));
+            bench.hosts.ends.sending(slot).flow.ideal.ps()
+        };
+        assert_eq!(ideal("", ""), 23_120 * NS);
+        // A request and its answer: 2 * 2 * (0.05 + 10) us.
+        assert_eq!(ideal("", "handshake = true"), 23_120 * NS + 40_200 * NS);
+        // Four times 10 us, and 2,000 bytes.
+        assert_eq!(ideal("slowdown_base = \"published\"", ""), 42 * US);
+        // Where links fail, no path is certain: 2,000 bytes on the host's line, and then the last
+        // packet, 2 * (0.12 + 10) us.
+        let fails = "[[event]]\nkind = \"link-down\"\na = \"host2\"\nb = \"leaf0\"\nat = \"1us\"";
+        let text = format!("duration = \"1ms\"\n{STAR}\n{}\n{fails}", transport("newreno", ""));
+        let mut bench = Bench::of(scenario(&text, &[(0, 1, 1, 0)]), Shortcuts::ALL);
+        let slot = bench.start(flow(0, 1, 2_000));
+        assert_eq!(bench.hosts.ends.sending(slot).flow.ideal.ps(), 22_240 * NS);
+        let endless = bench.start(flow(0, 1, FlowSpec::ENDLESS));
+        assert_eq!(bench.hosts.ends.sending(endless).flow.ideal, Time::ZERO);
+    }
+
+    /// Hosts 0 and 1 are on one leaf: a packet of 1,000 bytes takes 2 * (1 + 10) us, and an ack
+    /// 2 * (0.05 + 10) us. The network's base RTT is 8 * 10 + 1 us. A byte takes 1 ns.
+    #[test]
+    fn a_base_rtt_is_that_of_the_path_or_of_the_network() {
+        let leaf_spine = "topology = { kind = \"leaf-spine\", leaves = 2, hosts_per_leaf = 2, \
+                          spines = 1, host_rate = \"8Gbps\", fabric_rate = \"8Gbps\", \
+                          link_delay = \"10us\" }";
+        let window = |of: &str| {
+            let more = format!("telemetry_bytes = \"0B\", base_rtt = \"{of}\"");
+            let mut bench = Bench::new(&format!("{leaf_spine}\n{}", transport("hpcc", &more)));
+            let slot = bench.start(flow(0, 1, 100_000));
+            bench.hosts.ends.sending(slot).sender().unwrap().window().cwnd
+        };
+        assert_eq!(window("flow"), 22_000 + 20_100);
+        assert_eq!(window("network"), 81_000);
+    }
+
+    #[test]
+    fn a_flow_of_a_clock_asks_for_its_next_packet() {
+        // 1 Gbps: a packet of 1,000 bytes every 8 us.
+        let mut bench = bench("", "udp", "rate = \"1Gbps\"");
+        bench.net.now = Time::from_us(3);
+        bench.start(flow(0, 1, 2 * 960));
+        assert_eq!(bench.step(), (11 * US, Kind::Clock, 0));
+        assert_eq!(bench.net.totals.made_packets, 2);
+    }
+}
