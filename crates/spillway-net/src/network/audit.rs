@@ -28,3 +28,136 @@ impl Network {
             && self.nics.iter().all(|nic| nic.is_consistent(&self.packets))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::Shortcuts;
+    use crate::testing::{Bench, STAR};
+    use spillway_engine::Time;
+    use spillway_switch::DropReason;
+    use spillway_switch::packet::{Contents, Packet};
+
+    /// Host 0's NIC has a packet on the line and one that waits; the switch's port 2 has one on the
+    /// line and three that wait; one packet has arrived at host 1, and one was lost. Eight packets of
+    /// 100 bytes in all.
+    fn sound() -> Bench {
+        let nic = "nic = { queue_limit = \"1MB\" }\nswitch = { buffer = \"10KB\" }";
+        let mut bench = Bench::with(&format!("{STAR}\n{nic}"), Shortcuts::NONE);
+        let net = &mut bench.net;
+        let packet = |dst: u32| Packet { size: 100, dst, ..Packet::default() };
+        (0..2).for_each(|_| net.launch(0, packet(1), Contents::default()));
+        // Taken off its line at host 1, as if it had come there.
+        net.launch(1, packet(1), Contents::default());
+        let arrived = net.lines[1].head;
+        net.lines[1].head = NO_PACKET;
+        (net.totals.arrived_packets, net.totals.arrived_bytes) = (1, 100);
+        net.packets.remove(arrived);
+        // Lost on host 2's line, and counted.
+        net.launch(2, packet(0), Contents::default());
+        let lost = net.lines[2].head;
+        net.lines[2].head = NO_PACKET;
+        (net.totals.lost_packets, net.totals.lost_bytes) = (1, 100);
+        net.packets.remove(lost);
+        // At the switch, and already at its port.
+        for _ in 0..4 {
+            let id = net.packets.insert(packet(2), Contents::default());
+            (net.totals.made_packets, net.totals.made_bytes) =
+                (net.totals.made_packets + 1, net.totals.made_bytes + 100);
+            let packet = net.packets[id];
+            net.forward(0, id, &packet);
+        }
+        // Another, as large as the buffer, does not fit any more and is lost, too.
+        let refused = net.packets.insert(Packet { size: 10_000, ..packet(2) }, Contents::default());
+        let packet = net.packets[refused];
+        net.forward(0, refused, &packet);
+        assert_eq!(net.lost.pop().map(|lost| lost.reason), Some(DropReason::BufferFull));
+        net.packets.remove(refused);
+        bench
+    }
+
+    /// A packet that waits at port 2 of the switch.
+    fn waiting(net: &Network) -> PacketId {
+        net.switches[0].heads().find(|&id| id != NO_PACKET).expect("three wait")
+    }
+
+    #[test]
+    fn a_sound_network_passes_at_every_moment() {
+        let mut bench = sound();
+        let net = &mut bench.net;
+        assert!(net.is_conserved());
+        // Two on host 0's line and in its NIC; one on the switch's line, and three in its queue.
+        assert_eq!((net.totals.made_packets, net.packets.live()), (8, 6));
+        assert_eq!(net.switches[0].buffer().occupancy(), 300);
+        // At 100 ns both ports send again.
+        for _ in 0..2 {
+            let event = net.events.pop().unwrap();
+            assert_eq!(event.time, Time::from_ns(100));
+            net.now = event.time;
+            net.on_wake(crate::event::id(event.key));
+            assert!(net.is_conserved());
+        }
+    }
+
+    #[test]
+    fn wrong_totals_are_found() {
+        type Wrong = fn(&mut Network);
+        let wrong: [Wrong; 6] = [
+            |net| net.totals.made_packets += 1,
+            |net| net.totals.made_bytes -= 1,
+            |net| net.totals.arrived_packets += 1,
+            |net| net.totals.arrived_bytes -= 1,
+            |net| net.totals.lost_packets -= 1,
+            |net| net.totals.lost_bytes += 1,
+        ];
+        for (number, make_wrong) in wrong.into_iter().enumerate() {
+            let mut bench = sound();
+            make_wrong(&mut bench.net);
+            assert!(!bench.net.is_conserved(), "number {number}");
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_nowhere_or_in_two_places_is_found() {
+        // It has vanished from its line, or from a NIC's or a switch's queue, but is not counted as
+        // lost.
+        let mut bench = sound();
+        bench.net.lines[0].head = NO_PACKET;
+        assert!(!bench.net.is_conserved());
+        let mut bench = sound();
+        let now = bench.net.now;
+        let (id, _) = bench.net.nics[0].release(now, &mut bench.net.packets);
+        assert!(!bench.net.is_conserved());
+        // The totals agree if it counts as lost, but its place in the arena is still taken.
+        bench.net.totals.lost_packets += 1;
+        bench.net.totals.lost_bytes += 100;
+        assert!(!bench.net.is_conserved());
+        bench.net.packets.remove(id);
+        assert!(bench.net.is_conserved());
+        // On two lines at once.
+        let mut bench = sound();
+        bench.net.lines[1].head = bench.net.lines[0].head;
+        assert!(!bench.net.is_conserved());
+        // On a line and in a switch's queue.
+        let mut bench = sound();
+        let first = bench.net.lines[0].head;
+        bench.net.packets[first].next = waiting(&bench.net);
+        assert!(!bench.net.is_conserved());
+    }
+
+    #[test]
+    fn counters_of_queues_that_disagree_with_their_packets_are_found() {
+        // A byte more in a queue and a byte less on a line: the totals are right.
+        let mut bench = sound();
+        let (queued, on_line) = (waiting(&bench.net), bench.net.lines[0].head);
+        bench.net.packets[queued].size += 1;
+        bench.net.packets[on_line].size -= 1;
+        assert!(!bench.net.is_conserved());
+        // The same in a NIC's queue.
+        let mut bench = sound();
+        let queued = bench.net.nics[0].heads().next().expect("one waits");
+        bench.net.packets[queued].size += 1;
+        bench.net.packets[on_line].size -= 1;
+        assert!(!bench.net.is_conserved());
+    }
+}

@@ -276,3 +276,138 @@ impl Network {
         switch.clear_lost();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+    use crate::testing::{Bench, NS, STAR, US};
+    use spillway_switch::packet::{Contents, NO_PRIORITY};
+
+    /// Two leaves with two hosts each, and two spines. A leaf's ports are those of its hosts and then
+    /// of the spines: the lines of leaf 0 are 4 to 7.
+    const LEAF_SPINE: &str = "topology = { kind = \"leaf-spine\", leaves = 2, hosts_per_leaf = 2, \
+                              spines = 2, host_rate = \"8Gbps\", fabric_rate = \"8Gbps\", \
+                              link_delay = \"10us\" }";
+
+    fn packet(dst: u32, size: u32) -> Packet {
+        Packet { size, dst, priority: NO_PRIORITY, ..Packet::default() }
+    }
+
+    /// Handles the next event, an arrival. Returns its time, its line, and the host if it is at one.
+    fn next_arrival(net: &mut Network) -> (u64, u32, Option<u32>) {
+        let event = net.events.pop().expect("an arrival");
+        net.now = event.time;
+        let line = Kind::Arrival.id_of(event.key).expect("an arrival");
+        (event.time.ps(), line, net.on_arrival(line).map(|(host, _)| host))
+    }
+
+    #[test]
+    fn a_line_has_sent_what_its_time_allows() {
+        let mut bench = Bench::new(STAR);
+        let net = &mut bench.net;
+        (0..2).for_each(|_| net.launch(0, packet(1, 1_000), Contents::default()));
+        for (ns, bytes) in [(0, 0), (500, 500), (1_750, 1_750), (2_000, 2_000), (9_000, 2_000)] {
+            net.now = Time::from_ns(ns);
+            // A byte takes a nanosecond.
+            assert_eq!((net.sent_bytes(0), net.busy_time(0)), (bytes, Time::from_ns(bytes)));
+        }
+        // A byte that has begun counts as sent, as with one that a failure cuts short; its time does not.
+        net.launch(1, packet(0, 1_000), Contents::default());
+        net.now = Time::from_ps(9_000 * NS + 500);
+        assert_eq!((net.sent_bytes(1), net.busy_time(1).ps()), (1, 500));
+    }
+
+    /// The ring has room for the third packet when the first has left, but the line sends all three.
+    #[test]
+    fn a_port_with_a_ring_sends_until_the_ring_is_empty() {
+        let mut bench = Bench::new(&format!("{STAR}\nswitch = {{ port_fifo_packets = 2 }}"));
+        for _ in 0..3 {
+            let id = bench.make(packet(1, 1_000), Contents::default());
+            bench.net.transmit(4, id);
+        }
+        let net = &mut bench.net;
+        assert_eq!(
+            (net.lines[4].busy_until, net.busy_until(4)),
+            (Time::from_us(1), Time::from_us(3))
+        );
+        net.now = Time::from_ns(2_500);
+        assert_eq!((net.sent_bytes(4), net.busy_time(4)), (2_500, Time::from_ns(2_500)));
+        assert_eq!(bench.arrivals_on_line(4), [11 * US, 12 * US, 13 * US]);
+    }
+
+    #[test]
+    fn a_packet_passes_the_switch_to_its_host() {
+        let mut bench = Bench::new(STAR);
+        let net = &mut bench.net;
+        net.launch(0, packet(2, 1_000), Contents::default());
+        assert_eq!(next_arrival(net), (11 * US, 0, None));
+        assert_eq!(net.totals.arrived_packets, 0);
+        assert_eq!(next_arrival(net), (22 * US, 5, Some(2)));
+        assert_eq!((net.totals.arrived_packets, net.totals.arrived_bytes), (1, 1_000));
+        assert_eq!(net.packet_hops, 2);
+    }
+
+    #[test]
+    fn an_event_without_its_packet_does_nothing() {
+        let mut bench = Bench::new(STAR);
+        let net = &mut bench.net;
+        net.launch(0, packet(2, 1_000), Contents::default());
+        // A failure has taken the first packet off the line, and another is due later.
+        net.now = Time::from_us(10);
+        assert_eq!(net.on_arrival(0), None);
+        net.lines[1].head = NO_PACKET;
+        assert_eq!(net.on_arrival(1), None);
+        assert_eq!((net.totals.arrived_packets, net.packet_hops), (0, 1));
+        assert_eq!(next_arrival(net), (11 * US, 0, None));
+    }
+
+    #[test]
+    fn a_packet_takes_the_path_that_it_names() {
+        let mut bench = Bench::new(LEAF_SPINE);
+        let net = &mut bench.net;
+        // To host 2 of the other leaf, at successive times: an even number names the first of two
+        // spines.
+        for (path, spine) in [(0, 0), (2, 0), (4, 0), (1, 1), (3, 1), (5, 1), (6, 0), (7, 1)] {
+            let flags = flags::EXPLICIT_PATH;
+            net.launch(0, Packet { path, flags, ..packet(2, 1_000) }, Contents::default());
+            let before = [6, 7].map(|line| net.lines[line].accepted_bytes);
+            while next_arrival(net).1 != 0 {}
+            let sent = [0, 1].map(|n| net.lines[6 + n].accepted_bytes - before[n]);
+            assert_eq!(sent, [[1_000, 0], [0, 1_000]][spine], "path {path}");
+        }
+        // Within the rack there is only one.
+        let packet = Packet { path: 3, flags: flags::EXPLICIT_PATH, ..packet(1, 1_000) };
+        net.launch(0, packet, Contents::default());
+        while next_arrival(net).1 != 0 {}
+        assert_eq!(net.lines[5].accepted_bytes, 1_000);
+    }
+
+    #[test]
+    fn what_has_no_route_or_no_room_is_lost_at_its_switch() {
+        let text = format!("{STAR}\nswitch = {{ buffer = \"1000B\", queues_per_port = 2 }}");
+        let mut bench = Bench::new(&text);
+        let topology = &bench.scenario.topology;
+        let of_host_2 = topology.nics[2] | 1;
+        let up: Vec<bool> =
+            (0..topology.lines.len() as u32).map(|link| link | 1 != of_host_2).collect();
+        bench.net.routing = Routing::new(topology, &up);
+        let mut comes = |dst: u32| {
+            let id = bench.make(packet(dst, 600), Contents::default());
+            let packet = bench.net.packets[id];
+            bench.net.forward(0, id, &packet);
+            id
+        };
+        let lost = comes(2);
+        // One on the line, one in the buffer; 400 bytes are left.
+        let [_, _, refused] = [(); 3].map(|()| comes(1));
+        let told = |lost: &Lost| (lost.packet, lost.reason, lost.at, lost.queue);
+        let lost_packets: Vec<_> = bench.net.lost.iter().map(told).collect();
+        let at = Node::Switch(0);
+        // Data are in the second queue of port 1, which has the number 1 * 2 + 1.
+        let expected =
+            [(lost, DropReason::NoRoute, at, None), (refused, DropReason::BufferFull, at, Some(3))];
+        assert_eq!(lost_packets, expected);
+        assert!(!bench.net.switches[0].has_lost(), "they are collected once");
+    }
+}

@@ -88,3 +88,91 @@ impl Network {
         self.lost.push(Lost { packet, reason, at: Node::Host(host), queue });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+    use crate::telemetry::Hop;
+    use crate::testing::{Bench, NS, STAR, US};
+    use spillway_switch::packet::NO_PRIORITY;
+
+    const THREE_QUEUES: &str = "nic = { queues = 3, ack_queue = 0, data_queue = 2 }";
+
+    fn bench(nic: &str) -> Bench {
+        Bench::new(&format!("{STAR}\n{nic}"))
+    }
+
+    /// Sends a packet to host 1 out of host 0.
+    fn launch(bench: &mut Bench, size: u32, priority: u8, flags: u16) {
+        let packet = Packet { size, dst: 1, priority, flags, ..Packet::default() };
+        bench.net.launch(0, packet, Contents::default());
+    }
+
+    #[test]
+    fn a_plain_nic_puts_all_on_the_line_at_once() {
+        let mut bench = bench("");
+        [1_000, 500, 50].into_iter().for_each(|size| launch(&mut bench, size, NO_PRIORITY, 0));
+        // 1, 1.5 and 1.55 us, and 10 us of delay.
+        assert_eq!(bench.arrivals_on_line(0), [11 * US, 11_500 * NS, 11_550 * NS]);
+        bench.net.now = Time::from_ns(400);
+        assert_eq!(bench.net.host_backlog(0), Time::from_ns(1_150));
+        assert_eq!(bench.net.host_backlog(1), Time::ZERO);
+        assert_eq!((bench.net.totals.made_packets, bench.net.totals.made_bytes), (3, 1_550));
+    }
+
+    #[test]
+    fn what_waits_leaves_by_priority_when_the_line_is_free() {
+        let mut bench = bench(THREE_QUEUES);
+        launch(&mut bench, 1_000, NO_PRIORITY, 0);
+        launch(&mut bench, 900, NO_PRIORITY, 0);
+        launch(&mut bench, 800, 1, 0);
+        launch(&mut bench, 50, NO_PRIORITY, flags::CONTROL);
+        // Of the first packet 600 ns are left at 400 ns, and 1,750 bytes wait.
+        bench.net.now = Time::from_ns(400);
+        assert_eq!(bench.net.host_backlog(0), Time::from_ns(600 + 1_750));
+        // One wake at a time: after 1 us, 50 ns of the ack, 800 ns of priority 1. Then nothing waits.
+        let wakes = bench.steps::<3>();
+        assert_eq!(wakes, [US, 1_050 * NS, 1_850 * NS].map(|at| (at, Kind::Wake, 0)));
+        assert_eq!(bench.sizes_on_line(0), [1_000, 50, 800, 900]);
+        let arrivals = [11_000, 11_050, 11_850, 12_750].map(|ns| ns * NS);
+        assert_eq!(bench.arrivals_on_line(0), arrivals);
+        assert_eq!(bench.net.host_backlog(0), Time::from_ns(900));
+        assert_eq!(bench.step(), (11 * US, Kind::Arrival, 0));
+    }
+
+    #[test]
+    fn a_managed_nic_loses_what_finds_its_queue_full() {
+        let mut bench = bench("nic = { queues = 2, data_queue = 1, queue_limit = \"1pkt\" }");
+        // The first is sent, the second waits, the third is lost; an ack has a queue of its own.
+        [1_000, 900, 800].into_iter().for_each(|size| launch(&mut bench, size, NO_PRIORITY, 0));
+        launch(&mut bench, 50, NO_PRIORITY, flags::CONTROL);
+        let [lost] = bench.net.lost[..] else { panic!("one is lost") };
+        assert_eq!((lost.reason, lost.at), (DropReason::QueueLimit, Node::Host(0)));
+        assert_eq!((lost.queue, bench.net.packets[lost.packet].size), (Some(1), 800));
+        // It was made: whoever collects it counts it as lost.
+        assert_eq!((bench.net.totals.made_packets, bench.net.totals.made_bytes), (4, 2_750));
+        let wakes = bench.steps::<2>();
+        assert_eq!(wakes, [(US, Kind::Wake, 0), (1_050 * NS, Kind::Wake, 0)]);
+        assert_eq!(bench.sizes_on_line(0), [1_000, 50, 900]);
+        // An idle line sends at once again.
+        bench.net.now = Time::from_us(5);
+        launch(&mut bench, 700, NO_PRIORITY, 0);
+        assert_eq!(bench.arrivals_on_line(0)[3], 15_700 * NS);
+        assert_eq!(bench.net.lost.len(), 1);
+    }
+
+    #[test]
+    fn a_packet_begins_without_telemetry() {
+        let mut bench = bench("");
+        // The place that the next packet gets still holds an older one's telemetry.
+        bench.net.telemetry.of(0).push(Hop::default());
+        launch(&mut bench, 1_000, NO_PRIORITY, flags::TELEMETRY);
+        assert_eq!(bench.net.telemetry.get(0).map(|telemetry| telemetry.hops().len()), Some(0));
+        // One that was made from a packet that had arrived keeps it: an ack carries it back.
+        let id = bench.on_line(0)[0];
+        bench.net.telemetry.of(id).push(Hop::default());
+        bench.net.relaunch(1, id);
+        assert_eq!(bench.net.telemetry.get(id).map(|telemetry| telemetry.hops().len()), Some(1));
+    }
+}

@@ -149,3 +149,164 @@ impl Network {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Bench, NS, STAR, US, scenario};
+    use spillway_engine::Time;
+    use spillway_switch::packet::{Contents, Packet};
+
+    const TWO_QUEUES: &str = "switch = { queues_per_port = 2 }";
+
+    fn bench(more: &str, shortcuts: Shortcuts) -> Bench {
+        Bench::with(&format!("{STAR}\n{more}"), shortcuts)
+    }
+
+    /// A packet arrives at the switch now.
+    fn comes(bench: &mut Bench, dst: u32, size: u32) {
+        let id = bench.make(Packet { size, dst, ..Packet::default() }, Contents::default());
+        let packet = bench.net.packets[id];
+        bench.net.forward(0, id, &packet);
+    }
+
+    /// At time 0 three packets come for host 1 and two for host 0. The first of each goes on the
+    /// line at once, until 1 us and until 400 ns.
+    fn with_backlogs(more: &str, shortcuts: Shortcuts) -> Bench {
+        let mut bench = bench(more, shortcuts);
+        [1_000, 500, 300].into_iter().for_each(|size| comes(&mut bench, 1, size));
+        [400, 200].into_iter().for_each(|size| comes(&mut bench, 0, size));
+        bench
+    }
+
+    /// The bytes that waited in the switch, times how many nanoseconds.
+    fn held(bench: &mut Bench) -> u64 {
+        let now = bench.net.now;
+        (bench.net.switches[0].meter(now).mean() * (now.ps() / NS) as f64).round() as u64
+    }
+
+    /// 1,000 bytes until 400 ns, 800 until 1 us, and 300 until 1.5 us.
+    const HELD: u64 = 1_000 * 400 + 800 * 600 + 300 * 500;
+
+    /// Bytes that wait in the switch, and packets that have begun to be sent.
+    fn state(bench: &Bench) -> (u64, u64) {
+        (bench.net.switches[0].buffer().occupancy(), bench.net.packet_hops)
+    }
+
+    #[test]
+    fn deferred_ports_send_in_order_of_time_each_with_its_own_time() {
+        let mut bench = with_backlogs(TWO_QUEUES, Shortcuts::ALL);
+        assert_eq!((state(&bench), bench.net.ports[0].waiting.first_line()), ((1_000, 2), Some(3)));
+        bench.net.now = Time::from_ps(400 * NS - 1);
+        bench.net.catch_up(0);
+        assert_eq!(state(&bench), (1_000, 2));
+        // At 1 us the second packet for host 0 has left since 400 ns, and the second for host 1 just
+        // leaves. The third waits until 1.5 us.
+        bench.net.now = Time::from_us(1);
+        bench.net.catch_up(0);
+        assert_eq!(state(&bench), (300, 4));
+        let waiting = &bench.net.ports[0].waiting;
+        assert_eq!((waiting.first(), waiting.first_line()), (Time::from_ns(1_500), Some(4)));
+        bench.net.now = Time::from_us(5);
+        bench.net.catch_up_all();
+        assert_eq!(state(&bench), (0, 5));
+        assert_eq!(bench.net.ports[0].waiting.first(), Time::MAX);
+        // Their times are those at which they could leave: 0.4 + 0.2, 1 + 0.5, 1.5 + 0.3 us.
+        assert_eq!(bench.arrivals_on_line(3), [10_400 * NS, 10_600 * NS]);
+        assert_eq!(bench.arrivals_on_line(4), [11_000 * NS, 11_500 * NS, 11_800 * NS]);
+        assert!(bench.net.lines.iter().all(|line| !line.waits));
+        assert_eq!(held(&mut bench), HELD);
+    }
+
+    #[test]
+    fn a_deferred_port_sends_before_a_later_arrival_is_decided_about() {
+        let mut bench = with_backlogs(TWO_QUEUES, Shortcuts::ALL);
+        // At 450 ns a packet for host 0: the second packet, on the line since 400 ns, keeps it
+        // waiting until 600 ns. The port of host 1 is not free yet.
+        bench.net.now = Time::from_ns(450);
+        comes(&mut bench, 0, 100);
+        assert_eq!(state(&bench), (900, 3));
+        let waiting = &bench.net.ports[0].waiting;
+        assert_eq!((waiting.first(), waiting.first_line()), (Time::from_ns(600), Some(3)));
+    }
+
+    /// The first packet arrives at host 1 at 11 us, after which its line is empty: only then the
+    /// second, which left at 1 us, is put on the line and gets its event.
+    #[test]
+    fn a_deferred_port_sends_when_its_line_runs_empty() {
+        let mut bench = bench(TWO_QUEUES, Shortcuts::ALL);
+        [1_000, 500].into_iter().for_each(|size| comes(&mut bench, 1, size));
+        let event = bench.net.events.pop().unwrap();
+        assert_eq!((event.time, event.key), (Time::from_us(11), Kind::Arrival.key(4)));
+        bench.net.now = event.time;
+        assert!(bench.net.on_arrival(4).is_some());
+        assert_eq!((state(&bench), bench.arrivals_on_line(4)), ((0, 2), vec![11_500 * NS]));
+        assert_eq!(bench.pending(), [(11_500 * NS, Kind::Arrival, 4)]);
+    }
+
+    #[test]
+    fn a_port_that_sends_in_order_defers_only_the_account() {
+        let mut bench = with_backlogs("", Shortcuts::ALL);
+        // All are on their lines at once.
+        assert_eq!(bench.arrivals_on_line(3), [10_400 * NS, 10_600 * NS]);
+        assert_eq!(bench.arrivals_on_line(4), [11_000 * NS, 11_500 * NS, 11_800 * NS]);
+        // The buffer is told at 400 ns, 1 us and 1.5 us.
+        for (ns, expected) in [
+            (399, (1_000, 2)),
+            (400, (800, 3)),
+            (1_000, (300, 4)),
+            (1_499, (300, 4)),
+            (1_500, (0, 5)),
+        ] {
+            bench.net.now = Time::from_ns(ns);
+            bench.net.catch_up(0);
+            assert_eq!(state(&bench), expected, "at {ns} ns");
+        }
+        assert!(bench.net.lines.iter().all(|line| !line.waits));
+        // All at once, but later: each at its own time all the same.
+        let mut late = with_backlogs("", Shortcuts::ALL);
+        late.net.now = Time::from_us(5);
+        late.net.catch_up(0);
+        assert_eq!((state(&late), held(&mut late)), ((0, 5), HELD));
+    }
+
+    #[test]
+    fn an_event_wakes_a_port_once_for_each_packet() {
+        let mut bench = with_backlogs("", Shortcuts::NONE);
+        // Another time than that for which the port waits is an event from before a failure.
+        bench.net.now = Time::from_ns(300);
+        bench.net.on_wake(4);
+        assert_eq!(state(&bench), (1_000, 2));
+        assert_eq!(bench.step(), (400 * NS, Kind::Wake, 3));
+        assert_eq!(state(&bench), (800, 3));
+        assert_eq!(bench.step(), (US, Kind::Wake, 4));
+        assert_eq!(state(&bench), (300, 4));
+        // The link fails: the port waits no longer. The event is still there.
+        bench.net.lines[4].waits = false;
+        assert_eq!(bench.step(), (1_500 * NS, Kind::Wake, 4));
+        assert_eq!(state(&bench), (300, 4));
+        assert_eq!(bench.arrivals_on_line(4), [11_000 * NS, 11_500 * NS]);
+    }
+
+    #[test]
+    fn ports_take_the_shortcuts_of_their_scenario() {
+        let taken = |more: &str, shortcuts: Shortcuts| {
+            let text = format!("duration = \"1ms\"\n{STAR}\n{more}");
+            let bench = Bench::of(scenario(&text, &[(0, 1, 1, 0)]), shortcuts);
+            let wakings = bench.net.lines[3..].iter().map(|line| line.waking);
+            let wakings: Vec<Waking> = wakings.collect();
+            assert!(wakings.iter().all(|waking| *waking == wakings[0]), "{wakings:?}");
+            (wakings[0], bench.net.nic_queueing)
+        };
+        use NicQueueing::{Managed, Plain, Queued};
+        assert_eq!(taken("", Shortcuts::ALL), (Waking::InOrder, Plain));
+        assert_eq!(taken("", Shortcuts::NONE), (Waking::ByEvent, Queued));
+        let nic = "nic = { queue_limit = \"9pkt\" }";
+        assert_eq!(
+            taken(&format!("{TWO_QUEUES}\n{nic}"), Shortcuts::ALL),
+            (Waking::Deferred, Managed)
+        );
+        let fails = "[[event]]\nkind = \"link-down\"\na = \"host2\"\nb = \"leaf0\"\nat = \"1us\"";
+        assert_eq!(taken(fails, Shortcuts::ALL), (Waking::ByEvent, Queued));
+    }
+}
