@@ -10,6 +10,7 @@ use crate::host::Hosts;
 use crate::network::Network;
 use crate::port::Shortcuts;
 use crate::scenario::{Scenario, Sources};
+use crate::simulation::{Progress, Simulation};
 use crate::traffic::FlowColumns;
 use spillway_engine::Time;
 use spillway_switch::packet::{Contents, NO_PACKET, Packet, PacketId};
@@ -37,19 +38,47 @@ pub(crate) fn transport(kind: &str, more: &str) -> String {
 /// A flow of a list: sender, receiver, payload, start in nanoseconds.
 pub(crate) type Listed = (u32, u32, u64, u64);
 
-/// Reads a scenario. A list of flows is added, whose class has the number 0.
-pub(crate) fn scenario(text: &str, flows: &[Listed]) -> Scenario {
-    let list = FlowColumns {
+/// Flows as a list.
+pub(crate) fn columns(flows: &[Listed]) -> FlowColumns {
+    FlowColumns {
         src: flows.iter().map(|flow| flow.0).collect(),
         dst: flows.iter().map(|flow| flow.1).collect(),
         size_bytes: flows.iter().map(|flow| flow.2).collect(),
         start_ns: flows.iter().map(|flow| flow.3).collect(),
         ..FlowColumns::default()
-    };
+    }
+}
+
+/// Reads a scenario. A list of flows is added, whose class has the number 0.
+pub(crate) fn scenario(text: &str, flows: &[Listed]) -> Scenario {
+    scenario_of(text, &columns(flows))
+}
+
+/// The same with all columns that a list may have.
+pub(crate) fn scenario_of(text: &str, list: &FlowColumns) -> Scenario {
     let text = format!("{text}\n[[traffic]]\nname = \"list\"\nkind = \"flows\"\nfile = \"list\"\n");
     let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let sources = Sources { flows: &|_, _| Some(list.clone()), ..Sources::of(Path::new("")) };
     Scenario::read(given, &sources).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// A run of a scenario with these flows, to its end.
+pub(crate) fn finished(text: &str, flows: &[Listed]) -> Simulation {
+    finish(Simulation::new(scenario(text, flows)))
+}
+
+/// Runs a simulation from where it is to its end.
+pub(crate) fn finish(mut simulation: Simulation) -> Simulation {
+    while simulation.run(1 << 10) == Progress::Running {}
+    simulation.finish();
+    simulation
+}
+
+/// Runs a simulation until an event at this time has been handled, or a later one.
+pub(crate) fn run_to(simulation: &mut Simulation, time: Time) {
+    while simulation.now() < time {
+        assert_eq!(simulation.run(1), Progress::Running, "it ends before {time}");
+    }
 }
 
 /// A flow of the first class that starts at once.

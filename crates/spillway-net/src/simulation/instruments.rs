@@ -275,3 +275,224 @@ fn keeps(filter: &DecisionFilter, switch: u32, decision: &Decision, per_port: u3
         && is(filter.port, decision.queue / per_port)
         && is(filter.queue, decision.queue % per_port)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Listed, NS, STAR, US, finish, finished, run_to, scenario, transport};
+    use spillway_switch::DropReason;
+    use spillway_switch::packet::{Contents, Packet};
+
+    /// A scenario of datagrams, a full packet every microsecond.
+    fn datagrams(head: &str, record: &str) -> String {
+        let transport = transport("udp", "rate = \"8Gbps\"");
+        format!("{head}\n{STAR}\n{transport}\nrecord = {{ {record} }}")
+    }
+
+    /// Hosts 0 and 1 send so many packets each to host 2. They arrive at the switch at 11, 12 ... us,
+    /// host 0's first.
+    fn both(packets: u64) -> [Listed; 2] {
+        [(0, 2, packets * 960, 0), (1, 2, packets * 960, 0)]
+    }
+
+    const MILLISECOND: &str = "duration = \"1ms\"";
+
+    /// Twenty packets of 1,000 bytes leave without a gap. The window is from 1.5 to 5.25 us.
+    #[test]
+    fn bytes_on_the_wire_are_those_sent_in_the_window() {
+        let head = |warmup: &str| format!("duration = \"5250ns\"\nwarmup = \"{warmup}\"");
+        let flows = [(0, 1, 20 * 960, 0)];
+        let run = finished(&datagrams(&head("1500ns"), ""), &flows);
+        assert_eq!(run.instruments.on_wire, [1_500, 5_250]);
+        assert_eq!(run.on_wire_in_window(), 3_750);
+        // Without a warmup nothing was sent before.
+        let run = finished(&datagrams(&head("0us"), ""), &flows);
+        assert_eq!((run.instruments.on_wire, run.on_wire_in_window()), ([0, 5_250], 5_250));
+        // In the middle of the window.
+        let mut run = Simulation::new(scenario(&datagrams(&head("1500ns"), ""), &flows));
+        run_to(&mut run, Time::from_us(3));
+        assert_eq!(run.on_wire_in_window(), 1_500);
+    }
+
+    /// Samples begin with the window of measurement. With two packets from each host: at 11 us the
+    /// first is sent, at 12, 13 and 14 us the others; at 13 us only the last still waits.
+    #[test]
+    fn queues_are_sampled_from_the_end_of_the_warmup_and_after_all_else_at_that_time() {
+        let head = format!("{MILLISECOND}\nwarmup = \"3us\"");
+        let run = finished(&datagrams(&head, "queue_interval = \"5us\""), &both(2));
+        let queues = &run.record.queues;
+        let row = |row: usize| {
+            (
+                queues.time_ps[row] / US,
+                queues.port.known(row),
+                queues.bytes[row],
+                queues.packets[row],
+            )
+        };
+        // The last packet arrives at 25 us, which ends the run.
+        let expected = [
+            (3, None, 0, 0),
+            (8, None, 0, 0),
+            (13, None, 1_000, 1),
+            (13, Some(2), 1_000, 1),
+            (18, None, 0, 0),
+            (23, None, 0, 0),
+        ];
+        assert_eq!((0..queues.len()).map(row).collect::<Vec<_>>(), expected);
+    }
+
+    /// Two packets are on the host's line until 2 us, and on the switch's from 11 to 13 us. The run
+    /// ends at 23 us, when the second arrives.
+    #[test]
+    fn links_are_measured_at_each_interval_and_at_the_end() {
+        let rows = |interval: &str| {
+            let record = format!("link_interval = \"{interval}\"");
+            let run = finished(&datagrams(MILLISECOND, &record), &[(0, 1, 1_920, 0)]);
+            let links = &run.record.links;
+            let row =
+                |row: usize| (links.time_ps[row] / US, links.link[row], links.utilisation[row]);
+            (0..links.len()).map(row).collect::<Vec<_>>()
+        };
+        let expected = [(12, 0, 2.0 / 12.0), (12, 4, 1.0 / 12.0), (23, 4, 1.0 / 11.0)];
+        assert_eq!(rows("12us"), expected);
+        // A link that sends nothing in an interval has no row.
+        assert_eq!(rows("8us"), [(8, 0, 2.0 / 8.0), (16, 4, 2.0 / 8.0)]);
+    }
+
+    /// Two segments leave at once and arrive at 22 and 23 us; their acks are back at 42.1 and 43.1 us,
+    /// and the third segment, sent with the first of them, arrives at 64.1 us.
+    #[test]
+    fn windows_are_sampled_while_their_flow_lasts() {
+        let text = |windows: &str| {
+            let record = format!("windows = {windows}, window_interval = \"20us\"");
+            let transport = transport("newreno", "initial_window = \"2pkt\"");
+            let head = format!("{MILLISECOND}\nwarmup = \"20us\"");
+            format!("{head}\n{STAR}\n{transport}\nrecord = {{ {record} }}")
+        };
+        let flows = [(0, 1, 3 * 960, 0), (2, 1, 960, 0)];
+        let run = finished(&text("[0]"), &flows[..1]);
+        let windows = &run.record.windows;
+        let times: Vec<u64> = windows.time_ps.iter().map(|ps| ps / US).collect();
+        assert_eq!(times, [20, 40, 60]);
+        assert_eq!(windows.delivered_bytes, [0, 1_920, 1_920]);
+        // 1,920 bytes in 20 us are 768 Mbps.
+        let rates: Vec<u64> = windows.rate_bps.iter().map(|rate| rate.round() as u64).collect();
+        assert_eq!(rates, [0, 768_000_000, 0]);
+        assert_eq!(windows.in_flight_bytes, [1_920, 1_920, 960]);
+        // Slow start: each ack adds a segment.
+        let known = |row| windows.cwnd_bytes.known(row);
+        assert_eq!([0, 1, 2].map(known), [Some(1_920), Some(1_920), Some(3_840)]);
+        assert!((0..3).all(|row| windows.pace_bps.known(row).is_none()));
+        // 42.1 us, and with 43.1 us: 7/8 * 42.1 + 1/8 * 43.1 us.
+        assert_eq!(windows.srtt_ps, [0, 0, 42_225 * NS]);
+        // Only the flows that were asked for.
+        let run = finished(&text("[1]"), &flows);
+        assert!(run.record.windows.flow_id.iter().all(|flow| *flow == 1));
+        assert_eq!(run.record.windows.len(), 1);
+    }
+
+    #[test]
+    fn only_the_first_decisions_are_kept_in_order_of_time() {
+        let rows = |record: &str| {
+            let run = finished(&datagrams(MILLISECOND, record), &both(3));
+            let decisions = &run.record.decisions;
+            let row = |row: usize| {
+                (decisions.time_ps[row] / US, decisions.flow_id[row], decisions.seq[row])
+            };
+            (0..decisions.len()).map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(rows("decisions = 3"), [(11, 0, 0), (11, 1, 0), (12, 0, 960)]);
+        let of_second = rows("decisions = 9, decisions_flow = 1");
+        assert_eq!(of_second, [(11, 1, 0), (12, 1, 960), (13, 1, 1_920)]);
+    }
+
+    #[test]
+    fn what_is_traced_at_this_moment_waits_for_the_next_collection() {
+        let mut run = Simulation::new(scenario(&datagrams(MILLISECOND, "decisions = 3"), &both(2)));
+        run_to(&mut run, Time::from_us(11));
+        run.collect_traces();
+        assert_eq!(run.record.decisions.len(), 0);
+        run_to(&mut run, Time::from_us(12));
+        run.collect_traces();
+        assert_eq!(run.record.decisions.len(), 2);
+        // Of four decisions the first three are kept, over all collections.
+        assert_eq!(finish(run).record.decisions.len(), 3);
+    }
+
+    #[test]
+    fn a_filter_keeps_what_it_names() {
+        let decision = Decision {
+            time: Time::ZERO,
+            queue: 2 * 4 + 1,
+            flow: 7,
+            seq: 0,
+            size: 0,
+            queue_bytes: 0,
+            threshold: None,
+            occupancy: 0,
+            marked: false,
+            dropped: None,
+        };
+        // Queue 9 is queue 1 of port 2 if there are four queues for each port.
+        let kept = |filter: DecisionFilter| keeps(&filter, 5, &decision, 4);
+        let all = DecisionFilter::default();
+        assert!(kept(all));
+        let right = DecisionFilter {
+            first: 1,
+            flow: Some(7),
+            switch: Some(5),
+            port: Some(2),
+            queue: Some(1),
+        };
+        assert!(kept(right));
+        assert!(!kept(DecisionFilter { flow: Some(6), ..right }));
+        assert!(!kept(DecisionFilter { switch: Some(6), ..right }));
+        assert!(!kept(DecisionFilter { port: Some(1), ..right }));
+        assert!(!kept(DecisionFilter { queue: Some(2), ..right }));
+    }
+
+    #[test]
+    fn a_loss_has_a_row_with_what_is_known_of_its_place() {
+        let lost = |record: &str| {
+            let mut run = Simulation::new(scenario(&datagrams(MILLISECOND, record), &both(1)));
+            let contents = Contents { flow: 1, seq: 960, ..Contents::default() };
+            let packet =
+                run.network.packets.insert(Packet { size: 500, ..Packet::default() }, contents);
+            let (switch, host) = (Node::Switch(0), Node::Host(1));
+            for (reason, at, queue) in [
+                (DropReason::BufferFull, switch, Some(2)),
+                (DropReason::NoRoute, switch, None),
+                (DropReason::LinkDown, host, None),
+            ] {
+                run.note_drop(&Lost { packet, reason, at, queue });
+            }
+            run
+        };
+        let run = lost("");
+        let drops = &run.record.drops;
+        let row = |row: usize| (drops.switch[row], drops.port.known(row), drops.queue.known(row));
+        // Hosts are numbered after the one switch, and have one port.
+        let expected = [(0, Some(2), Some(0)), (0, None, None), (2, Some(0), None)];
+        assert_eq!([0, 1, 2].map(row), expected);
+        assert_eq!((drops.flow_id[0], drops.seq[0], drops.size_bytes[0]), (1, 960, 500));
+        // Losses are counted even without rows.
+        let counted = |run: &Simulation| run.counters.drops.iter().sum::<u64>();
+        assert_eq!((counted(&run), run.counters.drops[DropReason::NoRoute as usize]), (3, 1));
+        let run = lost("drops = false");
+        assert_eq!((counted(&run), run.record.drops.len()), (3, 0));
+    }
+
+    /// Of two packets that arrive at 11 us one waits until 12 us: 1,000 bytes for 1 us.
+    #[test]
+    fn a_buffer_counts_as_empty_after_the_end_of_a_run() {
+        let mut run = Simulation::new(scenario(&datagrams(MILLISECOND, ""), &both(1)));
+        let mean = |run: &mut Simulation| run.meters_of_tier(0)[0].1.mean();
+        run_to(&mut run, Time::from_us(22));
+        // The first packet has arrived at 22 us, the second is on its way.
+        assert!((mean(&mut run) - 1_000.0 / 22.0).abs() < 1e-9);
+        // The run is over at 23 us, but the window of measurement is 1 ms.
+        let mut run = finish(run);
+        assert_eq!(run.now(), Time::from_us(23));
+        assert!((mean(&mut run) - 1.0).abs() < 1e-9);
+    }
+}

@@ -56,3 +56,103 @@ impl Simulation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Progress;
+    use crate::testing::{Listed, STAR, US, columns, finish, finished, scenario_of, transport};
+    use crate::traffic::FlowColumns;
+    use spillway_engine::Time;
+
+    fn text(head: &str, kind: &str, more: &str) -> String {
+        format!("{head}\n{STAR}\n{}", transport(kind, more))
+    }
+
+    const MILLISECOND: &str = "duration = \"1ms\"";
+
+    /// A packet takes 2 * (1 + 10) us; the flow starts at 5 us.
+    #[test]
+    fn a_flow_that_is_complete_has_its_time_and_slowdown() {
+        let list = columns(&[(0, 1, 960, 5_000)]);
+        let mut run = Simulation::new(scenario_of(&text(MILLISECOND, "newreno", ""), &list));
+        while run.run(1 << 10) == Progress::Running {}
+        // The row is there before the run is finished, and the flow's place is free.
+        assert_eq!((run.record.flows.len(), run.hosts.ends.slot_of(0)), (1, None));
+        assert_eq!(run.hosts.unfinished, 0);
+        let run = finish(run);
+        let (flows, [outcome]) = (&run.record.flows, &run.record.outcomes[..]) else {
+            panic!("one flow")
+        };
+        assert_eq!((flows.start_ps[0], flows.fct_ps.known(0)), (5 * US, Some(22 * US)));
+        assert_eq!((flows.ideal_ps[0], flows.slowdown.known(0)), (22 * US, Some(1.0)));
+        assert_eq!((flows.size_bytes[0], flows.delivered_bytes[0]), (960, 960));
+        assert_eq!((outcome.start, outcome.fct), (Time::from_us(5), Time::from_us(22)));
+        assert!(outcome.complete && !outcome.timed_out);
+        assert_eq!(flows.len(), 1);
+    }
+
+    /// Packets leave at 5 and 6 us and arrive at 27 and 28 us; the run stops at 27.5 us.
+    #[test]
+    fn a_flow_that_is_cut_off_has_no_time_but_has_waited() {
+        let head = "duration = \"10us\"\nstop = \"27500ns\"";
+        let run = finished(&text(head, "newreno", ""), &[(0, 1, 1_920, 5_000)]);
+        let flows = &run.record.flows;
+        assert_eq!((flows.len(), flows.fct_ps.known(0), flows.slowdown.known(0)), (1, None, None));
+        assert_eq!(flows.delivered_bytes[0], 960);
+        let outcome = &run.record.outcomes[0];
+        assert_eq!((outcome.complete, outcome.fct), (false, Time::from_ns(22_500)));
+        assert_eq!((outcome.size, outcome.ideal), (1_920, Time::from_us(23)));
+    }
+
+    #[test]
+    fn flows_from_before_the_window_and_endless_ones_are_not_summed_up() {
+        let head = format!("{MILLISECOND}\nwarmup = \"10us\"");
+        let flows: [Listed; 3] = [(0, 1, 960, 0), (0, 1, 960, 9_999), (0, 1, 960, 10_000)];
+        let run = finished(&text(&head, "udp", ""), &flows);
+        assert_eq!(run.record.flows.len(), 3);
+        let starts: Vec<Time> = run.record.outcomes.iter().map(|outcome| outcome.start).collect();
+        assert_eq!(starts, [Time::from_us(10)]);
+        let endless =
+            "[[traffic]]\nname = \"on\"\nkind = \"persistent\"\nsenders = [0]\nreceiver = 1";
+        let head = "duration = \"50us\"\nstop = \"100us\"";
+        let run = finished(&format!("{}\n{endless}", text(head, "newreno", "")), &[(2, 1, 960, 0)]);
+        let flows = &run.record.flows;
+        let endless = (0..2).find(|&row| flows.src[row] == 0).unwrap();
+        assert_eq!((flows.size_bytes[endless], flows.fct_ps.known(endless)), (0, None));
+        assert!(flows.delivered_bytes[endless] > 0);
+        assert_eq!(run.record.outcomes.len(), 1);
+    }
+
+    #[test]
+    fn a_row_says_what_the_flow_was_asked_to_be() {
+        let list = FlowColumns {
+            priority: Some(vec![Some(2), None]),
+            query_id: Some(vec![Some(3), None]),
+            ..columns(&[(0, 1, 960, 0), (0, 2, 960, 0)])
+        };
+        let text = text(MILLISECOND, "udp", "");
+        let run = finish(Simulation::new(scenario_of(&text, &list)));
+        let flows = &run.record.flows;
+        let known = |row| (flows.priority.known(row), flows.query_id.known(row));
+        assert_eq!([0, 1].map(known), [(Some(2), Some(3)), (None, None)]);
+        let queries: Vec<u32> = run.record.outcomes.iter().map(|outcome| outcome.query).collect();
+        assert_eq!(queries, [3, u32::MAX]);
+    }
+
+    /// An ack is back after 42.1 us. The timer expires at 15 us, and would again at 45 us.
+    #[test]
+    fn a_row_counts_timeouts_and_what_was_sent_again() {
+        let timers = "initial_rto = \"15us\", min_rto = \"15us\"";
+        let run = finished(&text(MILLISECOND, "newreno", timers), &[(0, 1, 960, 0)]);
+        let flows = &run.record.flows;
+        assert_eq!((flows.timeouts[0], flows.retransmitted_packets[0]), (1, 1));
+        assert_eq!((flows.delivered_bytes[0], flows.fct_ps.known(0)), (960, Some(22 * US)));
+        assert!(run.record.outcomes[0].timed_out);
+        // Nothing of an open loop is sent again.
+        let run = finished(&text(MILLISECOND, "udp", ""), &[(0, 1, 960, 0)]);
+        let flows = &run.record.flows;
+        assert_eq!((flows.timeouts[0], flows.retransmitted_packets[0]), (0, 0));
+        assert!(!run.record.outcomes[0].timed_out);
+    }
+}
