@@ -210,6 +210,23 @@ def test_force_replaces_only_its_like(command, tmp_path, arguments, suffix, what
     assert (tmp_path / f"mine{suffix}").read_text() == "seed = 1\n"
 
 
+def test_a_report_of_several_folders(command, tmp_path):
+    for name, seed in (("a/one", 1), ("b/one", 2), ("b/two", 3)):
+        assert command("run", TINY, "--seed", seed, "--out", name).status == 0
+    refused(command("report", "a", "b"), "a page about 2 folders has no place", "--out FILE.html")
+    # What is in two of the folders is there once.
+    outcome = command("report", "a", "b", "b/two", "--out", "all.html", "--json")
+    assert outcome.json["runs"] == 3
+    outcome = command("report", "b/two", "a", "b", "--out", "all.html", "--json", "--force")
+    assert outcome.json["runs"] == 3
+    page = (tmp_path / "all.html").read_text()
+    assert re.findall(r"<h2>(.*?)</h2>", page)[-3:] == ["b/two", "a/one", "b/one"]
+    refused(command("report", "a", "c", "--out", "x.html"), "there is no folder c", "results in it")
+    (tmp_path / "none").mkdir()
+    refused(command("report", "a", "none", "--out", "x.html"), "no results in none", "--out")
+    assert not (tmp_path / "x.html").exists()
+
+
 def test_a_report_does_not_replace_a_scenario(command, tmp_path):
     assert command("run", TINY, "--out", "results").status == 0
     (tmp_path / "scenario.toml").write_text("seed = 1\n")

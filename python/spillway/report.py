@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +18,28 @@ from spillway.result import documents, read_text
 from spillway.sweep import Sweep
 
 _TEMPLATE = "report.html"
+_KINDS = ("figures", "comparisons", "runs")
 _MARK = b"<title>Spillway: results</title>"
 """A text near the beginning of every such page, and of no other file."""
 
 
-def write(folder: Path, file: Path, force: bool = False) -> dict[str, Any]:
-    """Writes the page and returns what is on it."""
-    if not folder.is_dir():
-        raise ScenarioError(f"there is no folder {folder}", "name one that has results in it")
+def write(folders: Path | Sequence[Path], file: Path, force: bool = False) -> dict[str, Any]:
+    """Writes a page about a folder, or about several, and returns what is on it."""
+    places = [folders] if isinstance(folders, Path) else folders
+    for folder in places:
+        if not folder.is_dir():
+            raise ScenarioError(f"there is no folder {folder}", "name one that has results in it")
     check_new_file(file, force, "a report", is_one)
-    sections = gather(folder)
-    if not any(sections.values()):
-        hint = "`spillway reproduce`, `run` and `compare` write results with --out"
-        raise ScenarioError(f"there are no results in {folder}", hint)
+    sections: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
+    seen: set[Path] = set()
+    for folder in places:
+        is_there_already = any(summary.parent.resolve() in seen for summary in _summaries(folder))
+        found = gather(folder, is_one_of_several=len(places) > 1, seen=seen)
+        if not any(found.values()) and not is_there_already:
+            hint = "`spillway reproduce`, `run` and `compare` write results with --out"
+            raise ScenarioError(f"there are no results in {folder}", hint)
+        for kind, entries in found.items():
+            sections[kind] += entries
     content = page(sections)
     with whole_file(file) as partial:
         partial.write_bytes(content)
@@ -43,11 +52,20 @@ def is_one(file: Path) -> bool:
         return _MARK in content.read(4096)
 
 
-def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The results in a folder: figures, comparisons and runs, each ordered by path."""
-    sections: dict[str, list[dict[str, Any]]] = {"figures": [], "comparisons": [], "runs": []}
+def gather(
+    folder: Path, *, is_one_of_several: bool, seen: set[Path]
+) -> dict[str, list[dict[str, Any]]]:
+    """The results in a folder: figures, comparisons and runs, each ordered by path.
+
+    What was in a folder before (`seen`) is left out. One of several folders stands before the
+    path.
+    """
+    sections: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
     for summary in _summaries(folder):
         place = summary.parent
+        if place.resolve() in seen:
+            continue
+        seen.add(place.resolve())
         try:
             document, scenario = documents(place)
         except OSError as error:
@@ -55,7 +73,8 @@ def gather(folder: Path) -> dict[str, list[dict[str, Any]]]:
         if not isinstance(document.get("figure", ""), str):
             raise ScenarioError(f"{summary} is no result's summary")
         name = os.path.relpath(place, folder)
-        about = {**document, "path": place.name if name == "." else name, "file": str(summary)}
+        path = str(place) if is_one_of_several else place.name if name == "." else name
+        about = {**document, "path": path, "file": str(summary)}
         about["toml"] = scenario
         if "figure" in document:
             drawing = f"{document['figure'].rpartition('/')[2]}.svg"

@@ -129,15 +129,20 @@ def _compute(planned: Plan, cache: Any, jobs: int | None) -> list[Results]:
 
 @app.command()
 def report(
-    folder: Annotated[
-        Path,
+    folders: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="DIR", help="A folder with results in it: of reproduce, run and compare."
+            metavar="DIR...",
+            help="Folders with results in them: of reproduce, run and compare.",
+            show_default=False,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.html", help="Write to this file, not to DIR/report.html."),
+        typer.Option(
+            metavar="FILE.html",
+            help="Write to this file, not to DIR/report.html; needed with several folders.",
+        ),
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -147,7 +152,10 @@ def report(
 
     from spillway import report as pages
 
-    written = pages.write(folder, out or folder / "report.html", force)
+    if out is None and len(folders) > 1:
+        hint = "name the page's file: --out FILE.html"
+        raise ScenarioError(f"a page about {len(folders)} folders has no place of its own", hint)
+    written = pages.write(folders, out or folders[0] / "report.html", force)
     kinds = ("figures", "comparisons", "runs")
     parts = [
         f"{n} {kind.removesuffix('s') if n == 1 else kind}"
