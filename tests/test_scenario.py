@@ -82,6 +82,7 @@ def test_setting_a_policy_replaces_it_whole_and_sub_keys_refine_it():
         "kind": "ecn",
         "threshold": "9pkt",
         "at_threshold": "pass",
+        "scope": "queue",
         "not_ect": "pass",
     }
 

@@ -82,6 +82,16 @@ impl Buffer {
     pub fn port_bytes(&self, port: u32) -> u64 {
         self.queues_of(port).map(|queue| u64::from(self.bytes(queue))).sum()
     }
+    /// The length of all queues of a port together.
+    #[inline]
+    pub fn port_length(&self, port: u32) -> Length {
+        let mut length = Length::default();
+        for queue in self.queues_of(port) {
+            length.bytes = length.bytes.saturating_add(self.bytes(queue));
+            length.packets += self.packets(queue);
+        }
+        length
+    }
     /// The queues of a port.
     #[inline]
     pub fn queues_of(&self, port: u32) -> std::ops::Range<QueueId> {

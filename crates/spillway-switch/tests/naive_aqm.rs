@@ -39,7 +39,13 @@ enum Rule {
 }
 
 impl Rule {
-    fn settings(&self, unit: Unit) -> (&'static str, String) {
+    fn settings(&self, unit: Unit, of_port: bool) -> (&'static str, String) {
+        let (id, text) = self.rule(unit);
+        let scope = if of_port { "port" } else { "queue" };
+        (id, format!("{text}\nscope = \"{scope}\""))
+    }
+
+    fn rule(&self, unit: Unit) -> (&'static str, String) {
         let not_ect = |drops| if drops { "drop" } else { "pass" };
         match *self {
             Rule::Ecn { threshold, marks_at, drops } => {
@@ -69,12 +75,12 @@ impl Rule {
     }
 }
 
-/// A queue, and RED's state for it.
+/// The packets of which a queue or a port consists, by the queue of each, and RED's state for it.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<(usize, u64)>,
     average: f64,
-    /// When the line had sent the queue's last packet, if no packet has arrived since.
+    /// When the line had sent its last packet, if no packet has arrived since.
     idle_from: u64,
 }
 
@@ -85,7 +91,7 @@ impl Queue {
     fn length(&self, unit: Unit) -> u64 {
         match unit {
             Unit::Packets => self.waiting.len() as u64,
-            Unit::Bytes => self.waiting.iter().sum(),
+            Unit::Bytes => self.waiting.iter().map(|(_, size)| size).sum(),
         }
     }
 
@@ -145,7 +151,7 @@ fn compare(
     rule: &Rule,
     unit: Unit,
     queues_per_port: usize,
-    release_at_end: bool,
+    (of_port, release_at_end): (bool, bool),
     steps: &[Step],
 ) -> Result<[usize; 4], TestCaseError> {
     // Acks have queue class 0, which is theirs alone if there are at least two queue classes.
@@ -154,10 +160,14 @@ fn compare(
         queues_per_port,
         queue_classes: (0, queues_per_port - 1),
         release_at_end,
-        aqm: rule.settings(unit),
+        aqm: rule.settings(unit, of_port),
         ..Settings::default()
     };
     let mut real = Real::new(&settings);
+    let place = |port: usize, queue_class: usize| match of_port {
+        true => port,
+        false => port * queues_per_port + queue_class,
+    };
     let mut queues = vec![Queue::default(); PORTS * queues_per_port];
     // When each port's line is idle again.
     let mut free = [0; PORTS];
@@ -170,7 +180,7 @@ fn compare(
                 now += 1;
                 let queue_class =
                     if is_ack { 0 } else { usize::from(queue_class).min(queues_per_port - 1) };
-                let queue = &mut queues[port * queues_per_port + queue_class];
+                let queue = &mut queues[place(port, queue_class)];
                 // Packets in the acks' queue are neither marked nor dropped.
                 let expected = match queues_per_port > 1 && queue_class == 0 {
                     true => Some(false),
@@ -209,7 +219,7 @@ fn compare(
                 };
                 counts[outcome] += 1;
                 if !dropped {
-                    queue.waiting.push_back(size);
+                    queue.waiting.push_back((queue_class, size));
                 }
             }
             Step::Depart { port } => {
@@ -223,11 +233,14 @@ fn compare(
                 }
                 let id = real.switch.dequeue(time, port as u32, &mut real.packets).unwrap();
                 let queue_class = usize::from(real.packets[id].queue_class);
-                let queue = &mut queues[port * queues_per_port + queue_class];
-                let size = queue.waiting.pop_front().unwrap();
+                let queue = &mut queues[place(port, queue_class)];
+                let first = queue.waiting.iter().position(|(of, _)| *of == queue_class).unwrap();
+                let (_, size) = queue.waiting.remove(first).unwrap();
                 prop_assert_eq!(real.packets[id].size, size as u32);
                 free[port] = now + size * BYTE;
-                queue.idle_from = free[port];
+                if queues_per_port == 1 || queue_class > 0 {
+                    queue.idle_from = free[port];
+                }
                 real.packets.remove(id);
             }
             Step::Wait { packets } => now += packets * 1500 * BYTE,
@@ -285,6 +298,7 @@ proptest! {
         rule in rule(),
         bytes: bool,
         queues_per_port in 1usize..4,
+        of_port in prop::bool::weighted(0.4),
         release_at_end in prop::bool::weighted(0.2),
         steps in steps(),
     ) {
@@ -294,7 +308,7 @@ proptest! {
             true => (in_bytes(rule), Unit::Bytes),
             false => (rule, Unit::Packets),
         };
-        compare(&rule, unit, queues_per_port, release_at_end, &steps)?;
+        compare(&rule, unit, queues_per_port, (of_port, release_at_end), &steps)?;
     }
 }
 
@@ -307,7 +321,7 @@ fn the_cases_mark_drop_and_pass() {
     for _ in 0..400 {
         let rule = rule().new_tree(&mut runner).unwrap().current();
         let steps = steps().new_tree(&mut runner).unwrap().current();
-        let counts = compare(&rule, Unit::Packets, 2, false, &steps).unwrap();
+        let counts = compare(&rule, Unit::Packets, 2, (false, false), &steps).unwrap();
         let total = &mut totals[usize::from(matches!(rule, Rule::Red { .. }))];
         (0..4).for_each(|i| total[i] += counts[i]);
     }

@@ -6,7 +6,7 @@
 //!
 //! # Rule
 //! Mark iff q > K on arrival. q: the queue's length without the packet in transmission and without
-//! the arriving one; K: `threshold`.
+//! the arriving one (`scope = "port"`: that of all queues of the port); K: `threshold`.
 //!
 //! # Departures from the paper
 //! None known. `at_threshold = "mark"` marks from q = K on, as ns-3's RED queue does.
@@ -21,7 +21,7 @@
 //! # Cost
 //! A comparison for every packet; no state.
 
-use super::{Aqm, number_of};
+use super::{Aqm, Scope, number_of};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
@@ -39,6 +39,7 @@ pub struct EcnThresholdParams {
     /// What is done with a packet that finds such a queue. One that cannot be marked passes or is
     /// lost.
     verdict: Verdict,
+    scope: Scope,
 }
 
 /// Marking with one threshold.
@@ -63,6 +64,7 @@ impl Policy for EcnThreshold {
         let threshold = section.amount("threshold", "65pkt", meaning)?;
         let meaning = "what happens to a packet that finds exactly K queued";
         let beyond = section.choice("at_threshold", &[("pass", 1), ("mark", 0)], meaning)?;
+        let scope = Scope::read(section)?;
         let verdict = read_not_ect(section, Verdict::Mark)?;
         let marks_from = number_of(threshold).saturating_add(beyond);
         let marks_from = u32::try_from(marks_from).unwrap_or(u32::MAX);
@@ -70,7 +72,7 @@ impl Policy for EcnThreshold {
             Amount::Packets(_) => (marks_from, u32::MAX),
             Amount::Bytes(_) | Amount::Unlimited => (u32::MAX, marks_from),
         };
-        Ok(EcnThresholdParams { packets, bytes, verdict })
+        Ok(EcnThresholdParams { packets, bytes, verdict, scope })
     }
 
     fn new(params: &EcnThresholdParams, _environment: &Environment) -> Self {
@@ -95,13 +97,14 @@ impl Watch for EcnThreshold {}
 impl Aqm for EcnThreshold {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let EcnThresholdParams { packets, bytes, verdict } = self.params;
-        let length = buffer.length(arrival.queue);
+        let EcnThresholdParams { packets, bytes, verdict, scope } = self.params;
+        let length = scope.length(arrival.queue, buffer);
         let marks = length.packets >= packets || length.bytes >= bytes;
         if marks { verdict } else { Verdict::Pass }
     }
 
     fn passes_idle_ports(&self) -> bool {
+        // A port is idle only if all its queues are empty.
         self.params.packets > 0 && self.params.bytes > 0
     }
 }
@@ -124,6 +127,22 @@ mod tests {
         let text = "threshold = \"14000B\"\nat_threshold = \"mark\"\nnot_ect = \"drop\"";
         assert_eq!(verdict(text, 13_999), Verdict::Pass);
         assert_eq!(verdict(text, 14_000), Verdict::MarkOrDrop);
+    }
+
+    #[test]
+    fn a_port_s_queues_count_together_if_asked() {
+        let environment = Environment { queues_per_port: 2, ..Environment::example(2) };
+        let mut buffer = Buffer::new(1_000_000, environment.port_rates.clone(), 2);
+        // 6000 and 5000 bytes at the first port, 20,000 at the second.
+        [(0, 6000), (1, 5000), (2, 20_000)].into_iter().for_each(|(q, size)| buffer.add(q, size));
+        let marks = |scope: &str, queue| {
+            let text = format!("threshold = \"10KB\"\nscope = \"{scope}\"");
+            let mut section = Section::new("aqm", text.parse().unwrap());
+            let mut ecn = EcnThreshold::read(&mut section, &environment).unwrap();
+            ecn.on_arrival(&arrival(queue, 1500), &buffer) == Verdict::Mark
+        };
+        assert_eq!([0, 1, 2, 3].map(|queue| marks("queue", queue)), [false, false, true, false]);
+        assert_eq!([0, 1, 2, 3].map(|queue| marks("port", queue)), [true; 4]);
     }
 
     #[test]

@@ -4,12 +4,13 @@ mod ecn;
 mod none;
 mod red;
 
-use crate::buffer::{Buffer, QueueId};
+use crate::buffer::{Buffer, Length, QueueId};
 use crate::catalogue::catalogue;
 use crate::extension::AqmExtension;
 use crate::policy::{Arrival, Verdict, Watch, watch_each};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
+use spillway_settings::{Section, SettingsError};
 
 /// An AQM. It is not asked about packets of ack queues, if acks have queues of their own.
 pub trait Aqm: Watch {
@@ -49,12 +50,38 @@ impl Aqm for AqmPolicy {
 
 watch_each!(AqmPolicy, each);
 
-/// A queue's length in the unit of a threshold.
+/// Which packets count as the queue that an arrival finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// Those of its own queue.
+    Queue,
+    /// Those of all queues of its port.
+    Port,
+}
+
+impl Scope {
+    /// Reads whose length counts.
+    fn read(section: &mut Section) -> Result<Scope, SettingsError> {
+        let meaning = "whose length counts: the queue's, or that of all queues of the port";
+        section.choice("scope", &[("queue", Scope::Queue), ("port", Scope::Port)], meaning)
+    }
+
+    /// The length that counts for a queue.
+    #[inline(always)]
+    fn length(self, queue: QueueId, buffer: &Buffer) -> Length {
+        match self {
+            Scope::Queue => buffer.length(queue),
+            Scope::Port => buffer.port_length(buffer.port_of(queue)),
+        }
+    }
+}
+
+/// A length in the unit of a threshold.
 #[inline(always)]
-fn length_in_unit_of(threshold: Amount, queue: QueueId, buffer: &Buffer) -> u64 {
+fn in_unit_of(threshold: Amount, length: Length) -> u64 {
     match threshold {
-        Amount::Packets(_) => u64::from(buffer.packets(queue)),
-        Amount::Bytes(_) | Amount::Unlimited => u64::from(buffer.bytes(queue)),
+        Amount::Packets(_) => length.packets.into(),
+        Amount::Bytes(_) | Amount::Unlimited => length.bytes.into(),
     }
 }
 

@@ -7,7 +7,8 @@
 //! Stable Performance in Datacenters", section 2.1.
 //!
 //! # Rule
-//! avg = (1 - w) avg + w q on every arrival; w = 1, the default, is the instantaneous queue.
+//! avg = (1 - w) avg + w q on every arrival; w = 1, the default, is the instantaneous queue. q: the
+//! queue's length, or that of all queues of the port (`scope = "port"`).
 //! avg < min: pass. avg >= max: mark. Between, with probability
 //! two-point: p = max_p (avg - min) / (max - min); point-slope: p = lambda (avg - min), at most 1,
 //! with lambda per MB (the paper's example: 0.1 / (0.2 MB - 0.005 MB) is about 0.5).
@@ -31,8 +32,8 @@
 //! A comparison for every packet; from min on also a random number. 24 bytes for every queue.
 
 use super::ecn::read_not_ect;
-use super::{Aqm, length_in_unit_of, number_of};
-use crate::buffer::Buffer;
+use super::{Aqm, Scope, in_unit_of, number_of};
+use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::{Stream, Time};
@@ -64,7 +65,8 @@ struct QueueState {
     average: f64,
     /// Packets since the last mark.
     count: u32,
-    /// When the queue's last packet was sent, or else the last arrival that found the queue empty.
+    /// When the queue's (or port's) last packet was sent, but for acks that are not managed, or else
+    /// the last arrival that found it empty.
     idle_since: Time,
 }
 
@@ -84,6 +86,7 @@ pub struct RedParams {
     gentle: bool,
     /// How marks are spread over packets.
     spacing: Spacing,
+    scope: Scope,
     /// What happens to a packet that is to be marked. One that cannot be marked passes or is lost.
     verdict: Verdict,
 }
@@ -151,9 +154,10 @@ impl Policy for Red {
             ],
             "how marks are spread over packets",
         )?;
+        let scope = Scope::read(section)?;
         let verdict = read_not_ect(section, Verdict::MarkOrDrop)?;
         let max = number_of(max) as f64;
-        Ok(RedParams { min, max, curve, weight, gentle, spacing, verdict })
+        Ok(RedParams { min, max, curve, weight, gentle, spacing, scope, verdict })
     }
 
     fn new(params: &RedParams, environment: &Environment) -> Self {
@@ -193,15 +197,25 @@ impl Red {
         }
     }
 
+    /// The place of the state for a queue.
+    #[inline]
+    fn place(&self, queue: QueueId, buffer: &Buffer) -> usize {
+        match self.params.scope {
+            Scope::Queue => queue as usize,
+            Scope::Port => buffer.port_of(queue) as usize,
+        }
+    }
+
     /// The average, updated with the queue that this arrival finds.
     fn average(&mut self, arrival: &Arrival, buffer: &Buffer) -> f64 {
-        let RedParams { min, weight, .. } = self.params;
-        let length = length_in_unit_of(min, arrival.queue, buffer) as f64;
+        let RedParams { min, weight, scope, .. } = self.params;
+        let length = in_unit_of(min, scope.length(arrival.queue, buffer)) as f64;
         if weight == 1.0 {
             return length;
         }
         let rate = buffer.rate(buffer.port_of(arrival.queue));
-        let state = &mut self.queues[arrival.queue as usize];
+        let place = self.place(arrival.queue, buffer);
+        let state = &mut self.queues[place];
         if length == 0.0 {
             let idle = arrival.now.since(state.idle_since).ps();
             let missed = idle / rate.time_of(self.full_packet).ps().max(1);
@@ -234,7 +248,7 @@ impl Aqm for Red {
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let average = self.average(arrival, buffer);
         let probability = self.probability(average);
-        let queue = arrival.queue as usize;
+        let queue = self.place(arrival.queue, buffer);
         if probability == 0.0 {
             self.queues[queue].count = 0;
             return Verdict::Pass;
@@ -254,11 +268,10 @@ impl Watch for Red {
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        if buffer.packets(departure.queue) == 0 {
-            let rate = buffer.rate(buffer.port_of(departure.queue));
-            let sent = departure.now + rate.time_of(departure.size.into());
-            self.queues[departure.queue as usize].idle_since = sent;
-        }
+        let rate = buffer.rate(buffer.port_of(departure.queue));
+        let sent = departure.now + rate.time_of(departure.size.into());
+        let place = self.place(departure.queue, buffer);
+        self.queues[place].idle_since = sent;
         Verdict::Pass
     }
 }
@@ -364,6 +377,22 @@ mod tests {
         assert_eq!(red.average(&arrival, &buffer_of(0)), 6_000.0);
         // From then on, the idle time counts from this arrival.
         assert_eq!(red.average(&arrival, &buffer_of(0)), 3_000.0);
+    }
+
+    #[test]
+    fn a_port_s_queues_have_one_average_if_asked() {
+        let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
+        let mut buffer = Buffer::new(1_000_000, environment.port_rates.clone(), 2);
+        [(0, 30_000), (1, 10_000)].into_iter().for_each(|(queue, size)| buffer.add(queue, size));
+        let averages = |scope: &str| {
+            let text = format!("min=\"9KB\"\nmax=\"90KB\"\nweight=0.5\nscope=\"{scope}\"");
+            let mut section = Section::new("aqm", text.parse().unwrap());
+            let mut red = Red::read(&mut section, &environment).unwrap();
+            [0, 1].map(|queue| red.average(&arrival(queue, 1500), &buffer))
+        };
+        assert_eq!(averages("queue"), [15_000.0, 5_000.0]);
+        // 0 -> 20,000 -> 30,000 of 40,000.
+        assert_eq!(averages("port"), [20_000.0, 30_000.0]);
     }
 
     #[test]
