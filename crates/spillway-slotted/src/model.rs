@@ -216,8 +216,15 @@ impl<S: Sharing + ?Sized> Model<'_, S> {
     /// Whether a packet that has left its queue is sent.
     fn is_sent(&mut self, now: Time, queue: u32, number: u32) -> bool {
         let Some(&queued_at) = self.since.get(number as usize) else { return true };
-        let departure =
-            Departure { now, queue, queue_class: 0, size: 1, first_rtt: false, queued_at };
+        let departure = Departure {
+            now,
+            queue,
+            queue_class: 0,
+            size: 1,
+            first_rtt: false,
+            ect: false,
+            queued_at,
+        };
         self.policy.on_departure(&departure, &self.buffer) != Verdict::Drop
     }
 }

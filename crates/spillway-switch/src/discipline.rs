@@ -99,9 +99,10 @@ impl Discipline {
             return Ok(());
         }
         let first_rtt = packet.flags & flags::FIRST_RTT != 0;
-        let departure = Departure { now, queue, queue_class, size, first_rtt, queued_at };
+        let ect = packet.flags & flags::ECT != 0;
+        let departure = Departure { now, queue, queue_class, size, first_rtt, ect, queued_at };
         let verdict = self.aqm.on_departure(&departure, &self.buffer);
-        let outcome = verdict.outcome(packet.flags & flags::ECT != 0, DropReason::Aqm);
+        let outcome = verdict.outcome(ect, DropReason::Aqm);
         self.carry_out(outcome, now, packet)
     }
 

@@ -36,8 +36,18 @@ pub struct Departure {
     pub size: u32,
     /// Whether it was sent in its flow's first round trip.
     pub first_rtt: bool,
+    /// Whether it is ECN-capable.
+    pub ect: bool,
     /// When it joined the queue.
     pub queued_at: Time,
+}
+
+impl Departure {
+    /// How long it has waited in the queue.
+    #[inline(always)]
+    pub fn sojourn(&self) -> Time {
+        self.now.since(self.queued_at)
+    }
 }
 
 /// The decision about a packet at an AQM, or on its way out.
@@ -195,6 +205,11 @@ pub trait Watch {
         false
     }
 
+    /// Whether what it decides about packets on their way out may be that they are lost.
+    fn drops_departures(&self) -> bool {
+        self.watches_departures()
+    }
+
     /// Called when a packet is about to be sent, if `watches_departures`. The AQM is asked first,
     /// but not about packets of ack queues; the sharing policy is asked about all.
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
@@ -237,6 +252,9 @@ macro_rules! watch_each {
             }
             fn watches_departures(&self) -> bool {
                 $each!(self, policy => policy.watches_departures())
+            }
+            fn drops_departures(&self) -> bool {
+                $each!(self, policy => policy.drops_departures())
             }
             fn on_departure(
                 &mut self,

@@ -63,6 +63,8 @@ pub struct PortFacts {
     pub queues_per_port: u32,
     /// Whether a policy decides about packets on their way out, or a trace observes them there.
     pub decides_departures: bool,
+    /// Whether a policy may drop packets on their way out.
+    pub drops_departures: bool,
     /// Whether arrivals are traced, or announced to the sharing policy.
     pub is_traced: bool,
     /// Whether a policy must see packets leave in order of time among all switches.
@@ -210,6 +212,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         PortFacts {
             queues_per_port: self.buffer.queues_per_port(),
             decides_departures: self.watches_departures,
+            drops_departures: self.sharing.drops_departures() || self.aqm.drops_departures(),
             is_traced: self.is_traced,
             watches_in_time: self.sharing.watches_in_time() || self.aqm.watches_in_time(),
             watches_queues: self.aqm.watches_queues() || self.sharing.watches_queues(),
@@ -484,19 +487,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let packet = &mut packets[id];
         let size = packet.size - self.uncounted_bytes;
         let first_rtt = packet.flags & flags::FIRST_RTT != 0;
+        let ect = packet.flags & flags::ECT != 0;
         let departure =
-            Departure { now, queue, queue_class, size, first_rtt, queued_at: packet.time };
-        let can_mark = packet.flags & flags::ECT != 0;
+            Departure { now, queue, queue_class, size, first_rtt, ect, queued_at: packet.time };
         let managed = match queue_class == self.unmanaged {
             true => Verdict::Pass,
             false => self.aqm.on_departure(&departure, &self.buffer),
         };
-        let outcome = managed.outcome(can_mark, DropReason::Aqm).and_then(|marked| {
+        let outcome = managed.outcome(ect, DropReason::Aqm).and_then(|marked| {
             if !self.sharing.watches_departures() {
                 return Ok(marked);
             }
             let shared = self.sharing.on_departure(&departure, &self.buffer);
-            Ok(marked | shared.outcome(can_mark, DropReason::OverDelay)?)
+            Ok(marked | shared.outcome(ect, DropReason::OverDelay)?)
         });
         if self.is_traced {
             self.note_departure(now, queue, id, size, outcome.is_ok());

@@ -3,8 +3,8 @@
 //! | shortcut | left out | allowed where | why no result changes |
 //! | --- | --- | --- | --- |
 //! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
-//! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither decided about nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails | until then nothing depends on what it sends |
-//! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue, nobody pushes out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
+//! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails | until then nothing depends on what it sends |
+//! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
 //! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM; no link fails or loses packets | packets leave in the order in which they come, whatever happens meanwhile |
 //!
 //! Each can be switched off for tests: random scenarios run with and without.
@@ -40,7 +40,7 @@ impl Shortcuts {
         let is_exact = |is_allowed: bool, is_exact: bool| is_allowed && is_exact;
         let deferred = is_exact(
             self.deferred,
-            !facts.decides_departures
+            !facts.drops_departures
                 && !facts.is_traced
                 && !facts.watches_in_time
                 && !is_attended
@@ -48,7 +48,11 @@ impl Shortcuts {
         );
         let in_order = is_exact(
             self.in_order,
-            deferred && facts.queues_per_port == 1 && !facts.pushes_out && !facts.holds_until_sent,
+            deferred
+                && facts.queues_per_port == 1
+                && !facts.decides_departures
+                && !facts.pushes_out
+                && !facts.holds_until_sent,
         );
         PortShortcuts {
             passes_when_idle: is_exact(
@@ -107,6 +111,7 @@ mod tests {
     const UNWATCHED: PortFacts = PortFacts {
         queues_per_port: 1,
         decides_departures: false,
+        drops_departures: false,
         is_traced: false,
         watches_in_time: false,
         watches_queues: false,
@@ -130,7 +135,9 @@ mod tests {
         assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Deferred));
         assert_eq!(of(PortFacts { schedules_by_account: true, ..UNWATCHED }), (false, InOrder));
         assert_eq!(of(PortFacts { watches_queues: true, ..UNWATCHED }), (false, InOrder));
-        assert_eq!(of(PortFacts { decides_departures: true, ..UNWATCHED }), (true, ByEvent));
+        let marks = PortFacts { decides_departures: true, ..UNWATCHED };
+        assert_eq!(of(marks), (true, Deferred));
+        assert_eq!(of(PortFacts { drops_departures: true, ..marks }), (true, ByEvent));
         assert_eq!(of(PortFacts { is_traced: true, ..UNWATCHED }), (true, ByEvent));
         assert_eq!(of(PortFacts { watches_in_time: true, ..UNWATCHED }), (true, ByEvent));
         for (is_attended, has_events) in [(true, false), (false, true)] {

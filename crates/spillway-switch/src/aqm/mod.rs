@@ -95,8 +95,22 @@ fn number_of(threshold: Amount) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::policy::Departure;
+
+    /// An ECN-capable packet of 1500 bytes that leaves the first queue.
+    pub(crate) fn leaving(queued_at: Time, now: Time) -> Departure {
+        Departure {
+            now,
+            queue: 0,
+            queue_class: 0,
+            size: 1500,
+            first_rtt: false,
+            ect: true,
+            queued_at,
+        }
+    }
 
     #[test]
     fn every_policy_has_a_row_with_its_source() {

@@ -267,6 +267,10 @@ impl Watch for Red {
         self.params.weight < 1.0
     }
 
+    fn drops_departures(&self) -> bool {
+        false
+    }
+
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
         let rate = buffer.rate(buffer.port_of(departure.queue));
         let sent = departure.now + rate.time_of(departure.size.into());
@@ -279,6 +283,7 @@ impl Watch for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
 
     fn red(text: &str) -> Red {
@@ -362,15 +367,7 @@ mod tests {
         // The last packet starts to be sent at 100 us; 1500 B at 10 Gbps take 1.2 us. Until
         // 103.6 us, two packets of full size could have followed it: 48,000 / 4, and the empty
         // queue halves it again.
-        let size = 1500;
-        let departure = Departure {
-            now: at(100),
-            queue: 0,
-            queue_class: 0,
-            size,
-            first_rtt: false,
-            queued_at: at(0),
-        };
+        let departure = leaving(at(0), at(100));
         red.on_departure(&departure, &buffer_of(0));
         let now = at(100) + Time::from_ns(3_600);
         let arrival = Arrival { now, ..arrival(0, 1500) };

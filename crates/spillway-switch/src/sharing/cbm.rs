@@ -231,6 +231,7 @@ impl Sharing for Cbm {
 mod tests {
     use super::super::tests::arrival;
     use super::*;
+    use crate::aqm::tests::leaving;
 
     /// Two ports of 10 Gbps (800 ps per byte) with this number of queues each; 1 MB.
     fn cbm(text: &str, queues_per_port: u32) -> (Cbm, Buffer) {
@@ -254,7 +255,7 @@ mod tests {
         let mut passes = |wait: u64| {
             let now = Time::from_ps(wait);
             let departure =
-                Departure { now, queue, queue_class, size: 1000, first_rtt, queued_at: Time::ZERO };
+                Departure { queue, queue_class, size: 1000, first_rtt, ..leaving(Time::ZERO, now) };
             cbm.on_departure(&departure, buffer) == Verdict::Pass
         };
         let (mut least, mut most) = (0, 1u64 << 50);
