@@ -424,11 +424,12 @@ fn what_is_wrong_is_told() {
         "nic.local_drops: \"cut\" is not valid with transport = \"timely\", which does not cut for a \
          mark alone; it needs dctcp, newreno, cubic or udp"
     );
-    assert_eq!(
-        error("aqm = \"blue\""),
-        "nic.aqm: \"blue\" is not known; expected one of none, ecn, red, or a table with `kind` and \
-         parameters\nhint: valid here: none, ecn, red"
+    let known = spillway_switch::aqm::AqmPolicy::IDS.join(", ");
+    let unknown = format!(
+        "nic.aqm: \"blue\" is not known; expected one of {known}, or a table with `kind` and \
+         parameters\nhint: valid here: {known}"
     );
+    assert_eq!(error("aqm = \"blue\""), unknown);
     assert!(
         error("aqm = { kind = \"ecn\", treshold = \"4pkt\" }").starts_with("nic.aqm.treshold: ")
     );

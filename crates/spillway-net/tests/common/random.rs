@@ -143,6 +143,11 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"ecn\", threshold = \"3KB\", not_ect = \"drop\" }",
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", max_probability = 0.3 }",
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
+        "{ kind = \"codel\", target = \"2us\", interval = \"20us\" }",
+        "{ kind = \"codel\", target = \"2us\", interval = \"20us\", not_ect = \"pass\" }",
+        "{ kind = \"codel\", target = \"2us\", interval = \"20us\", rules = \"ns3\" }",
+        "{ kind = \"tcn\", threshold = \"5us\" }",
+        "{ kind = \"ecn-sharp\", instant = \"8us\", target = \"2us\", interval = \"20us\" }",
     ]);
     let scheduling =
         draw.one(&["\"fifo\"", "\"strict\"", "\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }"]);

@@ -1,8 +1,11 @@
 //! Active queue management: which packets are marked, or dropped before the buffer is full.
 
+mod codel;
 mod ecn;
+mod ecn_sharp;
 mod none;
 mod red;
+mod tcn;
 
 use crate::buffer::{Buffer, Length, QueueId};
 use crate::catalogue::catalogue;
@@ -31,6 +34,9 @@ catalogue! {
         none::NoAqm,
         ecn::EcnThreshold,
         red::Red,
+        codel::CoDel,
+        tcn::Tcn,
+        ecn_sharp::EcnSharp,
     }
 }
 
