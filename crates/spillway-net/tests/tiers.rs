@@ -55,6 +55,7 @@ fn every_policy() -> Vec<String> {
         // Its chance is all or nothing.
         "red" => "aqm = { kind = \"red\", min = \"8pkt\", max = \"8pkt\", weight = 0.5 }".into(),
         "ecn" => "aqm = { kind = \"ecn\", threshold = \"8pkt\" }".into(),
+        "pie" => "aqm = { kind = \"pie\", alpha = 1e18, beta = 0 }".into(),
         id => format!("aqm = {id:?}"),
     };
     let sharing = SharingPolicy::IDS.iter().map(|id| format!("sharing = {id:?}"));

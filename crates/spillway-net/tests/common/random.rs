@@ -148,6 +148,8 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"codel\", target = \"2us\", interval = \"20us\", rules = \"ns3\" }",
         "{ kind = \"tcn\", threshold = \"5us\" }",
         "{ kind = \"ecn-sharp\", instant = \"8us\", target = \"2us\", interval = \"20us\" }",
+        "{ kind = \"pie\", target = \"3us\", update_interval = \"5us\" }",
+        "{ kind = \"pie\", target = \"3us\", delay = \"rate\", mark_up_to = 0.1 }",
     ]);
     let scheduling =
         draw.one(&["\"fifo\"", "\"strict\"", "\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }"]);

@@ -4,6 +4,7 @@ mod codel;
 mod ecn;
 mod ecn_sharp;
 mod none;
+mod pie;
 mod red;
 mod tcn;
 
@@ -37,6 +38,7 @@ catalogue! {
         codel::CoDel,
         tcn::Tcn,
         ecn_sharp::EcnSharp,
+        pie::Pie,
     }
 }
 
