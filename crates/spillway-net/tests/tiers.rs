@@ -56,6 +56,9 @@ fn every_policy() -> Vec<String> {
         "red" => "aqm = { kind = \"red\", min = \"8pkt\", max = \"8pkt\", weight = 0.5 }".into(),
         "ecn" => "aqm = { kind = \"ecn\", threshold = \"8pkt\" }".into(),
         "pie" => "aqm = { kind = \"pie\", alpha = 1e18, beta = 0 }".into(),
+        "pred" => {
+            "aqm = { kind = \"pred\", min = \"8pkt\", max = \"8pkt\", q_left = \"4pkt\" }".into()
+        }
         id => format!("aqm = {id:?}"),
     };
     let sharing = SharingPolicy::IDS.iter().map(|id| format!("sharing = {id:?}"));

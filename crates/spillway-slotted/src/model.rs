@@ -131,7 +131,7 @@ struct Model<'a, S: ?Sized> {
 impl<S: Sharing + ?Sized> Model<'_, S> {
     #[inline]
     fn arrive(&mut self, now: Time, number: u32, port: u32) {
-        let arrival = Arrival { now, queue: port, queue_class: 0, size: 1, first_rtt: false };
+        let arrival = Arrival { now, queue: port, size: 1, ..Arrival::default() };
         match self.decide(&arrival) {
             Some(reason) => {
                 self.restore();

@@ -119,8 +119,7 @@ proptest! {
         let sent = run_observed(&mut policy, buffer, &arrivals, |number, policy, buffer| {
             let port = arrivals.packets()[number];
             let arrival = spillway_switch::policy::Arrival {
-                now: spillway_engine::Time::ZERO, queue: port, queue_class: 0, size: 1,
-                first_rtt: false,
+                queue: port, size: 1, ..spillway_switch::policy::Arrival::default()
             };
             if policy.threshold(&arrival, buffer) != Some(lengths[number][port as usize].into()) {
                 differs.get_or_insert(number);

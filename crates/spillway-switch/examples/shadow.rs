@@ -47,8 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 for queue in arrivals {
                     now += gap;
                     let at = Time::from_ps(now);
-                    let arrival =
-                        Arrival { now: at, queue, queue_class: 0, size: PACKET, first_rtt: false };
+                    let arrival = Arrival { now: at, queue, size: PACKET, ..Arrival::default() };
                     std::hint::black_box(follow.admit(&arrival, &buffer));
                 }
                 // The first batches fill the buffer.

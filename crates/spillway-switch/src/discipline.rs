@@ -67,6 +67,7 @@ impl Discipline {
         id: PacketId,
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
+        let flow = packets.contents(id).flow;
         let packet = &mut packets[id];
         (packet.time, packet.queue_class) = (now, queue_class);
         let arrival = Arrival {
@@ -75,6 +76,8 @@ impl Discipline {
             queue_class,
             size: packet.size,
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
+            is_control: packet.flags & flags::CONTROL != 0,
+            flow,
         };
         let outcome = self.decide(&arrival, packet.flags & flags::ECT != 0);
         self.carry_out(outcome, now, packet)?;

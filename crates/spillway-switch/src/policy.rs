@@ -8,7 +8,7 @@ use spillway_engine::Time;
 pub const LARGEST_PACKET: u32 = 16 << 10;
 
 /// A packet that arrives, when it is decided about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
     /// Now.
     pub now: Time,
@@ -20,6 +20,10 @@ pub struct Arrival {
     pub size: u32,
     /// Whether it was sent in its flow's first round trip.
     pub first_rtt: bool,
+    /// Whether it carries no data: an ack, or a part of a handshake.
+    pub is_control: bool,
+    /// The number of its flow, for an AQM that [knows flows](crate::aqm::Aqm::knows_flows); else 0.
+    pub flow: u32,
 }
 
 /// A packet that has waited and is about to be sent.

@@ -110,6 +110,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     is_traced: bool,
     /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
     introduces: bool,
+    /// Whether the AQM must know the flows of arrivals.
+    names_flows: bool,
     buffer: Buffer,
     lists: Lists,
     queue_limit: QueueLimit,
@@ -161,9 +163,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             bursts: None,
             is_traced: false,
             introduces: false,
+            names_flows: false,
             open_below: 0,
         };
         switch.introduces = switch.sharing.knows_packets();
+        switch.names_flows = switch.aqm.knows_flows();
         switch.trace_if_asked();
         switch
     }
@@ -286,7 +290,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             self.enqueue(now, port, id, &packet, packets);
             return self.dequeue(now, port, packets);
         }
-        let arrival = self.arrival(now, port, &packet);
+        let arrival = self.arrival(now, port, id, &packet, packets);
         if !self.admit(&arrival, id, packet.flags, packets) {
             return None;
         }
@@ -312,7 +316,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet: &Packet,
         packets: &mut Arena,
     ) {
-        let arrival = self.arrival(now, port, packet);
+        let arrival = self.arrival(now, port, id, packet, packets);
         if !self.admit(&arrival, id, packet.flags, packets) {
             return;
         }
@@ -400,7 +404,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     #[inline]
-    fn arrival(&self, now: Time, port: u32, packet: &Packet) -> Arrival {
+    fn arrival(
+        &self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packet: &Packet,
+        packets: &Arena,
+    ) -> Arrival {
         let queue_class = self.queue_class_of(packet);
         Arrival {
             now,
@@ -408,6 +419,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             queue_class,
             size: packet.size - self.uncounted_bytes,
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
+            is_control: packet.flags & flags::CONTROL != 0,
+            flow: if self.names_flows { packets.contents(id).flow } else { 0 },
         }
     }
 

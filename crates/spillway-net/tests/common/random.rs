@@ -150,6 +150,10 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"ecn-sharp\", instant = \"8us\", target = \"2us\", interval = \"20us\" }",
         "{ kind = \"pie\", target = \"3us\", update_interval = \"5us\" }",
         "{ kind = \"pie\", target = \"3us\", delay = \"rate\", mark_up_to = 0.1 }",
+        "{ kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"9KB\" }",
+        "{ kind = \"pred\", min = \"2pkt\", counter = \"hashes\", places = 16, qla = false }",
+        "{ kind = \"pred\", min = \"2pkt\", fcs = false, mean = \"arrivals\", \
+           qla_scope = \"port\" }",
     ]);
     let scheduling =
         draw.one(&["\"fifo\"", "\"strict\"", "\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }"]);

@@ -5,11 +5,12 @@ mod ecn;
 mod ecn_sharp;
 mod none;
 mod pie;
+mod pred;
 mod red;
 mod tcn;
 
 use crate::buffer::{Buffer, Length, QueueId};
-use crate::catalogue::catalogue;
+use crate::catalogue::{Environment, catalogue};
 use crate::extension::AqmExtension;
 use crate::policy::{Arrival, Verdict, Watch, watch_each};
 use spillway_engine::Time;
@@ -27,6 +28,11 @@ pub trait Aqm: Watch {
     fn passes_idle_ports(&self) -> bool {
         false
     }
+
+    /// Whether arrivals must name their flows.
+    fn knows_flows(&self) -> bool {
+        false
+    }
 }
 
 catalogue! {
@@ -39,6 +45,7 @@ catalogue! {
         tcn::Tcn,
         ecn_sharp::EcnSharp,
         pie::Pie,
+        pred::Pred,
     }
 }
 
@@ -53,6 +60,9 @@ impl Aqm for AqmPolicy {
     }
     fn passes_idle_ports(&self) -> bool {
         each!(self, policy => policy.passes_idle_ports())
+    }
+    fn knows_flows(&self) -> bool {
+        each!(self, policy => policy.knows_flows())
     }
 }
 
@@ -98,6 +108,15 @@ fn in_unit_of(threshold: Amount, length: Length) -> u64 {
 fn number_of(threshold: Amount) -> u64 {
     match threshold {
         Amount::Packets(number) | Amount::Bytes(number) => number,
+        Amount::Unlimited => u64::MAX,
+    }
+}
+
+/// A threshold's bytes, where a packet counts as a full one.
+fn bytes_of(threshold: Amount, environment: &Environment) -> u64 {
+    match threshold {
+        Amount::Packets(packets) => packets.saturating_mul(environment.full_packet.into()),
+        Amount::Bytes(bytes) => bytes,
         Amount::Unlimited => u64::MAX,
     }
 }

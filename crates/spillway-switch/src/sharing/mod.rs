@@ -221,7 +221,7 @@ pub(crate) mod tests {
 
     /// A packet for a queue with queue class 0.
     pub(crate) fn arrival(queue: QueueId, size: u32) -> Arrival {
-        Arrival { now: Time::ZERO, queue, queue_class: 0, size, first_rtt: false }
+        Arrival { queue, size, ..Arrival::default() }
     }
 
     #[test]

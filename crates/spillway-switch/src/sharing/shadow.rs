@@ -163,7 +163,7 @@ mod tests {
                     assert_eq!(timetable.bytes(other), switch.bytes(other));
                     assert_eq!(timetable.truth(), switch.truth());
                 }
-                let arrival = Arrival { now, queue, queue_class: 0, size: 1, first_rtt: false };
+                let arrival = Arrival { now, queue, size: 1, ..Arrival::default() };
                 assert_eq!(timetable.on_arrival(&arrival), switch.on_arrival(&arrival));
                 assert_eq!(timetable.bytes(queue), switch.bytes(queue));
                 let said = [Prediction::None, Prediction::Accept, Prediction::Drop];

@@ -22,7 +22,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet: &Packet,
         packets: &mut Arena,
     ) -> bool {
-        let arrival = self.arrival(now, port, packet);
+        let arrival = self.arrival(now, port, id, packet, packets);
         if !self.admit(&arrival, id, packet.flags, packets) {
             return false;
         }

@@ -108,7 +108,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let queue_class = self.plain_queue_classes[0];
         let queue = self.buffer.queue_of(port, queue_class);
         self.sharing.look_at(now, queue);
-        let arrival = Arrival { now, queue, queue_class, size: 0, first_rtt: false };
+        let arrival = Arrival { now, queue, queue_class, ..Arrival::default() };
         self.sharing.threshold(&arrival, &self.buffer)
     }
 

@@ -272,7 +272,7 @@ mod tests {
         let mut timetable = Timetable::new(rule, &environment).unwrap();
         let mut arrive = |ps: u64, queue: QueueId| {
             let now = Time::from_ps(ps);
-            timetable.on_arrival(&Arrival { now, queue, queue_class: 0, size: 1, first_rtt: false })
+            timetable.on_arrival(&Arrival { now, queue, size: 1, ..Arrival::default() })
         };
         assert_eq!([0; 4].map(|queue| arrive(0, queue)), [1, 2, 3, 3]);
         assert_eq!(arrive(0, 1), 1);

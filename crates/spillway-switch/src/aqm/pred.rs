@@ -1,0 +1,538 @@
+//! PRED: RED whose slope follows the number of flows, and the utility of small trials.
+//!
+//! # Reference
+//! X. Du, T. Li, G. Zhou, Z. Liu, H. Huang, X. Gao, M. Wang, K. Tan, K. Xu, "PRED:
+//! Performance-oriented Random Early Detection for Consistently Stable Performance in Datacenters",
+//! USENIX NSDI 2025, sections 2.1, 4 and appendices B and C.
+//!
+//! # Rule
+//! Mark with p = lambda f(N) (q - min) / `lambda_unit`, at most 1; always if q >= max. q: the bytes
+//! that an arrival finds in its queue.
+//! - Flow Concurrent Stabilizer (FCS): N = max(n_last, n), at least 1. n: the port's flows in this
+//!   period of `t_fcs`; n_last: in the last one. f(N) = N (`f`).
+//! - Queue Length Adjuster (QLA): U = beta R / C + (1 - beta) Phi(mean queue), over periods of
+//!   `t_qla`. Phi is 1 up to `q_left` and 0 at max. In four periods it tries lambda + delta,
+//!   lambda - delta, lambda - delta, lambda + delta. U1 > U2 and U4 > U3: lambda + delta from then
+//!   on. U1 < U2 and U4 < U3: lambda - delta. Else lambda stays. Where lambda would fall below
+//!   `lambda_min` it stays there, and min moves by `min_step` instead.
+//!
+//! # Departures from the paper
+//! The paper leaves open, and a parameter settles here:
+//! - the unit of lambda (`lambda_unit`): the example of section 2.1 reads as per MB, but the queues
+//!   of section 6 are those of about ten times that;
+//! - the shape of Phi, a picture in the paper (`phi`);
+//! - how far lambda and min may rise (`lambda_max`, `min_max`), how min is tried (`min_trials`). Once
+//!   min is back at its start and marking more is better, lambda moves again;
+//! - whether the mean queue is one over time or over arrivals (`mean`), and what a period without a
+//!   packet means (`idle`);
+//! - whether R and the queue are a queue's or a port's (`qla_scope`).
+//!
+//! `plane = "control"` is the testbed's: what is read takes 5 to 12 ms, a new setting another 80 to
+//! 110 ms until it marks. `table_step` marks by a table of queue lengths and flows, as a switch
+//! without a divider does (appendix C.1).
+//!
+//! # Scope and limitations
+//! Flows are told apart by their numbers, as if no two five-tuples had the same hash. A period of the
+//! bitmap begins at a multiple of `t_fcs`.
+//!
+//! # Validation
+//! Counters, utility and decisions by hand (below, `pred/counter.rs`, `pred/adjuster.rs`), and the
+//! same settings and, where p is 0 or 1, the same marks as a second, naive implementation
+//! (`tests/naive_pred.rs`).
+//!
+//! # Cost
+//! A hash and a random number for every packet; 128 bits for a port's bitmap and its count, and four
+//! utilities for every queue.
+
+mod adjuster;
+mod counter;
+
+use super::ecn::read_not_ect;
+use super::{Aqm, bytes_of};
+use crate::buffer::{Buffer, QueueId};
+use crate::catalogue::{Environment, Policy};
+use crate::policy::{Arrival, Verdict, Watch};
+use adjuster::{Adjuster, Measured, Rules, Setting, Shape};
+use counter::{Counter, Kind};
+use spillway_engine::{Stream, Time};
+use spillway_settings::{Range, Section, SettingsError};
+use std::sync::Arc;
+
+/// How the slope grows with the number of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    Linear,
+    Root,
+    Square,
+}
+
+/// The counter of flows.
+#[derive(Clone, Debug)]
+struct Fcs {
+    kind: Kind,
+    period: Time,
+    growth: Growth,
+    counts_acks: bool,
+}
+
+/// The adjuster.
+#[derive(Clone, Debug)]
+struct Qla {
+    period: Time,
+    rules: Rules,
+    of_port: bool,
+    by_time: bool,
+    /// Whether settings are read and written by a slow control plane.
+    is_slow: bool,
+}
+
+/// A table in place of the formula.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    /// Bytes of a queue that share a row, above 0.
+    queue: u64,
+    /// The number of probabilities above 0.
+    probabilities: f64,
+}
+
+/// How a queue is marked.
+#[derive(Clone, Debug)]
+pub struct PredParams {
+    first: Setting,
+    /// Bytes of the unit of lambda, above 0.
+    lambda_unit: f64,
+    max: u64,
+    full_packet: f64,
+    fcs: Option<Fcs>,
+    qla: Option<Qla>,
+    steps: Option<Steps>,
+    verdict: Verdict,
+}
+
+/// What an adjuster measures in a period.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// Bytes that have arrived and are not lost.
+    arrived: u64,
+    /// Bytes that waited when the period began.
+    waited: u64,
+    /// Packets times time, or packets found by arrivals.
+    packets: u128,
+    arrivals: u64,
+    /// Packets waiting, and since when.
+    length: u64,
+    since: Time,
+}
+
+/// PRED.
+#[derive(Clone, Debug)]
+pub struct Pred {
+    params: Arc<PredParams>,
+    /// For every port, if flows are counted.
+    counters: Vec<Counter>,
+    /// For every queue, or for every port; without an adjuster a single one for all.
+    adjusters: Vec<Adjuster>,
+    sums: Vec<Sums>,
+    /// The settings that mark.
+    live: Vec<Setting>,
+    /// The settings that a slow control plane is writing, and when they mark.
+    next: Vec<Setting>,
+    written: Time,
+    queues_per_port: u32,
+    random: Stream,
+    delays: Stream,
+}
+
+/// The delays of the testbed's control plane in picoseconds (section 4.3): reading, and writing.
+const READING: (u64, u64) = (5_000_000_000, 12_000_000_000);
+const WRITING: (u64, u64) = (80_000_000_000, 110_000_000_000);
+
+impl Policy for Pred {
+    const ID: &'static str = "pred";
+    const SUMMARY: &'static str = "PRED: RED whose slope follows flows and small trials";
+    const CITATION: &'static str = "Du et al.: PRED: Performance-oriented Random Early Detection for Consistently Stable \
+         Performance in Datacenters, NSDI 2025";
+    const VARIANTS: &'static [&'static str] = &["counter = \"hashes\"", "table_step = \"1KB\""];
+
+    type Params = Arc<PredParams>;
+
+    fn params(
+        section: &mut Section,
+        environment: &Environment,
+    ) -> Result<Arc<PredParams>, SettingsError> {
+        let full_packet = f64::from(environment.full_packet);
+        let min =
+            section.amount("min", "10pkt", "queue up to which nothing is marked, at first")?;
+        let max = section.amount("max", "500KB", "queue from which everything is marked")?;
+        let min_bytes = bytes_of(min, environment) as f64;
+        let max_bytes = bytes_of(max, environment);
+        if min_bytes > max_bytes as f64 {
+            return Err(section.error("max", format!("{max} is less than min = {min}")));
+        }
+        let fcs = read_fcs(section, environment)?;
+        let growth = fcs.as_ref().map_or(Growth::Linear, |fcs| fcs.growth);
+        let default = match growth {
+            Growth::Linear => 0.1,
+            Growth::Root => 0.2,
+            Growth::Square => 0.05,
+        };
+        let meaning = "rise of the probability for every `lambda_unit` of queue and f(N), at first";
+        let lambda = section.number("lambda", default, Range::Positive, meaning)?;
+        let meaning = "the queue for which lambda is the rise of the probability";
+        let lambda_unit = section.positive_size("lambda_unit", "100KB", meaning)? as f64;
+        let first = Setting { lambda, min: min_bytes / full_packet };
+        let qla = read_qla(section, environment, first, max_bytes as f64 / full_packet)?;
+        let steps = read_steps(section)?;
+        let verdict = read_not_ect(section, Verdict::Mark)?;
+        let max = max_bytes;
+        let shared = PredParams { first, lambda_unit, max, full_packet, fcs, qla, steps, verdict };
+        Ok(Arc::new(shared))
+    }
+
+    fn new(params: &Arc<PredParams>, environment: &Environment) -> Self {
+        let ports = environment.port_rates.len();
+        let counter = |fcs: &Fcs| vec![Counter::new(fcs.kind, fcs.period); ports];
+        let number = match &params.qla {
+            None => 1,
+            Some(qla) if qla.of_port => ports,
+            Some(_) => ports * environment.queues_per_port as usize,
+        };
+        let adjuster = Adjuster::new(params.first);
+        let first = match &params.qla {
+            None => params.first,
+            Some(qla) => adjuster.trial(&qla.rules),
+        };
+        let stream = |name| Stream::new(environment.seed, name, environment.switch.into());
+        Pred {
+            counters: params.fcs.as_ref().map(counter).unwrap_or_default(),
+            adjusters: vec![adjuster; number],
+            sums: vec![Sums::default(); number],
+            live: vec![first; number],
+            next: vec![first; number],
+            written: Time::MAX,
+            queues_per_port: environment.queues_per_port,
+            random: stream("pred"),
+            delays: stream("pred-control"),
+            params: Arc::clone(params),
+        }
+    }
+}
+
+/// The keys of the counter of flows.
+fn read_fcs(
+    section: &mut Section,
+    environment: &Environment,
+) -> Result<Option<Fcs>, SettingsError> {
+    if !section.flag("fcs", true, "whether the slope follows the number of flows (FCS)")? {
+        return Ok(None);
+    }
+    let meaning = "how the slope grows with the number of flows N";
+    let growths = [("n", Growth::Linear), ("sqrt-n", Growth::Root), ("n-squared", Growth::Square)];
+    let growth = section.choice("f", &growths, meaning)?;
+    let meaning = "the period in which flows are counted; by default 1.25 base RTTs";
+    let takes = "a time above 0, such as \"25.2us\"";
+    let period = section
+        .optional("t_fcs", takes, meaning, |section| section.positive_time("t_fcs", "", meaning))?;
+    let default = Time::from_ps(environment.base_rtt.ps() / 4 * 5);
+    let meaning = "what counts flows: a bit for each place, Algorithm 1 of the paper, or no sketch";
+    let kinds = [("bitmap", 0), ("hashes", 1), ("exact", 2)];
+    let kind = match section.choice("counter", &kinds, meaning)? {
+        0 => {
+            let meaning = "bits of a port's bitmap";
+            let places = section.integer("places", 120, 1..=1 << 20, meaning)? as u32;
+            let meaning = "the largest number of flows that the counter holds";
+            let most = section.integer("count_max", 255, 1..=u64::from(u32::MAX), meaning)? as u32;
+            Kind::Bitmap { places, most }
+        }
+        1 => {
+            let meaning = "places of a port's table, a power of two";
+            let places = section.integer("places", 1024, 1..=1 << 20, meaning)?;
+            let meaning = "bits of the hash that a place holds";
+            let hash_bits = section.integer("hash_bits", 32, 1..=32, meaning)? as u32;
+            if !places.is_power_of_two() {
+                return Err(section.error("places", format!("{places} is no power of two")));
+            }
+            let index_bits = places.trailing_zeros();
+            if index_bits > hash_bits {
+                let problem = format!("{hash_bits} bits cannot tell {places} places apart");
+                return Err(section.error("hash_bits", problem));
+            }
+            Kind::Hashes { index_bits, hash_bits }
+        }
+        _ => Kind::Exact,
+    };
+    let meaning = "whether acks count as flows, where they share the queues of data";
+    let counts_acks = section.flag("count_acks", true, meaning)?;
+    Ok(Some(Fcs { kind, period: period.unwrap_or(default), growth, counts_acks }))
+}
+
+/// The keys of the adjuster.
+fn read_qla(
+    section: &mut Section,
+    environment: &Environment,
+    first: Setting,
+    max: f64,
+) -> Result<Option<Qla>, SettingsError> {
+    if !section.flag("qla", true, "whether small trials adjust lambda and min (QLA)")? {
+        return Ok(None);
+    }
+    let full_packet = f64::from(environment.full_packet);
+    let packets = |amount| bytes_of(amount, environment) as f64 / full_packet;
+    let planes = [("data", false), ("control", true)];
+    let meaning = "where it runs: control is the testbed's, with its delays";
+    let is_slow = section.choice("plane", &planes, meaning)?;
+    let meaning = "the length of a trial; by default 5 base RTTs, or 400ms on the control plane";
+    let takes = "a time above 0, such as \"25.2us\"";
+    let period = section
+        .optional("t_qla", takes, meaning, |section| section.positive_time("t_qla", "", meaning))?;
+    let default = if is_slow { Time::from_us(400_000) } else { environment.base_rtt * 5 };
+    let period = period.unwrap_or(default);
+    if is_slow && period.ps() < READING.1 + WRITING.1 {
+        return Err(section.error("t_qla", "the control plane needs 122 ms to read and write"));
+    }
+    let beta =
+        section.number("beta", 0.4, Range::Unit, "the weight of throughput in the utility")?;
+    let shapes =
+        [("linear", Shape::Linear), ("square", Shape::Square), ("reciprocal", Shape::Reciprocal)];
+    let meaning = "how the utility falls with the mean queue, from `q_left` on";
+    let shape = section.choice("phi", &shapes, meaning)?;
+    let q_left =
+        section.amount("q_left", "15pkt", "the mean queue up to which shorter is no better")?;
+    let q_left = packets(q_left);
+    if q_left >= max {
+        return Err(
+            section.error("q_left", "the utility falls from here to `max`; it must be less")
+        );
+    }
+    let meanings = "the mean queue: over time, or over what arrivals find";
+    let by_time = section.choice("mean", &[("time", true), ("arrivals", false)], meanings)?;
+    let meaning = "whose throughput and queue it looks at";
+    let of_port = section.choice("qla_scope", &[("queue", false), ("port", true)], meaning)?;
+    let step = section.number("delta", 0.025, Range::Positive, "a step of lambda")?;
+    let meaning = "the least lambda; below it, `min` moves instead";
+    let lambda_min = section.number("lambda_min", 0.05, Range::Positive, meaning)?;
+    let meaning = "the largest lambda; none by default";
+    let takes = "a number in (0, inf)";
+    let lambda_max = section.optional("lambda_max", takes, meaning, |section| {
+        section.number("lambda_max", None, Range::Positive, meaning)
+    })?;
+    let lambda_max = lambda_max.unwrap_or(f64::INFINITY);
+    if lambda_max < first.lambda || first.lambda < lambda_min {
+        let problem = "lambda must be from lambda_min to lambda_max";
+        return Err(section.error("lambda", problem));
+    }
+    let min_step = section.amount("min_step", "5pkt", "a step of `min`")?;
+    let meaning = "the largest `min`; by default `max`";
+    let takes = "a length such as \"65pkt\" or \"100KB\"";
+    let min_max = section
+        .optional("min_max", takes, meaning, |section| section.amount("min_max", "", meaning))?;
+    let min_max = min_max.map_or(max, packets);
+    if min_max < first.min || min_max > max {
+        return Err(section.error("min_max", "it must be from `min` to `max`"));
+    }
+    let trials = [("both-sides", true), ("one-side", false)];
+    let meaning = "what is compared where `min` moves: a step less with a step more, or with none";
+    let both_sides = section.choice("min_trials", &trials, meaning)?;
+    let meaning = "what a trial without a packet does: it counts, or the four trials begin anew";
+    let skips_idle =
+        section.choice("idle", &[("counts", false), ("begins-anew", true)], meaning)?;
+    let rules = Rules {
+        beta,
+        shape,
+        q_left,
+        max,
+        step,
+        lambda_min,
+        lambda_max,
+        min_step: packets(min_step),
+        min_first: first.min,
+        min_max,
+        both_sides,
+        skips_idle,
+    };
+    Ok(Some(Qla { period, rules, of_port, by_time, is_slow }))
+}
+
+/// The keys of the table.
+fn read_steps(section: &mut Section) -> Result<Option<Steps>, SettingsError> {
+    let meaning = "the rows of a table of probabilities; by default the formula is exact";
+    let takes = "a size above 0, such as \"1500B\" or \"4MB\"";
+    let queue = section.optional("table_step", takes, meaning, |section| {
+        section.positive_size("table_step", "", meaning)
+    })?;
+    let Some(queue) = queue else { return Ok(None) };
+    let meaning = "bits of a probability in the table";
+    let bits = section.integer("table_bits", 8, 1..=32, meaning)?;
+    Ok(Some(Steps { queue, probabilities: ((1_u64 << bits) - 1) as f64 }))
+}
+
+impl Pred {
+    /// The number of the adjuster of a queue.
+    #[inline]
+    fn adjuster_of(&self, queue: QueueId) -> usize {
+        match &self.params.qla {
+            None => 0,
+            Some(qla) if qla.of_port => (queue / self.queues_per_port) as usize,
+            Some(_) => queue as usize,
+        }
+    }
+
+    /// f(N) of a port.
+    #[inline]
+    fn growth(&self, port: u32) -> f64 {
+        let Some(fcs) = &self.params.fcs else { return 1.0 };
+        let flows = f64::from(self.counters[port as usize].flows());
+        match fcs.growth {
+            Growth::Linear => flows,
+            Growth::Root => flows.sqrt(),
+            Growth::Square => flows * flows,
+        }
+    }
+
+    /// The probability of a mark.
+    #[inline]
+    fn probability(&self, queue: QueueId, port: u32, bytes: u32) -> f64 {
+        let bytes = u64::from(bytes);
+        if bytes >= self.params.max {
+            return 1.0;
+        }
+        let Setting { lambda, min } = self.live[self.adjuster_of(queue)];
+        let slope = lambda * self.growth(port) / self.params.lambda_unit;
+        let line = |bytes: u64| slope * (bytes as f64 - min * self.params.full_packet);
+        match self.params.steps {
+            None => line(bytes),
+            Some(Steps { queue, probabilities }) => {
+                let probability = line(bytes / queue * queue).clamp(0.0, 1.0);
+                (probability * probabilities).round() / probabilities
+            }
+        }
+    }
+
+    /// A queue has got or lost a packet.
+    #[inline]
+    fn changes(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
+        let Some(qla) = &self.params.qla else { return };
+        if !qla.by_time {
+            return;
+        }
+        let length = match qla.of_port {
+            false => u64::from(buffer.packets(queue)),
+            true => packets_of_port(buffer, buffer.port_of(queue)),
+        };
+        let adjuster = self.adjuster_of(queue);
+        self.sums[adjuster].moves(now, length);
+    }
+}
+
+/// Packets in all queues of a port.
+fn packets_of_port(buffer: &Buffer, port: u32) -> u64 {
+    buffer.queues_of(port).map(|queue| u64::from(buffer.packets(queue))).sum()
+}
+
+impl Sums {
+    /// Adds up the queue until now; from now on it is this long.
+    #[inline]
+    fn moves(&mut self, now: Time, length: u64) {
+        self.packets += u128::from(self.length) * u128::from(now.since(self.since).ps());
+        (self.length, self.since) = (length, now);
+    }
+}
+
+impl Watch for Pred {
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.changes(arrival.now, arrival.queue, buffer);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, now: Time, queue: QueueId, _size: u32, buffer: &Buffer) {
+        self.changes(now, queue, buffer);
+    }
+
+    fn on_drop(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        self.changes(now, queue, buffer);
+        if self.params.qla.is_some() {
+            let adjuster = self.adjuster_of(queue);
+            let arrived = &mut self.sums[adjuster].arrived;
+            *arrived = arrived.saturating_sub(size.into());
+        }
+    }
+
+    fn period(&self) -> Option<Time> {
+        self.params.qla.as_ref().map(|qla| qla.period)
+    }
+
+    fn on_timer(&mut self, now: Time, buffer: &Buffer) {
+        let Some(qla) = &self.params.qla else { return };
+        for number in 0..self.adjusters.len() {
+            let (port, bytes) = match qla.of_port {
+                true => (number as u32, buffer.port_bytes(number as u32)),
+                false => {
+                    let queue = number as QueueId;
+                    (buffer.port_of(queue), u64::from(buffer.bytes(queue)))
+                }
+            };
+            let sums = &mut self.sums[number];
+            let queue = match qla.by_time {
+                true => {
+                    sums.moves(now, sums.length);
+                    sums.packets as f64 / qla.period.ps() as f64
+                }
+                false => sums.packets as f64 / sums.arrivals.max(1) as f64,
+            };
+            let sent = (sums.arrived + sums.waited).saturating_sub(bytes);
+            let measured = Measured { sent, queue, is_idle: sent == 0 && bytes == 0 };
+            let utility = qla.rules.utility(measured, buffer.rate(port), qla.period);
+            self.adjusters[number].end_period(measured, utility, &qla.rules);
+            self.next[number] = self.adjusters[number].trial(&qla.rules);
+            *sums = Sums { waited: bytes, length: sums.length, since: now, ..Sums::default() };
+        }
+        if qla.is_slow {
+            let mut within =
+                |(least, most): (u64, u64)| least + self.delays.below(most - least + 1);
+            self.written = now + Time::from_ps(within(READING) + within(WRITING));
+        } else {
+            self.live.copy_from_slice(&self.next);
+        }
+    }
+}
+
+impl Aqm for Pred {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let &Arrival { now, queue, size, .. } = arrival;
+        let port = buffer.port_of(queue);
+        if let Some(fcs) = &self.params.fcs
+            && (fcs.counts_acks || !arrival.is_control)
+        {
+            self.counters[port as usize].count(now, arrival.flow);
+        }
+        if now >= self.written {
+            self.live.copy_from_slice(&self.next);
+            self.written = Time::MAX;
+        }
+        if let Some(qla) = &self.params.qla {
+            let found = match (qla.by_time, qla.of_port) {
+                (true, _) => 0,
+                (false, false) => u64::from(buffer.packets(queue)),
+                (false, true) => packets_of_port(buffer, port),
+            };
+            let adjuster = self.adjuster_of(queue);
+            let sums = &mut self.sums[adjuster];
+            sums.arrived += u64::from(size);
+            sums.packets += u128::from(found);
+            sums.arrivals += 1;
+        }
+        let probability = self.probability(queue, port, buffer.bytes(queue));
+        let marks =
+            probability >= 1.0 || (probability > 0.0 && self.random.uniform() < probability);
+        if marks { self.params.verdict } else { Verdict::Pass }
+    }
+
+    fn knows_flows(&self) -> bool {
+        self.params.fcs.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests;

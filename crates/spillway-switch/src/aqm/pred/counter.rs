@@ -1,0 +1,190 @@
+//! How many flows a port sees: the counters of the Flow Concurrent Stabilizer.
+
+use spillway_engine::{Time, mix};
+use std::collections::BTreeSet;
+
+/// What counts a port's flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A bit for every place, all cleared when a period begins (section 4.1, appendix B).
+    Bitmap {
+        /// At least 1.
+        places: u32,
+        /// The largest number that the counter holds.
+        most: u32,
+    },
+    /// Algorithm 1 (appendix C.1): places that hold hashes of flow and period, never cleared.
+    Hashes {
+        /// The number of places is two to the power of this; at most `hash_bits`.
+        index_bits: u32,
+        /// From 1 to 32.
+        hash_bits: u32,
+    },
+    /// Every flow once.
+    Exact,
+}
+
+/// A port's counter.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    /// The length of a period, above 0.
+    period: Time,
+    /// When the period began, or for bitmaps and exact counters when it ends.
+    edge: Time,
+    /// Flows of the period before this one, and of this one.
+    last: u32,
+    now: u32,
+    memory: Memory,
+}
+
+#[derive(Clone, Debug)]
+enum Memory {
+    Bitmap { bits: Vec<u64>, places: u32, most: u32 },
+    Hashes { hashes: Vec<u32>, hash_mask: u32, index_mask: u32, sequence: u32 },
+    Exact(BTreeSet<u32>),
+}
+
+impl Counter {
+    /// A counter that has not seen a packet.
+    pub fn new(kind: Kind, period: Time) -> Counter {
+        let memory = match kind {
+            Kind::Bitmap { places, most } => {
+                Memory::Bitmap { bits: vec![0; places.div_ceil(64) as usize], places, most }
+            }
+            Kind::Hashes { index_bits, hash_bits } => Memory::Hashes {
+                hashes: vec![0; 1 << index_bits],
+                hash_mask: u32::MAX >> (32 - hash_bits),
+                index_mask: (1 << index_bits) - 1,
+                sequence: 0,
+            },
+            Kind::Exact => Memory::Exact(BTreeSet::new()),
+        };
+        let edge = if matches!(kind, Kind::Hashes { .. }) { Time::ZERO } else { period };
+        Counter { period, edge, last: 0, now: 0, memory }
+    }
+
+    /// Counts a packet of a flow.
+    #[inline]
+    pub fn count(&mut self, now: Time, flow: u32) {
+        match &mut self.memory {
+            Memory::Hashes { hashes, hash_mask, index_mask, sequence } => {
+                if now.since(self.edge) > self.period {
+                    self.edge = now;
+                    (self.last, self.now) = (self.now, 0);
+                    *sequence = sequence.wrapping_add(1);
+                    return;
+                }
+                let key = u64::from(flow) << 32 | u64::from(*sequence);
+                let hash = mix(key) as u32 & *hash_mask;
+                let held = &mut hashes[(hash & *index_mask) as usize];
+                self.now += u32::from(*held != hash);
+                *held = hash;
+            }
+            Memory::Bitmap { bits, places, most } => {
+                if now >= self.edge {
+                    bits.fill(0);
+                    self.begin_periods(now);
+                    return self.count(now, flow);
+                }
+                let place = mix(flow.into()) as u32 % *places;
+                let (word, bit) = (&mut bits[(place / 64) as usize], 1 << (place % 64));
+                self.now = (self.now + u32::from(*word & bit == 0)).min(*most);
+                *word |= bit;
+            }
+            Memory::Exact(flows) => {
+                if now >= self.edge {
+                    flows.clear();
+                    self.begin_periods(now);
+                    return self.count(now, flow);
+                }
+                self.now += u32::from(flows.insert(flow));
+            }
+        }
+    }
+
+    /// The period that holds `now` begins, perhaps after others without a packet.
+    fn begin_periods(&mut self, now: Time) {
+        let missed = now.since(self.edge).ps() / self.period.ps();
+        self.last = if missed == 0 { self.now } else { 0 };
+        self.now = 0;
+        self.edge += self.period * (missed + 1);
+    }
+
+    /// The number of flows (N): that of the last period or of this one, whichever is larger, and at
+    /// least 1.
+    #[inline]
+    pub fn flows(&self) -> u32 {
+        self.last.max(self.now).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: Time = Time::from_us(10);
+
+    /// N after packets of these flows at these times, in microseconds.
+    fn counts(kind: Kind, packets: &[(u64, u32)]) -> Vec<u32> {
+        let mut counter = Counter::new(kind, PERIOD);
+        let mut after = |&(us, flow): &(u64, u32)| {
+            counter.count(Time::from_us(us), flow);
+            counter.flows()
+        };
+        packets.iter().map(&mut after).collect()
+    }
+
+    #[test]
+    fn the_larger_of_two_periods_counts() {
+        // Three flows until 10 us, one until 20 us, none until 30 us.
+        let packets = [(1, 7), (2, 7), (3, 8), (4, 9), (10, 7), (19, 7), (20, 8), (39, 8)];
+        let expected = [1, 1, 2, 3, 3, 3, 1, 1];
+        assert_eq!(counts(Kind::Exact, &packets), expected);
+        assert_eq!(counts(Kind::Bitmap { places: 4096, most: 255 }, &packets), expected);
+    }
+
+    #[test]
+    fn after_an_empty_period_only_this_one_counts() {
+        let packets = [(1, 7), (2, 8), (15, 1), (16, 2), (17, 3), (35, 4)];
+        assert_eq!(counts(Kind::Exact, &packets), [1, 2, 2, 2, 3, 1]);
+    }
+
+    #[test]
+    fn a_bitmap_counts_no_more_than_its_places_and_its_counter_hold() {
+        let packets: Vec<_> = (0..1000).map(|flow| (1, flow)).collect();
+        let last = |kind| counts(kind, &packets).pop();
+        assert_eq!(last(Kind::Bitmap { places: 120, most: 255 }), Some(120));
+        assert_eq!(last(Kind::Bitmap { places: 4096, most: 255 }), Some(255));
+        assert_eq!(last(Kind::Exact), Some(1000));
+    }
+
+    #[test]
+    fn as_many_places_are_taken_as_balls_hit_bins() {
+        // 60 flows in 120 places: 120 (1 - (119/120)^60) = 47.4; standard deviation about 2.7.
+        let packets: Vec<_> = (5000..5060).map(|flow| (1, flow)).collect();
+        let n = counts(Kind::Bitmap { places: 120, most: 255 }, &packets).pop().unwrap_or(0);
+        assert!((39..=55).contains(&n), "{n}");
+    }
+
+    #[test]
+    fn algorithm_1_opens_a_period_with_a_packet_that_it_does_not_count() {
+        let kind = Kind::Hashes { index_bits: 10, hash_bits: 32 };
+        // A period ends only when more than 10 us have passed since it began.
+        let packets =
+            [(1, 7), (2, 8), (10, 9), (11, 1), (12, 7), (13, 7), (21, 9), (22, 8), (23, 7)];
+        // The packet at 11 us opens the second period, that at 22 us the third.
+        assert_eq!(counts(kind, &packets), [1, 2, 3, 3, 3, 3, 3, 2, 2]);
+    }
+
+    #[test]
+    fn flows_that_share_a_place_are_counted_again_and_again() {
+        // One place: whoever follows another flow is new.
+        let kind = Kind::Hashes { index_bits: 0, hash_bits: 32 };
+        let packets: Vec<_> = (0..10).map(|n| (1, n % 2)).collect();
+        assert_eq!(counts(kind, &packets).pop(), Some(10));
+        // Two flows with the same hash are one, and a flow whose hash is 0 is not seen.
+        let kind = Kind::Hashes { index_bits: 1, hash_bits: 1 };
+        let packets: Vec<_> = (0..64).map(|flow| (1, flow)).collect();
+        assert_eq!(counts(kind, &packets).pop(), Some(1));
+    }
+}

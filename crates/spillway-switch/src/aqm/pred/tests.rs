@@ -1,0 +1,186 @@
+use super::*;
+use crate::sharing::tests::{arrival, filled};
+
+fn pred(text: &str) -> Pred {
+    let mut section = Section::new("aqm", text.parse().unwrap());
+    Pred::read(&mut section, &Environment::example(1)).unwrap()
+}
+
+fn refused(text: &str) -> String {
+    let mut section = Section::new("aqm", text.parse().unwrap());
+    Pred::read(&mut section, &Environment::example(1)).unwrap_err().to_string()
+}
+
+fn packet(us: u64, flow: u32) -> Arrival {
+    Arrival { now: Time::from_us(us), flow, ..arrival(0, 1500) }
+}
+
+const FIXED: &str = "qla = false\nmin = \"10KB\"\n";
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-12
+}
+
+#[test]
+fn the_slope_grows_with_the_number_of_flows() {
+    // 60 KB are 50 KB above min; lambda is 0.1 for 100 KB and flow: 0.05 N.
+    let probability = |f: &str, flows: u32| {
+        let mut pred = pred(&format!("{FIXED}counter = \"exact\"\nf = \"{f}\"\nlambda = 0.1"));
+        let buffer = filled(&[60_000]);
+        for flow in 0..flows {
+            pred.on_arrival(&packet(1, flow), &buffer);
+        }
+        pred.probability(0, 0, 60_000)
+    };
+    assert!(close(probability("n", 1), 0.05) && close(probability("n", 4), 0.2));
+    assert!(close(probability("sqrt-n", 4), 0.1));
+    assert!(close(probability("n-squared", 4), 0.8));
+    let without = pred(&format!("{FIXED}fcs = false"));
+    assert!(close(without.probability(0, 0, 60_000), 0.05));
+}
+
+#[test]
+fn the_unit_of_lambda_is_a_choice() {
+    // The paper's example: 0.5 per MB, from 5 KB on, is about 0.1 at 0.2 MB.
+    let text = "qla = false\nfcs = false\nlambda_unit = \"1MB\"\nlambda = 0.5128205\nmin = \"5KB\"";
+    assert!((pred(text).probability(0, 0, 200_000) - 0.1).abs() < 1e-7);
+}
+
+#[test]
+fn marks_are_none_up_to_min_and_all_from_max_on() {
+    let mut pred = pred(&format!("{FIXED}max = \"100KB\""));
+    let mut marked = |bytes| pred.on_arrival(&packet(1, 1), &filled(&[bytes])) == Verdict::Mark;
+    assert!((0..100).all(|_| !marked(10_000)));
+    assert!((0..100).all(|_| marked(100_000)));
+    let share = (0..100_000).filter(|_| marked(60_000)).count() as f64 / 1e5;
+    // p = 0.05; standard error sqrt(0.05 * 0.95 / 1e5) = 0.0007.
+    assert!((share - 0.05).abs() < 0.003, "{share}");
+}
+
+#[test]
+fn a_table_has_rows_and_few_probabilities() {
+    let text = format!("{FIXED}fcs = false\ntable_step = \"50KB\"\ntable_bits = 3");
+    let pred = pred(&text);
+    // 60 KB are in the row of 50 KB: p = 0.04, and of sevenths the nearest is 0. From 100 KB on
+    // p = 0.09, a seventh is 0.143; the border is 1 / 14 = 0.0714.
+    assert!(close(pred.probability(0, 0, 60_000), 0.0));
+    assert!(close(pred.probability(0, 0, 149_999), 1.0 / 7.0));
+}
+
+#[test]
+fn throughput_and_mean_queue_are_those_of_the_period() {
+    // Two packets join at 0 and 50 us, one leaves at 75; a period is 100 us. Mean: (50 + 50 + 0) /
+    // 100 over time; arrivals find 0 and 1.
+    for (mean, queue) in [("time", 1.25), ("arrivals", 0.5)] {
+        let mut pred = pred(&format!("t_qla = \"100us\"\nq_left = \"0pkt\"\nmean = \"{mean}\""));
+        let environment = Environment::example(1);
+        let mut buffer = Buffer::new(1_000_000, environment.port_rates, 1);
+        for us in [0, 50] {
+            let arrival = packet(us, 1);
+            pred.on_arrival(&arrival, &buffer);
+            buffer.add(0, 1500);
+            pred.on_enqueue(&arrival, &buffer);
+        }
+        buffer.subtract(0, 1500);
+        pred.on_dequeue(Time::from_us(75), 0, 1500, &buffer);
+        pred.on_timer(Time::from_us(100), &buffer);
+        // 1500 bytes have left: 1.2 us of 100. max is 500 KB, 1000 / 3 packets.
+        let expected = 0.4 * 0.012 + 0.6 * (1.0 - queue / (1000.0 / 3.0));
+        assert!(close(pred.adjusters[0].utility, expected), "{mean}");
+        // In the next period nothing moves: 1500 bytes wait.
+        pred.on_timer(Time::from_us(200), &buffer);
+        let queue = if mean == "time" { 1.0 } else { 0.0 };
+        let expected = 0.6 * (1.0 - queue / (1000.0 / 3.0));
+        assert!(close(pred.adjusters[0].utility, expected), "{mean}");
+    }
+}
+
+#[test]
+fn lost_packets_are_not_sent() {
+    let mut pred = pred("t_qla = \"100us\"");
+    let buffer = Buffer::new(1_000_000, Environment::example(1).port_rates, 1);
+    pred.on_arrival(&packet(1, 1), &buffer);
+    pred.on_drop(Time::from_us(1), 0, 1500, &buffer);
+    // This one passes an idle port.
+    pred.on_arrival(&packet(2, 1), &buffer);
+    pred.on_timer(Time::from_us(100), &buffer);
+    assert!(close(pred.adjusters[0].utility, 0.4 * 0.012 + 0.6));
+}
+
+#[test]
+fn a_constant_utility_leaves_lambda_where_it_is() {
+    let mut pred = pred("");
+    let buffer = filled(&[30_000]);
+    for period in 1..=400 {
+        pred.on_timer(Time::from_us(125 * period), &buffer);
+    }
+    assert_eq!(pred.adjusters[0].trial(&pred.params.qla.clone().unwrap().rules), pred.live[0]);
+    assert!(close(pred.live[0].lambda, 0.125));
+}
+
+#[test]
+fn the_control_plane_is_late() {
+    let mut pred = pred("plane = \"control\"\nfcs = false");
+    let buffer = filled(&[60_000]);
+    assert_eq!(pred.period(), Some(Time::from_us(400_000)));
+    assert!(close(pred.live[0].lambda, 0.125));
+    // The first period is over: lambda - delta marks 85 to 122 ms later.
+    pred.on_timer(Time::from_us(400_000), &buffer);
+    pred.on_arrival(&packet(484_999, 1), &buffer);
+    assert!(close(pred.live[0].lambda, 0.125));
+    pred.on_arrival(&packet(522_001, 1), &buffer);
+    assert!(close(pred.live[0].lambda, 0.075));
+}
+
+#[test]
+fn a_port_s_queues_share_an_adjuster_if_asked() {
+    let environment = Environment { queues_per_port: 3, ..Environment::example(2) };
+    let number = |text: &str| {
+        let mut section = Section::new("aqm", text.parse().unwrap());
+        Pred::read(&mut section, &environment).unwrap().adjusters.len()
+    };
+    assert_eq!((number(""), number("qla_scope = \"port\""), number("qla = false")), (6, 2, 1));
+}
+
+#[test]
+fn acks_count_as_flows_unless_told_otherwise() {
+    for (count_acks, flows) in [(true, 2), (false, 1)] {
+        let mut pred = pred(&format!("{FIXED}count_acks = {count_acks}"));
+        let buffer = filled(&[1500]);
+        pred.on_arrival(&packet(1, 1), &buffer);
+        pred.on_arrival(&Arrival { is_control: true, ..packet(2, 2) }, &buffer);
+        assert_eq!(pred.counters[0].flows(), flows);
+    }
+}
+
+#[test]
+fn periods_follow_the_base_rtt() {
+    // 25 us.
+    let pred = pred("");
+    let fcs = pred.params.fcs.as_ref().unwrap();
+    assert_eq!(fcs.period, Time::from_ns(31_250));
+    assert_eq!(pred.period(), Some(Time::from_us(125)));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let cases = [
+        ("max = \"9pkt\"", "aqm.max: "),
+        ("lambda = 0", "aqm.lambda: "),
+        ("lambda = 0.04", "aqm.lambda: "),
+        ("lambda = 3.0\nlambda_max = 2.0", "aqm.lambda: "),
+        ("t_fcs = \"0us\"", "aqm.t_fcs: "),
+        ("t_qla = \"0us\"", "aqm.t_qla: "),
+        ("plane = \"control\"\nt_qla = \"100ms\"", "aqm.t_qla: "),
+        ("places = 0", "aqm.places: "),
+        ("counter = \"hashes\"\nplaces = 100", "aqm.places: "),
+        ("counter = \"hashes\"\nplaces = 1024\nhash_bits = 8", "aqm.hash_bits: "),
+        ("q_left = \"600KB\"", "aqm.q_left: "),
+        ("min_max = \"5pkt\"", "aqm.min_max: "),
+        ("min_max = \"600KB\"", "aqm.min_max: "),
+    ];
+    for (text, start) in cases {
+        let error = refused(text);
+        assert!(error.starts_with(start), "{text}: {error}");
+    }
+}
