@@ -20,6 +20,7 @@ mod meter;
 pub mod packet;
 pub mod policy;
 mod records;
+pub mod replay;
 pub mod scheduling;
 pub mod sharing;
 mod side_table;

@@ -1,0 +1,161 @@
+//! Packets that went through a queue elsewhere, in another simulator or a switch, replayed to an
+//! AQM: which of them does it mark?
+
+use crate::discipline::Discipline;
+use crate::packet::{Arena, Contents, Packet, PacketId, flags};
+use spillway_engine::Time;
+
+/// A packet's way through a queue. What it found and left orders what happens at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// When it joined the queue.
+    pub joined: Time,
+    /// When it left the queue.
+    pub left: Time,
+    /// How many packets it found in the queue.
+    pub found: usize,
+    /// How many packets it left in the queue.
+    pub remaining: usize,
+    /// Its bytes, as the AQM counts them.
+    pub size: u32,
+}
+
+/// Whether each packet of a queue, in its order, is marked by the AQM of a discipline with a single
+/// queue. All packets are ECN-capable. Packets that the last ones leave in the queue, but of which
+/// nothing more is known, are taken to be as large as the last one.
+///
+/// # Errors
+/// The number of the first packet at which times or lengths contradict each other, or that the AQM
+/// drops.
+pub fn replay(discipline: &mut Discipline, passages: &[Passage]) -> Result<Vec<bool>, usize> {
+    let mut replay = Replay {
+        discipline,
+        passages,
+        packets: Arena::new(),
+        joined: Vec::with_capacity(passages.len()),
+        marks: Vec::with_capacity(passages.len()),
+        now: Time::ZERO,
+    };
+    for (number, passage) in passages.iter().enumerate() {
+        let before = number.checked_sub(passage.found).ok_or(number)?;
+        while replay.marks.len() < before {
+            replay.leave()?;
+        }
+        if replay.marks.len() != before || passage.joined < replay.now {
+            return Err(number);
+        }
+        replay.now = passage.joined;
+        replay.join(passage.size).map_err(|()| number)?;
+    }
+    while replay.marks.len() < passages.len() {
+        replay.leave()?;
+    }
+    Ok(replay.marks)
+}
+
+/// How far it has come.
+struct Replay<'a> {
+    discipline: &'a mut Discipline,
+    passages: &'a [Passage],
+    packets: Arena,
+    /// Every packet that has joined.
+    joined: Vec<PacketId>,
+    /// For every packet that has left, whether it is marked.
+    marks: Vec<bool>,
+    now: Time,
+}
+
+impl Replay<'_> {
+    fn join(&mut self, size: u32) -> Result<(), ()> {
+        let packet = Packet { size, flags: flags::ECT, ..Packet::default() };
+        let id = self.packets.insert(packet, Contents::default());
+        self.joined.push(id);
+        self.discipline.on_arrival(self.now, 0, id, &mut self.packets).map_err(|_| ())
+    }
+
+    fn leave(&mut self) -> Result<(), usize> {
+        let number = self.marks.len();
+        let Passage { joined, left, remaining, size, .. } = self.passages[number];
+        if number >= self.joined.len() || left < self.now.max(joined) {
+            return Err(number);
+        }
+        self.now = left;
+        let waiting = |replay: &Replay| replay.joined.len() - number - 1;
+        while self.joined.len() >= self.passages.len() && waiting(self) < remaining {
+            self.join(size).map_err(|()| number)?;
+        }
+        if waiting(self) != remaining {
+            return Err(number);
+        }
+        let id = self.joined[number];
+        self.discipline.on_departure(left, id, &mut self.packets).map_err(|_| number)?;
+        self.marks.push(self.packets[id].flags & flags::CE != 0);
+        self.packets.remove(id);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::aqm::AqmPolicy;
+    use crate::catalogue::Environment;
+    use crate::discipline::DisciplineParts;
+    use spillway_settings::Section;
+    use spillway_settings::quantity::Amount;
+
+    /// Joined, left, found, remaining.
+    type Row = (u64, u64, usize, usize);
+
+    fn replayed(id: &str, text: &str, rows: &[Row]) -> Result<Vec<bool>, usize> {
+        let environment = Environment::example(1);
+        let mut section = Section::new("aqm", text.parse().unwrap());
+        let mut discipline = Discipline::new(DisciplineParts {
+            rate: environment.port_rates[0],
+            queues: 1,
+            unmanaged: None,
+            queue_limit: Amount::Unlimited,
+            aqm: AqmPolicy::read(id, &mut section, &environment).unwrap(),
+        });
+        let us = Time::from_us;
+        let passage = |&(joined, left, found, remaining): &Row| Passage {
+            joined: us(joined),
+            left: us(left),
+            found,
+            remaining,
+            size: 1500,
+        };
+        replay(&mut discipline, &rows.iter().map(passage).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn marks_at_arrival_and_at_departure() {
+        // The third finds two; the fourth joins when the first has left, and finds two as well.
+        let rows = [(0, 5, 0, 2), (1, 7, 1, 2), (2, 9, 2, 1), (5, 11, 2, 0), (20, 20, 0, 0)];
+        let ecn = replayed("ecn", "threshold = \"1pkt\"", &rows);
+        assert_eq!(ecn, Ok(vec![false, false, true, true, false]));
+        // Waits of 5, 6, 7, 6 and 0 us.
+        let tcn = replayed("tcn", "threshold = \"6us\"", &rows);
+        assert_eq!(tcn, Ok(vec![false, false, true, false, false]));
+    }
+
+    #[test]
+    fn packets_of_which_only_the_number_is_known_wait_behind_the_last() {
+        // Above target from 10 us on, persistent after 20: only if something is left then.
+        let text = "target = \"5us\"\ninterval = \"10us\"";
+        let rows = |last| [(1, 10, 0, 2), (2, 21, 1, last)];
+        assert_eq!(replayed("codel", text, &rows(2)), Ok(vec![false, true]));
+        assert_eq!(replayed("codel", text, &rows(1)), Ok(vec![false, false]));
+    }
+
+    #[test]
+    fn what_cannot_have_been_is_refused() {
+        let none = |rows: &[Row]| replayed("none", "", rows);
+        assert_eq!(none(&[(0, 5, 0, 1), (1, 4, 1, 0)]), Err(1), "it overtakes");
+        assert_eq!(none(&[(0, 5, 0, 1), (1, 7, 2, 0)]), Err(1), "it finds more than there were");
+        assert_eq!(none(&[(0, 5, 0, 1), (6, 7, 0, 0)]), Err(0), "it leaves more than there were");
+        assert_eq!(none(&[(0, 5, 0, 1), (1, 7, 0, 0)]), Err(0), "it finds that the first has left");
+        assert_eq!(none(&[(3, 2, 0, 0)]), Err(0), "it leaves before it joins");
+    }
+}
