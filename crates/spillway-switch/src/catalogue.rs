@@ -49,9 +49,9 @@ pub struct Environment {
     /// Queues that each port has.
     pub queues_per_port: u32,
     /// The queue class of acks and other control packets.
-    pub ack_class: u8,
+    pub ack_queue_class: u8,
     /// The queue class of data without a priority.
-    pub data_class: u8,
+    pub data_queue_class: u8,
     /// The round trip of an empty network, above 0.
     pub base_rtt: Time,
     /// Bytes of a full packet on the wire.
@@ -74,8 +74,8 @@ impl Environment {
             capacity: 1_000_000,
             port_rates: vec![rate; ports],
             queues_per_port: 1,
-            ack_class: 0,
-            data_class: 1,
+            ack_queue_class: 0,
+            data_queue_class: 1,
             base_rtt: Time::from_us(25),
             full_packet: 1500,
             service: Service {
@@ -90,7 +90,7 @@ impl Environment {
 
     /// Whether acks have queues of their own, so that policies may tell them from data.
     pub fn has_ack_queues(&self) -> bool {
-        self.queues_per_port > 1 && self.ack_class != self.data_class
+        self.queues_per_port > 1 && self.ack_queue_class != self.data_queue_class
     }
 
     /// The bytes of the file that a key names.
@@ -141,7 +141,7 @@ impl Environment {
     pub fn exempt_acks(&self, section: &mut Section) -> Result<Option<u8>, SettingsError> {
         let meaning = "whether acks that have queues of their own are neither tested nor victims";
         let exempt_acks = section.flag("exempt_acks", true, meaning)?;
-        Ok((exempt_acks && self.has_ack_queues()).then_some(self.ack_class))
+        Ok((exempt_acks && self.has_ack_queues()).then_some(self.ack_queue_class))
     }
 }
 

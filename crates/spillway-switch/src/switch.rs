@@ -37,9 +37,9 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     /// Queues that each port has.
     pub queues_per_port: u32,
     /// The queue class of acks and other control packets.
-    pub ack_class: u8,
+    pub ack_queue_class: u8,
     /// The queue class of data without a priority.
-    pub data_class: u8,
+    pub data_queue_class: u8,
     /// The most that one queue may hold.
     pub queue_limit: Amount,
     /// Bytes of every packet that the buffer does not count.
@@ -138,7 +138,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let last_queue_class = parts.queues_per_port as u8 - 1;
         let watches_departures =
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
-        let acks_are_alone = parts.queues_per_port > 1 && parts.ack_class != parts.data_class;
+        let acks_are_alone =
+            parts.queues_per_port > 1 && parts.ack_queue_class != parts.data_queue_class;
         let mut switch = Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
             lists: Lists::new(queues),
@@ -146,8 +147,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,
-            unmanaged: if acks_are_alone { parts.ack_class } else { NO_QUEUE_CLASS },
-            plain_queue_classes: [parts.data_class, parts.ack_class],
+            unmanaged: if acks_are_alone { parts.ack_queue_class } else { NO_QUEUE_CLASS },
+            plain_queue_classes: [parts.data_queue_class, parts.ack_queue_class],
             last_queue_class,
             queue_limit: QueueLimit::of(parts.queue_limit),
             uncounted_bytes: parts.uncounted_bytes,

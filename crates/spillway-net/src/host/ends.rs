@@ -81,7 +81,7 @@ pub(crate) struct ReceivingEnd {
     pub ack_flags: u16,
     /// The index of its transport.
     pub transport: u16,
-    /// The index of its traffic section.
+    /// The number of its class.
     pub class: u16,
     /// Packets made here, less those that ended here.
     pub packets: i32,

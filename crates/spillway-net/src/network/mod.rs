@@ -390,7 +390,7 @@ mod tests {
         let topology = &bench.scenario.topology;
         let of_host_2 = topology.nics[2] | 1;
         let up: Vec<bool> =
-            (0..topology.lines.len() as u32).map(|link| link | 1 != of_host_2).collect();
+            (0..topology.lines.len() as u32).map(|line| line | 1 != of_host_2).collect();
         bench.net.routing = Routing::new(topology, &up);
         let mut comes = |dst: u32| {
             let id = bench.make(packet(dst, 600), Contents::default());

@@ -119,8 +119,8 @@ fn environment(nic: &NicSettings, around: &Surroundings, host: u32) -> Environme
         capacity: Buffer::UNLIMITED,
         port_rates: vec![topology.lines[topology.nics[host as usize] as usize].rate],
         queues_per_port: nic.queues.into(),
-        ack_class: nic.ack_queue,
-        data_class: nic.data_queue,
+        ack_queue_class: nic.ack_queue,
+        data_queue_class: nic.data_queue,
         base_rtt: around.base_rtt,
         full_packet: around.transport.full_packet(),
         service: Service {

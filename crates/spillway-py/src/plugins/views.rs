@@ -104,8 +104,8 @@ impl Switch {
             ports: rates.len(),
             queues_per_port: environment.queues_per_port,
             port_rates_bps: rates.iter().map(|rate| rate.bits_per_second()).collect(),
-            ack_class: environment.has_ack_queues().then_some(environment.ack_class),
-            data_class: environment.data_class,
+            ack_class: environment.has_ack_queues().then_some(environment.ack_queue_class),
+            data_class: environment.data_queue_class,
             base_rtt_ps: environment.base_rtt.ps(),
             full_packet: environment.full_packet,
         }

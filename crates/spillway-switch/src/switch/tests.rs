@@ -31,8 +31,8 @@ fn switch(ports: usize, capacity: u64, sharing: &str, scheduling: &str) -> Switc
         capacity,
         port_rates: environment.port_rates.clone(),
         queues_per_port: 2,
-        ack_class: 0,
-        data_class: 1,
+        ack_queue_class: 0,
+        data_queue_class: 1,
         queue_limit: Amount::Unlimited,
         uncounted_bytes: 0,
         release_at_end: false,
@@ -256,7 +256,10 @@ fn shares_are_of_bytes_on_the_wire_whatever_the_buffer_counts() {
 }
 
 /// A switch of one port and two queues, with these queue classes for acks and data.
-fn two_queues<S: Sharing>(sharing: S, (ack_class, data_class): (u8, u8)) -> Switch<S, AqmPolicy> {
+fn two_queues<S: Sharing>(
+    sharing: S,
+    (ack_queue_class, data_queue_class): (u8, u8),
+) -> Switch<S, AqmPolicy> {
     let environment = Environment { queues_per_port: 2, ..Environment::example(1) };
     let aqm = AqmPolicy::read("ecn", &mut section("threshold = \"3pkt\""), &environment);
     let rr = SchedulingPolicy::read("rr", &mut Section::empty(), &environment);
@@ -264,8 +267,8 @@ fn two_queues<S: Sharing>(sharing: S, (ack_class, data_class): (u8, u8)) -> Swit
         capacity: 100_000,
         port_rates: environment.port_rates,
         queues_per_port: 2,
-        ack_class,
-        data_class,
+        ack_queue_class,
+        data_queue_class,
         queue_limit: Amount::Unlimited,
         uncounted_bytes: 0,
         release_at_end: false,
@@ -652,8 +655,8 @@ fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<
         capacity,
         port_rates: environment.port_rates,
         queues_per_port: 1,
-        ack_class: 0,
-        data_class: 0,
+        ack_queue_class: 0,
+        data_queue_class: 0,
         queue_limit: Amount::Unlimited,
         uncounted_bytes: 0,
         release_at_end: false,

@@ -81,8 +81,8 @@ impl Real {
         let mut environment = Environment {
             capacity: settings.capacity,
             queues_per_port: settings.queues_per_port as u32,
-            ack_class: settings.queue_classes.0 as u8,
-            data_class: settings.queue_classes.1 as u8,
+            ack_queue_class: settings.queue_classes.0 as u8,
+            data_queue_class: settings.queue_classes.1 as u8,
             ..Environment::example(settings.ports)
         };
         for (port, &gbps) in (0..settings.ports).zip(settings.rates.iter().cycle()) {
@@ -108,8 +108,8 @@ impl Real {
             capacity: settings.capacity,
             port_rates: environment.port_rates.clone(),
             queues_per_port: environment.queues_per_port,
-            ack_class: environment.ack_class,
-            data_class: settings.queue_classes.1 as u8,
+            ack_queue_class: environment.ack_queue_class,
+            data_queue_class: settings.queue_classes.1 as u8,
             queue_limit: settings.queue_limit,
             uncounted_bytes: settings.uncounted as u32,
             release_at_end: settings.release_at_end,
