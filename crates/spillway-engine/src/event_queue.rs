@@ -1,10 +1,10 @@
-//! The event queue: a calendar of short buckets, of which only the current one is sorted.
+//! The event queue: a timing wheel of short buckets, of which only the current one is sorted.
 //!
-//! Time is divided into buckets; a bucket is a power of two of picoseconds wide. A ring of buckets
-//! covers the near future. Each bucket holds its events, unsorted, in a row of its own as long as
-//! they fit; a table of the rows' lengths tells which ones hold any. Events beyond the ring, mostly
-//! timers, wait in a heap. Results do not depend on the width or number of buckets: events are
-//! taken out by time and then by key.
+//! Time is divided into buckets; a bucket is a power of two of picoseconds wide. The wheel of
+//! buckets covers the near future. Each bucket holds its events, unsorted, in a row of its own as
+//! long as they fit; a table of the rows' lengths tells which ones hold any. Events beyond the
+//! wheel, mostly timers, wait in a heap. Results do not depend on the width or number of buckets:
+//! events are taken out by time and then by key.
 //!
 //! Within its bucket an event is one word, its time within the bucket above its key. So comparing
 //! two events is comparing two words, and eight events share a cache line.
@@ -58,12 +58,12 @@ pub struct EventQueue {
     current: Vec<u64>,
     next: usize,
     end: usize,
-    /// The events of the ring's other buckets, and their numbers.
+    /// The events of the wheel's other buckets, and their numbers.
     rows: Vec<Row>,
     lengths: Vec<u8>,
     /// The events that did not fit into a full row.
     surplus: Vec<Vec<u64>>,
-    /// The events beyond the ring.
+    /// The events beyond the wheel.
     far: BinaryHeap<Reverse<Event>>,
     /// The bucket of the first event in `far`.
     far_bucket: u64,
@@ -108,7 +108,7 @@ impl EventQueue {
     pub fn push(&mut self, time: Time, key: u32) {
         let bucket = time.ps() >> self.width_log2;
         let ahead = bucket - self.bucket;
-        // In the ring, but not in the current bucket.
+        // In the wheel, but not in the current bucket.
         if ahead.wrapping_sub(1) < self.mask {
             let place = (bucket & self.mask) as usize;
             let word = self.word(time, key);
@@ -215,7 +215,7 @@ impl EventQueue {
         true
     }
 
-    /// The first bucket of the ring that holds any event. Eight rows are tested at a time.
+    /// The first bucket of the wheel that holds any event. Eight rows are tested at a time.
     fn next_occupied(&self) -> Option<u64> {
         let from = self.bucket + 1;
         let place = (from & self.mask) as usize;
@@ -223,7 +223,7 @@ impl EventQueue {
         let mut group = place / 8;
         let mut lengths = u64::from_le_bytes(groups[group]) & (u64::MAX << (place % 8 * 8));
         // The first group is tested twice: its last rows first, and its first rows at the end of
-        // the ring.
+        // the wheel.
         for _ in 0..=groups.len() {
             if lengths != 0 {
                 let found = group as u64 * 8 + u64::from(lengths.trailing_zeros() / 8);
@@ -333,8 +333,8 @@ mod tests {
     fn a_bucket_may_hold_any_number_of_events() {
         for count in [1, 3, 4, 5, 8, 9, 16, 17, 32, 33, 100] {
             let mut queue = EventQueue::new(10, 6);
-            // Events in the last two thirds of a bucket, pushed while it was beyond the ring, in
-            // the ring, and current.
+            // Events in the last two thirds of a bucket, pushed while it was beyond the wheel, in
+            // the wheel, and current.
             let (far, near) = (70 << 10, 69 << 10);
             let times = |part: u64| (0..count).map(move |i| far + 300 * part + (i * 37) % 300);
             times(1).for_each(|time| queue.push(Time::from_ps(time), 0));

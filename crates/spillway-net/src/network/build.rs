@@ -34,7 +34,7 @@ impl Network {
         let stream = |switch: usize| Stream::new(scenario.seed, "spray", switch as u64);
         let spray = (scenario.routing.spreading == Spreading::Spray)
             .then(|| (0..switches.len()).map(stream).collect());
-        let (width_log2, buckets_log2) = calendar(&lines);
+        let (width_log2, buckets_log2) = wheel(&lines);
         Network {
             now: Time::ZERO,
             events: EventQueue::new(width_log2, buckets_log2),
@@ -88,14 +88,14 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
     (lines, first_line, place_of_line)
 }
 
-/// The event queue's buckets, as logarithms: width in picoseconds, and number.
+/// The buckets of the event queue's timing wheel, as logarithms: width in picoseconds, and number.
 ///
 /// Every line that carries packets has about one pending event, due within the time that a packet
-/// takes to be sent and to propagate. The ring covers the longest such time. A bucket is as wide as
-/// the transmission of the smallest packet, so that an event is seldom pushed into the current
+/// takes to be sent and to propagate. The wheel covers the longest such time. A bucket is as wide
+/// as the transmission of the smallest packet, so that an event is seldom pushed into the current
 /// bucket. The median line gives the width, so that one fast line does not make the buckets too
 /// narrow for all others.
-fn calendar(lines: &[Line]) -> (u32, u32) {
+fn wheel(lines: &[Line]) -> (u32, u32) {
     const SMALLEST: u64 = 52;
     const FULL: u64 = 1500;
     let mut smallest: Vec<u64> = lines.iter().map(|line| line.time_of(SMALLEST).ps()).collect();
@@ -164,9 +164,9 @@ mod tests {
         let star = "topology = { kind = \"star\", hosts = 4, host_rate = \"10Gbps\", \
                     link_delay = \"1us\" }";
         let network = Network::new(&scenario(star));
-        assert_eq!(calendar(&network.lines), (15, 7));
+        assert_eq!(wheel(&network.lines), (15, 7));
         // At least 64 buckets.
         let short = star.replace("1us", "1ns");
-        assert_eq!(calendar(&Network::new(&scenario(&short)).lines), (15, 6));
+        assert_eq!(wheel(&Network::new(&scenario(&short)).lines), (15, 6));
     }
 }

@@ -35,7 +35,7 @@ pub struct Timetable {
     /// The row after the last one that has any packets, while there are any.
     end: u64,
     columns: Vec<Column>,
-    /// The rows, as a ring.
+    /// The rows, as a circular buffer.
     table: Vec<Word>,
     /// The number of rows in the table (a power of two), less one.
     mask: u64,
