@@ -9,9 +9,9 @@ use spillway_settings::{Range, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What makes a flow send, with its parameters.
+/// The parameters of what makes a flow send, as its transport says.
 #[derive(Clone, Debug)]
-pub enum Driver {
+pub enum DriverParams {
     /// Acks, which set a window and, for some, a pace.
     Acks(Arc<dyn ControlMaker>),
     /// A clock.
@@ -24,10 +24,10 @@ pub trait ControlMaker: Debug + Send + Sync {
     fn start(&self, window: &mut Window, access: &Access) -> Congestion;
 }
 
-impl Driver {
-    /// The driver of a transport that acks drive.
-    pub(super) fn of_acks(maker: impl ControlMaker + 'static) -> Driver {
-        Driver::Acks(Arc::new(maker))
+impl DriverParams {
+    /// Those of a transport that acks drive.
+    pub(super) fn of_acks(maker: impl ControlMaker + 'static) -> DriverParams {
+        DriverParams::Acks(Arc::new(maker))
     }
 }
 

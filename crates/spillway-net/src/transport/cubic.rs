@@ -33,7 +33,7 @@
 //! Some multiplications for every ack; 72 bytes for every flow, apart from those that all flows have.
 
 use super::Access;
-use super::control::{Congestion, ControlMaker, Driver};
+use super::control::{Congestion, ControlMaker, DriverParams};
 use super::hystart::{HyStart, RoundTrips};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
@@ -46,7 +46,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "CUBIC: a window that is a cubic function of the time since the last loss",
     citation: "Ha, Rhee, Xu: ACM SIGOPS OSR 42(5), 2008; RFC 9438",
     needs: Needs::OF_WINDOW,
-    read: |section| Ok(Driver::of_acks(CubicParams::read(section)?)),
+    read: |section| Ok(DriverParams::of_acks(CubicParams::read(section)?)),
 };
 
 /// CUBIC's parameters.

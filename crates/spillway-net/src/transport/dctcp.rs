@@ -33,7 +33,7 @@
 //! A few additions for every ack; 40 bytes for every flow.
 
 use super::Access;
-use super::control::{Congestion, ControlMaker, Driver};
+use super::control::{Congestion, ControlMaker, DriverParams};
 use super::kind::{Ecn, Kind, Needs};
 use super::receiver::EcnEcho;
 use super::window::{Ack, CongestionControl, Window};
@@ -45,7 +45,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "DCTCP: cut in proportion to the share of marked packets",
     citation: "Alizadeh et al.: SIGCOMM 2010, doi:10.1145/1851182.1851192; RFC 8257",
     needs: Needs { ecn: Ecn::Always, echo: EcnEcho::PerPacket, ..Needs::OF_WINDOW },
-    read: |section| Ok(Driver::of_acks(DctcpParams::read(section)?)),
+    read: |section| Ok(DriverParams::of_acks(DctcpParams::read(section)?)),
 };
 
 /// DCTCP's parameters.

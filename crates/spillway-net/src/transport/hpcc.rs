@@ -44,7 +44,7 @@
 //! packet in memory.
 
 use super::Access;
-use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};
+use super::control::{Congestion, ControlMaker, DriverParams, expected_flows, min_rate};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use crate::telemetry::Telemetry;
@@ -57,7 +57,7 @@ pub(super) const KIND: Kind = Kind {
               telemetry",
     citation: "Li et al.: SIGCOMM 2019, doi:10.1145/3341302.3342085",
     needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },
-    read: |section| Ok(Driver::of_acks(HpccParams::read(section)?)),
+    read: |section| Ok(DriverParams::of_acks(HpccParams::read(section)?)),
 };
 
 /// HPCC's parameters.

@@ -1,6 +1,6 @@
 //! A kind of transport: what the file of each one declares.
 
-use super::control::Driver;
+use super::control::DriverParams;
 use super::receiver::EcnEcho;
 use spillway_settings::{Section, SettingsError};
 use std::fmt;
@@ -15,7 +15,7 @@ pub struct Kind {
     pub citation: &'static str,
     /// What it needs besides acks.
     pub needs: Needs,
-    pub(super) read: fn(&mut Section) -> Result<Driver, SettingsError>,
+    pub(super) read: fn(&mut Section) -> Result<DriverParams, SettingsError>,
 }
 
 /// What a transport needs of senders, packets, switches and receivers.

@@ -41,7 +41,7 @@ pub use timely::{Timely, TimelyParams};
 pub use udp::{Pacing, Udp};
 
 use crate::extensions::Extensions;
-use control::Driver;
+use control::DriverParams;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::BdpSize;
 use spillway_settings::{Key, Section, SettingsError, nearest_name};
@@ -113,12 +113,12 @@ impl Transport {
             None => {
                 let from_outside = extensions.transport.iter().find(|outside| outside.id() == kind);
                 let outside = from_outside.expect("the id is one of those listed");
-                (outside.needs(), Driver::Acks(outside.read(section)?))
+                (outside.needs(), DriverParams::Acks(outside.read(section)?))
             }
         };
         let (control, telemetry) = match driver {
-            Driver::Clock(clock) => (Control::OpenLoop(clock), 0),
-            Driver::Acks(maker) => {
+            DriverParams::Clock(clock) => (Control::OpenLoop(clock), 0),
+            DriverParams::Acks(maker) => {
                 let closed = ClosedLoop::read(section, needs, mss, maker)?;
                 let telemetry = closed.telemetry;
                 (Control::ClosedLoop(closed), telemetry)

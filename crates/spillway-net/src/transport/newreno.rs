@@ -32,7 +32,7 @@
 //! A few additions for every ack; no state for a flow.
 
 use super::Access;
-use super::control::{Congestion, ControlMaker, Driver};
+use super::control::{Congestion, ControlMaker, DriverParams};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 
@@ -42,7 +42,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "TCP NewReno with SACK: halve the window for a loss",
     citation: "Allman, Paxson, Blanton: RFC 5681; Blanton et al.: RFC 6675",
     needs: Needs::OF_WINDOW,
-    read: |_| Ok(Driver::of_acks(NewReno)),
+    read: |_| Ok(DriverParams::of_acks(NewReno)),
 };
 
 /// NewReno. It has no state besides the window.

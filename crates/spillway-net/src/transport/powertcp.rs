@@ -48,7 +48,7 @@
 //! packet in memory.
 
 use super::Access;
-use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};
+use super::control::{Congestion, ControlMaker, DriverParams, expected_flows, min_rate};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use crate::telemetry::Telemetry;
@@ -60,7 +60,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "PowerTCP: window and pace by the power of the busiest port, from in-band telemetry",
     citation: "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 1",
     needs: Needs { telemetry: true, base_rtt: true, ..Needs::OF_PACE },
-    read: |section| Ok(Driver::of_acks(PowerTcpParams::read(section)?)),
+    read: |section| Ok(DriverParams::of_acks(PowerTcpParams::read(section)?)),
 };
 
 /// PowerTCP's parameters.

@@ -51,7 +51,7 @@
 //! packet that has to wait for its pace.
 
 use super::Access;
-use super::control::{Congestion, ControlMaker, Driver, expected_flows, min_rate};
+use super::control::{Congestion, ControlMaker, DriverParams, expected_flows, min_rate};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::Time;
@@ -63,7 +63,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "theta-PowerTCP: window and pace by the power of the path, from round trips",
     citation: "Addanki, Michel, Schmid: PowerTCP, NSDI 2022, Algorithm 2",
     needs: Needs { base_rtt: true, ..Needs::OF_PACE },
-    read: |section| Ok(Driver::of_acks(ThetaPowerTcpParams::read(section)?)),
+    read: |section| Ok(DriverParams::of_acks(ThetaPowerTcpParams::read(section)?)),
 };
 
 /// Theta-PowerTCP's parameters.

@@ -43,7 +43,7 @@
 //! for its pace.
 
 use super::Access;
-use super::control::{Congestion, ControlMaker, Driver, min_rate};
+use super::control::{Congestion, ControlMaker, DriverParams, min_rate};
 use super::kind::{Kind, Needs};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::{Rate, Time};
@@ -56,7 +56,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "TIMELY: pace by the gradient of round trips",
     citation: "Mittal et al.: SIGCOMM 2015, doi:10.1145/2785956.2787510",
     needs: Needs::OF_PACE,
-    read: |section| Ok(Driver::of_acks(TimelyParams::read(section)?)),
+    read: |section| Ok(DriverParams::of_acks(TimelyParams::read(section)?)),
 };
 
 /// TIMELY's parameters; times in picoseconds, rates in bits per second.

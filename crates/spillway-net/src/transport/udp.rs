@@ -4,7 +4,7 @@
 //! Full packets leave at `rate` (bytes on the wire), evenly or as a Poisson process with that mean.
 //! Nothing is acknowledged or retransmitted.
 
-use super::control::Driver;
+use super::control::DriverParams;
 use super::kind::{Kind, Needs};
 use spillway_engine::{Rate, Stream, Time};
 use spillway_settings::{Section, SettingsError};
@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "open loop: packets at a constant rate or as a Poisson process, never retransmitted",
     citation: "",
     needs: Needs::OF_WINDOW,
-    read: |section| Ok(Driver::Clock(Udp::read(section)?)),
+    read: |section| Ok(DriverParams::Clock(Udp::read(section)?)),
 };
 
 /// How packets are spaced.
