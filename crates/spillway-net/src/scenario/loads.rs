@@ -61,7 +61,7 @@ impl<'a> Loads<'a> {
             let bps = sections.clone().map(|(_, demand)| demand.between_racks).sum::<f64>();
             (bps, sections.map(|(name, _)| format!("traffic.{name}")).collect::<Vec<_>>())
         };
-        let moments = self.sections.iter().map(|(_, demand)| at(demand.window.start));
+        let moments = self.sections.iter().map(|(_, demand)| at(demand.active.start));
         let (bps, names) = moments.max_by(|a, b| a.0.total_cmp(&b.0))?;
         (bps > capacity as f64 * FULL).then(|| {
             format!(
@@ -78,7 +78,7 @@ impl<'a> Loads<'a> {
     /// section begins.
     fn too_much(&self, side: Side) -> Option<String> {
         let begins: BTreeSet<Time> =
-            self.sections.iter().map(|(_, demand)| demand.window.start).collect();
+            self.sections.iter().map(|(_, demand)| demand.active.start).collect();
         let moments = begins.into_iter().map(|at| self.asked(side, at));
         let worst = moments.max_by(|a, b| a.worst_share().total_cmp(&b.worst_share()))?;
         worst.message(side)
@@ -103,7 +103,7 @@ impl<'a> Loads<'a> {
     /// The sections that are active at a time.
     fn active(&self, at: Time) -> impl Iterator<Item = &(&'a str, Demand)> + Clone {
         let is_active = move |(_, demand): &&(&'a str, Demand)| {
-            demand.window.start <= at && at < demand.window.stop
+            demand.active.start <= at && at < demand.active.stop
         };
         self.sections.iter().filter(is_active)
     }

@@ -1,13 +1,13 @@
 //! The average rates that traffic asks hosts to send and to receive, as far as it has rates.
 
+use super::active_time::ActiveTime;
 use super::racks::{Group, Racks};
-use super::window::Window;
 
 /// The demand of a traffic section on every host while it is active, in bits of payload per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// When the section is active.
-    pub window: Window,
+    pub active: ActiveTime,
     /// What each host sends.
     pub sends: Vec<f64>,
     /// What each host receives.
@@ -82,7 +82,7 @@ mod tests {
     fn demand(kind: &str, text: &str) -> Option<(Vec<f64>, Vec<f64>)> {
         let fixture = Fixture::new(fixture::leaf_spine(3, 2, 2));
         let demand = fixture.source(kind, text).unwrap().demand()?;
-        assert_eq!(demand.window.stop, fixture.duration);
+        assert_eq!(demand.active.stop, fixture.duration);
         let mbps = |each: Vec<f64>| each.into_iter().map(|bps| (bps * 1e-6).round()).collect();
         Some((mbps(demand.sends), mbps(demand.receives)))
     }
@@ -146,7 +146,7 @@ mod tests {
         assert!(demand("permutation", "size = \"1MB\"").is_none());
         let late = format!("{poisson}\nstart = \"1s\"");
         let fixture = Fixture::new(fixture::leaf_spine(3, 2, 2));
-        let window = fixture.source("poisson", &late).unwrap().demand().unwrap().window;
-        assert_eq!(window.start, Time::from_ms(1000));
+        let active = fixture.source("poisson", &late).unwrap().demand().unwrap().active;
+        assert_eq!(active.start, Time::from_ms(1000));
     }
 }

@@ -1,6 +1,6 @@
 //! The expected amount of traffic, before it is drawn.
 
-use super::window::Window;
+use super::active_time::ActiveTime;
 use spillway_engine::Time;
 
 /// The expected number of flows of a section, and their payload: averages of what is drawn, and
@@ -30,8 +30,8 @@ pub fn at_most(drawn: f64, most: usize) -> f64 {
     }
 }
 
-impl Window {
-    /// The average number of arrivals in this window at a rate of `per_second`.
+impl ActiveTime {
+    /// The average number of arrivals in this time at a rate of `per_second`.
     pub fn arrivals(&self, per_second: f64) -> f64 {
         match self.stop.since(self.start) {
             // Also if the rate is infinite.

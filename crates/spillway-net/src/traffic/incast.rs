@@ -30,6 +30,7 @@
 mod answers;
 mod frequency;
 
+use super::active_time::ActiveTime;
 use super::demand::{Demand, Spread};
 use super::expected::{Expected, at_most};
 use super::label::Label;
@@ -37,7 +38,6 @@ use super::merge::Merge;
 use super::poisson::exponential_gap;
 use super::racks::{Group, Racks};
 use super::sizes::Sizes;
-use super::window::Window;
 use super::{Context, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
 use answers::{AnswerSizes, FanIn};
@@ -85,7 +85,7 @@ struct Draw {
     senders: Senders,
     jitter: Time,
     racks: Racks,
-    window: Window,
+    active: ActiveTime,
 }
 
 /// Which hosts may answer.
@@ -131,7 +131,7 @@ impl IncastParams {
         let jitter = section.time("jitter", "0us", meaning)?;
         let meaning = "The hosts that send queries; by default all.";
         let receivers = keys::hosts(section, "receivers", meaning, context.topology.hosts())?;
-        let window = Window::read(section, context.duration)?;
+        let active = ActiveTime::read(section, context.duration)?;
         let meaning =
             "The largest number of queries, counted over all receivers in the order of their time.";
         let queries = section.optional("queries", "a whole number, at least 1", meaning, |s| {
@@ -175,7 +175,7 @@ impl IncastParams {
         Ok(IncastParams {
             receivers: askers.collect::<Result<_, _>>()?,
             queries: queries.map_or(usize::MAX, |queries| queries as usize),
-            draw: Arc::new(Draw { label, fan_in, senders, jitter, racks, window }),
+            draw: Arc::new(Draw { label, fan_in, senders, jitter, racks, active }),
         })
     }
 }
@@ -203,9 +203,9 @@ impl Pattern for IncastParams {
     }
 
     fn expected(&self) -> Expected {
-        let Draw { fan_in, window, .. } = &*self.draw;
+        let Draw { fan_in, active, .. } = &*self.draw;
         let rates = self.receivers.iter().map(|asker| asker.arrivals.per_second());
-        let queries = at_most(window.arrivals(rates.sum()), self.queries);
+        let queries = at_most(active.arrivals(rates.sum()), self.queries);
         let bytes = self.receivers.iter().map(|asker| asker.bytes_per_query);
         let largest = self.receivers.iter().map(|asker| asker.answers.largest(*fan_in));
         Expected {
@@ -216,9 +216,9 @@ impl Pattern for IncastParams {
     }
 
     fn demand(&self) -> Option<Demand> {
-        let Draw { senders, racks, window, .. } = &*self.draw;
+        let Draw { senders, racks, active, .. } = &*self.draw;
         let rates = self.receivers.iter().map(|asker| asker.arrivals.per_second());
-        if window.arrivals(rates.sum()) > self.queries as f64 {
+        if active.arrivals(rates.sum()) > self.queries as f64 {
             return None;
         }
         let mut receives = vec![0.0; racks.all()];
@@ -240,7 +240,7 @@ impl Pattern for IncastParams {
             between_racks += racks.share_elsewhere(asker.host, group) * bits_per_second;
             sends.add(group, bits_per_second);
         }
-        Some(Demand { window: *window, sends: sends.of_hosts(), receives, between_racks })
+        Some(Demand { active: *active, sends: sends.of_hosts(), receives, between_racks })
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {
@@ -277,18 +277,18 @@ impl Iterator for Receiver {
     type Item = Query;
 
     fn next(&mut self) -> Option<Query> {
-        let Draw { fan_in, senders, jitter, racks, window, .. } = &*self.draw;
+        let Draw { fan_in, senders, jitter, racks, active, .. } = &*self.draw;
         let Asker { host, arrivals, answers, .. } = &self.asker;
         let time = match (arrivals, self.last) {
-            (Arrivals::Every(_), None) => window.start,
+            (Arrivals::Every(_), None) => active.start,
             (Arrivals::Every(interval), Some(last)) => last.saturating_add(*interval),
             (Arrivals::Poisson { queries_per_second }, last) => {
                 let gap = exponential_gap(&mut self.stream, 1e12 / queries_per_second);
-                last.unwrap_or(window.start).saturating_add(gap)
+                last.unwrap_or(active.start).saturating_add(gap)
             }
         };
         self.last = Some(time);
-        if time >= window.stop {
+        if time >= active.stop {
             return None;
         }
         let fan_in = fan_in.draw(&mut self.stream);

@@ -5,6 +5,7 @@
 //! flows do not depend on other sections. [`Traffic`] merges the sections in an order that does not
 //! depend on the order in which they were declared.
 
+mod active_time;
 mod all_to_all;
 mod cdf;
 mod demand;
@@ -23,7 +24,6 @@ mod poisson;
 mod racks;
 mod sizes;
 mod spec_table;
-mod window;
 
 pub use demand::Demand;
 pub use expected::Expected;
@@ -227,8 +227,8 @@ impl Source {
         self.pattern.expected()
     }
 
-    /// The payload that it offers in its window, in bits per second over all hosts; `None` if it
-    /// has no rate, as lists do, and flows that start at once or never end.
+    /// The payload that it offers while it is active, in bits per second over all hosts; `None` if
+    /// it has no rate, as lists do, and flows that start at once or never end.
     pub fn offered_bits_per_second(&self) -> Option<f64> {
         self.pattern.offered_bits_per_second()
     }
@@ -239,7 +239,7 @@ impl Source {
         (bytes > 0.0).then(|| bytes / flows)
     }
 
-    /// The demand on every host; `None` if it has no rate, or ends before its window does.
+    /// The demand on every host; `None` if it has no rate, or ends before its active time does.
     pub fn demand(&self) -> Option<Demand> {
         self.pattern.demand()
     }

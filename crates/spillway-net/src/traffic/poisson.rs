@@ -25,13 +25,13 @@
 //! Memory per sending host, whatever the number of flows; time per flow grows with the logarithm
 //! of the number of hosts.
 
+use super::active_time::ActiveTime;
 use super::demand::{Demand, Spread};
 use super::expected::{Expected, at_most};
 use super::label::Label;
 use super::merge::Merge;
 use super::racks::{Group, Racks};
 use super::sizes::Sizes;
-use super::window::Window;
 use super::{Context, Flows, Kind, Pattern, keys};
 use crate::flow::FlowSpec;
 use crate::topology::Topology;
@@ -65,7 +65,7 @@ struct Draw {
     sizes: Sizes,
     destinations: Destinations,
     racks: Racks,
-    window: Window,
+    active: ActiveTime,
 }
 
 /// Where a host's flows may go.
@@ -109,7 +109,7 @@ impl PoissonParams {
         let destinations = read_destinations(section)?;
         let meaning = "The hosts that send; by default all, except a single receiver.";
         let senders = keys::hosts(section, "senders", meaning, hosts)?;
-        let window = Window::read(section, context.duration)?;
+        let active = ActiveTime::read(section, context.duration)?;
         let meaning =
             "The largest number of flows, counted over all hosts in the order of their start.";
         let flows = section.optional("flows", "a whole number, at least 1", meaning, |s| {
@@ -144,7 +144,7 @@ impl PoissonParams {
         Ok(PoissonParams {
             senders: senders.into_iter().zip(rates).collect(),
             flows: flows.map_or(usize::MAX, |flows| flows as usize),
-            draw: Arc::new(Draw { label, sizes, destinations, racks, window }),
+            draw: Arc::new(Draw { label, sizes, destinations, racks, active }),
         })
     }
 }
@@ -154,7 +154,7 @@ impl Pattern for PoissonParams {
         let sender = |&(host, flows_per_second): &(u32, f64)| Sender {
             host,
             mean_gap_ps: 1e12 / flows_per_second,
-            now: self.draw.window.start,
+            now: self.draw.active.start,
             stream: self.draw.label.stream(u64::from(host)),
             draw: self.draw.clone(),
         };
@@ -166,15 +166,15 @@ impl Pattern for PoissonParams {
     }
 
     fn expected(&self) -> Expected {
-        let Draw { sizes, window, .. } = &*self.draw;
-        let drawn = window.arrivals(self.senders.iter().map(|(_, rate)| rate).sum());
+        let Draw { sizes, active, .. } = &*self.draw;
+        let drawn = active.arrivals(self.senders.iter().map(|(_, rate)| rate).sum());
         let flows = at_most(drawn, self.flows);
         Expected { flows, bytes: flows * sizes.mean(), largest: sizes.largest() }
     }
 
     fn demand(&self) -> Option<Demand> {
-        let Draw { sizes, destinations, racks, window, .. } = &*self.draw;
-        if window.arrivals(self.senders.iter().map(|(_, rate)| rate).sum()) > self.flows as f64 {
+        let Draw { sizes, destinations, racks, active, .. } = &*self.draw;
+        if active.arrivals(self.senders.iter().map(|(_, rate)| rate).sum()) > self.flows as f64 {
             return None;
         }
         let mut sends = vec![0.0; racks.all()];
@@ -186,7 +186,7 @@ impl Pattern for PoissonParams {
             between_racks += racks.share_elsewhere(host, group) * bits_per_second;
             receives.add(group, bits_per_second);
         }
-        Some(Demand { window: *window, sends, receives: receives.of_hosts(), between_racks })
+        Some(Demand { active: *active, sends, receives: receives.of_hosts(), between_racks })
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {
@@ -209,9 +209,9 @@ impl Iterator for Sender {
     type Item = FlowSpec;
 
     fn next(&mut self) -> Option<FlowSpec> {
-        let Draw { label, sizes, destinations, racks, window } = &*self.draw;
+        let Draw { label, sizes, destinations, racks, active } = &*self.draw;
         self.now = self.now.saturating_add(exponential_gap(&mut self.stream, self.mean_gap_ps));
-        if self.now >= window.stop {
+        if self.now >= active.stop {
             return None;
         }
         let group = destinations.of(self.host, racks);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_and_a_number_of_flows_bound_it() {
+    fn an_active_time_and_a_number_of_flows_bound_it() {
         let fixture = Fixture::new(fixture::leaf_spine(2, 2, 1));
         let text = "sizes = \"10KB\"\nload = 0.5\nstart = \"1ms\"\nstop = \"3ms\"";
         let all = fixture.flows("poisson", text);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_window_costs_only_what_is_taken() {
+    fn an_endless_active_time_costs_only_what_is_taken() {
         let mut fixture = credence();
         fixture.duration = Time::MAX;
         let source = fixture.source("poisson", "sizes = \"websearch\"\nload = 0.4").unwrap();
