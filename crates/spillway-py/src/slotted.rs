@@ -7,10 +7,10 @@ use crate::scenario::table_of;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use spillway_settings::{Section, SettingsError, nearest_name};
+use spillway_settings::{Section, SettingsError};
+use spillway_slotted as model;
 use spillway_slotted::generators::{GENERATORS, Generator, Setting};
-use spillway_slotted::{self as model, environment};
-use spillway_switch::sharing::{Count, Sharing, SharingPolicy};
+use spillway_switch::sharing::{Count, Sharing};
 use std::collections::BTreeMap;
 
 /// A sequence of arrivals.
@@ -123,34 +123,14 @@ pub fn slotted_run(
     let arrivals = &arrivals.0;
     let mut section = Section::new(id, table_of(id, given, 0)?);
     let predictions = predictions.map(|labels| flags(py, &labels)).transpose()?;
-    let read = policy(id, &mut section, arrivals.ports(), buffer, seed, predictions);
+    let setting = Setting { ports: arrivals.ports(), buffer, seed };
+    let read = model::read_policy(id, &mut section, setting, predictions);
     let policy = read.and_then(|policy| section.finish().map(|_| policy));
     let mut policy = policy.map_err(|error| errors::wrong_setting(py, error))?;
     let outcome = py.detach(|| model::run_policy(&mut policy, buffer, arrivals));
     let drops = outcome.drops.iter().map(|(reason, &n)| (reason.name(), n)).collect();
     let dropped: Vec<u8> = outcome.dropped.iter().map(|&dropped| dropped.into()).collect();
     Ok((outcome.transmitted, drops, Column::of(dropped), policy.counters()))
-}
-
-fn policy(
-    id: &str,
-    section: &mut Section,
-    ports: u32,
-    buffer: u64,
-    seed: u64,
-    predictions: Option<Vec<bool>>,
-) -> Result<SharingPolicy, SettingsError> {
-    if !SharingPolicy::IDS.contains(&id) {
-        let problem = format!("there is no algorithm {id:?}");
-        let ids = SharingPolicy::IDS.iter().copied();
-        return Err(SettingsError::new("", problem).hint(nearest_name(id, ids)));
-    }
-    let policy = SharingPolicy::read(id, section, &environment(ports, buffer, seed))?;
-    let Some(predictions) = predictions else { return Ok(policy) };
-    policy.with_predictions(predictions.into()).ok_or_else(|| {
-        let hint = "only credence and blind-trust ask an oracle";
-        SettingsError::new("", format!("{id} takes no predictions")).hint(hint)
-    })
 }
 
 /// The most packets that any policy could have sent.

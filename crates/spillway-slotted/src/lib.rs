@@ -12,8 +12,10 @@ mod error;
 pub mod generators;
 mod model;
 mod optimum;
+mod policy;
 
 pub use arrivals::{Arrivals, ArrivalsError};
 pub use error::{Confusion, PredictionError, flipped, prediction_error};
 pub use model::{Outcome, environment, run, run_observed, run_policy};
 pub use optimum::optimum;
+pub use policy::read_policy;
