@@ -25,9 +25,9 @@ pub struct NicSettings {
     pub scheduling: NicScheduling,
     /// The number of its priorities.
     pub queues: u8,
-    /// The queue of acks and other control packets.
+    /// The priority of acks and other control packets.
     pub ack_queue: u8,
-    /// The queue of data without a priority.
+    /// The priority of data without one.
     pub data_queue: u8,
     /// Packets that fit into the ring below its queues.
     pub fifo_packets: u32,

@@ -69,9 +69,10 @@ pub(super) fn read(
     let queues = section.integer("queues", u64::from(leaf.queues_per_port), 1..=64, meaning)? as u8;
     let last = u64::from(queues - 1);
     let default = last.min(leaf.ack_queue.into());
-    let ack_queue = section.integer("ack_queue", default, 0..=last, "queue of acks and control")?;
+    let meaning = "priority of acks and of handshakes: a NIC has one queue for each priority";
+    let ack_queue = section.integer("ack_queue", default, 0..=last, meaning)?;
     let default = last.min(leaf.data_queue.into());
-    let meaning = "queue of data without a priority";
+    let meaning = "priority of data without one";
     let data_queue = section.integer("data_queue", default, 0..=last, meaning)?;
     let meaning = "packets that it takes out of its queues ahead of time";
     let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;

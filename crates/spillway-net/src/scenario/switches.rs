@@ -24,9 +24,9 @@ pub struct SwitchSettings {
     pub queue_limit: Amount,
     /// Queues of each port.
     pub queues_per_port: u32,
-    /// The queue of acks and control packets.
+    /// The queue class of acks and control packets.
     pub ack_queue: u8,
-    /// The queue of data without a priority.
+    /// The queue class of data without a priority.
     pub data_queue: u8,
     /// The number of packets that the ring below each port's queues holds.
     pub uncounted_bytes: u32,
@@ -143,8 +143,9 @@ impl SwitchSettings {
         }
         let queues = section.integer("queues_per_port", 1, 1..=64, "queues of each port")?;
         let last = queues - 1;
-        let ack = section.integer("ack_queue", 0, 0..=last, "queue of acks and control packets")?;
-        let meaning = "queue of data without a priority";
+        let meaning = "queue class of acks and of handshakes, whatever their flow's priority";
+        let ack = section.integer("ack_queue", 0, 0..=last, meaning)?;
+        let meaning = "queue class of data without a priority";
         let data = section.integer("data_queue", last.min(1), 0..=last, meaning)?;
         let meaning = "bytes of every packet that the buffer does not count";
         let uncounted_bytes = section.size("uncounted_bytes", "0B", meaning)?;

@@ -1,7 +1,7 @@
 //! Queries: many hosts answer one at once.
 //!
 //! # What it does
-//! Every receiver sends queries at random (or regular) times. Each time several hosts answer it
+//! Every receiving host asks at random (or regular) times. Each time several hosts answer it
 //! together, and their answers meet at its port. The flows of a query carry its number. In the
 //! evaluations of ABM and Credence all hosts of the next rack answer, at the same instant.
 //!
@@ -129,7 +129,7 @@ impl IncastParams {
         let senders = section.choice("senders", &SENDERS, meaning)?;
         let meaning = "Each sender starts after a delay from the query, uniform up to this.";
         let jitter = section.time("jitter", "0us", meaning)?;
-        let meaning = "The hosts that send queries; by default all.";
+        let meaning = "The hosts that ask; by default all.";
         let receivers = keys::hosts(section, "receivers", meaning, context.topology.hosts())?;
         let active = ActiveTime::read(section, context.duration)?;
         let meaning =
