@@ -10,6 +10,9 @@ use crate::topology::{self, TIERS};
 use crate::transport::{self, Losses, Transport};
 use spillway_settings::{SettingsError, Table, Value};
 
+/// The keys of a switch, or of a tier, that hold a policy.
+const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
+
 /// Applies `key=value` assignments in order to a scenario that has not been read yet. Returns a
 /// warning for each assignment that does not have the whole effect it seems to have, and for each
 /// that a later one has undone.
@@ -199,7 +202,8 @@ fn unsets(assignment: &str) -> bool {
 
 /// A warning for every assignment to `switch` that has no effect on a tier with a value of its own.
 /// There is none if another assignment, earlier or later, has set the tier's value, or if the two
-/// values are equal.
+/// values are equal. Nor is there one for a parameter if the tier's policy is of another kind, which
+/// need not have the parameter.
 fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
     let Some(Value::Table(switch)) = given.get("switch") else { return Vec::new() };
     let mut warnings = Vec::new();
@@ -211,11 +215,17 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
         if TIERS.contains(&key) || is_set_again {
             continue;
         }
+        let is_policy = POLICIES.contains(&key);
+        let is_parameter = is_policy && below.contains('.') && below != format!("{key}.kind");
+        let common = switch.get(key);
         for tier in TIERS {
             let own = switch.get(tier).and_then(|own| own.get(key));
+            if is_parameter && own.and_then(kind_of) != common.and_then(kind_of) {
+                continue;
+            }
             let own_path = format!("switch.{tier}.{below}");
             let is_set_too = assignments.iter().any(|other| decides(path_of(other), &own_path));
-            if own.is_none() || own == switch.get(key) || is_set_too {
+            if own.is_none() || own == common || is_set_too {
                 continue;
             }
             let set = if unsets(assignment) { "unset" } else { "set" };
@@ -225,6 +235,11 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// The kind of a policy, which is an id or a table.
+fn kind_of(policy: &Value) -> Option<&str> {
+    policy.as_str().or_else(|| policy.get("kind")?.as_str())
 }
 
 /// Whether an assignment to the path `assigned` determines the value at `path`: it is the same
@@ -360,11 +375,28 @@ mod tests {
         let unset = "switch.sharing is unset, but not for the leaf tier, which has its own: unset \
                      switch.leaf.sharing too";
         assert_eq!(told(&["switch.sharing="]), [unset]);
-        // The warning names a parameter of the tier's policy, not the policy.
+        assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing.alpha=2"]), [overruled]);
+    }
+
+    #[test]
+    fn a_parameter_that_a_tier_s_policy_of_the_same_kind_overrules_is_told() {
+        let told = |leaf: &str, assignment| {
+            let given = format!("[switch]\nsharing = \"dt\"\n[switch.leaf]\nsharing = {leaf}");
+            applied(&given, &[assignment]).1
+        };
+        // The warning names the parameter of the tier's policy, not the policy.
         let alpha = "switch.sharing.alpha is set, but not for the leaf tier, which has its own: set \
                      switch.leaf.sharing.alpha too";
-        assert_eq!(told(&["switch.sharing.alpha=2"]), [alpha]);
-        assert_eq!(told(&["switch.sharing=lqd", "switch.leaf.sharing.alpha=2"]), [overruled]);
+        for same in ["\"dt\"", "{ kind = \"dt\" }", "{ kind = \"dt\", alpha = 4 }"] {
+            assert_eq!(told(same, "switch.sharing.alpha=2"), [alpha], "{same}");
+        }
+        // A policy of another kind need not have the parameter.
+        for other in ["\"cs\"", "{ kind = \"abm\", alpha = 4 }"] {
+            assert_eq!(told(other, "switch.sharing.alpha=2"), [""; 0], "{other}");
+        }
+        let kind = "switch.sharing.kind is set, but not for the leaf tier, which has its own: set \
+                    switch.leaf.sharing.kind too";
+        assert_eq!(told("\"cs\"", "switch.sharing.kind=lqd"), [kind]);
     }
 
     #[test]
@@ -380,7 +412,7 @@ mod tests {
             // The kind of the tier's policy, or the policy that has the parameter.
             &["switch.sharing=lqd", "switch.leaf.sharing.kind=abm"],
             &["switch.leaf.sharing=dt", "switch.sharing.alpha=2"],
-            &["switch.sharing.alpha=2", "switch.leaf.sharing.alpha=1"],
+            &["switch.sharing.alpha=2", "switch.leaf.sharing=dt", "switch.leaf.sharing.alpha=1"],
             // The tier has the same value.
             &["switch.sharing=cs"],
             // The tier has no value of its own.
