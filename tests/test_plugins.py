@@ -175,7 +175,7 @@ def test_parameters_are_keys_of_the_scenario():
 
 def test_keys_of_another_transport_go_and_common_ones_stay():
     scenario = spillway.Scenario.load(TINY).plug(plugins.MyDctcp)
-    drops = r"transport\.alpha0 is set, but transport\.kind=my-dctcp behind it drops it"
+    drops = r"transport\.alpha0 is set, but transport\.kind=my-dctcp after it drops it"
     with pytest.warns(spillway.ScenarioWarning, match=drops):
         resolved = scenario.set("transport.alpha0=0.5", "transport.kind=my-dctcp").resolved
     assert resolved["transport"]["min_rto"] == "1ms"

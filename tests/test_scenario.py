@@ -87,9 +87,24 @@ def test_setting_a_policy_replaces_it_whole_and_sub_keys_refine_it():
     }
 
 
+def test_a_policy_of_another_kind_starts_anew():
+    ecn = "switch.aqm={ kind = 'ecn', threshold = '9pkt' }"
+    red = resolved(ecn, "switch.aqm.kind=red")["switch"]["aqm"]
+    assert red == resolved("switch.aqm=red")["switch"]["aqm"]
+    several = [ecn, "switch.aqm.kind=red", "switch.aqm.weight=0.5"]
+    assert resolved(*several)["switch"]["aqm"] == red | {"weight": 0.5}
+    lqd = ["switch.sharing={ kind = 'dt', alpha = 2 }", "switch.sharing.kind=lqd"]
+    assert (
+        resolved(*lqd)["switch"]["sharing"] == resolved("switch.sharing=lqd")["switch"]["sharing"]
+    )
+    drops = r"^switch\.aqm\.threshold is set, but switch\.aqm\.kind=red after it drops it: a policy"
+    with pytest.warns(spillway.ScenarioWarning, match=drops):
+        resolved("switch.aqm=ecn", "switch.aqm.threshold=9pkt", "switch.aqm.kind=red")
+
+
 def test_another_kind_keeps_only_the_keys_that_it_knows():
     own = ["transport.g=0.5", "transport.ack_every=2"]
-    drops = r"^transport\.g is set, but transport\.kind=newreno behind it drops it: there is no g"
+    drops = r"^transport\.g is set, but transport\.kind=newreno after it drops it: there is no g"
     with pytest.warns(spillway.ScenarioWarning, match=drops) as caught:
         newreno = resolved(*own, "transport.kind=newreno")["transport"]
     assert len(caught) == 1
@@ -145,7 +160,7 @@ def test_a_key_without_a_value_is_unset():
 
 def test_a_key_set_for_a_section_s_transport_and_dropped_with_it_is_told():
     drops = (
-        r"^traffic\.queries\.handshake is set, but traffic\.queries\.transport=udp behind it "
+        r"^traffic\.queries\.handshake is set, but traffic\.queries\.transport=udp after it "
         r"drops it: there is no handshake there$"
     )
     with pytest.warns(spillway.ScenarioWarning, match=drops):

@@ -1,6 +1,7 @@
 """Sweeps: variants, seeds, threads, and what seeds have in common."""
 
 import threading
+import tomllib
 
 import pytest
 
@@ -91,6 +92,15 @@ def test_a_key_may_be_unset_in_one_variant(tmp_path):
     labels = [variant.label for variant, _ in sweep.results]
     assert labels == ["min_rto=2ms", "min_rto=unset"]
     assert {"min_rto=2ms", "min_rto=unset"} <= set(names(tmp_path / "out"))
+
+
+def test_a_kind_of_policy_is_varied_beside_parameters_of_one():
+    ecn = "switch.aqm={ kind = 'ecn', threshold = '9pkt' }"
+    vary = "switch.aqm.kind=ecn,red"
+    sweep = spillway.sweep(TINY, vary=vary, set=[ecn, "duration=1ms"], keep=False)
+    assert [variant.label for variant, _ in sweep.results] == ["aqm=ecn", "aqm=red"]
+    policies = [tomllib.loads(run.scenario)["switch"]["aqm"] for _, (run,) in sweep.results]
+    assert policies[0]["threshold"] == "9pkt" and "threshold" not in policies[1]
 
 
 def test_a_kind_of_transport_is_varied_beside_traffic_with_keys_of_its_own():

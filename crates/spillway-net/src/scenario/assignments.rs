@@ -2,8 +2,8 @@
 //! assignments deserve a warning.
 //!
 //! Another kind of transport or topology has other keys. A key that only the previous kind had is
-//! dropped, also from traffic sections that use that transport. [`spillway_settings::apply`] knows
-//! nothing of this.
+//! dropped, also from traffic sections that use that transport. A policy of another kind starts anew,
+//! without the parameters of the previous one. [`spillway_settings::apply`] knows nothing of this.
 
 use crate::extensions::Extensions;
 use crate::topology::{self, TIERS};
@@ -42,24 +42,36 @@ fn apply_each(
     let mut senders = Senders::of(table);
     for (place, assignment) in assignments.iter().enumerate() {
         let (earlier, later) = (&assignments[..place], &assignments[place + 1..]);
-        let has_changed = spillway_settings::apply(table, assignment)?;
         let path = path_of(assignment);
+        let policy = PreviousPolicy::before(table, path);
+        let has_changed = match &policy {
+            // Without its kind nothing is left of a policy.
+            Some(policy) if unsets(assignment) => {
+                spillway_settings::apply(table, &format!("{}=", policy.path))?
+            }
+            _ => spillway_settings::apply(table, assignment)?,
+        };
         if !has_changed && !all_gone.contains(&by_name(table, path)) {
             warnings.push(format!("{assignment} unsets nothing: {path} is not set"));
         }
         let mut gone = forget_other_kinds(table, assignment, extensions);
         gone.extend(senders.follow(table, later, extensions));
-        let gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
+        let mut gone: Vec<String> = gone.iter().map(|path| by_name(table, path)).collect();
+        let parameters = policy.map_or_else(Vec::new, |policy| policy.forget(table));
         for path in earlier.iter().filter(|other| !unsets(other)).map(|other| path_of(other)) {
             let is_set_again = later.iter().any(|other| path_of(other) == path);
-            if is_set_again || !gone.contains(&by_name(table, path)) {
+            let is_parameter = parameters.iter().any(|parameter| is_within(path, parameter));
+            if is_set_again || !is_parameter && !gone.contains(&by_name(table, path)) {
                 continue;
             }
-            let key = path.rsplit('.').next().unwrap_or_default();
-            warnings.push(format!(
-                "{path} is set, but {assignment} behind it drops it: there is no {key} there"
-            ));
+            let reason = if is_parameter {
+                "a policy of another kind starts anew".to_string()
+            } else {
+                format!("there is no {} there", path.rsplit('.').next().unwrap_or_default())
+            };
+            warnings.push(format!("{path} is set, but {assignment} after it drops it: {reason}"));
         }
+        gone.extend(parameters);
         all_gone.extend(gone);
     }
     Ok(warnings)
@@ -91,6 +103,63 @@ fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensio
     let Some((_, ours)) = kinds.iter().find(|(id, _)| *id == kind) else { return Vec::new() };
     let is_known = |key: &str| kinds.iter().any(|(_, keys)| is_of(keys, key));
     drop_keys(settings, section, |key| key == "kind" || is_of(ours, key) || !is_known(key))
+}
+
+/// A policy before an assignment to its kind.
+struct PreviousPolicy<'a> {
+    /// Where it is, such as `switch.aqm`.
+    path: &'a str,
+    kind: String,
+    /// The paths of its parameters.
+    parameters: Vec<String>,
+}
+
+impl PreviousPolicy<'_> {
+    /// The policy to whose kind `path` leads, if it has a kind.
+    fn before<'a>(table: &Table, path: &'a str) -> Option<PreviousPolicy<'a>> {
+        let path = path.strip_suffix(".kind").filter(|path| is_policy(path))?;
+        let policy = at(table, path)?;
+        let keys = policy.as_table().into_iter().flat_map(Table::keys);
+        let parameters = keys.filter(|key| *key != "kind").map(|key| format!("{path}.{key}"));
+        Some(PreviousPolicy {
+            path,
+            kind: kind_of(policy)?.into(),
+            parameters: parameters.collect(),
+        })
+    }
+
+    /// Drops its parameters if the policy there is of another kind now, or gone. Returns the paths
+    /// of dropped keys.
+    fn forget(self, table: &mut Table) -> Vec<String> {
+        match at_mut(table, self.path) {
+            Some(policy) if kind_of(policy) == Some(&self.kind) => return Vec::new(),
+            Some(Value::Table(policy)) => policy.retain(|key, _| key == "kind"),
+            _ => {}
+        }
+        self.parameters
+    }
+}
+
+/// Whether a policy belongs at this path.
+fn is_policy(path: &str) -> bool {
+    match path.split('.').collect::<Vec<_>>()[..] {
+        ["nic", key] => key == "aqm",
+        ["switch", key] => POLICIES.contains(&key),
+        ["switch", tier, key] => TIERS.contains(&tier) && POLICIES.contains(&key),
+        _ => false,
+    }
+}
+
+/// The value at a path through tables.
+fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+    let (first, rest) = path.split_once('.')?;
+    rest.split('.').try_fold(table.get(first)?, |value, step| value.get(step))
+}
+
+/// The same, to be changed.
+fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Value> {
+    let (first, rest) = path.split_once('.')?;
+    rest.split('.').try_fold(table.get_mut(first)?, |value, step| value.get_mut(step))
 }
 
 /// Drops the keys that mean nothing with another loss detection.
@@ -223,9 +292,10 @@ fn overruled(given: &Table, assignments: &[String]) -> Vec<String> {
             if is_parameter && own.and_then(kind_of) != common.and_then(kind_of) {
                 continue;
             }
+            let is_same = own == common || is_policy && own.map(whole) == common.map(whole);
             let own_path = format!("switch.{tier}.{below}");
             let is_set_too = assignments.iter().any(|other| decides(path_of(other), &own_path));
-            if own.is_none() || own == common || is_set_too {
+            if own.is_none() || is_same || is_set_too {
                 continue;
             }
             let set = if unsets(assignment) { "unset" } else { "set" };
@@ -242,11 +312,23 @@ fn kind_of(policy: &Value) -> Option<&str> {
     policy.as_str().or_else(|| policy.get("kind")?.as_str())
 }
 
+/// A policy as a table, also if it is written as an id.
+fn whole(policy: &Value) -> Value {
+    match policy {
+        Value::String(_) => Table::from_iter([("kind".into(), policy.clone())]).into(),
+        other => other.clone(),
+    }
+}
+
 /// Whether an assignment to the path `assigned` determines the value at `path`: it is the same
 /// path, one that contains it, or the kind of the policy there.
 fn decides(assigned: &str, path: &str) -> bool {
-    let is_part = path.strip_prefix(assigned).is_some_and(|rest| rest.starts_with('.'));
-    is_part || assigned == path || assigned.strip_suffix(".kind") == Some(path)
+    is_within(path, assigned) || assigned.strip_suffix(".kind") == Some(path)
+}
+
+/// Whether a path is `whole`, or leads into what is there.
+fn is_within(path: &str, whole: &str) -> bool {
+    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 #[cfg(test)]
@@ -323,7 +405,7 @@ mod tests {
         assert_eq!(keys(&["transport.kind=hpc"]).0, [true, true]);
         // An earlier assignment that is dropped gives a warning.
         let told = keys(&["traffic.a.initial_window=1pkt", hpcc]).1;
-        let dropped = "traffic.a.initial_window is set, but transport.kind=hpcc behind it drops it: \
+        let dropped = "traffic.a.initial_window is set, but transport.kind=hpcc after it drops it: \
                        there is no initial_window there";
         assert_eq!(told, [dropped]);
         // Going back to the first kind does not bring back what was dropped.
@@ -348,7 +430,7 @@ mod tests {
 
     #[test]
     fn an_assignment_that_a_later_one_drops_is_told() {
-        let drops = "transport.g is set, but transport.kind=newreno behind it drops it: there is no g \
+        let drops = "transport.g is set, but transport.kind=newreno after it drops it: there is no g \
                      there";
         let told = |assignments: &[&str]| applied("", assignments).1;
         assert_eq!(told(&["transport.g=0.5", "transport.kind=newreno"]), [drops]);
@@ -357,6 +439,60 @@ mod tests {
         let again = ["transport.g=0.5", "transport.kind=newreno", "transport.kind=dctcp"];
         assert_eq!(told(&again), [drops]);
         assert_eq!(told(&[&again[..], &["transport.g=0.25"]].concat()), [""; 0]);
+    }
+
+    #[test]
+    fn a_policy_of_another_kind_starts_anew() {
+        for policy in
+            ["switch.aqm", "switch.sharing", "switch.scheduling", "switch.core.aqm", "nic.aqm"]
+        {
+            let given = format!("[{policy}]\nkind = \"a\"\nx = 1\ny = 2");
+            let set = |rest: &[&str]| {
+                let rest: Vec<String> = rest.iter().map(|key| format!("{policy}.{key}")).collect();
+                applied(&given, &rest.iter().map(String::as_str).collect::<Vec<_>>())
+            };
+            let expected = |text: &str| (table(&format!("[{policy}]\n{text}")), vec![]);
+            assert_eq!(set(&["kind=b"]), expected("kind = \"b\""));
+            assert_eq!(set(&["kind=b", "x=3"]), expected("kind = \"b\"\nx = 3"));
+            // The same kind keeps its parameters.
+            assert_eq!(set(&["kind=a", "x=3"]), expected("kind = \"a\"\nx = 3\ny = 2"));
+            // Taking away a key that is gone needs no warning.
+            assert_eq!(set(&["kind=b", "x="]), expected("kind = \"b\""));
+        }
+        // Other tables with a kind keep what they have, and so does one that had no kind.
+        let given = "[switch.other.aqm]\nkind = \"a\"\nx = 1\n[switch.aqm]\nx = 1";
+        let (found, warnings) = applied(given, &["switch.other.aqm.kind=b", "switch.aqm.kind=b"]);
+        let after = "[switch.other.aqm]\nkind = \"b\"\nx = 1\n[switch.aqm]\nkind = \"b\"\nx = 1";
+        assert_eq!((found, warnings), (table(after), vec![]));
+    }
+
+    #[test]
+    fn a_policy_without_its_kind_is_gone() {
+        for policy in ["\"ecn\"", "{ kind = \"ecn\" }", "{ kind = \"ecn\", threshold = 1 }"] {
+            let given = format!("[switch]\nbuffer = 1\naqm = {policy}");
+            let found = applied(&given, &["switch.aqm.kind="]);
+            assert_eq!(found, (table("[switch]\nbuffer = 1"), vec![]), "{policy}");
+        }
+        let nothing = "switch.aqm.kind= unsets nothing: switch.aqm.kind is not set";
+        assert_eq!(applied("[switch]\nbuffer = 1", &["switch.aqm.kind="]).1, [nothing]);
+    }
+
+    #[test]
+    fn a_parameter_that_another_kind_of_policy_drops_is_told() {
+        let given = "[switch]\nsharing = { kind = \"dt\", alpha = 2 }";
+        let told = |assignments: &[&str]| applied(given, assignments).1;
+        let drops = |key: &str| {
+            format!(
+                "switch.sharing.{key} is set, but switch.sharing.kind=abm after it drops it: a \
+                     policy of another kind starts anew"
+            )
+        };
+        let kind = "switch.sharing.kind=abm";
+        assert_eq!(told(&["switch.sharing.alpha=1", kind]), [drops("alpha")]);
+        assert_eq!(told(&["switch.sharing.model.leaf=a", kind]), [drops("model.leaf")]);
+        assert_eq!(told(&["switch.sharing.alpha=1", kind, "switch.sharing.alpha=3"]), [""; 0]);
+        assert_eq!(told(&[kind, "switch.sharing.alpha=3"]), [""; 0]);
+        assert_eq!(told(&["switch.sharing.alpha=1", "switch.sharing.kind=dt"]), [""; 0]);
     }
 
     #[test]
@@ -415,6 +551,7 @@ mod tests {
             &["switch.sharing.alpha=2", "switch.leaf.sharing=dt", "switch.leaf.sharing.alpha=1"],
             // The tier has the same value.
             &["switch.sharing=cs"],
+            &["switch.sharing.kind=cs"],
             // The tier has no value of its own.
             &["switch.spine.sharing=lqd"],
             &["switch.leaf.aqm=none", "switch.aqm=ecn"],
