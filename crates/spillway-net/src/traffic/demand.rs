@@ -12,8 +12,6 @@ pub struct Demand {
     pub sends: Vec<f64>,
     /// What each host receives.
     pub receives: Vec<f64>,
-    /// What goes from one rack to another, over all hosts.
-    pub between_racks: f64,
 }
 
 /// Adds up amounts given to groups of hosts. Each is spread equally over its group.

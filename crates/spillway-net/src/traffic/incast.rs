@@ -222,25 +222,30 @@ impl Pattern for IncastParams {
             return None;
         }
         let mut receives = vec![0.0; racks.all()];
-        let (mut sends, mut between_racks) = (Spread::over(racks), 0.0);
+        let mut sends = Spread::over(racks);
         for asker in &self.receivers {
             let bits_per_second = asker.bits_per_second();
             receives[asker.host as usize] += bits_per_second;
-            let rack = racks.rack_of(asker.host);
-            let group = match senders {
-                Senders::NextRack => Group::Rack(racks.after(rack)),
-                Senders::OtherRacks => Group::OutsideRack(rack),
-                Senders::Any => Group::AllBut(asker.host),
-                Senders::OneOtherRack => {
-                    between_racks += bits_per_second;
-                    sends.add_another_rack(rack, bits_per_second);
-                    continue;
-                }
-            };
-            between_racks += racks.share_elsewhere(asker.host, group) * bits_per_second;
-            sends.add(group, bits_per_second);
+            match senders.group(asker.host, racks) {
+                Some(group) => sends.add(group, bits_per_second),
+                None => sends.add_another_rack(racks.rack_of(asker.host), bits_per_second),
+            }
         }
-        Some(Demand { active: *active, sends: sends.of_hosts(), receives, between_racks })
+        Some(Demand { active: *active, sends: sends.of_hosts(), receives })
+    }
+
+    fn demand_inside(&self, area_of: &[usize]) -> Vec<f64> {
+        let Draw { senders, racks, .. } = &*self.draw;
+        let areas = racks.areas(area_of);
+        let mut inside = vec![0.0; areas.count()];
+        for asker in &self.receivers {
+            let share = match senders.group(asker.host, racks) {
+                Some(group) => areas.share_inside(asker.host, group),
+                None => areas.share_of_other_racks_inside(asker.host),
+            };
+            inside[areas.area_of(asker.host)] += share * asker.bits_per_second();
+        }
+        inside
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {
@@ -344,15 +349,22 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<I> {
 impl Senders {
     /// The group from which the senders of one query are chosen.
     fn draw(self, receiver: u32, racks: &Racks, stream: &mut Stream) -> Group {
+        self.group(receiver, racks).unwrap_or_else(|| {
+            let rack = racks.rack_of(receiver);
+            let other = stream.below(racks.count() as u64 - 1) as usize;
+            Group::Rack(if other < rack { other } else { other + 1 })
+        })
+    }
+
+    /// The group from which the senders of every query are chosen; `None` if each query has its
+    /// own.
+    fn group(self, receiver: u32, racks: &Racks) -> Option<Group> {
         let rack = racks.rack_of(receiver);
         match self {
-            Senders::NextRack => Group::Rack(racks.after(rack)),
-            Senders::OneOtherRack => {
-                let other = stream.below(racks.count() as u64 - 1) as usize;
-                Group::Rack(if other < rack { other } else { other + 1 })
-            }
-            Senders::OtherRacks => Group::OutsideRack(rack),
-            Senders::Any => Group::AllBut(receiver),
+            Senders::NextRack => Some(Group::Rack(racks.after(rack))),
+            Senders::OneOtherRack => None,
+            Senders::OtherRacks => Some(Group::OutsideRack(rack)),
+            Senders::Any => Some(Group::AllBut(receiver)),
         }
     }
 

@@ -91,6 +91,11 @@ trait Pattern: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The part of the demand that stays within each area of racks, from every rack's area.
+    fn demand_inside(&self, area_of: &[usize]) -> Vec<f64> {
+        vec![0.0; area_of.iter().max().map_or(0, |last| last + 1)]
+    }
+
     /// When its endless flows stop sending, if it has any.
     fn sends_until(&self) -> Option<Time> {
         None
@@ -242,6 +247,12 @@ impl Source {
     /// The demand on every host; `None` if it has no rate, or ends before its active time does.
     pub fn demand(&self) -> Option<Demand> {
         self.pattern.demand()
+    }
+
+    /// The part of [`Source::demand`] that stays within each area of racks, in bits of payload per
+    /// second. Racks, in the order of [`Topology::racks`], are in areas numbered from 0.
+    pub fn demand_inside(&self, area_of: &[usize]) -> Vec<f64> {
+        self.pattern.demand_inside(area_of)
     }
 
     /// When its endless flows stop sending; `None` if it has none.

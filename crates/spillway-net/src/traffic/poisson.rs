@@ -178,15 +178,24 @@ impl Pattern for PoissonParams {
             return None;
         }
         let mut sends = vec![0.0; racks.all()];
-        let (mut receives, mut between_racks) = (Spread::over(racks), 0.0);
+        let mut receives = Spread::over(racks);
         for &(host, flows_per_second) in &self.senders {
             let bits_per_second = flows_per_second * 8.0 * sizes.mean();
             sends[host as usize] += bits_per_second;
-            let group = destinations.of(host, racks);
-            between_racks += racks.share_elsewhere(host, group) * bits_per_second;
-            receives.add(group, bits_per_second);
+            receives.add(destinations.of(host, racks), bits_per_second);
         }
-        Some(Demand { active: *active, sends, receives: receives.of_hosts(), between_racks })
+        Some(Demand { active: *active, sends, receives: receives.of_hosts() })
+    }
+
+    fn demand_inside(&self, area_of: &[usize]) -> Vec<f64> {
+        let Draw { sizes, destinations, racks, .. } = &*self.draw;
+        let areas = racks.areas(area_of);
+        let mut inside = vec![0.0; areas.count()];
+        for &(host, flows_per_second) in &self.senders {
+            let share = areas.share_inside(host, destinations.of(host, racks));
+            inside[areas.area_of(host)] += share * flows_per_second * 8.0 * sizes.mean();
+        }
+        inside
     }
 
     fn offered_bits_per_second(&self) -> Option<f64> {

@@ -93,19 +93,15 @@ impl Racks {
         self.ranges.len()
     }
 
-    /// The rack of a host.
-    /// The share of a group, a host itself aside, that is in other racks than the host.
-    pub fn share_elsewhere(&self, host: u32, group: Group) -> f64 {
-        let own = self.rack_of(host);
-        match group {
-            Group::OutsideRack(rack) if rack == own => 1.0,
-            Group::Rack(rack) => f64::from(u8::from(rack != own)),
-            Group::One(other) => f64::from(u8::from(self.rack_of(other) != own)),
-            Group::AllBut(_) | Group::OutsideRack(_) => {
-                let beside = self.size(Group::Rack(own)).saturating_sub(1);
-                1.0 - beside as f64 / self.size(Group::AllBut(host)).max(1) as f64
-            }
+    /// Areas of racks, from every rack's area.
+    pub fn areas<'a>(&'a self, area_of: &'a [usize]) -> Areas<'a> {
+        let number = area_of.iter().max().map_or(0, |last| last + 1);
+        let (mut hosts, mut racks) = (vec![0; number], vec![0; number]);
+        for (rack, &area) in area_of.iter().enumerate() {
+            hosts[area] += self.size(Group::Rack(rack));
+            racks[area] += 1;
         }
+        Areas { racks: self, area_of, hosts_in: hosts, racks_in: racks }
     }
 
     /// The rack of a host.
@@ -159,6 +155,50 @@ impl Racks {
             }
         }
         (0..).zip(is_in).filter_map(|(host, is_in)| is_in.then_some(host)).collect()
+    }
+}
+
+/// Racks in areas, such as pods. Areas are numbered from 0.
+#[derive(Debug)]
+pub struct Areas<'a> {
+    racks: &'a Racks,
+    /// The area of every rack.
+    area_of: &'a [usize],
+    /// For every area, its hosts that take part, and its racks.
+    hosts_in: Vec<usize>,
+    racks_in: Vec<usize>,
+}
+
+impl Areas<'_> {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.hosts_in.len()
+    }
+
+    /// The area of a host.
+    pub fn area_of(&self, host: u32) -> usize {
+        self.area_of[self.racks.rack_of(host)]
+    }
+
+    /// The share of a group that is in the host's own area. The group does not hold the host.
+    pub fn share_inside(&self, host: u32, group: Group) -> f64 {
+        let own = self.area_of(host);
+        let hosts = match group {
+            Group::Rack(rack) => return f64::from(u8::from(self.area_of[rack] == own)),
+            Group::One(other) => return f64::from(u8::from(self.area_of(other) == own)),
+            Group::AllBut(_) => self.hosts_in[own] - 1,
+            Group::OutsideRack(rack) if self.area_of[rack] == own => {
+                self.hosts_in[own] - self.racks.size(Group::Rack(rack))
+            }
+            Group::OutsideRack(_) => self.hosts_in[own],
+        };
+        hosts as f64 / self.racks.size(group).max(1) as f64
+    }
+
+    /// The share of all other racks that is in the host's own area.
+    pub fn share_of_other_racks_inside(&self, host: u32) -> f64 {
+        let others = self.racks.count().saturating_sub(1).max(1);
+        (self.racks_in[self.area_of(host)] - 1) as f64 / others as f64
     }
 }
 
