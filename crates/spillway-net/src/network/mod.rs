@@ -337,6 +337,13 @@ mod tests {
     }
 
     #[test]
+    fn a_port_without_a_ring_is_busy_as_if_no_port_had_one() {
+        let mut bench = Bench::new(&format!("{STAR}\nswitch = {{ port_fifo_packets = 2 }}"));
+        bench.net.launch(0, packet(1, 1_000), Contents::default());
+        assert_eq!(bench.net.busy_until(0), Time::from_us(1));
+    }
+
+    #[test]
     fn a_packet_passes_the_switch_to_its_host() {
         let mut bench = Bench::new(STAR);
         let net = &mut bench.net;

@@ -567,10 +567,14 @@ fn what_means_nothing_to_a_way_of_finding_losses_is_refused() {
             assert!(error.contains(&says), "{error}");
         }
     }
-    let mut section =
-        spillway_settings::Section::new("transport", "dupthresh = 0".parse().unwrap());
-    let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
-    assert!(error.contains("transport.dupthresh: 0 is not"), "{error}");
+    for dupthresh in [0, 1_000_001] {
+        let text = format!("dupthresh = {dupthresh}");
+        let mut section = spillway_settings::Section::new("transport", text.parse().unwrap());
+        let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!("transport.dupthresh: {dupthresh} is not")), "{error}");
+    }
+    let (_, most) = sender(1, "dupthresh = 1_000_000");
+    assert_eq!(most.losses.dupthresh, 1_000_000);
     let mut section =
         spillway_settings::Section::new("transport", "min_window = \"0B\"".parse().unwrap());
     let error = Transport::read(&mut section, &Default::default()).unwrap_err().to_string();

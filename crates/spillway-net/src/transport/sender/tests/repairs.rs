@@ -35,6 +35,18 @@ fn a_partial_ack_sends_what_it_misses_again_whatever_the_window_is_and_only_once
 }
 
 #[test]
+fn all_that_was_sent_counts_as_in_flight_in_recovery_and_after_a_timeout_what_went_again() {
+    // 1 to 3 are lost, and none of them has been sent again yet.
+    let (mut s, t) = twelve(1_000, "");
+    acked(&mut s, &t, us(80), 1, &[]);
+    acked(&mut s, &t, us(82), 1, &[(4, 12)]);
+    assert_eq!((s.phase(), s.sent_to()), (Phase::Recovery, 12_000));
+    let (mut s, t) = twelve(1_000, "");
+    s.on_deadline(s.deadline(), &t);
+    assert_eq!((s.phase(), s.sent_to()), (Phase::Loss, 0));
+}
+
+#[test]
 fn what_follows_a_repair_at_once_goes_again_once() {
     // 1 and 2 are lost, and a window of one segment has let only 1 be sent again. When it arrives 2
     // is sent, and no other when that arrives after 3 to 5.
