@@ -425,6 +425,21 @@ fn what_would_do_nothing_or_never_end_is_refused() {
 }
 
 #[test]
+fn a_tier_s_policy_without_a_kind_is_told_to_set_it_first() {
+    let hint = |assignments: &[&str]| assigned(assignments).unwrap_err().hint.unwrap();
+    let kind_first = "a tier's policy replaces the whole policy of `switch`: set \
+                      switch.leaf.sharing, its kind, first";
+    let (dt, alpha) = ("switch.sharing=dt", "switch.leaf.sharing.alpha=1");
+    assert_eq!(hint(&[dt, alpha]), kind_first);
+    // Not where the tier has a kind, where there is no other policy, or about another key.
+    assert_ne!(hint(&[dt, "switch.leaf.sharing=cs", alpha]), kind_first);
+    assert_ne!(hint(&[alpha]), kind_first);
+    let another = ["switch.leaf.aqm=ecn", "switch.leaf.aqm.treshold=1pkt"];
+    assert_eq!(hint(&[&[dt], &another[..]].concat()), "did you mean `threshold`?");
+    assert!(assigned(&[dt, "switch.leaf.sharing=dt", alpha]).is_ok());
+}
+
+#[test]
 fn what_is_probably_not_meant_is_warned_of() {
     assert_eq!(assigned(&[]).unwrap().warnings, [""; 0]);
     for (assignments, expected) in [

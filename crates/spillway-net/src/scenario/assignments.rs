@@ -11,7 +11,7 @@ use crate::transport::{self, Losses, Transport};
 use spillway_settings::{SettingsError, Table, Value};
 
 /// The keys of a switch, or of a tier, that hold a policy.
-const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
+pub(super) const POLICIES: [&str; 3] = ["sharing", "aqm", "scheduling"];
 
 /// Applies `key=value` assignments in order to a scenario that has not been read yet. Returns a
 /// warning for each assignment that does not have the whole effect it seems to have, and for each

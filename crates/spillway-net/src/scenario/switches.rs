@@ -1,5 +1,6 @@
 //! `[switch]` and its sections for single tiers.
 
+use super::assignments::POLICIES;
 use super::choice::Choice;
 use super::{Limits, Result};
 use crate::extensions::Extensions;
@@ -112,11 +113,13 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
             None => (base.clone(), base.policies_of(reading, tier, &mut Table::new())?),
             Some(own) => {
                 let mut merged = given.clone();
+                let without_kind = without_kind(&own, &given);
                 merged.extend(own);
                 let mut section = Section::new(format!("switch.{tier}"), merged);
                 let settings = SwitchSettings::read(&mut section, reading.extensions)?;
                 let mut table = section.finish()?;
-                let of_tier = settings.policies_of(reading, tier, &mut table)?;
+                let of_tier = settings.policies_of(reading, tier, &mut table);
+                let of_tier = of_tier.map_err(|error| kind_first(error, tier, &without_kind))?;
                 resolved.insert(tier.into(), Value::Table(table));
                 (settings, of_tier)
             }
@@ -124,6 +127,25 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
         read.push(TierSettings { tier, settings, params, warnings });
     }
     Ok((read, resolved))
+}
+
+/// The keys under which a tier has parameters of a policy, but no kind, where `switch` has a policy.
+fn without_kind(own: &Table, common: &Table) -> Vec<&'static str> {
+    let has_none = |key: &str| own[key].as_table().is_some_and(|table| !table.contains_key("kind"));
+    let keys = POLICIES.into_iter().filter(|&key| common.contains_key(key));
+    keys.filter(|&key| own.contains_key(key) && has_none(key)).collect()
+}
+
+/// An error in a tier's policies, with another hint if the policy has no kind: the kind of the policy
+/// of `switch` does not count there.
+fn kind_first(error: SettingsError, tier: &str, without_kind: &[&str]) -> SettingsError {
+    let mut paths = without_kind.iter().map(|key| format!("switch.{tier}.{key}"));
+    match paths.find(|path| error.path.starts_with(&format!("{path}."))) {
+        None => error,
+        Some(path) => error.hint(format!(
+            "a tier's policy replaces the whole policy of `switch`: set {path}, its kind, first"
+        )),
+    }
 }
 
 fn port_rates(topology: &Topology, switch: u32) -> Vec<Rate> {
