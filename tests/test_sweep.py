@@ -94,6 +94,21 @@ def test_a_key_may_be_unset_in_one_variant(tmp_path):
     assert {"min_rto=2ms", "min_rto=unset"} <= set(names(tmp_path / "out"))
 
 
+def test_a_key_that_is_unset_for_the_default_need_not_be_set(recwarn):
+    short = ["duration=1ms"]
+    for vary in ("transport.ack_every=,2", {("transport.ack_every",): [(None,), (2,)]}):
+        spillway.sweep(TINY, vary=vary, set=short, keep=False)
+    assert not recwarn.list
+    # An assignment that all variants have is no default beside another value.
+    nothing = r"^transport\.ack_every= unsets nothing: transport\.ack_every is not set$"
+    only = {"transport.ack_every": [None], "seed": [1, 2]}
+    with pytest.warns(spillway.ScenarioWarning, match=nothing):
+        spillway.sweep(TINY, vary=only, set=short, keep=False)
+    given = [*short, "transport.mss="]
+    with pytest.warns(spillway.ScenarioWarning, match=r"^transport\.mss= unsets nothing"):
+        spillway.sweep(TINY, vary="transport.ack_every=,2", set=given, keep=False)
+
+
 def test_a_kind_of_policy_is_varied_beside_parameters_of_one():
     ecn = "switch.aqm={ kind = 'ecn', threshold = '9pkt' }"
     vary = "switch.aqm.kind=ecn,red"

@@ -8,7 +8,7 @@ import json
 import os
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -57,6 +57,7 @@ class Scenario:
         self.folder = own if folder is None else path_of(folder)
         self.assignments = tuple(assignments_of(assignments))
         self.plugins = tuple(plugins_of(plugins))
+        self._may_lack: frozenset[str] = frozenset()
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:
@@ -72,6 +73,10 @@ class Scenario:
     def set(self, *assignments: str | Mapping[str, Any]) -> Scenario:
         """This scenario with more assignments: `key=value`, or mappings of keys to values."""
         return self._but(assignments=(*self.assignments, *assignments_of(assignments)))
+
+    def may_lack(self, assignments: Iterable[str]) -> Scenario:
+        """This scenario without a warning where one of these assignments unsets nothing."""
+        return self._but(_may_lack=self._may_lack.union(assignments))
 
     def plug(self, *plugins: type[Plugin]) -> Scenario:
         """This scenario with more plug-ins."""
@@ -93,8 +98,10 @@ class Scenario:
         """Checks it and fills in all defaults. Possible mistakes become warnings."""
         read, named = self._read()
         check_named(describe_all(self.plugins), named)
+        expected = tuple(f"{assignment} unsets nothing: " for assignment in self._may_lack)
         for text in read.warnings:
-            warnings.warn(text, ScenarioWarning, stacklevel=2)
+            if not text.startswith(expected):
+                warnings.warn(text, ScenarioWarning, stacklevel=2)
         return read
 
     def _read(self) -> tuple[_core.Scenario, list[Description]]:

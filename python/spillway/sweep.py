@@ -153,7 +153,9 @@ def sweep(
     plan: list[_Run] = []
     seen: dict[str, Variant] = {}
     empty: list[dict[str, Any]] = []
-    for variant in variants(vary):
+    planned = variants(vary)
+    scenario = scenario.may_lack(_differing(planned))
+    for variant in planned:
         varied = scenario.set(*variant.assignments).with_named_plugins()
         read = varied.read()
         _check_seed(variant, several)
@@ -186,6 +188,15 @@ def sweep(
     if is_interrupted:
         raise Interrupted(result)
     return result
+
+
+def _differing(planned: Sequence[Variant]) -> frozenset[str]:
+    """The assignments that not every variant has.
+
+    One of them that unsets a key stands for the default, so the key may well be missing.
+    """
+    each = [frozenset(variant.assignments) for variant in planned]
+    return frozenset[str]().union(*each) - each[0].intersection(*each)
 
 
 def _check_number(runs: int) -> None:
