@@ -139,34 +139,55 @@ def test_shares_add_up_to_all():
     assert shares([1.0, None, 3.0, 2.0]) == [0.125, 0.25, 0.375, 0.25]
 
 
-def test_what_a_run_carries_is_told_beforehand():
-    """Of traffic with a rate what it offers, of lists their sizes, of endless flows the lines."""
+def test_the_packets_of_a_run_are_told_beforehand():
+    """Of traffic with a rate what it has on average, of lists theirs, of endless flows the lines.
+    Every packet has an ack."""
 
-    def carries(*assignments: str, source: object = TINY) -> float:
-        return Scenario.of(source).set(*assignments).read().expected_bytes()
+    def packets(*assignments: str, source: object = TINY) -> float:
+        return Scenario.of(source).set(*assignments).read().expected_packets()
 
-    # 200 queries per second and host of 80% of 60,000 bytes, 8 hosts, 4 ms.
-    queries = 200 * 8 * 48_000 * 4e-3
-    # 50% of both racks' uplinks, each a link of 10 Gbps, and the queries, for 4 ms.
-    assert carries() == pytest.approx(0.5 * 20e9 / 8 * 4e-3 + queries)
-    assert carries("duration=40ms") == pytest.approx(10 * carries())
-    assert carries("traffic.background.load=0.25") == pytest.approx(
-        0.25 * 20e9 / 8 * 4e-3 + queries
-    )
+    # Without queries 50% of both racks' uplinks, each a link of 10 Gbps, for 4 ms: flows of 1,000
+    # bytes have a packet each.
+    small = ("traffic.queries=", "traffic.background.sizes=1KB")
+    assert packets(*small) == pytest.approx(2 * 0.5 * 20e9 / 8 * 4e-3 / 1_000)
+    assert packets() > 0
+    assert packets("duration=40ms") == pytest.approx(10 * packets())
+    loads = [packets(f"traffic.background.load={load}") for load in (0.2, 0.3, 0.4)]
+    assert loads[2] - loads[1] == pytest.approx(loads[1] - loads[0])
     without = {
         "name": "x",
         "duration": "1ms",
         "stop": "5ms",
         "topology": {"kind": "star", "hosts": 4, "host_rate": "8Gbps", "link_delay": "1us"},
+        "transport": {"mss": "1400B", "header": "100B"},
     }
     endless = {"name": "e", "kind": "persistent", "senders": "0..1", "receiver": 3}
     listed = {"name": "p", "kind": "permutation", "size": "70KB"}
-    assert carries(source={**without, "traffic": [listed]}) == 4 * 70_000
+    assert packets(source={**without, "traffic": [listed]}) == 4 * 50 * 2
     # Two hosts send 1 byte in a nanosecond, for 5 ms.
-    assert carries(source={**without, "traffic": [endless]}) == pytest.approx(2 * 5e6)
+    expected = 2 * 5e6 / 1_500 * 2
+    assert packets(source={**without, "traffic": [endless]}) == pytest.approx(expected)
 
 
-def test_a_sweep_s_runs_are_weighed_by_what_they_carry():
+def test_a_run_of_small_flows_weighs_more_than_one_of_large_flows():
+    """At the same load, as shares of all."""
+    begun: dict[str, float] = {}
+    lock = threading.Lock()
+
+    def follow(label: str, share: float):
+        with lock:
+            begun[label] = share
+        return lambda _: None, lambda: None
+
+    vary = {"traffic.background.sizes": ["keyvalue", "websearch"]}
+    short = ("traffic.queries=", "duration=100us", "stop=200us")
+    spillway.sweep(TINY, vary=vary, set=short, jobs=1, follow=follow)
+    small, large = (begun[f"sizes={name}"] for name in ("keyvalue", "websearch"))
+    assert small + large == pytest.approx(1)
+    assert small > 7 * large
+
+
+def test_a_sweep_s_runs_are_weighed_by_their_packets():
     """The time left is right all the way, though the last run has nine times the load of the
     first: with a clock that goes on with the packets."""
     loads = [0.1, 0.5, 0.9]
@@ -199,7 +220,7 @@ def test_a_sweep_s_runs_are_weighed_by_what_they_carry():
     ]
 
 
-def test_points_of_figures_are_weighed_by_what_they_carry(tmp_path):
+def test_points_of_figures_are_weighed_by_their_packets(tmp_path):
     planned = harness.plan([figures.BURSTS], "quick", [1])
     begun: list[tuple[str, float]] = []
 
@@ -210,6 +231,6 @@ def test_points_of_figures_are_weighed_by_what_they_carry(tmp_path):
     harness.compute(planned, Cache(tmp_path), jobs=1, follow=follow)
     tasks = list(planned.tasks.values())
     assert [label for label, _ in begun] == [task.label for task in tasks]
-    carried = [task.expected_bytes for task in tasks]
-    assert len(set(carried)) > 1
-    assert [share for _, share in begun] == pytest.approx([one / sum(carried) for one in carried])
+    packets = [task.expected_packets for task in tasks]
+    assert len(set(packets)) > 1
+    assert [share for _, share in begun] == pytest.approx([one / sum(packets) for one in packets])

@@ -163,7 +163,7 @@ def sweep(
         if same is not variant:
             text = f"{same.label} and {variant.label} are the same scenario"
             raise ScenarioError(text, "each variant is run once")
-        cost = None if follow is None else read.expected_bytes()
+        cost = None if follow is None else read.expected_packets()
         if metrics:
             # A run that never begins uses the scenario up, but provides the names of its classes.
             empty.append(json.loads(_core.Simulation(read).summary()))
@@ -215,7 +215,7 @@ class _Run:
     variant: Variant
     seed: int
     scenario: Scenario
-    expected_bytes: float | None = None
+    expected_packets: float | None = None
     label: str = ""
     folder: str = ""
 
@@ -243,7 +243,7 @@ def _run_all(
     plan: list[_Run], out: Path | None, jobs: int, keep: bool, follow: Follow | None
 ) -> tuple[list[Result | None], bool]:
     """The results in order, None for runs that never began, and whether Ctrl-C ended the sweep."""
-    parts = shares([run.expected_bytes for run in plan])
+    parts = shares([run.expected_packets for run in plan])
 
     def one(place: int, stop: threading.Event) -> Result:
         run = plan[place]

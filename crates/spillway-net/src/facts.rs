@@ -39,29 +39,36 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     })
 }
 
-/// A rough estimate of the payload that a run carries, in bytes. Traffic with a rate counts with
-/// what it offers until `duration`, other flows with their sizes, and endless flows with what their
-/// hosts' lines can carry.
-pub fn expected_bytes(scenario: &Scenario) -> f64 {
-    let of_source = |source: &Source| match source.offered_bits_per_second() {
-        Some(bps) => bps / 8.0 * seconds(scenario.duration),
-        None => bytes_of_flows(scenario, source),
+/// A rough estimate of the packets that hosts send in a run, acks included. Traffic with a rate
+/// counts with its average flows and their average packets, other flows with their own packets, and
+/// endless flows with what their hosts' lines can carry. Where acks drive senders, every packet has
+/// one.
+pub fn expected_packets(scenario: &Scenario) -> f64 {
+    let of_source = |source: &Source| {
+        let class = usize::from(source.class_numbers().start);
+        let transport = &scenario.transports[usize::from(scenario.class_transport[class])];
+        let packets = match source.packets_per_flow(transport.mss) {
+            Some(each) => each * source.expected().flows,
+            None => packets_of_flows(scenario, source, transport),
+        };
+        if transport.closed_loop().is_some() { 2.0 * packets } else { packets }
     };
     scenario.traffic.sources.iter().map(of_source).sum()
 }
 
-fn bytes_of_flows(scenario: &Scenario, source: &Source) -> f64 {
+fn packets_of_flows(scenario: &Scenario, source: &Source, transport: &Transport) -> f64 {
     let until = source.sends_until().unwrap_or(scenario.stop).min(scenario.stop);
+    let full_packet = f64::from(transport.full_packet());
     let (mut ending, mut endless) = (0.0, BTreeMap::new());
     for flow in source.flows().take(MOST_COUNTED) {
         if flow.size != FlowSpec::ENDLESS {
-            ending += flow.size as f64;
+            ending += flow.size.div_ceil(u64::from(transport.mss)) as f64;
             continue;
         }
         // Flows of one host share its line, which is busy from the start of the first one.
         let line = rate(scenario, scenario.topology.nics[flow.src as usize]) as f64;
         let time = seconds(until) - seconds(flow.start.min(until));
-        endless.entry(flow.src).or_insert(line / 8.0 * time);
+        endless.entry(flow.src).or_insert(line / 8.0 * time / full_packet);
     }
     ending + endless.values().sum::<f64>()
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use spillway_net::facts::{expected_bytes, facts};
+use spillway_net::facts::{expected_packets, facts};
 use spillway_net::scenario::{Scenario, Sources};
 use std::path::Path;
 
@@ -43,15 +43,46 @@ fn a_network_is_counted() {
 }
 
 #[test]
-fn what_a_run_carries_is_expected() {
+fn the_packets_of_a_run_are_expected() {
+    let packets = |traffic: &str| expected_packets(&read(traffic));
+    let about = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found}, {expected}");
+    };
+    // 20,000 bytes are 14 packets of up to 1,440 bytes, and each has an ack.
     let all = "[[traffic]]\nname = \"a\"\nkind = \"permutation\"\nsize = \"20KB\"\n";
-    assert_eq!(expected_bytes(&read(all)), 160_000.0);
-    // Half of the uplinks' 40 Gbps for 10 ms.
+    assert_eq!(packets(all), 8.0 * 14.0 * 2.0);
+    assert_eq!(packets(&format!("transport = {{ kind = \"udp\" }}\n{all}")), 8.0 * 14.0);
+    let small = all.replace("20KB", "1B");
+    assert_eq!(packets(&small), 8.0 * 2.0);
+    // Half of the uplinks' 40 Gbps for 10 ms: 25 MB, or 1,250 flows.
     let load = "[[traffic]]\nname = \"b\"\nkind = \"poisson\"\nload = 0.5\nsizes = \"20KB\"\n";
-    assert_eq!(expected_bytes(&read(load)), 25e6);
-    assert_eq!(expected_bytes(&read(&format!("{all}{load}"))), 25_160_000.0);
+    about(packets(load), 1_250.0 * 14.0 * 2.0);
+    about(packets(&format!("{all}{load}")), (1_250.0 + 8.0) * 14.0 * 2.0);
+    about(packets(&load.replace("20KB", "1KB")), 25_000.0 * 2.0);
+    // Only in its window, and no more than its flows.
+    about(packets(&format!("{load}stop = \"2ms\"\n")), 250.0 * 14.0 * 2.0);
+    about(packets(&format!("{load}flows = 9\n")), 9.0 * 14.0 * 2.0);
+    // 8 hosts ask each of 3 others for 20 KB, 10 times.
+    let queries = "[[traffic]]\nname = \"q\"\nkind = \"incast\"\ninterval = \"1ms\"\n\
+                   burst = \"60KB\"\nfan_in = 3\n";
+    about(packets(queries), 8.0 * 10.0 * 3.0 * 14.0 * 2.0);
+    // Of 2 or 3 hosts: 2 * 21 packets of 30,000 bytes, or 3 * 14.
+    about(packets(&queries.replace("= 3", "= \"2..3\"")), 8.0 * 10.0 * 42.0 * 2.0);
+    let drawn = queries.replace("burst = \"60KB\"", "sizes = \"20KB\"");
+    about(packets(&drawn), 8.0 * 10.0 * 3.0 * 14.0 * 2.0);
     let endless = "stop = \"20ms\"\n[[traffic]]\nname = \"c\"\nkind = \"persistent\"\n\
                    senders = [0, 1]\nreceiver = 7\n";
-    // Two hosts' lines at 10 Gbps until the run stops.
-    assert_eq!(expected_bytes(&read(endless)), 50e6);
+    // Two hosts' lines at 10 Gbps until the run stops, with 1,500 bytes in a packet.
+    about(packets(endless), 50e6 / 1_500.0 * 2.0);
+}
+
+#[test]
+fn small_flows_have_more_packets_at_the_same_load() {
+    let packets = |sizes: &str| {
+        let load = "[[traffic]]\nname = \"b\"\nkind = \"poisson\"\nload = 0.5\n";
+        expected_packets(&read(&format!("{load}sizes = \"{sizes}\"\n")))
+    };
+    // As many bytes, but mostly flows of far less than a packet: 180 bytes each on average.
+    let (small, large) = (packets("keyvalue"), packets("websearch"));
+    assert!(small > 7.0 * large, "{small}, {large}");
 }

@@ -6,7 +6,7 @@ use crate::plugins::{Failure, Plugins};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use spillway_net::extensions::Extensions;
-use spillway_net::facts::{expected_bytes, facts};
+use spillway_net::facts::{expected_packets, facts};
 use spillway_net::record::Record;
 use spillway_net::scenario::{RecordReader, Sources, assignments};
 use spillway_settings::{Content, NamedFile, Table, Value, check_depth};
@@ -149,10 +149,10 @@ impl Scenario {
         facts.map(|facts| facts.to_string()).ok_or_else(|| errors::spent(py, "scenario"))
     }
 
-    /// A rough estimate of the payload that its run carries, in bytes.
-    fn expected_bytes(&self, py: Python<'_>) -> PyResult<f64> {
-        let bytes = py.detach(|| self.lock().as_ref().map(expected_bytes));
-        bytes.ok_or_else(|| errors::spent(py, "scenario"))
+    /// A rough estimate of the packets that hosts send in its run, acks included.
+    fn expected_packets(&self, py: Python<'_>) -> PyResult<f64> {
+        let packets = py.detach(|| self.lock().as_ref().map(expected_packets));
+        packets.ok_or_else(|| errors::spent(py, "scenario"))
     }
 
     /// The flows that it would send.

@@ -80,7 +80,7 @@ def compute(
             left.append(task)
         else:
             found[key] = outcome
-    costs = [task.expected_bytes for task in left]
+    costs = [task.expected_packets for task in left]
     parts = dict(zip((task.key for task in left), shares(costs), strict=True))
 
     def one(task: Task, stop: threading.Event) -> Outcome | None:

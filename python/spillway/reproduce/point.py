@@ -50,8 +50,8 @@ class Task:
     label: str
     run: Callable[[Report], Outcome | None]
     """Returns None if it was interrupted."""
-    expected_bytes: float | None = None
-    """For a run: a rough estimate of the payload, by which durations are compared."""
+    expected_packets: float | None = None
+    """For a run: a rough estimate of its packets, by which durations are compared."""
 
 
 class Measure(Protocol):
@@ -111,7 +111,7 @@ class Run:
             what |= {**made, "package": _code(before)}
         key = _key(scenario=resolved, files=files, **what)
         label = f"{point.label} {scheme.name} seed {seed}"
-        return Task(key, label, run, read.expected_bytes())
+        return Task(key, label, run, read.expected_packets())
 
 
 @dataclass(frozen=True)

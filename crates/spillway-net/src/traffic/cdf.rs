@@ -152,6 +152,32 @@ impl Cdf {
         first.probability * first.size + pieces.sum::<f64>()
     }
 
+    /// The mean number of packets with at most `mss` bytes each.
+    pub fn mean_packets(&self, mss: u32) -> f64 {
+        let mss = f64::from(mss);
+        // A drawn size is truncated: a packet more is needed from each multiple of the MSS, plus 1.
+        let multiples = |size: f64| ((size - 1.0) / mss).floor();
+        // The integral of that from 1 on.
+        let integral = |size: f64| {
+            let whole = multiples(size);
+            whole * (whole - 1.0) / 2.0 * mss + whole * (size - 1.0 - whole * mss)
+        };
+        let first = self.points[0];
+        let mut more = match first.size >= 1.0 {
+            true => first.probability * multiples(first.size),
+            false => 0.0,
+        };
+        for pair in self.points.windows(2).filter(|pair| pair[1].size >= 1.0) {
+            let (low, high) = (pair[0], pair[1]);
+            let probability = high.probability - low.probability;
+            more += match high.size - low.size {
+                0.0 => probability * multiples(low.size),
+                span => probability / span * (integral(high.size) - integral(low.size.max(1.0))),
+            };
+        }
+        1.0 + more / (1.0 - self.below_one)
+    }
+
     /// The largest size in bytes.
     pub fn largest(&self) -> u64 {
         self.points.last().map_or(0, |point| point.size as u64)
@@ -207,6 +233,25 @@ mod tests {
         assert_eq!(cdf("0 0\n100 0.5\n300 1").mean(), 125.0);
         // Half of the flows have exactly 10 B: 0.5 * 10 + 0.5 * (10 + 30) / 2.
         assert_eq!(cdf("10 50\n30 100").mean(), 15.0);
+    }
+
+    #[test]
+    fn packets_are_those_of_drawn_sizes_on_average() {
+        // From 1 to 101, 100 of 200 sizes have one packet; up to 201 the others have two.
+        assert_eq!(cdf("1 0\n201 1").mean_packets(100), 1.5);
+        // Below that no size is drawn: the same, whatever its probability.
+        assert!((cdf("0.5 0.2\n1 0.3\n201 1").mean_packets(100) - 1.5).abs() < 1e-12);
+        // Half have exactly 101 bytes or two packets, a quarter 1 to 51, a quarter exactly 51.
+        assert_eq!(cdf("101 0.5\n101 1").mean_packets(100), 2.0);
+        assert_eq!(cdf("1 0\n51 0.25\n51 0.5\n101 0.5\n101 1").mean_packets(100), 1.5);
+        // 1000 bytes more are 10 packets more.
+        assert_eq!(cdf("1001 0\n1201 1").mean_packets(100), 11.5);
+        // Drawn: with 14 packets or more the last has a chance to be small.
+        let text = "0 0\n70 0.3\n70 0.4\n2500 0.8\n9000 1";
+        let (cdf, mut stream) = (cdf(text), Stream::new(1, "draws", 0));
+        let drawn: u64 = (0..100_000).map(|_| cdf.draw(&mut stream).div_ceil(1_000)).sum();
+        let mean = cdf.mean_packets(1_000);
+        assert!((drawn as f64 / 1e5 - mean).abs() < 0.02, "{drawn}, {mean}");
     }
 
     #[test]

@@ -215,6 +215,18 @@ impl Pattern for IncastParams {
         }
     }
 
+    fn packets_per_flow(&self, mss: u32) -> Option<f64> {
+        let fan_in = self.draw.fan_in;
+        let (mut packets, mut queries) = (0.0, 0.0);
+        // Most receivers ask for the same.
+        for same in self.receivers.chunk_by(|a, b| a.answers == b.answers) {
+            let per_second: f64 = same.iter().map(|asker| asker.arrivals.per_second()).sum();
+            packets += per_second * same[0].answers.mean_packets(fan_in, mss);
+            queries += per_second;
+        }
+        Some(packets / (queries * fan_in.mean()))
+    }
+
     fn demand(&self) -> Option<Demand> {
         let Draw { senders, racks, active, .. } = &*self.draw;
         let rates = self.receivers.iter().map(|asker| asker.arrivals.per_second());

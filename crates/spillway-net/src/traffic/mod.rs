@@ -86,6 +86,11 @@ trait Pattern: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The average packets of its flows with at most `mss` bytes each, if it has a rate.
+    fn packets_per_flow(&self, _mss: u32) -> Option<f64> {
+        None
+    }
+
     /// The demand on every host, if it has a rate that lasts.
     fn demand(&self) -> Option<Demand> {
         None
@@ -236,6 +241,12 @@ impl Source {
     /// it has no rate, as lists do, and flows that start at once or never end.
     pub fn offered_bits_per_second(&self) -> Option<f64> {
         self.pattern.offered_bits_per_second()
+    }
+
+    /// The average packets of its flows with at most `mss` bytes of payload each; `None` if it has
+    /// no rate.
+    pub fn packets_per_flow(&self, mss: u32) -> Option<f64> {
+        self.pattern.packets_per_flow(mss)
     }
 
     /// The mean payload of its flows that end; `None` if there are none.

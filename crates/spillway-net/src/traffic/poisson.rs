@@ -172,6 +172,10 @@ impl Pattern for PoissonParams {
         Expected { flows, bytes: flows * sizes.mean(), largest: sizes.largest() }
     }
 
+    fn packets_per_flow(&self, mss: u32) -> Option<f64> {
+        Some(self.draw.sizes.mean_packets(mss))
+    }
+
     fn demand(&self) -> Option<Demand> {
         let Draw { sizes, destinations, racks, active, .. } = &*self.draw;
         if active.arrivals(self.senders.iter().map(|(_, rate)| rate).sum()) > self.flows as f64 {

@@ -175,6 +175,14 @@ impl Sizes {
         }
     }
 
+    /// The mean number of packets with at most `mss` bytes each.
+    pub fn mean_packets(&self, mss: u32) -> f64 {
+        match self {
+            Sizes::Fixed(size) => size.div_ceil(u64::from(mss)) as f64,
+            Sizes::Drawn(cdf) => cdf.mean_packets(mss),
+        }
+    }
+
     /// The largest size in bytes.
     pub fn largest(&self) -> u64 {
         match self {

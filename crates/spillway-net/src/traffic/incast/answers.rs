@@ -93,6 +93,19 @@ impl AnswerSizes {
         }
     }
 
+    /// The average packets of a query with at most `mss` bytes each, over all fan-ins.
+    pub fn mean_packets(&self, fan_in: FanIn, mss: u32) -> f64 {
+        match self {
+            AnswerSizes::Drawn(sizes) => fan_in.mean() * sizes.mean_packets(mss),
+            AnswerSizes::Shared(bytes) => {
+                let fan_ins = u64::from(fan_in.fewest)..=u64::from(fan_in.most);
+                let number = fan_ins.clone().count() as f64;
+                let packets = |n: u64| ((bytes / n).div_ceil(u64::from(mss)) * n) as f64;
+                fan_ins.map(packets).sum::<f64>() / number
+            }
+        }
+    }
+
     /// The size of the largest answer.
     pub fn largest(&self, fan_in: FanIn) -> u64 {
         match self {
