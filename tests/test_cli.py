@@ -201,6 +201,13 @@ def test_a_load_that_only_uplinks_cannot_carry_is_warned_of(command):
     told = outcome.err.replace("\n", " ")
     assert "to go to other racks, headers included, and the uplinks carry 20 Gbps" in told
     assert "hosts are to" not in told
+    # A rack with a load of 1.7 while the other sends nothing: both uplinks together would do.
+    one = ("--set", "traffic.background.senders=0..3", "--set", "traffic.queries=")
+    outcome = command("show", TINY, "--set", "traffic.background.load=1.7", *one)
+    told = outcome.err.replace("\n", " ")
+    assert "traffic.background: leaf0 is to send 17.6" in told
+    assert "to other racks, headers included, and its uplinks carry 10 Gbps, and one other" in told
+    assert "and the uplinks carry" not in told
 
 
 def test_a_least_timeout_of_hundreds_of_base_rtts_is_shown(command):
