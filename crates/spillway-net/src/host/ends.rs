@@ -205,17 +205,7 @@ mod tests {
 
     /// Both ends of a flow of one packet that acks drive, or a clock.
     fn flow(id: u32, is_open_loop: bool) -> (SendingEnd, ReceivingEnd) {
-        let spec = FlowSpec {
-            src: 0,
-            dst: 1,
-            class: 0,
-            priority: None,
-            path: None,
-            ack_path: None,
-            query: None,
-            start: Time::ZERO,
-            size: 1_000,
-        };
+        let spec = crate::testing::flow(0, 1, 1_000);
         let driver = match is_open_loop {
             true => Driver::OpenLoop(Clock::new(1, id)),
             false => {

@@ -40,7 +40,7 @@ use super::ecn::read_not_ect;
 use super::ecn_sharp::gap;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Departure, Verdict, Watch};
+use crate::policy::{Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
@@ -255,11 +255,6 @@ impl Watch for CoDel {
 }
 
 impl Aqm for CoDel {
-    #[inline(always)]
-    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
-        Verdict::Pass
-    }
-
     fn passes_idle_ports(&self) -> bool {
         true
     }

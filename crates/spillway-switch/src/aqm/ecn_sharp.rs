@@ -28,7 +28,7 @@
 use super::Aqm;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Departure, Verdict, Watch};
+use crate::policy::{Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
@@ -126,11 +126,6 @@ impl Watch for EcnSharp {
 }
 
 impl Aqm for EcnSharp {
-    #[inline(always)]
-    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
-        Verdict::Pass
-    }
-
     fn passes_idle_ports(&self) -> bool {
         true
     }

@@ -21,7 +21,10 @@ use spillway_settings::{Section, SettingsError};
 pub trait Aqm: Watch {
     /// Called on arrival, before the sharing policy is asked. The queue does not hold the packet
     /// yet.
-    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
+    #[inline(always)]
+    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
+        Verdict::Pass
+    }
 
     /// Whether it passes every arrival that finds its port idle. It is then not called for these
     /// arrivals.

@@ -1,9 +1,8 @@
 //! No active queue management: queues grow until the sharing policy stops them.
 
 use super::Aqm;
-use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Verdict, Watch};
+use crate::policy::Watch;
 use spillway_settings::{Section, SettingsError};
 
 /// Marks and drops nothing.
@@ -29,11 +28,6 @@ impl Policy for NoAqm {
 impl Watch for NoAqm {}
 
 impl Aqm for NoAqm {
-    #[inline(always)]
-    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
-        Verdict::Pass
-    }
-
     fn passes_idle_ports(&self) -> bool {
         true
     }

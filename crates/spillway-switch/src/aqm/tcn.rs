@@ -24,7 +24,7 @@
 use super::Aqm;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Departure, Verdict, Watch};
+use crate::policy::{Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
@@ -78,11 +78,6 @@ impl Watch for Tcn {
 }
 
 impl Aqm for Tcn {
-    #[inline(always)]
-    fn on_arrival(&mut self, _arrival: &Arrival, _buffer: &Buffer) -> Verdict {
-        Verdict::Pass
-    }
-
     fn passes_idle_ports(&self) -> bool {
         true
     }
