@@ -88,6 +88,11 @@ impl Environment {
         }
     }
 
+    /// How many queues the switch has.
+    pub fn queues(&self) -> usize {
+        self.port_rates.len() * self.queues_per_port as usize
+    }
+
     /// Whether acks have queues of their own, so that policies may tell them from data.
     pub fn has_ack_queues(&self) -> bool {
         self.queues_per_port > 1 && self.ack_queue_class != self.data_queue_class

@@ -130,7 +130,7 @@ impl Policy for CoDel {
     }
 
     fn new(params: &CoDelParams, environment: &Environment) -> Self {
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queues = environment.queues();
         let least = match params.rules {
             Rules::Rfc8289 => environment.full_packet + 1,
             Rules::Ns3 => 1500,

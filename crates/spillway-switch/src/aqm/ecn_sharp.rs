@@ -81,7 +81,7 @@ impl Policy for EcnSharp {
     }
 
     fn new(params: &EcnSharpParams, environment: &Environment) -> Self {
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queues = environment.queues();
         EcnSharp { params: params.clone(), queues: vec![Persistence::default(); queues] }
     }
 }

@@ -133,7 +133,7 @@ impl Policy for Pie {
     }
 
     fn new(params: &PieParams, environment: &Environment) -> Self {
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queues = environment.queues();
         let state = QueueState { burst: params.burst, ..QueueState::default() };
         Pie {
             params: params.clone(),

@@ -195,7 +195,7 @@ impl Policy for Pred {
         let number = match &params.qla {
             None => 1,
             Some(qla) if qla.of_port => ports,
-            Some(_) => ports * environment.queues_per_port as usize,
+            Some(_) => environment.queues(),
         };
         let adjuster = Adjuster::new(params.first);
         let first = match &params.qla {

@@ -161,7 +161,7 @@ impl Policy for Red {
     }
 
     fn new(params: &RedParams, environment: &Environment) -> Self {
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queues = environment.queues();
         Red {
             params: params.clone(),
             full_packet: u64::from(environment.full_packet),

@@ -201,7 +201,7 @@ impl Policy for ActiveBufferManagement {
     }
 
     fn new(params: &ActiveBufferManagementParams, environment: &Environment) -> Self {
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queues = environment.queues();
         let queue =
             Queue { dequeued: 0, waits_from: u64::MAX, port_sent: 0, drain: 1.0, level: 0.0 };
         ActiveBufferManagement {

@@ -353,7 +353,7 @@ impl CodeThresholds {
     const STEP: u64 = 1500;
 
     fn new(exempt: Option<u8>, environment: &Environment) -> CodeThresholds {
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queues = environment.queues();
         CodeThresholds {
             capacity: environment.capacity,
             thresholds: vec![0; queues],

@@ -84,7 +84,7 @@ impl Features {
         let FeaturesParams { features, are_shares, averaging } = params.clone();
         let averaged = [Feature::AverageQueue, Feature::AverageOccupancy];
         let looks_back = features.iter().any(|feature| averaged.contains(feature));
-        let queues = environment.port_rates.len() * environment.queues_per_port as usize;
+        let queues = environment.queues();
         Features {
             features,
             unit: if are_shares { environment.capacity as f64 } else { 1.0 },
