@@ -3,7 +3,9 @@
 
 use crate::discipline::Discipline;
 use crate::packet::{Arena, Contents, Packet, PacketId, flags};
+use crate::policy::DropReason;
 use spillway_engine::Time;
+use std::fmt;
 
 /// A packet's way through a queue. What it found and left orders what happens at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +22,38 @@ pub struct Passage {
     pub size: u32,
 }
 
+/// Why passages cannot be replayed, with the number of the first packet that shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// Its times or the lengths that it found and left contradict those of other packets.
+    Contradiction(usize),
+    /// The AQM drops it.
+    Loss(usize),
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misfit::Contradiction(packet) => {
+                let what = "its times, or the lengths that it found and left, cannot be";
+                write!(f, "packet {packet} (from 0): {what}")
+            }
+            Misfit::Loss(packet) => write!(f, "packet {packet} (from 0): the AQM drops it"),
+        }
+    }
+}
+
 /// Whether each packet of a queue, in its order, is marked by the AQM of a discipline with a single
 /// queue. All packets are ECN-capable. Packets that the last ones leave in the queue, but of which
-/// nothing more is known, are taken to be as large as the last one.
+/// nothing more is known, are taken to be as large as the last one. An AQM with a period is woken
+/// at its multiples, before what happens to packets at the same time.
 ///
 /// # Errors
-/// The number of the first packet at which times or lengths contradict each other, or that the AQM
-/// drops.
-pub fn replay(discipline: &mut Discipline, passages: &[Passage]) -> Result<Vec<bool>, usize> {
+/// If times or lengths contradict each other, or if the AQM drops a packet.
+pub fn replay(discipline: &mut Discipline, passages: &[Passage]) -> Result<Vec<bool>, Misfit> {
+    let period = discipline.period();
     let mut replay = Replay {
+        timer: period.map(|period| (period, period)),
         discipline,
         passages,
         packets: Arena::new(),
@@ -37,15 +62,15 @@ pub fn replay(discipline: &mut Discipline, passages: &[Passage]) -> Result<Vec<b
         now: Time::ZERO,
     };
     for (number, passage) in passages.iter().enumerate() {
-        let before = number.checked_sub(passage.found).ok_or(number)?;
+        let before = number.checked_sub(passage.found).ok_or(Misfit::Contradiction(number))?;
         while replay.marks.len() < before {
             replay.leave()?;
         }
         if replay.marks.len() != before || passage.joined < replay.now {
-            return Err(number);
+            return Err(Misfit::Contradiction(number));
         }
-        replay.now = passage.joined;
-        replay.join(passage.size).map_err(|()| number)?;
+        replay.advance(passage.joined);
+        replay.join(passage.size).map_err(|_| Misfit::Loss(number))?;
     }
     while replay.marks.len() < passages.len() {
         replay.leave()?;
@@ -63,32 +88,46 @@ struct Replay<'a> {
     /// For every packet that has left, whether it is marked.
     marks: Vec<bool>,
     now: Time,
+    /// The AQM's period and the time when the one under way ends, if it has one.
+    timer: Option<(Time, Time)>,
 }
 
 impl Replay<'_> {
-    fn join(&mut self, size: u32) -> Result<(), ()> {
+    /// Time goes on to this moment.
+    fn advance(&mut self, now: Time) {
+        self.now = now;
+        if let Some((period, due)) = &mut self.timer {
+            while *due <= now {
+                self.discipline.on_timer(*due);
+                *due = due.saturating_add(*period);
+            }
+        }
+    }
+
+    fn join(&mut self, size: u32) -> Result<(), DropReason> {
         let packet = Packet { size, flags: flags::ECT, ..Packet::default() };
         let id = self.packets.insert(packet, Contents::default());
         self.joined.push(id);
-        self.discipline.on_arrival(self.now, 0, id, &mut self.packets).map_err(|_| ())
+        self.discipline.on_arrival(self.now, 0, id, &mut self.packets)
     }
 
-    fn leave(&mut self) -> Result<(), usize> {
+    fn leave(&mut self) -> Result<(), Misfit> {
         let number = self.marks.len();
         let Passage { joined, left, remaining, size, .. } = self.passages[number];
         if number >= self.joined.len() || left < self.now.max(joined) {
-            return Err(number);
+            return Err(Misfit::Contradiction(number));
         }
-        self.now = left;
+        self.advance(left);
         let waiting = |replay: &Replay| replay.joined.len() - number - 1;
         while self.joined.len() >= self.passages.len() && waiting(self) < remaining {
-            self.join(size).map_err(|()| number)?;
+            self.join(size).map_err(|_| Misfit::Loss(number))?;
         }
         if waiting(self) != remaining {
-            return Err(number);
+            return Err(Misfit::Contradiction(number));
         }
         let id = self.joined[number];
-        self.discipline.on_departure(left, id, &mut self.packets).map_err(|_| number)?;
+        let left = self.discipline.on_departure(left, id, &mut self.packets);
+        left.map_err(|_| Misfit::Loss(number))?;
         self.marks.push(self.packets[id].flags & flags::CE != 0);
         self.packets.remove(id);
         Ok(())
@@ -108,7 +147,7 @@ mod tests {
     /// Joined, left, found, remaining.
     type Row = (u64, u64, usize, usize);
 
-    fn replayed(id: &str, text: &str, rows: &[Row]) -> Result<Vec<bool>, usize> {
+    fn replayed(id: &str, text: &str, rows: &[Row]) -> Result<Vec<bool>, Misfit> {
         let environment = Environment::example(1);
         let mut section = Section::new("aqm", text.parse().unwrap());
         let mut discipline = Discipline::new(DisciplineParts {
@@ -151,11 +190,42 @@ mod tests {
 
     #[test]
     fn what_cannot_have_been_is_refused() {
+        let wrong = |number| Err(Misfit::Contradiction(number));
         let none = |rows: &[Row]| replayed("none", "", rows);
-        assert_eq!(none(&[(0, 5, 0, 1), (1, 4, 1, 0)]), Err(1), "it overtakes");
-        assert_eq!(none(&[(0, 5, 0, 1), (1, 7, 2, 0)]), Err(1), "it finds more than there were");
-        assert_eq!(none(&[(0, 5, 0, 1), (6, 7, 0, 0)]), Err(0), "it leaves more than there were");
-        assert_eq!(none(&[(0, 5, 0, 1), (1, 7, 0, 0)]), Err(0), "it finds that the first has left");
-        assert_eq!(none(&[(3, 2, 0, 0)]), Err(0), "it leaves before it joins");
+        assert_eq!(none(&[(0, 5, 0, 1), (1, 4, 1, 0)]), wrong(1), "it overtakes");
+        assert_eq!(none(&[(0, 5, 0, 1), (1, 7, 2, 0)]), wrong(1), "it finds more than there were");
+        assert_eq!(none(&[(0, 5, 0, 1), (6, 7, 0, 0)]), wrong(0), "it leaves more than there were");
+        assert_eq!(
+            none(&[(0, 5, 0, 1), (1, 7, 0, 0)]),
+            wrong(0),
+            "it finds that the first has left"
+        );
+        assert_eq!(none(&[(3, 2, 0, 0)]), wrong(0), "it leaves before it joins");
+    }
+
+    #[test]
+    fn what_the_aqm_drops_is_told_apart() {
+        // The first leaves 4 us late, the probability is 1 after the update at 10 us, and the
+        // fourth finds three.
+        let text = "target = \"1us\"\nupdate_interval = \"10us\"\nalpha = 1e10\nbeta = 0\nmark_up_to = 0.5";
+        let rows = [(0, 5, 0, 2), (1, 20, 1, 3), (2, 21, 2, 2), (12, 22, 2, 1), (13, 23, 3, 0)];
+        assert_eq!(replayed("pie", text, &rows), Err(Misfit::Loss(4)));
+        assert_eq!(Misfit::Loss(4).to_string(), "packet 4 (from 0): the AQM drops it");
+        let told = "packet 4 (from 0): its times, or the lengths that it found and left, cannot be";
+        assert_eq!(Misfit::Contradiction(4).to_string(), told);
+    }
+
+    #[test]
+    fn an_aqm_with_a_period_is_woken() {
+        // The first has waited 5 us, 4 above target. At 10 us 1e10 * 4 us / 2048 = 19.5 makes the
+        // probability 1. Who comes before passes, whoever finds three from then on is marked.
+        let text = "target = \"1us\"\nupdate_interval = \"10us\"\nalpha = 1e10\nbeta = 0";
+        let rows = |fifth| {
+            let last = (fifth, 25, 3, 0);
+            [(0, 5, 0, 3), (1, 20, 1, 3), (2, 21, 2, 2), (3, 22, 3, 1), last]
+        };
+        let marks = |fifth| replayed("pie", text, &rows(fifth)).unwrap();
+        assert_eq!(marks(9), [false; 5]);
+        assert_eq!(marks(10), [false, false, false, false, true]);
     }
 }
