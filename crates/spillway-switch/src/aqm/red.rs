@@ -16,9 +16,11 @@
 //!
 //! # Departures from the paper
 //! Marks are independent of each other by default, as in switches; `spacing = "uniform"` spaces
-//! them as in the paper, p / (1 - count p), and `"wait"` as ns-3 does by default. If an arrival
-//! finds its queue empty, avg decays as if packets of full size had passed since the queue's last
-//! packet was sent.
+//! them as in the paper, p / (1 - count p). `"uniform-ns3"` is the same as ns-3 has it (and the
+//! paper's pseudocode): count includes the arriving packet, so that gaps are shorter by one.
+//! `"wait"` is ns-3's default: no mark while count p < 1, then p / (2 - count p), where count
+//! includes the arriving packet too. If an arrival finds its queue empty, avg decays as if packets
+//! of full size had passed since the queue's last packet was sent.
 //!
 //! # Scope and limitations
 //! A queue's length excludes the packet in transmission and the arriving one.
@@ -45,6 +47,9 @@ use spillway_settings::{Range, Section, SettingsError};
 enum Spacing {
     Independent,
     Uniform,
+    /// As `Uniform`, but a packet counts itself.
+    UniformNs3,
+    /// A packet counts itself.
     Wait,
 }
 
@@ -150,6 +155,7 @@ impl Policy for Red {
             &[
                 ("independent", Spacing::Independent),
                 ("uniform", Spacing::Uniform),
+                ("uniform-ns3", Spacing::UniformNs3),
                 ("wait", Spacing::Wait),
             ],
             "how marks are spread over packets",
@@ -228,11 +234,17 @@ impl Red {
 
     fn chance(&mut self, queue: usize, probability: f64) -> bool {
         let state = &mut self.queues[queue];
-        let spread = f64::from(state.count) * probability;
+        let own = match self.params.spacing {
+            Spacing::Independent | Spacing::Uniform => 0,
+            Spacing::UniformNs3 | Spacing::Wait => 1,
+        };
+        let spread = f64::from(state.count + own) * probability;
         let p = match self.params.spacing {
             Spacing::Independent => probability,
-            Spacing::Uniform if spread < 1.0 => (probability / (1.0 - spread)).min(1.0),
-            Spacing::Uniform => 1.0,
+            Spacing::Uniform | Spacing::UniformNs3 if spread < 1.0 => {
+                (probability / (1.0 - spread)).min(1.0)
+            }
+            Spacing::Uniform | Spacing::UniformNs3 => 1.0,
             Spacing::Wait if spread < 1.0 => 0.0,
             Spacing::Wait if spread < 2.0 => probability / (2.0 - spread),
             Spacing::Wait => 1.0,
@@ -344,6 +356,38 @@ mod tests {
         // 1 .. 1/p, with mean (1/p + 1) / 2 = 10.5, so 2 / (1/p + 1) = 0.0952 are marked.
         let text = "min = \"20KB\"\nmax = \"100KB\"\nmax_probability = 0.1\nspacing = \"uniform\"";
         assert!((share_marked(text, 60_000) - 0.0952).abs() < 0.003);
+    }
+
+    #[test]
+    fn packets_count_themselves_as_in_ns_3() {
+        // p = 0.5 * (60 - 20) / (100 - 20) = 0.25. The n-th packet after a mark:
+        // uniform: 0.25 / (1 - 0.25 (n - 1)): 1/4, 1/3, 1/2, 1;
+        // uniform-ns3: 0.25 / (1 - 0.25 n): 1/3, 1/2, 1;
+        // wait: 0 for n < 4, then 0.25 / (2 - 0.25 n): 1/4, 1/3, 1/2, 1.
+        // So all gaps of a range are equally likely.
+        let gaps = |spacing: &str| {
+            let text = "min = \"20KB\"\nmax = \"100KB\"\nmax_probability = 0.5\nspacing";
+            let (mut red, buffer) = (red(&format!("{text} = \"{spacing}\"")), filled(&[60_000]));
+            let mut counts = [0; 9];
+            let mut since = 0;
+            for _ in 0..100_000 {
+                since += 1;
+                if red.on_arrival(&arrival(0, 1500), &buffer) != Verdict::Pass {
+                    counts[since] += 1;
+                    since = 0;
+                }
+            }
+            let all: u32 = counts.iter().sum();
+            counts.map(|count| f64::from(count) / f64::from(all))
+        };
+        // Standard error at most sqrt(1/3 * 2/3 / (1e5 / 5.5)) = 0.0035.
+        for (spacing, range) in [("uniform", 1..=4), ("uniform-ns3", 1..=3), ("wait", 4..=7)] {
+            let expected = 1.0 / range.clone().count() as f64;
+            for (gap, share) in gaps(spacing).into_iter().enumerate() {
+                let expected = if range.contains(&gap) { expected } else { 0.0 };
+                assert!((share - expected).abs() < 0.015, "{spacing} {gap} {share}");
+            }
+        }
     }
 
     #[test]
