@@ -33,6 +33,7 @@ __all__ = [
     "limit",
     "models",
     "prediction_error",
+    "replayed_marks",
     "slotted_optimum",
     "slotted_run",
 ]
@@ -176,6 +177,16 @@ def slotted_optimum(arrivals: Arrivals, buffer: int) -> int: ...
 def prediction_error(
     arrivals: Arrivals, buffer: int, predicted: _Numbers, rule: Mapping[str, Any]
 ) -> tuple[int, int, float, float, list[int]]: ...
+def replayed_marks(
+    id: str,
+    given: Mapping[str, Any],
+    joined_ps: _Numbers,
+    left_ps: _Numbers,
+    found: _Numbers,
+    remaining: _Numbers,
+    size: int,
+    seed: int,
+) -> Column: ...
 def flipped(labels: _Numbers, probability: float, seed: int) -> Column: ...
 
 @final

@@ -69,6 +69,11 @@ class Bounds:
     """Numbers that differ, with their differences."""
 
     @property
+    def rule(self) -> str:
+        """The bounds in words."""
+        return f"medians within {100 * MEDIAN_WITHIN:g}%, tails within {100 * TAIL_WITHIN:g}%"
+
+    @property
     def sentence(self) -> str:
         """The result in one line."""
         counts = [f"{self.compared - len(self.undecided) - len(self.broken)} agree"]
@@ -77,8 +82,7 @@ class Bounds:
             counts.append(f"{len(self.undecided)} undecided, inside the 95% interval ({named})")
         if self.broken:
             counts.append(f"{len(self.broken)} differ ({'; '.join(self.broken)})")
-        rule = f"medians within {100 * MEDIAN_WITHIN:g}%, tails within {100 * TAIL_WITHIN:g}%"
-        return f"of {self.compared} numbers {', '.join(counts)}; {rule}"
+        return f"of {self.compared} numbers {', '.join(counts)}; {self.rule}"
 
 
 def bounds(compared: Iterable[tuple[str, float, Verdict]]) -> Bounds:

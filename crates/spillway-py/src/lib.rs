@@ -8,6 +8,7 @@ mod errors;
 mod flows;
 mod forest;
 mod plugins;
+mod replay;
 mod scenario;
 mod simulation;
 mod slotted;
@@ -42,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     plugins::add_classes(module)?;
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(models, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::replayed_marks, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::generators, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::limit, module)?)?;

@@ -25,13 +25,14 @@ class Reference(enum.StrEnum):
     """The references that `validate` compares with."""
 
     abm = "abm"
+    aqm = "aqm"
     credence = "credence"
 
 
 @app.command()
 def validate(
     name: Annotated[Reference, typer.Argument(help="The reference.")],
-    folder: Annotated[Path, typer.Argument(help="The folder with its flows and its output.")],
+    folder: Annotated[Path, typer.Argument(help="The folder with its flows, traces and output.")],
     paths: Annotated[
         int,
         typer.Option(
@@ -56,16 +57,23 @@ def validate(
     The status is 1 where a number breaks the stated bounds: the last line says which.
     """
     from spillway.threads import processors
-    from spillway.validate import abm, abm_tables, credence
+    from spillway.validate import abm, abm_tables, aqm, aqm_tables, credence
 
     jobs = jobs or processors()
     if others and name != Reference.abm:
         raise ScenarioError(f"--others: nothing else is known of {name}", "leave it away")
+    if paths and name == Reference.aqm:
+        raise ScenarioError("--paths: between any two hosts of aqm there is one", "leave it away")
+    if differences and name == Reference.aqm:
+        raise ScenarioError("--differences: no changes are listed for aqm", "leave it away")
     shown: tuple[Mapping[str, Any], RenderableType, Bounds]
     match name:
         case Reference.abm:
             flows = abm.abm(folder, paths=paths, jobs=jobs, differences=differences, others=others)
             shown = flows.document, abm_tables.table(flows), flows.bounds
+        case Reference.aqm:
+            discs = aqm.aqm(folder, jobs=jobs)
+            shown = discs.document, aqm_tables.table(discs), discs.bounds
         case Reference.credence:
             found = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
             shown = found.document, credence.table(found), found.bounds

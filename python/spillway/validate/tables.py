@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-_NAMES = ("sharing", "transport", "class", "flows", "count", "change")
+_NAMES = ("sharing", "disc", "transport", "class", "flows", "count", "change")
 
 
 def shown_table(title: str, columns: Sequence[str]) -> Table:
