@@ -336,7 +336,9 @@ impl Sender {
         };
         self.control.on_ack(&mut self.window, &told);
         let is_cut = self.window.is_cut_from(before);
-        if ack.ece && is_cut {
+        // A cut of the least window changes no number. Yet a receiver that is not told of it would
+        // echo the mark for ever.
+        if ack.ece && (is_cut || self.window.cut_until != cut_until) {
             self.tells_cut = true;
         }
         match detection {

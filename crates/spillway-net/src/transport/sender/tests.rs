@@ -144,6 +144,21 @@ fn a_window_that_a_mark_has_cut_is_cut_again_for_a_loss_only_if_that_is_asked_fo
 }
 
 #[test]
+fn a_mark_that_finds_the_least_window_is_answered_too() {
+    let (mut s, t) = sender(100, "initial_window = \"4pkt\"\nmin_window = \"2pkt\"\necn = true");
+    sends(&mut s, &t, us(0));
+    // 4 is halved to 2, the least. What is acknowledged next was in flight then.
+    marked(&mut s, &t, us(80), 1);
+    assert_eq!((s.window().cwnd, s.take_cut()), (2_000, true));
+    marked(&mut s, &t, us(81), 4);
+    assert_eq!((s.window().cwnd, s.take_cut()), (2_000, false));
+    sends(&mut s, &t, us(81));
+    // The next flight is marked. 2 stays 2, but the receiver is told, so that its echoes end.
+    marked(&mut s, &t, us(161), 5);
+    assert_eq!((s.window().cwnd, s.take_cut()), (2_000, true));
+}
+
+#[test]
 fn several_losses_are_repaired_in_order_within_one_recovery() {
     let (mut s, t) = sender(12, "initial_window = \"12pkt\"");
     sends(&mut s, &t, us(0));
