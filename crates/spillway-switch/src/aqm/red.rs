@@ -33,62 +33,35 @@
 //! # Cost
 //! A comparison for every packet; from min on also a random number. 24 bytes for every queue.
 
+pub(super) mod average;
+pub(super) mod coin;
+pub(super) mod ramp;
+
 use super::ecn::read_not_ect;
 use super::{Aqm, Scope, in_unit_of, number_of};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
-use spillway_engine::{Stream, Time};
+use average::Average;
+use coin::{Coin, Spacing};
+use ramp::{Curve, Ramp, Thresholds};
+use spillway_engine::Stream;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};
 
-/// How marks are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spacing {
-    Independent,
-    Uniform,
-    /// As `Uniform`, but a packet counts itself.
-    UniformNs3,
-    /// A packet counts itself.
-    Wait,
-}
-
-/// The probability between min and max.
-#[derive(Clone, Copy, Debug)]
-enum Curve {
-    TwoPoint {
-        max_probability: f64,
-    },
-    /// The slope is per byte or per packet, in the unit of `min`.
-    PointSlope {
-        slope: f64,
-    },
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct QueueState {
-    average: f64,
-    /// Packets since the last mark.
-    count: u32,
-    /// When the queue's (or port's) last packet was sent, but for acks that are not managed, or else
-    /// the last arrival that found it empty.
-    idle_since: Time,
+    average: Average,
+    coin: Coin,
 }
 
 /// How the probability of a mark grows with the queue.
 #[derive(Clone, Debug)]
 pub struct RedParams {
-    /// Up to this average queue nothing is marked, in packets or bytes.
-    min: Amount,
-    /// From this average queue on everything is marked, in the same unit; at least `min`.
-    max: f64,
-    /// The probability between the two.
-    curve: Curve,
+    ramp: Ramp,
     /// The weight of a new sample in the average, at least 1e-9. With 1, the average is the queue
     /// itself.
     weight: f64,
-    /// Whether the probability rises further, to 1, between max and twice max.
-    gentle: bool,
     /// How marks are spread over packets.
     spacing: Spacing,
     scope: Scope,
@@ -117,18 +90,7 @@ impl Policy for Red {
         section: &mut Section,
         environment: &Environment,
     ) -> Result<RedParams, SettingsError> {
-        let min = section.amount("min", "5pkt", "queue up to which nothing is marked")?;
-        let max = section.amount("max", "15pkt", "queue from which everything is marked")?;
-        let same_unit = matches!(
-            (min, max),
-            (Amount::Packets(_), Amount::Packets(_)) | (Amount::Bytes(_), Amount::Bytes(_))
-        );
-        if !same_unit || number_of(min) > number_of(max) {
-            return Err(section.error(
-                "max",
-                format!("{max} must not be less than min = {min}, in the same unit"),
-            ));
-        }
+        let thresholds = Thresholds::read(section)?;
         let point_slope = section.choice(
             "form",
             &[("two-point", false), ("point-slope", true)],
@@ -138,7 +100,7 @@ impl Policy for Red {
         let max_probability = section.number("max_probability", 0.02, Range::Unit, meaning)?;
         let meaning = "rise of the probability for every MB of queue (point-slope; lambda)";
         let per_megabyte = section.number("slope", 0.5, Range::Positive, meaning)?;
-        let bytes_per_unit = match min {
+        let bytes_per_unit = match thresholds.min {
             Amount::Packets(_) => f64::from(environment.full_packet),
             _ => 1.0,
         };
@@ -148,22 +110,12 @@ impl Policy for Red {
         };
         let meaning = "weight of a new sample in the average; 1 is the instantaneous queue";
         let weight = section.number("weight", 1.0, Range::Within(1e-9, 1.0), meaning)?;
-        let meaning = "whether the probability rises on to 1 between max and twice max";
-        let gentle = section.flag("gentle", false, meaning)?;
-        let spacing = section.choice(
-            "spacing",
-            &[
-                ("independent", Spacing::Independent),
-                ("uniform", Spacing::Uniform),
-                ("uniform-ns3", Spacing::UniformNs3),
-                ("wait", Spacing::Wait),
-            ],
-            "how marks are spread over packets",
-        )?;
+        let gentle = ramp::read_gentle(section, false)?;
+        let spacing = Spacing::read(section)?;
         let scope = Scope::read(section)?;
         let verdict = read_not_ect(section, Verdict::MarkOrDrop)?;
-        let max = number_of(max) as f64;
-        Ok(RedParams { min, max, curve, weight, gentle, spacing, scope, verdict })
+        let ramp = Ramp { thresholds, curve, gentle };
+        Ok(RedParams { ramp, weight, spacing, scope, verdict })
     }
 
     fn new(params: &RedParams, environment: &Environment) -> Self {
@@ -178,31 +130,6 @@ impl Policy for Red {
 }
 
 impl Red {
-    /// The probability p for an average queue; 0 below min.
-    fn probability(&self, average: f64) -> f64 {
-        let RedParams { max, curve, gentle, .. } = self.params;
-        let min = number_of(self.params.min) as f64;
-        if average < min {
-            return 0.0;
-        }
-        let at_max = match curve {
-            Curve::TwoPoint { max_probability } => max_probability,
-            Curve::PointSlope { slope } => (slope * (max - min)).min(1.0),
-        };
-        if average < max {
-            match curve {
-                Curve::TwoPoint { max_probability } => {
-                    max_probability * (average - min) / (max - min)
-                }
-                Curve::PointSlope { slope } => (slope * (average - min)).min(1.0),
-            }
-        } else if gentle && average < 2.0 * max {
-            at_max + (1.0 - at_max) * (average - max) / max
-        } else {
-            1.0
-        }
-    }
-
     /// The place of the state for a queue.
     #[inline]
     fn place(&self, queue: QueueId, buffer: &Buffer) -> usize {
@@ -214,44 +141,16 @@ impl Red {
 
     /// The average, updated with the queue that this arrival finds.
     fn average(&mut self, arrival: &Arrival, buffer: &Buffer) -> f64 {
-        let RedParams { min, weight, scope, .. } = self.params;
-        let length = in_unit_of(min, scope.length(arrival.queue, buffer)) as f64;
+        let RedParams { ramp, weight, scope, .. } = self.params;
+        let length = scope.length(arrival.queue, buffer);
+        let length = in_unit_of(ramp.thresholds.min, length) as f64;
         if weight == 1.0 {
             return length;
         }
         let rate = buffer.rate(buffer.port_of(arrival.queue));
         let place = self.place(arrival.queue, buffer);
-        let state = &mut self.queues[place];
-        if length == 0.0 {
-            let idle = arrival.now.since(state.idle_since).ps();
-            let missed = idle / rate.time_of(self.full_packet).ps().max(1);
-            state.average *= libm::pow(1.0 - weight, missed as f64);
-            state.idle_since = state.idle_since.max(arrival.now);
-        }
-        state.average += weight * (length - state.average);
-        state.average
-    }
-
-    fn chance(&mut self, queue: usize, probability: f64) -> bool {
-        let state = &mut self.queues[queue];
-        let own = match self.params.spacing {
-            Spacing::Independent | Spacing::Uniform => 0,
-            Spacing::UniformNs3 | Spacing::Wait => 1,
-        };
-        let spread = f64::from(state.count + own) * probability;
-        let p = match self.params.spacing {
-            Spacing::Independent => probability,
-            Spacing::Uniform | Spacing::UniformNs3 if spread < 1.0 => {
-                (probability / (1.0 - spread)).min(1.0)
-            }
-            Spacing::Uniform | Spacing::UniformNs3 => 1.0,
-            Spacing::Wait if spread < 1.0 => 0.0,
-            Spacing::Wait if spread < 2.0 => probability / (2.0 - spread),
-            Spacing::Wait => 1.0,
-        };
-        let marked = p >= 1.0 || (p > 0.0 && self.random.uniform() < p);
-        state.count = if marked { 0 } else { state.count + 1 };
-        marked
+        let packet = rate.time_of(self.full_packet);
+        self.queues[place].average.finds(arrival.now, length, weight, packet)
     }
 }
 
@@ -259,18 +158,18 @@ impl Aqm for Red {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let average = self.average(arrival, buffer);
-        let probability = self.probability(average);
-        let queue = self.place(arrival.queue, buffer);
-        if probability == 0.0 {
-            self.queues[queue].count = 0;
-            return Verdict::Pass;
-        }
-        if self.chance(queue, probability) { self.params.verdict } else { Verdict::Pass }
+        let RedParams { ramp, spacing, verdict, .. } = self.params;
+        let probability = ramp.probability(average);
+        let place = self.place(arrival.queue, buffer);
+        let coin = &mut self.queues[place].coin;
+        let marks = coin.is_hit(probability, spacing, &mut self.random);
+        if marks { verdict } else { Verdict::Pass }
     }
 
     fn passes_idle_ports(&self) -> bool {
-        let RedParams { min, weight, spacing, .. } = self.params;
-        weight == 1.0 && spacing == Spacing::Independent && number_of(min) > 0
+        let RedParams { ramp, weight, spacing, .. } = self.params;
+        let min = number_of(ramp.thresholds.min);
+        weight == 1.0 && spacing == Spacing::Independent && min > 0
     }
 }
 
@@ -287,7 +186,7 @@ impl Watch for Red {
         let rate = buffer.rate(buffer.port_of(departure.queue));
         let sent = departure.now + rate.time_of(departure.size.into());
         let place = self.place(departure.queue, buffer);
-        self.queues[place].idle_since = sent;
+        self.queues[place].average.is_sent(sent);
         Verdict::Pass
     }
 }
@@ -297,10 +196,15 @@ mod tests {
     use super::*;
     use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
+    use spillway_engine::Time;
 
     fn red(text: &str) -> Red {
         let mut section = Section::new("aqm", text.parse().unwrap());
         Red::read(&mut section, &Environment::example(1)).unwrap()
+    }
+
+    fn probability(text: &str, queue: f64) -> f64 {
+        red(text).params.ramp.probability(queue)
     }
 
     /// A buffer with a queue of `bytes` bytes, or an empty queue.
@@ -333,21 +237,21 @@ mod tests {
         let text = "form = \"point-slope\"\nmin = \"5KB\"\nmax = \"200KB\"\nslope = 0.512820512";
         let two = "min = \"5KB\"\nmax = \"200KB\"\nmax_probability = 0.1";
         for queue in [5_000.0, 50_000.0, 199_999.0] {
-            let difference = red(text).probability(queue) - red(two).probability(queue);
+            let difference = probability(text, queue) - probability(two, queue);
             assert!(difference.abs() < 1e-9, "{queue}");
         }
         // In packets of 1500 bytes, 0.5 per MB is 0.00075 per packet; 20 packets above
         // min, p = 0.015.
-        let packets = red("form = \"point-slope\"\nmin = \"10pkt\"\nmax = \"300pkt\"\nslope = 0.5");
-        assert!((packets.probability(30.0) - 0.015).abs() < 1e-12);
+        let text = "form = \"point-slope\"\nmin = \"10pkt\"\nmax = \"300pkt\"\nslope = 0.5";
+        assert!((probability(text, 30.0) - 0.015).abs() < 1e-12);
     }
 
     #[test]
     fn gentle_goes_on_to_twice_max() {
-        let red = red("min = \"5pkt\"\nmax = \"10pkt\"\nmax_probability = 0.2\ngentle = true");
+        let text = "min = \"5pkt\"\nmax = \"10pkt\"\nmax_probability = 0.2\ngentle = true";
         // 0.2 + 0.8 * (15 - 10) / 10 = 0.6.
-        assert!((red.probability(15.0) - 0.6).abs() < 1e-12);
-        assert_eq!(red.probability(20.0), 1.0);
+        assert!((probability(text, 15.0) - 0.6).abs() < 1e-12);
+        assert_eq!(probability(text, 20.0), 1.0);
     }
 
     #[test]

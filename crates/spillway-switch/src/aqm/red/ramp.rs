@@ -1,0 +1,88 @@
+//! How the probability of a mark grows with the average queue.
+
+use crate::aqm::number_of;
+use spillway_settings::quantity::Amount;
+use spillway_settings::{Section, SettingsError};
+
+/// Between which average queues the probability grows.
+#[derive(Clone, Copy, Debug)]
+pub struct Thresholds {
+    /// Up to this average queue nothing is marked, in packets or bytes.
+    pub min: Amount,
+    /// From this average queue on everything is marked, in the same unit; at least `min`.
+    pub max: f64,
+}
+
+impl Thresholds {
+    pub fn read(section: &mut Section) -> Result<Thresholds, SettingsError> {
+        let min = section.amount("min", "5pkt", "queue up to which nothing is marked")?;
+        let max = section.amount("max", "15pkt", "queue from which everything is marked")?;
+        let same_unit = matches!(
+            (min, max),
+            (Amount::Packets(_), Amount::Packets(_)) | (Amount::Bytes(_), Amount::Bytes(_))
+        );
+        if !same_unit || number_of(min) > number_of(max) {
+            return Err(section.error(
+                "max",
+                format!("{max} must not be less than min = {min}, in the same unit"),
+            ));
+        }
+        Ok(Thresholds { min, max: number_of(max) as f64 })
+    }
+}
+
+/// Reads whether the probability rises on beyond max.
+pub fn read_gentle(section: &mut Section, default: bool) -> Result<bool, SettingsError> {
+    let meaning = "whether the probability rises on to 1 between max and twice max";
+    section.flag("gentle", default, meaning)
+}
+
+/// The probability between min and max.
+#[derive(Clone, Copy, Debug)]
+pub enum Curve {
+    TwoPoint {
+        max_probability: f64,
+    },
+    /// The slope is per byte or per packet, in the unit of `min`.
+    PointSlope {
+        slope: f64,
+    },
+}
+
+/// The probability for every average queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Ramp {
+    pub thresholds: Thresholds,
+    /// The probability between the two.
+    pub curve: Curve,
+    /// Whether the probability rises further, to 1, between max and twice max.
+    pub gentle: bool,
+}
+
+impl Ramp {
+    /// The probability p for an average queue; 0 below min.
+    #[inline]
+    pub fn probability(&self, average: f64) -> f64 {
+        let Ramp { thresholds: Thresholds { min, max }, curve, gentle } = *self;
+        let min = number_of(min) as f64;
+        if average < min {
+            return 0.0;
+        }
+        let at_max = match curve {
+            Curve::TwoPoint { max_probability } => max_probability,
+            Curve::PointSlope { slope } => (slope * (max - min)).min(1.0),
+        };
+        if average < max {
+            match curve {
+                Curve::TwoPoint { max_probability } => {
+                    max_probability * (average - min) / (max - min)
+                }
+                Curve::PointSlope { slope } => (slope * (average - min)).min(1.0),
+            }
+        } else if gentle && average < 2.0 * max {
+            at_max + (1.0 - at_max) * (average - max) / max
+        } else {
+            1.0
+        }
+    }
+}
