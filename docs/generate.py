@@ -169,6 +169,8 @@ def algorithm_pages(catalogue: Json) -> dict[Path, str]:
             pages[page] = algorithm_page(room, entry, page)
             rows.append([f"[`{entry['id']}`]({page.name})", sentence(entry["summary"])])
         index += ["", f"## {heading}: `{key}`", "", table(["id", ""], rows)]
+        if room in LEFT_OUT:
+            index += ["", LEFT_OUT[room]]
     pages[DOCS / "algorithms" / "README.md"] = "\n".join(index) + "\n"
     return pages
 
@@ -177,6 +179,26 @@ INDEX_HEAD = """\
 A page for every algorithm: what it does, where it was published, its rule with the symbols of the
 paper, where we depart from it, and how it was checked. The pages are the heads of the source
 files, written out by `docs/generate.py`; `spillway list` prints the parameters."""
+
+LEFT_OUT = {
+    "aqm": """\
+Related work on marking that is not here:
+
+- **Feng's adaptive RED** (Feng, Kandlur, Saha, Shin, "A Self-Configuring RED Gateway", INFOCOM
+  1999): as `ared`, but the largest probability is multiplied and divided (MIMD) when the average
+  queue leaves the range from min to max;
+- **AVQ** (Kunniyur, Srikant, SIGCOMM 2001): marks what a virtual queue with less capacity would
+  lose;
+- **PI** (Hollot, Misra, Towsley, Gong, INFOCOM 2001): a proportional integral controller of the
+  queue's length; `pie` is one of its delay;
+- **BCC** (Bai, Hu, Chen, Tan, Xiong, IEEE/ACM Transactions on Networking 2021): marks by the port's
+  queue, or by the shared buffer while that is well filled;
+- **TCD** (Zhang, Liu, Meng, Ren, SIGCOMM 2021): tells congested ports in lossless networks from
+  ports that only seem so because others pause them;
+- **HULL** (Alizadeh et al., NSDI 2012): marks by phantom queues, which are drained at less than the
+  line's rate.""",
+}
+"""What a room's list is followed by: what it lacks."""
 
 
 def algorithm_page(room: str, entry: Json, page: Path) -> str:

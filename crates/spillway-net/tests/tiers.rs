@@ -54,6 +54,9 @@ fn every_policy() -> Vec<String> {
     let aqm = |id: &&str| match *id {
         // Its chance is all or nothing.
         "red" => "aqm = { kind = \"red\", min = \"8pkt\", max = \"8pkt\", weight = 0.5 }".into(),
+        "ared" => "aqm = { kind = \"ared\", min = \"8pkt\", max = \"8pkt\", weight = 0.5, \
+                   gentle = false }"
+            .into(),
         "ecn" => "aqm = { kind = \"ecn\", threshold = \"8pkt\" }".into(),
         "pie" => "aqm = { kind = \"pie\", alpha = 1e18, beta = 0 }".into(),
         "pred" => {

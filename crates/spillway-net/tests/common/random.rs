@@ -143,6 +143,9 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"ecn\", threshold = \"3KB\", not_ect = \"drop\" }",
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", max_probability = 0.3 }",
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
+        "{ kind = \"ared\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, interval = \"20us\" }",
+        "{ kind = \"ared\", min = \"1KB\", max = \"9KB\", time_constant = \"9us\", \
+           interval = \"7us\", scope = \"port\" }",
         "{ kind = \"codel\", target = \"2us\", interval = \"20us\" }",
         "{ kind = \"codel\", target = \"2us\", interval = \"20us\", not_ect = \"pass\" }",
         "{ kind = \"codel\", target = \"2us\", interval = \"20us\", rules = \"ns3\" }",

@@ -1,5 +1,6 @@
 //! Active queue management: which packets are marked, or dropped before the buffer is full.
 
+mod ared;
 mod codel;
 mod ecn;
 mod ecn_sharp;
@@ -44,6 +45,7 @@ catalogue! {
         none::NoAqm,
         ecn::EcnThreshold,
         red::Red,
+        ared::Ared,
         codel::CoDel,
         tcn::Tcn,
         ecn_sharp::EcnSharp,

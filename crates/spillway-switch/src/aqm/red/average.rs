@@ -17,13 +17,25 @@ impl Average {
     #[inline]
     pub fn finds(&mut self, now: Time, length: f64, weight: f64, packet: Time) -> f64 {
         if length == 0.0 {
-            let idle = now.since(self.idle_since).ps();
-            let missed = idle / packet.ps().max(1);
-            self.value *= libm::pow(1.0 - weight, missed as f64);
+            self.value = self.decayed(now, weight, packet);
             self.idle_since = self.idle_since.max(now);
         }
         self.value += weight * (length - self.value);
         self.value
+    }
+
+    /// The average that arrivals have left.
+    #[inline]
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// What is left of it at this time if the queue is empty.
+    #[inline]
+    pub fn decayed(&self, at: Time, weight: f64, packet: Time) -> f64 {
+        let idle = at.since(self.idle_since).ps();
+        let missed = idle / packet.ps().max(1);
+        self.value * libm::pow(1.0 - weight, missed as f64)
     }
 
     /// The last bit of a packet of the queue will have been sent at this time.
