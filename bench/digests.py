@@ -34,7 +34,12 @@ INSTRUMENTS = (
     {},
     {"record.queue_interval": "20us", "record.link_interval": "30us"},
     {"record.decisions": 500, "record.windows": [0, 1], "record.port_interval": "25us"},
-    {"record.oracle_trace": True, "record.bursts": "4KB", "record.link_interval": "7us"},
+    {
+        "record.oracle_trace": True,
+        "record.bursts": "4KB",
+        "record.link_interval": "7us",
+        "record.aqm_interval": "25us",
+    },
 )
 """What a random scenario records besides, by its number."""
 OF_QUEUES = ("record.port_interval", "record.bursts")

@@ -589,6 +589,7 @@ EVERYTHING: Json = {
     "switch": {
         "buffer": "20KB",
         "sharing": "lqd",
+        "aqm": "pred",
         "spine": {"sharing": {"kind": "smartbuf", "sigma": 20.0}},
     },
     "traffic": [
@@ -608,6 +609,7 @@ EVERYTHING: Json = {
         "windows": [0],
         "link_interval": "1us",
         "port_interval": "1us",
+        "aqm_interval": "1us",
         "bursts": "3KB",
     },
 }

@@ -286,3 +286,20 @@ def test_acks_that_share_the_data_s_queue_are_tested_like_data():
     trace = spillway.run(TINY, set=[*asked, *one]).oracle_trace
     assert trace.num_rows > 1000
     assert set(trace["queue"].to_pylist()) == {1}
+
+
+def test_what_aqms_mark_by_is_sampled_and_kept(tmp_path):
+    ared = "{ kind = 'ared', min = '1pkt', max = '4pkt', weight = 0.1, interval = '2us' }"
+    asked = [f"switch.aqm={ared}", "record.aqm_interval=10us", "record.aqm_switch=leaf0"]
+    result = spillway.run(TINY, set=asked)
+    result.save(tmp_path / "run")
+    aqm = spillway.Result.load(tmp_path / "run").aqm
+    assert aqm.equals(result.aqm) and set(aqm["switch"].to_pylist()) == {"leaf0"}
+    steered = aqm["max_probability"].to_pylist()
+    # It begins at 0.1, falls while queues are empty, and rises while they are long.
+    assert min(steered) < 0.01 and max(steered) > 0.2
+    # Three packets of 1,500 bytes are 0.0045 MB.
+    slopes = [slope * 0.0045 for slope in aqm["slope_per_mb"].to_pylist()]
+    assert slopes == pytest.approx(steered)
+    assert aqm["lambda"].null_count == aqm["flows"].null_count == len(aqm)
+    assert "aqm" in result.names() and "aqm" not in spillway.run(TINY).names()

@@ -104,6 +104,11 @@ class Result:
         return self.table("port_classes")
 
     @property
+    def aqm(self) -> pa.Table:
+        """Samples of the numbers by which AQMs mark, every `record.aqm_interval`."""
+        return self.table("aqm")
+
+    @property
     def bursts(self) -> pa.Table:
         """Bursts of ports, with `record.bursts`."""
         return self.table("bursts")

@@ -47,6 +47,8 @@ kinds! {
     SampleLinks,
     /// Ports are sampled.
     SamplePorts,
+    /// AQMs are sampled.
+    SampleAqms,
 }
 
 const KIND_BITS: u32 = 5;

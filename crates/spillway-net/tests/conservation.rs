@@ -85,9 +85,10 @@ fn check(seed: u64) -> Run {
         assert_eq!(run.summary_but_events(), other.summary_but_events(), "seed {seed}, {what}");
         assert_eq!(run.record.drops, other.record.drops, "seed {seed}, {what}");
     }
-    // If some flow never ends, links are measured until the stop.
+    // If some flow never ends, links are measured and AQMs sampled until the stop.
     if run.flows.iter().all(|row| row.size > 0) {
         check_links(seed, &case);
+        check_aqms(seed, &case, &run);
     }
     assert_eq!(scenario_with(&resolved, &case.list).resolved.to_string(), resolved, "seed {seed}");
     case.traffic.reverse();
@@ -96,6 +97,30 @@ fn check(seed: u64) -> Run {
     case.list = backwards(&case.list);
     same(finish(Simulation::new(scenario_with(&reversed, &case.list))), "rows backwards");
     run
+}
+
+/// Samples of AQMs change nothing, and see the same whether ports are deferred or woken. `run` is the
+/// run without them.
+fn check_aqms(seed: u64, case: &Case, run: &Run) {
+    let text = format!("{}\n[record]\naqm_interval = \"23us\"", case.text());
+    let sampled = |more: &str, shortcuts: Shortcuts| {
+        let scenario = scenario_with(&format!("{text}\n{more}"), &case.list);
+        finish(Simulation::with(scenario, shortcuts))
+    };
+    let with = sampled("", Shortcuts::ALL);
+    let summary = |run: &Run| {
+        let mut summary = run.summary_but_events();
+        // The last event may be a sample.
+        summary.as_object_mut().and_then(|table| table.remove("simulated_s")).expect("a number");
+        summary
+    };
+    assert_eq!(run.flows, with.flows, "seed {seed}");
+    assert_eq!(summary(run), summary(&with), "seed {seed}");
+    assert_eq!(run.record.drops, with.record.drops, "seed {seed}");
+    let bare = sampled("", Shortcuts::NONE);
+    assert_eq!(with.record.aqm, bare.record.aqm, "seed {seed}, without shortcuts");
+    let woken = sampled("decisions = 1", Shortcuts::ALL);
+    assert_eq!(with.record.aqm, woken.record.aqm, "seed {seed}, woken");
 }
 
 /// A link is busy for as long as the bytes that it carries take, and for at most the whole time,

@@ -107,3 +107,53 @@ fn a_window_is_what_the_sender_has() {
     assert_eq!(windows.cwnd_bytes.known(1), Some(10 * MSS));
     assert_eq!(windows.in_flight_bytes[1], 10 * MSS);
 }
+
+/// Two hosts send a packet every 2.4 us to the third, from 11.2 to 128.8 us as the switch sees them.
+/// PRED counts both in each of the periods of 50 us, at that port.
+#[test]
+fn aqms_are_sampled_port_by_port() {
+    let sample = |aqm: &str, record: &str| {
+        let text = format!(
+            r#"
+            duration = "1ms"
+            warmup = "5us"
+            switch = {{ aqm = {aqm}, queues_per_port = 2 }}
+            record = {{ aqm_interval = "30us", {record} }}
+            transport = {{ kind = "udp", rate = "5Gbps" }}
+            topology = {{ kind = "star", hosts = 3, host_rate = "10Gbps", link_delay = "10us" }}
+            "#
+        );
+        run_flows(&text, &[(0, 2, 50 * MSS, 0), (1, 2, 50 * MSS, 0)]).record.aqm
+    };
+    let pred = "{ kind = \"pred\", qla = false, counter = \"exact\", t_fcs = \"50us\" }";
+    let table = sample(pred, "aqm_switch = 0");
+    let flows: Vec<(u64, u32, Option<u32>)> = (0..table.len())
+        .map(|row| (table.time_ps[row] / US, table.port[row], table.flows.known(row)))
+        .collect();
+    // The queue of acks is not managed. Where no flow is, one counts.
+    let at = |us: u64, n: u32| [(us, 0, Some(1)), (us, 1, Some(1)), (us, 2, Some(n))];
+    let expected = [at(5, 1), at(35, 2), at(65, 2), at(95, 2), at(125, 2)].concat();
+    assert_eq!(flows, expected);
+    assert!(table.queue.iter().all(|queue| *queue == 1) && table.switch.iter().all(|s| *s == 0));
+    for row in 0..table.len() {
+        // 0.1 for every flow and 100 KB. Ten packets of 1,500 bytes.
+        let n = f64::from(table.flows.known(row).unwrap());
+        assert!((table.slope_per_mb.known(row).unwrap() - n).abs() < 1e-9);
+        assert_eq!(table.lambda.known(row), Some(0.1));
+        assert_eq!(table.min_bytes.known(row), Some(15_000));
+        assert_eq!(table.max_bytes.known(row), Some(500_000));
+        assert_eq!(table.max_probability.known(row), None);
+        assert_eq!(table.probability.known(row), None);
+        assert_eq!(table.utility.known(row), None);
+    }
+    // Five samples of three ports.
+    let table = sample("{ kind = \"pie\" }", "drops = true");
+    assert_eq!(
+        (table.len(), table.probability.known(0), table.flows.known(0)),
+        (15, Some(0.0), None)
+    );
+    // These have no such numbers.
+    for aqm in ["none", "codel", "tcn", "ecn-sharp"] {
+        assert!(sample(&format!("\"{aqm}\""), "drops = true").is_empty(), "{aqm}");
+    }
+}

@@ -44,6 +44,7 @@ const BASE: &str = r#"
     [record]
     queue_interval = "10us"
     link_interval = "7us"
+    aqm_interval = "9us"
     bursts = "3KB"
 "#;
 

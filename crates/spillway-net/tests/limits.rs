@@ -115,6 +115,10 @@ fn what_is_done_too_often_is_refused() {
             "record.port_interval: every 3ps comes to 666666667 samples of each of 4",
         ),
         (
+            "record.aqm_interval = \"3ps\"\nswitch.queues_per_port = 2",
+            "record.aqm_interval: every 3ps comes to 666666667 samples of each of 8",
+        ),
+        (
             "switch.sharing = { kind = \"abm\", update_interval = \"1ps\" }",
             "switch.sharing: every 1ps comes to 2000000000 samples",
         ),

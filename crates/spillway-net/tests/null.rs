@@ -309,6 +309,36 @@ fn recording_changes_nothing() {
     }
 }
 
+/// The numbers of AQMs, some of which bring them up to date only when packets arrive.
+#[test]
+fn samples_of_aqms_change_nothing() {
+    let record = "[record]\naqm_interval = \"1us\"";
+    for (name, scenario) in SCENARIOS {
+        for aqm in [
+            "{ kind = \"ecn\", threshold = \"4pkt\" }",
+            "{ kind = \"red\", min = \"1pkt\", max = \"9pkt\", weight = 0.1 }",
+            "{ kind = \"ared\", min = \"1pkt\", max = \"5pkt\", weight = 0.3, interval = \"3us\" }",
+            "{ kind = \"pie\", target = \"1us\", update_interval = \"3us\" }",
+            "{ kind = \"pred\", min = \"1pkt\", q_left = \"2pkt\", max = \"9pkt\" }",
+        ] {
+            let with = |more: &str| {
+                let switch = format!("aqm = {aqm}\nqueues_per_port = 2\n{more}");
+                run_with(scenario, &switch)
+            };
+            let (bare, mut sampled) = (with(""), with(record));
+            let woken = with(&format!("{record}\ndecisions = 1"));
+            assert!(sampled.record.aqm.len() > 1000, "{name}, {aqm}");
+            assert_eq!(sampled.record.aqm, woken.record.aqm, "{name}, {aqm}");
+            // No port has been woken for it.
+            assert!(sampled.counters.events < woken.counters.events, "{name}, {aqm}");
+            assert!(sampled.counters.events > bare.counters.events, "{name}, {aqm}");
+            assert_eq!(sampled.record.drops, bare.record.drops, "{name}, {aqm}");
+            sampled.summary["simulated_s"] = bare.summary["simulated_s"].clone();
+            same(&format!("{name}, {aqm}"), &bare, &sampled);
+        }
+    }
+}
+
 #[test]
 fn a_link_that_loses_nothing_is_a_link() {
     let (name, scenario) = SCENARIOS[1];

@@ -271,6 +271,13 @@ fn what_cannot_be_recorded_is_refused() {
         ("buffer = \"1MB\"", "bursts = \"100%\"", "record.bursts: not a share that a port can"),
         ("buffer = \"1MB\"", "bursts = \"0%\"", "record.bursts: not a share that a port can"),
         ("", "port_switch = 0", "record.port_switch: it needs `port_interval`"),
+        ("", "aqm_switch = 0", "record.aqm_switch: it needs `aqm_interval`"),
+        ("", "aqm_interval = \"0us\"", "record.aqm_interval: \"0us\" is not valid"),
+        (
+            "",
+            "aqm_interval = \"1us\"\naqm_switch = 1",
+            "record.aqm_switch: 1 is not a switch; there is only 0",
+        ),
         ("", "empty_queues = true", "record.empty_queues: it needs `queue_interval`"),
         ("", "port_interval = \"0us\"", "record.port_interval: \"0us\" is not valid"),
         (

@@ -12,7 +12,7 @@ mod tracing;
 pub use losses::Lost;
 pub use tracing::Decision;
 
-use crate::aqm::{Aqm, AqmPolicy};
+use crate::aqm::{Aqm, AqmPolicy, AqmSample};
 use crate::buffer::{Buffer, QueueId};
 use crate::bursts::Bursts;
 use crate::fates::Fates;
@@ -401,6 +401,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         match policy {
             0 => self.sharing.on_timer(now, &self.buffer),
             _ => self.aqm.on_timer(now, &self.buffer),
+        }
+    }
+
+    /// The numbers by which the AQM marks the packets of a queue at this moment; `None` if it has
+    /// none, or does not manage the queue. Departures must not be deferred beyond it.
+    pub fn sample_aqm(&self, now: Time, queue: QueueId) -> Option<AqmSample> {
+        match self.buffer.queue_class_of(queue) == self.unmanaged {
+            true => None,
+            false => self.aqm.sample(now, queue, &self.buffer),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Adaptive RED beside a second, naive implementation, packet by packet.
 //!
 //! The naive one is woken at every interval; the real one makes up for intervals when packets arrive.
+//! Samples, which change nothing, have the naive one's max_p.
 //! A verdict that does not depend on chance must be the formula's: below min, from max (gentle: twice
 //! max) on, and wherever the probability is 0 or 1. Where it depends on chance, marks tell nothing of
 //! max_p, so some of the settings bring it to 1 and next to 0.
@@ -20,6 +21,7 @@ use std::collections::VecDeque;
 
 /// The picoseconds of a full packet of 1500 bytes at 10 Gbps.
 const PACKET: u64 = 1_200_000;
+const PER_PORT: usize = 2;
 
 #[derive(Clone, Debug)]
 struct Rule {
@@ -82,7 +84,8 @@ impl Queue {
         let average = self.average_at(now, rule.weight);
         let (low, high) = (min + 0.4 * (max - min), min + 0.6 * (max - min));
         // The two add up in different orders.
-        self.is_unsure |= [low, high].iter().any(|edge| (average - edge).abs() < 1e-9);
+        let at_edge = [low, high].iter().any(|edge| (average - edge).abs() < 1e-9);
+        self.is_unsure |= at_edge && rule.weight < 1.0;
         if average > high && self.max_p <= rule.bounds.1 {
             let alpha = if rule.alpha < self.max_p / 4.0 { rule.alpha } else { self.max_p / 4.0 };
             self.max_p += alpha;
@@ -141,11 +144,39 @@ struct Counts {
     by_chance: usize,
     /// Hits and misses that only max_p decides: above min, and below max or twice max.
     by_max_p: [usize; 2],
+    /// Samples of a max_p that is no longer what it was at first.
+    sampled: usize,
+}
+
+/// Samples every queue.
+fn check_samples(
+    now: u64,
+    rule: &Rule,
+    real: &Real,
+    queues: &[Queue],
+    counts: &mut Counts,
+) -> Result<(), TestCaseError> {
+    for queue in 0..2 * PER_PORT {
+        let state = &queues[if rule.of_port { queue / PER_PORT } else { queue }];
+        let sample = real.switch.sample_aqm(Time::from_ps(now), queue as u32).unwrap();
+        prop_assert_eq!(sample.min_bytes, Some(rule.min * 1500));
+        prop_assert_eq!(sample.max_bytes, Some(rule.max * 1500));
+        let max_p = sample.max_probability.unwrap();
+        let slope = sample.slope_per_mb.unwrap_or(0.0);
+        prop_assert_eq!(sample.slope_per_mb.is_some(), rule.max > rule.min);
+        prop_assert!(
+            (slope * 1.5e-3 * (rule.max - rule.min) as f64 - max_p).abs() < 1e-9 || slope == 0.0
+        );
+        if !state.is_unsure {
+            prop_assert!((max_p - state.max_p).abs() <= 1e-12 * max_p, "{} {}", max_p, state.max_p);
+            counts.sampled += usize::from(max_p != rule.first);
+        }
+    }
+    Ok(())
 }
 
 /// Runs both.
 fn compare(rule: &Rule, steps: &[Step]) -> Result<Counts, TestCaseError> {
-    const PER_PORT: usize = 2;
     let settings = Settings {
         ports: 2,
         queues_per_port: PER_PORT,
@@ -224,6 +255,7 @@ fn compare(rule: &Rule, steps: &[Step]) -> Result<Counts, TestCaseError> {
                 reach(now, &mut queues);
             }
         }
+        check_samples(now, rule, &real, &queues, &mut counts)?;
     }
     Ok(counts)
 }
@@ -278,8 +310,12 @@ fn the_cases_mark_lose_and_pass() {
         total.passed += counts.passed;
         total.by_chance += counts.by_chance;
         (0..2).for_each(|i| total.by_max_p[i] += counts.by_max_p[i]);
+        total.sampled += counts.sampled;
     }
-    let Counts { marked, lost, passed, by_chance, by_max_p: [misses, hits] } = total;
+    let Counts { marked, lost, passed, by_chance, by_max_p: [misses, hits], sampled } = total;
     assert!(marked > 200 && lost > 200 && passed > 2000, "{total:?}");
-    assert!(by_chance < marked + lost + passed && misses > 200 && hits > 50, "{total:?}");
+    assert!(
+        by_chance < marked + lost + passed && misses > 200 && hits > 50 && sampled > 10_000,
+        "{total:?}"
+    );
 }

@@ -234,6 +234,42 @@ enum Step {
     Depart { port: usize, after: u64 },
 }
 
+/// Samples every queue, which changes nothing: N as if a packet of a flow that has been counted came
+/// now, and the setting and the utility of the periods that are over.
+fn check_samples(now: u64, real: &Real, naive: &Naive) -> Result<(), TestCaseError> {
+    let rule = naive.rule;
+    for queue in 0..PORTS * naive.queues_per_port {
+        let sample = real.switch.sample_aqm(Time::from_ps(now), queue as u32).unwrap();
+        let port = queue / naive.queues_per_port;
+        let growth = naive.growth(port, now);
+        prop_assert_eq!(sample.flows.is_some(), rule.has_fcs);
+        if let Some(flows) = sample.flows.map(f64::from) {
+            let expected = match rule.growth {
+                "n" => flows,
+                "sqrt-n" => flows.sqrt(),
+                _ => flows * flows,
+            };
+            prop_assert!((growth - expected).abs() < 1e-9, "{} flows at {} ps", flows, now);
+        }
+        let of = if rule.of_port { port } else { queue };
+        let length = rule.t_qla * US;
+        let periods = now / length;
+        prop_assert_eq!(sample.utility.is_some(), rule.has_qla && periods > 0);
+        if let Some(utility) = sample.utility {
+            let expected = naive.utility(of, (periods - 1) * length);
+            prop_assert!((utility - expected).abs() < 1e-9, "{} {}", utility, expected);
+        }
+        let Some((lambda, min)) = naive.setting(of, periods) else { continue };
+        prop_assert!((sample.lambda.unwrap() - lambda).abs() < 1e-9);
+        prop_assert_eq!(sample.min_bytes, Some((min * 1500.0) as u64));
+        prop_assert_eq!(sample.max_bytes, Some((MAX * 1500.0) as u64));
+        // The unit of lambda is a packet.
+        let slope = lambda * growth / 1.5e-3;
+        prop_assert!((sample.slope_per_mb.unwrap() - slope).abs() < 1e-9 * slope.max(1.0));
+    }
+    Ok(())
+}
+
 /// Runs both. Returns how many packets were marked, passed, and left to chance.
 fn compare(
     rule: &Rule,
@@ -297,6 +333,7 @@ fn compare(
                 real.packets.remove(id);
             }
         }
+        check_samples(now, &real, &naive)?;
     }
     Ok(counts)
 }

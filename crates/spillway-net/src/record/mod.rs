@@ -5,6 +5,7 @@
 //! of its table's rows, the code that fills it, and the condition under which it is recorded.
 //! Names, nullability and Arrow's columns follow from the types of the row's fields.
 
+mod aqm;
 mod bursts;
 pub mod column;
 mod decisions;
@@ -20,6 +21,7 @@ mod queues;
 pub(crate) mod table;
 mod windows;
 
+pub use aqm::{AqmRow, AqmTable};
 pub use bursts::{BurstRow, BurstTable};
 pub use decisions::{DecisionRow, DecisionTable};
 pub use drops::{DropRow, DropTable, LossPlace};
@@ -119,6 +121,8 @@ record! {
         ports: PortTable,
         /// Port samples by class of flow.
         port_classes: PortClassTable,
+        /// AQM samples.
+        aqm: AqmTable,
         /// Bursts.
         bursts: BurstTable,
         /// What switches have learned from bursts.

@@ -49,6 +49,10 @@ pub struct Recording {
     pub port_interval: Option<Time>,
     /// Only ports of this switch are sampled.
     pub port_switch: Option<u32>,
+    /// The time between samples of AQMs.
+    pub aqm_interval: Option<Time>,
+    /// Only AQMs of this switch are sampled.
+    pub aqm_switch: Option<u32>,
     /// Flows of at most this many bytes are short.
     pub short_bytes: u64,
     /// Flows of at least this many bytes are long.
@@ -115,6 +119,12 @@ impl Recording {
         if port_switch.is_some() && port_interval.is_none() {
             return Err(section.error("port_switch", "it needs `port_interval`"));
         }
+        let aqm_interval = interval(section, "aqm_interval", "time between samples of AQMs")?;
+        let meaning = "only the AQMs of this switch, by its name or number";
+        let aqm_switch = scope.read_switch(section, "aqm_switch", meaning)?;
+        if aqm_switch.is_some() && aqm_interval.is_none() {
+            return Err(section.error("aqm_switch", "it needs `aqm_interval`"));
+        }
         for (key, is_asked) in
             [("bursts", bursts.is_some()), ("port_interval", port_interval.is_some())]
         {
@@ -127,12 +137,13 @@ impl Recording {
         let (switches, lines) = (scope.topology.switches.len(), scope.topology.lines.len());
         let ports_of = |switch: u32| scope.topology.switches[switch as usize].ports.len();
         let ports = port_switch.map_or(lines, ports_of);
-        let queues = if empty_queues { scope.queues() } else { 0 };
+        let queues = if empty_queues { scope.queues(None) } else { 0 };
         for (key, interval, things) in [
             ("queue_interval", queue_interval, switches + queues),
             ("window_interval", window_flows.first().map(|_| window_interval), window_flows.len()),
             ("link_interval", link_interval, lines),
             ("port_interval", port_interval, ports),
+            ("aqm_interval", aqm_interval, scope.queues(aqm_switch)),
         ] {
             if let Some(interval) = interval {
                 let path = section.path_of(key);
@@ -159,6 +170,8 @@ impl Recording {
             bursts,
             port_interval,
             port_switch,
+            aqm_interval,
+            aqm_switch,
             short_bytes,
             long_bytes,
         })
@@ -176,10 +189,11 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The number of queues in all switches.
-    fn queues(&self) -> usize {
-        let switches = self.topology.switches.iter();
-        switches.map(|switch| switch.ports.len() * self.queues_per_port(switch)).sum()
+    /// The number of queues in all switches, or in one.
+    fn queues(&self, only: Option<u32>) -> usize {
+        let switches = (0..).zip(&self.topology.switches);
+        let chosen = switches.filter(|(number, _)| only.is_none_or(|wanted| wanted == *number));
+        chosen.map(|(_, switch)| switch.ports.len() * self.queues_per_port(switch)).sum()
     }
 
     fn queues_per_port(&self, switch: &SwitchSpec) -> usize {

@@ -58,6 +58,9 @@ impl Simulation {
         }
         self.schedule_ports();
         let recording = &self.scenario.recording;
+        if recording.aqm_interval.is_some() {
+            self.network.events.push(self.scenario.warmup, Kind::SampleAqms.key(0));
+        }
         if self.scenario.warmup > Time::ZERO {
             self.network.events.push(self.scenario.warmup, Kind::Measure.key(0));
         }
@@ -102,6 +105,19 @@ impl Simulation {
         self.record.queues.sample(self.network.now, &self.network.switches, recording.empty_queues);
         if let Some(interval) = recording.queue_interval {
             self.network.events.push(self.network.now + interval, Kind::SampleQueues.key(0));
+        }
+    }
+
+    pub(super) fn sample_aqms(&mut self) {
+        self.network.catch_up_all();
+        let (now, recording) = (self.network.now, &self.scenario.recording);
+        for (number, switch) in (0..).zip(&self.network.switches) {
+            if recording.aqm_switch.is_none_or(|wanted| wanted == number) {
+                self.record.aqm.sample(now, number, switch);
+            }
+        }
+        if let Some(interval) = recording.aqm_interval {
+            self.network.events.push(now + interval, Kind::SampleAqms.key(0));
         }
     }
 

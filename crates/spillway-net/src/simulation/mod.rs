@@ -183,6 +183,7 @@ impl Simulation {
             Kind::SampleWindows => self.sample_windows(),
             Kind::SampleLinks => self.sample_lines(),
             Kind::SamplePorts => self.sample_ports(),
+            Kind::SampleAqms => self.sample_aqms(),
             Kind::Arrival | Kind::Wake => unreachable!("handled where it is frequent"),
         }
     }

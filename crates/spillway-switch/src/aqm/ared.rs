@@ -39,7 +39,7 @@ use super::ecn::read_not_ect;
 use super::red::average::Average;
 use super::red::coin::{Coin, Spacing};
 use super::red::ramp::{Curve, Ramp, Thresholds, read_gentle};
-use super::{Aqm, Scope, in_unit_of, number_of};
+use super::{Aqm, AqmSample, Scope, in_unit_of, number_of};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
@@ -107,6 +107,7 @@ struct Averaging {
 #[derive(Clone, Debug)]
 pub struct Ared {
     params: AredParams,
+    full_packet: u64,
     random: Stream,
     /// For every port.
     averaging: Vec<Averaging>,
@@ -154,7 +155,7 @@ impl Policy for Ared {
     }
 
     fn new(params: &AredParams, environment: &Environment) -> Self {
-        let full_packet = environment.full_packet.into();
+        let full_packet = u64::from(environment.full_packet);
         let averaging = |rate: &Rate| Averaging::new(params.weight, rate.time_of(full_packet));
         let state = QueueState {
             average: Average::default(),
@@ -164,6 +165,7 @@ impl Policy for Ared {
         };
         Ared {
             params: params.clone(),
+            full_packet,
             random: Stream::new(environment.seed, "ared", environment.switch.into()),
             averaging: environment.port_rates.iter().map(averaging).collect(),
             queues: vec![state; environment.queues()],
@@ -313,6 +315,16 @@ impl Aqm for Ared {
         let marks = state.coin.is_hit(probability, spacing, &mut self.random);
         if marks { verdict } else { Verdict::Pass }
     }
+
+    fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
+        let AredParams { thresholds, gentle, ref steering, scope, .. } = self.params;
+        let is_empty = in_unit_of(thresholds.min, scope.length(queue, buffer)) == 0;
+        let averaging = self.averaging[buffer.port_of(queue) as usize];
+        let mut state = self.queues[self.place(queue, buffer)];
+        state.catch_up(now, is_empty, averaging, steering);
+        let curve = Curve::TwoPoint { max_probability: state.max_probability };
+        Some(Ramp { thresholds, curve, gentle }.sample(self.full_packet))
+    }
 }
 
 impl Watch for Ared {
@@ -430,6 +442,23 @@ mod tests {
         after(&mut kept, 100, 64_000);
         kept.on_departure(&leaving(Time::ZERO, Time::from_ns(998_800)), &empty);
         assert!(close(after(&mut kept, 2_000, 1_500), 0.12));
+    }
+
+    #[test]
+    fn a_sample_is_of_its_moment_and_changes_nothing() {
+        // Three intervals are over at 3 ms: 0.1 * 0.9^3, over 0.01 MB. Then the same once more.
+        let mut ared = ared(TEXT);
+        after(&mut ared, 0, 12_000);
+        let before = format!("{ared:?}");
+        for _ in 0..2 {
+            let sample = ared.sample(Time::from_us(3_000), 0, &filled(&[12_000])).unwrap();
+            assert!(close(sample.max_probability.unwrap(), 0.0729));
+            assert!((sample.slope_per_mb.unwrap() - 7.29).abs() < 1e-9);
+            assert_eq!((sample.min_bytes, sample.max_bytes), (Some(10_000), Some(20_000)));
+            assert_eq!(sample.probability.or(sample.lambda).or(sample.utility), None);
+        }
+        assert_eq!(format!("{ared:?}"), before);
+        assert!(close(after(&mut ared, 3_000, 12_000), 0.0729));
     }
 
     #[test]

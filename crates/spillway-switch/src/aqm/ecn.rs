@@ -21,10 +21,11 @@
 //! # Cost
 //! A comparison for every packet; no state.
 
-use super::{Aqm, Scope, number_of};
-use crate::buffer::Buffer;
+use super::{Aqm, AqmSample, Scope, bytes_of, finite, number_of};
+use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
+use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
@@ -36,6 +37,8 @@ pub struct EcnThresholdParams {
     packets: u32,
     /// The same in bytes; `u32::MAX` if packets count.
     bytes: u32,
+    /// K in bytes, where a packet counts as a full one; `None` if there is no threshold.
+    threshold: Option<u64>,
     /// What is done with a packet that finds such a queue. One that cannot be marked passes or is
     /// lost.
     verdict: Verdict,
@@ -58,7 +61,7 @@ impl Policy for EcnThreshold {
 
     fn params(
         section: &mut Section,
-        _environment: &Environment,
+        environment: &Environment,
     ) -> Result<EcnThresholdParams, SettingsError> {
         let meaning = "the longest queue in which an arrival is not marked (K)";
         let threshold = section.amount("threshold", "65pkt", meaning)?;
@@ -72,7 +75,8 @@ impl Policy for EcnThreshold {
             Amount::Packets(_) => (marks_from, u32::MAX),
             Amount::Bytes(_) | Amount::Unlimited => (u32::MAX, marks_from),
         };
-        Ok(EcnThresholdParams { packets, bytes, verdict, scope })
+        let threshold = finite(bytes_of(threshold, environment));
+        Ok(EcnThresholdParams { packets, bytes, threshold, verdict, scope })
     }
 
     fn new(params: &EcnThresholdParams, _environment: &Environment) -> Self {
@@ -97,7 +101,7 @@ impl Watch for EcnThreshold {}
 impl Aqm for EcnThreshold {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let EcnThresholdParams { packets, bytes, verdict, scope } = self.params;
+        let EcnThresholdParams { packets, bytes, verdict, scope, .. } = self.params;
         let length = scope.length(arrival.queue, buffer);
         let marks = length.packets >= packets || length.bytes >= bytes;
         if marks { verdict } else { Verdict::Pass }
@@ -106,6 +110,11 @@ impl Aqm for EcnThreshold {
     fn passes_idle_ports(&self) -> bool {
         // A port is idle only if all its queues are empty.
         self.params.packets > 0 && self.params.bytes > 0
+    }
+
+    fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
+        let threshold = self.params.threshold;
+        Some(AqmSample { min_bytes: threshold, max_bytes: threshold, ..AqmSample::default() })
     }
 }
 
@@ -143,6 +152,23 @@ mod tests {
         };
         assert_eq!([0, 1, 2, 3].map(|queue| marks("queue", queue)), [false, false, true, false]);
         assert_eq!([0, 1, 2, 3].map(|queue| marks("port", queue)), [true; 4]);
+    }
+
+    #[test]
+    fn a_sample_has_the_threshold() {
+        let bytes = |text: &str| {
+            let mut section = Section::new("aqm", text.parse().unwrap());
+            let ecn = EcnThreshold::read(&mut section, &Environment::example(1)).unwrap();
+            let sample = ecn.sample(Time::ZERO, 0, &filled(&[0])).unwrap();
+            let AqmSample { min_bytes, max_bytes, .. } = sample;
+            assert_eq!(sample, AqmSample { min_bytes, max_bytes, ..AqmSample::default() });
+            [min_bytes, max_bytes]
+        };
+        // 65 packets of 1500 B, whichever way exactly K is taken.
+        assert_eq!(bytes(""), [Some(97_500); 2]);
+        assert_eq!(bytes("at_threshold = \"mark\""), [Some(97_500); 2]);
+        assert_eq!(bytes("threshold = \"30KB\""), [Some(30_000); 2]);
+        assert_eq!(bytes("threshold = \"unlimited\""), [None; 2]);
     }
 
     #[test]

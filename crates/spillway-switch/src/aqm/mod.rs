@@ -8,6 +8,7 @@ mod none;
 mod pie;
 mod pred;
 mod red;
+mod sample;
 mod tcn;
 
 use crate::buffer::{Buffer, Length, QueueId};
@@ -17,6 +18,8 @@ use crate::policy::{Arrival, Verdict, Watch, watch_each};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
+
+pub use sample::AqmSample;
 
 /// An AQM. It is not asked about packets of ack queues, if acks have queues of their own.
 pub trait Aqm: Watch {
@@ -36,6 +39,13 @@ pub trait Aqm: Watch {
     /// Whether arrivals must name their flows.
     fn knows_flows(&self) -> bool {
         false
+    }
+
+    /// The numbers by which it would mark an arrival at a queue now, before that arrival changes
+    /// them; `None` if it has none. Numbers that it brings up to date only when packets arrive are
+    /// those of this moment.
+    fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
+        None
     }
 }
 
@@ -68,6 +78,9 @@ impl Aqm for AqmPolicy {
     }
     fn knows_flows(&self) -> bool {
         each!(self, policy => policy.knows_flows())
+    }
+    fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
+        each!(self, policy => policy.sample(now, queue, buffer))
     }
 }
 
@@ -115,6 +128,11 @@ fn number_of(threshold: Amount) -> u64 {
         Amount::Packets(number) | Amount::Bytes(number) => number,
         Amount::Unlimited => u64::MAX,
     }
+}
+
+/// A limit in bytes; `None` if it is infinite.
+fn finite(bytes: u64) -> Option<u64> {
+    (bytes != u64::MAX).then_some(bytes)
 }
 
 /// A threshold's bytes, where a packet counts as a full one.

@@ -34,8 +34,8 @@
 //! A random number for every packet while p is above 0, and the time of its arrival; an update of
 //! each queue in every interval. 48 bytes for every queue.
 
-use super::Aqm;
 use super::ecn::read_not_ect;
+use super::{Aqm, AqmSample};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
@@ -250,6 +250,11 @@ impl Aqm for Pie {
     fn passes_idle_ports(&self) -> bool {
         true
     }
+
+    fn sample(&self, _now: Time, queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
+        let probability = Some(self.queues[queue as usize].probability);
+        Some(AqmSample { probability, ..AqmSample::default() })
+    }
 }
 
 #[cfg(test)]
@@ -343,6 +348,15 @@ mod tests {
         };
         assert!(close(after(30, 1500), 30e-6));
         assert_eq!(after(30, 0), 0.0);
+    }
+
+    #[test]
+    fn a_sample_has_the_probability_alone() {
+        let (mut pie, buffer) = (pie(""), filled(&[1500]));
+        pie.queues[0].probability = 0.3;
+        let sample = pie.sample(Time::ZERO, 0, &buffer);
+        let probability = Some(0.3);
+        assert_eq!(sample, Some(AqmSample { probability, ..AqmSample::default() }));
     }
 
     #[test]

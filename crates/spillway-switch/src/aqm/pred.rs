@@ -48,7 +48,7 @@ mod adjuster;
 mod counter;
 
 use super::ecn::read_not_ect;
-use super::{Aqm, bytes_of};
+use super::{Aqm, AqmSample, bytes_of, finite};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
@@ -64,6 +64,19 @@ enum Growth {
     Linear,
     Root,
     Square,
+}
+
+impl Growth {
+    /// f(N).
+    #[inline]
+    fn of(self, flows: u32) -> f64 {
+        let flows = f64::from(flows);
+        match self {
+            Growth::Linear => flows,
+            Growth::Root => flows.sqrt(),
+            Growth::Square => flows * flows,
+        }
+    }
 }
 
 /// The counter of flows.
@@ -381,12 +394,7 @@ impl Pred {
     #[inline]
     fn growth(&self, port: u32) -> f64 {
         let Some(fcs) = &self.params.fcs else { return 1.0 };
-        let flows = f64::from(self.counters[port as usize].flows());
-        match fcs.growth {
-            Growth::Linear => flows,
-            Growth::Root => flows.sqrt(),
-            Growth::Square => flows * flows,
-        }
+        fcs.growth.of(self.counters[port as usize].flows())
     }
 
     /// The probability of a mark.
@@ -531,6 +539,28 @@ impl Aqm for Pred {
 
     fn knows_flows(&self) -> bool {
         self.params.fcs.is_some()
+    }
+
+    fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
+        let adjuster = self.adjuster_of(queue);
+        let settings = if now >= self.written { &self.next } else { &self.live };
+        let Setting { lambda, min } = settings[adjuster];
+        let port = buffer.port_of(queue) as usize;
+        let flows = self.counters.get(port).map(|counter| counter.flows_at(now));
+        let growth = match (&self.params.fcs, flows) {
+            (Some(fcs), Some(flows)) => fcs.growth.of(flows),
+            _ => 1.0,
+        };
+        let utility = self.adjusters[adjuster].utility;
+        Some(AqmSample {
+            min_bytes: Some((min * self.params.full_packet).round() as u64),
+            max_bytes: finite(self.params.max),
+            slope_per_mb: Some(lambda * growth * 1e6 / self.params.lambda_unit),
+            flows,
+            lambda: Some(lambda),
+            utility: (!utility.is_nan()).then_some(utility),
+            ..AqmSample::default()
+        })
     }
 }
 

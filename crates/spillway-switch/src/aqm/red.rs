@@ -38,14 +38,14 @@ pub(super) mod coin;
 pub(super) mod ramp;
 
 use super::ecn::read_not_ect;
-use super::{Aqm, Scope, in_unit_of, number_of};
+use super::{Aqm, AqmSample, Scope, in_unit_of, number_of};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use average::Average;
 use coin::{Coin, Spacing};
 use ramp::{Curve, Ramp, Thresholds};
-use spillway_engine::Stream;
+use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};
 
@@ -171,6 +171,10 @@ impl Aqm for Red {
         let min = number_of(ramp.thresholds.min);
         weight == 1.0 && spacing == Spacing::Independent && min > 0
     }
+
+    fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
+        Some(self.params.ramp.sample(self.full_packet))
+    }
 }
 
 impl Watch for Red {
@@ -196,7 +200,6 @@ mod tests {
     use super::*;
     use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
-    use spillway_engine::Time;
 
     fn red(text: &str) -> Red {
         let mut section = Section::new("aqm", text.parse().unwrap());
@@ -338,6 +341,32 @@ mod tests {
         assert_eq!(averages("queue"), [15_000.0, 5_000.0]);
         // 0 -> 20,000 -> 30,000 of 40,000.
         assert_eq!(averages("port"), [20_000.0, 30_000.0]);
+    }
+
+    #[test]
+    fn a_sample_is_in_bytes_and_per_mb() {
+        let sample = |text: &str| red(text).sample(Time::ZERO, 0, &buffer_of(0)).unwrap();
+        // 10 packets of 1500 B are 0.015 MB: 0.03 / 0.015 MB = 2 per MB.
+        let two_point = sample("min = \"5pkt\"\nmax = \"15pkt\"\nmax_probability = 0.03");
+        let slope = two_point.slope_per_mb.unwrap();
+        assert!((slope - 2.0).abs() < 1e-12);
+        let expected = AqmSample {
+            min_bytes: Some(7_500),
+            max_bytes: Some(22_500),
+            slope_per_mb: Some(slope),
+            max_probability: Some(0.03),
+            ..AqmSample::default()
+        };
+        assert_eq!(two_point, expected);
+        // What was set comes back.
+        for unit in ["min = \"5pkt\"\nmax = \"15pkt\"", "min = \"7500B\"\nmax = \"22500B\""] {
+            let line = sample(&format!("form = \"point-slope\"\nslope = 0.7\n{unit}"));
+            assert!((line.slope_per_mb.unwrap() - 0.7).abs() < 1e-12);
+            assert_eq!((line.min_bytes, line.max_probability), (Some(7_500), None));
+        }
+        // There is no line between two thresholds that are equal.
+        let step = sample("min = \"5pkt\"\nmax = \"5pkt\"");
+        assert_eq!((step.slope_per_mb, step.max_bytes), (None, Some(7_500)));
     }
 
     #[test]

@@ -110,6 +110,17 @@ impl Counter {
         self.edge += self.period * (missed + 1);
     }
 
+    /// N at this time, which is not before the last packet; it changes when a period ends. With
+    /// Algorithm 1 a period ends with a packet only.
+    pub fn flows_at(&self, now: Time) -> u32 {
+        match self.memory {
+            Memory::Hashes { .. } => self.flows(),
+            _ if now < self.edge => self.flows(),
+            _ if now.since(self.edge) < self.period => self.now.max(1),
+            _ => 1,
+        }
+    }
+
     /// The number of flows (N): that of the last period or of this one, whichever is larger, and at
     /// least 1.
     #[inline]
@@ -186,5 +197,30 @@ mod tests {
         let kind = Kind::Hashes { index_bits: 1, hash_bits: 1 };
         let packets: Vec<_> = (0..64).map(|flow| (1, flow)).collect();
         assert_eq!(counts(kind, &packets).pop(), Some(1));
+    }
+
+    /// N at a time without a packet is that which a packet of a known flow would find.
+    #[test]
+    fn flows_at_a_time_follow_the_periods() {
+        let bitmap = Kind::Bitmap { places: 120, most: 255 };
+        for kind in [bitmap, Kind::Exact] {
+            let mut counter = Counter::new(kind, PERIOD);
+            for (us, flow) in [(1, 7), (2, 8), (3, 9), (11, 7)] {
+                counter.count(Time::from_us(us), flow);
+            }
+            let at = |ns| counter.flows_at(Time::from_ns(ns));
+            // Three in the last period and one in this; then one; then none, which counts as one.
+            assert_eq!([at(11_000), at(19_999), at(20_000), at(30_000)], [3, 3, 1, 1]);
+            counter.count(Time::from_us(12), 8);
+            let at = |ns| counter.flows_at(Time::from_ns(ns));
+            assert_eq!([at(19_999), at(20_000), at(29_999), at(30_000)], [3, 2, 2, 1]);
+        }
+        // Algorithm 1 begins a period with a packet.
+        let mut counter = Counter::new(Kind::Hashes { index_bits: 10, hash_bits: 32 }, PERIOD);
+        for (us, flow) in [(1, 7), (2, 8)] {
+            counter.count(Time::from_us(us), flow);
+        }
+        assert_eq!(counter.flows_at(Time::from_us(500)), counter.flows());
+        assert_eq!(counter.flows(), 2);
     }
 }

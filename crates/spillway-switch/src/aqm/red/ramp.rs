@@ -1,6 +1,6 @@
 //! How the probability of a mark grows with the average queue.
 
-use crate::aqm::number_of;
+use crate::aqm::{AqmSample, number_of};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
@@ -60,6 +60,32 @@ pub struct Ramp {
 }
 
 impl Ramp {
+    /// Its numbers, where a packet counts as a full one.
+    pub fn sample(&self, full_packet: u64) -> AqmSample {
+        let Thresholds { min, max } = self.thresholds;
+        let bytes_per_unit = match min {
+            Amount::Packets(_) => full_packet,
+            _ => 1,
+        };
+        let bytes = |length: u64| length.saturating_mul(bytes_per_unit);
+        let (min_bytes, max_bytes) = (bytes(number_of(min)), bytes(max as u64));
+        let between = max_bytes - min_bytes;
+        let (slope, max_probability) = match self.curve {
+            Curve::TwoPoint { max_probability } => {
+                let slope = (between > 0).then(|| max_probability / (between as f64 * 1e-6));
+                (slope, Some(max_probability))
+            }
+            Curve::PointSlope { slope } => (Some(slope * 1e6 / bytes_per_unit as f64), None),
+        };
+        AqmSample {
+            min_bytes: Some(min_bytes),
+            max_bytes: Some(max_bytes),
+            slope_per_mb: slope,
+            max_probability,
+            ..AqmSample::default()
+        }
+    }
+
     /// The probability p for an average queue; 0 below min.
     #[inline]
     pub fn probability(&self, average: f64) -> f64 {
