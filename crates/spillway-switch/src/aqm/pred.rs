@@ -416,6 +416,15 @@ impl Pred {
         }
     }
 
+    /// What a slow control plane has written by now marks.
+    #[inline]
+    fn put_to_work(&mut self, now: Time) {
+        if now >= self.written {
+            self.live.copy_from_slice(&self.next);
+            self.written = Time::MAX;
+        }
+    }
+
     /// A queue has got or lost a packet.
     #[inline]
     fn changes(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
@@ -471,6 +480,7 @@ impl Watch for Pred {
     }
 
     fn on_timer(&mut self, now: Time, buffer: &Buffer) {
+        self.put_to_work(now);
         let Some(qla) = &self.params.qla else { return };
         for number in 0..self.adjusters.len() {
             let (port, bytes) = match qla.of_port {
@@ -515,10 +525,7 @@ impl Aqm for Pred {
         {
             self.counters[port as usize].count(now, arrival.flow);
         }
-        if now >= self.written {
-            self.live.copy_from_slice(&self.next);
-            self.written = Time::MAX;
-        }
+        self.put_to_work(now);
         if let Some(qla) = &self.params.qla {
             let found = match (qla.by_time, qla.of_port) {
                 (true, _) => 0,

@@ -132,6 +132,23 @@ fn the_control_plane_is_late() {
     assert!(close(pred.live[0].lambda, 0.075));
 }
 
+/// The second period is low too. Meanwhile the first one's setting marks, though no packet has come
+/// since it was written.
+#[test]
+fn what_is_written_marks_without_a_packet() {
+    let mut pred = pred("plane = \"control\"\nfcs = false");
+    let buffer = filled(&[60_000]);
+    pred.on_timer(Time::from_us(400_000), &buffer);
+    let lambda = |pred: &Pred, ms: u64| {
+        pred.sample(Time::from_ms(ms), 0, &buffer).and_then(|sample| sample.lambda).unwrap()
+    };
+    assert!(close(lambda(&pred, 484), 0.125) && close(lambda(&pred, 522), 0.075));
+    pred.on_timer(Time::from_us(800_000), &buffer);
+    assert!(close(lambda(&pred, 801), 0.075));
+    pred.on_arrival(&packet(801_000, 1), &buffer);
+    assert!(close(pred.live[0].lambda, 0.075));
+}
+
 #[test]
 fn a_port_s_queues_share_an_adjuster_if_asked() {
     let environment = Environment { queues_per_port: 3, ..Environment::example(2) };
