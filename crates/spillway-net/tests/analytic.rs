@@ -362,6 +362,67 @@ fn any_number_of_dctcp_flows_peaks_at_k_plus_n_with_full_throughput() {
     }
 }
 
+/// The longest queue of each class that was sampled, and the mean, where three classes of two DCTCP
+/// flows each share a line of 10 Gbps by 2:1:1.
+fn queues_by_weight(aqm: &str) -> [(f64, f64); 3] {
+    let classes: String = (0..3)
+        .map(|class| {
+            format!(
+                r#"
+                [[traffic]]
+                name = "p{class}"
+                kind = "persistent"
+                pairs = [[{}, 6], [{}, 6]]
+                priority = {class}
+                "#,
+                2 * class,
+                2 * class + 1
+            )
+        })
+        .collect();
+    let run = run(&format!(
+        r#"
+        warmup = "20ms"
+        duration = "60ms"
+        stop = "60ms"
+        record = {{ drops = false, queue_interval = "7us" }}
+        transport = {{ kind = "dctcp" }}
+        topology = {{ kind = "star", hosts = 7, host_rate = "10Gbps", link_delay = "20us" }}
+        [switch]
+        queues_per_port = 4
+        ack_queue = 3
+        scheduling = {{ kind = "dwrr", weights = [2, 1, 1, 1] }}
+        aqm = {aqm}
+        {classes}
+        "#
+    ));
+    assert_eq!(run.counters.timeouts, 0);
+    let queues = &run.record.queues;
+    [0, 1, 2].map(|class| {
+        let rows = (0..queues.len()).filter(|&row| {
+            let late = queues.time_ps[row] > 20_000_000_000;
+            late && queues.port[row] == 6 && queues.queue[row] == class
+        });
+        let bytes: Vec<f64> = rows.map(|row| queues.bytes[row] as f64).collect();
+        let longest = bytes.iter().copied().fold(0.0, f64::max);
+        (longest, bytes.iter().sum::<f64>() / bytes.len() as f64)
+    })
+}
+
+#[test]
+fn mq_ecn_holds_each_queue_at_its_share() {
+    let by_share = queues_by_weight("{ kind = \"mq-ecn\", rtt = \"80us\" }");
+    let alike = queues_by_weight("{ kind = \"ecn\", threshold = \"100KB\" }");
+    println!("{by_share:?}, with one threshold for all {alike:?}");
+    // 10 Gbps in 80 us are 100,000 bytes, of which the classes have a half and a quarter each. Queues peak
+    // with what two flows add until they have heard of a mark, and stay near.
+    for ((longest, mean), k) in by_share.into_iter().zip([50_000.0, 25_000.0, 25_000.0]) {
+        assert!(longest > k && longest <= k + 6_000.0, "{longest}, K = {k}");
+        assert!(mean > 0.9 * k && mean < k, "{mean}, K = {k}");
+    }
+    assert!(alike.iter().all(|&(longest, _)| longest > 100_000.0), "{alike:?}");
+}
+
 #[test]
 fn dctcp_loses_throughput_where_k_is_too_low() {
     // C RTT = 335, K = 2: A = sqrt(2 * 2 * 337) / 2 = 18 packets, more than K + 2 + N = 6, so the

@@ -437,4 +437,9 @@ fn what_is_wrong_is_told() {
         error("aqm = { kind = \"red\", min = \"9pkt\" , max = \"8pkt\" }"),
         "nic.aqm.max: 8pkt must not be less than min = 9pkt, in the same unit"
     );
+    assert_eq!(
+        error("aqm = \"mq-ecn\""),
+        "nic.aqm.kind: \"mq-ecn\" is not valid where queues are served by \"strict\", which has no \
+         turns; it needs rr or dwrr\nhint: `tcn` marks by the time waited, whatever the scheduler"
+    );
 }

@@ -58,6 +58,7 @@ fn every_policy() -> Vec<String> {
                    gentle = false }"
             .into(),
         "ecn" => "aqm = { kind = \"ecn\", threshold = \"8pkt\" }".into(),
+        "mq-ecn" => "aqm = { kind = \"mq-ecn\", rtt = \"9us\" }\nscheduling = \"dwrr\"".into(),
         "pie" => "aqm = { kind = \"pie\", alpha = 1e18, beta = 0 }".into(),
         "pred" => {
             "aqm = { kind = \"pred\", min = \"8pkt\", max = \"8pkt\", q_left = \"4pkt\" }".into()

@@ -1,7 +1,7 @@
 //! The catalogue of a room: one row for every algorithm in it.
 
 use crate::cost::Cost;
-use crate::scheduling::{Fifo, SchedulingPolicy};
+use crate::scheduling::{Fifo, RoundRobin, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
 use spillway_settings::{Files, Key, Range, Section, SettingsError};
 use std::fmt::Debug;
@@ -63,8 +63,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// An example of a switch, for tests and for listing a policy's parameters: `ports` ports of
-    /// 10 Gbps with one queue each share 1 MB.
+    /// An example of a switch, for tests: `ports` ports of 10 Gbps with one queue each share 1 MB.
     pub fn example(ports: usize) -> Environment {
         let rate = Rate::from_bits_per_second(10_000_000_000).expect("10 Gbps is a rate");
         Environment {
@@ -86,6 +85,15 @@ impl Environment {
             },
             files: Files::default(),
         }
+    }
+
+    /// A switch at which every policy has its parameters, for listing them: 4 ports with two queues
+    /// each, served in turn.
+    fn listing() -> Environment {
+        let mut environment = Environment { queues_per_port: 2, ..Environment::example(4) };
+        let scheduling = SchedulingPolicy::RoundRobin(RoundRobin::new(&(), &environment));
+        environment.service.scheduling = scheduling;
+        environment
     }
 
     /// How many queues the switch has.
@@ -208,15 +216,16 @@ pub trait Policy: Sized {
 
     /// The row of the catalogue.
     fn entry() -> Entry {
+        let environment = Environment::listing();
         let mut section = Section::empty();
-        let read = Self::params(&mut section, &Environment::example(4));
+        let read = Self::params(&mut section, &environment);
         debug_assert!(read.is_ok(), "{} has no defaults: {:?}", Self::ID, read.err());
         let mut keys = section.keys().to_vec();
         for text in Self::VARIANTS {
             let settings = text.parse().expect("variants are written as settings");
             let mut section = Section::new(Self::ID, settings);
             // The keys asked for are listed even if there was an error.
-            let _ = Self::params(&mut section, &Environment::example(4));
+            let _ = Self::params(&mut section, &environment);
             for key in section.keys() {
                 if !keys.iter().any(|known| known.name == key.name) {
                     keys.push(key.clone());
@@ -403,8 +412,7 @@ mod tests {
             names: Arc::clone(&names),
             capacity,
             port_rates: rates.iter().map(|&gbps| rate(gbps)).collect(),
-            queues_per_port: 2,
-            ..Environment::example(0)
+            ..Environment::listing()
         };
         let switches: [(u32, u64, &[u64]); 5] = [
             (0, 1_000_000, &[10, 10, 40]),

@@ -12,7 +12,7 @@ mod tracing;
 pub use losses::Lost;
 pub use tracing::Decision;
 
-use crate::aqm::{Aqm, AqmPolicy, AqmSample};
+use crate::aqm::{Aqm, AqmPolicy, AqmSample, Sending};
 use crate::buffer::{Buffer, QueueId};
 use crate::bursts::Bursts;
 use crate::fates::Fates;
@@ -112,6 +112,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     introduces: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
+    /// Whether the AQM must hear of turns.
+    tells_turns: bool,
     buffer: Buffer,
     lists: Lists,
     queue_limit: QueueLimit,
@@ -165,10 +167,12 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             is_traced: false,
             introduces: false,
             names_flows: false,
+            tells_turns: false,
             open_below: 0,
         };
         switch.introduces = switch.sharing.knows_packets();
         switch.names_flows = switch.aqm.knows_flows();
+        switch.tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
         switch.trace_if_asked();
         switch
     }
@@ -332,6 +336,28 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// it was dropped on the way out.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
+        if self.tells_turns {
+            return self.dequeue_in_turn(now, port, packets);
+        }
+        self.dequeue_and::<false>(now, port, packets)
+    }
+
+    /// The same where the AQM must hear of turns.
+    #[inline(never)]
+    fn dequeue_in_turn(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
+        self.dequeue_and::<true>(now, port, packets)
+    }
+
+    /// Takes out the next packet, and tells the AQM of turns or does not.
+    #[inline(always)]
+    fn dequeue_and<const TELLS: bool>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        // The queue class whose turn began last, if it has sent nothing yet.
+        let mut begun = NO_QUEUE_CLASS;
         while self.has_backlog(port) {
             let queue_class = match self.last_queue_class {
                 0 => 0,
@@ -342,7 +368,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                         NO_PACKET => None,
                         id => Some(Head { size: packets[id].size, queued_at: packets[id].time }),
                     };
-                    self.scheduling.select(port, last + 1, head)
+                    let turn = |queue_class| {
+                        if TELLS {
+                            if begun != NO_QUEUE_CLASS {
+                                let queue = self.buffer.queue_of(port, begun);
+                                self.aqm.on_vain_turn(now, queue, &self.buffer);
+                            }
+                            begun = queue_class;
+                        }
+                    };
+                    self.scheduling.select(port, last + 1, head, turn)
                 }
             };
             let queue = self.buffer.queue_of(port, queue_class);
@@ -355,7 +390,12 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 continue;
             }
             if self.last_queue_class > 0 {
-                self.scheduling.on_send(port, queue_class, size + self.uncounted_bytes);
+                let size = size + self.uncounted_bytes;
+                self.scheduling.on_send(port, queue_class, size);
+                if TELLS {
+                    let begins = begun != NO_QUEUE_CLASS;
+                    self.aqm.on_send(&Sending { now, port, queue, size, begins }, &self.buffer);
+                }
             }
             return Some(id);
         }

@@ -157,9 +157,13 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"pred\", min = \"2pkt\", counter = \"hashes\", places = 16, qla = false }",
         "{ kind = \"pred\", min = \"2pkt\", fcs = false, mean = \"arrivals\", \
            qla_scope = \"port\" }",
+        "{ kind = \"mq-ecn\", rtt = \"9us\" }",
+        "{ kind = \"mq-ecn\", rtt = \"5us\", alpha = 0.5, idle = \"reset\", not_ect = \"drop\" }",
     ]);
-    let scheduling =
-        draw.one(&["\"fifo\"", "\"strict\"", "\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }"]);
+    let has_turns = aqm.contains("mq-ecn");
+    let schedulers = ["\"rr\"", "{ kind = \"dwrr\", weights = [2, 1] }", "\"fifo\"", "\"strict\""];
+    let scheduling = draw.one(if has_turns { &schedulers[..2] } else { &schedulers });
+    let queues = if has_turns { 2 + draw.below(2) } else { 1 + draw.below(3) };
     let release = draw.one(&["start", "start", "end"]);
     let fifo = match release {
         "start" if !links_change => draw.one(&["0", "0", "1", "3"]),
@@ -171,7 +175,7 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
          sharing = {sharing}\naqm = {aqm}\nscheduling = {scheduling}",
         draw.one(&["16KB", "16KB", "20KB", "35KB", "100KB", "unlimited"]),
         draw.one(&["unlimited", "unlimited", "unlimited", "2pkt", "12pkt", "10KB"]),
-        1 + draw.below(3),
+        queues,
         draw.one(&["0B", "0B", "24B"]),
     )
 }

@@ -4,6 +4,7 @@ mod ared;
 mod codel;
 mod ecn;
 mod ecn_sharp;
+mod mq_ecn;
 mod none;
 mod pie;
 mod pred;
@@ -47,6 +48,34 @@ pub trait Aqm: Watch {
     fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
         None
     }
+
+    /// Whether it must hear of the turns in which a port serves its queues. The scheduler then has
+    /// turns, and every packet is queued.
+    fn watches_turns(&self) -> bool {
+        false
+    }
+
+    /// A turn of a queue begins in which nothing is sent, if `watches_turns`. The queue has a packet.
+    fn on_vain_turn(&mut self, _now: Time, _queue: QueueId, _buffer: &Buffer) {}
+
+    /// A packet begins to be sent, if `watches_turns`. `buffer` no longer counts it.
+    #[inline(always)]
+    fn on_send(&mut self, _sending: &Sending, _buffer: &Buffer) {}
+}
+
+/// A packet that begins to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// Now.
+    pub now: Time,
+    /// The port.
+    pub port: u32,
+    /// The queue that it comes from.
+    pub queue: QueueId,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// Whether its queue's turn begins.
+    pub begins: bool,
 }
 
 catalogue! {
@@ -61,6 +90,7 @@ catalogue! {
         ecn_sharp::EcnSharp,
         pie::Pie,
         pred::Pred,
+        mq_ecn::MqEcn,
     }
 }
 
@@ -81,6 +111,16 @@ impl Aqm for AqmPolicy {
     }
     fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
         each!(self, policy => policy.sample(now, queue, buffer))
+    }
+    fn watches_turns(&self) -> bool {
+        each!(self, policy => policy.watches_turns())
+    }
+    fn on_vain_turn(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
+        each!(self, policy => policy.on_vain_turn(now, queue, buffer));
+    }
+    #[inline(always)]
+    fn on_send(&mut self, sending: &Sending, buffer: &Buffer) {
+        each!(self, policy => policy.on_send(sending, buffer));
     }
 }
 

@@ -82,7 +82,7 @@ impl Policy for DeficitRoundRobin {
 }
 
 impl DeficitRoundRobin {
-    fn quantum(&self, queue_class: u8) -> u64 {
+    fn quantum_of(&self, queue_class: u8) -> u64 {
         self.quanta[usize::from(queue_class).min(self.quanta.len() - 1)]
     }
 
@@ -93,7 +93,13 @@ impl DeficitRoundRobin {
 
 impl Scheduling for DeficitRoundRobin {
     #[inline]
-    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+    fn select(
+        &mut self,
+        port: u32,
+        queue_classes: u8,
+        head: impl Fn(u8) -> Option<Head>,
+        mut turn: impl FnMut(u8),
+    ) -> u8 {
         let mut queue_class = self.visiting[port as usize];
         loop {
             match head(queue_class) {
@@ -106,10 +112,15 @@ impl Scheduling for DeficitRoundRobin {
             }
             queue_class = if queue_class + 1 == queue_classes { 0 } else { queue_class + 1 };
             if head(queue_class).is_some() {
-                let quantum = self.quantum(queue_class);
+                let quantum = self.quantum_of(queue_class);
                 *self.deficit(port, queue_class) += quantum;
+                turn(queue_class);
             }
         }
+    }
+
+    fn quantum(&self, queue_class: u8, _full_packet: u32) -> Option<u64> {
+        Some(self.quantum_of(queue_class))
     }
 
     fn keeps_account(&self) -> bool {
@@ -125,7 +136,7 @@ impl Scheduling for DeficitRoundRobin {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{queues, serve};
+    use super::super::tests::{queues, serve, serve_in_turn};
     use super::*;
 
     fn dwrr(text: &str) -> DeficitRoundRobin {
@@ -164,6 +175,19 @@ mod tests {
         let mut policy = dwrr("");
         assert_eq!(serve(&mut policy, &mut queues(&[2, 1, 0], 100), 2), [1, 0]);
         assert_eq!((policy.deficits[1], policy.visiting[0]), (0, 0));
+    }
+
+    #[test]
+    fn turns_begin_with_a_quantum() {
+        let mut policy = dwrr("weights = [2, 1]\nquantum = \"1500B\"");
+        assert_eq!([0, 1, 2].map(|class| policy.quantum(class, 9000).unwrap()), [3000, 1500, 1500]);
+        let served = serve_in_turn(&mut policy, &mut queues(&[3, 1, 1], 1500), 9);
+        let expected = [(1, vec![1]), (2, vec![2]), (0, vec![0]), (0, vec![]), (0, vec![0])];
+        assert_eq!(served, expected);
+        // Packets of three quanta: the queues' turns come round until one has enough.
+        let mut policy = dwrr("quantum = \"500B\"");
+        let served = serve_in_turn(&mut policy, &mut queues(&[1, 1, 0], 1500), 9);
+        assert_eq!(served, [(1, vec![1, 0, 1, 0, 1]), (0, vec![0])]);
     }
 
     #[test]

@@ -30,7 +30,13 @@ impl Policy for Fifo {
 
 impl Scheduling for Fifo {
     #[inline]
-    fn select(&mut self, _port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+    fn select(
+        &mut self,
+        _port: u32,
+        queue_classes: u8,
+        head: impl Fn(u8) -> Option<Head>,
+        _turn: impl FnMut(u8),
+    ) -> u8 {
         let waiting = (0..queue_classes)
             .filter_map(|queue_class| head(queue_class).map(|h| (h.queued_at, queue_class)));
         waiting.min().map_or(0, |(_, queue_class)| queue_class)

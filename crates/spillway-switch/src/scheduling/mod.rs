@@ -20,8 +20,21 @@ pub struct Head {
 /// A service discipline for the queues of every port of a switch.
 pub trait Scheduling {
     /// The queue class that sends next. At least one queue has a packet; `head` gives the first
-    /// packet of a queue class.
-    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8;
+    /// packet of a queue class. A scheduler that serves queues in turn tells `turn` of each queue
+    /// class whose turn begins, in order.
+    fn select(
+        &mut self,
+        port: u32,
+        queue_classes: u8,
+        head: impl Fn(u8) -> Option<Head>,
+        turn: impl FnMut(u8),
+    ) -> u8;
+
+    /// The bytes that a queue may send in a turn, where a full packet has `full_packet`; `None` if
+    /// queues are not served in turn.
+    fn quantum(&self, _queue_class: u8, _full_packet: u32) -> Option<u64> {
+        None
+    }
 
     /// Whether it keeps an account for every queue and resets it when the queue is empty. Then a
     /// packet that joins an empty queue and is sent at once has a different effect on the schedule
@@ -47,10 +60,29 @@ catalogue! {
     }
 }
 
+impl SchedulingPolicy {
+    /// Its id.
+    pub fn id(&self) -> &'static str {
+        fn id_of<P: crate::catalogue::Policy>(_policy: &P) -> &'static str {
+            P::ID
+        }
+        each!(self, policy => id_of(policy))
+    }
+}
+
 impl Scheduling for SchedulingPolicy {
     #[inline(always)]
-    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
-        each!(self, policy => policy.select(port, queue_classes, head))
+    fn select(
+        &mut self,
+        port: u32,
+        queue_classes: u8,
+        head: impl Fn(u8) -> Option<Head>,
+        turn: impl FnMut(u8),
+    ) -> u8 {
+        each!(self, policy => policy.select(port, queue_classes, head, turn))
+    }
+    fn quantum(&self, queue_class: u8, full_packet: u32) -> Option<u64> {
+        each!(self, policy => policy.quantum(queue_class, full_packet))
     }
     fn keeps_account(&self) -> bool {
         each!(self, policy => policy.keeps_account())
@@ -73,14 +105,25 @@ mod tests {
         queues: &mut [VecDeque<Head>],
         n: usize,
     ) -> Vec<u8> {
+        serve_in_turn(policy, queues, n).into_iter().map(|(queue_class, _)| queue_class).collect()
+    }
+
+    /// The same, with the turns that begin before each packet.
+    pub(super) fn serve_in_turn(
+        policy: &mut impl Scheduling,
+        queues: &mut [VecDeque<Head>],
+        n: usize,
+    ) -> Vec<(u8, Vec<u8>)> {
         let mut served = Vec::new();
         while served.len() < n && queues.iter().any(|queue| !queue.is_empty()) {
             let head = |queue_class: u8| queues[usize::from(queue_class)].front().copied();
-            let queue_class = policy.select(0, queues.len() as u8, head);
+            let mut turns = Vec::new();
+            let turn = |queue_class| turns.push(queue_class);
+            let queue_class = policy.select(0, queues.len() as u8, head, turn);
             let packet =
                 queues[usize::from(queue_class)].pop_front().expect("a queue with a packet");
             policy.on_send(0, queue_class, packet.size);
-            served.push(queue_class);
+            served.push((queue_class, turns));
         }
         served
     }

@@ -34,10 +34,23 @@ impl Policy for RoundRobin {
 
 impl Scheduling for RoundRobin {
     #[inline]
-    fn select(&mut self, port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
-        let turn = self.turn[port as usize];
-        let from_turn = (turn..queue_classes).chain(0..turn);
-        from_turn.into_iter().find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
+    fn select(
+        &mut self,
+        port: u32,
+        queue_classes: u8,
+        head: impl Fn(u8) -> Option<Head>,
+        mut turn: impl FnMut(u8),
+    ) -> u8 {
+        let next = self.turn[port as usize];
+        let from_next = (next..queue_classes).chain(0..next);
+        let queue_class =
+            from_next.into_iter().find(|&queue_class| head(queue_class).is_some()).unwrap_or(0);
+        turn(queue_class);
+        queue_class
+    }
+
+    fn quantum(&self, _queue_class: u8, full_packet: u32) -> Option<u64> {
+        Some(full_packet.into())
     }
 
     #[inline]
@@ -49,7 +62,7 @@ impl Scheduling for RoundRobin {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{queues, serve};
+    use super::super::tests::{queues, serve, serve_in_turn};
     use super::*;
 
     #[test]
@@ -57,5 +70,9 @@ mod tests {
         let environment = Environment { queues_per_port: 3, ..Environment::example(1) };
         let mut rr = RoundRobin::read(&mut Section::empty(), &environment).unwrap();
         assert_eq!(serve(&mut rr, &mut queues(&[3, 1, 2], 100), 9), [0, 1, 2, 0, 2, 0]);
+        // Every packet has its turn, also the second of a queue that is alone.
+        let served = serve_in_turn(&mut rr, &mut queues(&[3, 0, 1], 100), 9);
+        assert_eq!(served, [2, 0, 0, 0].map(|queue_class| (queue_class, vec![queue_class])));
+        assert_eq!((rr.quantum(0, 1500), rr.quantum(2, 9000)), (Some(1500), Some(9000)));
     }
 }

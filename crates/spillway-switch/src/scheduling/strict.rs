@@ -29,7 +29,13 @@ impl Policy for StrictPriority {
 
 impl Scheduling for StrictPriority {
     #[inline]
-    fn select(&mut self, _port: u32, queue_classes: u8, head: impl Fn(u8) -> Option<Head>) -> u8 {
+    fn select(
+        &mut self,
+        _port: u32,
+        queue_classes: u8,
+        head: impl Fn(u8) -> Option<Head>,
+        _turn: impl FnMut(u8),
+    ) -> u8 {
         (0..queue_classes).find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
     }
 }

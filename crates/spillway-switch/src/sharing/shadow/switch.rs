@@ -260,7 +260,7 @@ impl ShadowSwitch {
                 _ if self.backlog[place] == 1 && self.is_stateless => {
                     (0..queue_classes).find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
                 }
-                _ => self.service.scheduling.select(port, queue_classes, head),
+                _ => self.service.scheduling.select(port, queue_classes, head, |_| ()),
             };
             let queue = first + u32::from(queue_class);
             let head = self.waiting[queue as usize].pop_front();
