@@ -499,6 +499,55 @@ fn what_is_probably_not_meant_is_warned_of() {
     }
 }
 
+/// The buffer holds 20,000 bytes, and a full packet has 1500.
+#[test]
+fn a_threshold_that_no_queue_can_reach_is_warned_of() {
+    let warned = |aqm: &[&str]| {
+        let leaf = aqm.iter().map(|setting| format!("switch.leaf.aqm.{setting}"));
+        let all: Vec<String> =
+            ["switch.leaf.scheduling=dwrr".into()].into_iter().chain(leaf).collect();
+        assigned(&all.iter().map(String::as_str).collect::<Vec<_>>()).unwrap().warnings
+    };
+    let expected = |key: &str, from: u64| {
+        format!(
+            "switch.leaf.aqm.{key}: a leaf marks queues from {from} bytes on, but its buffer holds 20000: a \
+             queue that has its port to itself is never marked"
+        )
+    };
+    for (aqm, key, from) in [
+        (&["kind=ecn"][..], "threshold", 99_000),
+        (&["kind=ecn", "threshold=20KB"], "threshold", 20_001),
+        (&["kind=ecn", "threshold=20001B", "at_threshold=mark"], "threshold", 20_001),
+        (&["kind=ecn", "threshold=13pkt"], "threshold", 21_000),
+        (&["kind=red", "min=20001B", "max=30KB"], "min", 20_001),
+        (&["kind=red", "min=14pkt"], "min", 21_000),
+        (&["kind=pred", "min=20001B"], "min", 20_001),
+        // 16 us at 10 Gbps.
+        (&["kind=mq-ecn", "rtt=16us"], "rtt", 20_001),
+    ] {
+        assert_eq!(warned(aqm), [expected(key, from)], "{aqm:?}");
+    }
+    for aqm in [
+        &["kind=ecn", "threshold=19999B"][..],
+        &["kind=ecn", "threshold=20KB", "at_threshold=mark"],
+        &["kind=ecn", "threshold=12pkt"],
+        // Nothing shall be marked.
+        &["kind=ecn", "threshold=unlimited"],
+        &["kind=red", "min=20KB", "max=30KB"],
+        &["kind=pred", "min=20KB"],
+        &["kind=mq-ecn", "rtt=15999ns"],
+        &["kind=mq-ecn", "rtt=32us", "lambda=0.4999"],
+        &["kind=tcn", "threshold=1s"],
+    ] {
+        assert_eq!(warned(aqm), [""; 0], "{aqm:?}");
+    }
+    // A buffer without an end holds any queue.
+    assert_eq!(
+        assigned(&["switch.buffer=unlimited", "switch.aqm.kind=ecn"]).unwrap().warnings,
+        [""; 0]
+    );
+}
+
 /// The warning says that a switch without room for a full packet lets none through. So it is.
 #[test]
 fn what_has_no_room_for_a_full_packet_lets_none_through() {

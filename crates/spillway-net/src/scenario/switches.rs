@@ -9,7 +9,7 @@ use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
-use spillway_switch::aqm::AqmParams;
+use spillway_switch::aqm::{Aqm, AqmParams};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{Fifo, SchedulingParams, SchedulingPolicy};
 use spillway_switch::sharing::{LongestQueueDrop, SharingParams, Smartbuf};
@@ -240,7 +240,16 @@ impl SwitchSettings {
 
         let mut section = self.aqm.section();
         let aqm = extensions.aqm_params(&self.aqm.id, &mut section, &environment)?;
-        check(&section, &aqm.make(&environment))?;
+        let made = aqm.make(&environment);
+        check(&section, &made)?;
+        let capacity = environment.capacity;
+        if let Some((key, from)) = made.marks_from(&environment).filter(|of| of.1 > capacity) {
+            let text = format!(
+                "a {tier} marks queues from {from} bytes on, but its buffer holds {capacity}: a queue \
+                 that has its port to itself is never marked"
+            );
+            section.warn(key, text);
+        }
         resolve("aqm", &self.aqm, section)?;
 
         resolve("scheduling", &self.scheduling, of_ports)?;

@@ -116,6 +116,16 @@ impl Aqm for EcnThreshold {
         let threshold = self.params.threshold;
         Some(AqmSample { min_bytes: threshold, max_bytes: threshold, ..AqmSample::default() })
     }
+
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        // A threshold that no queue can reach says that nothing shall be marked.
+        let from = match (self.params.packets, self.params.bytes) {
+            (u32::MAX, u32::MAX) => return None,
+            (u32::MAX, bytes) => bytes.into(),
+            (packets, _) => u64::from(packets) * u64::from(environment.full_packet),
+        };
+        Some(("threshold", from))
+    }
 }
 
 #[cfg(test)]

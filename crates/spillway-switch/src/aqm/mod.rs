@@ -49,6 +49,12 @@ pub trait Aqm: Watch {
         None
     }
 
+    /// From how many bytes on it may mark a queue that has its port to itself, and the key that says
+    /// so; `None` if it does not go by a queue's length.
+    fn marks_from(&self, _environment: &Environment) -> Option<(&'static str, u64)> {
+        None
+    }
+
     /// Whether it must hear of the turns in which a port serves its queues. The scheduler then has
     /// turns, and every packet is queued.
     fn watches_turns(&self) -> bool {
@@ -111,6 +117,9 @@ impl Aqm for AqmPolicy {
     }
     fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
         each!(self, policy => policy.sample(now, queue, buffer))
+    }
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        each!(self, policy => policy.marks_from(environment))
     }
     fn watches_turns(&self) -> bool {
         each!(self, policy => policy.watches_turns())

@@ -233,6 +233,11 @@ impl Aqm for MqEcn {
         true
     }
 
+    fn marks_from(&self, _environment: &Environment) -> Option<(&'static str, u64)> {
+        let least = self.ports.iter().map(|port| port.most).reduce(f64::min)?;
+        Some(("rtt", (least as u64).saturating_add(1)))
+    }
+
     fn watches_turns(&self) -> bool {
         true
     }

@@ -569,6 +569,11 @@ impl Aqm for Pred {
             ..AqmSample::default()
         })
     }
+
+    fn marks_from(&self, _environment: &Environment) -> Option<(&'static str, u64)> {
+        // The adjuster never takes `min` below its start.
+        Some(("min", (self.params.first.min * self.params.full_packet) as u64))
+    }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(super) mod coin;
 pub(super) mod ramp;
 
 use super::ecn::read_not_ect;
-use super::{Aqm, AqmSample, Scope, in_unit_of, number_of};
+use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of, number_of};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
@@ -174,6 +174,10 @@ impl Aqm for Red {
 
     fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
         Some(self.params.ramp.sample(self.full_packet))
+    }
+
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        Some(("min", bytes_of(self.params.ramp.thresholds.min, environment)))
     }
 }
 
