@@ -521,6 +521,7 @@ fn a_threshold_that_no_queue_can_reach_is_warned_of() {
         (&["kind=ecn", "threshold=13pkt"], "threshold", 21_000),
         (&["kind=red", "min=20001B", "max=30KB"], "min", 20_001),
         (&["kind=red", "min=14pkt"], "min", 21_000),
+        (&["kind=ared", "min=14pkt"], "min", 21_000),
         (&["kind=pred", "min=20001B"], "min", 20_001),
         // 16 us at 10 Gbps.
         (&["kind=mq-ecn", "rtt=16us"], "rtt", 20_001),

@@ -39,7 +39,7 @@ use super::ecn::read_not_ect;
 use super::red::average::Average;
 use super::red::coin::{Coin, Spacing};
 use super::red::ramp::{Curve, Ramp, Thresholds, read_gentle};
-use super::{Aqm, AqmSample, Scope, in_unit_of, number_of};
+use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of, number_of};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
@@ -314,6 +314,10 @@ impl Aqm for Ared {
         let probability = Ramp { thresholds, curve, gentle }.probability(average);
         let marks = state.coin.is_hit(probability, spacing, &mut self.random);
         if marks { verdict } else { Verdict::Pass }
+    }
+
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        Some(("min", bytes_of(self.params.thresholds.min, environment)))
     }
 
     fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {

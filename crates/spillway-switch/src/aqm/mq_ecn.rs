@@ -49,7 +49,7 @@
 //! every queue, 72 for every port.
 
 use super::ecn::read_not_ect;
-use super::{Aqm, Sending};
+use super::{Aqm, AqmSample, Sending};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
@@ -238,6 +238,15 @@ impl Aqm for MqEcn {
         Some(("rtt", (least as u64).saturating_add(1)))
     }
 
+    fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
+        let mut port = self.ports[buffer.port_of(queue) as usize].clone();
+        port.wakes(now, &self.params.kept);
+        let share = self.shares[queue as usize % self.shares.len()];
+        let threshold = (share / port.round).min(port.most) as u64;
+        let (min_bytes, max_bytes) = (Some(threshold), Some(threshold));
+        Some(AqmSample { min_bytes, max_bytes, ..AqmSample::default() })
+    }
+
     fn watches_turns(&self) -> bool {
         true
     }
@@ -393,6 +402,12 @@ mod tests {
         full_rounds(&mut policy, 4);
         assert_eq!(policy.ports[0].round, 4_800_000.0);
         assert_eq!([0, 1, 2].map(|queue| threshold(&mut policy, queue)), [50_000, 25_000, 25_000]);
+        let sampled = |now| {
+            [0, 1, 2].map(|queue| policy.sample(ns(now), queue, &holding(&[])).unwrap().min_bytes)
+        };
+        assert_eq!(sampled(8_400), [Some(50_000), Some(25_000), Some(25_000)]);
+        // A packet's time after the last one (alpha = 0), rounds are forgotten.
+        assert_eq!(sampled(9_600), [Some(100_000); 3]);
         let mut half = mq_ecn("alpha = 0\nlambda = 0.5");
         full_rounds(&mut half, 4);
         assert_eq!([0, 1].map(|queue| threshold(&mut half, queue)), [25_000, 12_500]);
