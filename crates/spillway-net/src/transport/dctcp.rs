@@ -14,9 +14,11 @@
 //! for a loss.
 //!
 //! # Departures from the paper
-//! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), and has no least window.
+//! ns-3's DCTCP reacts to a loss as to a mark (`loss_cut = "alpha"`), and has no least window. With
+//! `loss_detection = "ns3"` the window also grows as there: by a whole segment once as many are
+//! acknowledged as fit the window, a count that goes on after a cut.
 //! alpha starts at 1 (RFC 8257, section 3.3; `alpha0`). If an ack both ends a window and triggers a
-//! cut, alpha is updated first. The window of data over which F is measured continues through a
+//! cut, alpha is updated first, as in Linux; as in ns-3, after the cut. The window of data over which F is measured continues through a
 //! timeout, as in Linux: alpha does not change until what was sent before the timeout is
 //! acknowledged. While more than `host_backlog` waits at the sender's own line, the window does not
 //! grow, as with Linux's small queues (with `"unlimited"` it does).
@@ -81,13 +83,15 @@ pub struct Dctcp {
     marked: u64,
     window_end: u64,
     losses_as_marks: bool,
+    /// Bytes acknowledged towards the next segment of growth, where it grows by segments.
+    counted: u32,
 }
 
 impl Dctcp {
     /// The state of a flow that starts.
     pub fn new(params: DctcpParams) -> Dctcp {
         let DctcpParams { g, alpha0, losses_as_marks } = params;
-        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0, losses_as_marks }
+        Dctcp { g, alpha: alpha0, acked: 0, marked: 0, window_end: 0, losses_as_marks, counted: 0 }
     }
 
     /// The estimate of the share of marked bytes.
@@ -95,17 +99,30 @@ impl Dctcp {
         self.alpha
     }
 
-    /// cwnd (1 - alpha / 2)   (Eq. 2)
-    fn cut(&self, window: &Window) -> u64 {
-        (window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64
-    }
-
     fn cut_for_loss(&self, window: &mut Window, in_flight: u64) {
         if self.losses_as_marks {
-            window.ssthresh = self.cut(window).max(window.min);
+            window.ssthresh = cut(window, self.alpha).max(window.min);
         } else {
             window.halve(in_flight);
         }
+    }
+
+    /// Growth by whole segments: in avoidance by one for as many acknowledged as fit the window.
+    #[cold]
+    fn grow_by_segments(&mut self, window: &mut Window, acked: u64) {
+        if window.slow_start && window.cwnd < window.ssthresh {
+            window.cwnd = (window.cwnd + acked).min(window.ssthresh);
+            return;
+        }
+        let fitting = (window.cwnd / window.mss).max(1) * window.mss;
+        let mut counted = u64::from(self.counted);
+        if counted >= fitting {
+            counted = 0;
+            window.cwnd += window.mss;
+        }
+        counted += acked;
+        window.cwnd += counted / fitting * window.mss;
+        self.counted = (counted % fitting) as u32;
     }
 
     /// alpha = (1 - g) alpha + g F   (Eq. 1)
@@ -114,6 +131,11 @@ impl Dctcp {
         self.alpha = (1.0 - self.g) * self.alpha + self.g * share;
         (self.acked, self.marked) = (0, 0);
     }
+}
+
+/// cwnd (1 - alpha / 2)   (Eq. 2)
+fn cut(window: &Window, alpha: f64) -> u64 {
+    (window.cwnd as f64 * (1.0 - alpha / 2.0)) as u64
 }
 
 impl ControlMaker for DctcpParams {
@@ -125,6 +147,7 @@ impl ControlMaker for DctcpParams {
 impl CongestionControl for Dctcp {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let alpha_before = self.alpha;
         self.acked += ack.acked;
         if ack.ece {
             self.marked += ack.acked;
@@ -145,7 +168,10 @@ impl CongestionControl for Dctcp {
             return;
         }
         if ack.ece {
-            window.cut_for_mark(self.cut(window), ack);
+            let alpha = if ack.as_ns3 { alpha_before } else { self.alpha };
+            window.cut_for_mark(cut(window, alpha), ack);
+        } else if ack.may_grow && ack.as_ns3 {
+            self.grow_by_segments(window, ack.acked);
         } else if ack.may_grow {
             window.grow(ack.acked);
         }
@@ -156,7 +182,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_local_drop(&mut self, window: &mut Window) {
-        window.cut_to(self.cut(window));
+        window.cut_to(cut(window, self.alpha));
     }
 
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {

@@ -13,7 +13,10 @@
 //! # Departures
 //! ns-3 (3.37 to 3.39, `TcpPrrRecovery` under `TcpSocketBase::EnterCwr`) evaluates the rule twice
 //! for the ack that causes the cut, so what it delivers counts twice. It also lets a segment go in
-//! any case until one has gone, as Linux does. [`ReductionRule::Ns3`] does both.
+//! any case until one has gone, as Linux does. Below the target it sends no more than the ack
+//! delivers, except when a retransmission is acknowledged. The product delivered * target is in 32
+//! bits there, so with windows above about 45 segments it overflows, and nothing is sent for a
+//! while. [`ReductionRule::Ns3`] does all of this.
 
 use spillway_settings::{Section, SettingsError};
 
@@ -79,14 +82,19 @@ impl Reduction {
     }
 
     /// An ack reports that `newly_delivered` more bytes have left the network; `pipe` bytes are in
-    /// flight now.
-    pub fn on_ack(&mut self, newly_delivered: u64, pipe: u64, mss: u64) {
+    /// flight now. `repaired`: it acknowledges what was retransmitted.
+    pub fn on_ack(&mut self, newly_delivered: u64, pipe: u64, mss: u64, repaired: bool) {
         let twice = self.as_ns3 && self.delivered == 0;
         self.delivered += newly_delivered * (1 + u64::from(twice));
         self.allowed = if pipe > self.target {
-            (self.delivered * self.target).div_ceil(self.flight).saturating_sub(self.out)
+            let product = self.delivered * self.target;
+            let product = if self.as_ns3 { u64::from(product as u32) } else { product };
+            product.div_ceil(self.flight).saturating_sub(self.out)
         } else {
-            let bound = self.delivered.saturating_sub(self.out).max(newly_delivered) + mss;
+            let bound = match self.as_ns3 && !repaired {
+                true => newly_delivered,
+                false => self.delivered.saturating_sub(self.out).max(newly_delivered) + mss,
+            };
             bound.min(self.target - pipe)
         };
         if self.as_ns3 && self.out == 0 {
@@ -129,7 +137,7 @@ mod tests {
         let mut sent = String::new();
         for _ in 0..20 {
             pipe -= 1000;
-            reduction.on_ack(1000, pipe, 1000);
+            reduction.on_ack(1000, pipe, 1000, false);
             let sends = reduction.take(1000);
             pipe += if sends { 1000 } else { 0 };
             sent.push(if sends { '1' } else { '0' });
@@ -143,7 +151,7 @@ mod tests {
     #[test]
     fn below_the_target_a_segment_more_than_delivered_may_go() {
         let mut reduction = Reduction::new(ReductionRule::Proportional, 20_000, 10_000, 50_000);
-        reduction.on_ack(1000, 4_000, 1000);
+        reduction.on_ack(1000, 4_000, 1000, false);
         assert!(reduction.take(1000) && reduction.take(1000) && !reduction.take(1000));
     }
 
@@ -152,28 +160,28 @@ mod tests {
         // Two thirds of 1000 bytes are 667.
         let mut reduction = Reduction::new(ReductionRule::Proportional, 30_000, 20_000, 50_000);
         assert!(!reduction.take(1));
-        reduction.on_ack(1000, 29_000, 1000);
+        reduction.on_ack(1000, 29_000, 1000, false);
         assert!(!reduction.take(668) && reduction.take(667));
         // Below the target. Of 5000 bytes delivered 667 were answered; the rest may be sent, and a
         // segment more. Once more has been sent than delivered, it is the latest 1000 and a segment
         // more.
-        reduction.on_ack(4000, 10_000, 1000);
+        reduction.on_ack(4000, 10_000, 1000, false);
         assert!(!reduction.take(5_334) && reduction.take(5_333));
-        reduction.on_ack(1000, 10_000, 1000);
+        reduction.on_ack(1000, 10_000, 1000, false);
         assert!(!reduction.take(2_001) && reduction.take(2_000));
     }
 
     #[test]
     fn what_is_given_back_may_be_sent_again() {
         let mut reduction = Reduction::new(ReductionRule::Proportional, 20_000, 10_000, 50_000);
-        reduction.on_ack(4000, 16_000, 1000);
+        reduction.on_ack(4000, 16_000, 1000, false);
         assert!(reduction.take(2000) && !reduction.take(1));
         reduction.give_back(1000);
         assert!(reduction.take(1000) && !reduction.take(1));
         // Giving back more than was counted is harmless: the count does not fall below zero.
         reduction.give_back(1000);
         reduction.give_back(5000);
-        reduction.on_ack(1000, 16_000, 1000);
+        reduction.on_ack(1000, 16_000, 1000, false);
         assert!(!reduction.take(2_501) && reduction.take(2_500));
     }
 
@@ -186,7 +194,7 @@ mod tests {
         let mut pipe = 20_000;
         for _ in 0..8 {
             pipe -= 1000;
-            reduction.on_ack(1000, pipe, 1000);
+            reduction.on_ack(1000, pipe, 1000, false);
             let sends = reduction.take(1000);
             pipe += if sends { 1000 } else { 0 };
             sent.push(if sends { '1' } else { '0' });
@@ -194,9 +202,9 @@ mod tests {
         assert_eq!(sent, "10101010");
         // Cut to a tenth: 2 * 1000 / 10 is less than a segment, but the first one is sent anyway.
         let mut reduction = Reduction::new(ReductionRule::Ns3, 20_000, 2_000, 50_000);
-        reduction.on_ack(1000, 19_000, 1000);
+        reduction.on_ack(1000, 19_000, 1000, false);
         assert!(reduction.take(1000));
-        reduction.on_ack(1000, 19_000, 1000);
+        reduction.on_ack(1000, 19_000, 1000, false);
         assert!(!reduction.take(1000));
     }
 }

@@ -332,6 +332,7 @@ impl Sender {
             nxt: if IN_ORDER || as_ns3 { self.board.nxt } else { self.sent_to() },
             may_grow: ack.may_grow,
             in_recovery: !IN_ORDER && self.phase == Phase::Recovery && !(as_ns3 && ack.ece),
+            as_ns3,
             telemetry: ack.telemetry,
         };
         self.control.on_ack(&mut self.window, &told);
@@ -350,9 +351,10 @@ impl Sender {
         if is_proportional {
             let repairs = !told.in_recovery && self.phase == Phase::Recovery;
             if is_cut || (repairs && self.window.is_cut_from((u64::MAX, before.1))) {
-                self.begin_reduction(transport.losses.reduction);
+                self.begin_reduction(transport.losses.reduction, ack.ece);
             }
-            self.reduce(arrived_before);
+            let repaired = acked > 0 && self.phase == Phase::Recovery;
+            self.reduce(arrived_before, repaired);
         }
         if self.board.una >= self.board.nxt && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.deadline = Time::MAX;
@@ -394,21 +396,23 @@ impl Sender {
         None
     }
 
-    /// The window was cut: begins to get down to it.
+    /// The window was cut, for a mark or a loss: begins to get down to it. In ns-3 a reduction for
+    /// a mark goes on until something sent after the cut is acknowledged.
     #[cold]
-    fn begin_reduction(&mut self, rule: ReductionRule) {
-        let flight = self.board.nxt - self.board.una;
-        self.reduction = Some(Reduction::new(rule, flight, self.window.cwnd, self.board.nxt));
+    fn begin_reduction(&mut self, rule: ReductionRule, for_mark: bool) {
+        let (una, nxt) = (self.board.una, self.board.nxt);
+        let until = nxt + u64::from(for_mark && rule == ReductionRule::Ns3);
+        self.reduction = Some(Reduction::new(rule, nxt - una, self.window.cwnd, until));
     }
 
     /// Advances the reduction that is under way.
     #[cold]
-    fn reduce(&mut self, arrived_before: u64) {
+    fn reduce(&mut self, arrived_before: u64, repaired: bool) {
         let newly = self.board.arrived() - arrived_before;
         let (pipe, una, mss) = (self.in_flight(), self.board.una, self.window.mss);
         match &mut self.reduction {
             Some(reduction) if reduction.is_over(una) => self.reduction = None,
-            Some(reduction) => reduction.on_ack(newly, pipe, mss),
+            Some(reduction) => reduction.on_ack(newly, pipe, mss, repaired),
             None => {}
         }
     }

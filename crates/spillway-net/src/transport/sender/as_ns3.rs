@@ -12,7 +12,11 @@
 //!   nothing has arrived behind them. There is no rescue retransmission.
 //! - A recovery halves what is in flight without what is lost.
 //! - With a window of less than a segment nothing is sent until the timer expires, even if nothing
-//!   is in flight; only the end of a flow is.
+//!   is in flight; only the end of a flow is. But a reduction for a mark begins with a segment.
+//! - A reduction differs as [`ReductionRule::Ns3`](crate::transport::reduction::ReductionRule::Ns3)
+//!   tells, and DCTCP's growth and cuts as its head does.
+//!
+//! `tests/follows_ns3.rs` gives it the acks of senders of ns-3: it sends the same segments.
 
 use super::{AtOnce, Phase, Sender};
 use crate::transport::window::{Ack, CongestionControl};

@@ -163,7 +163,7 @@ impl Sender {
         self.cut_for_loss(transport);
         let rule = transport.losses.reduction;
         if rule != ReductionRule::AtOnce && self.window.is_cut_from(before) {
-            self.begin_reduction(rule);
+            self.begin_reduction(rule, false);
         }
     }
 

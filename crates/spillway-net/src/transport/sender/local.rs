@@ -43,7 +43,7 @@ impl Sender {
         if self.window.is_cut_from(before) {
             self.tells_cut |= transport.ecn;
             if transport.losses.reduction != ReductionRule::AtOnce {
-                self.begin_reduction(transport.losses.reduction);
+                self.begin_reduction(transport.losses.reduction, true);
             }
         }
     }

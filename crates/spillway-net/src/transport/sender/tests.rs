@@ -1,3 +1,4 @@
+mod follows_ns3;
 mod repairs;
 
 use super::super::tests::{access, closed_loop};
@@ -528,20 +529,19 @@ fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
 }
 
 #[test]
-fn ns3_waits_for_the_timer_with_less_than_a_segment_though_nothing_is_in_flight() {
+fn ns3_sends_a_segment_for_each_cut_however_small_the_window() {
     let (mut s, t) = dctcp_as_ns3("1B", "1pkt");
     assert_eq!(sends(&mut s, &t, us(0)), "0");
-    // A mark leaves half a segment.
-    marked(&mut s, &t, us(80), 1);
-    assert_eq!((s.window().cwnd, s.in_flight()), (500, 0));
-    assert_eq!((sends(&mut s, &t, us(80)).as_str(), s.deadline()), ("", us(10_080)));
-    s.on_deadline(us(10_080), &t);
-    assert_eq!((sends(&mut s, &t, us(10_080)).as_str(), s.timeouts), ("1", 1));
-    // The rest of the flow is less than a segment, so it is sent.
-    let mut s = Sender::new(1_400, 1_000, &t, &access(10, 25));
-    sends(&mut s, &t, us(0));
-    marked(&mut s, &t, us(80), 1);
-    assert_eq!(s.next_piece(us(80), &t), Some(Piece { seq: 1_000, payload: 400, again: false }));
+    // The mark leaves half a segment, then a quarter, but a reduction begins with a segment.
+    for (now, una, cwnd) in [(80, 1, 500), (160, 2, 250), (240, 3, 125)] {
+        marked(&mut s, &t, us(now), una);
+        assert_eq!((s.window().cwnd, s.in_flight()), (cwnd, 0));
+        assert_eq!(sends(&mut s, &t, us(now)), una.to_string());
+    }
+    // Without a mark the window grows by a whole segment.
+    acked(&mut s, &t, us(320), 4, &[]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(320)).as_str()), (1_125, "4"));
+    assert_eq!(s.timeouts, 0);
 }
 
 #[test]
