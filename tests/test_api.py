@@ -102,6 +102,7 @@ def test_a_scenario_is_whatever_describes_one(tmp_path, monkeypatch):
 
 def test_rooms_are_there_without_an_import_of_their_own():
     code = "import spillway; spillway.oracle.train; spillway.slotted.run; spillway.plugins.Sharing"
+    code += "; spillway.fluid.compare"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     with pytest.raises(AttributeError, match="has no attribute 'orcale'"):

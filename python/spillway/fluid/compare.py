@@ -1,0 +1,109 @@
+"""Models and the packet simulator, side by side, at several settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spillway.arguments import Seeds, seeds_of
+from spillway.errors import ScenarioError
+from spillway.fluid.bottleneck import Bottleneck
+from spillway.fluid.fixed_point import FixedPoint, fixed_point
+from spillway.fluid.packets import Packets, measure, scenario
+from spillway.fluid.senders import Sender, sender
+from spillway.fluid.trajectory import Trajectory, trajectory
+
+MOST_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class Solved:
+    """One model at one setting."""
+
+    model: Sender
+    point: FixedPoint
+    trajectory: Trajectory
+
+
+@dataclass(frozen=True)
+class Point:
+    """All models, and all runs, at one setting."""
+
+    bottleneck: Bottleneck
+    solved: list[Solved]
+    packets: list[Packets]
+    """A run for every seed; none without the packet simulator."""
+
+    @property
+    def measured(self) -> float | None:
+        """The mean queue over time and seeds in the packet simulator."""
+        return sum(run.mean for run in self.packets) / len(self.packets) if self.packets else None
+
+
+def compare(
+    bottlenecks: Iterable[Bottleneck],
+    *,
+    kind: str = "dctcp",
+    cuts: Sequence[str] = ("paper",),
+    g: float = 0.0625,
+    whole_packets: bool = False,
+    packets: bool = True,
+    seeds: Seeds = (1, 2, 3),
+    follow: Callable[[int, int], object] | None = None,
+) -> list[Point]:
+    """Solves and follows models at every setting, and runs the packet simulator there.
+
+    Parameters
+    ----------
+    bottlenecks : iterable of Bottleneck
+        The settings.
+    kind, cuts, g, whole_packets
+        The models, as `sender` takes them; one for each of `cuts`.
+    packets : bool
+        Whether the packet simulator runs, too. It has no DCQCN.
+    seeds : str or iterable of int
+        The seeds of its runs.
+    follow : callable, optional
+        Called with the number of settings that are done, and of all.
+    """
+    models = [sender(kind, each, g=g, whole_packets=whole_packets) for each in dict.fromkeys(cuts)]
+    places, runs = list(bottlenecks), seeds_of(seeds)
+    if not models or not places:
+        raise ScenarioError("there is nothing to compare", "give a setting, and cuts, at least")
+    if len(places) > MOST_POINTS:
+        raise ScenarioError(
+            f"{len(places):,} settings are too many", f"{MOST_POINTS:,} are the most"
+        )
+    if packets and models[0].transport is not None:
+        for at in places:
+            # Refuses what cannot be before any work is done.
+            scenario(at)
+    points = []
+    for done, at in enumerate(places):
+        if follow is not None:
+            follow(done, len(places))
+        points.append(_at(at, models, runs if packets else [], g))
+    return points
+
+
+def _at(at: Bottleneck, models: Sequence[Sender], seeds: Sequence[int], g: float) -> Point:
+    solved = []
+    for model in models:
+        found = fixed_point(model, at)
+        solved.append(Solved(model, found, trajectory(model, at, found)))
+    transport = models[0].transport
+    if transport is None:
+        return Point(at, solved, [])
+    # As DCTCP really cuts, which tells best how long a round trip will be.
+    told = fixed_point(sender(models[0].kind, "held", whole_packets=True), at)
+    length: dict[str, Any] = {
+        "rtt_us": told.rtt_us,
+        "rtts": max(_LEAST_RTTS, min(10 * told.window, _MOST_RTTS)),
+    }
+    runs = [measure(at, transport=transport, g=g, seed=seed, **length) for seed in seeds]
+    return Point(at, solved, runs)
+
+
+_LEAST_RTTS, _MOST_RTTS = 400.0, 4000.0
+"""How many round trips a run lasts: ten for every packet of a window, within these."""
