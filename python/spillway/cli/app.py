@@ -22,7 +22,10 @@ from spillway.errors import (
     UncheckedWarning,
 )
 
-_FIRST = ("run", "compare", "show", "list", "flows", "report", "reproduce", "oracle", "slotted")
+_FIRST = (
+    *("run", "compare", "show", "list", "flows", "report", "reproduce", "oracle", "slotted"),
+    "fluid",
+)
 """The order in the help, which is that in which a user needs them."""
 
 

@@ -22,6 +22,7 @@ _AXES = {
     "slope": "slope of RED, per MB",
     "min_packets": "min of RED, packets",
 }
+_NAMES = {"flows": "N", "slope": "slope", "min_packets": "min"}
 _LINES = ("-", "--", "-.", ":")
 _DPI = 130
 _MOST_SERIES = 6
@@ -30,27 +31,23 @@ _MOST_SERIES = 6
 
 def axis_of(points: Sequence[Point]) -> str:
     """What the steady queue is drawn over: flows, or what else takes most values."""
-
-    def values(name: str) -> int:
-        return len({getattr(point.bottleneck, name) for point in points})
-
-    return max(_AXES, key=values)
+    return max(_AXES, key=lambda name: _values(points, name))
 
 
 def steady(points: Sequence[Point], file: Path, kind: str) -> None:
     """Draws the steady queue."""
     name = axis_of(points)
-    series: dict[tuple[Any, ...], list[Point]] = {}
+    varied = _varied(points, name)
+    series: dict[str, list[Point]] = {}
     for point in points:
-        series.setdefault(_rest(point.bottleneck, name), []).append(point)
+        series.setdefault(_told(point.bottleneck, varied), []).append(point)
     shown = list(series.items())[:_MOST_SERIES]
     models = [each.model.name for each in points[0].solved]
     with drawing_of(6.4, 4.4) as drawing:
         axis = drawing.subplots()
-        for number, (rest, own) in enumerate(shown):
+        for number, (label, own) in enumerate(shown):
             colour = COLOURS[number]
             xs = [getattr(point.bottleneck, name) for point in own]
-            label = _told(rest, name) if len(shown) > 1 else ""
             for style, model in enumerate(models):
                 ys = [settled(point.solved[style]) for point in own]
                 told = ", ".join(part for part in (label, f"model: {model}") if part)
@@ -64,8 +61,8 @@ def steady(points: Sequence[Point], file: Path, kind: str) -> None:
             floors = [point.bottleneck.floor for point in own]
             xs = [getattr(point.bottleneck, name) for point in own]
             if sum(floor > 0 for floor in floors) > 1:
-                label = "floor: all windows are the least"
-                axis.plot(xs, [floor or np.nan for floor in floors], color="#999999", label=label)
+                told = "floor: all windows are the least"
+                axis.plot(xs, [floor or np.nan for floor in floors], color="#999999", label=told)
         axis.set_xlabel(_AXES[name])
         axis.set_ylabel("steady queue, packets")
         drawn = [settled(each) for point in points for each in point.solved]
@@ -75,8 +72,11 @@ def steady(points: Sequence[Point], file: Path, kind: str) -> None:
         log_scale(axis)
         if min(getattr(point.bottleneck, name) for point in points) > 0:
             log_scale(axis, "x")
-        axis.set_title(_title(points[0].bottleneck, kind, name, shown[0][0], len(shown)))
-        drawing.legend(loc="outside lower center", ncols=2)
+        axis.set_title(_title(points, kind, name))
+        drawing.legend(loc="outside upper center", ncols=2)
+        if points[0].packets:
+            note = "points: mean over seeds; bars: standard deviation in time"
+            drawing.supxlabel(note, fontsize=7.5, color="#666666")
         drawing.savefig(file, dpi=_DPI)
 
 
@@ -86,7 +86,7 @@ def _runs(
     """The runs: means over seeds; bars: a standard deviation in time to either side."""
     means = [point.measured or 0.0 for point in own]
     bars = [sum(run.deviation for run in point.packets) / len(point.packets) for point in own]
-    told = ", ".join(part for part in (label, "packets (bars: deviation in time)") if part)
+    told = ", ".join(part for part in (label, "packets") if part)
     style: dict[str, Any] = {"linestyle": "none", "capsize": 2, "elinewidth": 0.9}
     axis.errorbar(xs, means, yerr=bars, color=colour, marker=marker, label=told, **style)
 
@@ -123,18 +123,21 @@ def in_time(points: Sequence[Point], file: Path, kind: str) -> None:
         drawing.savefig(file, dpi=_DPI)
 
 
-def _rest(at: Bottleneck, name: str) -> tuple[Any, ...]:
-    return tuple(getattr(at, other) for other in _AXES if other != name)
+def _varied(points: Sequence[Point], name: str) -> list[str]:
+    """What besides the axis has more than one value."""
+    return [other for other in _AXES if other != name and _values(points, other) > 1]
 
 
-def _told(rest: tuple[Any, ...], name: str) -> str:
-    names = {"flows": "N", "slope": "slope", "min_packets": "min"}
-    others = [names[other] for other in _AXES if other != name]
-    return ", ".join(f"{other} {value:g}" for other, value in zip(others, rest, strict=True))
+def _values(points: Sequence[Point], name: str) -> int:
+    return len({getattr(point.bottleneck, name) for point in points})
 
 
-def _title(at: Bottleneck, kind: str, name: str, rest: tuple[Any, ...], series: int) -> str:
-    setting = f"{at.rate_gbps:g} Gbps, RTT {at.delay_us:g} us"
-    if at.growth != "one":
-        setting += f", slope times {at.growth}"
-    return f"{kind}: {setting}" + (f", {_told(rest, name)}" if series == 1 else "")
+def _told(at: Bottleneck, names: Sequence[str]) -> str:
+    return ", ".join(f"{_NAMES[name]} {getattr(at, name):g}" for name in names)
+
+
+def _title(points: Sequence[Point], kind: str, name: str) -> str:
+    at, varied = points[0].bottleneck, _varied(points, name)
+    fixed = [other for other in _AXES if other != name and other not in varied]
+    setting = f"{kind}: {at.rate_gbps:g} Gbps, RTT {at.delay_us:g} us, {_told(at, fixed)}"
+    return setting if at.growth == "one" else f"{setting}, slope times {at.growth}"
