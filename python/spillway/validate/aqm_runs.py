@@ -78,7 +78,7 @@ def _star(disc: Disc, transport: str, hosts: int) -> dict[str, Any]:
             "header": "54B",
             "ack_size": "54B",
             "initial_window": "10pkt",
-            "min_window": "1pkt",
+            "min_window": "1B",
             "min_rto": "10ms",
             "loss_detection": "ns3",
             "host_backlog": "unlimited",

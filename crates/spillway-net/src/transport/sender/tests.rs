@@ -532,15 +532,19 @@ fn ns3_waits_for_the_timer_where_a_mark_has_left_less_than_a_segment() {
 fn ns3_sends_a_segment_for_each_cut_however_small_the_window() {
     let (mut s, t) = dctcp_as_ns3("1B", "1pkt");
     assert_eq!(sends(&mut s, &t, us(0)), "0");
-    // The mark leaves half a segment, then a quarter, but a reduction begins with a segment.
-    for (now, una, cwnd) in [(80, 1, 500), (160, 2, 250), (240, 3, 125)] {
+    // Marks leave half a segment, then a quarter, in the end a byte. But a reduction begins with a
+    // segment.
+    let mut cwnd = 1_000;
+    for una in 1..=20 {
+        let now = 80 * una;
+        cwnd = (cwnd / 2).max(1);
         marked(&mut s, &t, us(now), una);
         assert_eq!((s.window().cwnd, s.in_flight()), (cwnd, 0));
         assert_eq!(sends(&mut s, &t, us(now)), una.to_string());
     }
-    // Without a mark the window grows by a whole segment.
-    acked(&mut s, &t, us(320), 4, &[]);
-    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(320)).as_str()), (1_125, "4"));
+    // Without a mark the window of a byte grows by a whole segment.
+    acked(&mut s, &t, us(1_680), 21, &[]);
+    assert_eq!((s.window().cwnd, sends(&mut s, &t, us(1_680)).as_str()), (1_001, "21"));
     assert_eq!(s.timeouts, 0);
 }
 
