@@ -1,5 +1,6 @@
 """`spillway bench`: what is measured and how it is told. No test says how fast anything is."""
 
+import json
 import shutil
 
 import pytest
@@ -107,6 +108,19 @@ def test_growth_is_what_its_name_says(case):
     assert found["oversubscription"] == 1
 
 
+@pytest.mark.parametrize("case", bench.AQMS, ids=lambda case: case.name)
+def test_every_aqm_is_measured_with_its_own_kind(case):
+    for settings in (case.settings, case.quick, case.counted):
+        written = Scenario.load(case.scenario).set(*settings).read().resolved
+        kind = case.name.split(" ")[0]
+        assert f'kind = "{kind}"' in written or f'aqm = "{kind}"' in written
+
+
+def test_all_aqms_are_measured(command):
+    listed = json.loads(command("list", "aqm", "--json").out)["aqm"]
+    assert {row["id"] for row in listed} == {case.name.split(" ")[0] for case in bench.AQMS}
+
+
 def test_a_filled_network_is_filled_and_the_others_are_not():
     (filled, empty) = (case for case in bench.GROWTH if case.name.startswith("128 hosts, 10 Gbps"))
     # Of 25 ms the first tenth of one has nothing to carry yet, and headers and acks add a tenth.
@@ -117,7 +131,9 @@ def test_a_filled_network_is_filled_and_the_others_are_not():
 def test_what_cannot_be_measured_is_an_error(command):
     unknown = command("bench", "--scenario", "credense")
     assert unknown.status == 2 and "did you mean `credence`?" in unknown.err
-    assert command("bench", "--growth", "--scenario", "credence").status == 2
+    for other in ("--growth", "--aqms"):
+        assert command("bench", other, "--scenario", "credence").status == 2
+    assert "leave --aqms away" in command("bench", "--growth", "--aqms").err
     assert command("bench", "--runs", 0).status == 2
 
 

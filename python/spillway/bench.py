@@ -131,6 +131,36 @@ GROWTH = (*_filled(), *_growth())
 """What `spillway bench --growth` runs."""
 
 
+def _aqms() -> Iterable[Case]:
+    """`leaf-spine-128` at 60%, with every AQM in turn; `mq-ecn`, and `ecn` again, under DWRR.
+
+    AQMs that decide when a packet leaves may drop it then, unless it only is marked.
+    """
+    two_queues = ("switch.queues_per_port=2", "switch.scheduling=dwrr")
+    ids = [row["id"] for row in json.loads(_core.catalogue())["aqm"]]
+    assignments = {name: (f"switch.aqm={name}",) for name in ids if name not in ("ecn", "mq-ecn")}
+    cases = {
+        "none": assignments.pop("none"),
+        "ecn": (),
+        **assignments,
+        "codel that only marks": ("switch.aqm.kind=codel", "switch.aqm.not_ect=pass"),
+        "ecn under dwrr": two_queues,
+        "mq-ecn under dwrr": (*two_queues, "switch.aqm=mq-ecn"),
+    }
+    for name, settings in cases.items():
+        yield Case(
+            name,
+            "leaf-spine-128",
+            settings=(*settings, "duration=50ms"),
+            quick=(*settings, "duration=2ms"),
+            counted=(*settings, "duration=5ms"),
+        )
+
+
+AQMS = tuple(_aqms())
+"""What `spillway bench --aqms` runs."""
+
+
 def named(cases: Iterable[Case], names: Iterable[str]) -> list[Case]:
     """The cases with these names."""
     by_name = {case.name: case for case in cases}
