@@ -11,6 +11,7 @@ mod plugins;
 mod replay;
 mod scenario;
 mod simulation;
+mod sketch;
 mod slotted;
 
 use pyo3::prelude::*;
@@ -44,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(models, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replayed_marks, module)?)?;
+    module.add_function(wrap_pyfunction!(sketch::counted_flows, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::generators, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::limit, module)?)?;
