@@ -15,6 +15,10 @@
 //!   hosts that may receive, and m the number of senders. The load is then that of a receiver's
 //!   link, on average over the receivers.
 //!
+//! With `sources = n` there are n independent Poisson sources, each placed on a sending host that is
+//! drawn at random, and m is n: a host with k of them starts k times as many flows, and one with
+//! none sends nothing. Without it every sending host is one.
+//!
 //! For each flow a host draws the gap since the one before it, the destination, and the size.
 //!
 //! # Scope and limitations
@@ -94,6 +98,9 @@ const DESTINATIONS: [(&str, Destinations); 3] = [
 const LOAD_OF: [(&str, LoadOf); 3] =
     [("uplink", LoadOf::Uplink), ("host", LoadOf::Host), ("receiver", LoadOf::Receiver)];
 
+/// The random stream that places sources; hosts have those of their own numbers.
+const PLACEMENT: u64 = u64::MAX;
+
 impl PoissonParams {
     /// Reads a section's keys.
     pub fn read(
@@ -109,6 +116,7 @@ impl PoissonParams {
         let destinations = read_destinations(section)?;
         let meaning = "The hosts that send; by default all, except a single receiver.";
         let senders = keys::hosts(section, "senders", meaning, hosts)?;
+        let sources = read_sources(section, load_of)?;
         let active = ActiveTime::read(section, context.duration)?;
         let meaning =
             "The largest number of flows, counted over all hosts in the order of their start.";
@@ -141,8 +149,9 @@ impl PoissonParams {
             .map_err(|problem| section.error("load_of", problem).hint("take load_of = \"host\""))?;
         let bits_per_flow = 8.0 * sizes.mean();
         let rates = payload.into_iter().map(|bits_per_second| bits_per_second / bits_per_flow);
+        let each: Vec<(u32, f64)> = senders.into_iter().zip(rates).collect();
         Ok(PoissonParams {
-            senders: senders.into_iter().zip(rates).collect(),
+            senders: sources.map_or(each.clone(), |sources| placed(&each, sources, &label)),
             flows: flows.map_or(usize::MAX, |flows| flows as usize),
             draw: Arc::new(Draw { label, sizes, destinations, racks, active }),
         })
@@ -293,6 +302,33 @@ fn bits_per_second(
     }
 }
 
+/// The senders among which so many sources are placed at random: those with any, and the rates of
+/// all of theirs. All hosts have the same rate, and the sum stays.
+fn placed(each: &[(u32, f64)], sources: u64, label: &Label) -> Vec<(u32, f64)> {
+    let mut stream = label.stream(PLACEMENT);
+    let mut counts = vec![0u64; each.len()];
+    for _ in 0..sources {
+        counts[stream.below(each.len() as u64) as usize] += 1;
+    }
+    let of_all = each.len() as f64 / sources as f64;
+    let with_some = each.iter().zip(counts).filter(|(_, count)| *count > 0);
+    with_some.map(|(&(host, rate), count)| (host, rate * of_all * count as f64)).collect()
+}
+
+fn read_sources(section: &mut Section, load_of: LoadOf) -> Result<Option<u64>, SettingsError> {
+    let meaning = "Independent sources, each placed on a sending host at random (with load_of = \
+                   \"receiver\"); by default one on every sending host.";
+    let takes = "a whole number from 1 to 1000000";
+    let sources = section.optional("sources", takes, meaning, |s| {
+        s.integer("sources", None, 1..=1_000_000, meaning)
+    })?;
+    if sources.is_some() && load_of != LoadOf::Receiver {
+        let problem = "the load of an uplink, or of a host, has no sources to be shared by";
+        return Err(section.error("sources", problem).hint("take load_of = \"receiver\""));
+    }
+    Ok(sources)
+}
+
 fn read_load(section: &mut Section) -> Result<f64, SettingsError> {
     let meaning = "The offered load in payload bytes, as a share of what `load_of` says.";
     section.number("load", None, Range::Positive, meaning)
@@ -356,6 +392,36 @@ mod tests {
         let text = "load = 0.4\nload_of = \"receiver\"\ndestinations = \"next-rack\"\n\
                     senders = \"0..3\"";
         assert_eq!(offered(text), (4, 500.0, 16e9));
+    }
+
+    #[test]
+    fn sources_are_placed_at_random_and_share_the_load() {
+        // 0.7 * 10 Gbps / 8 Mbit = 875 flows/s of 1000 sources: 0.875 each, on seven hosts.
+        let text = "sizes = \"1MB\"\nload = 0.7\nload_of = \"receiver\"\ndestinations = 0\n";
+        let mut fixture = Fixture::new(fixture::leaf_spine(2, 4, 1));
+        let read = |fixture: &Fixture, more: &str| {
+            fixture.read_with(&format!("{text}{more}"), PoissonParams::read).unwrap()
+        };
+        let params = read(&fixture, "sources = 1000");
+        let counts: Vec<f64> = params.senders.iter().map(|(_, rate)| rate / 0.875).collect();
+        // 1000 / 7 = 142.9, deviation sqrt(1000 * 6) / 7 = 11.1: whole numbers within five.
+        assert_eq!(counts.len(), 7);
+        assert!(counts.iter().all(|n| (n - n.round()).abs() < 1e-9), "{counts:?}");
+        assert!(counts.iter().all(|n| (n - 142.9).abs() < 56.0), "{counts:?}");
+        assert!(counts.iter().any(|n| (n - 143.0).abs() > 1.0), "{counts:?}");
+        assert!((counts.iter().sum::<f64>() - 1000.0).abs() < 1e-9);
+        assert!((params.offered_bits_per_second().unwrap() - 7e9).abs() < 1.0);
+        // One source is on one host, another for another seed, and the others send nothing.
+        let one = |fixture: &Fixture| read(fixture, "sources = 1").senders;
+        let hosts: std::collections::BTreeSet<u32> = (0..20)
+            .map(|seed| {
+                fixture.seed = seed;
+                let [(host, rate)] = one(&fixture)[..] else { panic!("several hosts send") };
+                assert!((rate - 875.0).abs() < 1e-9);
+                host
+            })
+            .collect();
+        assert!(hosts.len() > 3 && !hosts.contains(&0), "{hosts:?}");
     }
 
     #[test]
@@ -449,6 +515,17 @@ mod tests {
                 2,
                 &format!("{valid}destinations = 1\nsenders = [0, 1]"),
                 "senders: host 1 is the rec",
+            ),
+            (
+                2,
+                &format!("{valid}sources = 0"),
+                "sources: 0 is not valid; expected a whole number from 1 to 1000000",
+            ),
+            (
+                2,
+                &format!("{valid}sources = 10"),
+                "sources: the load of an uplink, or of a host, has no sources to be shared by\n\
+                 hint: take load_of = \"receiver\"",
             ),
             (1, valid, "destinations: there is one rack only; expected \"uniform\""),
         ] {
