@@ -13,7 +13,17 @@ from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction
 from spillway.reproduce.credence import figure15
 from spillway.reproduce.figure import product
 from spillway.reproduce.finding import examine
-from spillway.reproduce.metric import Behind, Number, Share, Tail, Total, caution
+from spillway.reproduce.metric import (
+    Behind,
+    MeanTime,
+    Number,
+    Share,
+    Tail,
+    TailTime,
+    Total,
+    caution,
+    of_each,
+)
 from spillway.reproduce.point import Outcome
 from spillway.reproduce.results import Results
 from spillway.reproduce.samples import CLASSES
@@ -129,6 +139,51 @@ def test_a_tail_is_the_order_statistic_of_all_seeds_flows():
     assert tail.measured({1: low}, 0).value == 10
     assert tail.measured({1: of([], [])}, 10).value is None
     assert Tail("short", 0.95).measured({1: low}, 10).value is None
+
+
+def taking(times_us, units, name="short"):
+    """An outcome with flows that took this long."""
+    outcome = of([1.0] * len(times_us), units, name)
+    column = pa.array(times_us, pa.float64())
+    return Outcome(outcome.numbers, outcome.samples.append_column("fct_us", column), "name")
+
+
+def test_completion_times_are_told_in_milliseconds():
+    # 1 to 10 ms and 11 to 20 ms: the 19th of 20, and the mean.
+    low, high = (taking([1000 * (n + first) for n in range(1, 11)], range(10)) for first in (0, 10))
+    both = {1: low, 2: high}
+    tail, mean = TailTime("short", 0.95), MeanTime("short")
+    assert (tail.measured(both, 0).value, mean.measured(both, 0).value) == (19, 10.5)
+    assert (tail.unit, tail.name) == ("ms", "short flows' p95 completion time")
+    assert (mean.unit, mean.name) == ("ms", "short flows' mean completion time")
+    assert mean.measured({1: low}, 0).value == 5.5
+    assert TailTime("long", 0.95).measured(both, 0).value is None
+    assert mean.measured({1: taking([], [])}, 10).value is None
+    # All flows are alike in slowdown; what is beyond the percentile is so by time.
+    assert tail.behind(both).flows == 2
+
+
+def test_a_mean_is_that_of_the_flows_that_are_drawn():
+    # Three seeds, each with a query of one flow of 1 ms and one of three flows of 3 ms. Drawn are
+    # six queries, n of them the first: the mean is (n + 9 (6 - n)) / (n + 3 (6 - n)).
+    alike = taking([3000, 1000, 3000, 3000], [1, 0, 1, 1])
+    found = MeanTime("short").measured({1: alike, 2: alike, 3: alike}, 4000)
+    assert found.value == 2.5
+    means = [(n + 9 * (6 - n)) / (n + 3 * (6 - n)) for n in range(7)]
+    assert all(np.isclose(found.replicates[:, None], means).any(axis=1))
+    # n = 3, where the mean is 2.5, in 20 of 64 draws.
+    assert np.isclose(found.replicates, 2.5).mean() == pytest.approx(20 / 64, abs=0.03)
+
+
+def test_a_scheme_s_mean_is_drawn_with_that_of_the_others():
+    # Twice as slow in every draw.
+    slow, fast = (
+        {seed: taking([factor * seed * 1000, factor * 7000], range(2)) for seed in (1, 2, 3)}
+        for factor in (2, 1)
+    )
+    drawn = of_each(MeanTime("short"), {"slow": slow, "fast": fast}, 200)
+    assert np.allclose(drawn["slow"].replicates, 2 * drawn["fast"].replicates)
+    assert len(set(drawn["fast"].replicates)) > 5
 
 
 def test_seeds_are_drawn_again():

@@ -109,6 +109,10 @@ def test_samples_have_the_summary_s_percentiles(more):
         unfinished += row["unfinished"]
         for label, p in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)):
             assert samples.percentile(values, p) == pytest.approx(row[label], rel=1e-12)
+        times = samples.select(kept, name, "fct_us")
+        row = result.summary["fct_us"][name]
+        assert samples.percentile(times, 0.95) == pytest.approx(row["p95"], rel=1e-12)
+        assert times.mean() == pytest.approx(row["mean"], rel=1e-12)
     for section, row in result.summary["fct_slowdown"].items():
         if section in (*samples.CLASSES, "all"):
             continue
@@ -301,6 +305,14 @@ def test_where_nothing_is_lost_nothing_is_told(tmp_path):
     write.write(found, document, tmp_path, force=False)
     drawn = (tmp_path / "tiny" / "bursts" / "bursts.svg").read_text()
     assert "nothing was lost under any scheme" in drawn
+    # Where something was marked, figures say that are told by marks.
+    outcomes = {
+        place: replace(outcome, numbers={**outcome.numbers, "marks": float(place[0] == 0)})
+        for place, outcome in found._outcomes.items()
+    }
+    assert not Results(figure, (1,), outcomes).is_informative(0)
+    by_marks = Results(replace(figure, told_by="marks"), (1,), outcomes)
+    assert [by_marks.is_informative(place) for place in range(2)] == [True, False]
 
 
 def drawn_lines(plot, values, samples=None, seeds=(1, 2)):

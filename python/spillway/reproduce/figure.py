@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -149,6 +149,8 @@ class Figure:
     claims: tuple[Claim, ...] = ()
     is_of_paper: bool = True
     """Whether it is in the paper; `spillway reproduce PAPER` leaves out others about it."""
+    told_by: Literal["losses", "marks"] = "losses"
+    """What shows that schemes can differ at a point: packets lost, or packets lost or marked."""
 
     def scale(self, name: str) -> Scale | None:
         """How much of it is run at a scale; a figure without a `page` scale is quick there."""

@@ -6,7 +6,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,10 +93,16 @@ class Tail:
     p: float
     unit: str = "slowdown"
 
+    column: ClassVar[str] = "slowdown"
+    """The column of the samples that it is a percentile of."""
+    scale: ClassVar[float] = 1.0
+    """What its values are multiplied by."""
+    what: ClassVar[str] = "slowdown"
+
     @property
     def name(self) -> str:
         """The class and the percentile."""
-        return f"{_classes(self.of)} flows' p{100 * self.p:g} slowdown"
+        return f"{_classes(self.of)} flows' p{100 * self.p:g} {self.what}"
 
     def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
         """The percentile over all seeds' flows together."""
@@ -109,47 +115,104 @@ class Tail:
         query). All schemes and points use the same draws of seeds, and of units if they have the
         same number of them, so that runs with the same traffic are compared in pairs.
         """
-        flows = {scheme: _Flows.of(self, by_seed) for scheme, by_seed in outcomes.items()}
-        known = {scheme: each for scheme, each in flows.items() if each is not None}
-        seeds = sorted({seed for by_seed in outcomes.values() for seed in by_seed})
-        if len(seeds) < LEAST_SEEDS:
-            replicates = 0
-        drawn = {scheme: np.empty(replicates) for scheme in known}
-        again = _draws_of_seeds(seeds)
-        streams = {
-            (seed, units): _draws(seed, self.of, units)
-            for each in known.values()
-            for seed, units in each.units
-        }
-        for number in range(replicates):
-            times = again()
-            counts = {units: draw(times[units[0]]) for units, draw in streams.items()}
-            for scheme, each in known.items():
-                drawn[scheme][number] = each.percentile(self.p, counts)
-        return {
-            scheme: Measured(None)
-            if each is None
-            else Measured(each.found(self.p), drawn[scheme] if replicates else None)
-            for scheme, each in flows.items()
-        }
+        return _resampled(self, outcomes, replicates)
+
+    def of_flows(self, flows: _Flows) -> float:
+        """The percentile of all flows."""
+        return flows.found(self.p)
+
+    def of_drawn(self, flows: _Flows, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
+        """The percentile with units drawn this often; NaN if none is."""
+        return flows.percentile(self.p, drawn)
 
     def behind(self, outcomes: BySeed) -> Behind:
         """The number of flows at or beyond the percentile, and of these with a timeout."""
         tables = [each.samples for each in outcomes.values() if each.samples is not None]
-        slowdown = np.concatenate([np.empty(0), *(samples.select(t, self.of) for t in tables)])
-        found = samples.percentile(slowdown, self.p)
+        parts = (samples.select(table, self.of, self.column) for table in tables)
+        values = np.concatenate([np.empty(0), *parts])
+        found = samples.percentile(values, self.p)
         if found is None:
             return Behind(0, 0)
         timeouts = [samples.select(table, self.of, "with_timeout") for table in tables]
-        beyond = slowdown >= found
+        beyond = values >= found
         return Behind(int(beyond.sum()), int(np.concatenate(timeouts)[beyond].sum()))
 
 
 @dataclass(frozen=True)
-class _Flows:
-    """The slowdowns of all seeds that a percentile is computed from, the worst first."""
+class TailTime(Tail):
+    """A percentile of the completion times of a class, as `Tail`; in milliseconds."""
 
-    slowdown: NDArray[np.float64]
+    unit: str = "ms"
+
+    column: ClassVar[str] = "fct_us"
+    scale: ClassVar[float] = 1e-3
+    what: ClassVar[str] = "completion time"
+
+
+@dataclass(frozen=True)
+class MeanTime:
+    """The mean completion time of a class, over all seeds' flows together, in milliseconds."""
+
+    of: str
+    """A class or section, as in `Tail`."""
+    unit: str = "ms"
+
+    column: ClassVar[str] = "fct_us"
+    scale: ClassVar[float] = 1e-3
+
+    @property
+    def name(self) -> str:
+        """The class."""
+        return f"{_classes(self.of)} flows' mean completion time"
+
+    def measured(self, outcomes: BySeed, replicates: int = REPLICATES) -> Measured:
+        """The mean over all seeds' flows together."""
+        return _resampled(self, {"": outcomes}, replicates)[""]
+
+    def of_flows(self, flows: _Flows) -> float:
+        """The mean of all flows."""
+        return float(flows.values.mean())
+
+    def of_drawn(self, flows: _Flows, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
+        """The mean with units drawn this often; NaN if none is."""
+        times = flows.times(drawn)
+        return float(times @ flows.values / times.sum()) if times.any() else math.nan
+
+
+def _resampled(
+    metric: Tail | MeanTime, outcomes: Mapping[str, BySeed], replicates: int
+) -> dict[str, Measured]:
+    """A metric of several schemes, and its replicates under the same draws."""
+    flows = {scheme: _Flows.of(metric, by_seed) for scheme, by_seed in outcomes.items()}
+    known = {scheme: each for scheme, each in flows.items() if each is not None}
+    seeds = sorted({seed for by_seed in outcomes.values() for seed in by_seed})
+    if len(seeds) < LEAST_SEEDS:
+        replicates = 0
+    drawn = {scheme: np.empty(replicates) for scheme in known}
+    again = _draws_of_seeds(seeds)
+    streams = {
+        (seed, units): _draws(seed, metric.of, units)
+        for each in known.values()
+        for seed, units in each.units
+    }
+    for number in range(replicates):
+        times = again()
+        counts = {units: draw(times[units[0]]) for units, draw in streams.items()}
+        for scheme, each in known.items():
+            drawn[scheme][number] = metric.of_drawn(each, counts)
+    return {
+        scheme: Measured(None)
+        if each is None
+        else Measured(metric.of_flows(each), drawn[scheme] if replicates else None)
+        for scheme, each in flows.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Flows:
+    """The values of all seeds that a metric is computed from, the worst first."""
+
+    values: NDArray[np.float64]
     owner: NDArray[np.int64]
     """The unit of each flow; the units of a seed follow those of the previous seed."""
     units: tuple[tuple[int, int], ...]
@@ -160,35 +223,36 @@ class _Flows:
     """The number of worst flows that nearly always suffices for resampled percentiles."""
 
     @staticmethod
-    def of(tail: Tail, outcomes: BySeed) -> _Flows | None:
+    def of(metric: Tail | MeanTime, outcomes: BySeed) -> _Flows | None:
         """The flows of these outcomes; None if there are none."""
-        values, owners, units, first = [], [], [], 0
+        found, owners, units, first = [], [], [], 0
         for seed, outcome in sorted(outcomes.items()):
             if outcome.samples is None:
                 continue
-            unit = samples.select(outcome.samples, tail.of, "unit").astype(np.int64)
+            unit = samples.select(outcome.samples, metric.of, "unit").astype(np.int64)
             if not len(unit):
                 continue
-            values.append(samples.select(outcome.samples, tail.of))
+            found.append(samples.select(outcome.samples, metric.of, metric.column))
             owners.append(unit + first)
             units.append((seed, int(unit.max()) + 1))
             first += units[-1][1]
-        if not values:
+        if not found:
             return None
-        slowdown, owner = np.concatenate(values), np.concatenate(owners)
-        worst_first = np.argsort(-slowdown, kind="stable")
-        slowdown, owner = slowdown[worst_first], owner[worst_first]
+        values, owner = metric.scale * np.concatenate(found), np.concatenate(owners)
+        worst_first = np.argsort(-values, kind="stable")
+        values, owner = values[worst_first], owner[worst_first]
         sizes = np.bincount(owner, minlength=first)
-        worst = min(len(slowdown), int(3 * (1 - tail.p) * len(slowdown)) + 1000)
-        return _Flows(slowdown, owner, tuple(units), sizes, worst)
+        beyond = 1 - metric.p if isinstance(metric, Tail) else 1.0
+        worst = min(len(values), int(3 * beyond * len(values)) + 1000)
+        return _Flows(values, owner, tuple(units), sizes, worst)
 
     def found(self, p: float) -> float:
         """The percentile of all flows."""
-        return float(self.slowdown[len(self.slowdown) - samples.rank(len(self.slowdown), p)])
+        return float(self.values[len(self.values) - samples.rank(len(self.values), p)])
 
     def percentile(self, p: float, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> float:
         """The percentile with units drawn this often; NaN if none is."""
-        counts = np.concatenate([drawn[units] for units in self.units])
+        counts = self._counts(drawn)
         total = int(counts @ self.sizes)
         if not total:
             return math.nan
@@ -196,7 +260,15 @@ class _Flows:
         place = _first_above(counts[self.owner[: self.worst]], beyond)
         if place == self.worst:
             place = _first_above(counts[self.owner], beyond)
-        return float(self.slowdown[place])
+        return float(self.values[place])
+
+    def times(self, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
+        """How often each flow is drawn."""
+        return self._counts(drawn)[self.owner]
+
+    def _counts(self, drawn: Mapping[tuple[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
+        """How often each unit is drawn, over all seeds."""
+        return np.concatenate([drawn[units] for units in self.units])
 
 
 @dataclass(frozen=True)
@@ -288,8 +360,8 @@ def total(outcome: Outcome, within: str) -> float:
 
 def of_each(metric: Metric, outcomes: Mapping[str, BySeed], replicates: int) -> dict[str, Measured]:
     """A metric of several schemes, which share the same draws."""
-    if isinstance(metric, Tail):
-        return metric.of_each(outcomes, replicates)
+    if isinstance(metric, Tail | MeanTime):
+        return _resampled(metric, outcomes, replicates)
     return {scheme: metric.measured(each, replicates) for scheme, each in outcomes.items()}
 
 

@@ -63,11 +63,17 @@ class Results:
         return min(known), max(known)
 
     def is_informative(self, place: int) -> bool:
-        """Whether anything was lost under some scheme; always true if drops are not counted."""
+        """Whether anything was lost under some scheme; always true if drops are not counted.
+
+        In figures that marks tell of, it is enough if something was marked.
+        """
         outcomes = [self._outcomes[place, scheme.name, seed] for scheme, seed in self._runs()]
         if not any(outcome.scenario for outcome in outcomes):
             return True
-        return any(lost(outcome) for outcome in outcomes)
+        if any(lost(outcome) for outcome in outcomes):
+            return True
+        by_marks = self.figure.told_by == "marks"
+        return by_marks and any(outcome.numbers.get("marks") for outcome in outcomes)
 
     def _runs(self) -> Iterator[tuple[Any, int]]:
         return ((scheme, seed) for scheme in self.figure.schemes for seed in self.seeds)

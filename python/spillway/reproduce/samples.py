@@ -25,10 +25,10 @@ def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any])
     """A row for every flow that counts in a summary's slowdowns.
 
     `class` is short, medium, long or incast, `section` the traffic section, `slowdown` that of the
-    summary (an unfinished flow counts with the time waited), and `with_timeout` whether the flow
-    had a timeout. `unit` numbers, within the class, the units of resampling: the flows of one
-    query, or a flow without a query. `unit_of_section` does the same within the section. The same
-    flows have the same units under every scheme.
+    summary (an unfinished flow counts with the time waited), `fct_us` the completion time, counted
+    alike, and `with_timeout` whether the flow had a timeout. `unit` numbers, within the class, the
+    units of resampling: the flows of one query, or a flow without a query. `unit_of_section` does
+    the same within the section. The same flows have the same units under every scheme.
     """
     import pyarrow as pa
 
@@ -77,6 +77,7 @@ def of(flows: pa.Table, scenario: Mapping[str, Any], summary: Mapping[str, Any])
             "unit": pa.array(units(classes, len(CLASSES)), pa.int32()),
             "unit_of_section": pa.array(units(section, len(section_names)), pa.int32()),
             "slowdown": pa.array(waited[counted] / ideal[counted], pa.float64()),
+            "fct_us": pa.array(waited[counted] / 1e6, pa.float64()),
             "with_timeout": pa.array(column("timeouts")[counted] > 0, pa.bool_()),
             "finished": pa.array(fct[counted] >= 0, pa.bool_()),
         }
