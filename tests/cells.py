@@ -175,7 +175,10 @@ def changed(scenario: str, said: Settings) -> dict[str, Any]:
                 own = bundled(scenario, f"{given}={value}")
                 _replace(settings, place.rpartition(".")[0], own)
             elif name in _ALGORITHMS:
-                _replace(settings, place, bundled(scenario, f"switch.{place}={value}"))
+                # A star's switch has one tier only, which `flat` shows as both.
+                is_own = settings["topology"] == "star" or key.startswith("nic.")
+                given = key if is_own else f"switch.{place}"
+                _replace(settings, place, bundled(scenario, f"{given}={value}"))
             elif value is None:
                 _replace(settings, place, {})
             else:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 
 from spillway.errors import ScenarioError
-from spillway.reproduce import cbm, comparison, credence, smartbuf
+from spillway.reproduce import cbm, comparison, credence, pred, smartbuf
 from spillway.reproduce.figure import Figure
 
 PAPERS: dict[str, tuple[Figure, ...]] = {
     "credence": credence.FIGURES,
     "cbm": cbm.FIGURES,
     "smartbuf": smartbuf.FIGURES,
+    "pred": pred.FIGURES,
     "comparison": comparison.FIGURES,
 }
 

@@ -1,0 +1,103 @@
+"""Figure 12: the testbed's web search at 60%, before QLA has settled and after."""
+
+from dataclasses import replace
+
+from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.draw import Lines
+from spillway.reproduce.figure import Figure, Point, Scale
+from spillway.reproduce.pred import setup
+from spillway.reproduce.pred.setup import ECN, PRED, RED_01, RED_1
+from spillway.reproduce.verdict import Alike, Apart
+
+_SOURCE = "section 6.2, Figure 12"
+_TOFINO = setup.pred("PRED", "plane=control", "t_qla=400ms", style=3)
+"""QLA on the control plane, where T_QLA is 0.4 s and what it sets comes late."""
+
+BEFORE = Point(
+    {"window": "before 1 s"},
+    ("warmup=0us", "duration=1s", "stop=11s"),
+    {"window": "flows before 1 s"},
+    {"window": "before 1 s"},
+)
+AFTER = Point(
+    {"window": "after 10 s"},
+    ("warmup=10s", "duration=15s", "stop=25s"),
+    {"window": "flows from 10 s to 15 s"},
+    {"window": "after 10 s"},
+)
+_METRICS = ((setup.SHORT, "the tail of short flows"), (setup.ALL_MEAN, "the mean of all flows"))
+
+
+def _worst_to_best(where: Point) -> tuple[Claim, ...]:
+    """What is said of RED's slopes, whatever the window; judged late, where there is more."""
+    return tuple(
+        Claim(
+            f"RED (0.1) is better than {other.name}: {what}",
+            _SOURCE,
+            Reduction(metric, new=RED_01.name, old=other.name),
+            Apart(),
+            Over(where.values),
+        )
+        for metric, what in _METRICS
+        for other in (ECN, RED_1)
+    )
+
+
+FIGURE = Figure(
+    name="pred/figure12",
+    title="Web search at 60% from six senders, before QLA has settled and after",
+    source="PRED (NSDI 2025), Figure 12, section 6.2",
+    about="The testbed is simulated: a star with PRED's control plane, the simulations' delays, "
+    "and a connection for every message. " + setup.ABOUT,
+    measure=replace(
+        setup.INCAST,
+        assignments=(
+            *setup.INCAST.assignments,
+            "topology.hosts=7",
+            "traffic.messages.senders=1..6",
+            "traffic.messages.load=0.6",
+        ),
+    ),
+    points=(BEFORE, AFTER),
+    schemes=(_TOFINO, ECN, RED_01, RED_1),
+    scales={
+        "quick": Scale((1, 2, 3)),
+        "full": Scale(tuple(range(1, 11))),
+        "page": Scale(tuple(range(1, 11))),
+    },
+    plot=Lines(setup.PANELS, "window", "when flows began", is_joined=False),
+    claims=(
+        *_worst_to_best(AFTER),
+        *(
+            Claim(
+                f"PRED is close to RED (1) at first: {what}",
+                _SOURCE,
+                Reduction(metric, new=PRED.name, old=RED_1.name),
+                Alike(),
+                Over(BEFORE.values),
+            )
+            for metric, what in _METRICS
+        ),
+        *(
+            Claim(
+                f"PRED comes to RED (0.1): {what}",
+                _SOURCE,
+                Reduction(metric, new=PRED.name, old=RED_01.name),
+                Alike(),
+                Over(AFTER.values),
+            )
+            for metric, what in _METRICS
+        ),
+        *(
+            Claim(
+                f"PRED has become better than RED (1): {what}",
+                _SOURCE,
+                Reduction(metric, new=PRED.name, old=RED_1.name),
+                Apart(),
+                Over(AFTER.values),
+            )
+            for metric, what in _METRICS
+        ),
+    ),
+    told_by="marks",
+)

@@ -1,0 +1,80 @@
+"""Figure 13: web search at 10 Gbps, under AQMs with fixed thresholds."""
+
+from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction
+from spillway.reproduce.draw import Lines
+from spillway.reproduce.figure import Figure
+from spillway.reproduce.pred import setup
+from spillway.reproduce.pred.setup import CODEL, ECN, ECN_SHARP, PRED
+from spillway.reproduce.verdict import Apart, Near, Within
+
+_SOURCE = "section 6.3.1, Figure 13"
+_AT_90 = Over(setup.HIGHEST)
+_P, _S, _C = PRED.name, ECN_SHARP.name, CODEL.name
+
+_ONES = (
+    Claim(
+        "Short flows have a shorter tail than under ECN# at 90% load",
+        _SOURCE,
+        Reduction(setup.SHORT, new=_P, old=_S),
+        Near(0.68),
+        _AT_90,
+    ),
+    Claim(
+        "Short flows have a shorter tail than under CoDel at 90% load",
+        _SOURCE,
+        Reduction(setup.SHORT, new=_P, old=_C),
+        Near(0.80),
+        _AT_90,
+    ),
+    Claim(
+        "Long flows take longer than under CoDel at 90% load",
+        _SOURCE,
+        Excess(setup.LONG_MEAN, new=_P, old=_C),
+        Within(0.046),
+        _AT_90,
+    ),
+    Claim(
+        "Long flows take longer than under ECN# at 90% load",
+        _SOURCE,
+        Excess(setup.LONG_MEAN, new=_P, old=_S),
+        Within(0.125),
+        _AT_90,
+    ),
+)
+_TIMES = tuple(
+    Claim(
+        f"{words} under {name} at 90% load",
+        _SOURCE,
+        Plain(metric, name),
+        Within(number),
+        _AT_90,
+    )
+    for words, metric, numbers in (
+        ("The tail of short flows", setup.SHORT, {_P: 1.4, _S: 4.34, _C: 6.68}),
+        ("The mean of long flows", setup.LONG_MEAN, {_P: 96.8, _C: 92.5, _S: 86.0}),
+    )
+    for name, number in numbers.items()
+)
+_BETTER = tuple(
+    Claim(
+        f"PRED can outperform {name}: the tail of short flows, on average over loads",
+        _SOURCE,
+        Reduction(setup.SHORT, new=_P, old=name),
+        Apart(),
+    )
+    for name in (ECN.name, _S, _C)
+)
+
+FIGURE = Figure(
+    name="pred/figure13",
+    title="Web search at 10 Gbps, under AQMs with fixed thresholds",
+    source="PRED (NSDI 2025), Figure 13, section 6.3.1",
+    about="127 hosts send to one, over a leaf-spine network. " + setup.ABOUT,
+    measure=setup.LEAF_SPINE,
+    points=setup.loads(setup.WEBSEARCH),
+    schemes=(PRED, ECN, ECN_SHARP, CODEL),
+    scales=setup.WEBSEARCH.scales(),
+    plot=Lines(setup.PANELS, "load", "load of the receiver's line"),
+    claims=(*_ONES, *_TIMES, *_BETTER),
+    told_by="marks",
+)
