@@ -48,7 +48,8 @@ def folder(tmp_path: Path) -> Path:
     for flow in listed:
         alone = 24_000 + flow["size_bytes"] * 0.8
         is_incast = flow["class"] == "incast"
-        fct = alone * 8.5 if is_incast else alone * 1.1 + 24_000
+        is_short = flow["size_bytes"] < 100_000
+        fct = alone * 8.5 if is_incast else alone * (1.1 if is_short else 1.08) + 24_000
         output.append(
             {
                 "size_bytes": flow["size_bytes"],
@@ -77,7 +78,7 @@ def change(path: Path, column: str, values: list[object] | None) -> None:
 
 def test_flows_are_compared_one_by_one(command, folder):
     found = command("validate", "credence", folder, "--json")
-    # The made-up reference takes 7% longer than it should.
+    # The made-up reference takes 7% longer than it should, but 4% where flows are not short.
     names = ["dt short p50", "dt incast p50", "lqd short p50", "lqd incast p50"]
     assert found.status == 1
     assert [each.rsplit(" ", 1)[0] for each in found.json["bounds"]["broken"]] == names
