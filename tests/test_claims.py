@@ -360,6 +360,15 @@ def test_growth_is_from_the_first_point_to_the_last():
     assert finding.by_seed == {1: 0.25, 2: 0.25, 3: 0.25}
 
 
+def test_relative_growth_is_a_part_of_the_first_point_s():
+    # Saved: 1/2, then 3/4, which is half of 1/2 more.
+    claim = Claim("", "", SAVED, Apart(0.2), Over(take="relative growth"))
+    finding = examine(claim, results(of_ratios(0.5, 0.1, 1.5, 0.25), 4))
+    assert (finding.estimate, finding.verdict) == (Estimate(0.5, (0.5, 0.5)), Verdict.HOLDS)
+    assert (finding.over, finding.points) == ("x = 3, over that with x = 0", 4)
+    assert finding.by_seed == {1: 0.5, 2: 0.5, 3: 0.5}
+
+
 def test_what_is_said_of_each_point_has_to_be_so_at_all_of_them():
     def verdict(cells, points):
         claim = Claim("", "", SAVED, Alike(), Over(take="each"))
@@ -574,7 +583,7 @@ def test_every_claim_has_a_rule_for_its_kind_of_number(figure):
             assert isinstance(rule, (AtMost, AtLeast)) and isinstance(formula, Plain)
         # What is alike on average may be far apart everywhere.
         if isinstance(rule, Alike) and len(points) > 1:
-            assert claim.over.take == "each"
+            assert claim.over.take in ("each", "relative growth")
 
 
 def test_names_are_not_used_twice():

@@ -51,6 +51,8 @@ def about(claim, figure):
     labels = [point.label for point in points]
     if claim.over.take == "growth":
         return f"({labels[-1]}, less that with {labels[0]})"
+    if claim.over.take == "relative growth":
+        return f"({labels[-1]}, over that with {labels[0]})"
     if len(points) == 1:
         return f"({labels[0]})"
     at = {"mean": "(mean", "largest": ", largest", "each": ", worst"}[claim.over.take]

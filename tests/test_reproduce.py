@@ -313,6 +313,12 @@ def test_where_nothing_is_lost_nothing_is_told(tmp_path):
     assert not Results(figure, (1,), outcomes).is_informative(0)
     by_marks = Results(replace(figure, told_by="marks"), (1,), outcomes)
     assert [by_marks.is_informative(place) for place in range(2)] == [True, False]
+    # A figure that is not about losses has something to tell all the same.
+    figure = replace(figure, told_by="anything")
+    (found,) = harness.compute(harness.plan([figure], "quick", [1]), Cache(tmp_path / "points"))
+    assert all(found.is_informative(place) for place in range(2))
+    document = write.document(found, write.findings(found), "quick")
+    assert [claim["verdict"] for claim in document["claims"]] == ["undecided"] * 2
 
 
 def drawn_lines(plot, values, samples=None, seeds=(1, 2)):

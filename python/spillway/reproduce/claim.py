@@ -120,11 +120,11 @@ class Over:
 
     It is the mean over them; the number at the point where it is largest ("up to"); each point
     separately, so that the claim must hold at the least favourable one; or by how much the last
-    point's number exceeds the first's ("grows").
+    point's number exceeds the first's ("growth"), or by which part of it ("relative growth").
     """
 
     where: Mapping[str, Value] = field(default_factory=dict)
-    take: Literal["mean", "largest", "each", "growth"] = "mean"
+    take: Literal["mean", "largest", "each", "growth", "relative growth"] = "mean"
 
 
 @dataclass(frozen=True)

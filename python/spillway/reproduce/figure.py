@@ -149,8 +149,10 @@ class Figure:
     claims: tuple[Claim, ...] = ()
     is_of_paper: bool = True
     """Whether it is in the paper; `spillway reproduce PAPER` leaves out others about it."""
-    told_by: Literal["losses", "marks"] = "losses"
-    """What shows that schemes can differ at a point: packets lost, or packets lost or marked."""
+    told_by: Literal["losses", "marks", "anything"] = "losses"
+    """What shows that schemes can differ at a point: packets lost; or packets lost or marked; or
+    nothing need show it.
+    """
 
     def scale(self, name: str) -> Scale | None:
         """How much of it is run at a scale; a figure without a `page` scale is quick there."""

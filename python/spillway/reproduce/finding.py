@@ -71,7 +71,7 @@ def examine(claim: Claim, results: Results) -> Finding:
     """The finding on a claim."""
     figure = results.figure
     places = [n for n, point in enumerate(figure.points) if point.lies_at(claim.over.where)]
-    is_one = claim.over.take in ("mean", "growth") or not places
+    is_one = claim.over.take in ("mean", *_GROWTH) or not places
     groups = [places] if is_one else [[place] for place in places]
     looks = [_look(claim, results, group) for group in groups]
     uninformative = sum(not results.is_informative(place) for place in places)
@@ -89,6 +89,10 @@ def examine(claim: Claim, results: Results) -> Finding:
         uninformative,
         _hindsight(claim, figure, places),
     )
+
+
+_GROWTH = {"growth": "less that", "relative growth": "over that"}
+"""How the last point's number is compared with the first's, in words."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +132,9 @@ def _chosen(claim: Claim, looks: list[_Look]) -> _Look:
 
 
 def _about(claim: Claim, figure: Figure, places: list[int], of: int) -> str:
-    if claim.over.take == "growth":
+    if claim.over.take in _GROWTH:
         first, last = (figure.points[place].label for place in (places[0], places[-1]))
-        return f"{last}, less that with {first}"
+        return f"{last}, {_GROWTH[claim.over.take]} with {first}"
     if len(places) != 1:
         return f"mean of {of} points"
     label = figure.points[places[0]].label
@@ -162,7 +166,7 @@ def _mean(
     if not each or len(values) < len(each):
         return Measured(None)
     drawn = [one.replicates for one in each if one.replicates is not None]
-    taken = _growth if claim.over.take == "growth" else _of_all
+    taken = _TAKEN.get(claim.over.take, _of_all)
     return Measured(
         float(taken(np.array(values))),
         taken(np.stack(drawn)) if len(drawn) == len(each) else None,
@@ -175,6 +179,13 @@ def _of_all(values: NDArray[np.float64]) -> Any:
 
 def _growth(values: NDArray[np.float64]) -> Any:
     return values[-1] - values[0]
+
+
+def _relative_growth(values: NDArray[np.float64]) -> Any:
+    return values[-1] / values[0] - 1
+
+
+_TAKEN = {"growth": _growth, "relative growth": _relative_growth}
 
 
 def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Estimate:

@@ -65,8 +65,11 @@ class Results:
     def is_informative(self, place: int) -> bool:
         """Whether anything was lost under some scheme; always true if drops are not counted.
 
-        In figures that marks tell of, it is enough if something was marked.
+        In figures that marks tell of, it is enough if something was marked; in those that anything
+        tells of, all points are informative.
         """
+        if self.figure.told_by == "anything":
+            return True
         outcomes = [self._outcomes[place, scheme.name, seed] for scheme, seed in self._runs()]
         if not any(outcome.scenario for outcome in outcomes):
             return True
