@@ -176,7 +176,9 @@ def changed(scenario: str, said: Settings) -> dict[str, Any]:
                 _replace(settings, place.rpartition(".")[0], own)
             elif name in _ALGORITHMS:
                 # A star's switch has one tier only, which `flat` shows as both.
-                is_own = settings["topology"] == "star" or key.startswith("nic.")
+                is_own = key.startswith("nic.") or (
+                    settings["topology"] == "star" and not key.startswith("leaf.")
+                )
                 given = key if is_own else f"switch.{place}"
                 _replace(settings, place, bundled(scenario, f"{given}={value}"))
             elif value is None:

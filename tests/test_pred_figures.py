@@ -37,7 +37,7 @@ def short_run(figure, scheme, place, *sets):
     return figure.measure.task(point, scheme, 1, Scale((1,))).run(lambda _: None)
 
 
-@pytest.mark.parametrize("figure", pred.FIGURES, ids=lambda figure: figure.name)
+@pytest.mark.parametrize("figure", pred.COMPLETION_TIMES, ids=lambda figure: figure.name)
 def test_every_scheme_completes_its_flows(figure):
     few = ("warmup=0us", "duration=20s", "traffic.messages.flows=40", "stop=60s")
     # Of all the same size, so that elephants do not take long.

@@ -2,15 +2,26 @@
 
 from spillway.reproduce.pred import (
     choices,
+    figure3,
+    figure4,
+    figure11,
     figure12,
     figure13,
     figure14,
+    figure15,
     figure18,
+    figure19,
     figure22,
     figure23,
+    figure24,
+    figure25,
+    figure26,
+    figure27,
+    queue_choices,
+    sketches,
 )
 
-FIGURES = (
+COMPLETION_TIMES = (
     figure12.FIGURE,
     figure13.FIGURE,
     figure14.FIGURE,
@@ -19,3 +30,28 @@ FIGURES = (
     figure23.FIGURE,
     choices.FIGURE,
 )
+"""Figures of flows' completion times."""
+
+QUEUES = (
+    figure3.FIGURE,
+    figure3.QUEUES,
+    figure4.FIGURE,
+    figure11.FIGURE,
+    figure15.FIGURE,
+    figure19.FIGURE,
+    figure24.FIGURE,
+    figure25.FIGURE,
+    figure26.FIGURE,
+    figure27.FIGURE,
+    figure4.CHOICES,
+    figure11.FARTHER,
+    figure11.DATA_PLANE,
+    queue_choices.FIGURE,
+    queue_choices.RED,
+    queue_choices.CONVERGENCE,
+    queue_choices.PHI,
+    queue_choices.WRONG,
+)
+"""Figures of small networks around one switch."""
+
+FIGURES = (*COMPLETION_TIMES, *QUEUES, sketches.FIGURE)

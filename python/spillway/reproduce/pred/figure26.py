@@ -1,0 +1,140 @@
+"""Figure 26: lambda over time as the workload changes, by the length of QLA's trials."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spillway.reproduce.claim import Claim, Over, Plain, Reduction
+from spillway.reproduce.figure import Figure, choice
+from spillway.reproduce.metric import Number
+from spillway.reproduce.pred import star
+from spillway.reproduce.pred.figure4 import LARGE, SENDERS, SMALL, regular, rounds
+from spillway.reproduce.pred.overlaid import Overlaid, Panel
+from spillway.reproduce.verdict import Apart, Within
+
+if TYPE_CHECKING:
+    from spillway.result import Result
+
+_PHASE_MS, _STEP_US = 1000, 10_000
+_SECTION = "appendix D.5, Figure 26"
+
+FALL = Number("lambda.fall", "fall of lambda until 500 ms", "per 100 KB")
+RISE = Number("lambda.rise", "rise of lambda from 1 s to 1.5 s", "per 100 KB")
+TIME = Number("lambda.half_ms", "until half of the change after 1 s is made", "ms")
+UNREST = Number("lambda.deviation", "standard deviation of lambda, 1.5 s to 2 s", "per 100 KB")
+
+
+def numbers(result: Result) -> dict[str, float | None]:
+    """How lambda moves as the workload changes."""
+    time, values = star.column(result, "lambda")
+    ms = time / 1000
+
+    def mean(begin: float, end: float) -> float:
+        return float(values[(ms >= begin) & (ms < end)].mean())
+
+    first, early = values[0], mean(400, 500)
+    before, after = mean(900, 1000), mean(1400, 1500)
+    late = values[(ms >= 1500) & (ms < 2000)]
+    inside = (ms >= _PHASE_MS) & (ms < 2 * _PHASE_MS)
+    is_far = np.sign(late.mean() - before) * (values - (before + late.mean()) / 2) >= 0
+    reached = ms[inside & is_far]
+    return {
+        "lambda.fall": float(first - early),
+        "lambda.rise": after - before,
+        "lambda.half_ms": float(reached[0] - _PHASE_MS) if len(reached) else None,
+        "lambda.deviation": float(late.std()),
+        **star.over_time(result, 0, 3000.0 * _PHASE_MS, _STEP_US),
+    }
+
+
+def _phases(small: str, large: str, again: str) -> str:
+    return star.traffic(small, large, again)
+
+
+_AT_RANDOM = "60% of the line, at random times"
+_TRAFFIC = (
+    choice(
+        _AT_RANDOM,
+        _phases(
+            rounds("small", SMALL, stop="1s"),
+            rounds("large", LARGE, start="1s", stop="2s"),
+            rounds("again", SMALL, start="2s"),
+        ),
+    ),
+    replace(
+        choice(
+            "a round for each round trip",
+            _phases(
+                regular("small", SMALL, "80us", stop="1s"),
+                regular("large", LARGE, "5ms", start="1s", stop="2s"),
+                regular("again", SMALL, "80us", start="2s"),
+            ),
+        ),
+        exploratory="the traffic: of what was tried it comes nearest to the text",
+    ),
+)
+
+
+def _trial(times: int) -> str:
+    return f"{times} RTT"
+
+
+_TIMES = (2, 5, 20, 100)
+_SHORTEST, _LONGEST = _trial(_TIMES[0]), _trial(_TIMES[-1])
+
+
+def _claims(over: Over, variant: str) -> tuple[Claim, ...]:
+    claims = (
+        Claim("With small messages lambda falls", _SECTION, Plain(FALL, _trial(5)), Apart(), over),
+        Claim(
+            "As large messages come lambda rises", _SECTION, Plain(RISE, _trial(5)), Apart(), over
+        ),
+        Claim("It takes 200 ms to adapt", "appendix B", Plain(TIME, _trial(5)), Within(200), over),
+        Claim(
+            "Shorter trials adapt sooner",
+            _SECTION,
+            Reduction(TIME, new=_SHORTEST, old=_LONGEST),
+            Apart(),
+            over,
+        ),
+        Claim(
+            "Shorter trials are less stable",
+            _SECTION,
+            Reduction(UNREST, new=_LONGEST, old=_SHORTEST),
+            Apart(),
+            over,
+        ),
+    )
+    return tuple(
+        replace(claim, variant=variant, is_again=variant != _AT_RANDOM) for claim in claims
+    )
+
+
+FIGURE = Figure(
+    name="pred/figure26",
+    title="Lambda over time as the workload changes",
+    source="PRED (NSDI 2025), Figure 26, appendix D.5",
+    about="18 senders that send a message each at once, 10 Gbps, 20 us for each link: the text's "
+    "round trip of 80 us. Messages of 3 to 6 KB, from 1 s on of 30 to 600 KB, from 2 s on small "
+    "again; each has a connection of its own. The text says nothing of their number.",
+    measure=star.run("figure26:numbers", *star.network(SENDERS, "20us", sample="1ms")),
+    points=_TRAFFIC,
+    schemes=tuple(
+        star.aqm(_trial(times), "pred", f"t_qla={times * star.ROUND_TRIP_US}us", style=place)
+        for place, times in enumerate(_TIMES)
+    ),
+    scales={
+        "quick": star.lasting(0, 3000, (1, 2, 3)),
+        "full": star.lasting(0, 3000),
+    },
+    plot=Overlaid((Panel("lambda", "per 100 KB", "lambda"),), (FALL, RISE, TIME, UNREST)),
+    claims=tuple(
+        claim
+        for point in _TRAFFIC
+        for claim in _claims(Over(dict(point.values)), str(point.values["choice"]))
+    ),
+    told_by="anything",
+)

@@ -1,0 +1,430 @@
+"""PRED's figures of queues: every run is what the label and docs/papers/pred.md say."""
+
+import pytest
+
+from cells import SEED, apart, changed, flat, resolved, run_of
+from spillway.reproduce import pred
+from spillway.reproduce.pred import figure19
+from spillway.reproduce.pred import star as stars
+from spillway.scenario import Scenario
+
+THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
+
+
+def star(senders, delay="10us", base="41.2us", sample="10us", **more):
+    """A receiver and its senders, 10 Gbps, one queue that is looked at this often."""
+    return {
+        "topology.hosts": senders + 1,
+        "topology.link_delay": delay,
+        # Four links, and a full packet on one of them.
+        "topology.base_rtt": base,
+        "leaf.queue_limit": "unlimited",
+        "record.queue_interval": sample,
+        "record.empty_queues": True,
+        "record.aqm_interval": sample,
+        "record.drops": False,
+        **more,
+    }
+
+
+def plain(names):
+    """Nothing is set by any of these."""
+    return {name: {} for name in names}
+
+
+def sized(warmup, end):
+    return {"warmup": warmup, "duration": end, "stop": end}
+
+
+def at_once(name, hosts, **more):
+    """Endless flows into host 0 that begin within a millisecond, each by a host of its own."""
+    return {
+        "name": name,
+        "kind": "incast",
+        "receivers": [0],
+        "senders": "any",
+        "fan_in": hosts,
+        "sizes": "1000GB",
+        "interval": "1ms",
+        "queries": 1,
+        "jitter": "1ms",
+    } | more
+
+
+def of_two(flows):
+    return [at_once("flows", 2, queries=flows // 2, interval="10us")]
+
+
+def aqm(kind, **keys):
+    return {"leaf.aqm": kind} | {f"leaf.aqm.{key}": value for key, value in keys.items()}
+
+
+def red(slope):
+    """ "RED has PRED's min and max: 10 packets, 500 KB. Lambda is per 100 KB, the key per MB." """
+    keys = {"form": "point-slope", "min": "15KB", "max": "500KB", "not_ect": "pass"}
+    return aqm("red", **keys, slope=10 * slope)
+
+
+ECN = {"ECN": aqm("ecn", threshold="70pkt")}
+ECN_SHARP = {"ECN#": aqm("ecn-sharp", instant="80us", target="10us", interval="150us")}
+CODEL = {"CoDel": aqm("codel", target="10us", interval="150us", not_ect="pass")}
+
+
+def of_pred(**keys):
+    """PRED with the text's numbers; its periods are 1.25 and 5 base RTTs by default."""
+    told = {"min": "10pkt", "max": "500KB", "lambda": 0.1}
+    told |= {"lambda_unit": "100KB", "delta": 0.025, "lambda_min": 0.05, "min_step": "5pkt"}
+    told |= {"beta": 0.4, "q_left": "15pkt", "places": 120, "f": "n"}
+    return aqm("pred", **told | keys)
+
+
+WITHOUT_QLA = {"qla": False}
+GONE = ("t_qla", "delta", "lambda_min", "min_step", "beta", "q_left", "lambda_max", "min_max")
+GONE += ("min_trials", "phi", "mean", "qla_scope", "idle", "plane")
+
+
+def fcs(**keys):
+    return of_pred(qla=False, **dict.fromkeys(GONE) | keys)
+
+
+PRED = {"PRED": of_pred()}
+PRED_80 = {"PRED (80 us)": of_pred(t_fcs="100us", t_qla="400us")}
+FCS = {"FCS alone": fcs()}
+WITHOUT_FCS = dict.fromkeys(("t_fcs", "f", "counter", "places", "count_max", "count_acks"))
+QLA = {"QLA alone": of_pred(fcs=False, **WITHOUT_FCS)}
+
+# "4 endless flows, and every 5 ms 2 to 12 of 100 KB to 1 MB."
+CHANGING = [
+    at_once("long", 4),
+    at_once("burst", "2..12", sizes="100KB..1MB", interval="5ms", start="2ms", queries=100_000),
+]
+LASTING = [at_once("long", 16)]
+SMALL, LARGE = "3KB..6KB", "30KB..600KB"
+
+
+def rounds(name, sizes, load=0.6, **more):
+    return {
+        "name": name,
+        "kind": "incast",
+        "receivers": [0],
+        "senders": "any",
+        "fan_in": 18,
+        "sizes": sizes,
+        "load": load,
+        "load_of": "receiver",
+        "jitter": "0us",
+    } | more
+
+
+def regular(name, sizes, interval, **more):
+    return at_once(
+        name, 18, sizes=sizes, interval=interval, queries=1_000_000, jitter="0us", **more
+    )
+
+
+def leaves(keys):
+    """What is not of spines: a star has none."""
+    return {key: value for key, value in keys.items() if not key.startswith("spine.")}
+
+
+def settings(keys, sections):
+    """All settings with this traffic; `senders.` are those of all its senders."""
+    own = {key: value for key, value in keys.items() if not key.startswith("senders.")}
+    found = leaves(changed("incast-star", {"seed": SEED, **own}))
+    found = {key: value for key, value in found.items() if not key.startswith("traffic.")}
+    senders = {
+        key.replace("senders", "transport"): value
+        for key, value in keys.items()
+        if key.startswith("senders.")
+    }
+    hosts = {"topology.hosts": keys["topology.hosts"]}
+    traffic = Scenario.load("incast-star").set({**hosts, **senders, "traffic": sections})
+    flows = flat(resolved(traffic))
+    return found | {key: value for key, value in flows.items() if key.startswith("traffic.")}
+
+
+def check(figure, always, schemes, traffics, scales, points=None):
+    """Whether every cell is as told.
+
+    `traffics` has the sections by the point's label or, with `points`, by label and scheme.
+    """
+    assert [scheme.name for scheme in figure.schemes] == list(schemes)
+    labels = points if points is not None else traffics
+    assert [point.label for point in figure.points] == list(labels)
+    assert {name: scale.seeds for name, scale in figure.scales.items()} == {
+        name: seeds for name, (seeds, _) in scales.items()
+    }
+    differ = {}
+    for scale in scales:
+        for point in figure.points:
+            for scheme in figure.schemes:
+                sections = traffics[point.label]
+                if isinstance(sections, dict):
+                    sections = sections[scheme.name]
+                keys = {
+                    **always,
+                    **scales[scale][1],
+                    **schemes[scheme.name],
+                    **(points or {}).get(point.label, {}),
+                }
+                said = settings(keys, sections)
+                runs = leaves(flat(resolved(run_of(figure, scheme, point, scale))))
+                differ[scale, scheme.name, point.label] = apart(said, runs)
+    assert {cell: what for cell, what in differ.items() if what} == {}
+
+
+STEADY = {"quick": (THREE, sized("50ms", "150ms")), "full": (FIVE, sized("200ms", "1200ms"))}
+
+
+def by_number(*numbers):
+    return {f"N = {n}": of_two(n) for n in numbers}
+
+
+def test_figure_3():
+    schemes = ECN | {"RED (0.65)": red(0.65), "RED (1.65)": red(1.65)}
+    traffics = by_number(2, 4, 8, 12, 16, 20, 24, 32)
+    check(pred.figure3.FIGURE, star(2), schemes, traffics, STEADY)
+
+
+def test_the_queues_of_figure_3():
+    names = {"ECN": ECN["ECN"], "RED (0.65)": red(0.65), "RED (1.65)": red(1.65)}
+    pairs = {f"{name}, N = {n}": (keys, n) for n in (2, 20) for name, keys in names.items()}
+    check(
+        pred.figure3.QUEUES,
+        star(20),
+        {name: keys for name, (keys, _) in pairs.items()},
+        {"20 senders": {name: [at_once("flows", n)] for name, (_, n) in pairs.items()}},
+        {"quick": (THREE, sized("20ms", "120ms")), "full": (FIVE, sized("20ms", "520ms"))},
+    )
+
+
+WORKLOADS = ("workload 1 (3-6 KB)", "workload 2 (30-600 KB)")
+MESSAGES = {"quick": (THREE, sized("20ms", "420ms")), "full": (FIVE, sized("100ms", "5100ms"))}
+
+
+def both(make):
+    return {name: [make(sizes)] for name, sizes in zip(WORKLOADS, (SMALL, LARGE), strict=True)}
+
+
+def test_figure_4():
+    schemes = plain(WORKLOADS)
+    points = {f"lambda {slope:g}": red(slope) for slope in (0.1, 0.2, 0.65, 1, 1.65, 5)}
+    traffics = dict.fromkeys(points, both(lambda sizes: rounds("messages", sizes)))
+    check(pred.figure4.FIGURE, star(18, sample="1ms"), schemes, traffics, MESSAGES, points)
+
+
+def test_what_figure_4_leaves_open():
+    def poisson(sizes):
+        keys = {"name": "messages", "kind": "poisson", "destinations": 0, "sizes": sizes}
+        return keys | {"load": 0.6, "load_of": "receiver"}
+
+    intervals = {SMALL: "80us", LARGE: "5ms"}
+    usual = both(lambda sizes: rounds("messages", sizes))
+    one = {"senders.initial_window": "1pkt", "senders.min_window": "1pkt"}
+    full = {"leaf.queue_limit": "100pkt"}
+    choices = {
+        "as in Figure 4": ({}, usual),
+        "initial window of 2 packets": ({"senders.initial_window": "2pkt"}, usual),
+        "windows from 1 packet on": (one, usual),
+        "30% of the line": ({}, both(lambda sizes: rounds("messages", sizes, 0.3))),
+        "90% of the line": ({}, both(lambda sizes: rounds("messages", sizes, 0.9))),
+        "rounds at regular times": (
+            {},
+            both(lambda sizes: regular("messages", sizes, intervals[sizes])),
+        ),
+        "each sender by itself": ({}, both(poisson)),
+        "queues of 100 packets": (full, usual),
+        "the same, min RTO 200 ms": (full | {"senders.min_rto": "200ms"}, usual),
+        "windows from 1 packet on, queues of 100 packets": (one | full, usual),
+        "acks for two packets each": ({"senders.ack_every": 2}, usual),
+        "min of 1 packet": ({"leaf.aqm.min": "1500B"}, usual),
+    }
+    points, traffics = {}, {}
+    for name, (keys, sections) in choices.items():
+        for slope in (0.1, 1.65):
+            label = f"lambda {slope:g}, {name}"
+            points[label] = red(slope) | keys
+            traffics[label] = sections
+    network = star(18, sample="1ms")
+    check(pred.figure4.CHOICES, network, plain(WORKLOADS), traffics, MESSAGES, points)
+
+
+def of_control(**keys):
+    """On the control plane a trial takes 400 ms by default."""
+    return of_pred(plane="control", **keys)
+
+
+FORMS = {
+    "RED (0.2)": red(0.2),
+    "FCS(sqrt N)": fcs(f="sqrt-n", **{"lambda": 0.2}),
+    "FCS(N)": fcs(),
+    "FCS(N^2)": fcs(f="n-squared", **{"lambda": 0.05}),
+    "PRED": of_control(),
+}
+TESTBED = {
+    "quick": (THREE, sized("8000ms", "10000ms")),
+    "full": (FIVE, sized("40000ms", "50000ms")),
+}
+NUMBERS = by_number(2, 4, 8, 12, 16, 20, 24, 32)
+
+
+def test_figure_11():
+    check(pred.figure11.FIGURE, star(2, sample="100us"), FORMS, NUMBERS, TESTBED)
+
+
+def test_figure_11_with_a_round_trip_of_80_us():
+    network = star(2, "20us", "81.2us", "100us")
+    check(pred.figure11.FARTHER, network, FORMS, NUMBERS, TESTBED)
+
+
+def test_figure_11_on_the_data_plane():
+    schemes = {"FCS(N)": fcs()} | PRED | PRED_80
+    scales = {"quick": (THREE, sized("200ms", "300ms")), "full": (FIVE, sized("1000ms", "2000ms"))}
+    check(pred.figure11.DATA_PLANE, star(2), schemes, NUMBERS, scales)
+
+
+CHANGES = {"quick": (THREE, sized("20ms", "220ms")), "full": (FIVE, sized("100ms", "1100ms"))}
+
+
+def test_figure_15():
+    schemes = ECN | ECN_SHARP | CODEL | FCS | QLA | PRED | PRED_80
+    check(pred.figure15.FIGURE, star(16), schemes, {"16 senders": CHANGING}, CHANGES)
+
+
+def test_figure_19():
+    """PRED's half; HPCC is another transport, with nothing that marks."""
+    figure = figure19.FIGURE
+    assert [scheme.name for scheme in figure.schemes] == ["HPCC", "PRED", "PRED (80 us)"]
+    network = star(20, "1us", "4.12us") | {
+        "topology.host_rate": "100Gbps",
+        "record.link_interval": "20us",
+    }
+    sections = [
+        at_once("first", 2, jitter="10us"),
+        at_once("second", 6, jitter="10us", start="20ms"),
+    ]
+    scales = {"quick": (THREE, sized("0ms", "40ms")), "full": (FIVE, sized("0ms", "40ms"))}
+    marking = pred.figure15.replace(figure, schemes=figure.schemes[1:])
+    check(marking, network, PRED | PRED_80, {"20 senders": sections}, scales)
+    runs = flat(resolved(run_of(figure, figure.schemes[0], figure.points[0])))
+    assert runs["leaf.aqm"] == "none" and runs["seed"] == SEED
+    for name in ("first", "second"):
+        assert runs[f"traffic.{name}.transport"] == "hpcc"
+        assert runs[f"traffic.{name}.eta"] == 0.95
+
+
+def test_figure_24():
+    def active(count):
+        long = [
+            {"name": f"long{n}", "kind": "persistent", "pairs": [[n, 0]], "priority": n}
+            for n in range(1, count + 1)
+        ]
+        probes = [
+            {
+                "name": f"probes{n}",
+                "kind": "poisson",
+                "destinations": 0,
+                "senders": "4..16",
+                "sizes": "3KB..60KB",
+                "load": 0.001,
+                "load_of": "receiver",
+                "priority": n,
+            }
+            for n in (1, 2, 3)
+        ]
+        return long + probes
+
+    network = star(16, sample="1ms") | {
+        "leaf.scheduling": "dwrr",
+        "leaf.queues_per_port": 4,
+        "leaf.scheduling.weights": [1.0, 2.0, 1.0, 1.0],
+        "leaf.data_queue": 1,
+    }
+    schemes = {"TCN": aqm("tcn", threshold="150us")} | ECN_SHARP | FCS | PRED | PRED_80
+    traffics = {
+        "1 active queue": active(1),
+        "2 active queues": active(2),
+        "3 active queues": active(3),
+    }
+    check(pred.figure24.FIGURE, network, schemes, traffics, MESSAGES)
+
+
+def test_figure_25():
+    periods = {"0.25": "20us", "0.5": "40us", "1": "80us", "1.25": "100us", "2": "160us"}
+    periods["5"] = "400us"
+    schemes = {f"T = {times} RTT": of_pred(t_fcs=period) for times, period in periods.items()}
+    sections = [
+        at_once("long", 18),
+        at_once("burst", 18, sizes="300KB", start="10ms", jitter="10us"),
+    ]
+    scales = {"quick": (THREE, sized("5ms", "20ms")), "full": (FIVE, sized("5ms", "20ms"))}
+    network = star(36, "20us", "81.2us")
+    label = "18 flows, and as many more"
+    check(pred.figure25.FIGURE, network, schemes, {label: sections}, scales)
+
+
+def test_figure_26():
+    lengths = {2: "160us", 5: "400us", 20: "1600us", 100: "8000us"}
+    schemes = {f"{n} RTT": of_pred(t_qla=t) for n, t in lengths.items()}
+    traffics = {
+        "60% of the line, at random times": [
+            rounds("small", SMALL, stop="1s"),
+            rounds("large", LARGE, start="1s", stop="2s"),
+            rounds("again", SMALL, start="2s"),
+        ],
+        "a round for each round trip": [
+            regular("small", SMALL, "80us", stop="1s"),
+            regular("large", LARGE, "5ms", start="1s", stop="2s"),
+            regular("again", SMALL, "80us", start="2s"),
+        ],
+    }
+    scales = {"quick": (THREE, sized("0ms", "3000ms")), "full": (FIVE, sized("0ms", "3000ms"))}
+    network = star(18, "20us", "81.2us", "1ms")
+    check(pred.figure26.FIGURE, network, schemes, traffics, scales)
+
+
+def test_figure_27():
+    schemes = {
+        "least lambda": fcs(**{"lambda": 0.05}),
+        "largest lambda": fcs(**{"lambda": 1.65}),
+        "every packet": aqm("ecn", threshold="0pkt", at_threshold="mark"),
+    }
+    traffics = by_number(2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+    check(pred.figure27.FIGURE, star(2), schemes, traffics, STEADY)
+
+
+SETTLING = {"quick": (FIVE, sized("0ms", "500ms")), "full": (FIVE, sized("0ms", "2000ms"))}
+
+
+def test_whether_lambda_settles():
+    lengths = {"400 us": "400us", "1 ms": "1ms", "4 ms": "4ms"}
+    schemes = {"5 base RTTs": of_pred()}
+    schemes |= {name: of_pred(t_qla=length) for name, length in lengths.items()}
+    network = star(16, sample="100us")
+    check(pred.queue_choices.CONVERGENCE, network, schemes, {"16 flows": LASTING}, SETTLING)
+
+
+def test_shapes_of_the_utility():
+    schemes = {phi: of_pred(t_qla="400us", phi=phi) for phi in ("linear", "square", "reciprocal")}
+    network = star(16, sample="100us")
+    check(pred.queue_choices.PHI, network, schemes, {"16 flows": LASTING}, SETTLING)
+
+
+def test_a_wrong_number_of_flows():
+    schemes = ECN | CODEL | {"RED (0.1)": red(0.1)} | FCS
+    schemes |= {
+        "N of a period of RTT / 4": fcs(t_fcs="10us"),
+        "N of 4 places": fcs(places=4),
+        "N of the last 10 ms": fcs(t_fcs="10ms"),
+    }
+    check(pred.queue_choices.WRONG, star(16), schemes, {"16 senders": CHANGING}, CHANGES)
+
+
+@pytest.mark.parametrize("figure", pred.QUEUES, ids=lambda figure: figure.name)
+def test_every_figure_is_of_queues_that_are_marked(figure):
+    assert figure.told_by == "anything"
+    assert figure.measure.scenario == stars.SCENARIO
+    for scheme in figure.schemes:
+        runs = flat(resolved(run_of(figure, scheme, figure.points[0])))
+        assert runs["seed"] == SEED
+        assert not runs["record.drops"]
