@@ -118,6 +118,7 @@ def without(*keys):
 # "ECN, ECN# and CoDel with the text's numbers."
 SCHEMES = {
     "PRED": {"switch.aqm": "pred"},
+    "PRED, min to 70": {"switch.aqm": "pred", "switch.aqm.min_max": "70pkt"},
     "only FCS": {"switch.aqm": "pred", "switch.aqm.qla": False} | without(*QLA_KEYS),
     "only QLA": {"switch.aqm": "pred", "switch.aqm.fcs": False} | without(*FCS_KEYS),
     "ECN": {"switch.aqm": "ecn", "switch.aqm.threshold": "70pkt"},
@@ -212,6 +213,9 @@ CHOICES = {
     "lambda begins at 1": {},
     "lambda begins at 0.65": {},
     "RED and PRED from 5 KB on": {},
+    "min to 30 packets at most": {},
+    "min to 70 packets at most": {},
+    "min against none": {},
     "Phi squared": {},
     "Phi reciprocal": {},
     "mean queue over arrivals": {},
@@ -254,6 +258,9 @@ CHOICES_OF = {
     "lambda begins at 1": of_preds(**{"lambda": 1.0}),
     "lambda begins at 0.65": of_preds(**{"lambda": 0.65}),
     "RED and PRED from 5 KB on": of_preds(min="5KB") | {"RED (0.65)": {"switch.aqm.min": "5KB"}},
+    "min to 30 packets at most": of_pred(min_max="30pkt"),
+    "min to 70 packets at most": of_pred(min_max="70pkt"),
+    "min against none": of_pred(min_trials="one-side"),
     "Phi squared": of_pred(phi="square"),
     "Phi reciprocal": of_pred(phi="reciprocal"),
     "mean queue over arrivals": of_pred(mean="arrivals"),
@@ -266,10 +273,18 @@ CHOICES_OF = {
 
 
 def labelled(by_choice):
-    return {f"load 90%, {name}": said for name, said in by_choice.items()}
+    return {f"load {load}%, {name}": said for load in (30, 90) for name, said in by_choice.items()}
 
 
-HIGHEST = at(0.9, SHORTER)
+def chosen():
+    """All choices at both loads."""
+    return {
+        f"load {load}%, {name}": at(load / 100, SHORTER) | said
+        for load in (30, 90)
+        for name, said in CHOICES.items()
+    }
+
+
 TOLD = {
     "pred/figure12": Told(
         "pred-incast",
@@ -288,35 +303,35 @@ TOLD = {
     ),
     "pred/figure13": Told(
         "pred",
-        only("PRED", "ECN", "ECN#", "CoDel"),
+        only("PRED", "PRED, min to 70", "ECN", "ECN#", "CoDel"),
         loads(WEBSEARCH),
         always=NO_DROPS,
         scales=scales(WEBSEARCH),
     ),
     "pred/figure14": Told(
         "pred",
-        only("PRED", "only FCS", "only QLA", *REDS),
+        only("PRED", "PRED, min to 70", "only FCS", "only QLA", *REDS),
         loads(WEBSEARCH),
         always=NO_DROPS,
         scales=scales(WEBSEARCH),
     ),
     "pred/figure18": Told(
         "pred-100g",
-        only("PRED", "ECN", "CoDel", *REDS),
+        only("PRED", "PRED, min to 70", "ECN", "CoDel", *REDS),
         loads(DATAMINING, 100, (50, 80)),
         always=NO_DROPS,
         scales=scales(DATAMINING),
     ),
     "pred/figure22": Told(
         "pred",
-        only("PRED", "ECN", "ECN#", "CoDel"),
+        only("PRED", "PRED, min to 70", "ECN", "ECN#", "CoDel"),
         loads(DATAMINING),
         always=NO_DROPS,
         scales=scales(DATAMINING),
     ),
     "pred/figure23": Told(
         "pred-100g",
-        only("PRED", "ECN", "CoDel", *REDS),
+        only("PRED", "PRED, min to 70", "ECN", "CoDel", *REDS),
         loads(WEBSEARCH, 100, (50, 80)),
         always=NO_DROPS,
         scales=scales(WEBSEARCH),
@@ -324,7 +339,7 @@ TOLD = {
     "pred/choices": Told(
         "pred",
         only("PRED", "only FCS", "ECN", "ECN#", "CoDel", "RED (0.65)"),
-        labelled({name: HIGHEST | said for name, said in CHOICES.items()}),
+        chosen(),
         always=NO_DROPS,
         of_scheme=labelled(CHOICES_OF),
         scales=scales(SHORTER),

@@ -427,6 +427,7 @@ mod tests {
             &WEB.replace("websearch", "20KB"),
             &format!("{}\nstart = \"40ms\"\nstop = \"1s\"", WEB.replace("websearch", "1KB..9KB")),
             &format!("{WEB}\nflows = 7"),
+            &format!("{WEB}\nload_of = \"receiver\"\nsources = 50"),
             QUERIES,
             &format!("{QUERIES}\nqueries = 30"),
             "name = \"x\"\nkind = \"incast\"\ninterval = \"3ms\"\nsizes = \"9KB\"\nfan_in = \"2..4\"",
@@ -472,7 +473,7 @@ mod tests {
     #[test]
     fn every_kind_tells_its_keys() {
         for (kind, keys) in KINDS.iter().zip([
-            "places sizes sizes_within load load_of destinations senders start stop flows",
+            "places sizes sizes_within load load_of destinations senders sources start stop flows",
             "places queries_per_host_per_s interval load load_of burst sizes sizes_within fan_in \
              senders jitter receivers start stop queries",
             "size start shift",

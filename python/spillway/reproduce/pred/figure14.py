@@ -3,11 +3,44 @@
 from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.draw import Lines
 from spillway.reproduce.figure import Figure
-from spillway.reproduce.pred import setup
-from spillway.reproduce.pred.setup import FCS, PRED, QLA, REDS
+from spillway.reproduce.pred import figure13, setup
+from spillway.reproduce.pred.setup import BOUNDED, FCS, PRED, QLA, REDS
 from spillway.reproduce.verdict import Apart, NoGain
 
 _SOURCE = "section 6.3.1, Figure 14"
+
+_CLAIMS = (
+    *(
+        Claim(
+            f"{what} performs better than RED with a fixed slope",
+            _SOURCE,
+            Reduction(setup.SHORT, new=scheme.name, old=red.name),
+            Apart(),
+            variant=red.name,
+            is_again=red is not REDS[0],
+        )
+        for red in REDS
+        for what, scheme in (("PRED", PRED), ("FCS alone", FCS))
+    ),
+    *(
+        Claim(
+            "QLA alone does not improve on RED with a fixed slope",
+            _SOURCE,
+            Reduction(setup.SHORT, new=QLA.name, old=red.name),
+            NoGain(),
+            variant=red.name,
+            is_again=red is not REDS[0],
+        )
+        for red in REDS
+    ),
+    Claim(
+        "QLA further reduces the tail of short flows at 90% load",
+        _SOURCE,
+        Reduction(setup.SHORT, new=PRED.name, old=FCS.name),
+        Apart(),
+        Over(setup.HIGHEST),
+    ),
+)
 
 FIGURE = Figure(
     name="pred/figure14",
@@ -17,40 +50,9 @@ FIGURE = Figure(
     "elsewhere, with PRED's own least queue. " + setup.ABOUT,
     measure=setup.LEAF_SPINE,
     points=setup.loads(setup.WEBSEARCH),
-    schemes=(PRED, FCS, QLA, *REDS),
+    schemes=(PRED, BOUNDED, FCS, QLA, *REDS),
     scales=setup.WEBSEARCH.scales(),
     plot=Lines(setup.PANELS, "load", "load of the receiver's line"),
-    claims=(
-        *(
-            Claim(
-                f"{what} performs better than RED with a fixed slope",
-                _SOURCE,
-                Reduction(setup.SHORT, new=scheme.name, old=red.name),
-                Apart(),
-                variant=red.name,
-                is_again=red is not REDS[0],
-            )
-            for red in REDS
-            for what, scheme in (("PRED", PRED), ("FCS alone", FCS))
-        ),
-        *(
-            Claim(
-                "QLA alone does not improve on RED with a fixed slope",
-                _SOURCE,
-                Reduction(setup.SHORT, new=QLA.name, old=red.name),
-                NoGain(),
-                variant=red.name,
-                is_again=red is not REDS[0],
-            )
-            for red in REDS
-        ),
-        Claim(
-            "QLA further reduces the tail of short flows at 90% load",
-            _SOURCE,
-            Reduction(setup.SHORT, new=PRED.name, old=FCS.name),
-            Apart(),
-            Over(setup.HIGHEST),
-        ),
-    ),
+    claims=(*_CLAIMS, *figure13.with_bound(_CLAIMS)),
     told_by="marks",
 )

@@ -6,11 +6,11 @@ from spillway.reproduce.claim import Claim, Over, Plain, Reduction
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point
 from spillway.reproduce.metric import Metric
-from spillway.reproduce.pred import setup
-from spillway.reproduce.pred.setup import CODEL, ECN, PRED, RED_065, REDS, Workload
+from spillway.reproduce.pred import figure13, setup
+from spillway.reproduce.pred.setup import BOUNDED, CODEL, ECN, PRED, RED_065, REDS, Workload
 from spillway.reproduce.verdict import Near, Within
 
-SCHEMES = (PRED, ECN, CODEL, *REDS)
+SCHEMES = (PRED, BOUNDED, ECN, CODEL, *REDS)
 PLOT = Lines(
     (
         Panel(setup.SHORT, "(a) short flows, p99"),
@@ -68,7 +68,7 @@ def claims(source: str, by_metric: dict[Metric, tuple[float, float, float]]) -> 
             )
             for name, number in ((PRED.name, new), (RED_065.name, red_us), (CODEL.name, codel_us))
         )
-    return tuple(found)
+    return (*found, *figure13.with_bound(tuple(found)))
 
 
 FIGURE = Figure(

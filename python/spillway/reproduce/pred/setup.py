@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spillway.reproduce.draw import Panel
 from spillway.reproduce.figure import Point, Scale, Scheme
@@ -41,6 +41,11 @@ def red(lambda_: float, *, style: int) -> Scheme:
 
 
 PRED = pred("PRED", style=3)
+BOUNDED = replace(
+    pred("PRED, min to 70", "min_max=70pkt", style=10),
+    exploratory="the bound of min, since without one it rises to max at most loads",
+)
+"""PRED whose `min` rises to ECN's threshold at most. The paper names no bound."""
 FCS = pred("only FCS", "qla=false", style=8)
 QLA = pred("only QLA", "fcs=false", style=9)
 ECN = scheme("ECN", "ecn", "threshold=70pkt", style=0)
