@@ -14,7 +14,8 @@ from spillway.oracle.model import Seen
 from spillway.oracle.trace import join, load
 from support import TINY, names, with_right_checksum
 
-TRACED = ("switch.sharing=lqd", "switch.buffer=25KB", "record.oracle_trace=true")
+SMALL = ("switch.buffer=25KB", "switch.aqm.threshold=unlimited")
+TRACED = ("switch.sharing=lqd", *SMALL, "record.oracle_trace=true")
 
 
 def forest(drops: bool, seen: Seen | None = None) -> Model:
@@ -25,7 +26,7 @@ def forest(drops: bool, seen: Seen | None = None) -> Model:
 
 
 def tiny(folder, *assignments: str) -> spillway.Scenario:
-    scenario = spillway.Scenario.load(TINY).set("switch.buffer=25KB", *assignments)
+    scenario = spillway.Scenario.load(TINY).set(*SMALL, *assignments)
     scenario.folder = folder
     return scenario
 

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.filterwarnings(
 TRACED = (
     "switch.sharing=lqd",
     "switch.buffer=25KB",
+    "switch.aqm.threshold=unlimited",
     "record.oracle_trace=true",
 )
 
@@ -190,7 +191,9 @@ def test_credence_with_a_forest_asks_it(traces):
     trained = train([load(traces / "seed-1")], split="none").model
     folder = traces.parent
     trained.save(folder / "model.safetensors")
-    scenario = spillway.Scenario.load(TINY).set("switch.buffer=25KB")
+    scenario = spillway.Scenario.load(TINY).set(
+        "switch.buffer=25KB", "switch.aqm.threshold=unlimited"
+    )
     scenario.folder = folder
     given = '{ kind = "credence", oracle = "forest", model = "model.safetensors" }'
     result = spillway.run(scenario.set(f"switch.sharing={given}"))

@@ -9,10 +9,11 @@ import plugins
 import spillway
 from support import DATA, TINY, without_cost
 
+SHORT_OF_ROOM = ("switch.buffer=20KB", "switch.aqm.threshold=unlimited")
 SMALL = {
     "tiny": (TINY, ["switch.queues_per_port=2", "switch.scheduling=strict"]),
-    "credence": ("credence", ["duration=1ms", "switch.buffer=20KB"]),
-    "leaf-spine-128": ("leaf-spine-128", ["duration=500us", "switch.buffer=20KB"]),
+    "credence": ("credence", ["duration=1ms", *SHORT_OF_ROOM]),
+    "leaf-spine-128": ("leaf-spine-128", ["duration=500us", *SHORT_OF_ROOM]),
 }
 
 
@@ -132,14 +133,26 @@ def test_a_controller_may_read_telemetry(scenario, whose):
 
 
 def test_three_plug_ins_at_a_time_and_one_in_a_traffic_section():
-    built_in = ["switch.sharing=lqd", "switch.aqm=ecn", "traffic.queries.transport=newreno"]
-    own = ["switch.sharing=my-lqd", "switch.aqm=my-ecn", "traffic.queries.transport=my-newreno"]
+    built_in = [
+        "switch.sharing=lqd",
+        "switch.aqm=ecn",
+        "switch.aqm.threshold=5pkt",
+        "traffic.queries.transport=newreno",
+    ]
+    own = [
+        "switch.sharing=my-lqd",
+        "switch.aqm=my-ecn",
+        "switch.aqm.threshold_packets=5",
+        "traffic.queries.transport=my-newreno",
+    ]
     same(TINY, [], built_in, own, plugins.MyLqd, plugins.MyEcn, plugins.MyNewReno)
 
 
 def test_hooks_see_what_happens():
-    cs = spillway.run(TINY, set=["switch.buffer=30KB", "switch.sharing=cs"])
-    own = ["switch.buffer=30KB", "switch.sharing=everyone"]
+    cs = spillway.run(
+        TINY, set=["switch.buffer=30KB", "switch.aqm.threshold=unlimited", "switch.sharing=cs"]
+    )
+    own = ["switch.buffer=30KB", "switch.aqm.threshold=unlimited", "switch.sharing=everyone"]
     result = spillway.run(TINY, set=own, plugins=[plugins.Everyone])
     assert result.flows.equals(cs.flows) and result.queues.equals(cs.queues)
     counts = {

@@ -15,6 +15,8 @@ from spillway.progress import Progress
 from spillway.run import Streamed
 from support import TINY, names, without_cost
 
+SMALL = ("switch.buffer=40KB", "switch.aqm.threshold=unlimited")
+
 FLOW_COLUMNS = {
     "flow_id": pa.uint32(),
     "src": pa.uint32(),
@@ -248,7 +250,7 @@ def test_what_is_recorded_on_demand():
 
 
 def test_a_trace_of_fates_agrees_with_the_drops_and_samples_the_rest():
-    asked = ["switch.sharing=lqd", "switch.buffer=40KB", "record.oracle_trace=true"]
+    asked = ["switch.sharing=lqd", *SMALL, "record.oracle_trace=true"]
     result = spillway.run(TINY, set=asked)
     trace = result.oracle_trace
     rows = trace.select(["switch", "arrival", "dropped", "weight"]).to_pylist()
@@ -282,7 +284,7 @@ def test_a_trace_of_fates_needs_a_switch_that_can_have_one(more, problem):
 
 def test_acks_that_share_the_data_s_queue_are_tested_like_data():
     one = ["switch.queues_per_port=2", "switch.ack_queue=1", "switch.data_queue=1"]
-    asked = ["switch.sharing=lqd", "switch.buffer=40KB", "record.oracle_trace=true"]
+    asked = ["switch.sharing=lqd", *SMALL, "record.oracle_trace=true"]
     trace = spillway.run(TINY, set=[*asked, *one]).oracle_trace
     assert trace.num_rows > 1000
     assert set(trace["queue"].to_pylist()) == {1}
