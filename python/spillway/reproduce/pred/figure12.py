@@ -70,31 +70,16 @@ FIGURE = Figure(
         *_worst_to_best(AFTER),
         *(
             Claim(
-                f"PRED is close to RED (1) at first: {what}",
+                f"{words}: {what}",
                 _SOURCE,
-                Reduction(metric, new=PRED.name, old=RED_1.name),
-                Alike(),
-                Over(BEFORE.values),
+                Reduction(metric, new=PRED.name, old=old.name),
+                rule,
+                Over(point.values),
             )
-            for metric, what in _METRICS
-        ),
-        *(
-            Claim(
-                f"PRED comes to RED (0.1): {what}",
-                _SOURCE,
-                Reduction(metric, new=PRED.name, old=RED_01.name),
-                Alike(),
-                Over(AFTER.values),
-            )
-            for metric, what in _METRICS
-        ),
-        *(
-            Claim(
-                f"PRED has become better than RED (1): {what}",
-                _SOURCE,
-                Reduction(metric, new=PRED.name, old=RED_1.name),
-                Apart(),
-                Over(AFTER.values),
+            for words, old, rule, point in (
+                ("PRED is close to RED (1) at first", RED_1, Alike(), BEFORE),
+                ("PRED comes to RED (0.1)", RED_01, Alike(), AFTER),
+                ("PRED has become better than RED (1)", RED_1, Apart(), AFTER),
             )
             for metric, what in _METRICS
         ),
