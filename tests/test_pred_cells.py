@@ -219,6 +219,8 @@ CHOICES = {
     "Phi squared": {},
     "Phi reciprocal": {},
     "mean queue over arrivals": {},
+    "trials of 20 round trips": {},
+    "trials of 100 round trips": {},
     "idle trials begin anew": {},
     "flows counted exactly": {},
     "ECN by time in the queue": {},
@@ -264,6 +266,9 @@ CHOICES_OF = {
     "Phi squared": of_pred(phi="square"),
     "Phi reciprocal": of_pred(phi="reciprocal"),
     "mean queue over arrivals": of_pred(mean="arrivals"),
+    # A round trip is 81.2 us.
+    "trials of 20 round trips": of_pred(t_qla="1.624ms"),
+    "trials of 100 round trips": of_pred(t_qla="8.12ms"),
     "idle trials begin anew": of_pred(idle="begins-anew"),
     "flows counted exactly": of_preds(counter="exact", places=None, count_max=None),
     "ECN by time in the queue": {

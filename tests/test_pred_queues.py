@@ -16,6 +16,7 @@ from spillway.reproduce.pred import (
     figure26,
     queue_choices,
     star,
+    trials,
 )
 from spillway.reproduce.pred.overlaid import Overlaid, Panel
 from spillway.reproduce.results import Results
@@ -30,7 +31,7 @@ class Run:
 
     def __init__(self, queues=(), aqm=(), flows=(), links=()):
         """Rows as dictionaries."""
-        names = ("time_ps", "port", "min_bytes", "slope_per_mb", "flows", "lambda")
+        names = ("time_ps", "port", "min_bytes", "slope_per_mb", "flows", "lambda", "utility")
         self.queues = pa.Table.from_pylist(list(queues))
         rows = [dict.fromkeys(names) | row for row in aqm]
         self.aqm = pa.table({name: [row[name] for row in rows] for name in names})
@@ -217,6 +218,45 @@ def test_fifths_of_a_run():
     assert found["lambda.early"] == pytest.approx(0.25)
     assert found["lambda.late"] == pytest.approx(0.85)
     assert found["lambda.deviation"] == pytest.approx(0.05)
+
+
+def test_what_trials_tell():
+    """Trials of 100 us, looked at every 50 us; the utility is that of the trial before."""
+    up, down, neither = [0.9, 0.8, 0.7, 0.8], [0.5, 0.8, 0.8, 0.7], [0.6, 0.6, 0.5, 0.6]
+    utilities = [None, *(up + up + down + neither), 0.1]
+    rows = [
+        marks(
+            place * 100 * US + half * 50 * US,
+            utility=utility,
+            min_bytes=15_000 + 1500 * place,
+            **{"lambda": 0.05 + 0.01 * place},
+        )
+        for place, utility in enumerate(utilities)
+        for half in (0, 1)
+    ]
+    run = Run(aqm=rows)
+    run.scenario = '[record]\naqm_interval = "50us"'
+    found = trials.all_(run)
+    # Pairs: 0.1 and 0.1, twice; -0.3 and -0.1; 0 and 0.1.
+    assert found["trials.gain"] == pytest.approx(1000 * 0.1 / 8)
+    pairs = [100, 100, -300, 0, 100, 100, -100, 100]
+    assert found["trials.spread"] == pytest.approx(np.std(pairs))
+    assert (found["trials.up"], found["trials.down"]) == (50, 25)
+    # The eighteenth row of trials is the last.
+    assert found["trials.lambda"] == pytest.approx(0.22)
+    assert found["trials.min"] == pytest.approx(27)
+
+
+def test_early_trials_are_those_after_the_flows_have_begun():
+    cycles = [[0.9, 0.8, 0.8, 0.9]] * 5 + [[0.8, 0.9, 0.9, 0.8]] * 10 + [[0.9, 0.8, 0.8, 0.9]] * 5
+    rows = [
+        marks(place * 100 * US + 50 * US, utility=utility, min_bytes=15_000, **{"lambda": 0.1})
+        for place, utility in enumerate([None, *np.ravel(cycles)])
+    ]
+    run = Run(aqm=rows)
+    run.scenario = '[record]\naqm_interval = "50us"'
+    found = trials.early(run)
+    assert (found["trials.up"], found["trials.down"]) == (0, 100)
 
 
 def plotted(every_seed):

@@ -420,6 +420,47 @@ def test_a_wrong_number_of_flows():
     check(pred.queue_choices.WRONG, star(16), schemes, {"16 senders": CHANGING}, CHANGES)
 
 
+def trial(round_trips):
+    """Trials of so many base RTTs of 41.2 us, and two samples in each."""
+    us = round_trips * 41.2
+    return {"leaf.aqm.t_qla": f"{us:g}us", "record.aqm_interval": f"{us / 2:g}us"}
+
+
+TRIALS = {f"trials of {n:g} base RTTs": trial(n) for n in (2.5, 5, 10, 20, 40, 80)}
+
+
+def test_what_trials_tell_by_their_length():
+    schemes = {f"{n} endless flows": of_pred() for n in (2, 8, 24)}
+    traffics = {f"{n} endless flows": [at_once("flows", n)] for n in (2, 8, 24)}
+    # Four trials of 80 base RTTs for a decision, of which there are 16.
+    size = sized("0ms", f"{4 * 16 * 80 * 41.2 / 1000:g}ms")
+    scales = {"quick": (FIVE, size), "full": (tuple(range(1, 21)), size)}
+    points = dict.fromkeys(TRIALS, traffics)
+    check(pred.trials.FIGURE, star(24), schemes, points, scales, TRIALS)
+
+
+def test_what_trials_tell_while_flows_come_and_go():
+    def web(load):
+        keys = {"name": "web", "kind": "poisson", "sizes": "websearch-dctcp", "load": load}
+        return [keys | {"load_of": "receiver", "destinations": 0}]
+
+    deaf = {"senders.kind": "newreno", "senders.ecn": False, "leaf.queue_limit": "100pkt"}
+    deaf |= dict.fromkeys(("senders.g", "senders.alpha0"))
+    schemes = {
+        "web search, 30%": of_pred(),
+        "web search, 90%": of_pred(),
+        "web search, 30%, without ECN": of_pred() | deaf,
+    }
+    loads = {"web search, 30%": 0.3, "web search, 90%": 0.9, "web search, 30%, without ECN": 0.3}
+    scales = {
+        "quick": (FIVE, sized("0ms", "3000ms")),
+        "full": (tuple(range(1, 21)), sized("0ms", "6000ms")),
+    }
+    traffics = {name: web(load) for name, load in loads.items()}
+    points = dict.fromkeys(TRIALS, traffics)
+    check(pred.trials.LOADED, star(16), schemes, points, scales, TRIALS)
+
+
 @pytest.mark.parametrize("figure", pred.QUEUES, ids=lambda figure: figure.name)
 def test_every_figure_is_of_queues_that_are_marked(figure):
     assert figure.told_by == "anything"

@@ -19,6 +19,7 @@ from spillway.reproduce.pred import (
     figure27,
     queue_choices,
     sketches,
+    trials,
 )
 
 COMPLETION_TIMES = (
@@ -51,6 +52,8 @@ QUEUES = (
     queue_choices.CONVERGENCE,
     queue_choices.PHI,
     queue_choices.WRONG,
+    trials.FIGURE,
+    trials.LOADED,
 )
 """Figures of small networks around one switch."""
 

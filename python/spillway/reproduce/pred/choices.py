@@ -47,6 +47,8 @@ CHOICES = (
     choice("Phi squared", of={PRED.name: (f"{_AQM}.phi=square",)}),
     choice("Phi reciprocal", of={PRED.name: (f"{_AQM}.phi=reciprocal",)}),
     choice("mean queue over arrivals", of={PRED.name: (f"{_AQM}.mean=arrivals",)}),
+    choice("trials of 20 round trips", of={PRED.name: (f"{_AQM}.t_qla=1.624ms",)}),
+    choice("trials of 100 round trips", of={PRED.name: (f"{_AQM}.t_qla=8.12ms",)}),
     choice("idle trials begin anew", of={PRED.name: (f"{_AQM}.idle=begins-anew",)}),
     choice("flows counted exactly", of=_of_pred("counter=exact")),
     choice("ECN by time in the queue", of={ECN.name: (f"{_AQM}=tcn", f"{_AQM}.threshold=84us")}),
