@@ -362,6 +362,14 @@ def test_markers_are_within_the_frame(values, is_close):
     assert not is_close or (min(places) - box.y0) * scale > 3
 
 
+def test_numbers_that_are_all_but_equal_look_so():
+    equal = (9.65333, 9.65334, 9.65333)
+    axis, _ = drawn_lines(Lines((Panel(Y, "y", is_close=True),), "x", "x"), equal, seeds=(0,))
+    low, high = axis.get_ylim()
+    assert high - low == pytest.approx(0.00965, rel=0.01)
+    assert low < min(equal) and max(equal) < high
+
+
 @pytest.mark.parametrize("metric", [Number("none", "none"), Number("y", "all 0", scale=0.0)])
 def test_a_panel_without_a_height_has_an_axis_too(metric):
     axis, _ = drawn_lines(Lines((Panel(metric, "y"),), "x", "x"), (1, 2, 3))

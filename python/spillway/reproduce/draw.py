@@ -40,6 +40,8 @@ _STYLE: dict[Any, Any] = {
     "lines.markersize": 5.5,
 }
 _QUIET = "#666666"
+_LEAST_SPAN = 0.001
+"""The least span of an axis that need not begin at 0, over the largest number."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,11 @@ class Lines:
             log_scale(axis)
         elif panel.is_close:
             axis.margins(y=0.12)
+            low, high = axis.get_ylim()
+            # Numbers that are all but equal must look so.
+            missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
+            if missing > 0:
+                axis.set_ylim(low - missing / 2, high + missing / 2)
             axis.ticklabel_format(axis="y", style="plain", useOffset=False)
         else:
             # Markers must not touch the frame; there may be none, or all at 0.
