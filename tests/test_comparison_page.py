@@ -1,13 +1,12 @@
 """The comparison of all policies, and the tables of docs/comparison.md out of its results."""
 
-import importlib.util
+import importlib
 import json
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+import side_by_side
 from spillway import _core
 from spillway.palette import COLOURS
 from spillway.reproduce import catalogue, harness, write
@@ -18,17 +17,11 @@ from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.point import Run
 from support import TINY
 
-FILE = Path(__file__).parents[1] / "docs" / "comparison.py"
-
 
 @pytest.fixture(scope="module")
 def page():
     """The program that writes the page, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location("comparison", FILE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["comparison"] = module
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("comparison")
 
 
 def row(seed, short=1.0, incast=2.0, incasts=2000, **more):
@@ -58,11 +51,15 @@ def cells(table):
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
 
 
-def test_what_rests_on_few_flows_is_what_tables_of_runs_mark(page):
+def test_what_rests_on_few_flows_is_what_tables_of_runs_mark():
     # Of 1000 values in order the 990th is the 99th percentile: 10 are beyond. Of 999 it is, too.
-    assert not page.is_few(1000, "p99") and page.is_few(999, "p99")
-    assert not page.is_few(10_000, "p99_9") and page.is_few(9_999, "p99_9")
-    assert not page.is_few(5, "mean") and not page.is_few(0, "p99") and not page.is_few(None, "p99")
+    assert not side_by_side.is_few(1000, "p99") and side_by_side.is_few(999, "p99")
+    assert not side_by_side.is_few(10_000, "p99_9") and side_by_side.is_few(9_999, "p99_9")
+    assert (
+        not side_by_side.is_few(5, "mean")
+        and not side_by_side.is_few(0, "p99")
+        and not side_by_side.is_few(None, "p99")
+    )
 
 
 def test_a_table_has_means_and_deviations_and_marks(page):
