@@ -196,9 +196,12 @@ Related work on marking that is not here:
 - **TCD** (Zhang, Liu, Meng, Ren, SIGCOMM 2021): tells congested ports in lossless networks from
   ports that only seem so because others pause them;
 - **HULL** (Alizadeh et al., NSDI 2012): marks by phantom queues, which are drained at less than the
-  line's rate.""",
+  line's rate.
+
+[All AQMs side by side](../aqms.md) compares those that are, under three transports in three
+networks.""",
 }
-"""What a room's list is followed by: what it lacks."""
+"""What a room's list is followed by: what it lacks, and where it is compared."""
 
 
 def algorithm_page(room: str, entry: Json, page: Path) -> str:

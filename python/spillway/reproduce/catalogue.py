@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from spillway.errors import ScenarioError
-from spillway.reproduce import cbm, comparison, credence, pred, smartbuf
+from spillway.reproduce import aqms, cbm, comparison, credence, pred, smartbuf
 from spillway.reproduce.figure import Figure
 
 PAPERS: dict[str, tuple[Figure, ...]] = {
@@ -14,6 +14,7 @@ PAPERS: dict[str, tuple[Figure, ...]] = {
     "smartbuf": smartbuf.FIGURES,
     "pred": pred.FIGURES,
     "comparison": comparison.FIGURES,
+    "aqms": aqms.FIGURES,
 }
 
 
