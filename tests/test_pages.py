@@ -10,6 +10,7 @@ from spillway.reproduce import catalogue
 from spillway.reproduce.tables import interval, told
 
 DOCS = Path(__file__).parents[1] / "docs"
+SIDE_BY_SIDE = [DOCS / "comparison.md", DOCS / "aqms.md"]
 # <!-- claims: cbm/figure1, CBM -->, <!-- choices: … --> or <!-- table: burst -->
 TABLE = re.compile(r"<!-- (claims|choices|table): ([\w/-]+)(?:, (.+?))? -->(.*?)<!-- end -->", re.S)
 SIZE = re.compile(r"^Scale `(\w+)`: (.*)$", re.M)
@@ -18,10 +19,10 @@ SIZE = re.compile(r"^Scale `(\w+)`: (.*)$", re.M)
 def tables(*kinds):
     """Of every table that comes from a figure: the figure's name, a part of it, and the text."""
     found = []
-    for page in [*sorted((DOCS / "papers").glob("*.md")), DOCS / "comparison.md"]:
+    for page in [*sorted((DOCS / "papers").glob("*.md")), *SIDE_BY_SIDE]:
         for kind, name, part, text in TABLE.findall(page.read_text()):
             if kind in kinds and SIZE.search(text):
-                figure = f"comparison/{name}" if kind == "table" else name
+                figure = f"{page.stem}/{name}" if kind == "table" else name
                 found.append(pytest.param(figure, part, text, id=f"{page.name} {figure} {part}"))
     assert found
     return found
@@ -41,8 +42,9 @@ def test_a_table_s_size_is_its_figure_s(name, part, text):
     seeds = re.search(r"seeds ((?:\d+, )*\d+)", line)
     assert seeds, line
     assert tuple(int(seed) for seed in seeds[1].split(", ")) == size.seeds
-    times = [each for each in size.assignments if not each.startswith("record.")]
-    assert re.findall(r"`(\w+=\w+)`", line) == times
+    sets = [each for each in size.assignments if not each.startswith("record.")]
+    found = re.findall(r"`([\w.]+=\w+)`", line)
+    assert [each for each in found if not each.startswith("record.")] == sets
 
 
 def about(claim, figure):

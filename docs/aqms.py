@@ -1,0 +1,218 @@
+"""Writes the tables and the plot of docs/aqms.md out of what `spillway reproduce` has left.
+
+    spillway reproduce aqms --scale page --out results
+    python docs/aqms.py results
+
+The folder has `aqms/NAME` for each figure of `spillway.reproduce.aqms`; what is not there is left
+as it is on the page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from side_by_side import (
+    NOTE,
+    Json,
+    Results,
+    Row,
+    caption,
+    cell,
+    dots,
+    greatest,
+    load,
+    markdown,
+    number,
+    regret_of,
+    spread,
+    times,
+    with_timeout,
+    written,
+)
+from spillway.palette import COLOURS
+from spillway.reproduce.aqms.setup import REACTING, THETA
+from spillway.reproduce.draw import drawing_of, log_scale
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PAGE = Path(__file__).resolve().parent / "aqms.md"
+IMAGE = PAGE.parent / "images" / "aqms.png"
+
+NETWORKS = {
+    "credence": "Credence",
+    "credence-80": "Credence",
+    "leaf-spine-128": "leaf-spine-128",
+    "pred": "PRED",
+}
+"""The figures of all AQMs, and their networks in words."""
+QUEUES = "queues"
+OVERVIEW = "overview"
+"""The name of the block that all networks are needed for."""
+PICTURE = (
+    "![Short flows' 99th percentile and long flows' mean in three networks at two loads each, "
+    "under all AQMs and transports](images/aqms.png)"
+)
+
+SLOWDOWNS = (("short", "p99"), ("short", "mean"), ("long", "mean"), ("all", "mean"))
+"""What tables tell of classes."""
+INCAST = ("incast", "p99")
+"""The same where there are incasts."""
+COMPARED = (("short", "p99"), ("long", "mean"))
+"""What an AQM is judged by: the one may cost the other."""
+
+Points = Mapping[str, Results]
+"""Results of several points, by their name."""
+
+
+def lost(row: Row) -> float:
+    """Packets lost for whatever reason."""
+    return sum(value or 0 for path, value in row.items() if path.startswith("drops."))
+
+
+def marked(row: Row) -> float | None:
+    """Packets marked."""
+    return row["marks"]
+
+
+def words(of: str, percentile: str) -> str:
+    """What a number tells."""
+    return f"{of} {percentile}"
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def table(results: Results) -> str:
+    """Mean and deviation of every AQM under every transport."""
+    has_incasts = any(row.get("fct_slowdown.incast.count") for row in _rows(results))
+    slowdowns = (*SLOWDOWNS, INCAST) if has_incasts else SLOWDOWNS
+    counts = {"lost": lost, "marked": marked, "flows with a timeout, %": with_timeout}
+    return markdown(
+        ["", *(words(*each) for each in slowdowns), *counts],
+        (
+            [
+                f"`{scheme}`",
+                *(cell(results, scheme, *each) for each in slowdowns),
+                *(spread(results.each(scheme, count)) for count in counts.values()),
+            ]
+            for scheme in results.schemes
+        ),
+    )
+
+
+def _rows(results: Results) -> Iterator[Row]:
+    for rows in results.runs.values():
+        yield from rows
+
+
+def under(results: Results, transport: str) -> Results:
+    """The runs under a transport, by AQM."""
+    start = f"{transport}: "
+    return Results(
+        {
+            scheme.removeprefix(start): rows
+            for scheme, rows in results.runs.items()
+            if scheme.startswith(start)
+        }
+    )
+
+
+def regrets(points: Points, transport: str) -> str:
+    """How many times the best AQM's under a transport; last the worst of all points."""
+    own = {name: under(results, transport) for name, results in points.items()}
+    columns = {
+        f"{name}: {words(*each)}": regret_of(results, *each)
+        for name, results in own.items()
+        for each in COMPARED
+    }
+    rows = []
+    for aqm in next(iter(own.values())).schemes:
+        found = [regret(aqm) for regret in columns.values()]
+        rows.append([f"`{aqm}`", *map(times, found), times(greatest(found))])
+    return markdown(["", *columns, "at worst"], rows)
+
+
+def block(summary: Json, points: Points) -> str:
+    """What the page has of a figure."""
+    tables = [f"**{label.capitalize()}**\n\n{table(each)}" for label, each in points.items()]
+    cost = f"It took {number(summary['cpu_s'] / 60)} minutes of CPU time."
+    return "\n\n".join([f"{caption(summary)} {cost}", *tables])
+
+
+# Plot --------------------------------------------------------------------------------------------
+
+
+def draw(points: Points, file: Path) -> None:
+    """For every point short flows' tail and long flows' mean: AQMs below each other."""
+    import matplotlib as mpl
+
+    across = 2
+    rows = -(-len(points) // across)
+    with mpl.rc_context({"svg.hashsalt": "spillway"}), drawing_of(13.6, 2.9 * rows + 0.7) as image:
+        axes = image.subplots(rows, across * len(COMPARED), squeeze=False)
+        panels = [(name, each, what) for name, each in points.items() for what in COMPARED]
+        for axis, (name, results, what) in zip(axes.flat, panels, strict=True):
+            _panel(axis, results, *what)
+            axis.set_title(f"{name}: {words(*what)}", fontsize=9)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        image.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+        image.supxlabel(NOTE, fontsize=7.5)
+        image.savefig(file, dpi=160)
+
+
+def _panel(axis: Axes, results: Results, of: str, percentile: str) -> None:
+    aqms: Sequence[str] = ()
+    for row, transport in enumerate(REACTING):
+        aqms = under(results, transport).schemes
+        shift = 0.22 * (row - (len(REACTING) - 1) / 2)
+        for place, aqm in enumerate(aqms):
+            scheme, colour = f"{transport}: {aqm}", COLOURS[row]
+            dots(axis, place + shift, results, scheme, of, percentile, colour)
+        axis.plot([], [], "o", color=COLOURS[row], label=transport)
+    contrast = results.mean(f"{THETA}: none", lambda row: row[f"fct_slowdown.{of}.{percentile}"])
+    if contrast is not None:
+        axis.axvline(contrast, color=COLOURS[len(REACTING)], linestyle="--", label=THETA)
+    axis.set_yticks(range(len(aqms)), aqms, fontsize=7)
+    axis.set_ylim(len(aqms) - 0.5, -0.5)
+    axis.set_xlabel("slowdown")
+    log_scale(axis, "x")
+    axis.tick_params(axis="x", labelsize=7)
+
+
+# Page --------------------------------------------------------------------------------------------
+
+
+def blocks(folder: Path) -> tuple[dict[str, str], dict[str, Results]]:
+    """The page's blocks by name, and all points of networks that there are."""
+    found, every = {}, {}
+    for name in (*NETWORKS, QUEUES):
+        if loaded := load(folder / "aqms" / name):
+            summary, points = loaded
+            found[name] = block(summary, points)
+            if name in NETWORKS:
+                named = {f"{NETWORKS[name]}, {label}": each for label, each in points.items()}
+                every.update(named)
+    if found.keys() >= NETWORKS.keys():
+        tables = [f"**{transport}**\n\n{regrets(every, transport)}" for transport in REACTING]
+        found[OVERVIEW] = "\n\n".join([PICTURE, *tables])
+    return found, every
+
+
+def main(folder: Path) -> None:
+    """Writes tables and plot."""
+    found, every = blocks(folder)
+    if not found:
+        raise SystemExit(f"{folder} has no folder aqms/ with results")
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    if OVERVIEW in found:
+        draw(every, IMAGE)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    main(Path(sys.argv[1]))
