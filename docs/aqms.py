@@ -26,6 +26,7 @@ from side_by_side import (
     load,
     markdown,
     number,
+    ratios,
     regret_of,
     spread,
     times,
@@ -63,6 +64,13 @@ INCAST = ("incast", "p99")
 """The same where there are incasts."""
 COMPARED = (("short", "p99"), ("long", "mean"))
 """What an AQM is judged by: the one may cost the other."""
+
+BASE = "ecn"
+"""What the others are compared with, seed by seed."""
+PAIRS = (
+    f"In pairs: over that under `{BASE}` with the same flows and transport, seed by seed; their "
+    "mean, the least and the greatest."
+)
 
 Points = Mapping[str, Results]
 """Results of several points, by their name."""
@@ -136,9 +144,28 @@ def regrets(points: Points, transport: str) -> str:
     return markdown(["", *columns, "at worst"], rows)
 
 
+def pairs(results: Results) -> str:
+    """Every AQM's numbers over those of the base with the same flows, under each transport."""
+    own = {transport: under(results, transport) for transport in REACTING}
+    aqms = [aqm for aqm in own[next(iter(own))].schemes if aqm != BASE]
+    return markdown(
+        ["", *(f"{transport}: {words(*each)}" for transport in own for each in COMPARED)],
+        (
+            [
+                f"`{aqm}`",
+                *(ratios(runs, aqm, BASE, *each) for runs in own.values() for each in COMPARED),
+            ]
+            for aqm in aqms
+        ),
+    )
+
+
 def block(summary: Json, points: Points) -> str:
     """What the page has of a figure."""
-    tables = [f"**{label.capitalize()}**\n\n{table(each)}" for label, each in points.items()]
+    tables = [
+        f"**{label.capitalize()}**\n\n{table(each)}\n\n{PAIRS}\n\n{pairs(each)}"
+        for label, each in points.items()
+    ]
     cost = f"It took {number(summary['cpu_s'] / 60)} minutes of CPU time."
     return "\n\n".join([f"{caption(summary)} {cost}", *tables])
 

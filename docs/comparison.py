@@ -28,8 +28,8 @@ from side_by_side import (
     greatest,
     load,
     markdown,
+    ratios,
     regret_of,
-    slowdown,
     spread,
     times,
     with_timeout,
@@ -112,27 +112,11 @@ def table(results: Results, classes: Sequence[str]) -> str:
 def pairs(results: Results, classes: Sequence[str]) -> str:
     """Every policy's 99th percentiles over those of the base with the same flows."""
     rows = [
-        [f"`{policy}`", *(ratios(results, policy, of) for of in classes)]
+        [f"`{policy}`", *(ratios(results, policy, BASE, of) for of in classes)]
         for policy in results.schemes
         if policy != BASE
     ]
     return markdown(["", *(f"{name} p99" for name in classes)], rows)
-
-
-def ratios(results: Results, policy: str, name: str) -> str:
-    """The mean of the seeds' ratios, the least and the greatest."""
-    of = slowdown(name, "p99")
-    base = {row["seed"]: of(row) for row in results.runs[BASE]}
-    found = []
-    for row in results.runs[policy]:
-        new, old = of(row), base[row["seed"]]
-        if new is not None and old:
-            found.append(new / old)
-    if not found:
-        return "-"
-    few = any(results.is_few(each, f"fct_slowdown.{name}", "p99") for each in (policy, BASE))
-    mean = f"{statistics.mean(found):.2f}{FEW if few else ''}"
-    return f"{mean} ({min(found):.2f} to {max(found):.2f})"
 
 
 def regrets(networks: Mapping[str, Results]) -> str:

@@ -123,6 +123,25 @@ def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def ratios(results: Results, scheme: str, base: str, of: str, percentile: str = "p99") -> str:
+    """A class's slowdown over that under a base with the same flows, seed by seed.
+
+    The mean of the seeds' ratios, the least and the greatest.
+    """
+    number = slowdown(of, percentile)
+    olds = {row["seed"]: number(row) for row in results.runs[base]}
+    found = []
+    for row in results.runs[scheme]:
+        new, old = number(row), olds[row["seed"]]
+        if new is not None and old:
+            found.append(new / old)
+    if not found:
+        return "-"
+    few = any(results.is_few(each, f"fct_slowdown.{of}", percentile) for each in (scheme, base))
+    mean = f"{statistics.mean(found):.2f}{FEW if few else ''}"
+    return f"{mean} ({min(found):.2f} to {max(found):.2f})"
+
+
 Regret = tuple[float | None, bool]
 """How many times the best scheme's, and whether that rests on few values."""
 NO_REGRET: Regret = (None, False)

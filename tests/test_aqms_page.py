@@ -97,6 +97,28 @@ def test_an_aqm_is_compared_with_the_best_under_its_own_transport(page):
     ]
 
 
+def test_aqms_are_compared_in_pairs_with_ecn_under_the_same_transport(page):
+    runs = {
+        f"{transport}: {aqm}": [row(1, short=first), row(2, short=second, long=3.0)]
+        for transport, aqm, first, second in (
+            ("dctcp", "ecn", 2.0, 10.0),
+            ("dctcp", "red", 4.0, 5.0),
+            ("cubic", "ecn", 1.0, 1.0),
+            ("cubic", "red", 1.0, 3.0),
+            ("newreno", "ecn", 1.0, 1.0),
+            ("newreno", "red", 1.0, 1.0),
+            ("theta-powertcp", "none", 9.0, 9.0),
+        )
+    }
+    heads, _, *found = cells(page.pairs(page.Results(runs)))
+    assert heads[:3] == ["", "dctcp: short p99", "dctcp: long mean"]
+    alike = "1.00 (1.00 to 1.00)"
+    # Twice as much with one seed, half with the next.
+    assert found == [
+        ["`red`", "1.25 (0.50 to 2.00)", alike, "2.00 (1.00 to 3.00)", alike, alike, alike]
+    ]
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """All figures, in a tiny network and with two AQMs."""
@@ -136,6 +158,7 @@ def test_the_page_is_written_out_of_results(page, results, tmp_path, monkeypatch
     assert text.count("minutes of CPU time") == len(names)
     assert text.count("**Load 80%**") == 3 and text.count("**newreno**") == 1
     assert page.IMAGE.read_bytes()[1:4] == b"PNG"
+    assert text.count("In pairs: ") == 8
     # Six points, of two numbers each, and the worst.
     regret = text.partition("<!-- table: overview -->")[2]
     head = next(line for line in regret.splitlines() if line.startswith("| "))

@@ -111,9 +111,11 @@ def test_regret_is_how_many_times_the_best_policy_s_mean(page):
         "cs": [row(1, incast=None), row(2, incast=None)],
     }
     results = page.Results(runs)
-    tail = page.slowdown("incast", "p99")
+    tail = side_by_side.slowdown("incast", "p99")
     assert [results.regret(policy, tail) for policy in runs] == [5.0, 1.0, None]
-    assert results.best(tail) == "lqd" and results.best(page.slowdown("long", "p99")) is None
+    assert (
+        results.best(tail) == "lqd" and results.best(side_by_side.slowdown("long", "p99")) is None
+    )
     # Short flows, long ones, of which there are none, incasts; queries.
     networks = {"credence": results}
     assert cells(page.regrets(networks))[2:] == [
