@@ -10,6 +10,7 @@ from spillway.reproduce.figure import Figure, Scale, Scheme, along
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed, Outcome
 from spillway.reproduce.pred import (
+    figure4,
     figure15,
     figure19,
     figure25,
@@ -162,22 +163,56 @@ def test_flows_counted_alone_together_and_afterwards():
     assert found["counted.reset_us"] == 400
 
 
+def test_how_long_the_queue_is_held():
+    packets = (1, 1, 0, 0, 1, 0, 1, 1, 1, 0)
+    run = Run([held(2 * MS + 10 * US * n, 1500 * each) for n, each in enumerate(packets)])
+    found = figure4.over_time(run)
+    # Two, one and three samples of 10 us each.
+    assert found["queue.busy_us"] == pytest.approx(20)
+    assert found["queue.empty"] == 0.4
+    assert found["queue.mean"] == 0.6
+
+
 def test_lambda_falls_rises_and_takes_its_time():
-    def at(ms):
+    def center(ms):
         if ms < 1_000:
             return 1.0 if ms < 300 else 0.2
-        return 0.2 if ms < 1_150 else 0.6
+        if ms < 2_000:
+            return 0.2 if ms < 1_150 else 0.6
+        return 0.6 if ms < 2_250 else 0.3
+
+    def trial(ms):
+        return center(ms) + (0.1, -0.1, -0.1, 0.1)[ms % 4]
 
     run = Run(
         [held(0, 0)],
-        [marks(ms * MS, **{"lambda": at(ms)}) for ms in range(0, 2_000, 50)],
+        [marks(ms * MS, min_bytes=15_000, **{"lambda": trial(ms)}) for ms in range(3_000)],
     )
+    run.scenario = "[switch.aqm]\nlambda = 1.1\ndelta = 0.1"
     found = figure26.numbers(run)
-    assert found["lambda.fall"] == pytest.approx(0.8)
+    assert found["lambda.fall"] == pytest.approx(0.9)
     assert found["lambda.rise"] == pytest.approx(0.4)
-    # Half way is 0.4, which is passed at 1150 ms.
-    assert found["lambda.half_ms"] == 150
+    # Half way is 0.4. From 1120 to 1152 ms the mean is 0.225, from then to 1184 it is 0.6.
+    assert found["lambda.half_ms"] == 184
+    # At 0.3, to a step of 0.1: from 2240 to 2272 ms the mean is 0.394.
+    assert found["lambda.whole_ms"] == 272
+    # The trials themselves are no unrest.
     assert found["lambda.deviation"] == pytest.approx(0, abs=1e-12)
+    assert found["aqm.min"] == 10
+
+
+def test_where_lambda_does_not_move_nothing_falls():
+    run = Run(
+        [held(0, 0)],
+        [
+            marks(ms * MS, min_bytes=15_000, **{"lambda": (0.125, 0.075, 0.075, 0.125)[ms % 4]})
+            for ms in range(3_000)
+        ],
+    )
+    run.scenario = "[switch.aqm]\nlambda = 0.1\ndelta = 0.025"
+    found = figure26.numbers(run)
+    assert found["lambda.fall"] == pytest.approx(0, abs=1e-12)
+    assert found["lambda.rise"] == pytest.approx(0, abs=1e-12)
 
 
 def test_what_hpcc_and_pred_are_compared_by():

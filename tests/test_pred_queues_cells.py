@@ -122,6 +122,11 @@ def regular(name, sizes, interval, **more):
     )
 
 
+def web_search(load):
+    keys = {"name": "web", "kind": "poisson", "sizes": "websearch-dctcp", "load": load}
+    return [keys | {"load_of": "receiver", "destinations": 0}]
+
+
 def leaves(keys):
     """What is not of spines: a star has none."""
     return {key: value for key, value in keys.items() if not key.startswith("spine.")}
@@ -213,6 +218,13 @@ def test_figure_4():
     check(pred.figure4.FIGURE, star(18, sample="1ms"), schemes, traffics, MESSAGES, points)
 
 
+def test_the_queues_of_figure_4():
+    points = {"lambda 0.65": red(0.65)}
+    traffics = dict.fromkeys(points, both(lambda sizes: rounds("messages", sizes)))
+    schemes = plain(WORKLOADS)
+    check(pred.figure4.QUEUES, star(18), schemes, traffics, CHANGES, points)
+
+
 def test_what_figure_4_leaves_open():
     def poisson(sizes):
         keys = {"name": "messages", "kind": "poisson", "destinations": 0, "sizes": sizes}
@@ -289,6 +301,12 @@ CHANGES = {"quick": (THREE, sized("20ms", "220ms")), "full": (FIVE, sized("100ms
 def test_figure_15():
     schemes = ECN | ECN_SHARP | CODEL | FCS | QLA | PRED | PRED_80
     check(pred.figure15.FIGURE, star(16), schemes, {"16 senders": CHANGING}, CHANGES)
+
+
+def test_figure_15_with_web_search():
+    schemes = ECN | ECN_SHARP | CODEL | FCS | QLA | PRED | PRED_80
+    scales = {**CHANGES, "full": (FIVE, sized("100ms", "5100ms"))}
+    check(pred.figure15.POISSON, star(16), schemes, {"16 senders": web_search(0.9)}, scales)
 
 
 def test_figure_19():
@@ -396,6 +414,17 @@ def test_figure_27():
 SETTLING = {"quick": (FIVE, sized("0ms", "500ms")), "full": (FIVE, sized("0ms", "2000ms"))}
 
 
+def test_figure_27_with_a_round_trip_of_80_us():
+    schemes = {
+        "least lambda": fcs(**{"lambda": 0.05}),
+        "largest lambda": fcs(**{"lambda": 1.65}),
+        "every packet": aqm("ecn", threshold="0pkt", at_threshold="mark"),
+    }
+    traffics = by_number(2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+    network = star(2, "20us", "81.2us")
+    check(pred.figure27.FARTHER, network, schemes, traffics, STEADY)
+
+
 def test_whether_lambda_settles():
     lengths = {"400 us": "400us", "1 ms": "1ms", "4 ms": "4ms"}
     schemes = {"5 base RTTs": of_pred()}
@@ -440,10 +469,6 @@ def test_what_trials_tell_by_their_length():
 
 
 def test_what_trials_tell_while_flows_come_and_go():
-    def web(load):
-        keys = {"name": "web", "kind": "poisson", "sizes": "websearch-dctcp", "load": load}
-        return [keys | {"load_of": "receiver", "destinations": 0}]
-
     deaf = {"senders.kind": "newreno", "senders.ecn": False, "leaf.queue_limit": "100pkt"}
     deaf |= dict.fromkeys(("senders.g", "senders.alpha0"))
     schemes = {
@@ -456,7 +481,7 @@ def test_what_trials_tell_while_flows_come_and_go():
         "quick": (FIVE, sized("0ms", "3000ms")),
         "full": (tuple(range(1, 21)), sized("0ms", "6000ms")),
     }
-    traffics = {name: web(load) for name, load in loads.items()}
+    traffics = {name: web_search(load) for name, load in loads.items()}
     points = dict.fromkeys(TRIALS, traffics)
     check(pred.trials.LOADED, star(16), schemes, points, scales, TRIALS)
 

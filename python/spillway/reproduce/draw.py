@@ -127,11 +127,11 @@ class Lines:
             log_scale(axis)
         elif panel.is_close:
             axis.margins(y=0.12)
-            low, high = axis.get_ylim()
+            bottom, top = axis.get_ylim()
             # Numbers that are all but equal must look so.
-            missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
+            missing = _LEAST_SPAN * max(abs(bottom), abs(top)) - (top - bottom)
             if missing > 0:
-                axis.set_ylim(low - missing / 2, high + missing / 2)
+                axis.set_ylim(bottom - missing / 2, top + missing / 2)
             axis.ticklabel_format(axis="y", style="plain", useOffset=False)
         else:
             # Markers must not touch the frame; there may be none, or all at 0.

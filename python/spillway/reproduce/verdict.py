@@ -104,6 +104,27 @@ class Within:
 
 
 @dataclass(frozen=True)
+class Between:
+    """The paper gives a range of numbers, or the least of them."""
+
+    low: float
+    high: float = math.inf
+    paper: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        if self.high == math.inf:
+            return f"{self.low:g} and more, as in the paper"
+        return f"from {self.low:g} to {self.high:g}, as in the paper"
+
+    @property
+    def ends(self) -> Ends:
+        """The paper's range."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
 class Alike:
     """The paper says that two perform alike, without a number; ours is the difference."""
 

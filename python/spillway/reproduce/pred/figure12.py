@@ -32,14 +32,14 @@ def _worst_to_best(where: Point) -> tuple[Claim, ...]:
     """What is said of RED's slopes, whatever the window; judged late, where there is more."""
     return tuple(
         Claim(
-            f"RED (0.1) is better than {other.name}: {what}",
+            f"{best.name} is better than {other.name}: {what}",
             _SOURCE,
-            Reduction(metric, new=RED_01.name, old=other.name),
+            Reduction(metric, new=best.name, old=other.name),
             Apart(),
             Over(where.values),
         )
         for metric, what in _METRICS
-        for other in (ECN, RED_1)
+        for best, other in ((RED_01, ECN), (RED_01, RED_1), (ECN, RED_1))
     )
 
 

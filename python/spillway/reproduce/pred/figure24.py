@@ -5,7 +5,7 @@ from dataclasses import replace
 from spillway.reproduce.claim import Claim, Over, Plain, Reduction
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point, Scheme
-from spillway.reproduce.metric import Number, Tail
+from spillway.reproduce.metric import MeanTime, Number, TailTime
 from spillway.reproduce.point import Run
 from spillway.reproduce.pred import star
 from spillway.reproduce.pred.star import ECN_SHARP, FCS, PRED, PRED_80
@@ -21,8 +21,7 @@ TCN = star.aqm("TCN", "tcn", "threshold=150us", style=5)
 GOODPUTS = tuple(
     Number(f"goodput_gbps.long{queue}", f"throughput of queue {queue}", "Gbps") for queue in _QUEUES
 )
-SHORT = Tail("short", 0.99)
-MEAN = Number("fct_slowdown.short.mean", "mean slowdown of short flows", "slowdown")
+SHORT, MEAN = TailTime("short", 0.99), MeanTime("short")
 
 
 def _long(queue: int) -> str:

@@ -79,3 +79,12 @@ FIGURE = Figure(
     ),
     told_by="anything",
 )
+
+FARTHER = replace(
+    FIGURE,
+    name="pred/figure27-rtt",
+    title="The range of PRED's adjustment, with a round trip of 80 us",
+    about="As `pred/figure27`, but 20 us for each link: the only round trip that the text names.",
+    measure=star.steady(*star.network(2, "20us")),
+    is_of_paper=False,
+)

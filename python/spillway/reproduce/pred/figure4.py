@@ -1,14 +1,24 @@
 """Figure 4: completion times of small and of large messages, over the slope of RED."""
 
-from dataclasses import replace
+from __future__ import annotations
 
-from spillway.reproduce.claim import Claim, Over, Plain
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spillway.reproduce.claim import Claim, Over, Plain, Reduction
 from spillway.reproduce.draw import Lines, Panel, Variants
 from spillway.reproduce.figure import Figure, Point, Scheme, choice, product
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Run
 from spillway.reproduce.pred import star
+from spillway.reproduce.pred.overlaid import Overlaid
+from spillway.reproduce.pred.overlaid import Panel as Series
 from spillway.reproduce.verdict import Apart, NoGain
+
+if TYPE_CHECKING:
+    from spillway.result import Result
 
 SENDERS = 18
 SMALL, LARGE = "3KB..6KB", "30KB..600KB"
@@ -96,6 +106,50 @@ FIGURE = Figure(
         "lambda",
     ),
     claims=_claims(Over(take="relative growth")),
+    told_by="anything",
+)
+
+
+_SHOWN_MS, _STEP_US = 30, 20
+BUSY = Number("queue.busy_us", "mean time from an empty queue to the next", "us")
+EMPTY = Number("queue.empty", "samples with an empty queue", "%", 100)
+
+
+def over_time(result: Result) -> dict[str, float]:
+    """How long the queue is held at a time, and the queue over 30 ms."""
+    time, held = star.queue(result)
+    is_held = np.concatenate(([False], held > 0, [False]))
+    begins = np.flatnonzero(~is_held[:-1] & is_held[1:])
+    ends = np.flatnonzero(is_held[:-1] & ~is_held[1:])
+    begin = star.warmup_us(result)
+    return star.about(held) | {
+        "queue.busy_us": float((ends - begins).mean() * (time[1] - time[0])),
+        "queue.empty": float((held == 0).mean()),
+        **star.over_time(result, begin, begin + 1000 * _SHOWN_MS, _STEP_US),
+    }
+
+
+QUEUES = Figure(
+    name="pred/figure4-queues",
+    title="The queue over time with small and with large messages",
+    source="PRED (NSDI 2025), Figure 4(b), section 3.1",
+    about="As `pred/figure4`, with a slope of 0.65; both workloads are 60% of the line.",
+    measure=star.run("figure4:over_time", *star.network(SENDERS)),
+    points=(_slope(0.65),),
+    schemes=(FIRST, SECOND),
+    scales={"quick": star.lasting(20, 220, (1, 2, 3)), "full": star.lasting(100, 1100)},
+    plot=Overlaid(
+        tuple(Series(each.name, "packets", "queue", (each.name,)) for each in (FIRST, SECOND)),
+        (BUSY, EMPTY, star.MEAN, star.TAIL),
+    ),
+    claims=(
+        Claim(
+            "Small messages hold the queue for a short time only",
+            "section 3.1, Figure 4(b)",
+            Reduction(BUSY, new=FIRST.name, old=SECOND.name),
+            Apart(0.9),
+        ),
+    ),
     told_by="anything",
 )
 

@@ -46,20 +46,8 @@ def _of_qla(*assignments: str) -> dict[str, tuple[str, ...]]:
 _CHOICES = (
     choice("as in Figure 15"),
     choice("16 endless flows", star.traffic(*figure15.LASTING)),
-    choice(
-        "web search, 60% of the line",
-        star.traffic(
-            f'{{ name = "web", kind = "poisson", sizes = "websearch", load = 0.6, '
-            f'load_of = "receiver", destinations = {star.RECEIVER} }}'
-        ),
-    ),
-    choice(
-        "web search, 90% of the line",
-        star.traffic(
-            f'{{ name = "web", kind = "poisson", sizes = "websearch", load = 0.9, '
-            f'load_of = "receiver", destinations = {star.RECEIVER} }}'
-        ),
-    ),
+    choice("web search, 60% of the line", star.web_search(0.6)),
+    choice("web search, 90% of the line", star.web_search(0.9)),
     choice("round trip of 80 us", *star.network(figure15.SENDERS, "20us")),
     choice("lambda per MB", of=_of_pred("switch.aqm.lambda_unit=1MB")),
     choice("min stays", of=_of_qla("switch.aqm.min_max=10pkt")),

@@ -73,6 +73,14 @@ def traffic(*sections: str) -> str:
     return f"traffic=[{', '.join(sections)}]"
 
 
+def web_search(load: float) -> str:
+    """All senders send web search as one Poisson process, at this load of the line."""
+    return traffic(
+        f'{{ name = "web", kind = "poisson", sizes = "websearch-dctcp", load = {load:g}, '
+        f'load_of = "receiver", destinations = {RECEIVER} }}'
+    )
+
+
 def of_two(flows: int) -> str:
     """Endless flows by two senders, half of them each."""
     return traffic(section("flows", 2, queries=flows // 2, interval="10us"))
@@ -224,10 +232,12 @@ def thinned(
 
 
 def over_time(result: Result, begin_us: float, end_us: float, step_us: float) -> dict[str, float]:
-    """The queue, lambda and the counted flows as series."""
+    """The queue, lambda, min in packets, and the counted flows as series."""
+    time, least = column(result, "min_bytes")
     sampled = {
         "queue": queue(result),
         "lambda": column(result, "lambda"),
+        "min": (time, least / PACKET),
         "flows": column(result, "flows"),
     }
     return series.numbers(

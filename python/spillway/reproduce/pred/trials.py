@@ -28,8 +28,8 @@ GAIN = Number("trials.gain", "mean utility of marking more, less that of marking
 SPREAD = Number("trials.spread", "standard deviation of one comparison", "1/1000")
 UP = Number("trials.up", "decisions to mark more", "%")
 DOWN = Number("trials.down", "decisions to mark less", "%")
-LAST_LAMBDA = Number("trials.lambda", "lambda at the end", "per 100 KB")
-LAST_MIN = Number("trials.min", "min at the end", "packets")
+LAST_LAMBDA = Number("trials.lambda", "lambda of the last trial", "per 100 KB")
+LAST_MIN = Number("trials.min", "min of the last trial", "packets")
 
 
 def early(result: Result) -> dict[str, float]:
@@ -86,11 +86,7 @@ _WITHOUT_ECN = (
 
 
 def _web(load: float, style: int, about: str = "", *assignments: str) -> Scheme:
-    section = (
-        f'{{ name = "web", kind = "poisson", sizes = "websearch-dctcp", load = {load:g}, '
-        f'load_of = "receiver", destinations = {star.RECEIVER} }}'
-    )
-    sets = ("switch.aqm=pred", star.traffic(section), *assignments)
+    sets = ("switch.aqm=pred", star.web_search(load), *assignments)
     return Scheme(f"web search, {load:.0%}{about}", sets, style=style)
 
 
@@ -130,8 +126,8 @@ LOADED = replace(
     name="pred/trials-web",
     title="What trials tell while flows come and go",
     about=f"Web search in a star of {figure15.SENDERS} senders, 10 Gbps, 10 us for each link: a "
-    f"base RTT of {_BASE_RTT_US} us. All decisions of a run are told, and where lambda and min are "
-    "at its end. Without ECN senders are those of NewReno, and a queue has 100 packets at most: "
+    f"base RTT of {_BASE_RTT_US} us. All decisions of a run are told, and lambda and min of its "
+    "last trial. Without ECN senders are those of NewReno, and a queue has 100 packets at most: "
     "what QLA sets changes nothing there.",
     measure=star.run("trials:all_", *star.network(figure15.SENDERS)),
     schemes=(
@@ -146,8 +142,8 @@ LOADED = replace(
             Panel(SPREAD, "spread of a comparison"),
             Panel(UP, "steps up"),
             Panel(DOWN, "steps down"),
-            Panel(LAST_LAMBDA, "lambda at the end"),
-            Panel(LAST_MIN, "min at the end"),
+            Panel(LAST_LAMBDA, "lambda of the last trial"),
+            Panel(LAST_MIN, "min of the last trial"),
         ),
         "length",
         "length of a trial in base RTTs",
