@@ -91,6 +91,8 @@ const NO_QUEUE_CLASS: u8 = u8::MAX;
 pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Below this occupancy, no policy need be asked about a packet that passes an idle port.
     open_below: u64,
+    /// Below this occupancy, only the AQM need be asked about such a packet, or told of it.
+    managed_below: u64,
     lost: Vec<Lost>,
     /// With `release_at_end`: for every port, the queue and bytes of the packet in transmission.
     in_transmission: Option<Box<[(QueueId, u32)]>>,
@@ -110,6 +112,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     is_traced: bool,
     /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
     introduces: bool,
+    /// Whether the AQM is asked about arrivals that find their port idle.
+    asks_passing: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
     /// Whether the AQM must hear of turns.
@@ -166,11 +170,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             bursts: None,
             is_traced: false,
             introduces: false,
+            asks_passing: false,
             names_flows: false,
             tells_turns: false,
             open_below: 0,
+            managed_below: 0,
         };
         switch.introduces = switch.sharing.knows_packets();
+        switch.asks_passing = !switch.aqm.passes_idle_ports();
         switch.names_flows = switch.aqm.knows_flows();
         switch.tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
         switch.trace_if_asked();
@@ -271,8 +278,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet: &Packet,
         packets: &mut Arena,
     ) -> Option<PacketId> {
-        if self.buffer.occupancy() >= self.open_below || packet.size > LARGEST_PACKET {
-            return self.pass_asking(now, port, id, packets);
+        let occupancy = self.buffer.occupancy();
+        if occupancy >= self.open_below || packet.size > LARGEST_PACKET {
+            if occupancy >= self.managed_below || packet.size > LARGEST_PACKET {
+                return self.pass_asking(now, port, id, packets);
+            }
+            if self.asks_passing {
+                return self.pass_managed(now, port, id, packets);
+            }
+            self.pass_telling(now, port, id, packets);
+            return Some(id);
         }
         if self.last_queue_class > 0 {
             self.scheduling.on_send(port, self.queue_class_of(packet), packet.size);
@@ -280,8 +295,49 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         Some(id)
     }
 
-    /// The same where a policy is asked or a trace observes the packet. The packet is looked up
-    /// again, so that `pass` needs no copy of it in memory.
+    /// The same where only the AQM is told. The packet is looked up again, so that `pass` needs no
+    /// copy of it in memory.
+    #[inline(never)]
+    fn pass_telling(&mut self, now: Time, port: u32, id: PacketId, packets: &Arena) {
+        let packet = &packets[id];
+        let passing = self.arrival(now, port, id, packet, packets);
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, passing.queue_class, packet.size);
+        }
+        if passing.queue_class != self.unmanaged {
+            self.aqm.on_pass(&passing, &self.buffer);
+        }
+    }
+
+    /// The same where only the AQM is asked.
+    #[inline(never)]
+    fn pass_managed(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        let packet = &packets[id];
+        let (size, can_mark) = (packet.size, packet.flags & flags::ECT != 0);
+        let arrival = self.arrival(now, port, id, packet, packets);
+        if arrival.queue_class != self.unmanaged {
+            let verdict = self.aqm.on_idle_port(&arrival, &self.buffer);
+            if verdict != Verdict::Pass {
+                let outcome = verdict.outcome(can_mark, DropReason::Aqm);
+                if !self.carry_out(outcome, now, id, arrival.queue, arrival.size, packets) {
+                    return None;
+                }
+                self.aqm.on_pass(&arrival, &self.buffer);
+            }
+        }
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, arrival.queue_class, size);
+        }
+        Some(id)
+    }
+
+    /// The same where the sharing policy is asked too, or a trace observes the packet.
     #[inline(never)]
     fn pass_asking(
         &mut self,
@@ -298,6 +354,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let arrival = self.arrival(now, port, id, &packet, packets);
         if !self.admit(&arrival, id, packet.flags, packets) {
             return None;
+        }
+        let is_managed = arrival.queue_class != self.unmanaged;
+        if self.asks_passing && is_managed && !self.aqm.watches_departures() {
+            self.aqm.on_pass(&arrival, &self.buffer);
         }
         if self.watches_departures {
             packets[id].time = now;
@@ -484,14 +544,17 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
-    /// The occupancy below which no policy need be asked about a packet that passes.
-    fn opens_below(&self) -> u64 {
+    /// The occupancies below which no policy, and only the AQM, need be asked about a packet that
+    /// passes.
+    fn opens_below(&self) -> (u64, u64) {
         let fits = self.queue_limit.takes(LARGEST_PACKET);
-        let is_seen = !self.may_bypass || self.watches_departures || self.is_traced;
-        match fits && !is_seen && self.aqm.passes_idle_ports() {
-            true => self.sharing.open_below(self.buffer.capacity()),
-            false => 0,
+        let (watches, passes) = (self.aqm.watches_departures(), self.aqm.passes_idle_ports());
+        let is_seen = !self.may_bypass || self.is_traced || self.sharing.watches_departures();
+        if !fits || is_seen || (watches && !passes) {
+            return (0, 0);
         }
+        let below = self.sharing.open_below(self.buffer.capacity());
+        if passes && !self.aqm.watches_passing() { (below, below) } else { (0, below) }
     }
 
     /// Decides about an arrival, makes room for it, and marks it. Returns false if it is lost.

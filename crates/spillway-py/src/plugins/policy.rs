@@ -151,7 +151,7 @@ impl Aqm for Policy {
     }
 
     fn passes_idle_ports(&self) -> bool {
-        self.passes_idle_ports
+        self.passes_idle_ports && !self.watches_departures()
     }
 }
 

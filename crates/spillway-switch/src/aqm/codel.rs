@@ -40,7 +40,7 @@ use super::ecn::read_not_ect;
 use super::ecn_sharp::gap;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Departure, Verdict, Watch};
+use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
@@ -256,7 +256,19 @@ impl Watch for CoDel {
 
 impl Aqm for CoDel {
     fn passes_idle_ports(&self) -> bool {
+        // Nothing is left in the queue, so it is not above target.
         true
+    }
+
+    fn watches_passing(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
+        let queue = &mut self.queues[passing.queue as usize];
+        let persists = queue.persists(passing.now, false, self.params.interval);
+        queue.hits(passing.now, persists, false, &self.params);
     }
 }
 

@@ -28,7 +28,7 @@
 use super::Aqm;
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Departure, Verdict, Watch};
+use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
 
@@ -127,7 +127,17 @@ impl Watch for EcnSharp {
 
 impl Aqm for EcnSharp {
     fn passes_idle_ports(&self) -> bool {
+        // No wait is a short one.
+        self.params.target > Time::ZERO
+    }
+
+    fn watches_passing(&self) -> bool {
         true
+    }
+
+    #[inline]
+    fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
+        self.queues[passing.queue as usize].marks(passing.now, Time::ZERO, &self.params);
     }
 }
 

@@ -31,10 +31,32 @@ pub trait Aqm: Watch {
         Verdict::Pass
     }
 
-    /// Whether it passes every arrival that finds its port idle. It is then not called for these
-    /// arrivals.
+    /// Whether it passes every packet that finds its port idle, on arrival and on its way out. It
+    /// then need not be asked about such a packet.
     fn passes_idle_ports(&self) -> bool {
         false
+    }
+
+    /// Whether it must be told of packets that pass an idle port.
+    fn watches_passing(&self) -> bool {
+        false
+    }
+
+    /// A packet passes an idle port, where no packet waits: it is sent as it arrives. This stands for
+    /// `on_departure`, and for `on_arrival` too if it `passes_idle_ports`: the switch calls either it or
+    /// them, with the same outcome.
+    #[inline(always)]
+    fn on_pass(&mut self, _passing: &Arrival, _buffer: &Buffer) {}
+
+    /// `on_arrival` for a packet that finds its port idle and that nobody else loses, and `on_pass` if it
+    /// passes unchanged, in one call.
+    #[inline]
+    fn on_idle_port(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let verdict = self.on_arrival(arrival, buffer);
+        if verdict == Verdict::Pass {
+            self.on_pass(arrival, buffer);
+        }
+        verdict
     }
 
     /// Whether arrivals must name their flows.
@@ -111,6 +133,18 @@ impl Aqm for AqmPolicy {
     }
     fn passes_idle_ports(&self) -> bool {
         each!(self, policy => policy.passes_idle_ports())
+    }
+    fn watches_passing(&self) -> bool {
+        each!(self, policy => policy.watches_passing())
+    }
+    #[inline(always)]
+    fn on_pass(&mut self, passing: &Arrival, buffer: &Buffer) {
+        // Copies, so that the packet need be in memory only for those that are called.
+        each!(self, policy => policy.on_pass(&{ *passing }, buffer));
+    }
+    #[inline(always)]
+    fn on_idle_port(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        each!(self, policy => policy.on_idle_port(&{ *arrival }, buffer))
     }
     fn knows_flows(&self) -> bool {
         each!(self, policy => policy.knows_flows())

@@ -198,6 +198,18 @@ impl Drain {
     }
 }
 
+impl Pie {
+    /// A packet leaves a queue with this many bytes behind it. Its wait counts as this long.
+    #[inline]
+    fn leaves(&mut self, queue: QueueId, now: Time, wait: Time, size: u32, left: u32) {
+        let queue = &mut self.queues[queue as usize];
+        queue.wait = wait;
+        if self.params.measures_rate {
+            queue.drain.on_departure(now, size, left);
+        }
+    }
+}
+
 impl Watch for Pie {
     fn watches_departures(&self) -> bool {
         true
@@ -209,11 +221,8 @@ impl Watch for Pie {
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
         let left = buffer.length(departure.queue);
-        let queue = &mut self.queues[departure.queue as usize];
-        queue.wait = if left.packets == 0 { Time::ZERO } else { departure.sojourn() };
-        if self.params.measures_rate {
-            queue.drain.on_departure(departure.now, departure.size, left.bytes);
-        }
+        let wait = if left.packets == 0 { Time::ZERO } else { departure.sojourn() };
+        self.leaves(departure.queue, departure.now, wait, departure.size, left.bytes);
         Verdict::Pass
     }
 
@@ -249,6 +258,15 @@ impl Aqm for Pie {
 
     fn passes_idle_ports(&self) -> bool {
         true
+    }
+
+    fn watches_passing(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
+        self.leaves(passing.queue, passing.now, Time::ZERO, passing.size, 0);
     }
 
     fn sample(&self, _now: Time, queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {

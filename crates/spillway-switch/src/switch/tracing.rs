@@ -204,7 +204,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             || self.fates.is_some()
             || self.bursts.is_some()
             || self.introduces;
-        self.open_below = self.opens_below();
+        (self.open_below, self.managed_below) = self.opens_below();
     }
 
     /// Takes the decisions recorded since the last call.

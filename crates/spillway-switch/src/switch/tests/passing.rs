@@ -44,7 +44,7 @@ impl Aqm for Wants {
         Verdict::Pass
     }
     fn passes_idle_ports(&self) -> bool {
-        true
+        !self.departures
     }
 }
 
