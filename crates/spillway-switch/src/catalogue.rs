@@ -106,6 +106,11 @@ impl Environment {
         self.queues_per_port > 1 && self.ack_queue_class != self.data_queue_class
     }
 
+    /// The queue class of acks if they have queues of their own, which no AQM manages.
+    pub fn unmanaged(&self) -> Option<u8> {
+        self.has_ack_queues().then_some(self.ack_queue_class)
+    }
+
     /// The bytes of the file that a key names.
     pub fn file(
         &self,
@@ -154,7 +159,7 @@ impl Environment {
     pub fn exempt_acks(&self, section: &mut Section) -> Result<Option<u8>, SettingsError> {
         let meaning = "whether acks that have queues of their own are neither tested nor victims";
         let exempt_acks = section.flag("exempt_acks", true, meaning)?;
-        Ok((exempt_acks && self.has_ack_queues()).then_some(self.ack_queue_class))
+        Ok(if exempt_acks { self.unmanaged() } else { None })
     }
 }
 

@@ -142,7 +142,7 @@ impl super::Scenario {
             Discipline::new(DisciplineParts {
                 rate: environment.port_rates[0],
                 queues: environment.queues_per_port,
-                unmanaged: environment.has_ack_queues().then_some(self.nic.ack_queue),
+                unmanaged: environment.unmanaged(),
                 queue_limit: settings.queue_limit,
                 aqm: settings.aqm.make(&environment),
             })

@@ -39,11 +39,11 @@ use super::ecn::read_not_ect;
 use super::red::average::Average;
 use super::red::coin::{Coin, Spacing};
 use super::red::ramp::{Curve, Ramp, Thresholds, read_gentle};
-use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of, number_of};
+use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Departure, Verdict, Watch};
-use spillway_engine::{Rate, Stream, Time};
+use crate::policy::{Arrival, Verdict, Watch};
+use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
 use std::cmp::Ordering;
 
@@ -86,7 +86,7 @@ pub struct AredParams {
     verdict: Verdict,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct QueueState {
     average: Average,
     coin: Coin,
@@ -95,22 +95,14 @@ struct QueueState {
     interval_end: Time,
 }
 
-/// What the average of a port's queues depends on.
-#[derive(Clone, Copy, Debug)]
-struct Averaging {
-    weight: f64,
-    /// How long the port sends a full packet.
-    packet: Time,
-}
-
 /// Adaptive RED.
 #[derive(Clone, Debug)]
 pub struct Ared {
     params: AredParams,
     full_packet: u64,
+    /// The queue class of acks that are not managed.
+    unmanaged: Option<u8>,
     random: Stream,
-    /// For every port.
-    averaging: Vec<Averaging>,
     queues: Vec<QueueState>,
 }
 
@@ -155,20 +147,20 @@ impl Policy for Ared {
     }
 
     fn new(params: &AredParams, environment: &Environment) -> Self {
-        let full_packet = u64::from(environment.full_packet);
-        let averaging = |rate: &Rate| Averaging::new(params.weight, rate.time_of(full_packet));
-        let state = QueueState {
-            average: Average::default(),
+        let weight = |packet| params.weight.of(packet);
+        let averages = Average::all(params.scope, environment, weight).into_iter();
+        let state = |average| QueueState {
+            average,
             coin: Coin::default(),
             max_probability: params.first,
             interval_end: params.steering.interval,
         };
         Ared {
             params: params.clone(),
-            full_packet,
+            full_packet: u64::from(environment.full_packet),
+            unmanaged: environment.unmanaged(),
             random: Stream::new(environment.seed, "ared", environment.switch.into()),
-            averaging: environment.port_rates.iter().map(averaging).collect(),
-            queues: vec![state; environment.queues()],
+            queues: averages.map(state).collect(),
         }
     }
 }
@@ -196,8 +188,8 @@ impl Steering {
             let problem = format!("{high} is less than target_low = {low}");
             return Err(section.error("target_high", problem));
         }
-        let min = number_of(thresholds.min) as f64;
-        let at = |share: f64| min + share * (thresholds.max - min);
+        let Thresholds { from: min, max, .. } = thresholds;
+        let at = |share: f64| min + share * (max - min);
         let (target, bounds) = ((at(low), at(high)), (bottom, top));
         Ok(Steering { interval, target, alpha, beta, bounds })
     }
@@ -225,27 +217,26 @@ impl Steering {
     }
 }
 
-impl Averaging {
-    /// w = 1 - exp(-1 / (T C)).
-    fn new(weight: Weight, packet: Time) -> Averaging {
-        let weight = match weight {
+impl Weight {
+    /// w = 1 - exp(-1 / (T C)), at a port that sends a full packet in this time.
+    fn of(self, packet: Time) -> f64 {
+        match self {
             Weight::Given(weight) => weight,
             Weight::ByTime(constant) => {
                 let packets = constant.ps() as f64 / packet.ps().max(1) as f64;
                 (-libm::expm1(-1.0 / packets)).clamp(LEAST_WEIGHT, 1.0)
             }
-        };
-        Averaging { weight, packet }
+        }
     }
 }
 
 impl QueueState {
     /// Ends the intervals that are over by now. The queue has been empty since its last packet was
     /// sent if it is.
-    fn catch_up(&mut self, now: Time, is_empty: bool, averaging: Averaging, steering: &Steering) {
-        let Averaging { weight, packet } = averaging;
+    #[cold]
+    fn catch_up(&mut self, now: Time, is_empty: bool, steering: &Steering) {
         let side_at = |average: &Average, time: Time| match is_empty {
-            true => steering.side(average.decayed(time, weight, packet)),
+            true => steering.side(average.decayed(time)),
             false => steering.side(average.value()),
         };
         while self.interval_end <= now {
@@ -295,25 +286,51 @@ impl Ared {
             Scope::Port => buffer.port_of(queue) as usize,
         }
     }
-}
 
-impl Aqm for Ared {
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let AredParams { thresholds, gentle, ref steering, spacing, scope, verdict, .. } =
-            self.params;
-        let length = in_unit_of(thresholds.min, scope.length(arrival.queue, buffer)) as f64;
-        let averaging = self.averaging[buffer.port_of(arrival.queue) as usize];
-        let place = self.place(arrival.queue, buffer);
+    /// The decision about an arrival that finds an average of at least min.
+    #[inline(never)]
+    fn marks_some(&mut self, place: usize, average: f64) -> Verdict {
+        let AredParams { thresholds, gentle, spacing, verdict, .. } = self.params;
         let state = &mut self.queues[place];
-        if state.interval_end <= arrival.now {
-            state.catch_up(arrival.now, length == 0.0, averaging, steering);
-        }
-        let average = state.average.finds(arrival.now, length, averaging.weight, averaging.packet);
         let curve = Curve::TwoPoint { max_probability: state.max_probability };
         let probability = Ramp { thresholds, curve, gentle }.probability(average);
         let marks = state.coin.is_hit(probability, spacing, &mut self.random);
         if marks { verdict } else { Verdict::Pass }
+    }
+
+    /// A packet of a queue begins to be sent.
+    #[inline(always)]
+    fn is_sent(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        let place = self.place(queue, buffer);
+        self.queues[place].average.is_sent(now, size);
+    }
+}
+
+impl Aqm for Ared {
+    #[inline(always)]
+    fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let AredParams { thresholds, scope, .. } = &self.params;
+        let length = in_unit_of(thresholds.min, scope.length(arrival.queue, buffer));
+        let place = self.place(arrival.queue, buffer);
+        let state = &mut self.queues[place];
+        if state.interval_end <= arrival.now {
+            state.catch_up(arrival.now, length == 0, &self.params.steering);
+        }
+        let average = state.average.finds(arrival.now, length.into());
+        if average < thresholds.from {
+            state.coin.rests();
+            return Verdict::Pass;
+        }
+        self.marks_some(place, average)
+    }
+
+    fn watches_passing(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_pass(&mut self, passing: &Arrival, buffer: &Buffer) {
+        self.is_sent(passing.now, passing.queue, passing.size, buffer);
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
@@ -323,36 +340,25 @@ impl Aqm for Ared {
     fn sample(&self, now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
         let AredParams { thresholds, gentle, ref steering, scope, .. } = self.params;
         let is_empty = in_unit_of(thresholds.min, scope.length(queue, buffer)) == 0;
-        let averaging = self.averaging[buffer.port_of(queue) as usize];
-        let mut state = self.queues[self.place(queue, buffer)];
-        state.catch_up(now, is_empty, averaging, steering);
+        let mut state = self.queues[self.place(queue, buffer)].clone();
+        state.catch_up(now, is_empty, steering);
         let curve = Curve::TwoPoint { max_probability: state.max_probability };
         Some(Ramp { thresholds, curve, gentle }.sample(self.full_packet))
     }
 }
 
 impl Watch for Ared {
-    fn watches_departures(&self) -> bool {
-        true
-    }
-
-    fn drops_departures(&self) -> bool {
-        false
-    }
-
-    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        let rate = buffer.rate(buffer.port_of(departure.queue));
-        let sent = departure.now + rate.time_of(departure.size.into());
-        let place = self.place(departure.queue, buffer);
-        self.queues[place].average.is_sent(sent);
-        Verdict::Pass
+    #[inline]
+    fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        if self.unmanaged != Some(buffer.queue_class_of(queue)) {
+            self.is_sent(now, queue, size, buffer);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
 
     const TEXT: &str = "min = \"10KB\"\nmax = \"20KB\"\nweight = 1.0\ninterval = \"1ms\"";
@@ -439,12 +445,12 @@ mod tests {
         let mut ared = ared(&text);
         after(&mut ared, 100, 64_000);
         let empty = Buffer::new(1_000_000, Environment::example(1).port_rates, 1);
-        ared.on_departure(&leaving(Time::ZERO, Time::from_ns(998_800)), &empty);
+        ared.on_dequeue(Time::from_ns(998_800), 0, 1500, &empty);
         assert!(close(after(&mut ared, 2_000, 0), 0.11 * 0.9));
         // A queue that is not empty keeps its average until the next arrival.
         let mut kept = tests::ared(&text);
         after(&mut kept, 100, 64_000);
-        kept.on_departure(&leaving(Time::ZERO, Time::from_ns(998_800)), &empty);
+        kept.on_dequeue(Time::from_ns(998_800), 0, 1500, &empty);
         assert!(close(after(&mut kept, 2_000, 1_500), 0.12));
     }
 
@@ -477,7 +483,7 @@ mod tests {
     #[test]
     fn the_weight_follows_the_rate() {
         // At 10 Gbps 1500 B take 1.2 us: T = 1.2 us is one packet, w = 1 - 1/e.
-        let weight = |text: &str| ared(text).averaging[0].weight;
+        let weight = |text: &str| ared(text).params.weight.of(Time::from_ns(1200));
         assert!(close(weight("time_constant = \"1200ns\""), 1.0 - libm::exp(-1.0)));
         // The paper's: C = 833,333 packets in a second, w = 1 - exp(-1/C), next to 1/C.
         assert!((weight("") - 1.2e-6).abs() < 1e-12, "{}", weight(""));

@@ -197,10 +197,10 @@ impl Scope {
 
 /// A length in the unit of a threshold.
 #[inline(always)]
-fn in_unit_of(threshold: Amount, length: Length) -> u64 {
+fn in_unit_of(threshold: Amount, length: Length) -> u32 {
     match threshold {
-        Amount::Packets(_) => length.packets.into(),
-        Amount::Bytes(_) | Amount::Unlimited => length.bytes.into(),
+        Amount::Packets(_) => length.packets,
+        Amount::Bytes(_) | Amount::Unlimited => length.bytes,
     }
 }
 

@@ -41,7 +41,7 @@ use super::ecn::read_not_ect;
 use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of, number_of};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Departure, Verdict, Watch};
+use crate::policy::{Arrival, Verdict, Watch};
 use average::Average;
 use coin::{Coin, Spacing};
 use ramp::{Curve, Ramp, Thresholds};
@@ -49,7 +49,7 @@ use spillway_engine::{Stream, Time};
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 struct QueueState {
     average: Average,
     coin: Coin,
@@ -74,6 +74,8 @@ pub struct RedParams {
 pub struct Red {
     params: RedParams,
     full_packet: u64,
+    /// The queue class of acks that are not managed.
+    unmanaged: Option<u8>,
     random: Stream,
     queues: Vec<QueueState>,
 }
@@ -119,12 +121,13 @@ impl Policy for Red {
     }
 
     fn new(params: &RedParams, environment: &Environment) -> Self {
-        let queues = environment.queues();
+        let averages = Average::all(params.scope, environment, |_| params.weight).into_iter();
         Red {
             params: params.clone(),
             full_packet: u64::from(environment.full_packet),
+            unmanaged: environment.unmanaged(),
             random: Stream::new(environment.seed, "red", environment.switch.into()),
-            queues: vec![QueueState::default(); queues],
+            queues: averages.map(|average| QueueState { average, coin: Coin::default() }).collect(),
         }
     }
 }
@@ -143,14 +146,19 @@ impl Red {
     fn average(&mut self, arrival: &Arrival, buffer: &Buffer) -> f64 {
         let RedParams { ramp, weight, scope, .. } = self.params;
         let length = scope.length(arrival.queue, buffer);
-        let length = in_unit_of(ramp.thresholds.min, length) as f64;
+        let length = f64::from(in_unit_of(ramp.thresholds.min, length));
         if weight == 1.0 {
             return length;
         }
-        let rate = buffer.rate(buffer.port_of(arrival.queue));
         let place = self.place(arrival.queue, buffer);
-        let packet = rate.time_of(self.full_packet);
-        self.queues[place].average.finds(arrival.now, length, weight, packet)
+        self.queues[place].average.finds(arrival.now, length)
+    }
+
+    /// A packet of a queue begins to be sent.
+    #[inline]
+    fn is_sent(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        let place = self.place(queue, buffer);
+        self.queues[place].average.is_sent(now, size);
     }
 }
 
@@ -172,6 +180,17 @@ impl Aqm for Red {
         weight == 1.0 && spacing == Spacing::Independent && min > 0
     }
 
+    fn watches_passing(&self) -> bool {
+        self.params.weight < 1.0
+    }
+
+    #[inline]
+    fn on_pass(&mut self, passing: &Arrival, buffer: &Buffer) {
+        if self.params.weight < 1.0 {
+            self.is_sent(passing.now, passing.queue, passing.size, buffer);
+        }
+    }
+
     fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
         Some(self.params.ramp.sample(self.full_packet))
     }
@@ -182,27 +201,17 @@ impl Aqm for Red {
 }
 
 impl Watch for Red {
-    fn watches_departures(&self) -> bool {
-        self.params.weight < 1.0
-    }
-
-    fn drops_departures(&self) -> bool {
-        false
-    }
-
-    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        let rate = buffer.rate(buffer.port_of(departure.queue));
-        let sent = departure.now + rate.time_of(departure.size.into());
-        let place = self.place(departure.queue, buffer);
-        self.queues[place].average.is_sent(sent);
-        Verdict::Pass
+    #[inline]
+    fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        if self.params.weight < 1.0 && self.unmanaged != Some(buffer.queue_class_of(queue)) {
+            self.is_sent(now, queue, size, buffer);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
 
     fn red(text: &str) -> Red {
@@ -322,8 +331,7 @@ mod tests {
         // The last packet starts to be sent at 100 us; 1500 B at 10 Gbps take 1.2 us. Until
         // 103.6 us, two packets of full size could have followed it: 48,000 / 4, and the empty
         // queue halves it again.
-        let departure = leaving(at(0), at(100));
-        red.on_departure(&departure, &buffer_of(0));
+        red.on_dequeue(at(100), 0, 1500, &buffer_of(0));
         let now = at(100) + Time::from_ns(3_600);
         let arrival = Arrival { now, ..arrival(0, 1500) };
         assert_eq!(red.average(&arrival, &buffer_of(0)), 6_000.0);

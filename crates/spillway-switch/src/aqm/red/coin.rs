@@ -37,11 +37,17 @@ pub struct Coin {
 }
 
 impl Coin {
+    /// The next packet has no chance of being marked.
+    #[inline]
+    pub fn rests(&mut self) {
+        self.count = 0;
+    }
+
     /// Whether the next packet is marked.
     #[inline]
     pub fn is_hit(&mut self, probability: f64, spacing: Spacing, random: &mut Stream) -> bool {
         if probability == 0.0 {
-            self.count = 0;
+            self.rests();
             return false;
         }
         let own = match spacing {

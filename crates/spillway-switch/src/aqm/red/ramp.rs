@@ -9,6 +9,8 @@ use spillway_settings::{Section, SettingsError};
 pub struct Thresholds {
     /// Up to this average queue nothing is marked, in packets or bytes.
     pub min: Amount,
+    /// Its number.
+    pub from: f64,
     /// From this average queue on everything is marked, in the same unit; at least `min`.
     pub max: f64,
 }
@@ -27,7 +29,7 @@ impl Thresholds {
                 format!("{max} must not be less than min = {min}, in the same unit"),
             ));
         }
-        Ok(Thresholds { min, max: number_of(max) as f64 })
+        Ok(Thresholds { min, from: number_of(min) as f64, max: number_of(max) as f64 })
     }
 }
 
@@ -62,7 +64,7 @@ pub struct Ramp {
 impl Ramp {
     /// Its numbers, where a packet counts as a full one.
     pub fn sample(&self, full_packet: u64) -> AqmSample {
-        let Thresholds { min, max } = self.thresholds;
+        let Thresholds { min, max, .. } = self.thresholds;
         let bytes_per_unit = match min {
             Amount::Packets(_) => full_packet,
             _ => 1,
@@ -89,8 +91,7 @@ impl Ramp {
     /// The probability p for an average queue; 0 below min.
     #[inline]
     pub fn probability(&self, average: f64) -> f64 {
-        let Ramp { thresholds: Thresholds { min, max }, curve, gentle } = *self;
-        let min = number_of(min) as f64;
+        let Ramp { thresholds: Thresholds { from: min, max, .. }, curve, gentle } = *self;
         if average < min {
             return 0.0;
         }
