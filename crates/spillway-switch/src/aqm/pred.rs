@@ -405,6 +405,9 @@ impl Pred {
             return 1.0;
         }
         let Setting { lambda, min } = self.live[self.adjuster_of(queue)];
+        if bytes as f64 <= min * self.params.full_packet {
+            return 0.0;
+        }
         let slope = lambda * self.growth(port) / self.params.lambda_unit;
         let line = |bytes: u64| slope * (bytes as f64 - min * self.params.full_packet);
         match self.params.steps {
@@ -425,6 +428,25 @@ impl Pred {
         }
     }
 
+    /// Counts an arrival for both, with the packets that it has found in its queue, or at its port.
+    #[inline(always)]
+    fn counts(&mut self, arrival: &Arrival, port: u32, found: impl FnOnce(bool) -> u64) {
+        if let Some(qla) = &self.params.qla {
+            let adjuster = if qla.of_port { port } else { arrival.queue };
+            let sums = &mut self.sums[adjuster as usize];
+            sums.arrived += u64::from(arrival.size);
+            if !qla.by_time {
+                sums.packets += u128::from(found(qla.of_port));
+                sums.arrivals += 1;
+            }
+        }
+        if let Some(fcs) = &self.params.fcs
+            && (fcs.counts_acks || !arrival.is_control)
+        {
+            self.counters[port as usize].count(arrival.now, arrival.flow);
+        }
+    }
+
     /// A queue has got or lost a packet.
     #[inline]
     fn changes(&mut self, now: Time, queue: QueueId, buffer: &Buffer) {
@@ -432,16 +454,21 @@ impl Pred {
         if !qla.by_time {
             return;
         }
-        let length = match qla.of_port {
-            false => u64::from(buffer.packets(queue)),
-            true => packets_of_port(buffer, buffer.port_of(queue)),
-        };
-        let adjuster = self.adjuster_of(queue);
-        self.sums[adjuster].moves(now, length);
+        if qla.of_port {
+            return self.changes_of_port(now, buffer.port_of(queue), buffer);
+        }
+        self.sums[queue as usize].moves(now, buffer.packets(queue).into());
+    }
+
+    /// The same for an adjuster of a port.
+    #[inline(never)]
+    fn changes_of_port(&mut self, now: Time, port: u32, buffer: &Buffer) {
+        self.sums[port as usize].moves(now, packets_of_port(buffer, port));
     }
 }
 
 /// Packets in all queues of a port.
+#[inline(never)]
 fn packets_of_port(buffer: &Buffer, port: u32) -> u64 {
     buffer.queues_of(port).map(|queue| u64::from(buffer.packets(queue))).sum()
 }
@@ -518,30 +545,31 @@ impl Watch for Pred {
 impl Aqm for Pred {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let &Arrival { now, queue, size, .. } = arrival;
+        let &Arrival { now, queue, .. } = arrival;
         let port = buffer.port_of(queue);
-        if let Some(fcs) = &self.params.fcs
-            && (fcs.counts_acks || !arrival.is_control)
-        {
-            self.counters[port as usize].count(now, arrival.flow);
-        }
+        self.counts(arrival, port, |of_port| match of_port {
+            false => u64::from(buffer.packets(queue)),
+            true => packets_of_port(buffer, port),
+        });
         self.put_to_work(now);
-        if let Some(qla) = &self.params.qla {
-            let found = match (qla.by_time, qla.of_port) {
-                (true, _) => 0,
-                (false, false) => u64::from(buffer.packets(queue)),
-                (false, true) => packets_of_port(buffer, port),
-            };
-            let adjuster = self.adjuster_of(queue);
-            let sums = &mut self.sums[adjuster];
-            sums.arrived += u64::from(size);
-            sums.packets += u128::from(found);
-            sums.arrivals += 1;
-        }
         let probability = self.probability(queue, port, buffer.bytes(queue));
         let marks =
             probability >= 1.0 || (probability > 0.0 && self.random.uniform() < probability);
         if marks { self.params.verdict } else { Verdict::Pass }
+    }
+
+    fn passes_idle_ports(&self) -> bool {
+        // What is empty is not above min.
+        self.params.max > 0
+    }
+
+    fn watches_passing(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn on_pass(&mut self, passing: &Arrival, buffer: &Buffer) {
+        self.counts(passing, buffer.port_of(passing.queue), |_| 0);
     }
 
     fn knows_flows(&self) -> bool {

@@ -24,6 +24,9 @@ pub enum Kind {
     Exact,
 }
 
+/// A number that no flow has.
+const NO_FLOW: u64 = u64::MAX;
+
 /// A port's counter.
 #[derive(Clone, Debug)]
 pub struct Counter {
@@ -34,6 +37,9 @@ pub struct Counter {
     /// Flows of the period before this one, and of this one.
     last: u32,
     now: u32,
+    /// The flow of the last packet that a bitmap or an exact counter has counted, which is none that
+    /// it lacks; [`NO_FLOW`] before the first one.
+    latest: u64,
     memory: Memory,
 }
 
@@ -60,12 +66,21 @@ impl Counter {
             Kind::Exact => Memory::Exact(BTreeSet::new()),
         };
         let edge = if matches!(kind, Kind::Hashes { .. }) { Time::ZERO } else { period };
-        Counter { period, edge, last: 0, now: 0, memory }
+        Counter { period, edge, last: 0, now: 0, latest: NO_FLOW, memory }
     }
 
     /// Counts a packet of a flow.
-    #[inline]
+    #[inline(always)]
     pub fn count(&mut self, now: Time, flow: u32) {
+        // Packets of a flow often follow each other: nothing changes.
+        if self.latest != u64::from(flow) || now >= self.edge {
+            self.count_another(now, flow);
+        }
+    }
+
+    /// The same for another flow than the last one, or in another period.
+    #[inline(never)]
+    fn count_another(&mut self, now: Time, flow: u32) {
         match &mut self.memory {
             Memory::Hashes { hashes, hash_mask, index_mask, sequence } => {
                 if now.since(self.edge) > self.period {
@@ -84,20 +99,22 @@ impl Counter {
                 if now >= self.edge {
                     bits.fill(0);
                     self.begin_periods(now);
-                    return self.count(now, flow);
+                    return self.count_another(now, flow);
                 }
                 let place = mix(flow.into()) as u32 % *places;
                 let (word, bit) = (&mut bits[(place / 64) as usize], 1 << (place % 64));
                 self.now = (self.now + u32::from(*word & bit == 0)).min(*most);
                 *word |= bit;
+                self.latest = flow.into();
             }
             Memory::Exact(flows) => {
                 if now >= self.edge {
                     flows.clear();
                     self.begin_periods(now);
-                    return self.count(now, flow);
+                    return self.count_another(now, flow);
                 }
                 self.now += u32::from(flows.insert(flow));
+                self.latest = flow.into();
             }
         }
     }
