@@ -132,3 +132,130 @@ fn an_arrival_that_passes_has_its_row_in_a_trace() {
     let rows: Vec<Time> = switch.take_decisions().iter().map(|row| row.time).collect();
     assert_eq!(rows, [at(6)]);
 }
+
+/// AQMs with settings by which they often mark what has hardly waited.
+const EAGER: [(&str, &str); 15] = [
+    ("ecn", "threshold = \"1pkt\""),
+    ("red", "min = \"1pkt\"\nmax = \"3pkt\"\nspacing = \"uniform\"\nmax_probability = 0.5"),
+    ("red", "min = \"0pkt\"\nmax = \"2pkt\"\nweight = 0.3\nmax_probability = 0.5"),
+    ("red", "min = \"0pkt\"\nmax = \"2pkt\"\nweight = 0.3\nscope = \"port\""),
+    ("ared", "min = \"0pkt\"\nmax = \"2pkt\"\nweight = 0.3\ninterval = \"5us\""),
+    ("codel", "target = \"1us\"\ninterval = \"3us\""),
+    ("codel", "target = \"2us\"\ninterval = \"4us\"\nrules = \"ns3\"\nnot_ect = \"pass\""),
+    ("tcn", "threshold = \"1us\""),
+    ("ecn-sharp", "instant = \"9us\"\ntarget = \"1us\"\ninterval = \"3us\""),
+    ("ecn-sharp", "instant = \"9us\"\ntarget = \"0us\"\ninterval = \"3us\""),
+    ("pie", "target = \"1us\"\nupdate_interval = \"3us\"\nalpha = 9e4\nbeta = 9e5"),
+    ("pie", "target = \"1us\"\nupdate_interval = \"3us\"\nalpha = 9e4\ndelay = \"rate\""),
+    ("pred", "min = \"1pkt\"\nlambda_unit = \"1KB\"\nt_fcs = \"4us\"\nt_qla = \"9us\"\nplaces = 3"),
+    ("pred", "min = \"0pkt\"\nt_qla = \"9us\"\nmean = \"arrivals\"\nqla_scope = \"port\""),
+    ("pred", "max = \"0pkt\"\nmin = \"0pkt\"\nqla = false\ncounter = \"exact\""),
+];
+
+/// A switch of two ports, with the AQM of this place in the list.
+fn eager(place: usize, queues_per_port: u32) -> Switch {
+    let environment = Environment { queues_per_port, ..Environment::example(2) };
+    let (id, text) = EAGER[place];
+    let aqm = AqmPolicy::read(id, &mut section(text), &environment).unwrap();
+    passing(SwitchParts {
+        capacity: 200_000,
+        port_rates: environment.port_rates.clone(),
+        queues_per_port,
+        ack_queue_class: 0,
+        data_queue_class: queues_per_port as u8 - 1,
+        queue_limit: Amount::Unlimited,
+        uncounted_bytes: 0,
+        release_at_end: false,
+        sharing: SharingPolicy::read("cs", &mut Section::empty(), &environment).unwrap(),
+        aqm,
+        scheduling: SchedulingPolicy::read("strict", &mut Section::empty(), &environment).unwrap(),
+        meter: Meter::new(200_000, Time::ZERO, Time::MAX),
+    })
+}
+
+/// An arrival: after how many nanoseconds, at which port, with how many bytes, whether it is
+/// ECN-capable data, and of which flow.
+type Step = (u64, u32, u32, bool, u32);
+
+/// What becomes of arrivals at two lines of 10 Gbps: which packets are sent and which are marked or
+/// lost, and what the AQM goes by, after each.
+fn run(mut switch: Switch, steps: &[Step]) -> Vec<String> {
+    let mut packets = Arena::new();
+    let (mut now, mut free) = (Time::ZERO, [Time::ZERO; 2]);
+    let period = switch.periods()[1];
+    let mut timer = period.unwrap_or(Time::MAX);
+    let mut after = Vec::new();
+    for &(gap, port, size, ect, flow) in steps {
+        now += Time::from_ns(gap);
+        let mut sent = Vec::new();
+        loop {
+            let ready = |&line: &usize| switch.has_backlog(line as u32);
+            let line = (0..2).filter(ready).min_by_key(|&line| free[line]);
+            let due = line.map_or(Time::MAX, |line| free[line]);
+            match line {
+                _ if timer.min(due) > now => break,
+                Some(line) if due <= timer => {
+                    if let Some(id) = switch.dequeue(due, line as u32, &mut packets) {
+                        free[line] = due + Time::from_ps(800 * u64::from(packets[id].size));
+                        sent.push(id);
+                    }
+                }
+                _ => {
+                    switch.on_timer(timer, 1);
+                    timer += period.unwrap_or(Time::MAX);
+                }
+            }
+        }
+        let (packet, contents) = if ect { data(size, 0) } else { ack(size) };
+        let id = insert(&mut packets, (packet, Contents { flow, ..contents }));
+        if free[port as usize] <= now && !switch.has_backlog(port) {
+            if let Some(id) = pass(&mut switch, now, port, id, &mut packets) {
+                free[port as usize] = now + Time::from_ps(800 * u64::from(size));
+                sent.push(id);
+            }
+        } else {
+            enqueue(&mut switch, now, port, id, &mut packets);
+        }
+        let lost: Vec<PacketId> = switch.lost().iter().map(|lost| lost.packet).collect();
+        switch.clear_lost();
+        let numbers = [0, 1].map(|queue| switch.sample_aqm(now, queue));
+        after.push(format!("{sent:?} {lost:?} {} {numbers:?}", switch.marks()));
+    }
+    after
+}
+
+proptest! {
+    /// A packet that passes, whether the AQM is only told of it or asked as others are, is marked or
+    /// lost as if it had been queued and sent at once; and so are all that come after it.
+    #[test]
+    fn aqms_decide_as_if_what_passes_had_been_queued(
+        steps in prop::collection::vec(
+            (0u64..4_000, 0u32..2, 40u32..3_000, prop::bool::weighted(0.8), 0u32..5), 1..150),
+        place in 0..EAGER.len(),
+        queues_per_port in 1u32..3,
+    ) {
+        let as_is = run(eager(place, queues_per_port), &steps);
+        let mut asked = eager(place, queues_per_port);
+        (asked.open_below, asked.managed_below) = (0, 0);
+        prop_assert_eq!(&run(asked, &steps), &as_is);
+        let mut queued = eager(place, queues_per_port);
+        queued.let_pass(false);
+        prop_assert_eq!(&run(queued, &steps), &as_is);
+    }
+}
+
+#[test]
+fn where_only_the_aqm_must_know_no_other_is_asked() {
+    // One that may mark what has not waited must be asked as all others are.
+    for (place, (id, _)) in EAGER.iter().enumerate() {
+        let switch = eager(place, 1);
+        let below = |occupancy| if occupancy > 0 { "open" } else { "closed" };
+        let found = [below(switch.open_below), below(switch.managed_below)];
+        let expected = match place {
+            0 | 7 => ["open", "open"],
+            9 => ["closed", "closed"],
+            _ => ["closed", "open"],
+        };
+        assert_eq!(found, expected, "{id} {place}");
+    }
+}
