@@ -284,7 +284,9 @@ macro_rules! catalogue {
         $(pub use $file::$variant;)+
 
         $(#[$meta])*
+        // The number of a variant, which every call looks at, is not hidden in its content.
         #[derive(Debug)]
+        #[repr(u8)]
         pub enum $name {
             $(
                 #[doc = concat!("See [`", stringify!($variant), "`].")]

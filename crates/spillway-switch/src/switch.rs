@@ -91,8 +91,6 @@ const NO_QUEUE_CLASS: u8 = u8::MAX;
 pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Below this occupancy, no policy need be asked about a packet that passes an idle port.
     open_below: u64,
-    /// Below this occupancy, only the AQM need be asked about such a packet, or told of it.
-    managed_below: u64,
     lost: Vec<Lost>,
     /// With `release_at_end`: for every port, the queue and bytes of the packet in transmission.
     in_transmission: Option<Box<[(QueueId, u32)]>>,
@@ -103,25 +101,29 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// [`NO_QUEUE_CLASS`].
     unmanaged: u8,
     last_queue_class: u8,
-    /// Whether a packet may pass an idle port without being queued, because nothing observes the
-    /// queue.
-    may_bypass: bool,
     /// Whether a policy decides about packets on their way out, or a trace observes them there.
     watches_departures: bool,
     /// Whether arrivals are traced, or announced to the sharing policy.
     is_traced: bool,
-    /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
-    introduces: bool,
-    /// Whether the AQM is asked about arrivals that find their port idle.
-    asks_passing: bool,
     /// Whether the AQM must know the flows of arrivals.
     names_flows: bool,
-    /// Whether the AQM must hear of turns.
-    tells_turns: bool,
+    /// Whether the AQM is asked about arrivals that find their port idle.
+    asks_passing: bool,
+    /// Its first field, the occupancy, still lies in the first cache line.
     buffer: Buffer,
     lists: Lists,
     queue_limit: QueueLimit,
     uncounted_bytes: u32,
+    /// Whether a packet may pass an idle port without being queued, because nothing observes the
+    /// queue.
+    may_bypass: bool,
+    /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
+    introduces: bool,
+    /// Whether the AQM must hear of turns.
+    tells_turns: bool,
+    /// Below this occupancy, only the AQM need be asked about a packet that passes an idle port, or
+    /// told of it.
+    managed_below: u64,
     aqm: A,
     sharing: S,
     scheduling: SchedulingPolicy,
