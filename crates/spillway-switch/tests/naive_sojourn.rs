@@ -163,7 +163,7 @@ impl Queue {
             self.first_above = 0;
         } else if self.first_above == 0 {
             self.first_above = now + interval * US;
-        } else if now > self.first_above {
+        } else if now >= self.first_above {
             return (packet, true);
         }
         (packet, false)

@@ -20,9 +20,9 @@
 //!
 //! # Departures from the paper
 //! The RFC only drops; marking where it drops is what implementations do. `rules = "ns3"` has the
-//! choices of ns-3's: a clock of 1.024 us, marks that set next = now + interval / sqrt(n), the
-//! square root by Newton steps in 16 bits, one step for each hit, and a queue is small below 1500
-//! bytes.
+//! choices of ns-3's: a clock of 1.024 us, a queue persists a step after its interval, marks set
+//! next = now + interval / sqrt(n), the square root comes by Newton steps in 16 bits, one step for
+//! each hit, and a queue is small below 1500 bytes.
 //!
 //! # Scope and limitations
 //! Each queue has a CoDel of its own. Flows are not told apart (FQ-CoDel does).
@@ -151,12 +151,16 @@ fn ticks(time: Time) -> Time {
 
 impl QueueState {
     /// Whether the queue has been above target for an interval.
-    fn persists(&mut self, now: Time, is_above: bool, interval: Time) -> bool {
+    fn persists(&mut self, now: Time, is_above: bool, params: &CoDelParams) -> bool {
         if !is_above {
             self.due = None;
             return false;
         }
-        now > *self.due.get_or_insert(now + interval)
+        let due = *self.due.get_or_insert(now + params.interval);
+        match params.rules {
+            Rules::Rfc8289 => now >= due,
+            Rules::Ns3 => now > due,
+        }
     }
 
     /// Whether this packet is hit. It `is_lost` if it is.
@@ -237,7 +241,7 @@ impl Watch for CoDel {
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        let CoDelParams { target, interval, rules, verdict } = self.params;
+        let CoDelParams { target, rules, verdict, .. } = self.params;
         let held = if self.holds_until_sent { departure.size } else { 0 };
         let left = buffer.bytes(departure.queue) - held;
         let (now, sojourn) = match rules {
@@ -245,7 +249,7 @@ impl Watch for CoDel {
             Rules::Ns3 => (ticks(departure.now), ticks(departure.sojourn())),
         };
         let queue = &mut self.queues[departure.queue as usize];
-        let persists = queue.persists(now, sojourn >= target && left >= self.least, interval);
+        let persists = queue.persists(now, sojourn >= target && left >= self.least, &self.params);
         let is_lost = verdict == Verdict::MarkOrDrop && !departure.ect;
         match queue.hits(now, persists, is_lost, &self.params) {
             true => verdict,
@@ -267,7 +271,7 @@ impl Aqm for CoDel {
     #[inline]
     fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
         let queue = &mut self.queues[passing.queue as usize];
-        let persists = queue.persists(passing.now, false, self.params.interval);
+        let persists = queue.persists(passing.now, false, &self.params);
         queue.hits(passing.now, persists, false, &self.params);
     }
 }
@@ -301,20 +305,20 @@ mod tests {
 
     #[test]
     fn hits_come_at_shrinking_gaps() {
-        // Above target from 100 us on, persistent after 250: hit at 251, next at 251 + 150 = 401;
-        // then + 150 / sqrt(2) = 507.07 and + 150 / sqrt(3) = 593.67, + 75 = 668.67.
-        assert_eq!(Queue::new("").hits_within(100..670, 10), [251, 401, 508, 594, 669]);
+        // Above target from 100 us on, persistent from 250 on: hit then, next at 250 + 150 = 400;
+        // then + 150 / sqrt(2) = 506.07 and + 150 / sqrt(3) = 592.67, + 75 = 667.67.
+        assert_eq!(Queue::new("").hits_within(100..670, 10), [250, 400, 507, 593, 668]);
     }
 
     #[test]
     fn a_short_wait_or_queue_ends_a_phase() {
         let mut queue = Queue::new("");
-        assert_eq!(queue.hits_within(100..300, 10), [251]);
+        assert_eq!(queue.hits_within(100..300, 10), [250]);
         assert!(!queue.hits(300, 9, 9000, true));
-        assert_eq!(queue.hits_within(301..460, 10), [452]);
+        assert_eq!(queue.hits_within(301..460, 10), [451]);
         // Only a full packet is left.
         assert!(!queue.hits(460, 10, 1500, true));
-        assert_eq!(queue.hits_within(461..620, 10), [612]);
+        assert_eq!(queue.hits_within(461..620, 10), [611]);
     }
 
     #[test]
@@ -323,33 +327,33 @@ mod tests {
         // Five hits; the phase began with n = 1, so n - n0 = 4.
         assert_eq!(queue.hits_within(100..670, 10).len(), 5);
         assert!(!queue.hits(670, 9, 9000, true));
-        // Above from 671, persistent after 821; then 150 / sqrt(4) = 75 later.
-        assert_eq!(queue.hits_within(671..900, 10), [822, 897]);
-        // 16 intervals of 150 us after `next` (897 + 150 / sqrt(5) = 964.08) it begins anew.
+        // Above from 671, persistent from 821 on; then 150 / sqrt(4) = 75 later.
+        assert_eq!(queue.hits_within(671..900, 10), [821, 896]);
+        // 16 intervals of 150 us after `next` (896 + 150 / sqrt(5) = 963.08) it begins anew.
         assert!(!queue.hits(900, 9, 9000, true));
         let late = 3400;
-        assert_eq!(queue.hits_within(late..late + 302, 10), [late + 151, late + 301]);
+        assert_eq!(queue.hits_within(late..late + 302, 10), [late + 150, late + 300]);
     }
 
     #[test]
     fn the_packet_behind_a_first_loss_leaves() {
         let mut queue = Queue::new("");
-        assert!((100..251).all(|now| !queue.hits(now, 10, 9000, false)));
-        assert!(queue.hits(251, 10, 9000, false));
-        // Asked at once, it leaves; the next loss is due at 401. The one behind that is asked with
-        // next = 507.07 us.
-        assert!(!queue.hits(251, 10, 9000, false));
-        assert!((252..401).all(|now| !queue.hits(now, 10, 9000, false)));
-        assert!(queue.hits(401, 10, 9000, false));
-        assert!((401..508).all(|now| !queue.hits(now, 10, 9000, false)));
-        assert!(queue.hits(508, 10, 9000, false));
+        assert!((100..250).all(|now| !queue.hits(now, 10, 9000, false)));
+        assert!(queue.hits(250, 10, 9000, false));
+        // Asked at once, it leaves; the next loss is due at 400. The one behind that is asked with
+        // next = 506.07 us.
+        assert!(!queue.hits(250, 10, 9000, false));
+        assert!((251..400).all(|now| !queue.hits(now, 10, 9000, false)));
+        assert!(queue.hits(400, 10, 9000, false));
+        assert!((400..507).all(|now| !queue.hits(now, 10, 9000, false)));
+        assert!(queue.hits(507, 10, 9000, false));
     }
 
     #[test]
     fn where_others_pass_they_count_as_marked() {
         let mut queue = Queue::new("not_ect = \"pass\"");
         let hit = |now: &u64| queue.hits(*now, 10, 9000, false);
-        assert_eq!((100..510).filter(hit).collect::<Vec<_>>(), [251, 401, 508]);
+        assert_eq!((100..510).filter(hit).collect::<Vec<_>>(), [250, 400, 507]);
     }
 
     #[test]
