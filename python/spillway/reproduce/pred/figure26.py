@@ -59,8 +59,9 @@ def numbers(result: Result) -> dict[str, float | None]:
         "lambda.rise": mean(1400, 1500) - before,
         "lambda.half_ms": after(_PHASE_MS, lambda value: sign * (value - half) >= 0),
         "lambda.whole_ms": after(2 * _PHASE_MS, lambda value: abs(value - last) <= rules["delta"]),
+        # To a billionth: lambda that rests at its least number has none.
         "lambda.deviation": float(
-            np.std([value for begin, value in cycles if 1500 <= begin < 2000 - _CYCLE_MS])
+            np.std([value for begin, value in cycles if 1500 <= begin < 2000 - _CYCLE_MS]).round(9)
         ),
         "aqm.min": float(star.column(result, "min_bytes")[1].mean() / star.PACKET),
         **star.over_time(result, 0, 3000.0 * _PHASE_MS, _STEP_US),
