@@ -140,6 +140,7 @@ SCHEMES = {
             "switch.aqm": "red",
             "switch.aqm.form": "point-slope",
             "switch.aqm.slope": per_mb,
+            "switch.aqm.max_probability": None,
             "switch.aqm.min": "15KB",
             "switch.aqm.max": "500KB",
             "switch.aqm.not_ect": "pass",

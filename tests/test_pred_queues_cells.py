@@ -62,7 +62,7 @@ def aqm(kind, **keys):
 def red(slope):
     """ "RED has PRED's min and max: 10 packets, 500 KB. Lambda is per 100 KB, the key per MB." """
     keys = {"form": "point-slope", "min": "15KB", "max": "500KB", "not_ect": "pass"}
-    return aqm("red", **keys, slope=10 * slope)
+    return aqm("red", **keys, slope=10 * slope, max_probability=None)
 
 
 ECN = {"ECN": aqm("ecn", threshold="70pkt")}

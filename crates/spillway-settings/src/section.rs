@@ -136,6 +136,14 @@ impl Section {
         SettingsError::new(self.path_of(key), problem)
     }
 
+    /// Refuses keys that are those of another setting, such as `counter = "hashes"`.
+    pub fn needs(&self, setting: &str, keys: &[&str]) -> Result<()> {
+        match keys.iter().find(|key| self.has(key)) {
+            None => Ok(()),
+            Some(key) => Err(self.error(key, format!("it needs {setting}"))),
+        }
+    }
+
     /// Adds a warning about the value of `key`, which is valid but unusual.
     pub fn warn(&mut self, key: &str, text: impl fmt::Display) {
         self.warnings.push(format!("{}: {text}", self.path_of(key)));
@@ -602,6 +610,14 @@ mod tests {
         let mut s = section("");
         s.warn("alpha", "3 numbers");
         assert_eq!(s.warnings(), ["switch.alpha: 3 numbers"]);
+    }
+
+    #[test]
+    fn a_key_of_another_setting_is_an_error_that_names_the_setting() {
+        let s = section("places = 3");
+        let error = s.needs("counter = \"bitmap\"", &["most", "places"]).unwrap_err();
+        assert_eq!(error.to_string(), "switch.places: it needs counter = \"bitmap\"");
+        assert!(s.needs("counter = \"bitmap\"", &["most"]).is_ok());
     }
 
     #[test]

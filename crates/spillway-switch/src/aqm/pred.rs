@@ -237,6 +237,8 @@ fn read_fcs(
     environment: &Environment,
 ) -> Result<Option<Fcs>, SettingsError> {
     if !section.flag("fcs", true, "whether the slope follows the number of flows (FCS)")? {
+        let keys = ["f", "t_fcs", "counter", "places", "count_max", "hash_bits", "count_acks"];
+        section.needs("fcs = true", &keys)?;
         return Ok(None);
     }
     let meaning = "how the slope grows with the number of flows N";
@@ -251,6 +253,7 @@ fn read_fcs(
     let kinds = [("bitmap", 0), ("hashes", 1), ("exact", 2)];
     let kind = match section.choice("counter", &kinds, meaning)? {
         0 => {
+            section.needs("counter = \"hashes\"", &["hash_bits"])?;
             let meaning = "bits of a port's bitmap";
             let places = section.integer("places", 120, 1..=1 << 20, meaning)? as u32;
             let meaning = "the largest number of flows that the counter holds";
@@ -258,6 +261,7 @@ fn read_fcs(
             Kind::Bitmap { places, most }
         }
         1 => {
+            section.needs("counter = \"bitmap\"", &["count_max"])?;
             let meaning = "places of a port's table, a power of two";
             let places = section.integer("places", 1024, 1..=1 << 20, meaning)?;
             let meaning = "bits of the hash that a place holds";
@@ -272,7 +276,12 @@ fn read_fcs(
             }
             Kind::Hashes { index_bits, hash_bits }
         }
-        _ => Kind::Exact,
+        _ => {
+            section.needs("counter = \"bitmap\" or \"hashes\"", &["places"])?;
+            section.needs("counter = \"bitmap\"", &["count_max"])?;
+            section.needs("counter = \"hashes\"", &["hash_bits"])?;
+            Kind::Exact
+        }
     };
     let meaning = "whether acks count as flows, where they share the queues of data";
     let counts_acks = section.flag("count_acks", true, meaning)?;
@@ -287,6 +296,11 @@ fn read_qla(
     max: f64,
 ) -> Result<Option<Qla>, SettingsError> {
     if !section.flag("qla", true, "whether small trials adjust lambda and min (QLA)")? {
+        let of_utility = ["beta", "phi", "q_left", "mean", "qla_scope", "idle"];
+        let of_steps = ["delta", "lambda_min", "lambda_max", "min_step", "min_max", "min_trials"];
+        for keys in [&["plane", "t_qla"][..], &of_utility, &of_steps] {
+            section.needs("qla = true", keys)?;
+        }
         return Ok(None);
     }
     let full_packet = f64::from(environment.full_packet);
@@ -373,7 +387,10 @@ fn read_steps(section: &mut Section) -> Result<Option<Steps>, SettingsError> {
     let queue = section.optional("table_step", takes, meaning, |section| {
         section.positive_size("table_step", "", meaning)
     })?;
-    let Some(queue) = queue else { return Ok(None) };
+    let Some(queue) = queue else {
+        section.needs("`table_step`", &["table_bits"])?;
+        return Ok(None);
+    };
     let meaning = "bits of a probability in the table";
     let bits = section.integer("table_bits", 8, 1..=32, meaning)?;
     Ok(Some(Steps { queue, probabilities: ((1_u64 << bits) - 1) as f64 }))

@@ -86,6 +86,8 @@ impl Policy for Red {
     const CITATION: &'static str =
         "Floyd, Jacobson: IEEE/ACM Trans. Networking 1(4), 1993, doi:10.1109/90.251892";
 
+    const VARIANTS: &'static [&'static str] = &["form = \"point-slope\""];
+
     type Params = RedParams;
 
     fn params(
@@ -98,17 +100,20 @@ impl Policy for Red {
             &[("two-point", false), ("point-slope", true)],
             "two-point: up to `max_probability` at max; point-slope: by `slope`",
         )?;
-        let meaning = "marking probability just below max (two-point)";
-        let max_probability = section.number("max_probability", 0.02, Range::Unit, meaning)?;
-        let meaning = "rise of the probability for every MB of queue (point-slope; lambda)";
-        let per_megabyte = section.number("slope", 0.5, Range::Positive, meaning)?;
-        let bytes_per_unit = match thresholds.min {
-            Amount::Packets(_) => f64::from(environment.full_packet),
-            _ => 1.0,
-        };
-        let curve = match point_slope {
-            true => Curve::PointSlope { slope: per_megabyte * bytes_per_unit * 1e-6 },
-            false => Curve::TwoPoint { max_probability },
+        let curve = if point_slope {
+            section.needs("form = \"two-point\"", &["max_probability"])?;
+            let meaning = "rise of the probability for every MB of queue (point-slope; lambda)";
+            let per_megabyte = section.number("slope", 0.5, Range::Positive, meaning)?;
+            let bytes_per_unit = match thresholds.min {
+                Amount::Packets(_) => f64::from(environment.full_packet),
+                _ => 1.0,
+            };
+            Curve::PointSlope { slope: per_megabyte * bytes_per_unit * 1e-6 }
+        } else {
+            section.needs("form = \"point-slope\"", &["slope"])?;
+            let meaning = "marking probability just below max (two-point)";
+            let max_probability = section.number("max_probability", 0.02, Range::Unit, meaning)?;
+            Curve::TwoPoint { max_probability }
         };
         let meaning = "weight of a new sample in the average; 1 is the instantaneous queue";
         let weight = section.number("weight", 1.0, Range::Within(1e-9, 1.0), meaning)?;

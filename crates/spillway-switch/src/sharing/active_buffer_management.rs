@@ -169,11 +169,13 @@ impl Policy for ActiveBufferManagement {
         let is_fractional =
             section.choice("congestion", &[("binary", false), ("fractional", true)], meaning)?;
         let congestion = if is_fractional {
+            section.needs("congestion = \"binary\"", &["congested_at"])?;
             let meaning = "with congestion = \"fractional\", the length from which a queue is \
                            fully congested";
             let saturation = section.positive_size("saturation", "28000B", meaning)?;
             Congestion::Fractional { saturation: saturation as f64 }
         } else {
+            section.needs("congestion = \"fractional\"", &["saturation"])?;
             let meaning = "the share of its threshold from which on a queue is congested";
             let congested_at = section.number("congested_at", 0.9, Range::Unit, meaning)?;
             Congestion::Binary { congested_at }

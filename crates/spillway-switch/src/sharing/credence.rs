@@ -166,7 +166,12 @@ impl Policy for Credence {
         let meaning = "whether thresholds are the queues of a virtual LQD, or computed as in \
                        the authors' program";
         let is_lqd = section.choice("thresholds", &[("lqd", true), ("code", false)], meaning)?;
-        let lqd = if is_lqd { Some(VictimRule::read(section)?) } else { None };
+        let lqd = if is_lqd {
+            Some(VictimRule::read(section)?)
+        } else {
+            section.needs("thresholds = \"lqd\"", &["count_arrival", "tie"])?;
+            None
+        };
         Ok(CredenceParams { oracle, has_safeguard, exempt, lqd })
     }
 

@@ -64,7 +64,12 @@ impl SourceParams {
         let meaning = "who predicts whether LQD would drop a packet";
         let kinds =
             [("forest", 0), ("trace", 1), ("always-accept", 2), ("always-drop", 3), ("random", 4)];
-        Ok(match section.choice("oracle", &kinds, meaning)? {
+        let chosen = section.choice("oracle", &kinds, meaning)?;
+        let keys = [(0, "model"), (1, "trace"), (4, "drop_probability")];
+        for (kind, key) in keys.into_iter().filter(|(kind, _)| *kind != chosen) {
+            section.needs(&format!("oracle = {:?}", kinds[kind].0), &[key])?;
+        }
+        Ok(match chosen {
             0 => SourceParams::Forest(TrainedParams::read(section, environment)?),
             1 => SourceParams::Recorded(RecordedParams::read(section, environment)?),
             2 => SourceParams::AlwaysAccept,

@@ -174,6 +174,8 @@ impl OfText {
             has_own_history: false,
         };
         if variant == Variant::Printed {
+            let keys = ["estimate", "quantile", "own_quantum", "lookup", "floor", "learn_from"];
+            section.needs("variant = \"text\"", &keys)?;
             return Ok(of_text);
         }
         of_text.estimate = Estimate::read(section)?;

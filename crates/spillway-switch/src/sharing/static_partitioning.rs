@@ -90,6 +90,7 @@ impl Policy for StaticPartitioning {
             section.choice("form", &[("share", Form::Share), ("rtt", Form::Rtt)], meaning)?;
         Ok(match form {
             Form::Share => {
+                section.needs("form = \"rtt\"", &["flows"])?;
                 let meaning = "with form = \"share\", the share of the buffer that a port may \
                                fill; 0 means one over the number of ports";
                 StaticPartitioningParams::Share(section.number(
@@ -100,6 +101,7 @@ impl Policy for StaticPartitioning {
                 )?)
             }
             Form::Rtt => {
+                section.needs("form = \"share\"", &["share"])?;
                 let meaning =
                     "with form = \"rtt\", the number of long flows that share a bottleneck (n)";
                 let flows = section.number("flows", 1.0, Range::Positive, meaning)?;
