@@ -342,7 +342,7 @@ fn rule() -> impl Strategy<Value = Rule> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let has_fcs = prop::bool::weighted(0.7);
     let times = (1u64..8, 2u64..10);
-    let slopes = (select(vec![0.1, 0.5, 2.0]), select(vec![0.05, 0.4]));
+    let slopes = select(vec![(0.1, 0.02), (0.5, 0.04), (2.0, 0.03)]);
     let growth = select(vec!["n", "sqrt-n", "n-squared"]);
     (flags, has_fcs, times, slopes, select(vec![0.0, 0.4, 0.9]), growth).prop_map(
         |((has_qla, by_time, of_port, both_sides), has_fcs, times, slopes, beta, growth)| Rule {

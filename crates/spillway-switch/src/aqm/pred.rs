@@ -348,7 +348,18 @@ fn read_qla(
         let problem = "lambda must be from lambda_min to lambda_max";
         return Err(section.error("lambda", problem));
     }
+    if step >= lambda_min {
+        let problem = format!(
+            "{step} is not below lambda_min = {lambda_min}: lambda - delta would be 0, which marks \
+             nothing however many flows there are"
+        );
+        return Err(section.error("delta", problem));
+    }
     let min_step = section.amount("min_step", "5pkt", "a step of `min`")?;
+    if matches!(bytes_of(min_step, environment), 0 | u64::MAX) {
+        let problem = format!("{min_step} is not valid; a step is above 0, and finite");
+        return Err(section.error("min_step", problem));
+    }
     let meaning = "the largest `min`; by default `max`";
     let takes = "a length such as \"65pkt\" or \"100KB\"";
     let min_max = section

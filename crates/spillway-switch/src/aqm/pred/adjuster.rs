@@ -22,7 +22,7 @@ pub struct Rules {
     pub q_left: f64,
     /// The longest queue that counts, above `q_left`.
     pub max: f64,
-    /// Steps of lambda, above 0, and its bounds.
+    /// Steps of lambda, above 0 and below its least, and its bounds.
     pub step: f64,
     pub lambda_min: f64,
     pub lambda_max: f64,

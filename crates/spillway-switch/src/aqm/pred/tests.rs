@@ -179,6 +179,16 @@ fn periods_follow_the_base_rtt() {
     assert_eq!(pred.period(), Some(Time::from_us(125)));
 }
 
+/// From the least lambda, the trial that marks less still marks more if there are more flows.
+#[test]
+fn a_step_may_be_almost_the_least_lambda() {
+    let pred = pred("lambda = 0.05\ndelta = 0.049");
+    let qla = pred.params.qla.as_ref().unwrap();
+    let mut adjuster = pred.adjusters[0].clone();
+    adjuster.end_period(Measured::default(), 0.5, &qla.rules);
+    assert!(close(adjuster.trial(&qla.rules).lambda, 0.001));
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let cases = [
@@ -195,6 +205,13 @@ fn what_cannot_be_is_refused() {
         ("q_left = \"600KB\"", "aqm.q_left: "),
         ("min_max = \"5pkt\"", "aqm.min_max: "),
         ("min_max = \"600KB\"", "aqm.min_max: "),
+        ("min_step = \"0pkt\"", "aqm.min_step: 0pkt is not valid; a step is above 0, and finite"),
+        ("min_step = \"unlimited\"", "aqm.min_step: unlimited is not valid; "),
+        (
+            "delta = 0.05",
+            "aqm.delta: 0.05 is not below lambda_min = 0.05: lambda - delta would be 0",
+        ),
+        ("delta = 0.5", "aqm.delta: 0.5 is not below lambda_min = 0.05: "),
     ];
     for (text, start) in cases {
         let error = refused(text);
