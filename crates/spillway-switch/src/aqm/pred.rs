@@ -125,8 +125,10 @@ pub struct PredParams {
 /// What an adjuster measures in a period.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    /// Bytes that have arrived and are not lost.
+    /// Bytes that have arrived.
     arrived: u64,
+    /// Bytes lost, on arrival or while they waited.
+    lost: u64,
     /// Bytes that waited when the period began.
     waited: u64,
     /// Packets times time, or packets found by arrivals.
@@ -525,8 +527,7 @@ impl Watch for Pred {
         self.changes(now, queue, buffer);
         if self.params.qla.is_some() {
             let adjuster = self.adjuster_of(queue);
-            let arrived = &mut self.sums[adjuster].arrived;
-            *arrived = arrived.saturating_sub(size.into());
+            self.sums[adjuster].lost += u64::from(size);
         }
     }
 
@@ -553,7 +554,7 @@ impl Watch for Pred {
                 }
                 false => sums.packets as f64 / sums.arrivals.max(1) as f64,
             };
-            let sent = (sums.arrived + sums.waited).saturating_sub(bytes);
+            let sent = (sums.arrived + sums.waited).saturating_sub(sums.lost + bytes);
             let measured = Measured { sent, queue, is_idle: sent == 0 && bytes == 0 };
             let utility = qla.rules.utility(measured, buffer.rate(port), qla.period);
             self.adjusters[number].end_period(measured, utility, &qla.rules);

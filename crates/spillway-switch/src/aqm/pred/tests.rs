@@ -108,6 +108,22 @@ fn lost_packets_are_not_sent() {
 }
 
 #[test]
+fn packets_lost_while_they_wait_are_not_sent() {
+    // Two packets wait when the second period begins, and one of them is pushed out in it. Without
+    // a packet sent only the queue counts, which is at most q_left: 0.6.
+    let mut pred = pred("t_qla = \"100us\"");
+    let mut buffer = filled(&[3000]);
+    for us in 0..2 {
+        pred.on_arrival(&packet(us, 1), &buffer);
+    }
+    pred.on_timer(Time::from_us(100), &buffer);
+    buffer.subtract(0, 1500);
+    pred.on_drop(Time::from_us(150), 0, 1500, &buffer);
+    pred.on_timer(Time::from_us(200), &buffer);
+    assert!(close(pred.adjusters[0].utility, 0.6));
+}
+
+#[test]
 fn a_constant_utility_leaves_lambda_where_it_is() {
     let mut pred = pred("");
     let buffer = filled(&[30_000]);
