@@ -8,9 +8,9 @@ import spillway
 from spillway import _core
 
 
-def counted(flows, packets=1, seeds=range(50), **keys):
-    keys = {"qla": False, **keys}
-    return statistics.mean(_core.counted_flows(keys, flows, packets, seed) for seed in seeds)
+def counted(flows, packets=1, seeds=range(50), periods=1, **keys):
+    counts = (_core.counted_flows(keys, flows, packets, seed, periods) for seed in seeds)
+    return statistics.mean(counts)
 
 
 @pytest.mark.parametrize(("places", "flows"), [(60, 40), (120, 100), (240, 255)])
@@ -46,6 +46,22 @@ def test_hashes_without_bits_of_their_own_count_places():
         found = counted(200, packets, counter="hashes", places=256, hash_bits=8)
         # A hash of 0 is one that every place holds at first.
         assert found == pytest.approx(expected, abs=3)
+
+
+def test_hashes_without_bits_of_their_own_count_nothing_after_a_while():
+    keys = {"counter": "hashes", "places": 256}
+    # 12 flows fill at most 12 of the 256 places in a period: after 256 periods one is new in the
+    # last two with a probability of 24 e^-12.
+    assert counted(12, periods=256, hash_bits=8, **keys) == 1
+    assert counted(12, hash_bits=8, **keys) > 10
+
+
+@pytest.mark.parametrize(("counter", "expected"), [("exact", 12), ("hashes", 12), ("bitmap", 11.5)])
+def test_a_steady_state_is_counted_period_after_period(counter, expected):
+    # Of 120 places 12 flows take 120 (1 - (119 / 120)^12) = 11.5, the same ones in every period. A
+    # period of Algorithm 1 begins with the thirteenth packet of the last one, which it does not
+    # count, and has 12 others.
+    assert counted(12, periods=100, counter=counter) == pytest.approx(expected, abs=0.3)
 
 
 def test_what_the_counter_does_not_take_is_an_error():

@@ -178,8 +178,10 @@ def slotted_optimum(arrivals: Arrivals, buffer: int) -> int: ...
 def prediction_error(
     arrivals: Arrivals, buffer: int, predicted: _Numbers, rule: Mapping[str, Any]
 ) -> tuple[int, int, float, float, list[int]]: ...
-def counted_flows(given: Mapping[str, Any], flows: int, packets: int, seed: int) -> int:
-    """N by PRED's counter after one period with `packets` packets of each of `flows` flows."""
+def counted_flows(
+    given: Mapping[str, Any], flows: int, packets: int, seed: int, periods: int = 1
+) -> int:
+    """N by PRED's counter after periods with `packets` packets of each of `flows` flows."""
 
 def replayed_marks(
     id: str,

@@ -20,6 +20,7 @@ use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
+pub use pred::counter;
 pub use sample::AqmSample;
 
 /// An AQM. It is not asked about packets of ack queues, if acks have queues of their own.

@@ -33,7 +33,10 @@
 //!
 //! # Scope and limitations
 //! Flows are told apart by their numbers, as if no two five-tuples had the same hash. A period of the
-//! bitmap begins at a multiple of `t_fcs`.
+//! bitmap begins at a multiple of `t_fcs`. Algorithm 1 (`counter = "hashes"`) never clears its places:
+//! in every period the hash that an earlier one left swallows a flow with a probability of about
+//! 2^-(`hash_bits` - log2 `places`), which 32 bits make negligible. The packet that opens a period is
+//! not counted, in a steady state either.
 //!
 //! # Validation
 //! Counters, utility and decisions by hand (below, `pred/counter.rs`, `pred/adjuster.rs`), and the
@@ -45,7 +48,7 @@
 //! utilities for every queue.
 
 mod adjuster;
-mod counter;
+pub mod counter;
 
 use super::ecn::read_not_ect;
 use super::{Aqm, AqmSample, bytes_of, finite};
@@ -251,40 +254,17 @@ fn read_fcs(
     let period = section
         .optional("t_fcs", takes, meaning, |section| section.positive_time("t_fcs", "", meaning))?;
     let default = Time::from_ps(environment.base_rtt.ps() / 4 * 5);
-    let meaning = "what counts flows: a bit for each place, Algorithm 1 of the paper, or no sketch";
-    let kinds = [("bitmap", 0), ("hashes", 1), ("exact", 2)];
-    let kind = match section.choice("counter", &kinds, meaning)? {
-        0 => {
-            section.needs("counter = \"hashes\"", &["hash_bits"])?;
-            let meaning = "bits of a port's bitmap";
-            let places = section.integer("places", 120, 1..=1 << 20, meaning)? as u32;
-            let meaning = "the largest number of flows that the counter holds";
-            let most = section.integer("count_max", 255, 1..=u64::from(u32::MAX), meaning)? as u32;
-            Kind::Bitmap { places, most }
-        }
-        1 => {
-            section.needs("counter = \"bitmap\"", &["count_max"])?;
-            let meaning = "places of a port's table, a power of two";
-            let places = section.integer("places", 1024, 1..=1 << 20, meaning)?;
-            let meaning = "bits of the hash that a place holds";
-            let hash_bits = section.integer("hash_bits", 32, 1..=32, meaning)? as u32;
-            if !places.is_power_of_two() {
-                return Err(section.error("places", format!("{places} is no power of two")));
-            }
-            let index_bits = places.trailing_zeros();
-            if index_bits > hash_bits {
-                let problem = format!("{hash_bits} bits cannot tell {places} places apart");
-                return Err(section.error("hash_bits", problem));
-            }
-            Kind::Hashes { index_bits, hash_bits }
-        }
-        _ => {
-            section.needs("counter = \"bitmap\" or \"hashes\"", &["places"])?;
-            section.needs("counter = \"bitmap\"", &["count_max"])?;
-            section.needs("counter = \"hashes\"", &["hash_bits"])?;
-            Kind::Exact
-        }
-    };
+    let kind = Kind::read(section)?;
+    if let Kind::Hashes { index_bits, hash_bits } = kind
+        && index_bits == hash_bits
+    {
+        let places = 1_u64 << index_bits;
+        let problem = format!(
+            "{hash_bits} bits only tell {places} places apart: each would hold one hash for ever, and \
+             soon no flow would be new"
+        );
+        return Err(section.error("hash_bits", problem));
+    }
     let meaning = "whether acks count as flows, where they share the queues of data";
     let counts_acks = section.flag("count_acks", true, meaning)?;
     Ok(Some(Fcs { kind, period: period.unwrap_or(default), growth, counts_acks }))

@@ -1,6 +1,7 @@
 //! How many flows a port sees: the counters of the Flow Concurrent Stabilizer.
 
 use spillway_engine::{Time, mix};
+use spillway_settings::{Section, SettingsError};
 use std::collections::BTreeSet;
 
 /// What counts a port's flows.
@@ -22,6 +23,51 @@ pub enum Kind {
     },
     /// Every flow once.
     Exact,
+}
+
+impl Kind {
+    /// Reads the keys, for a sketch that may be useless.
+    ///
+    /// # Errors
+    /// If a value is wrong, or there are more places than hashes.
+    pub fn read(section: &mut Section) -> Result<Kind, SettingsError> {
+        let meaning =
+            "what counts flows: a bit for each place, Algorithm 1 of the paper, or no sketch";
+        let kinds = [("bitmap", 0), ("hashes", 1), ("exact", 2)];
+        Ok(match section.choice("counter", &kinds, meaning)? {
+            0 => {
+                section.needs("counter = \"hashes\"", &["hash_bits"])?;
+                let meaning = "bits of a port's bitmap";
+                let places = section.integer("places", 120, 1..=1 << 20, meaning)? as u32;
+                let meaning = "the largest number of flows that the counter holds";
+                let most =
+                    section.integer("count_max", 255, 1..=u64::from(u32::MAX), meaning)? as u32;
+                Kind::Bitmap { places, most }
+            }
+            1 => {
+                section.needs("counter = \"bitmap\"", &["count_max"])?;
+                let meaning = "places of a port's table, a power of two";
+                let places = section.integer("places", 1024, 1..=1 << 20, meaning)?;
+                let meaning = "bits of the hash that a place holds";
+                let hash_bits = section.integer("hash_bits", 32, 1..=32, meaning)? as u32;
+                if !places.is_power_of_two() {
+                    return Err(section.error("places", format!("{places} is no power of two")));
+                }
+                let index_bits = places.trailing_zeros();
+                if index_bits > hash_bits {
+                    let problem = format!("{hash_bits} bits cannot tell {places} places apart");
+                    return Err(section.error("hash_bits", problem));
+                }
+                Kind::Hashes { index_bits, hash_bits }
+            }
+            _ => {
+                section.needs("counter = \"bitmap\" or \"hashes\"", &["places"])?;
+                section.needs("counter = \"bitmap\"", &["count_max"])?;
+                section.needs("counter = \"hashes\"", &["hash_bits"])?;
+                Kind::Exact
+            }
+        })
+    }
 }
 
 /// A number that no flow has.
@@ -214,6 +260,21 @@ mod tests {
         let kind = Kind::Hashes { index_bits: 1, hash_bits: 1 };
         let packets: Vec<_> = (0..64).map(|flow| (1, flow)).collect();
         assert_eq!(counts(kind, &packets).pop(), Some(1));
+    }
+
+    #[test]
+    fn hashes_without_bits_of_their_own_soon_find_nothing_new() {
+        // Eight places, of which each can hold its own number only; 0 is there from the beginning.
+        // 64 flows have all hashes in a period.
+        let after = |hash_bits, periods| {
+            let mut counter = Counter::new(Kind::Hashes { index_bits: 3, hash_bits }, PERIOD);
+            for period in 0..periods {
+                (0..64).for_each(|flow| counter.count(Time::from_us(11 * period), flow));
+            }
+            counter.flows()
+        };
+        assert_eq!([after(3, 1), after(3, 2), after(3, 3)], [7, 7, 1]);
+        assert_eq!([after(32, 1), after(32, 3)], [64, 63]);
     }
 
     /// N at a time without a packet is that which a packet of a known flow would find.

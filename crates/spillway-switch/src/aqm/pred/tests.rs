@@ -218,6 +218,10 @@ fn what_cannot_be_is_refused() {
         ("places = 0", "aqm.places: "),
         ("counter = \"hashes\"\nplaces = 100", "aqm.places: "),
         ("counter = \"hashes\"\nplaces = 1024\nhash_bits = 8", "aqm.hash_bits: "),
+        (
+            "counter = \"hashes\"\nplaces = 256\nhash_bits = 8",
+            "aqm.hash_bits: 8 bits only tell 256 places apart",
+        ),
         ("q_left = \"600KB\"", "aqm.q_left: "),
         ("min_max = \"5pkt\"", "aqm.min_max: "),
         ("min_max = \"600KB\"", "aqm.min_max: "),
