@@ -11,10 +11,12 @@
 //! - Flow Concurrent Stabilizer (FCS): N = max(n_last, n), at least 1. n: the port's flows in this
 //!   period of `t_fcs`; n_last: in the last one. f(N) = N (`f`).
 //! - Queue Length Adjuster (QLA): U = beta R / C + (1 - beta) Phi(mean queue), over periods of
-//!   `t_qla`. Phi is 1 up to `q_left` and 0 at max. In four periods it tries lambda + delta,
-//!   lambda - delta, lambda - delta, lambda + delta. U1 > U2 and U4 > U3: lambda + delta from then
-//!   on. U1 < U2 and U4 < U3: lambda - delta. Else lambda stays. Where lambda would fall below
-//!   `lambda_min` it stays there, and min moves by `min_step` instead.
+//!   `t_qla`. Phi(q) is 1 up to `q_left`. Beyond, with x = (max - q) / (max - `q_left`), at least 0,
+//!   it is x (`phi = "linear"`), x^2 (`"square"`), or `q_left` / q, which never reaches 0
+//!   (`"reciprocal"`). In four periods it tries lambda + delta, lambda - delta, lambda - delta,
+//!   lambda + delta. U1 > U2 and U4 > U3: lambda + delta from then on. U1 < U2 and U4 < U3:
+//!   lambda - delta. Else lambda stays. Where lambda would fall below `lambda_min` it stays there, and
+//!   min moves by `min_step` instead.
 //!
 //! # Departures from the paper
 //! The paper leaves open, and a parameter settles here:

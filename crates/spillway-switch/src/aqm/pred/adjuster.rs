@@ -2,10 +2,10 @@
 
 use spillway_engine::{Rate, Time};
 
-/// How the utility falls with the mean queue (Phi): 1 up to `q_left`, 0 from `max` on.
+/// How the utility falls with the mean queue (Phi), which is 1 up to `q_left`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// In a straight line.
+    /// In a straight line, to 0 at `max`.
     Linear,
     /// The square of the straight line: steep at first.
     Square,
