@@ -542,6 +542,41 @@ fn a_threshold_that_no_queue_can_reach_is_warned_of() {
     ] {
         assert_eq!(warned(aqm), [""; 0], "{aqm:?}");
     }
+    // What joins a queue of at most 8 packets finds 7, 10,500 bytes, and everything that finds 8 is
+    // refused, marked or not.
+    let within = |limit: &str, aqm: &[&str]| {
+        let limit = format!("switch.leaf.queue_limit={limit}");
+        let aqm = aqm.iter().map(|setting| format!("switch.leaf.aqm.{setting}"));
+        let all: Vec<String> = [limit].into_iter().chain(aqm).collect();
+        assigned(&all.iter().map(String::as_str).collect::<Vec<_>>()).unwrap().warnings
+    };
+    for (limit, aqm, key, from, most) in [
+        ("8pkt", &["kind=ecn", "threshold=7pkt"][..], "threshold", 12_000, 10_500),
+        ("8pkt", &["kind=ecn", "threshold=8pkt", "at_threshold=mark"], "threshold", 12_000, 10_500),
+        ("8pkt", &["kind=ecn", "threshold=10500B"], "threshold", 10_501, 10_500),
+        ("8000B", &["kind=ecn", "threshold=5pkt"], "threshold", 9_000, 8_000),
+        ("5pkt", &["kind=pred", "min=10pkt"], "min", 15_000, 6_000),
+        ("8pkt", &["kind=red", "min=8pkt", "max=9pkt"], "min", 12_000, 10_500),
+    ] {
+        let expected = format!(
+            "switch.leaf.aqm.{key}: a leaf marks queues from {from} bytes on, but `queue_limit` = {limit} \
+             refuses packets that find more than {most}: a queue that has its port to itself is never marked"
+        );
+        assert_eq!(within(limit, aqm), [expected], "{limit} {aqm:?}");
+    }
+    for (limit, aqm) in [
+        ("8pkt", &["kind=ecn", "threshold=6pkt"][..]),
+        ("8pkt", &["kind=ecn", "threshold=10499B"]),
+        ("8KB", &["kind=ecn", "threshold=4pkt"]),
+        // max is a last protection; the line from min on is what marks.
+        ("8pkt", &["kind=red", "min=5pkt", "max=3000pkt"]),
+        ("8pkt", &["kind=pred", "min=5pkt", "max=500KB"]),
+        ("8pkt", &["kind=ecn", "threshold=unlimited"]),
+    ] {
+        assert_eq!(within(limit, aqm), [""; 0], "{limit} {aqm:?}");
+    }
+    // The buffer is smaller.
+    assert_eq!(within("20pkt", &["kind=red", "min=14pkt"]), [expected("min", 21_000)]);
     // A buffer without an end holds any queue.
     assert_eq!(
         assigned(&["switch.buffer=unlimited", "switch.aqm.kind=ecn"]).unwrap().warnings,

@@ -242,11 +242,11 @@ impl SwitchSettings {
         let aqm = extensions.aqm_params(&self.aqm.id, &mut section, &environment)?;
         let made = aqm.make(&environment);
         check(&section, &made)?;
-        let capacity = environment.capacity;
-        if let Some((key, from)) = made.marks_from(&environment).filter(|of| of.1 > capacity) {
+        let (most, why) = self.longest_found(&environment);
+        if let Some((key, from)) = made.marks_from(&environment).filter(|of| of.1 > most) {
             let text = format!(
-                "a {tier} marks queues from {from} bytes on, but its buffer holds {capacity}: a queue \
-                 that has its port to itself is never marked"
+                "a {tier} marks queues from {from} bytes on, but {why}: a queue that has its port to \
+                 itself is never marked"
             );
             section.warn(key, text);
         }
@@ -254,6 +254,20 @@ impl SwitchSettings {
 
         resolve("scheduling", &self.scheduling, of_ports)?;
         Ok((PolicyParams { sharing, aqm, scheduling }, warnings))
+    }
+
+    /// The most bytes that a packet may find in its queue if it is let in, and why.
+    fn longest_found(&self, environment: &Environment) -> (u64, String) {
+        let limit = match self.queue_limit {
+            Amount::Packets(limit) => (limit - 1).saturating_mul(environment.full_packet.into()),
+            Amount::Bytes(limit) => limit,
+            Amount::Unlimited => u64::MAX,
+        };
+        if environment.capacity <= limit {
+            return (environment.capacity, format!("its buffer holds {}", environment.capacity));
+        }
+        let written = self.queue_limit;
+        (limit, format!("`queue_limit` = {written} refuses packets that find more than {limit}"))
     }
 
     /// The facts on which a switch's policies may depend. The caller sets the scheduler.
