@@ -7,14 +7,18 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "naive_pred/flows.rs"]
+mod flows;
 
 use common::{Real, Settings, cases};
+use flows::Counter;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use spillway_engine::Time;
+use spillway_settings::quantity::Amount;
 use spillway_switch::packet::{Packet, flags};
-use std::collections::BTreeSet;
+use spillway_switch::{Buffer, DropReason};
 
 const US: u64 = 1_000_000;
 const PORTS: usize = 2;
@@ -29,39 +33,58 @@ struct Rule {
     by_time: bool,
     of_port: bool,
     both_sides: bool,
+    begins_anew: bool,
+    /// Whether packets that cannot be marked are lost instead.
+    drops: bool,
+    counter: Counter,
     lambda: f64,
     delta: f64,
+    lambda_min: f64,
+    lambda_max: f64,
+    min_max: f64,
     beta: f64,
     growth: &'static str,
+    phi: &'static str,
+    /// Bytes of a row, and bits of a probability.
+    table: Option<(u64, u32)>,
 }
 
-const LAMBDA_MIN: f64 = 0.05;
 const MIN: f64 = 2.0;
-const MIN_STEP: f64 = 1.0;
+const MIN_STEP: f64 = 2.0;
 const Q_LEFT: f64 = 3.0;
 /// Packets, as all queues here.
 const MAX: f64 = 40.0;
 
 impl Rule {
     fn text(&self) -> String {
-        let Rule { t_fcs, t_qla, has_fcs, has_qla, lambda, delta, beta, growth, .. } = self;
+        let Rule { t_fcs, t_qla, has_fcs, has_qla, lambda, delta, beta, growth, phi, .. } = self;
+        let Rule { lambda_min, lambda_max, min_max, .. } = self;
         let mean = if self.by_time { "time" } else { "arrivals" };
         let scope = if self.of_port { "port" } else { "queue" };
         let trials = if self.both_sides { "both-sides" } else { "one-side" };
+        let idle = if self.begins_anew { "begins-anew" } else { "counts" };
+        let not_ect = if self.drops { "drop" } else { "pass" };
         let mut text = format!(
             "min = \"{MIN}pkt\"\nmax = \"{MAX}pkt\"\nlambda = {lambda:?}\nlambda_unit = \"1500B\"\n\
-             fcs = {has_fcs}\nqla = {has_qla}\n"
+             fcs = {has_fcs}\nqla = {has_qla}\nnot_ect = \"{not_ect}\"\n"
         );
         if *has_fcs {
-            text += &format!("counter = \"exact\"\nt_fcs = \"{t_fcs}us\"\nf = \"{growth}\"\n");
+            text += &format!("t_fcs = \"{t_fcs}us\"\nf = \"{growth}\"\n");
+            text += &self.counter.text();
         }
         if *has_qla {
             text += &format!(
-                "t_qla = \"{t_qla}us\"\nbeta = {beta:?}\nq_left = \"{Q_LEFT}pkt\"\n\
+                "t_qla = \"{t_qla}us\"\nbeta = {beta:?}\nphi = \"{phi}\"\nq_left = \"{Q_LEFT}pkt\"\n\
                  mean = \"{mean}\"\nqla_scope = \"{scope}\"\ndelta = {delta:?}\n\
-                 lambda_min = {LAMBDA_MIN:?}\nmin_step = \"{MIN_STEP}pkt\"\n\
-                 min_trials = \"{trials}\"\n"
+                 lambda_min = {lambda_min:?}\nmin_step = \"{MIN_STEP}pkt\"\n\
+                 min_max = \"{min_max}pkt\"\nmin_trials = \"{trials}\"\nidle = \"{idle}\"\n"
             );
+            if lambda_max.is_finite() {
+                text += &format!("lambda_max = {lambda_max:?}\n");
+            }
+        }
+        if let Some((step, bits)) = self.table {
+            text += &format!("table_step = \"{step}B\"\ntable_bits = {bits}\n");
         }
         text
     }
@@ -70,8 +93,24 @@ impl Rule {
 /// What happened: when, at which queue, of which flow.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Joined { now: u64, queue: usize, flow: u32 },
-    Left { now: u64, queue: usize },
+    Came { now: u64, queue: usize, flow: u32, is_lost: bool },
+    Sent { now: u64, queue: usize },
+    PushedOut { now: u64, queue: usize },
+}
+
+impl Event {
+    fn now(self) -> u64 {
+        let (Event::Came { now, .. } | Event::Sent { now, .. } | Event::PushedOut { now, .. }) =
+            self;
+        now
+    }
+
+    fn queue(self) -> usize {
+        let (Event::Came { queue, .. }
+        | Event::Sent { queue, .. }
+        | Event::PushedOut { queue, .. }) = self;
+        queue
+    }
 }
 
 #[derive(Debug)]
@@ -91,22 +130,27 @@ impl Naive<'_> {
 
     /// Packets in these queues just before a time.
     fn length(&self, queues: &[usize], before: u64) -> usize {
-        let joined = |event: &&Event| matches!(event, Event::Joined { now, queue, .. } if *now < before && queues.contains(queue));
-        let left = |event: &&Event| matches!(event, Event::Left { now, queue } if *now < before && queues.contains(queue));
-        self.events.iter().filter(joined).count() - self.events.iter().filter(left).count()
+        let by_then = |event: &&Event| event.now() < before && queues.contains(&event.queue());
+        let (mut came, mut left) = (0, 0);
+        for event in self.events.iter().filter(by_then) {
+            match event {
+                Event::Came { is_lost, .. } => came += usize::from(!is_lost),
+                Event::Sent { .. } | Event::PushedOut { .. } => left += 1,
+            }
+        }
+        came - left
     }
 
-    /// The flows of a port in a period.
-    fn flows(&self, port: usize, period: u64, until: u64) -> usize {
-        let length = self.rule.t_fcs * US;
-        let in_period = |event: &Event| match *event {
-            Event::Joined { now, queue, flow } => {
-                let is_here = queue / self.queues_per_port == port;
-                (is_here && now / length == period && now <= until).then_some(flow)
+    /// N of a port, by some counter.
+    fn flows(&self, counter: Counter, port: usize, now: u64) -> usize {
+        let of_port = |event: &Event| match *event {
+            Event::Came { now, queue, flow, .. } if queue / self.queues_per_port == port => {
+                Some((now, flow))
             }
-            Event::Left { .. } => None,
+            _ => None,
         };
-        self.events.iter().filter_map(in_period).collect::<BTreeSet<u32>>().len()
+        let packets: Vec<(u64, u32)> = self.events.iter().filter_map(of_port).collect();
+        counter.flows(self.rule.t_fcs * US, &packets, now)
     }
 
     /// f(N) for an arrival that the events hold already.
@@ -114,9 +158,7 @@ impl Naive<'_> {
         if !self.rule.has_fcs {
             return 1.0;
         }
-        let period = now / (self.rule.t_fcs * US);
-        let last = if period == 0 { 0 } else { self.flows(port, period - 1, now) };
-        let n = last.max(self.flows(port, period, now)).max(1) as f64;
+        let n = self.flows(self.rule.counter, port, now) as f64;
         match self.rule.growth {
             "n" => n,
             "sqrt-n" => n.sqrt(),
@@ -124,20 +166,25 @@ impl Naive<'_> {
         }
     }
 
+    /// Whether nothing was sent in a period, which began at `from`, and nothing waits at its end.
+    fn is_idle(&self, of: usize, from: u64) -> bool {
+        let (until, queues) = (from + self.rule.t_qla * US, self.members(of));
+        let is_sent = |event: &Event| matches!(event, Event::Sent { now, queue } if (from..until).contains(now) && queues.contains(queue));
+        !self.events.iter().any(is_sent) && self.length(&queues, until) == 0
+    }
+
     /// The utility of a period, which began at `from`.
     fn utility(&self, of: usize, from: u64) -> f64 {
         let (length, queues) = (self.rule.t_qla * US, self.members(of));
         let until = from + length;
-        let is_sent = |event: &&Event| matches!(event, Event::Left { now, queue } if (from..until).contains(now) && queues.contains(queue));
+        let is_sent = |event: &&Event| matches!(event, Event::Sent { now, queue } if (from..until).contains(now) && queues.contains(queue));
         let sent = self.events.iter().filter(is_sent).count() as f64 * 1500.0;
         let queue = if self.rule.by_time {
             // Between two events the length stays.
             let mut times: Vec<u64> = self
                 .events
                 .iter()
-                .map(|event| match event {
-                    Event::Joined { now, .. } | Event::Left { now, .. } => *now,
-                })
+                .map(|event| event.now())
                 .filter(|now| (from..until).contains(now))
                 .collect();
             times.insert(0, from);
@@ -152,7 +199,7 @@ impl Naive<'_> {
                 .events
                 .iter()
                 .filter_map(|event| match event {
-                    Event::Joined { now, queue, .. }
+                    Event::Came { now, queue, .. }
                         if (from..until).contains(now) && queues.contains(queue) =>
                     {
                         Some(*now)
@@ -165,52 +212,66 @@ impl Naive<'_> {
         };
         // 10 Gbps: 800 ps for a byte.
         let share = sent * 800.0 / length as f64;
-        let phi = if queue <= Q_LEFT { 1.0 } else { ((MAX - queue) / (MAX - Q_LEFT)).max(0.0) };
+        let line = ((MAX - queue) / (MAX - Q_LEFT)).max(0.0);
+        let phi = match self.rule.phi {
+            _ if queue <= Q_LEFT => 1.0,
+            "linear" => line,
+            "square" => line * line,
+            _ => Q_LEFT / queue,
+        };
         self.rule.beta * share + (1.0 - self.rule.beta) * phi
     }
 
     /// lambda and min after so many periods; `None` if two utilities are too close to call.
     fn setting(&self, of: usize, periods: u64) -> Option<(f64, f64)> {
+        let &Rule { delta, lambda_min, lambda_max, min_max, .. } = self.rule;
         let (mut lambda, mut min, mut moves_min) = (self.rule.lambda, MIN, false);
         if !self.rule.has_qla {
             return Some((lambda, min));
         }
         let length = self.rule.t_qla * US;
-        for four in 0..periods / 4 {
-            let u: Vec<f64> = (0..4).map(|i| self.utility(of, (4 * four + i) * length)).collect();
+        let mut u = Vec::new();
+        for period in 0..periods {
+            if self.rule.begins_anew && self.is_idle(of, period * length) {
+                u.clear();
+                continue;
+            }
+            u.push(self.utility(of, period * length));
+            let &[u1, u2, u3, u4] = &u[..] else { continue };
+            u.clear();
             let near = |a: f64, b: f64| a != b && (a - b).abs() < 1e-9;
-            if near(u[0], u[1]) || near(u[2], u[3]) {
+            if near(u1, u2) || near(u3, u4) {
                 return None;
             }
-            if u[0] > u[1] && u[3] > u[2] {
+            if u1 > u2 && u4 > u3 {
                 if moves_min && min > MIN {
-                    min -= MIN_STEP;
+                    min = (min - MIN_STEP).max(MIN);
                 } else {
                     moves_min = false;
-                    lambda += self.rule.delta;
+                    lambda = (lambda + delta).min(lambda_max);
                 }
-            } else if u[0] < u[1] && u[3] < u[2] {
+            } else if u1 < u2 && u4 < u3 {
                 if moves_min {
-                    min = (min + MIN_STEP).min(MAX);
-                } else if lambda - self.rule.delta < LAMBDA_MIN - 1e-9 {
-                    (lambda, moves_min) = (LAMBDA_MIN, true);
+                    min = (min + MIN_STEP).min(min_max);
+                } else if lambda - delta < lambda_min - 1e-9 {
+                    (lambda, moves_min) = (lambda_min, true);
                 } else {
-                    lambda -= self.rule.delta;
+                    lambda -= delta;
                 }
             }
         }
-        let marks_more = [true, false, false, true][(periods % 4) as usize];
+        let marks_more = [true, false, false, true][u.len()];
         Some(match (moves_min, marks_more) {
-            (false, true) => (lambda + self.rule.delta, min),
-            (false, false) => ((lambda - self.rule.delta).max(0.0), min),
+            (false, true) => ((lambda + delta).min(lambda_max), min),
+            (false, false) => (lambda - delta, min),
             (true, true) if self.rule.both_sides => (lambda, (min - MIN_STEP).max(MIN)),
             (true, true) => (lambda, min),
-            (true, false) => (lambda, (min + MIN_STEP).min(MAX)),
+            (true, false) => (lambda, (min + MIN_STEP).min(min_max)),
         })
     }
 
-    /// Whether an arrival is marked; `None` if that depends on chance.
-    fn verdict(&self, now: u64, queue: usize) -> Option<bool> {
+    /// Whether an arrival is marked, or lost if it cannot be; `None` if that depends on chance.
+    fn marks(&self, now: u64, queue: usize) -> Option<bool> {
         let q = self.length(&[queue], now) as f64;
         if q >= MAX {
             return Some(true);
@@ -218,11 +279,22 @@ impl Naive<'_> {
         let port = queue / self.queues_per_port;
         let of = if self.rule.of_port { port } else { queue };
         let (lambda, min) = self.setting(of, now / (self.rule.t_qla * US))?;
-        let p = lambda * self.growth(port, now) * (q - min);
-        match p {
-            p if p <= -1e-9 => Some(false),
-            p if p >= 1.0 + 1e-9 => Some(true),
-            _ if q == min => Some(false),
+        let slope = lambda * self.growth(port, now);
+        let Some((step, bits)) = self.rule.table else {
+            return match slope * (q - min) {
+                p if p <= -1e-9 => Some(false),
+                p if p >= 1.0 + 1e-9 => Some(true),
+                _ if q == min => Some(false),
+                _ => None,
+            };
+        };
+        let rows = (q * 1500.0 / step as f64).floor();
+        let p = slope * (rows * step as f64 / 1500.0 - min);
+        let most = f64::from(bits).exp2() - 1.0;
+        // A probability is the nearest of 0, 1 / most, 2 / most, ..., 1.
+        match p * most {
+            number if number < 0.5 - 1e-6 => Some(false),
+            number if number > most - 0.5 + 1e-6 => Some(true),
             _ => None,
         }
     }
@@ -230,8 +302,20 @@ impl Naive<'_> {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Arrive { queue: usize, flow: u32, packets: usize },
+    Arrive { queue: usize, flow: u32, ect: bool, packets: usize },
     Depart { port: usize, after: u64 },
+}
+
+/// What became of packets, and how often a sketch did not count as many flows as there were.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    marked: usize,
+    lost: usize,
+    passed: usize,
+    by_chance: usize,
+    refused: usize,
+    pushed_out: usize,
+    miscounted: [usize; 2],
 }
 
 /// Samples every queue, which changes nothing: N as if a packet of a flow that has been counted came
@@ -270,21 +354,33 @@ fn check_samples(now: u64, real: &Real, naive: &Naive) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// Runs both. Returns how many packets were marked, passed, and left to chance.
-fn compare(
-    rule: &Rule,
+/// A rule at a switch.
+#[derive(Clone, Debug)]
+struct Setup {
+    rule: Rule,
     queues_per_port: usize,
-    steps: &[Step],
-) -> Result<[usize; 3], TestCaseError> {
+    capacity: u64,
+    queue_limit: Amount,
+    sharing: &'static str,
+}
+
+/// Runs both.
+fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
+    let Setup { rule, queues_per_port, .. } = setup;
     let settings = Settings {
         ports: PORTS,
-        queues_per_port,
+        queues_per_port: *queues_per_port,
+        capacity: setup.capacity,
+        queue_limit: setup.queue_limit,
+        sharing: (setup.sharing, String::new()),
         aqm: ("pred", rule.text()),
         ..Settings::default()
     };
     let mut real = Real::new(&settings);
-    let mut naive = Naive { rule, queues_per_port, events: Vec::new() };
-    let (mut now, mut number, mut periods, mut counts) = (0, 0, 0, [0; 3]);
+    let mut naive = Naive { rule, queues_per_port: *queues_per_port, events: Vec::new() };
+    let (mut now, mut periods, mut counts) = (0, 0, Counts::default());
+    // The queue of each packet.
+    let mut queues = Vec::new();
     let mut advance = |real: &mut Real, until: u64| {
         while rule.has_qla && (periods + 1) * rule.t_qla * US <= until {
             periods += 1;
@@ -293,31 +389,50 @@ fn compare(
     };
     for step in steps {
         match *step {
-            Step::Arrive { queue, flow, packets } => {
+            Step::Arrive { queue, flow, ect, packets } => {
                 let queue = queue % (PORTS * queues_per_port);
                 let (port, queue_class) = (queue / queues_per_port, queue % queues_per_port);
                 for _ in 0..packets {
                     now += 1;
                     advance(&mut real, now);
-                    let priority = queue_class as u8;
-                    let packet =
-                        Packet { size: 1500, flags: flags::ECT, priority, ..Packet::default() };
+                    let (number, priority) = (queues.len(), queue_class as u8);
+                    queues.push(queue);
+                    let flags = if ect { flags::ECT } else { 0 };
+                    let packet = Packet { size: 1500, flags, priority, ..Packet::default() };
                     let id = real.insert_of(flow, number, packet);
                     let (time, packet) = (Time::from_ps(now), real.packets[id]);
                     real.switch.enqueue(time, port as u32, id, &packet, &mut real.packets);
                     let is_marked = real.packets[id].flags & flags::CE != 0;
-                    naive.events.push(Event::Joined { now, queue, flow });
-                    let expected = naive.verdict(now, queue);
-                    if let Some(expected) = expected {
-                        prop_assert_eq!(is_marked, expected, "packet {} at {} ps", number, now);
+                    let lost = real.take_lost();
+                    let reason = lost.iter().find(|(of, _)| *of == number).map(|of| of.1);
+                    for (other, _) in lost.into_iter().filter(|(of, _)| *of != number) {
+                        naive.events.push(Event::PushedOut { now, queue: queues[other] });
+                        counts.pushed_out += 1;
                     }
-                    let outcome = match expected {
-                        None => 2,
-                        Some(true) => 0,
-                        Some(false) => 1,
+                    let is_lost = reason.is_some();
+                    naive.events.push(Event::Came { now, queue, flow, is_lost });
+                    if rule.has_fcs {
+                        let exact = naive.flows(Counter::Exact, port, now);
+                        let sketched = naive.flows(rule.counter, port, now);
+                        counts.miscounted[0] += usize::from(sketched < exact);
+                        counts.miscounted[1] += usize::from(sketched > exact);
+                    }
+                    let is_refused = reason.is_some_and(|reason| reason != DropReason::Aqm);
+                    let expected = naive.marks(now, queue);
+                    if let Some(marks) = expected {
+                        // What is marked and then refused has no mark to show.
+                        let expected = (marks && ect && !is_refused, marks && !ect && rule.drops);
+                        let found = (is_marked, is_lost && !is_refused);
+                        prop_assert_eq!(found, expected, "packet {} at {} ps", number, now);
+                    }
+                    let count = match (expected, is_marked, is_lost) {
+                        _ if is_refused => &mut counts.refused,
+                        (None, ..) => &mut counts.by_chance,
+                        (_, true, _) => &mut counts.marked,
+                        (.., true) => &mut counts.lost,
+                        _ => &mut counts.passed,
                     };
-                    counts[outcome] += 1;
-                    number += 1;
+                    *count += 1;
                 }
             }
             Step::Depart { port, after } => {
@@ -329,7 +444,7 @@ fn compare(
                 let time = Time::from_ps(now);
                 let id = real.switch.dequeue(time, port as u32, &mut real.packets).unwrap();
                 let queue = port * queues_per_port + usize::from(real.packets[id].queue_class);
-                naive.events.push(Event::Left { now, queue });
+                naive.events.push(Event::Sent { now, queue });
                 real.packets.remove(id);
             }
         }
@@ -340,44 +455,93 @@ fn compare(
 
 fn rule() -> impl Strategy<Value = Rule> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let has_fcs = prop::bool::weighted(0.7);
+    let more_flags = (prop::bool::weighted(0.7), any::<bool>(), any::<bool>());
     let times = (1u64..8, 2u64..10);
-    let slopes = select(vec![(0.1, 0.02), (0.5, 0.04), (2.0, 0.03)]);
+    let slopes = select(vec![
+        (0.1, 0.02, 0.05),
+        (0.1, 0.04, 0.05),
+        (0.5, 0.3, 0.4),
+        (2.0, 0.3, 1.9),
+        (2.0, 1.5, 1.6),
+    ]);
+    let bounds = (select(vec![0.0, 0.1, f64::INFINITY]), select(vec![5.0, MAX]));
+    let counter = prop_oneof![
+        2 => Just(Counter::Exact),
+        2 => (select(vec![3, 8, 120]), select(vec![2, 255]))
+            .prop_map(|(places, most)| Counter::Bitmap { places, most }),
+        3 => (0u32..4, select(vec![1, 2, 8, 28])).prop_map(|(index_bits, more)| Counter::Hashes {
+            index_bits,
+            hash_bits: index_bits + more,
+        }),
+    ];
+    let beta = select(vec![0.0, 0.4, 0.9]);
     let growth = select(vec!["n", "sqrt-n", "n-squared"]);
-    (flags, has_fcs, times, slopes, select(vec![0.0, 0.4, 0.9]), growth).prop_map(
-        |((has_qla, by_time, of_port, both_sides), has_fcs, times, slopes, beta, growth)| Rule {
-            t_fcs: times.0,
-            t_qla: times.1,
-            has_fcs,
-            has_qla,
-            by_time,
-            of_port: of_port && has_qla,
-            both_sides,
-            lambda: slopes.0,
-            delta: slopes.1,
-            beta,
-            growth,
+    let phi = select(vec!["linear", "square", "reciprocal"]);
+    let table = prop_oneof![
+        2 => Just(None),
+        1 => (select(vec![1u64, 2_000, 4_500]), select(vec![1u32, 3, 8])).prop_map(Some),
+    ];
+    let shapes = (beta, growth, phi, table);
+    (flags, more_flags, times, slopes, bounds, counter, shapes).prop_map(
+        |(flags, more_flags, times, slopes, bounds, counter, (beta, growth, phi, table))| {
+            let (has_qla, by_time, of_port, both_sides) = flags;
+            let (has_fcs, begins_anew, drops) = more_flags;
+            let (lambda, delta, lambda_min) = slopes;
+            Rule {
+                t_fcs: times.0,
+                t_qla: times.1,
+                has_fcs,
+                has_qla,
+                by_time,
+                of_port: of_port && has_qla,
+                both_sides,
+                begins_anew,
+                drops,
+                counter,
+                lambda,
+                delta,
+                lambda_min,
+                lambda_max: lambda + bounds.0,
+                min_max: bounds.1,
+                beta,
+                growth,
+                phi,
+                table,
+            }
         },
     )
 }
 
+fn setup() -> impl Strategy<Value = Setup> {
+    let rooms = select(vec![
+        (Buffer::UNLIMITED, Amount::Unlimited, "cs"),
+        (24_000, Amount::Unlimited, "cs"),
+        (24_000, Amount::Unlimited, "lqd"),
+        (Buffer::UNLIMITED, Amount::Packets(9), "cs"),
+    ]);
+    (rule(), 1usize..3, rooms).prop_map(|(rule, queues_per_port, room)| Setup {
+        rule,
+        queues_per_port,
+        capacity: room.0,
+        queue_limit: room.1,
+        sharing: room.2,
+    })
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let arrive = (0..4usize, 0u32..6, 1..5usize).prop_map(|(queue, flow, packets)| Step::Arrive {
-        queue,
-        flow,
-        packets,
-    });
+    let arrive = (0..4usize, 0u32..6, prop::bool::weighted(0.8), 1..5usize)
+        .prop_map(|(queue, flow, ect, packets)| Step::Arrive { queue, flow, ect, packets });
     let depart = (0..PORTS, select(vec![0u64, 1, 1, 3]))
         .prop_map(|(port, after)| Step::Depart { port, after });
     vec(prop_oneof![4 => arrive, 9 => depart], 1..120)
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(2000))]
 
     #[test]
-    fn marks_are_the_formula_s(rule in rule(), queues_per_port in 1usize..3, steps in steps()) {
-        compare(&rule, queues_per_port, &steps)?;
+    fn marks_are_the_formula_s(setup in setup(), steps in steps()) {
+        compare(&setup, &steps)?;
     }
 }
 
@@ -386,15 +550,24 @@ proptest! {
 fn the_cases_mark_and_pass() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::new(cases(1));
-    let mut totals = [[0; 3]; 2];
+    let mut totals = [Counts::default(); 2];
     for _ in 0..400 {
-        let rule = rule().new_tree(&mut runner).unwrap().current();
+        let setup = setup().new_tree(&mut runner).unwrap().current();
         let steps = steps().new_tree(&mut runner).unwrap().current();
-        let counts = compare(&rule, 2, &steps).unwrap();
-        (0..3).for_each(|i| totals[usize::from(rule.has_qla)][i] += counts[i]);
+        let counts = compare(&setup, &steps).unwrap();
+        let total = &mut totals[usize::from(setup.rule.has_qla)];
+        total.marked += counts.marked;
+        total.lost += counts.lost;
+        total.passed += counts.passed;
+        total.by_chance += counts.by_chance;
+        total.refused += counts.refused;
+        total.pushed_out += counts.pushed_out;
+        (0..2).for_each(|i| total.miscounted[i] += counts.miscounted[i]);
     }
-    for [marked, passed, by_chance] in totals {
-        assert!(marked > 500 && passed > 2000, "{totals:?}");
-        assert!(by_chance < 2 * passed, "{totals:?}");
+    for total in totals {
+        assert!(total.marked > 500 && total.passed > 2000 && total.lost > 50, "{totals:?}");
+        assert!(total.by_chance < 2 * total.passed, "{totals:?}");
+        assert!(total.refused > 50 && total.pushed_out > 20, "{totals:?}");
+        assert!(total.miscounted.iter().all(|&n| n > 100), "{totals:?}");
     }
 }
