@@ -9,8 +9,7 @@ use spillway_switch::aqm::counter::{Counter, Kind};
 
 /// N by PRED's counter after so many periods, in each of which `flows` flows have `packets` packets
 /// each. They come at equal distances, in a random order that is the same in every period. The keys
-/// are those of `pred` about its counter, and `qla`, on which it does not depend; the flows' numbers are
-/// random.
+/// are those of `pred` about its counter; the flows' numbers are random.
 #[pyfunction]
 #[pyo3(signature = (given, flows, packets, seed, periods = 1))]
 pub fn counted_flows(
@@ -24,7 +23,6 @@ pub fn counted_flows(
     let wrong = |error| errors::wrong_setting(py, error);
     let mut section = Section::new("aqm", table_of("aqm", given, 0)?);
     let kind = Kind::read(&mut section).map_err(wrong)?;
-    section.raw("qla");
     section.finish().map_err(wrong)?;
     let mut random = Stream::new(seed, "flows", 0);
     let numbers: Vec<u32> = (0..flows).map(|_| random.below(1 << 32) as u32).collect();

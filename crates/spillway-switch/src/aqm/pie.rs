@@ -21,7 +21,8 @@
 //! The RFC's defaults are for the Internet: target and `update_interval` 15 ms, alpha 0.125 and beta
 //! 1.25 per second, a burst of 150 ms, marks up to p = 0.1. Here target is 20 us; alpha and beta are
 //! larger by 15 ms / 20 us, so that alpha target and beta target are the RFC's; all hits mark. A
-//! measured rate is by cycles of 16 KB (RFC, section 5.3).
+//! measured rate is by cycles of 16 KB (RFC, section 5.3); a cycle weighs a half in the average, as in
+//! ns-3, where the RFC gives it a quarter.
 //!
 //! # Scope and limitations
 //! Hits are independent of each other: the RFC's optional derandomization is not there.
