@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from spillway.reproduce.tables import asked, behind, interval, spread, told
+from spillway.reproduce.tally import seeds_in_words
 
 DOCS = Path(__file__).resolve().parent
 PLOT = re.compile(r"\(\.\./images/(([a-z]+)-([\w-]+)\.png)\)")
@@ -76,7 +77,7 @@ _CHOICES = "in brackets the least and the greatest of the seeds; bold: not the f
 def _size(
     summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], words: Sequence[str]
 ) -> str:
-    seeds = ", ".join(map(str, summary["seeds"]))
+    seeds = seeds_in_words(summary["seeds"])
     times = [each for each in summary["scale_sets"] if not each.startswith("record.")]
     size = ", ".join([*(f"`{each}`" for each in times), f"seeds {seeds}"])
     cost = f"{_cpu(summary['cpu_s'])} (version {summary['version']}, core {summary['build'][:8]})"

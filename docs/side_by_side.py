@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
 from spillway.reproduce.samples import rank
+from spillway.reproduce.tally import seeds_in_words
 from spillway.reproduce.write import NUMBERS
 from spillway.tables import FEW
 
@@ -195,7 +196,7 @@ def load(place: Path) -> tuple[Json, dict[str, Results]] | None:
 
 def caption(summary: Json) -> str:
     """How it was made."""
-    seeds = ", ".join(map(str, summary["seeds"]))
+    seeds = seeds_in_words(summary["seeds"])
     sets = ", ".join(f"`{each}`" for each in summary["scale_sets"])
     return (
         f"Scale `{summary['scale']}`: {sets}; seeds {seeds}; version {summary['version']}, core "

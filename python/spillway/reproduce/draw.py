@@ -12,6 +12,7 @@ import numpy as np
 from spillway.palette import COLOURS, FONTS, MARKERS
 from spillway.reproduce import samples
 from spillway.reproduce.metric import Metric
+from spillway.reproduce.tally import seeds_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -345,8 +346,7 @@ def finish(drawing: Drawing, results: Results, axis: Axes, bars: str) -> None:
     widest = 0.6 + 0.06 * max(map(len, labels))
     columns = max(1, min(len(labels), int(drawing.get_figwidth() / widest)))
     drawing.legend(handles, labels, loc="outside upper center", ncols=columns)
-    shown = ", ".join(map(str, results.seeds))
-    notes = [f"seeds {shown}", *([bars] if bars else [])]
+    notes = [f"seeds {seeds_in_words(results.seeds)}", *([bars] if bars else [])]
     if any(not results.is_informative(place) for place in range(len(results.figure.points))):
         notes.append("grey: nothing was lost under any scheme")
     drawing.supxlabel("; ".join(notes), fontsize=7.5, color=_QUIET)

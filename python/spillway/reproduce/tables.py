@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spillway.reproduce.tally import counted, first_reading
+from spillway.reproduce.tally import counted, first_reading, seeds_in_words
 
 if TYPE_CHECKING:
     from spillway.reproduce.figure import Figure
@@ -36,7 +36,7 @@ def figures(every: Iterable[Figure]) -> RenderableType:
 
 def claims(summary: Mapping[str, Any], folder: Path | None) -> RenderableType:
     """The findings on a figure's claims, from its summary."""
-    seeds = ", ".join(map(str, summary["seeds"]))
+    seeds = seeds_in_words(summary["seeds"])
     title = Text.assemble(
         (summary["figure"], "bold"),
         f"  {summary['title']}  ",

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from spillway.reproduce.verdict import Verdict
 
 EXPLORATORY = "exploratory"
+_FEW = 5
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """The seeds of a series; many that follow each other by the first and the last.
+
+    >>> seeds_in_words((1, 2, 7)), seeds_in_words(range(1, 21))
+    ('1, 2, 7', '1 to 20')
+    """
+    if len(seeds) > _FEW and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
 
 
 def first_reading(claims: Iterable[Mapping[str, Any]]) -> str:
