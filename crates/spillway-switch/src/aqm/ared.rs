@@ -33,7 +33,7 @@
 //!
 //! # Cost
 //! That of RED with an average, and a comparison of times; the intervals since the last arrival are
-//! made up for at the next. 40 bytes for every queue.
+//! made up for at the next. 88 bytes for every queue.
 
 use super::ecn::read_not_ect;
 use super::red::average::Average;

@@ -33,7 +33,7 @@
 //!
 //! # Cost
 //! A random number for every packet while p is above 0, and the time of its arrival; an update of
-//! each queue in every interval. 48 bytes for every queue.
+//! each queue in every interval. 64 bytes for every queue.
 
 use super::ecn::read_not_ect;
 use super::{Aqm, AqmSample};

@@ -38,7 +38,7 @@
 //! bitmap begins at a multiple of `t_fcs`. Algorithm 1 (`counter = "hashes"`) never clears its places:
 //! in every period the hash that an earlier one left swallows a flow with a probability of about
 //! 2^-(`hash_bits` - log2 `places`), which 32 bits make negligible. The packet that opens a period is
-//! not counted, in a steady state either.
+//! not counted, so a flow without another packet in that period is missed.
 //!
 //! # Validation
 //! Counters, utility and decisions by hand (below, `pred/counter.rs`, `pred/adjuster.rs`), and the
@@ -46,8 +46,8 @@
 //! (`tests/naive_pred.rs`).
 //!
 //! # Cost
-//! A hash and a random number for every packet; 128 bits for a port's bitmap and its count, and four
-//! utilities for every queue.
+//! A hash for a packet of another flow than the last one's, and a random number where p is between 0
+//! and 1; 128 bits for a port's bitmap and its count, and four utilities for every queue.
 
 mod adjuster;
 pub mod counter;

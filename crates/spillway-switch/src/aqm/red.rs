@@ -31,7 +31,7 @@
 //! (`tests/naive_aqm.rs`).
 //!
 //! # Cost
-//! A comparison for every packet; from min on also a random number. 24 bytes for every queue.
+//! A comparison for every packet; from min on also a random number. 72 bytes for every queue.
 
 pub(super) mod average;
 pub(super) mod coin;

@@ -23,7 +23,7 @@ THETA = "theta-powertcp"
 
 BOUNDED = "pred, min to K"
 """PRED whose `min` rises to the threshold at most. Its paper names no bound."""
-WHY_BOUNDED = "the bound of min, since without one it rises to max at most loads"
+WHY_BOUNDED = "the bound of min, since without one it rises to max, at light loads with most seeds"
 
 
 @dataclass(frozen=True)

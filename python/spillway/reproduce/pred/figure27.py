@@ -29,7 +29,7 @@ FIGURE = Figure(
     source="PRED (NSDI 2025), Figure 27, appendix D.6",
     about="The paper's is a testbed, this is a simulation of it: endless flows of two senders, "
     "10 Gbps, 10 us for each link. The least lambda is the text's lambda_min, 0.05; the text does "
-    "not name the largest: 1.65, the largest that it names anywhere.",
+    "not name the largest: 1.65, the largest that it has with DCTCP.",
     measure=star.steady(*star.network(2)),
     points=tuple(_point(flows) for flows in (2, 4, 8, 16, 24, 32, 48, 64, 96, 128)),
     schemes=(LEAST, LARGEST, EVERY),

@@ -216,7 +216,7 @@ WRONG = Figure(
             Apart(),
         )
         for wrong in _WRONG
-        for static in (ECN, RED_AS_STEEP)
+        for static in (ECN, CODEL, RED_AS_STEEP)
     ),
     is_of_paper=False,
     told_by="anything",

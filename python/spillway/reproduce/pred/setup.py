@@ -43,7 +43,8 @@ def red(lambda_: float, *, style: int) -> Scheme:
 PRED = pred("PRED", style=3)
 BOUNDED = replace(
     pred("PRED, min to 70", "min_max=70pkt", style=10),
-    exploratory="the bound of min, since without one it rises to max at most loads",
+    exploratory="the bound of min, since without one it rises to max, at light loads with most "
+    "seeds",
 )
 """PRED whose `min` rises to ECN's threshold at most. The paper names no bound."""
 FCS = pred("only FCS", "qla=false", style=8)
@@ -55,8 +56,8 @@ RED_01, RED_065, RED_1, RED_165 = (
     red(lambda_, style=style) for lambda_, style in ((0.1, 4), (0.65, 5), (1.0, 6), (1.65, 7))
 )
 REDS = (RED_01, RED_065, RED_1, RED_165)
-"""All slopes that the paper names somewhere. Which of them its Figures 14 and 18 show, it does not
-say."""
+"""The slopes of RED with DCTCP that the paper names, but for the 0.2 of Figure 11. Which of them
+its Figures 14 and 18 show, it does not say."""
 
 
 @dataclass(frozen=True)
