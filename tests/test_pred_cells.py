@@ -348,7 +348,8 @@ TOLD = {
         chosen(),
         always=NO_DROPS,
         of_scheme=labelled(CHOICES_OF),
-        scales=scales(SHORTER),
+        # The page's has three seeds.
+        scales={**scales(SHORTER), "page": ((1, 2, 3), scales(SHORTER)["page"][1])},
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from spillway.reproduce.claim import Claim, Excess, Over, Reduction
 from spillway.reproduce.draw import Variants
-from spillway.reproduce.figure import Figure, choice, product
+from spillway.reproduce.figure import Figure, Scale, choice, product
 from spillway.reproduce.pred import setup
 from spillway.reproduce.pred.setup import CODEL, ECN, ECN_SHARP, FCS, PRED, RED_065
 from spillway.reproduce.verdict import Near, Within
@@ -131,7 +131,7 @@ FIGURE = Figure(
     measure=setup.LEAF_SPINE,
     points=product((_FLOWS.at(0.3), _FLOWS.at(0.9)), CHOICES),
     schemes=(PRED, FCS, ECN, ECN_SHARP, CODEL, RED_065),
-    scales=_FLOWS.scales(),
+    scales={**_FLOWS.scales(), "page": Scale((1, 2, 3))},
     plot=Variants((setup.SHORT, setup.SHORT_MEAN, setup.LONG_MEAN), "choice"),
     claims=_claims(),
     is_of_paper=False,
