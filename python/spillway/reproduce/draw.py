@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ _STYLE: dict[Any, Any] = {
     "lines.markersize": 5.5,
 }
 _QUIET = "#666666"
+_TITLE = 24
+"""Letters in a line of the title of a narrow panel."""
 _LEAST_SPAN = 0.001
 """The least span of an axis that need not begin at 0, over the largest number."""
 
@@ -253,7 +256,7 @@ class Variants:
                 own = axes[row * lines : (row + 1) * lines]
                 for axis, metric in zip(own.flat, self.slowdowns, strict=False):
                     self._dots(axis, metric, results, places)
-                    axis.set_title(metric.name.replace(" slowdown", ""))
+                    axis.set_title(textwrap.fill(metric.name.replace(" slowdown", ""), _TITLE))
                     axis.set_xlabel(metric.unit)
                 for unused in list(own.flat)[panels:]:
                     unused.set_axis_off()
