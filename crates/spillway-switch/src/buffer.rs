@@ -120,7 +120,8 @@ impl Buffer {
     /// The port that a queue belongs to.
     #[inline]
     pub fn port_of(&self, queue: QueueId) -> u32 {
-        queue / self.queues_per_port
+        // Most ports have one queue, and a division takes long.
+        if self.queues_per_port == 1 { queue } else { queue / self.queues_per_port }
     }
     /// How many queues a port has.
     #[inline]
