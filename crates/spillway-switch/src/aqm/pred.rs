@@ -38,7 +38,9 @@
 //! bitmap begins at a multiple of `t_fcs`. Algorithm 1 (`counter = "hashes"`) never clears its places:
 //! in every period the hash that an earlier one left swallows a flow with a probability of about
 //! 2^-(`hash_bits` - log2 `places`), which 32 bits make negligible. The packet that opens a period is
-//! not counted, so a flow without another packet in that period is missed.
+//! not counted, so a flow without another packet in that period is missed. With
+//! `qla_scope = "port"` and queues of their own for acks, R is off by how much the acks that wait have
+//! changed in the period.
 //!
 //! # Validation
 //! Counters, utility and decisions by hand (below, `pred/counter.rs`, `pred/adjuster.rs`), and the
