@@ -19,6 +19,7 @@ from side_by_side import (
     Json,
     Results,
     Row,
+    below_each_other,
     caption,
     cell,
     dots,
@@ -28,6 +29,7 @@ from side_by_side import (
     number,
     ratios,
     regret_of,
+    slowdown,
     spread,
     times,
     with_timeout,
@@ -35,7 +37,7 @@ from side_by_side import (
 )
 from spillway.palette import COLOURS
 from spillway.reproduce.aqms.setup import REACTING, THETA
-from spillway.reproduce.draw import drawing_of, log_scale
+from spillway.reproduce.draw import drawing_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,14 +202,10 @@ def _panel(axis: Axes, results: Results, of: str, percentile: str) -> None:
             scheme, colour = f"{transport}: {aqm}", COLOURS[row]
             dots(axis, place + shift, results, scheme, of, percentile, colour)
         axis.plot([], [], "o", color=COLOURS[row], label=transport)
-    contrast = results.mean(f"{THETA}: none", lambda row: row[f"fct_slowdown.{of}.{percentile}"])
+    contrast = results.mean(f"{THETA}: none", slowdown(of, percentile))
     if contrast is not None:
         axis.axvline(contrast, color=COLOURS[len(REACTING)], linestyle="--", label=THETA)
-    axis.set_yticks(range(len(aqms)), aqms, fontsize=7)
-    axis.set_ylim(len(aqms) - 0.5, -0.5)
-    axis.set_xlabel("slowdown")
-    log_scale(axis, "x")
-    axis.tick_params(axis="x", labelsize=7)
+    below_each_other(axis, aqms)
 
 
 # Page --------------------------------------------------------------------------------------------

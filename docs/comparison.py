@@ -22,6 +22,7 @@ from side_by_side import (
     Regret,
     Results,
     Row,
+    below_each_other,
     caption,
     cell,
     dots,
@@ -36,7 +37,7 @@ from side_by_side import (
     written,
 )
 from spillway.palette import COLOURS
-from spillway.reproduce.draw import drawing_of, log_scale
+from spillway.reproduce.draw import drawing_of
 from spillway.tables import FEW
 
 PAGE = Path(__file__).resolve().parent / "comparison.md"
@@ -225,11 +226,7 @@ def draw(networks: Mapping[str, Results], file: Path) -> None:
                     colour = COLOURS[place % len(COLOURS)]
                     dots(axis, place, results, policy, of, "p99", colour)
                 axis.set_title(f"{name}: {of} flows, p99", fontsize=9)
-                axis.set_yticks(range(len(results.schemes)), results.schemes, fontsize=7)
-                axis.set_ylim(len(results.schemes) - 0.5, -0.5)
-                axis.set_xlabel("slowdown")
-                log_scale(axis, "x")
-                axis.tick_params(axis="x", labelsize=7)
+                below_each_other(axis, results.schemes)
         drawing.supxlabel(NOTE, fontsize=7.5)
         drawing.savefig(file, dpi=160)
 

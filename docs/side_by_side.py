@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
+from spillway.reproduce.draw import log_scale
 from spillway.reproduce.samples import rank
 from spillway.reproduce.tally import seeds_in_words
 from spillway.reproduce.write import NUMBERS
@@ -231,6 +232,15 @@ def dots(
         few = results.is_few(scheme, f"fct_slowdown.{of}", percentile)
         face = "white" if few else colour
         axis.plot([statistics.mean(known)], [place], "o", color=colour, markerfacecolor=face)
+
+
+def below_each_other(axis: Axes, names: Sequence[str]) -> None:
+    """Names a row for each, from the top down, over slowdowns."""
+    axis.set_yticks(range(len(names)), names, fontsize=7)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlabel("slowdown")
+    log_scale(axis, "x")
+    axis.tick_params(axis="x", labelsize=7)
 
 
 NOTE = "a line for every seed, a dot for their mean, hollow: fewer than 10 flows beyond it in a run"
