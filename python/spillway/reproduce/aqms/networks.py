@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from spillway.reproduce.aqms.setup import ABOUT, CREDENCE, LEAF_SPINE, PRED, Network
 from spillway.reproduce.figure import Figure, Point, Scale, along
-from spillway.reproduce.pred.setup import Workload
+from spillway.reproduce.pred.setup import WEBSEARCH
 
-MESSAGES = Workload("websearch-dctcp", 1_711_250, 2_000)
+MESSAGES = replace(WEBSEARCH, flows=2_000)
 """As in PRED's figures, but a fifth of their flows."""
 
 

@@ -1,5 +1,7 @@
 """Choices that the paper leaves open about its simulations: each is made another way, once."""
 
+from dataclasses import replace
+
 from spillway.reproduce.claim import Claim, Excess, Over, Reduction
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Scale, choice, product
@@ -76,7 +78,7 @@ CHOICES = (
 )
 
 # The same expected flows as the scenario's sizes have in this time, and as many for all.
-_FLOWS = setup.Workload("websearch-dctcp", 1_711_250, 4_000)
+_FLOWS = replace(setup.WEBSEARCH, flows=4_000)
 
 
 def _claims() -> tuple[Claim, ...]:
