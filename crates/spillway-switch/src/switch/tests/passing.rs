@@ -1,6 +1,7 @@
 //! Packets that pass idle ports, and what policies are asked about them.
 
 use super::*;
+use crate::policy::LARGEST_PACKET;
 
 /// Both a sharing policy and an AQM, which states what it observes and what it does with packets
 /// on their way out.

@@ -1,0 +1,128 @@
+//! Packets that find their port idle and without backlog.
+
+use super::Switch;
+use crate::aqm::Aqm;
+use crate::packet::{Arena, Packet, PacketId, flags};
+use crate::policy::{DropReason, LARGEST_PACKET, Verdict};
+use crate::scheduling::Scheduling;
+use crate::sharing::Sharing;
+use spillway_engine::Time;
+
+impl<S: Sharing, A: Aqm> Switch<S, A> {
+    /// A packet for an idle port without backlog, which passes as if it was queued and sent at
+    /// once. Returns the packet; `None` if it is lost.
+    #[inline(always)]
+    pub fn pass(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packet: &Packet,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        let occupancy = self.buffer.occupancy();
+        if occupancy >= self.open_below || packet.size > LARGEST_PACKET {
+            if occupancy >= self.managed_below || packet.size > LARGEST_PACKET {
+                return self.pass_asking(now, port, id, packets);
+            }
+            if self.asks_passing {
+                return self.pass_managed(now, port, id, packets);
+            }
+            self.pass_telling(now, port, id, packets);
+            return Some(id);
+        }
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, self.queue_class_of(packet), packet.size);
+        }
+        Some(id)
+    }
+
+    /// The same where only the AQM is told. The packet is looked up again, so that `pass` needs no
+    /// copy of it in memory.
+    #[inline(never)]
+    fn pass_telling(&mut self, now: Time, port: u32, id: PacketId, packets: &Arena) {
+        let packet = &packets[id];
+        let passing = self.arrival(now, port, id, packet, packets);
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, passing.queue_class, packet.size);
+        }
+        if passing.queue_class != self.unmanaged {
+            self.aqm.on_pass(&passing, &self.buffer);
+        }
+    }
+
+    /// The same where only the AQM is asked.
+    #[inline(never)]
+    fn pass_managed(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        let packet = &packets[id];
+        let (size, can_mark) = (packet.size, packet.flags & flags::ECT != 0);
+        let arrival = self.arrival(now, port, id, packet, packets);
+        if arrival.queue_class != self.unmanaged {
+            let verdict = self.aqm.on_idle_port(&arrival, &self.buffer);
+            if verdict != Verdict::Pass {
+                let outcome = verdict.outcome(can_mark, DropReason::Aqm);
+                if !self.carry_out(outcome, now, id, arrival.queue, arrival.size, packets) {
+                    return None;
+                }
+                self.aqm.on_pass(&arrival, &self.buffer);
+            }
+        }
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, arrival.queue_class, size);
+        }
+        Some(id)
+    }
+
+    /// The same where the sharing policy is asked too, or a trace observes the packet.
+    #[inline(never)]
+    fn pass_asking(
+        &mut self,
+        now: Time,
+        port: u32,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        let packet = packets[id];
+        if !self.may_bypass {
+            self.enqueue(now, port, id, &packet, packets);
+            return self.dequeue(now, port, packets);
+        }
+        let arrival = self.arrival(now, port, id, &packet, packets);
+        if !self.admit(&arrival, id, packet.flags, packets) {
+            return None;
+        }
+        let is_managed = arrival.queue_class != self.unmanaged;
+        if self.asks_passing && is_managed && !self.aqm.watches_departures() {
+            self.aqm.on_pass(&arrival, &self.buffer);
+        }
+        if self.watches_departures {
+            packets[id].time = now;
+            if self.marks_or_drops_departure(now, arrival.queue, arrival.queue_class, id, packets) {
+                return None;
+            }
+        }
+        if self.last_queue_class > 0 {
+            self.scheduling.on_send(port, arrival.queue_class, packet.size);
+        }
+        Some(id)
+    }
+
+    /// The occupancies below which no policy, and only the AQM, need be asked about a packet that
+    /// passes.
+    pub(super) fn opens_below(&self) -> (u64, u64) {
+        let fits = self.queue_limit.takes(LARGEST_PACKET);
+        let (watches, passes) = (self.aqm.watches_departures(), self.aqm.passes_idle_ports());
+        let is_seen = !self.may_bypass || self.is_traced || self.sharing.watches_departures();
+        if !fits || is_seen || (watches && !passes) {
+            return (0, 0);
+        }
+        let below = self.sharing.open_below(self.buffer.capacity());
+        if passes && !self.aqm.watches_passing() { (below, below) } else { (0, below) }
+    }
+}
