@@ -421,7 +421,20 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         packet: &Packet,
         packets: &Arena,
     ) -> Arrival {
-        let queue_class = self.queue_class_of(packet);
+        self.arrival_of(now, port, self.queue_class_of(packet), id, packet, packets)
+    }
+
+    /// An arrival at a port's queue of a queue class.
+    #[inline(always)]
+    fn arrival_of(
+        &self,
+        now: Time,
+        port: u32,
+        queue_class: u8,
+        id: PacketId,
+        packet: &Packet,
+        packets: &Arena,
+    ) -> Arrival {
         Arrival {
             now,
             queue: self.buffer.queue_of(port, queue_class),

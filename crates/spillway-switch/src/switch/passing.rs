@@ -41,11 +41,19 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// copy of it in memory.
     #[inline(never)]
     fn pass_telling(&mut self, now: Time, port: u32, id: PacketId, packets: &Arena) {
+        if self.last_queue_class > 0 {
+            return self.pass_telling_of_class(now, port, id, packets);
+        }
+        let passing = self.arrival_of(now, port, 0, id, &packets[id], packets);
+        self.aqm.on_pass(&passing, &self.buffer);
+    }
+
+    /// The same at a port with several queues.
+    #[inline(never)]
+    fn pass_telling_of_class(&mut self, now: Time, port: u32, id: PacketId, packets: &Arena) {
         let packet = &packets[id];
         let passing = self.arrival(now, port, id, packet, packets);
-        if self.last_queue_class > 0 {
-            self.scheduling.on_send(port, passing.queue_class, packet.size);
-        }
+        self.scheduling.on_send(port, passing.queue_class, packet.size);
         if passing.queue_class != self.unmanaged {
             self.aqm.on_pass(&passing, &self.buffer);
         }
