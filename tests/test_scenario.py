@@ -83,6 +83,7 @@ def test_setting_a_policy_replaces_it_whole_and_sub_keys_refine_it():
         "threshold": "9pkt",
         "at_threshold": "pass",
         "scope": "queue",
+        "marks_at": "arrival",
         "not_ect": "pass",
     }
 

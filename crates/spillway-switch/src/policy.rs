@@ -215,7 +215,8 @@ pub trait Watch {
     }
 
     /// Called when a packet is about to be sent, if `watches_departures`. The AQM is asked first,
-    /// but not about packets of ack queues; the sharing policy is asked about all.
+    /// but not about packets of ack queues; the sharing policy is asked about all. An AQM is asked where
+    /// only the sharing policy or a trace watches, too, and lets the packet pass.
     fn on_departure(&mut self, _departure: &Departure, _buffer: &Buffer) -> Verdict {
         Verdict::Pass
     }

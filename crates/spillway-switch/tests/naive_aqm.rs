@@ -1,6 +1,7 @@
 //! ECN and RED beside a second, naive implementation, packet by packet.
 //!
-//! A verdict that does not depend on chance must be the formula's: always for ECN; for RED below
+//! Packets are decided about as they arrive, or as they leave by the queue that they leave behind. A
+//! verdict that does not depend on chance must be the formula's: always for ECN; for RED below
 //! min, from max on, and wherever the probability is 0 or 1.
 
 #![allow(clippy::unwrap_used)]
@@ -38,11 +39,21 @@ enum Rule {
     Red { min: u64, max: u64, max_probability: f64, weight: f64, gentle: bool, drops: bool },
 }
 
+/// How and when queues are measured.
+#[derive(Clone, Copy, Debug)]
+struct Manner {
+    unit: Unit,
+    of_port: bool,
+    at_departure: bool,
+    release_at_end: bool,
+}
+
 impl Rule {
-    fn settings(&self, unit: Unit, of_port: bool) -> (&'static str, String) {
-        let (id, text) = self.rule(unit);
-        let scope = if of_port { "port" } else { "queue" };
-        (id, format!("{text}\nscope = \"{scope}\""))
+    fn settings(&self, manner: Manner) -> (&'static str, String) {
+        let (id, text) = self.rule(manner.unit);
+        let scope = if manner.of_port { "port" } else { "queue" };
+        let moment = if manner.at_departure { "departure" } else { "arrival" };
+        (id, format!("{text}\nscope = \"{scope}\"\nmarks_at = \"{moment}\""))
     }
 
     fn rule(&self, unit: Unit) -> (&'static str, String) {
@@ -95,7 +106,8 @@ impl Queue {
         }
     }
 
-    /// Whether an arrival is marked (or dropped); `None` if that depends on chance.
+    /// Whether a packet that finds or leaves this is marked (or dropped); `None` if that depends on
+    /// chance.
     fn verdict(&mut self, now: u64, rule: &Rule, unit: Unit) -> Option<bool> {
         let q = self.length(unit);
         match *rule {
@@ -146,21 +158,54 @@ enum Step {
 
 const PORTS: usize = 2;
 
+/// What became of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Fate {
+    ect: bool,
+    marked: bool,
+    dropped: bool,
+}
+
+impl Fate {
+    /// Compares it with a verdict, and counts it: marked, dropped, passed, or left to chance.
+    fn check(
+        self,
+        expected: Option<bool>,
+        rule: &Rule,
+        counts: &mut [usize; 4],
+    ) -> Result<(), TestCaseError> {
+        let Fate { ect, marked, dropped } = self;
+        prop_assert!(!marked || ect);
+        prop_assert!(!dropped || (!ect && rule.drops()));
+        if let Some(hit) = expected {
+            prop_assert_eq!((marked, dropped), (hit && ect, hit && !ect && rule.drops()));
+        }
+        let outcome = match (expected, marked, dropped) {
+            (None, ..) => 3,
+            (_, true, _) => 0,
+            (.., true) => 1,
+            _ => 2,
+        };
+        counts[outcome] += 1;
+        Ok(())
+    }
+}
+
 /// Runs both, and returns how many packets were marked, dropped, passed, and left to chance.
 fn compare(
     rule: &Rule,
-    unit: Unit,
+    manner: Manner,
     queues_per_port: usize,
-    (of_port, release_at_end): (bool, bool),
     steps: &[Step],
 ) -> Result<[usize; 4], TestCaseError> {
+    let Manner { unit, of_port, at_departure, release_at_end } = manner;
     // Acks have queue class 0, which is theirs alone if there are at least two queue classes.
     let settings = Settings {
         ports: PORTS,
         queues_per_port,
         queue_classes: (0, queues_per_port - 1),
         release_at_end,
-        aqm: rule.settings(unit, of_port),
+        aqm: rule.settings(manner),
         ..Settings::default()
     };
     let mut real = Real::new(&settings);
@@ -168,6 +213,8 @@ fn compare(
         true => port,
         false => port * queues_per_port + queue_class,
     };
+    // Packets in the acks' queue are neither marked nor dropped.
+    let is_managed = |queue_class: usize| queues_per_port == 1 || queue_class > 0;
     let mut queues = vec![Queue::default(); PORTS * queues_per_port];
     // When each port's line is idle again.
     let mut free = [0; PORTS];
@@ -181,10 +228,9 @@ fn compare(
                 let queue_class =
                     if is_ack { 0 } else { usize::from(queue_class).min(queues_per_port - 1) };
                 let queue = &mut queues[place(port, queue_class)];
-                // Packets in the acks' queue are neither marked nor dropped.
-                let expected = match queues_per_port > 1 && queue_class == 0 {
-                    true => Some(false),
-                    false => queue.verdict(now, rule, unit),
+                let expected = match is_managed(queue_class) && !at_departure {
+                    true => queue.verdict(now, rule, unit),
+                    false => Some(false),
                 };
                 let control = if is_ack { flags::CONTROL } else { 0 };
                 let packet = Packet {
@@ -205,19 +251,11 @@ fn compare(
                 let dropped = lost == [(number, DropReason::Aqm)];
                 prop_assert!(dropped || lost.is_empty(), "{:?}", lost);
                 let marked = !dropped && real.packets[id].flags & flags::CE != 0;
-                prop_assert!(!marked || ect);
-                prop_assert!(!dropped || (!ect && rule.drops()));
-                if let Some(hit) = expected {
-                    let expected = (hit && ect, hit && !ect && rule.drops());
-                    prop_assert_eq!((marked, dropped), expected, "step {}: {:?}", number, step);
+                if at_departure {
+                    prop_assert!(!marked && !dropped, "step {}: {:?}", number, step);
+                } else {
+                    Fate { ect, marked, dropped }.check(expected, rule, &mut counts)?;
                 }
-                let outcome = match (expected, marked, dropped) {
-                    (None, ..) => 3,
-                    (_, true, _) => 0,
-                    (.., true) => 1,
-                    _ => 2,
-                };
-                counts[outcome] += 1;
                 if !dropped {
                     queue.waiting.push_back((queue_class, size));
                 }
@@ -228,20 +266,36 @@ fn compare(
                 if release_at_end {
                     real.switch.on_sent(time, port as u32);
                 }
-                if !real.switch.has_backlog(port as u32) {
-                    continue;
+                // Those lost on the way out, then the one that is sent.
+                let sent = real.switch.dequeue(time, port as u32, &mut real.packets);
+                let lost: Vec<_> = real.switch.lost().iter().map(|lost| lost.packet).collect();
+                real.switch.clear_lost();
+                prop_assert!(at_departure || lost.is_empty());
+                for id in lost.iter().copied().chain(sent) {
+                    let (packet, dropped) = (real.packets[id], Some(id) != sent);
+                    let queue_class = usize::from(packet.queue_class);
+                    let queue = &mut queues[place(port, queue_class)];
+                    let first =
+                        queue.waiting.iter().position(|(of, _)| *of == queue_class).unwrap();
+                    let (_, size) = queue.waiting.remove(first).unwrap();
+                    prop_assert_eq!(packet.size, size as u32);
+                    if at_departure {
+                        let expected = match is_managed(queue_class) {
+                            true => queue.verdict(now, rule, unit),
+                            false => Some(false),
+                        };
+                        let (ect, marked) =
+                            (packet.flags & flags::ECT != 0, packet.flags & flags::CE != 0);
+                        Fate { ect, marked, dropped }.check(expected, rule, &mut counts)?;
+                    }
+                    if !dropped {
+                        free[port] = now + size * BYTE;
+                        if is_managed(queue_class) {
+                            queue.idle_from = free[port];
+                        }
+                    }
+                    real.packets.remove(id);
                 }
-                let id = real.switch.dequeue(time, port as u32, &mut real.packets).unwrap();
-                let queue_class = usize::from(real.packets[id].queue_class);
-                let queue = &mut queues[place(port, queue_class)];
-                let first = queue.waiting.iter().position(|(of, _)| *of == queue_class).unwrap();
-                let (_, size) = queue.waiting.remove(first).unwrap();
-                prop_assert_eq!(real.packets[id].size, size as u32);
-                free[port] = now + size * BYTE;
-                if queues_per_port == 1 || queue_class > 0 {
-                    queue.idle_from = free[port];
-                }
-                real.packets.remove(id);
             }
             Step::Wait { packets } => now += packets * 1500 * BYTE,
         }
@@ -299,16 +353,18 @@ proptest! {
         bytes: bool,
         queues_per_port in 1usize..4,
         of_port in prop::bool::weighted(0.4),
+        at_departure: bool,
         release_at_end in prop::bool::weighted(0.2),
         steps in steps(),
     ) {
-        // In bytes, a packet in transmission counts as long as its bytes are held.
-        prop_assume!(!(bytes && release_at_end));
+        // In bytes, arrivals find a packet in transmission too, as long as its bytes are held.
+        prop_assume!(at_departure || !(bytes && release_at_end));
         let (rule, unit) = match bytes {
             true => (in_bytes(rule), Unit::Bytes),
             false => (rule, Unit::Packets),
         };
-        compare(&rule, unit, queues_per_port, (of_port, release_at_end), &steps)?;
+        let manner = Manner { unit, of_port, at_departure, release_at_end };
+        compare(&rule, manner, queues_per_port, &steps)?;
     }
 }
 
@@ -316,17 +372,21 @@ proptest! {
 #[test]
 fn the_cases_mark_drop_and_pass() {
     use proptest::strategy::ValueTree;
-    let mut runner = proptest::test_runner::TestRunner::new(cases(1));
-    let mut totals = [[0; 4]; 2];
-    for _ in 0..400 {
-        let rule = rule().new_tree(&mut runner).unwrap().current();
-        let steps = steps().new_tree(&mut runner).unwrap().current();
-        let counts = compare(&rule, Unit::Packets, 2, (false, false), &steps).unwrap();
-        let total = &mut totals[usize::from(matches!(rule, Rule::Red { .. }))];
-        (0..4).for_each(|i| total[i] += counts[i]);
-    }
-    for [marked, dropped, passed, by_chance] in totals {
-        assert!(marked > 200 && dropped > 200 && passed > 2000, "{totals:?}");
-        assert!(by_chance < passed, "{totals:?}");
+    for at_departure in [false, true] {
+        let mut runner = proptest::test_runner::TestRunner::new(cases(1));
+        let mut totals = [[0; 4]; 2];
+        for _ in 0..800 {
+            let rule = rule().new_tree(&mut runner).unwrap().current();
+            let steps = steps().new_tree(&mut runner).unwrap().current();
+            let (unit, of_port, release_at_end) = (Unit::Packets, false, false);
+            let manner = Manner { unit, of_port, at_departure, release_at_end };
+            let counts = compare(&rule, manner, 2, &steps).unwrap();
+            let total = &mut totals[usize::from(matches!(rule, Rule::Red { .. }))];
+            (0..4).for_each(|i| total[i] += counts[i]);
+        }
+        for [marked, dropped, passed, by_chance] in totals {
+            assert!(marked > 200 && dropped > 200 && passed > 2000, "{totals:?}");
+            assert!(by_chance < passed, "{totals:?}");
+        }
     }
 }

@@ -34,6 +34,8 @@ struct Rule {
     of_port: bool,
     both_sides: bool,
     begins_anew: bool,
+    /// Whether packets are decided about as they leave, by the queue that they leave behind.
+    at_departure: bool,
     /// Whether packets that cannot be marked are lost instead.
     drops: bool,
     counter: Counter,
@@ -64,9 +66,11 @@ impl Rule {
         let trials = if self.both_sides { "both-sides" } else { "one-side" };
         let idle = if self.begins_anew { "begins-anew" } else { "counts" };
         let not_ect = if self.drops { "drop" } else { "pass" };
+        let moment = if self.at_departure { "departure" } else { "arrival" };
         let mut text = format!(
             "min = \"{MIN}pkt\"\nmax = \"{MAX}pkt\"\nlambda = {lambda:?}\nlambda_unit = \"1500B\"\n\
-             fcs = {has_fcs}\nqla = {has_qla}\nnot_ect = \"{not_ect}\"\n"
+             fcs = {has_fcs}\nqla = {has_qla}\nnot_ect = \"{not_ect}\"\n\
+             marks_at = \"{moment}\"\n"
         );
         if *has_fcs {
             text += &format!("t_fcs = \"{t_fcs}us\"\nf = \"{growth}\"\n");
@@ -153,7 +157,7 @@ impl Naive<'_> {
         counter.flows(self.rule.t_fcs * US, &packets, now)
     }
 
-    /// f(N) for an arrival that the events hold already.
+    /// f(N), after all arrivals so far.
     fn growth(&self, port: usize, now: u64) -> f64 {
         if !self.rule.has_fcs {
             return 1.0;
@@ -270,9 +274,10 @@ impl Naive<'_> {
         })
     }
 
-    /// Whether an arrival is marked, or lost if it cannot be; `None` if that depends on chance.
-    fn marks(&self, now: u64, queue: usize) -> Option<bool> {
-        let q = self.length(&[queue], now) as f64;
+    /// Whether a packet is marked, or lost if it cannot be, by a queue of so many packets; `None` if
+    /// that depends on chance.
+    fn marks(&self, now: u64, queue: usize, q: usize) -> Option<bool> {
+        let q = q as f64;
         if q >= MAX {
             return Some(true);
         }
@@ -316,6 +321,18 @@ struct Counts {
     refused: usize,
     pushed_out: usize,
     miscounted: [usize; 2],
+}
+
+impl Counts {
+    /// The count of packets with this outcome, unless they were refused.
+    fn outcome(&mut self, expected: Option<bool>, is_marked: bool, is_lost: bool) -> &mut usize {
+        match (expected, is_marked, is_lost) {
+            (None, ..) => &mut self.by_chance,
+            (_, true, _) => &mut self.marked,
+            (.., true) => &mut self.lost,
+            _ => &mut self.passed,
+        }
+    }
 }
 
 /// Samples every queue, which changes nothing: N as if a packet of a flow that has been counted came
@@ -418,19 +435,22 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
                         counts.miscounted[1] += usize::from(sketched > exact);
                     }
                     let is_refused = reason.is_some_and(|reason| reason != DropReason::Aqm);
-                    let expected = naive.marks(now, queue);
+                    if rule.at_departure {
+                        let found = (is_marked, is_lost && !is_refused);
+                        prop_assert_eq!(found, (false, false), "packet {} at {} ps", number, now);
+                        counts.refused += usize::from(is_refused);
+                        continue;
+                    }
+                    let expected = naive.marks(now, queue, naive.length(&[queue], now));
                     if let Some(marks) = expected {
                         // What is marked and then refused has no mark to show.
                         let expected = (marks && ect && !is_refused, marks && !ect && rule.drops);
                         let found = (is_marked, is_lost && !is_refused);
                         prop_assert_eq!(found, expected, "packet {} at {} ps", number, now);
                     }
-                    let count = match (expected, is_marked, is_lost) {
-                        _ if is_refused => &mut counts.refused,
-                        (None, ..) => &mut counts.by_chance,
-                        (_, true, _) => &mut counts.marked,
-                        (.., true) => &mut counts.lost,
-                        _ => &mut counts.passed,
+                    let count = match is_refused {
+                        true => &mut counts.refused,
+                        false => counts.outcome(expected, is_marked, is_lost),
                     };
                     *count += 1;
                 }
@@ -441,11 +461,35 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
                 if !real.switch.has_backlog(port as u32) {
                     continue;
                 }
+                // Those lost on the way out, then the one that is sent.
                 let time = Time::from_ps(now);
-                let id = real.switch.dequeue(time, port as u32, &mut real.packets).unwrap();
-                let queue = port * queues_per_port + usize::from(real.packets[id].queue_class);
-                naive.events.push(Event::Sent { now, queue });
-                real.packets.remove(id);
+                let sent = real.switch.dequeue(time, port as u32, &mut real.packets);
+                let lost: Vec<_> = real.switch.lost().iter().map(|lost| lost.packet).collect();
+                real.switch.clear_lost();
+                prop_assert!(rule.at_departure || lost.is_empty());
+                let mut gone = vec![0; PORTS * queues_per_port];
+                for id in lost.iter().copied().chain(sent) {
+                    let (packet, is_lost) = (real.packets[id], Some(id) != sent);
+                    let queue = port * queues_per_port + usize::from(packet.queue_class);
+                    gone[queue] += 1;
+                    if rule.at_departure {
+                        let left = naive.length(&[queue], now) - gone[queue];
+                        let expected = naive.marks(now, queue, left);
+                        let ect = packet.flags & flags::ECT != 0;
+                        let found = (packet.flags & flags::CE != 0, is_lost);
+                        prop_assert!(!is_lost || (!ect && rule.drops));
+                        if let Some(marks) = expected {
+                            let expected = (marks && ect, marks && !ect && rule.drops);
+                            prop_assert_eq!(found, expected, "at {} ps, {} left", now, left);
+                        }
+                        *counts.outcome(expected, found.0, is_lost) += 1;
+                    }
+                    real.packets.remove(id);
+                    naive.events.push(match is_lost {
+                        true => Event::PushedOut { now, queue },
+                        false => Event::Sent { now, queue },
+                    });
+                }
             }
         }
         check_samples(now, &real, &naive)?;
@@ -455,7 +499,8 @@ fn compare(setup: &Setup, steps: &[Step]) -> Result<Counts, TestCaseError> {
 
 fn rule() -> impl Strategy<Value = Rule> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let more_flags = (prop::bool::weighted(0.7), any::<bool>(), any::<bool>());
+    let more_flags =
+        (prop::bool::weighted(0.7), any::<bool>(), any::<bool>(), prop::bool::weighted(0.4));
     let times = (1u64..8, 2u64..10);
     let slopes = select(vec![
         (0.1, 0.02, 0.05),
@@ -485,7 +530,7 @@ fn rule() -> impl Strategy<Value = Rule> {
     (flags, more_flags, times, slopes, bounds, counter, shapes).prop_map(
         |(flags, more_flags, times, slopes, bounds, counter, (beta, growth, phi, table))| {
             let (has_qla, by_time, of_port, both_sides) = flags;
-            let (has_fcs, begins_anew, drops) = more_flags;
+            let (has_fcs, begins_anew, drops, at_departure) = more_flags;
             let (lambda, delta, lambda_min) = slopes;
             Rule {
                 t_fcs: times.0,
@@ -496,6 +541,7 @@ fn rule() -> impl Strategy<Value = Rule> {
                 of_port: of_port && has_qla,
                 both_sides,
                 begins_anew,
+                at_departure,
                 drops,
                 counter,
                 lambda,
@@ -550,12 +596,14 @@ proptest! {
 fn the_cases_mark_and_pass() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::new(cases(1));
-    let mut totals = [Counts::default(); 2];
-    for _ in 0..400 {
+    // With and without QLA, as packets arrive and as they leave.
+    let mut totals = [Counts::default(); 4];
+    for _ in 0..800 {
         let setup = setup().new_tree(&mut runner).unwrap().current();
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let counts = compare(&setup, &steps).unwrap();
-        let total = &mut totals[usize::from(setup.rule.has_qla)];
+        let Rule { has_qla, at_departure, .. } = setup.rule;
+        let total = &mut totals[usize::from(has_qla) + 2 * usize::from(at_departure)];
         total.marked += counts.marked;
         total.lost += counts.lost;
         total.passed += counts.passed;

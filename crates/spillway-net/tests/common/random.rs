@@ -141,7 +141,14 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "\"none\"",
         "{ kind = \"ecn\", threshold = \"4pkt\" }",
         "{ kind = \"ecn\", threshold = \"3KB\", not_ect = \"drop\" }",
+        "{ kind = \"ecn\", threshold = \"4pkt\", marks_at = \"departure\" }",
+        "{ kind = \"ecn\", threshold = \"3KB\", scope = \"port\", not_ect = \"drop\", \
+           marks_at = \"departure\" }",
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", max_probability = 0.3 }",
+        "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", max_probability = 0.3, \
+           not_ect = \"pass\", marks_at = \"departure\" }",
+        "{ kind = \"red\", min = \"1pkt\", max = \"9pkt\", weight = 0.1, gentle = true, \
+           scope = \"port\", spacing = \"uniform\", marks_at = \"departure\" }",
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
         "{ kind = \"ared\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, interval = \"20us\" }",
         "{ kind = \"ared\", min = \"1KB\", max = \"9KB\", time_constant = \"9us\", \
@@ -157,6 +164,10 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
         "{ kind = \"pred\", min = \"2pkt\", counter = \"hashes\", places = 16, qla = false }",
         "{ kind = \"pred\", min = \"2pkt\", fcs = false, mean = \"arrivals\", \
            qla_scope = \"port\" }",
+        "{ kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"9KB\", \
+           marks_at = \"departure\" }",
+        "{ kind = \"pred\", min = \"1pkt\", lambda = 2.0, qla_scope = \"port\", \
+           not_ect = \"drop\", marks_at = \"departure\" }",
         "{ kind = \"mq-ecn\", rtt = \"9us\" }",
         "{ kind = \"mq-ecn\", rtt = \"5us\", alpha = 0.5, idle = \"reset\", not_ect = \"drop\" }",
     ]);
@@ -219,6 +230,7 @@ fn discipline(draw: &mut Draw, all_cut: bool) -> String {
         "{ kind = \"ecn\", threshold = \"3pkt\" }",
         "{ kind = \"ecn\", threshold = \"9KB\", not_ect = \"drop\" }",
         "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
+        "{ kind = \"ecn\", threshold = \"3pkt\", marks_at = \"departure\" }",
     ]);
     let queue_limit = draw.one(&["unlimited", "unlimited", "unlimited", "3pkt", "15KB"]);
     let drops_nothing = (aqm, queue_limit) == ("\"none\"", "unlimited");

@@ -1,46 +1,70 @@
-//! ECN with one threshold: a packet that finds a queue longer than K is marked.
+//! ECN with one threshold: a packet that finds (or leaves behind) a queue longer than K is marked.
 //!
 //! # Reference
 //! M. Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM 2010, section 3.1.
 //! <https://doi.org/10.1145/1851182.1851192>
+//! Marks at departure: H. Wu, J. Ju, G. Lu, C. Guo, Y. Xiong, Y. Zhang, "Tuning ECN for data center
+//! networks", ACM CoNEXT 2012. <https://doi.org/10.1145/2413176.2413181>
 //!
 //! # Rule
 //! Mark iff q > K on arrival. q: the queue's length without the packet in transmission and without
 //! the arriving one (`scope = "port"`: that of all queues of the port); K: `threshold`.
+//! `marks_at = "departure"`: mark iff q > K when the packet begins to be sent. q: the length that it
+//! leaves behind in its queue (or at its port), without itself.
 //!
 //! # Departures from the paper
 //! None known. `at_threshold = "mark"` marks from q = K on, as ns-3's RED queue does.
 //!
 //! # Scope and limitations
-//! Packets that are not ECN-capable pass (`not_ect = "drop"` refuses them instead, as RED's
-//! standard has it).
+//! Packets that are not ECN-capable pass (`not_ect = "drop"` loses them instead, when they are decided
+//! about, as RED's standard has it).
 //!
 //! # Validation
-//! With N long DCTCP flows the queue peaks near K + N (`tests/analytic.rs` of spillway-net).
+//! The same marks as a second, naive implementation (`tests/naive_aqm.rs`). With N long DCTCP flows the
+//! queue peaks near K + N (`tests/analytic.rs` of spillway-net).
 //!
 //! # Cost
 //! A comparison for every packet; no state.
 
+use super::moment::{LeftBehind, Moment};
 use super::{Aqm, AqmSample, Scope, bytes_of, finite, number_of};
-use crate::buffer::{Buffer, QueueId};
+use crate::buffer::{Buffer, Length, QueueId};
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Verdict, Watch};
+use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
+
+/// The shortest queue for which packets are marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limit {
+    /// In packets; `u32::MAX` if bytes count.
+    packets: u32,
+    /// In bytes; `u32::MAX` if packets count.
+    bytes: u32,
+}
+
+impl Limit {
+    /// One that no queue reaches.
+    const NONE: Limit = Limit { packets: u32::MAX, bytes: u32::MAX };
+
+    #[inline(always)]
+    fn is_reached(self, length: Length) -> bool {
+        length.packets >= self.packets || length.bytes >= self.bytes
+    }
+}
 
 /// The queue length from which on packets are marked, in packets or bytes, and what is
 /// done with them.
 #[derive(Clone, Debug)]
 pub struct EcnThresholdParams {
-    /// The shortest queue that is marked, in packets; `u32::MAX` if bytes count.
-    packets: u32,
-    /// The same in bytes; `u32::MAX` if packets count.
-    bytes: u32,
+    limit: Limit,
+    /// The same for packets that arrive: without one if they are decided about when they leave.
+    on_arrival: Limit,
+    moment: Moment,
     /// K in bytes, where a packet counts as a full one; `None` if there is no threshold.
     threshold: Option<u64>,
-    /// What is done with a packet that finds such a queue. One that cannot be marked passes or is
-    /// lost.
+    /// What is done with a packet that is to be marked. One that cannot be marked passes or is lost.
     verdict: Verdict,
     scope: Scope,
 }
@@ -49,6 +73,7 @@ pub struct EcnThresholdParams {
 #[derive(Clone, Debug)]
 pub struct EcnThreshold {
     params: EcnThresholdParams,
+    left: LeftBehind,
 }
 
 impl Policy for EcnThreshold {
@@ -68,19 +93,22 @@ impl Policy for EcnThreshold {
         let meaning = "what happens to a packet that finds exactly K queued";
         let beyond = section.choice("at_threshold", &[("pass", 1), ("mark", 0)], meaning)?;
         let scope = Scope::read(section)?;
+        let moment = Moment::read(section)?;
         let verdict = read_not_ect(section, Verdict::Mark)?;
         let marks_from = number_of(threshold).saturating_add(beyond);
         let marks_from = u32::try_from(marks_from).unwrap_or(u32::MAX);
-        let (packets, bytes) = match threshold {
-            Amount::Packets(_) => (marks_from, u32::MAX),
-            Amount::Bytes(_) | Amount::Unlimited => (u32::MAX, marks_from),
+        let limit = match threshold {
+            Amount::Packets(_) => Limit { packets: marks_from, ..Limit::NONE },
+            Amount::Bytes(_) | Amount::Unlimited => Limit { bytes: marks_from, ..Limit::NONE },
         };
+        let on_arrival = if moment == Moment::Arrival { limit } else { Limit::NONE };
         let threshold = finite(bytes_of(threshold, environment));
-        Ok(EcnThresholdParams { packets, bytes, threshold, verdict, scope })
+        Ok(EcnThresholdParams { limit, on_arrival, moment, threshold, verdict, scope })
     }
 
-    fn new(params: &EcnThresholdParams, _environment: &Environment) -> Self {
-        EcnThreshold { params: params.clone() }
+    fn new(params: &EcnThresholdParams, environment: &Environment) -> Self {
+        let left = LeftBehind::new(params.scope, environment);
+        EcnThreshold { params: params.clone(), left }
     }
 }
 
@@ -96,20 +124,35 @@ pub(super) fn read_not_ect(
     section.choice("not_ect", &options, "what happens to a packet that is not ECN-capable")
 }
 
-impl Watch for EcnThreshold {}
+impl Watch for EcnThreshold {
+    fn watches_departures(&self) -> bool {
+        self.params.moment == Moment::Departure
+    }
+
+    fn drops_departures(&self) -> bool {
+        self.watches_departures() && self.params.verdict == Verdict::MarkOrDrop
+    }
+
+    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
+        if self.params.moment == Moment::Arrival {
+            return Verdict::Pass;
+        }
+        let marks = self.params.limit.is_reached(self.left.by(departure, buffer));
+        if marks { self.params.verdict } else { Verdict::Pass }
+    }
+}
 
 impl Aqm for EcnThreshold {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let EcnThresholdParams { packets, bytes, verdict, scope, .. } = self.params;
-        let length = scope.length(arrival.queue, buffer);
-        let marks = length.packets >= packets || length.bytes >= bytes;
+        let EcnThresholdParams { on_arrival, verdict, scope, .. } = self.params;
+        let marks = on_arrival.is_reached(scope.length(arrival.queue, buffer));
         if marks { verdict } else { Verdict::Pass }
     }
 
     fn passes_idle_ports(&self) -> bool {
-        // A port is idle only if all its queues are empty.
-        self.params.packets > 0 && self.params.bytes > 0
+        // A port is idle only if all its queues are empty, and so they are left.
+        !self.params.limit.is_reached(Length::default())
     }
 
     fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
@@ -119,7 +162,8 @@ impl Aqm for EcnThreshold {
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
         // A threshold that no queue can reach says that nothing shall be marked.
-        let from = match (self.params.packets, self.params.bytes) {
+        let Limit { packets, bytes } = self.params.limit;
+        let from = match (packets, bytes) {
             (u32::MAX, u32::MAX) => return None,
             (u32::MAX, bytes) => bytes.into(),
             (packets, _) => u64::from(packets) * u64::from(environment.full_packet),
@@ -131,6 +175,7 @@ impl Aqm for EcnThreshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
 
     fn verdict(text: &str, queue_bytes: u32) -> Verdict {
@@ -179,6 +224,60 @@ mod tests {
         assert_eq!(bytes("at_threshold = \"mark\""), [Some(97_500); 2]);
         assert_eq!(bytes("threshold = \"30KB\""), [Some(30_000); 2]);
         assert_eq!(bytes("threshold = \"unlimited\""), [None; 2]);
+    }
+
+    /// The marks of three packets of 1500 bytes that come at once and then leave, by their places.
+    fn marked(text: &str) -> Vec<u64> {
+        let mut section = Section::new("aqm", text.parse().unwrap());
+        let mut ecn = EcnThreshold::read(&mut section, &Environment::example(1)).unwrap();
+        let mut buffer = Buffer::new(1_000_000, Environment::example(1).port_rates, 1);
+        let mut marked = Vec::new();
+        for place in 1..=3 {
+            if ecn.on_arrival(&arrival(0, 1500), &buffer) == Verdict::Mark {
+                marked.push(place);
+            }
+            buffer.add(0, 1500);
+        }
+        for place in 1..=3 {
+            buffer.subtract(0, 1500);
+            let now = Time::from_us(place);
+            if ecn.on_departure(&leaving(Time::ZERO, now), &buffer) == Verdict::Mark {
+                marked.push(place);
+            }
+        }
+        marked
+    }
+
+    #[test]
+    fn the_packet_that_leaves_a_long_queue_is_marked_in_place_of_the_one_that_finds_it() {
+        // They find 0, 1 and 2 packets, and leave 2, 1 and 0 behind.
+        assert_eq!(marked("threshold = \"1pkt\""), [3]);
+        assert_eq!(marked("threshold = \"1pkt\"\nmarks_at = \"departure\""), [1]);
+        assert_eq!(marked("threshold = \"1500B\"\nmarks_at = \"departure\""), [1]);
+        // The first leaves 3000 bytes behind.
+        let at = "threshold = \"3KB\"\nmarks_at = \"departure\"";
+        assert_eq!(marked(at), [0; 0]);
+        assert_eq!(marked(&format!("{at}\nat_threshold = \"mark\"")), [1]);
+        let zero = "threshold = \"0pkt\"\nat_threshold = \"mark\"\nmarks_at = \"departure\"";
+        assert_eq!(marked(zero), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_packet_that_cannot_be_marked_is_lost_when_it_leaves() {
+        let read = |text: &str| {
+            let mut section = Section::new("aqm", text.parse().unwrap());
+            EcnThreshold::read(&mut section, &Environment::example(1)).unwrap()
+        };
+        let at_departure = "threshold = \"1pkt\"\nmarks_at = \"departure\"";
+        let mut drops = read(&format!("{at_departure}\nnot_ect = \"drop\""));
+        let mut buffer = filled(&[1500]);
+        buffer.add(0, 1500);
+        let leaving = leaving(Time::ZERO, Time::from_us(1));
+        assert_eq!(drops.on_departure(&leaving, &buffer), Verdict::MarkOrDrop);
+        assert_eq!(drops.on_arrival(&arrival(0, 1500), &buffer), Verdict::Pass);
+        // Only then must a port be woken for what leaves.
+        assert!(drops.drops_departures() && !read(at_departure).drops_departures());
+        assert!(!read("threshold = \"1pkt\"\nnot_ect = \"drop\"").drops_departures());
     }
 
     #[test]

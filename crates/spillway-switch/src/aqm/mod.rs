@@ -4,6 +4,7 @@ mod ared;
 mod codel;
 mod ecn;
 mod ecn_sharp;
+mod moment;
 mod mq_ecn;
 mod none;
 mod pie;

@@ -7,7 +7,8 @@
 //!
 //! # Rule
 //! Mark with p = lambda f(N) (q - min) / `lambda_unit`, at most 1; always if q >= max. q: the bytes
-//! that an arrival finds in its queue.
+//! that an arrival finds in its queue, or that a packet leaves behind in it when it begins to be sent,
+//! without itself (`marks_at = "departure"`).
 //! - Flow Concurrent Stabilizer (FCS): N = max(n_last, n), at least 1. n: the port's flows in this
 //!   period of `t_fcs`; n_last: in the last one. f(N) = N (`f`).
 //! - Queue Length Adjuster (QLA): U = beta R / C + (1 - beta) Phi(mean queue), over periods of
@@ -27,7 +28,10 @@
 //!   min is back at its start and marking more is better, lambda moves again;
 //! - whether the mean queue is one over time or over arrivals (`mean`), and what a period without a
 //!   packet means (`idle`);
-//! - whether R and the queue are a queue's or a port's (`qla_scope`).
+//! - whether R and the queue are a queue's or a port's (`qla_scope`);
+//! - whether a packet is marked as it arrives or as it leaves (`marks_at`). FCS counts arrivals, and QLA
+//!   measures the queue, in the same way for both; a packet that leaves is marked by N and by the setting
+//!   of that moment.
 //!
 //! `plane = "control"` is the testbed's: what is read takes 5 to 12 ms, a new setting another 80 to
 //! 110 ms until it marks. `table_step` marks by a table of queue lengths and flows, as a switch
@@ -55,10 +59,11 @@ mod adjuster;
 pub mod counter;
 
 use super::ecn::read_not_ect;
-use super::{Aqm, AqmSample, bytes_of, finite};
+use super::moment::{LeftBehind, Moment};
+use super::{Aqm, AqmSample, Scope, bytes_of, finite};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Verdict, Watch};
+use crate::policy::{Arrival, Departure, Verdict, Watch};
 use adjuster::{Adjuster, Measured, Rules, Setting, Shape};
 use counter::{Counter, Kind};
 use spillway_engine::{Stream, Time};
@@ -126,6 +131,7 @@ pub struct PredParams {
     fcs: Option<Fcs>,
     qla: Option<Qla>,
     steps: Option<Steps>,
+    moment: Moment,
     verdict: Verdict,
 }
 
@@ -161,6 +167,7 @@ pub struct Pred {
     next: Vec<Setting>,
     written: Time,
     queues_per_port: u32,
+    left: LeftBehind,
     random: Stream,
     delays: Stream,
 }
@@ -205,10 +212,19 @@ impl Policy for Pred {
         let first = Setting { lambda, min: min_bytes / full_packet };
         let qla = read_qla(section, environment, first, max_bytes as f64 / full_packet)?;
         let steps = read_steps(section)?;
+        let moment = Moment::read(section)?;
         let verdict = read_not_ect(section, Verdict::Mark)?;
-        let max = max_bytes;
-        let shared = PredParams { first, lambda_unit, max, full_packet, fcs, qla, steps, verdict };
-        Ok(Arc::new(shared))
+        Ok(Arc::new(PredParams {
+            first,
+            lambda_unit,
+            max: max_bytes,
+            full_packet,
+            fcs,
+            qla,
+            steps,
+            moment,
+            verdict,
+        }))
     }
 
     fn new(params: &Arc<PredParams>, environment: &Environment) -> Self {
@@ -233,6 +249,7 @@ impl Policy for Pred {
             next: vec![first; number],
             written: Time::MAX,
             queues_per_port: environment.queues_per_port,
+            left: LeftBehind::new(Scope::Queue, environment),
             random: stream("pred"),
             delays: stream("pred-control"),
             params: Arc::clone(params),
@@ -404,16 +421,22 @@ impl Pred {
         }
     }
 
-    /// f(N) of a port.
+    /// f(N) of a port, by what its counter says that N is.
     #[inline]
-    fn growth(&self, port: u32) -> f64 {
+    fn growth(&self, port: u32, flows: impl FnOnce(&Counter) -> u32) -> f64 {
         let Some(fcs) = &self.params.fcs else { return 1.0 };
-        fcs.growth.of(self.counters[port as usize].flows())
+        fcs.growth.of(flows(&self.counters[port as usize]))
     }
 
-    /// The probability of a mark.
+    /// The probability of a mark, for a queue of this length.
     #[inline]
-    fn probability(&self, queue: QueueId, port: u32, bytes: u32) -> f64 {
+    fn probability(
+        &self,
+        queue: QueueId,
+        port: u32,
+        bytes: u32,
+        flows: impl FnOnce(&Counter) -> u32,
+    ) -> f64 {
         let bytes = u64::from(bytes);
         if bytes >= self.params.max {
             return 1.0;
@@ -422,7 +445,7 @@ impl Pred {
         if bytes as f64 <= min * self.params.full_packet {
             return 0.0;
         }
-        let slope = lambda * self.growth(port) / self.params.lambda_unit;
+        let slope = lambda * self.growth(port, flows) / self.params.lambda_unit;
         let line = |bytes: u64| slope * (bytes as f64 - min * self.params.full_packet);
         match self.params.steps {
             None => line(bytes),
@@ -431,6 +454,14 @@ impl Pred {
                 (probability * probabilities).round() / probabilities
             }
         }
+    }
+
+    /// What happens to a packet that is marked with this probability.
+    #[inline]
+    fn decide(&mut self, probability: f64) -> Verdict {
+        let marks =
+            probability >= 1.0 || (probability > 0.0 && self.random.uniform() < probability);
+        if marks { self.params.verdict } else { Verdict::Pass }
     }
 
     /// What a slow control plane has written by now marks.
@@ -515,6 +546,26 @@ impl Watch for Pred {
         }
     }
 
+    fn watches_departures(&self) -> bool {
+        self.params.moment == Moment::Departure
+    }
+
+    fn drops_departures(&self) -> bool {
+        self.watches_departures() && self.params.verdict == Verdict::MarkOrDrop
+    }
+
+    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
+        if self.params.moment == Moment::Arrival {
+            return Verdict::Pass;
+        }
+        let &Departure { now, queue, .. } = departure;
+        self.put_to_work(now);
+        let left = self.left.by(departure, buffer).bytes;
+        let flows = |counter: &Counter| counter.flows_at(now);
+        let probability = self.probability(queue, buffer.port_of(queue), left, flows);
+        self.decide(probability)
+    }
+
     fn period(&self) -> Option<Time> {
         self.params.qla.as_ref().map(|qla| qla.period)
     }
@@ -564,15 +615,16 @@ impl Aqm for Pred {
             false => u64::from(buffer.packets(queue)),
             true => packets_of_port(buffer, port),
         });
+        if self.params.moment == Moment::Departure {
+            return Verdict::Pass;
+        }
         self.put_to_work(now);
-        let probability = self.probability(queue, port, buffer.bytes(queue));
-        let marks =
-            probability >= 1.0 || (probability > 0.0 && self.random.uniform() < probability);
-        if marks { self.params.verdict } else { Verdict::Pass }
+        let probability = self.probability(queue, port, buffer.bytes(queue), Counter::flows);
+        self.decide(probability)
     }
 
     fn passes_idle_ports(&self) -> bool {
-        // What is empty is not above min.
+        // What is empty, or left empty, is not above min.
         self.params.max > 0
     }
 

@@ -9,6 +9,8 @@
 //! # Rule
 //! avg = (1 - w) avg + w q on every arrival; w = 1, the default, is the instantaneous queue. q: the
 //! queue's length, or that of all queues of the port (`scope = "port"`).
+//! `marks_at = "departure"`: a packet is decided about when it begins to be sent, and avg moves then. q
+//! is the length that it leaves behind in its queue (or at its port), without itself.
 //! avg < min: pass. avg >= max: mark. Between, with probability
 //! two-point: p = max_p (avg - min) / (max - min); point-slope: p = lambda (avg - min), at most 1,
 //! with lambda per MB (the paper's example: 0.1 / (0.2 MB - 0.005 MB) is about 0.5).
@@ -20,10 +22,14 @@
 //! paper's pseudocode): count includes the arriving packet, so that gaps are shorter by one.
 //! `"wait"` is ns-3's default: no mark while count p < 1, then p / (2 - count p), where count
 //! includes the arriving packet too. If an arrival finds its queue empty, avg decays as if packets
-//! of full size had passed since the queue's last packet was sent.
+//! of full size had passed since the queue's last packet was sent; so it does for a departure that
+//! leaves the queue empty.
+//! The paper decides on arrival, as Linux and ns-3 do. With `marks_at = "departure"` everything moves
+//! to the departure: the sample, the decay, and the packets that `spacing` counts.
 //!
 //! # Scope and limitations
-//! A queue's length excludes the packet in transmission and the arriving one.
+//! A queue's length excludes the packet in transmission and the arriving one. What cannot be marked is
+//! lost (`not_ect`) when it is decided about.
 //!
 //! # Validation
 //! Marking frequencies agree with the formula (below). Where no random number is involved, it makes
@@ -38,10 +44,11 @@ pub(super) mod coin;
 pub(super) mod ramp;
 
 use super::ecn::read_not_ect;
+use super::moment::{LeftBehind, Moment};
 use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of, number_of};
-use crate::buffer::{Buffer, QueueId};
+use crate::buffer::{Buffer, Length, QueueId};
 use crate::catalogue::{Environment, Policy};
-use crate::policy::{Arrival, Verdict, Watch};
+use crate::policy::{Arrival, Departure, Verdict, Watch};
 use average::Average;
 use coin::{Coin, Spacing};
 use ramp::{Curve, Ramp, Thresholds};
@@ -65,6 +72,7 @@ pub struct RedParams {
     /// How marks are spread over packets.
     spacing: Spacing,
     scope: Scope,
+    moment: Moment,
     /// What happens to a packet that is to be marked. One that cannot be marked passes or is lost.
     verdict: Verdict,
 }
@@ -73,6 +81,7 @@ pub struct RedParams {
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
+    left: LeftBehind,
     full_packet: u64,
     /// The queue class of acks that are not managed.
     unmanaged: Option<u8>,
@@ -120,15 +129,17 @@ impl Policy for Red {
         let gentle = ramp::read_gentle(section, false)?;
         let spacing = Spacing::read(section)?;
         let scope = Scope::read(section)?;
+        let moment = Moment::read(section)?;
         let verdict = read_not_ect(section, Verdict::MarkOrDrop)?;
         let ramp = Ramp { thresholds, curve, gentle };
-        Ok(RedParams { ramp, weight, spacing, scope, verdict })
+        Ok(RedParams { ramp, weight, spacing, scope, moment, verdict })
     }
 
     fn new(params: &RedParams, environment: &Environment) -> Self {
         let averages = Average::all(params.scope, environment, |_| params.weight).into_iter();
         Red {
             params: params.clone(),
+            left: LeftBehind::new(params.scope, environment),
             full_packet: u64::from(environment.full_packet),
             unmanaged: environment.unmanaged(),
             random: Stream::new(environment.seed, "red", environment.switch.into()),
@@ -147,16 +158,26 @@ impl Red {
         }
     }
 
-    /// The average, updated with the queue that this arrival finds.
-    fn average(&mut self, arrival: &Arrival, buffer: &Buffer) -> f64 {
-        let RedParams { ramp, weight, scope, .. } = self.params;
-        let length = scope.length(arrival.queue, buffer);
+    /// The average of the state at this place, updated with a queue of this length.
+    #[inline]
+    fn average(&mut self, now: Time, place: usize, length: Length) -> f64 {
+        let RedParams { ramp, weight, .. } = self.params;
         let length = f64::from(in_unit_of(ramp.thresholds.min, length));
         if weight == 1.0 {
             return length;
         }
-        let place = self.place(arrival.queue, buffer);
-        self.queues[place].average.finds(arrival.now, length)
+        self.queues[place].average.finds(now, length)
+    }
+
+    /// Decides about a packet by the length of its queue.
+    #[inline]
+    fn decide(&mut self, now: Time, place: usize, length: Length) -> Verdict {
+        let average = self.average(now, place, length);
+        let RedParams { ramp, spacing, verdict, .. } = self.params;
+        let probability = ramp.probability(average);
+        let coin = &mut self.queues[place].coin;
+        let marks = coin.is_hit(probability, spacing, &mut self.random);
+        if marks { verdict } else { Verdict::Pass }
     }
 
     /// A packet of a queue begins to be sent.
@@ -170,13 +191,12 @@ impl Red {
 impl Aqm for Red {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let average = self.average(arrival, buffer);
-        let RedParams { ramp, spacing, verdict, .. } = self.params;
-        let probability = ramp.probability(average);
+        let RedParams { scope, moment, .. } = self.params;
+        if moment == Moment::Departure {
+            return Verdict::Pass;
+        }
         let place = self.place(arrival.queue, buffer);
-        let coin = &mut self.queues[place].coin;
-        let marks = coin.is_hit(probability, spacing, &mut self.random);
-        if marks { verdict } else { Verdict::Pass }
+        self.decide(arrival.now, place, scope.length(arrival.queue, buffer))
     }
 
     fn passes_idle_ports(&self) -> bool {
@@ -208,20 +228,50 @@ impl Aqm for Red {
 impl Watch for Red {
     #[inline]
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        if self.params.weight < 1.0 && self.unmanaged != Some(buffer.queue_class_of(queue)) {
+        let RedParams { weight, moment, .. } = self.params;
+        let is_managed = || self.unmanaged != Some(buffer.queue_class_of(queue));
+        if weight < 1.0 && moment == Moment::Arrival && is_managed() {
             self.is_sent(now, queue, size, buffer);
         }
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.params.moment == Moment::Departure
+    }
+
+    fn drops_departures(&self) -> bool {
+        self.watches_departures() && self.params.verdict == Verdict::MarkOrDrop
+    }
+
+    fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
+        if self.params.moment == Moment::Arrival {
+            return Verdict::Pass;
+        }
+        let &Departure { now, queue, size, ect, .. } = departure;
+        let place = self.place(queue, buffer);
+        let verdict = self.decide(now, place, self.left.by(departure, buffer));
+        if verdict != Verdict::MarkOrDrop || ect {
+            self.is_sent(now, queue, size, buffer);
+        }
+        verdict
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
 
     fn red(text: &str) -> Red {
         let mut section = Section::new("aqm", text.parse().unwrap());
         Red::read(&mut section, &Environment::example(1)).unwrap()
+    }
+
+    /// The average, updated with the queue that this arrival finds.
+    fn average(red: &mut Red, arrival: &Arrival, buffer: &Buffer) -> f64 {
+        let place = red.place(arrival.queue, buffer);
+        red.average(arrival.now, place, red.params.scope.length(arrival.queue, buffer))
     }
 
     fn probability(text: &str, queue: f64) -> f64 {
@@ -320,28 +370,94 @@ mod tests {
         // 0 -> 0.25 * 40,000 = 10,000 -> 10,000 + 0.25 * 30,000 = 17,500.
         let mut red = red("min = \"20KB\"\nmax = \"100KB\"\nweight = 0.25");
         let buffer = filled(&[40_000]);
-        assert_eq!(red.average(&arrival(0, 1500), &buffer), 10_000.0);
-        assert_eq!(red.average(&arrival(0, 1500), &buffer), 17_500.0);
+        assert_eq!(average(&mut red, &arrival(0, 1500), &buffer), 10_000.0);
+        assert_eq!(average(&mut red, &arrival(0, 1500), &buffer), 17_500.0);
     }
 
     #[test]
     fn the_average_of_an_idle_queue_decays() {
         let mut red = red("min = \"20KB\"\nmax = \"100KB\"\nweight = 0.5");
         let at = |us| Time::from_us(us);
-        let mut average = |us, queue_bytes: u32| {
-            red.average(&Arrival { now: at(us), ..arrival(0, 1500) }, &buffer_of(queue_bytes))
+        let mut finds = |us, queue_bytes: u32| {
+            let arrival = Arrival { now: at(us), ..arrival(0, 1500) };
+            average(&mut red, &arrival, &buffer_of(queue_bytes))
         };
-        assert_eq!(average(0, 64_000), 32_000.0);
-        assert_eq!(average(100, 64_000), 48_000.0);
+        assert_eq!(finds(0, 64_000), 32_000.0);
+        assert_eq!(finds(100, 64_000), 48_000.0);
         // The last packet starts to be sent at 100 us; 1500 B at 10 Gbps take 1.2 us. Until
         // 103.6 us, two packets of full size could have followed it: 48,000 / 4, and the empty
         // queue halves it again.
         red.on_dequeue(at(100), 0, 1500, &buffer_of(0));
         let now = at(100) + Time::from_ns(3_600);
         let arrival = Arrival { now, ..arrival(0, 1500) };
-        assert_eq!(red.average(&arrival, &buffer_of(0)), 6_000.0);
+        assert_eq!(average(&mut red, &arrival, &buffer_of(0)), 6_000.0);
         // From then on, the idle time counts from this arrival.
-        assert_eq!(red.average(&arrival, &buffer_of(0)), 3_000.0);
+        assert_eq!(average(&mut red, &arrival, &buffer_of(0)), 3_000.0);
+    }
+
+    #[test]
+    fn the_packet_that_leaves_a_long_queue_is_marked_in_place_of_the_one_that_finds_it() {
+        // Three packets of 1500 B come at once, and find 0, 1 and 2 packets; then they leave, and leave
+        // 2, 1 and 0 behind. From two on all are marked, and below none.
+        for (moment, expected) in [("arrival", (vec![3], vec![])), ("departure", (vec![], vec![1]))]
+        {
+            let mut red = red(&format!("min = \"2pkt\"\nmax = \"2pkt\"\nmarks_at = \"{moment}\""));
+            let mut buffer = buffer_of(0);
+            let (mut arriving, mut departing) = (Vec::new(), Vec::new());
+            for place in 1..=3 {
+                if red.on_arrival(&arrival(0, 1500), &buffer) != Verdict::Pass {
+                    arriving.push(place);
+                }
+                buffer.add(0, 1500);
+            }
+            for place in 1..=3 {
+                buffer.subtract(0, 1500);
+                let leaving = leaving(Time::ZERO, Time::from_us(place));
+                if red.on_departure(&leaving, &buffer) != Verdict::Pass {
+                    departing.push(place);
+                }
+            }
+            assert_eq!((arriving, departing), expected, "{moment}");
+        }
+    }
+
+    #[test]
+    fn at_departures_the_average_is_of_what_they_leave_behind() {
+        let mut red =
+            red("min = \"20KB\"\nmax = \"100KB\"\nweight = 0.5\nmarks_at = \"departure\"");
+        let leaves = |red: &mut Red, ns: u64, left: u32| {
+            let leaving = leaving(Time::ZERO, Time::from_ns(ns));
+            red.on_dequeue(leaving.now, 0, 1500, &buffer_of(left));
+            red.on_departure(&leaving, &buffer_of(left));
+            red.queues[0].average.value()
+        };
+        // 0 -> 0.5 * 64,000 -> 48,000. What arrives meanwhile does not count.
+        assert_eq!(leaves(&mut red, 0, 64_000), 32_000.0);
+        red.on_arrival(&arrival(0, 1500), &buffer_of(10_000));
+        assert_eq!(leaves(&mut red, 98_800, 64_000), 48_000.0);
+        // The next leaves the queue empty, as soon as the line has sent the one before: half.
+        assert_eq!(leaves(&mut red, 100_000, 0), 24_000.0);
+        // That one has been sent at 101.2 us. Until 103.6 us, two packets of full size could have
+        // followed it: 24,000 / 4, and the empty queue halves it again.
+        assert_eq!(leaves(&mut red, 103_600, 0), 3_000.0);
+        assert_eq!(leaves(&mut red, 104_800, 0), 1_500.0);
+    }
+
+    #[test]
+    fn what_is_lost_as_it_leaves_has_not_been_sent() {
+        // The queue of 30 KB is over max; then it is empty. For a packet that is lost at 0, the line is
+        // idle from then on, and until 2.4 us two packets could have passed: 15,000 / 4 / 2. For one
+        // that is sent until 1.2 us it is one.
+        for (ect, expected) in [(false, 1_875.0), (true, 3_750.0)] {
+            let text = "min = \"5KB\"\nmax = \"9KB\"\nweight = 0.5\nmarks_at = \"departure\"";
+            let mut red = red(text);
+            let long = Departure { ect, ..leaving(Time::ZERO, Time::ZERO) };
+            assert_eq!(red.on_departure(&long, &buffer_of(30_000)), Verdict::MarkOrDrop);
+            red.on_departure(&leaving(Time::ZERO, Time::from_ns(2_400)), &buffer_of(0));
+            assert_eq!(red.queues[0].average.value(), expected, "{ect}");
+        }
+        assert!(red("marks_at = \"departure\"").drops_departures() && !red("").drops_departures());
+        assert!(!red("marks_at = \"departure\"\nnot_ect = \"pass\"").drops_departures());
     }
 
     #[test]
@@ -353,7 +469,7 @@ mod tests {
             let text = format!("min=\"9KB\"\nmax=\"90KB\"\nweight=0.5\nscope=\"{scope}\"");
             let mut section = Section::new("aqm", text.parse().unwrap());
             let mut red = Red::read(&mut section, &environment).unwrap();
-            [0, 1].map(|queue| red.average(&arrival(queue, 1500), &buffer))
+            [0, 1].map(|queue| average(&mut red, &arrival(queue, 1500), &buffer))
         };
         assert_eq!(averages("queue"), [15_000.0, 5_000.0]);
         // 0 -> 20,000 -> 30,000 of 40,000.

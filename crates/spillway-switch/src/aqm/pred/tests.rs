@@ -1,4 +1,5 @@
 use super::*;
+use crate::aqm::tests::leaving;
 use crate::sharing::tests::{arrival, filled};
 
 fn pred(text: &str) -> Pred {
@@ -15,6 +16,11 @@ fn packet(us: u64, flow: u32) -> Arrival {
     Arrival { now: Time::from_us(us), flow, ..arrival(0, 1500) }
 }
 
+/// The probability for the only queue, by the flows that have been counted.
+fn probability(pred: &Pred, bytes: u32) -> f64 {
+    pred.probability(0, 0, bytes, Counter::flows)
+}
+
 const FIXED: &str = "qla = false\nmin = \"10KB\"\n";
 
 fn close(a: f64, b: f64) -> bool {
@@ -24,26 +30,26 @@ fn close(a: f64, b: f64) -> bool {
 #[test]
 fn the_slope_grows_with_the_number_of_flows() {
     // 60 KB are 50 KB above min; lambda is 0.1 for 100 KB and flow: 0.05 N.
-    let probability = |f: &str, flows: u32| {
+    let of_flows = |f: &str, flows: u32| {
         let mut pred = pred(&format!("{FIXED}counter = \"exact\"\nf = \"{f}\"\nlambda = 0.1"));
         let buffer = filled(&[60_000]);
         for flow in 0..flows {
             pred.on_arrival(&packet(1, flow), &buffer);
         }
-        pred.probability(0, 0, 60_000)
+        probability(&pred, 60_000)
     };
-    assert!(close(probability("n", 1), 0.05) && close(probability("n", 4), 0.2));
-    assert!(close(probability("sqrt-n", 4), 0.1));
-    assert!(close(probability("n-squared", 4), 0.8));
+    assert!(close(of_flows("n", 1), 0.05) && close(of_flows("n", 4), 0.2));
+    assert!(close(of_flows("sqrt-n", 4), 0.1));
+    assert!(close(of_flows("n-squared", 4), 0.8));
     let without = pred(&format!("{FIXED}fcs = false"));
-    assert!(close(without.probability(0, 0, 60_000), 0.05));
+    assert!(close(probability(&without, 60_000), 0.05));
 }
 
 #[test]
 fn the_unit_of_lambda_is_a_choice() {
     // The paper's example: 0.5 per MB, from 5 KB on, is about 0.1 at 0.2 MB.
     let text = "qla = false\nfcs = false\nlambda_unit = \"1MB\"\nlambda = 0.5128205\nmin = \"5KB\"";
-    assert!((pred(text).probability(0, 0, 200_000) - 0.1).abs() < 1e-7);
+    assert!((probability(&pred(text), 200_000) - 0.1).abs() < 1e-7);
 }
 
 #[test]
@@ -58,13 +64,78 @@ fn marks_are_none_up_to_min_and_all_from_max_on() {
 }
 
 #[test]
+fn the_packet_that_leaves_a_long_queue_is_marked_in_place_of_the_one_that_finds_it() {
+    // Three packets of 1500 bytes come at once, and find 0, 1 and 2 packets; then they leave, and leave
+    // 2, 1 and 0 behind. From 3000 bytes on all are marked, and below none, for min is there too.
+    for (moment, expected) in [("arrival", (vec![3], vec![])), ("departure", (vec![], vec![1]))] {
+        let bounds = "min = \"3KB\"\nmax = \"3KB\"";
+        let mut pred = pred(&format!("qla = false\n{bounds}\nmarks_at = \"{moment}\""));
+        let mut buffer = Buffer::new(1_000_000, Environment::example(1).port_rates, 1);
+        let (mut arriving, mut departing) = (Vec::new(), Vec::new());
+        for place in 1..=3 {
+            if pred.on_arrival(&packet(0, 1), &buffer) == Verdict::Mark {
+                arriving.push(place);
+            }
+            buffer.add(0, 1500);
+        }
+        for place in 1..=3 {
+            buffer.subtract(0, 1500);
+            let leaving = leaving(Time::ZERO, Time::from_us(place));
+            if pred.on_departure(&leaving, &buffer) == Verdict::Mark {
+                departing.push(place);
+            }
+        }
+        assert_eq!((arriving, departing), expected, "{moment}");
+    }
+}
+
+#[test]
+fn what_leaves_is_marked_by_the_flows_of_that_moment() {
+    // 60 KB are 50 KB above min, so p = N / 4; the table has 0 and 1 only, and N / 4 rounds to 1 from
+    // N = 2 on. Four flows come in the first period of 10 us, and none later: N is 4 in the first two
+    // periods, and then 1.
+    let mut pred = pred(&format!(
+        "{FIXED}counter = \"exact\"\nt_fcs = \"10us\"\nlambda = 0.5\ntable_step = \"10KB\"\n\
+         table_bits = 1\nmarks_at = \"departure\""
+    ));
+    let buffer = filled(&[60_000]);
+    for flow in 0..4 {
+        assert_eq!(pred.on_arrival(&packet(1, flow), &buffer), Verdict::Pass);
+    }
+    let mut marks = |us| {
+        let leaving = leaving(Time::ZERO, Time::from_us(us));
+        (0..20).filter(|_| pred.on_departure(&leaving, &buffer) == Verdict::Mark).count()
+    };
+    assert_eq!([5, 19, 20, 30].map(&mut marks), [20, 20, 0, 0]);
+}
+
+#[test]
+fn what_leaves_is_marked_by_the_setting_that_has_been_written() {
+    let mut pred = pred("plane = \"control\"\nfcs = false\nmarks_at = \"departure\"");
+    let buffer = filled(&[60_000]);
+    pred.on_timer(Time::from_us(400_000), &buffer);
+    let mut lambda = |ms| {
+        pred.on_departure(&leaving(Time::ZERO, Time::from_ms(ms)), &buffer);
+        pred.live[0].lambda
+    };
+    assert!(close(lambda(484), 0.125) && close(lambda(523), 0.075));
+}
+
+#[test]
+fn only_what_may_be_lost_as_it_leaves_must_be_woken_for() {
+    let drops = |text: &str| pred(text).drops_departures();
+    assert!(drops("marks_at = \"departure\"\nnot_ect = \"drop\""));
+    assert!(!drops("marks_at = \"departure\"") && !drops("not_ect = \"drop\""));
+}
+
+#[test]
 fn a_table_has_rows_and_few_probabilities() {
     let text = format!("{FIXED}fcs = false\ntable_step = \"50KB\"\ntable_bits = 3");
     let pred = pred(&text);
     // 60 KB are in the row of 50 KB: p = 0.04, and of sevenths the nearest is 0. From 100 KB on
     // p = 0.09, a seventh is 0.143; the border is 1 / 14 = 0.0714.
-    assert!(close(pred.probability(0, 0, 60_000), 0.0));
-    assert!(close(pred.probability(0, 0, 149_999), 1.0 / 7.0));
+    assert!(close(probability(&pred, 60_000), 0.0));
+    assert!(close(probability(&pred, 149_999), 1.0 / 7.0));
 }
 
 #[test]

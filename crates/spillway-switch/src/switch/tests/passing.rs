@@ -135,7 +135,7 @@ fn an_arrival_that_passes_has_its_row_in_a_trace() {
 }
 
 /// AQMs with settings by which they often mark what has hardly waited.
-const EAGER: [(&str, &str); 15] = [
+const EAGER: [(&str, &str); 20] = [
     ("ecn", "threshold = \"1pkt\""),
     ("red", "min = \"1pkt\"\nmax = \"3pkt\"\nspacing = \"uniform\"\nmax_probability = 0.5"),
     ("red", "min = \"0pkt\"\nmax = \"2pkt\"\nweight = 0.3\nmax_probability = 0.5"),
@@ -151,6 +151,25 @@ const EAGER: [(&str, &str); 15] = [
     ("pred", "min = \"1pkt\"\nlambda_unit = \"1KB\"\nt_fcs = \"4us\"\nt_qla = \"9us\"\nplaces = 3"),
     ("pred", "min = \"0pkt\"\nt_qla = \"9us\"\nmean = \"arrivals\"\nqla_scope = \"port\""),
     ("pred", "max = \"0pkt\"\nmin = \"0pkt\"\nqla = false\ncounter = \"exact\""),
+    ("ecn", "threshold = \"0pkt\"\nmarks_at = \"departure\""),
+    (
+        "ecn",
+        "threshold = \"0B\"\nat_threshold = \"mark\"\nnot_ect = \"drop\"\nmarks_at = \"departure\"",
+    ),
+    (
+        "red",
+        "min = \"1pkt\"\nmax = \"3pkt\"\nspacing = \"uniform\"\nmax_probability = 0.5\n\
+         marks_at = \"departure\"",
+    ),
+    (
+        "red",
+        "min = \"0pkt\"\nmax = \"2pkt\"\nweight = 0.3\nscope = \"port\"\nmarks_at = \"departure\"",
+    ),
+    (
+        "pred",
+        "min = \"1pkt\"\nlambda_unit = \"1KB\"\nt_fcs = \"4us\"\nt_qla = \"9us\"\nplaces = 3\n\
+         marks_at = \"departure\"",
+    ),
 ];
 
 /// A switch of two ports, with the AQM of this place in the list.
@@ -253,8 +272,8 @@ fn where_only_the_aqm_must_know_no_other_is_asked() {
         let below = |occupancy| if occupancy > 0 { "open" } else { "closed" };
         let found = [below(switch.open_below), below(switch.managed_below)];
         let expected = match place {
-            0 | 7 => ["open", "open"],
-            9 => ["closed", "closed"],
+            0 | 7 | 15 => ["open", "open"],
+            9 | 16..=18 => ["closed", "closed"],
             _ => ["closed", "open"],
         };
         assert_eq!(found, expected, "{id} {place}");
