@@ -21,7 +21,13 @@
 //!
 //! # Validation
 //! The same marks as a second, naive implementation (`tests/naive_aqm.rs`). With N long DCTCP flows the
-//! queue peaks near K + N (`tests/analytic.rs` of spillway-net).
+//! queue peaks near K + N. A mark at departure has the queueing delay behind it: the first sender learns of
+//! it after a round trip without queues, the others soon after, and the queue peaks a sixth of N above
+//! K + N C RTT / (C RTT + K), with C RTT in packets (`tests/analytic.rs` of spillway-net; 8 and 16 flows). So
+//! it swings less. With 16 flows and K = 70 packets, its mean and p99 are 68 and 86 packets marked on
+//! arrival, and 70 and 77 at departure; with 2 flows 68 and 73, and 69 and 72
+//! (`--set 'traffic.senders.senders="1..2"'`):
+//! `spillway compare incast-star --vary switch.aqm.marks_at=arrival,departure --metrics buffer.mean,buffer.p99`
 //!
 //! # Cost
 //! A comparison for every packet; no state.
