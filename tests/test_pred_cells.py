@@ -225,6 +225,8 @@ CHOICES = {
     "idle trials begin anew": {},
     "flows counted exactly": {},
     "ECN by time in the queue": {},
+    "ECN marks as packets leave": {},
+    "RED and PRED mark as packets leave": {},
     "queues of 250 packets": {"switch.queue_limit": "250pkt"},
     "4 MB shared by DT": {
         "switch.queue_limit": "unlimited",
@@ -275,6 +277,9 @@ CHOICES_OF = {
     "ECN by time in the queue": {
         "ECN": {"switch.aqm": "tcn", "switch.aqm.threshold": "84us"},
     },
+    "ECN marks as packets leave": {"ECN": {"switch.aqm.marks_at": "departure"}},
+    "RED and PRED mark as packets leave": of_preds(marks_at="departure")
+    | {"RED (0.65)": {"switch.aqm.marks_at": "departure"}},
 }
 
 

@@ -11,6 +11,7 @@ from spillway.reproduce.verdict import Near, Within
 
 _PREDS = (PRED.name, FCS.name)
 _AQM = "switch.aqm"
+_LEAVING = f"{_AQM}.marks_at=departure"
 
 
 def _of_pred(*parameters: str) -> dict[str, tuple[str, ...]]:
@@ -54,6 +55,11 @@ CHOICES = (
     choice("idle trials begin anew", of={PRED.name: (f"{_AQM}.idle=begins-anew",)}),
     choice("flows counted exactly", of=_of_pred("counter=exact")),
     choice("ECN by time in the queue", of={ECN.name: (f"{_AQM}=tcn", f"{_AQM}.threshold=84us")}),
+    choice("ECN marks as packets leave", of={ECN.name: (_LEAVING,)}),
+    choice(
+        "RED and PRED mark as packets leave",
+        of={**_of_pred("marks_at=departure"), RED_065.name: (_LEAVING,)},
+    ),
     choice("queues of 250 packets", "switch.queue_limit=250pkt"),
     choice(
         "4 MB shared by DT",
