@@ -67,7 +67,7 @@ impl Discipline {
         id: PacketId,
         packets: &mut Arena,
     ) -> Result<(), DropReason> {
-        let flow = packets.contents(id).flow;
+        let flow = packets.connection_of(id);
         let packet = &mut packets[id];
         (packet.time, packet.queue_class) = (now, queue_class);
         let arrival = Arrival {

@@ -93,12 +93,15 @@ pub struct Arena {
     contents: Vec<Contents>,
     free: PacketId,
     live: usize,
+    /// The numbers of flows' connections, by the place of a flow's state. Empty if every flow has a
+    /// connection of its own.
+    connections: Vec<u32>,
 }
 
 impl Arena {
     /// An arena without packets.
     pub fn new() -> Arena {
-        Arena { packets: Vec::new(), contents: Vec::new(), free: NO_PACKET, live: 0 }
+        Arena { free: NO_PACKET, ..Arena::default() }
     }
 
     /// Puts in a packet.
@@ -156,6 +159,24 @@ impl Arena {
         &mut self.contents[id as usize]
     }
 
+    /// The flow whose state has this place uses the connection with this number. To be said of all
+    /// flows, or of none.
+    pub fn name_connection(&mut self, slot: u32, connection: u32) {
+        let place = slot as usize;
+        if place >= self.connections.len() {
+            self.connections.resize(place + 1, 0);
+        }
+        self.connections[place] = connection;
+    }
+
+    /// The number of a packet's connection: that of the flow that opened it, which is its own flow
+    /// unless connections stay open.
+    #[inline]
+    pub fn connection_of(&self, id: PacketId) -> u32 {
+        let Contents { flow, slot, .. } = *self.contents(id);
+        self.connections.get(slot as usize).copied().unwrap_or(flow)
+    }
+
     /// Asks the processor to fetch a packet that is needed soon.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
@@ -205,5 +226,20 @@ mod tests {
         let third = insert(&mut arena, 3);
         assert_eq!((third, arena.live(), arena.bytes()), (first, 2, 128));
         assert_eq!((arena.contents(second).seq, arena.contents(third).seq), (2, 3));
+    }
+
+    #[test]
+    fn a_packet_s_connection_is_its_flow_unless_another_is_named() {
+        let mut arena = Arena::new();
+        let mut of = |flow, slot| {
+            arena.insert(Packet::default(), Contents { flow, slot, ..Contents::default() })
+        };
+        let (first, second) = (of(7, 0), of(9, 2));
+        assert_eq!((arena.connection_of(first), arena.connection_of(second)), (7, 9));
+        arena.name_connection(2, 4);
+        arena.name_connection(0, 7);
+        assert_eq!((arena.connection_of(first), arena.connection_of(second)), (7, 4));
+        arena.name_connection(2, 9);
+        assert_eq!(arena.connection_of(second), 9);
     }
 }

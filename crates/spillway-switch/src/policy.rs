@@ -22,7 +22,7 @@ pub struct Arrival {
     pub first_rtt: bool,
     /// Whether it carries no data: an ack, or a part of a handshake.
     pub is_control: bool,
-    /// The number of its flow, for an AQM that [knows flows](crate::aqm::Aqm::knows_flows); else 0.
+    /// The number of its connection, which is that of the flow that opened it, for an AQM that [knows flows](crate::aqm::Aqm::knows_flows); else 0.
     pub flow: u32,
 }
 

@@ -442,7 +442,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             size: packet.size - self.uncounted_bytes,
             first_rtt: packet.flags & flags::FIRST_RTT != 0,
             is_control: packet.flags & flags::CONTROL != 0,
-            flow: if self.names_flows { packets.contents(id).flow } else { 0 },
+            flow: if self.names_flows { packets.connection_of(id) } else { 0 },
         }
     }
 

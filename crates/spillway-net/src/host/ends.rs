@@ -58,12 +58,19 @@ pub(crate) struct Outgoing {
     /// Whether its segments are sent one by one: they are paced, or the sender is told which of
     /// them its own host drops.
     pub sends_singly: bool,
+    /// Whether its connection stays open when it is over.
+    pub leaves_open: bool,
     /// The flow that was asked for.
     pub spec: FlowSpec,
     /// When the pending event for its next paced packet is due; [`Time::MAX`] if there is none.
     pub pace_timer: Time,
+    /// The number of its first byte on its connection, on which bytes are numbered on from flow to
+    /// flow. Packets number them within the flow.
+    pub first_byte: u64,
     /// The least time in which it could complete.
     pub ideal: Time,
+    /// The number of the flow that opened its connection.
+    pub connection: u32,
 }
 
 /// The receiving end of a flow.
@@ -146,9 +153,21 @@ impl Ends {
 
     /// Frees the place of a flow that is over.
     pub fn remove(&mut self, slot: u32) {
+        self.rest(slot);
+        self.free.push(slot);
+    }
+
+    /// Forgets a flow that is over, and keeps its place for the next one of its connection.
+    pub fn rest(&mut self, slot: u32) {
         let known = self.by_number.remove(&event::id(self.sending(slot).flow.id));
         assert_eq!(known, Some(slot), "a flow is removed once");
-        self.free.push(slot);
+    }
+
+    /// Puts the next flow of a connection into the place that was kept for it.
+    pub fn renew(&mut self, slot: u32, flow: Outgoing, receiving: ReceivingEnd) {
+        self.by_number.insert(event::id(flow.id), slot);
+        self.sending[slot as usize].flow = flow;
+        self.receiving[slot as usize] = receiving;
     }
 
     /// The sending end at a place.
@@ -223,9 +242,12 @@ mod tests {
             transport: 0,
             data_flags: 0,
             sends_singly: false,
+            leaves_open: false,
             spec,
             pace_timer: Time::MAX,
+            first_byte: 0,
             ideal: Time::ZERO,
+            connection: id,
         };
         let receiving = ReceivingEnd {
             receiver: Receiver::default(),

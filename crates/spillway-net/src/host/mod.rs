@@ -3,6 +3,7 @@
 //! Every function here acts at one host. It sends through the [`Network`], which delivers what
 //! arrives.
 
+mod connections;
 mod ends;
 mod handshake;
 mod open_loop;
@@ -16,6 +17,8 @@ pub(crate) use ends::Ends;
 use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::transport::receiver::SackBlocks;
+use connections::{Connections, Idle};
+use spillway_engine::Time;
 use spillway_switch::SideTable;
 use spillway_switch::packet::{PacketId, flags};
 
@@ -23,6 +26,9 @@ use spillway_switch::packet::{PacketId, flags};
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub ends: Ends,
+    connections: Connections,
+    /// Whether AQMs must be told connections, since some stay open.
+    names_connections: bool,
     /// Selective acks: the ranges that acks report.
     sacks: SideTable<SackBlocks>,
     /// A flow that is over. The simulation writes its row and frees its place.
@@ -49,7 +55,11 @@ impl Hosts {
     /// Hosts without flows.
     pub fn new(scenario: &Scenario) -> Hosts {
         let delivered_bytes = vec![0; scenario.traffic.classes.len()];
-        Hosts { tally: Tally { delivered_bytes, ..Tally::default() }, ..Hosts::default() }
+        Hosts {
+            names_connections: scenario.leaves_connections_open(),
+            tally: Tally { delivered_bytes, ..Tally::default() },
+            ..Hosts::default()
+        }
     }
 
     /// A packet has arrived at a host.
@@ -75,18 +85,25 @@ impl Hosts {
         self.over.take()
     }
 
-    /// Removes a flow whose row has been written.
-    pub fn remove(&mut self, slot: u32) {
+    /// Removes a flow whose row has been written. Its connection may stay open.
+    pub fn remove(&mut self, now: Time, slot: u32) {
         if self.ends.receiving(slot).completed_at.is_none() {
             // A part of an open-loop flow was lost, or the run has ended.
             self.unfinished -= 1;
         }
-        self.ends.remove(slot);
+        let flow = &self.ends.sending(slot).flow;
+        if flow.leaves_open && self.ends.is_over(slot) {
+            let idle = Idle { connection: flow.connection, slot, since: now };
+            self.connections.leave(&flow.spec, idle);
+            self.ends.rest(slot);
+        } else {
+            self.ends.remove(slot);
+        }
     }
 
     /// Bytes of memory that flows and selective acks take.
     pub fn bytes(&self) -> u64 {
-        self.ends.bytes() + self.sacks.bytes()
+        self.ends.bytes() + self.connections.bytes() + self.sacks.bytes()
     }
 
     #[inline]
@@ -156,7 +173,7 @@ mod tests {
         open.hosts.on_lost(slot);
         assert_eq!(open.hosts.take_over(), Some(slot));
         assert_eq!(open.hosts.take_over(), None, "it is told once");
-        open.hosts.remove(slot);
+        open.hosts.remove(open.net.now, slot);
         assert_eq!((open.hosts.unfinished, open.hosts.ends.slot_of(0)), (0, None));
         // A sender that waits for an ack will send it again.
         let mut closed = bench("newreno", "");
@@ -175,7 +192,8 @@ mod tests {
         let arrivals = bench.steps::<4>().map(|(time, ..)| time / US);
         assert_eq!(arrivals, [11, 12, 22, 23]);
         assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (0, 2));
-        slots.into_iter().for_each(|slot| bench.hosts.remove(slot));
+        let now = bench.net.now;
+        slots.into_iter().for_each(|slot| bench.hosts.remove(now, slot));
         assert_eq!(bench.hosts.unfinished, 0);
     }
 

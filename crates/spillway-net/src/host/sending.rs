@@ -7,6 +7,7 @@ use super::priority;
 use crate::event::Kind;
 use crate::network::Network;
 use crate::scenario::Scenario;
+use crate::transport::receiver::SackBlocks;
 use crate::transport::sender::{AckSegment, Piece, Sender};
 use crate::transport::{ClosedLoop, Transport};
 use spillway_engine::Time;
@@ -23,8 +24,11 @@ impl Hosts {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
+        if packet_flags & flags::SACK != 0 && flow.first_byte > 0 {
+            number_on(self.sacks.of(id), flow.first_byte);
+        }
         let ack = AckSegment {
-            seq: contents.seq,
+            seq: contents.seq + flow.first_byte,
             ece: packet_flags & flags::ECE != 0,
             sent_at: contents.sent_at,
             may_grow: net.host_backlog(flow.spec.src) <= flow.host_backlog,
@@ -159,6 +163,14 @@ fn closed_loop<'a>(
     }
 }
 
+/// Turns ranges of a flow's bytes into those of its connection's.
+#[cold]
+fn number_on(blocks: &mut SackBlocks, first_byte: u64) {
+    for (start, end) in blocks.iter_mut().filter(|(_, end)| *end > 0) {
+        (*start, *end) = (*start + first_byte, *end + first_byte);
+    }
+}
+
 /// Sends a segment of a flow as a packet.
 #[inline(always)]
 pub(super) fn send_piece(
@@ -169,11 +181,12 @@ pub(super) fn send_piece(
     piece: Piece,
     tells_cut: bool,
 ) {
-    let first = if piece.seq < flow.first_rtt_bytes.into() { flags::FIRST_RTT } else { 0 };
+    let seq = piece.seq - flow.first_byte;
+    let first = if seq < flow.first_rtt_bytes.into() { flags::FIRST_RTT } else { 0 };
     let again = if piece.again { flags::RETRANSMISSION } else { 0 };
     let cut = if tells_cut { flags::CWR } else { 0 };
     flow.packets += 1;
-    let remaining = flow.spec.size - piece.seq;
+    let remaining = flow.spec.size - seq;
     let packet = Packet {
         next: 0,
         prev: 0,
@@ -188,7 +201,7 @@ pub(super) fn send_piece(
     let contents = Contents {
         flow: flow.id,
         slot,
-        seq: piece.seq,
+        seq,
         sent_at: net.now,
         payload: piece.payload,
         remaining: remaining.min(u64::from(u32::MAX)) as u32,

@@ -1,6 +1,7 @@
 //! How flows start: their paths, and the least time in which they can complete.
 
 use super::Hosts;
+use super::connections::Idle;
 use super::ends::{Driver, Outgoing, ReceivingEnd, SendingEnd};
 use super::open_loop::Clock;
 use crate::flow::FlowSpec;
@@ -16,28 +17,22 @@ use spillway_engine::{Rate, Time, mix};
 use spillway_switch::packet::flags;
 
 impl Hosts {
-    /// Starts a flow, which gets this number.
+    /// Starts a flow, which gets this number, on a connection of its own or on one that is idle.
     pub fn start_flow(&mut self, net: &mut Network, scenario: &Scenario, id: u32, spec: FlowSpec) {
         self.unfinished += 1;
         let place = scenario.class_transport[usize::from(spec.class)];
         let transport = scenario.transport(place);
+        let leaves_open = transport.leaves_open();
+        let idle = if leaves_open { self.connections.take(&spec) } else { None };
+        let connection = idle.map_or(id, |idle| idle.connection);
         let ways = Ways { scenario, net };
-        let (there, back) = ways.of_flow(id, &spec, transport);
+        let (there, back) = ways.of_connection(connection, &spec, transport);
         let rate = ways.nic_rate(spec.src);
-        let ideal = ways.ideal_of(&spec, transport, there, back);
         let closed = transport.closed_loop();
-        let driver = match closed {
-            None => Driver::OpenLoop(Clock::new(scenario.seed, id)),
-            Some(closed) => {
-                let base_rtt = match closed.measures_its_own_way() {
-                    true => ways.unloaded_rtt(&spec, transport, there, back),
-                    false => scenario.base_rtt,
-                };
-                let access = Access { rate, base_rtt };
-                Driver::ClosedLoop(Sender::new(spec.size, transport.mss, closed, &access))
-            }
-        };
-        let flow = Outgoing {
+        let shakes_hands = idle.is_none() && closed.is_some_and(|closed| closed.handshake);
+        let ideal = ways.ideal_of(&spec, transport, (there, back), shakes_hands);
+        let access = Access { rate, base_rtt: ways.base_rtt(&spec, transport, there, back) };
+        let mut flow = Outgoing {
             timer: Time::MAX,
             host_backlog: closed
                 .map_or(Time::MAX, |closed| closed.host_backlog(rate, scenario.base_rtt)),
@@ -48,11 +43,14 @@ impl Hosts {
             transport: place,
             data_flags: there.flags,
             sends_singly: closed.is_some_and(ClosedLoop::paces) || scenario.tells_senders(),
+            leaves_open,
             spec,
             pace_timer: Time::MAX,
+            first_byte: 0,
             ideal,
+            connection,
         };
-        let receiving = ReceivingEnd {
+        let mut receiving = ReceivingEnd {
             receiver: Receiver::default(),
             size: spec.size,
             src: spec.src,
@@ -66,10 +64,31 @@ impl Hosts {
             dst: spec.dst,
             id,
         };
-        let slot = self.ends.insert(SendingEnd { flow, driver }, receiving);
+        let slot = match (idle, closed) {
+            (Some(Idle { slot, since, .. }), Some(closed)) => {
+                if let Driver::ClosedLoop(sender) = &mut self.ends.sending_mut(slot).driver {
+                    let idle = net.now - since;
+                    flow.first_byte = sender.begin_next(net.now, idle, spec.size, closed, &access);
+                }
+                receiving.receiver = self.ends.receiving(slot).receiver.for_next_flow();
+                self.ends.renew(slot, flow, receiving);
+                slot
+            }
+            (_, Some(closed)) => {
+                let sender = Sender::new(spec.size, transport.mss, closed, &access);
+                self.ends.insert(SendingEnd { flow, driver: Driver::ClosedLoop(sender) }, receiving)
+            }
+            (_, None) => {
+                let driver = Driver::OpenLoop(Clock::new(scenario.seed, id));
+                self.ends.insert(SendingEnd { flow, driver }, receiving)
+            }
+        };
+        if self.names_connections {
+            net.packets.name_connection(slot, connection);
+        }
         match closed {
             None => self.send_by_clock(net, scenario, slot),
-            Some(closed) if closed.handshake => self.send_syn(net, scenario, slot),
+            Some(_) if shakes_hands => self.send_syn(net, scenario, slot),
             Some(_) => self.send_pieces(net, scenario, slot),
         }
     }
@@ -82,8 +101,8 @@ struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// The paths of a flow's data and acks, with the flags of its packets.
-    fn of_flow(&self, id: u32, spec: &FlowSpec, transport: &Transport) -> (Way, Way) {
+    /// The paths of data and acks on the connection with this number, with the flags of packets.
+    fn of_connection(&self, id: u32, spec: &FlowSpec, transport: &Transport) -> (Way, Way) {
         let hash = |way: u64| {
             let ends = u64::from(spec.src) << 32 | u64::from(spec.dst);
             let seed = self.scenario.routing.hash_seed;
@@ -114,7 +133,13 @@ impl Ways<'_> {
     }
 
     /// The time that the flow's slowdown is relative to.
-    fn ideal_of(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
+    fn ideal_of(
+        &self,
+        spec: &FlowSpec,
+        transport: &Transport,
+        (there, back): (Way, Way),
+        shakes_hands: bool,
+    ) -> Time {
         if spec.size == FlowSpec::ENDLESS {
             return Time::ZERO;
         }
@@ -124,12 +149,20 @@ impl Ways<'_> {
         }
         let data = Packets::of(spec.size, transport.mss, transport.header);
         let mut ideal = self.least(spec.src, spec.dst, there, data);
-        if transport.closed_loop().is_some_and(|closed| closed.handshake) {
+        if shakes_hands {
             let control = control_packet(transport);
             ideal += self.least(spec.src, spec.dst, there, control);
             ideal += self.least(spec.dst, spec.src, back, control);
         }
         ideal
+    }
+
+    /// The base RTT that the flow's transport compares with.
+    fn base_rtt(&self, spec: &FlowSpec, transport: &Transport, there: Way, back: Way) -> Time {
+        match transport.closed_loop().is_some_and(ClosedLoop::measures_its_own_way) {
+            true => self.unloaded_rtt(spec, transport, there, back),
+            false => self.scenario.base_rtt,
+        }
     }
 
     /// The round trip of a full packet and its ack in the empty network.
@@ -248,6 +281,65 @@ mod tests {
             bench.hosts.ends.sending(slot).flow.path
         };
         assert_ne!(first(flow(0, 1, 960)), first(flow(1, 0, 960)));
+    }
+
+    /// The flow runs to its end and is removed: an ack comes after two lines there and two back.
+    fn run_to_the_end(bench: &mut Bench) -> u32 {
+        loop {
+            bench.step();
+            if let Some(slot) = bench.hosts.take_over() {
+                bench.hosts.remove(bench.net.now, slot);
+                return slot;
+            }
+        }
+    }
+
+    #[test]
+    fn flows_of_a_connection_have_its_path_and_place_and_numbers_of_their_own() {
+        let mut bench = bench("", "newreno", "connections = \"open\"");
+        let told = |bench: &Bench, slot: u32| {
+            let (sending, receiving) =
+                (bench.hosts.ends.sending(slot), bench.hosts.ends.receiving(slot));
+            let flow = &sending.flow;
+            assert_eq!((flow.id, flow.spec.size), (receiving.id, receiving.size));
+            assert_eq!(receiving.receiver.next(), 0);
+            ((flow.path, receiving.ack_path, flow.connection), flow.id, flow.first_byte)
+        };
+        let first = bench.start(flow(0, 1, 960));
+        let of_first = told(&bench, first);
+        assert_eq!((of_first.0.2, of_first.1, of_first.2), (0, 0, 0));
+        assert_eq!(run_to_the_end(&mut bench), first);
+        assert_eq!(bench.hosts.ends.slot_of(0), None);
+        // The next flow between other hosts gets another place, though this one has no flow.
+        assert_eq!(bench.start(flow(0, 2, 960)), 1);
+        let second = bench.start(flow(0, 1, 100));
+        assert_eq!((second, told(&bench, second)), (first, (of_first.0, 2, 960)));
+        assert_eq!(bench.net.packets.contents(bench.on_line(0)[1]).seq, 0);
+        let [id] = bench.on_line(0)[1..] else { panic!("two packets") };
+        assert_eq!(
+            (bench.net.packets.connection_of(id), bench.net.packets.contents(id).flow),
+            (0, 2)
+        );
+        // At the same time a third flow opens a connection.
+        let third = bench.start(flow(0, 1, 960));
+        assert_eq!((third, told(&bench, third).0.2), (2, 3));
+        assert_ne!(told(&bench, third).0.0, of_first.0.0);
+    }
+
+    #[test]
+    fn a_path_that_a_list_gives_is_the_flow_s() {
+        let mut bench = bench("", "newreno", "connections = \"open\"");
+        let given = |path| FlowSpec { path, ack_path: path, ..flow(0, 1, 960) };
+        bench.start(given(Some(5)));
+        run_to_the_end(&mut bench);
+        let mut next = |path| {
+            let slot = bench.start(given(path));
+            let told = bench.hosts.ends.sending(slot).flow.connection;
+            run_to_the_end(&mut bench);
+            told
+        };
+        // 5 is the first one's connection; another path, or none, opens one.
+        assert_eq!([Some(5), Some(6), None, Some(5), None].map(&mut next), [0, 2, 3, 0, 3]);
     }
 
     #[test]

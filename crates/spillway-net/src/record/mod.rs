@@ -35,7 +35,7 @@ pub use queues::{QueueRow, QueueTable};
 pub use windows::{WindowRow, WindowTable};
 
 use crate::scenario::Scenario;
-use column::Column;
+use column::{Column, Field};
 use std::mem::take;
 
 /// A limit in bytes; `None` if it is infinite.
@@ -56,9 +56,18 @@ macro_rules! record {
             $($(#[$doc_asked])* pub $asked: $table_asked,)+
             /// What the summary needs of the flows that it measures.
             pub outcomes: Vec<Outcome>,
+            /// For every row of flows, the number of the flow that opened its connection, if some
+            /// connections stay open: a further column.
+            pub connections: Option<Vec<u32>>,
         }
 
         impl Record {
+            /// The empty record of a run.
+            pub fn of(scenario: &Scenario) -> Record {
+                let connections = scenario.leaves_connections_open().then(Vec::new);
+                Record { connections, ..Record::default() }
+            }
+
             /// The names of the tables that every run records.
             pub const ALWAYS: &'static [&'static str] = &[$(stringify!($always)),+];
 
@@ -83,17 +92,23 @@ macro_rules! record {
             /// Removes the rows of a table and returns them as columns; `None` if no table has this
             /// name.
             pub fn take(&mut self, name: &str) -> Option<Vec<Column>> {
-                match name {
+                let mut columns = match name {
                     $(stringify!($always) => Some(take(&mut self.$always).columns()),)+
                     $(stringify!($asked) => Some(take(&mut self.$asked).columns()),)+
                     _ => None,
+                }?;
+                if let ("flows", Some(connections)) = (name, &mut self.connections) {
+                    columns.push(u32::finish("connection", take(connections)));
                 }
+                Some(columns)
             }
 
             /// Bytes of memory of all that has not been taken.
             pub fn bytes(&self) -> u64 {
                 let tables: usize = [$(self.$always.bytes(),)+ $(self.$asked.bytes()),+].iter().sum();
-                (tables + size_of_val(self.outcomes.as_slice())) as u64
+                let outcomes = size_of_val(self.outcomes.as_slice());
+                let connections = self.connections.as_deref().map_or(0, size_of_val);
+                (tables + outcomes + connections) as u64
             }
         }
     };

@@ -22,7 +22,7 @@ use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology};
 use crate::traffic::{Context, FlowColumns, Traffic};
-use crate::transport::{self, Access, ClosedLoop, Losses, Transport};
+use crate::transport::{self, Access, ClosedLoop, Connections, Losses, Transport};
 use loads::Loads;
 use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
@@ -380,6 +380,11 @@ impl Scenario {
         has_port_fifos(&self.tiers, &self.nic)
     }
 
+    /// Whether connections of some class of flows stay open.
+    pub fn leaves_connections_open(&self) -> bool {
+        self.class_transport.iter().any(|&place| self.transport(place).leaves_open())
+    }
+
     /// Whether senders are told at once what their own hosts drop.
     pub fn tells_senders(&self) -> bool {
         self.discipline.as_ref().is_some_and(|discipline| discipline.tells_senders)
@@ -496,6 +501,9 @@ impl Overrides<'_> {
         if let Some(Value::String(way)) = rest.get("loss_detection") {
             // The same with another loss detection.
             merged.retain(|key, _| !Losses::is_foreign(key, way));
+        }
+        if let Some(Value::String(connections)) = rest.get("connections") {
+            merged.retain(|key, _| !Connections::is_foreign(key, connections));
         }
         merged.extend(rest);
         let mut section = Section::new(path, merged);

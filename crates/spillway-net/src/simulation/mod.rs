@@ -89,7 +89,7 @@ impl Simulation {
             endless: 0,
             instruments: Instruments::new(&scenario, network.lines.len()),
             counters: Counters::default(),
-            record: Record::default(),
+            record: Record::of(&scenario),
             network,
             scenario,
         };

@@ -23,10 +23,13 @@ impl Simulation {
         let counted = !is_endless && flow.spec.start >= self.scenario.warmup;
         let receiver = &self.hosts.ends.receiving(slot).receiver;
         self.record.flows.push(FlowRow::of(flow.id, &flow.spec, &outcome, sender, receiver));
+        if let Some(connections) = &mut self.record.connections {
+            connections.push(flow.connection);
+        }
         if counted {
             self.record.outcomes.push(outcome);
         }
-        self.hosts.remove(slot);
+        self.hosts.remove(self.network.now, slot);
     }
 
     /// Ends the run at this time: writes the rows of flows that are alive, and what instruments

@@ -1,5 +1,6 @@
 //! The closed loop: the settings of flows whose acks decide when they send.
 
+use super::connections::Connections;
 use super::control::{Congestion, ControlMaker};
 use super::initial::{Access, InitialWindow, Windows};
 use super::kind::{Ecn, Needs, Pace};
@@ -34,8 +35,10 @@ pub struct ClosedLoop {
     /// Bytes that may be in flight before the first ack: the window that the receiver announced in
     /// the handshake.
     pub syn_window: u64,
-    /// Whether a flow begins with a handshake.
+    /// Whether a connection is opened by a handshake.
     pub handshake: bool,
+    /// How long connections last.
+    pub connections: Connections,
 }
 
 impl ClosedLoop {
@@ -102,8 +105,9 @@ impl ClosedLoop {
         if syn_window < u64::from(mss) {
             return Err(section.error("syn_window", format!("{syn_window}B is less than a packet")));
         }
-        let meaning = "whether a flow begins with a handshake";
+        let meaning = "whether a connection is opened by a handshake";
         let handshake = section.flag("handshake", false, meaning)?;
+        let connections = Connections::read(section, is_paced)?;
         Ok(ClosedLoop {
             maker,
             windows,
@@ -121,6 +125,7 @@ impl ClosedLoop {
             losses,
             syn_window,
             handshake,
+            connections,
         })
     }
 
@@ -173,6 +178,11 @@ impl ClosedLoop {
     #[inline]
     pub fn paces(&self) -> bool {
         self.paces
+    }
+
+    /// Whether connections stay open when their flows are over.
+    pub fn leaves_open(&self) -> bool {
+        self.connections != Connections::Own
     }
 
     /// Whether a flow's base RTT is that of its own path.

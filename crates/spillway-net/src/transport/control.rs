@@ -5,6 +5,7 @@ use super::kind::Kind;
 use super::udp::{self, Udp};
 use super::window::{Ack, CongestionControl, Window};
 use super::{Access, cubic, dctcp, hpcc, newreno, powertcp, theta_powertcp, timely};
+use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -93,6 +94,9 @@ impl CongestionControl for Congestion {
     }
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         each!(self, control => control.on_timeout(window, in_flight));
+    }
+    fn on_idle(&mut self, idle: Time) {
+        each!(self, control => control.on_idle(idle));
     }
     fn on_local_drop(&mut self, window: &mut Window) {
         each!(self, control => control.on_local_drop(window));

@@ -213,6 +213,16 @@ impl CongestionControl for Cubic {
         window.cut_to((window.cwnd as f64 * self.params.beta) as u64);
     }
 
+    /// t counts only time with data (RFC 9438, section 4.2), as in Linux.
+    fn on_idle(&mut self, idle: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.begin += idle;
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.begin_anew();
+        }
+    }
+
     fn on_timeout(&mut self, window: &mut Window, in_flight: u64) {
         self.on_loss(window, in_flight);
         if let (None, Some(round_trips)) = (self.hystart, self.params.hystart) {
@@ -270,6 +280,18 @@ mod tests {
         let mut window = Window { cwnd: 72_000, ..window };
         control.on_ack(&mut window, &at(30.0));
         assert_eq!(window.cwnd, 72_500);
+    }
+
+    #[test]
+    fn time_without_data_does_not_count() {
+        let mut control = cubic(false);
+        let mut window = cut(&mut control);
+        control.on_idle(Time::from_ms(1));
+        control.on_ack(&mut window, &at(10.0));
+        // As in the test above, with 5 s between without data.
+        control.on_idle(Time::from_ms(5_000));
+        control.on_ack(&mut window, &at(16.0));
+        assert_eq!(window.cwnd, 70_029 + 255);
     }
 
     #[test]

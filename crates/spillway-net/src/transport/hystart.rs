@@ -86,6 +86,11 @@ impl HyStart {
         ends
     }
 
+    /// Nothing was sent for a while: the next ack begins a round.
+    pub fn begin_anew(&mut self) {
+        self.round_end = None;
+    }
+
     fn is_over(&mut self, now: Time, rtt: Time) -> bool {
         let mut is_over = false;
         if now - self.last_ack <= LARGEST_ACK_GAP {
@@ -147,6 +152,24 @@ mod tests {
         // A pause of 2 ms ends the train.
         let acks = [(100, 1, 20), (2101, 2, 22), (2102, 3, 24)];
         assert_eq!(ends(RoundTrips::Exact, &acks), [false, false, false]);
+    }
+
+    #[test]
+    fn time_without_data_is_not_part_of_a_train() {
+        let mut hystart = HyStart::new(RoundTrips::Exact);
+        let window = segments(20, 1_000_000);
+        let mut told = |(us, una, nxt): (u64, u64, u64), begins_anew: bool| {
+            if begins_anew {
+                hystart.begin_anew();
+            }
+            let (now, rtt) = (Time::from_us(us), Time::from_us(80));
+            hystart.ends_slow_start(&Ack { now, rtt, ..ack(una, nxt, false) }, &window)
+        };
+        assert!(!told((100, 1, 20), false));
+        // The next flow's first ack comes a millisecond later, and begins a round.
+        assert!(!told((1_100, 21, 40), true));
+        assert!(!told((1_180, 22, 41), false));
+        assert!(told((1_181, 23, 42), false));
     }
 
     #[test]

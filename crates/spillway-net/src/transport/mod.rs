@@ -2,6 +2,7 @@
 //! controller.
 
 mod closed_loop;
+mod connections;
 mod control;
 mod cubic;
 mod dctcp;
@@ -26,6 +27,7 @@ mod udp;
 pub mod window;
 
 pub use closed_loop::ClosedLoop;
+pub use connections::Connections;
 pub use control::{Congestion, ControlMaker, KINDS};
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
@@ -142,8 +144,10 @@ impl Transport {
 
     /// The section of a kind of transport in which nothing is given.
     fn defaults(kind: &str, extensions: &Extensions) -> Section {
-        let mut section =
-            Section::new("", [("kind".to_string(), kind.into())].into_iter().collect());
+        // Where connections stay open, all keys mean something.
+        let given = [("kind", kind), ("connections", "open")];
+        let given = given.map(|(key, value)| (key.to_string(), value.into()));
+        let mut section = Section::new("", given.into_iter().collect());
         let read = Transport::read(&mut section, extensions);
         debug_assert!(read.is_ok(), "{kind} has no defaults: {:?}", read.err());
         section
@@ -181,6 +185,11 @@ impl Transport {
             Control::OpenLoop(_) => u64::from(self.mss),
             Control::ClosedLoop(closed) => closed.largest_burst(size, self.mss, access),
         }
+    }
+
+    /// Whether connections of its flows stay open.
+    pub fn leaves_open(&self) -> bool {
+        self.closed_loop().is_some_and(ClosedLoop::leaves_open)
     }
 
     /// Whether switches write telemetry on its packets.

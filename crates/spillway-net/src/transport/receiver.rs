@@ -93,6 +93,13 @@ impl Default for Receiver {
 }
 
 impl Receiver {
+    /// The state before the next flow of the same connection: marks that are echoed until a cut is
+    /// announced still are.
+    pub fn for_next_flow(&self) -> Receiver {
+        debug_assert_eq!(self.pending, 0, "something is still to be acknowledged");
+        Receiver { ce: self.ce, ..Receiver::default() }
+    }
+
     /// The first missing byte.
     #[inline]
     pub fn next(&self) -> u64 {

@@ -4,6 +4,7 @@
 mod as_ns3;
 mod by_rack;
 mod local;
+mod next_flow;
 mod probe;
 mod recovery;
 

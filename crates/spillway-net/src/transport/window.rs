@@ -147,6 +147,11 @@ pub trait CongestionControl {
         window.halve(in_flight);
     }
 
+    /// The next flow of the connection begins, after a time without data. Bytes are numbered on from
+    /// flow to flow, and telemetry and times of earlier packets stay true, so only state that takes
+    /// time to be time with data is affected.
+    fn on_idle(&mut self, _idle: Time) {}
+
     /// The sender's own host has dropped a packet: cuts as for a mark, if marks cut.
     fn on_local_drop(&mut self, _window: &mut Window) {}
 }

@@ -241,6 +241,16 @@ fn discipline(draw: &mut Draw, all_cut: bool) -> String {
     )
 }
 
+/// Whether connections stay open, in a third of all scenarios. It has a stream of its own, so the rest
+/// of a scenario does not depend on it.
+fn connections(seed: u64) -> &'static str {
+    match Draw(Stream::new(seed, "connections", 0)).below(6) {
+        0 => "connections = \"open\"",
+        1 => "connections = \"open\"\nrestart_idle = false",
+        _ => "",
+    }
+}
+
 fn datagrams(draw: &mut Draw) -> String {
     let pacing = draw.one(&["constant", "poisson"]);
     format!("transport = \"udp\"\nrate = \"2Gbps\"\npacing = \"{pacing}\"")
@@ -348,7 +358,7 @@ pub fn case(seed: u64) -> Case {
          [routing]\nkind = \"{}\"\nhash_seeds = \"{}\"\n\
          [switch]\n{switch}\n\
          [nic]\nscheduling = \"{}\"\nfifo_packets = {fifo}\n{}\n\
-         [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n\
+         [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n{}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         draw.one(&["ecmp", "spray"]),
@@ -359,6 +369,7 @@ pub fn case(seed: u64) -> Case {
             "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
             kind => format!("\"{kind}\""),
         },
+        connections(seed),
     );
     Case { head, traffic, list }
 }

@@ -113,7 +113,7 @@ impl Sharing for Policy {
         self.knows_packets
     }
 
-    fn introduce(&mut self, flow: u32, seq: u64) {
+    fn introduce(&mut self, flow: u32, seq: u64, _connection: u32) {
         self.introduced = Some((flow, seq));
     }
 

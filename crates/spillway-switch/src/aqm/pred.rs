@@ -38,7 +38,8 @@
 //! without a divider does (appendix C.1).
 //!
 //! # Scope and limitations
-//! Flows are told apart by their numbers, as if no two five-tuples had the same hash. A period of the
+//! Flows are told apart by their numbers, as if no two five-tuples had the same hash; where connections
+//! stay open (`transport.connections`), those of a connection count as one. A period of the
 //! bitmap begins at a multiple of `t_fcs`. Algorithm 1 (`counter = "hashes"`) never clears its places:
 //! in every period the hash that an earlier one left swallows a flow with a probability of about
 //! 2^-(`hash_bits` - log2 `places`), which 32 bits make negligible. The packet that opens a period is

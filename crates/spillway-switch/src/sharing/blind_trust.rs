@@ -149,7 +149,7 @@ impl Sharing for BlindTrust {
         self.oracle.knows_packets()
     }
 
-    fn introduce(&mut self, flow: u32, seq: u64) {
+    fn introduce(&mut self, flow: u32, seq: u64, _connection: u32) {
         self.oracle.introduce(flow, seq);
     }
 

@@ -299,7 +299,7 @@ impl Sharing for Credence {
         self.oracle.knows_packets()
     }
 
-    fn introduce(&mut self, flow: u32, seq: u64) {
+    fn introduce(&mut self, flow: u32, seq: u64, _connection: u32) {
         self.oracle.introduce(flow, seq);
     }
 

@@ -27,7 +27,9 @@
 //!
 //! # Scope and limitations
 //! Sizes are as the buffer counts them. The policy does not see what the AQM or `queue_limit`
-//! refuses. A flow that takes several paths is counted on each. In the slotted model packets belong
+//! refuses. A flow that takes several paths is counted on each. Where connections stay open
+//! (`transport.connections`), the flows of a connection count as one, as they do at a switch that
+//! tells flows by addresses and ports. In the slotted model packets belong
 //! to no flow: all packets for one port are one flow, and a packet is a byte.
 //!
 //! # Validation
@@ -195,8 +197,8 @@ impl Sharing for Fab {
         true
     }
 
-    fn introduce(&mut self, flow: u32, _seq: u64) {
-        self.flow = flow;
+    fn introduce(&mut self, _flow: u32, _seq: u64, connection: u32) {
+        self.flow = connection;
         self.bytes = None;
     }
 
@@ -226,7 +228,7 @@ mod tests {
     /// A packet of a flow arrives for queue 0, where 300,000 of 1,000,000 bytes wait: 700,000 are
     /// free. `now` is in picoseconds.
     fn one(fab: &mut Fab, flow: u32, now: u64, size: u32) -> Admission {
-        fab.introduce(flow, 0);
+        fab.introduce(0, 0, flow);
         fab.admit(&Arrival { now: Time::from_ps(now), ..arrival(0, size) }, &filled(&[300_000, 0]))
     }
 
@@ -244,7 +246,7 @@ mod tests {
         // Other flows, and the acks of this one, which go to another queue, still count as short.
         assert_eq!(one(&mut fab, 8, 0, 20_999), Admission::Admit);
         assert_eq!(one(&mut fab, 9, 0, 21_000), OVER);
-        fab.introduce(7, 0);
+        fab.introduce(0, 0, 7);
         let buffer = filled(&[300_000, 300_000]);
         assert_eq!(fab.admit(&arrival(1, 1400), &buffer), Admission::Admit);
         assert_eq!(fab.flows.len(), 4);
@@ -257,7 +259,7 @@ mod tests {
         let mut fab = with("alpha = [0.5, 0.125]\nalpha_short = 2\nshort_bytes = \"1000B\"");
         let buffer = filled(&[299_000, 74_000, 27_000]);
         let mut admit = |flow, queue, queue_class, size| {
-            fab.introduce(flow, 0);
+            fab.introduce(0, 0, flow);
             fab.admit(&Arrival { queue_class, ..arrival(queue, size) }, &buffer)
         };
         assert_eq!(admit(1, 0, 0, 1000), Admission::Admit);
@@ -269,9 +271,9 @@ mod tests {
         assert_eq!(admit(5, 1, 1, 1), Admission::Admit);
         // T = 2 * 1,000 = 2,000 for short ones.
         let full = filled(&[900_000, 99_000, 0]);
-        fab.introduce(6, 0);
+        fab.introduce(0, 0, 6);
         assert_eq!(fab.admit(&arrival(2, 999), &full), Admission::Admit);
-        fab.introduce(7, 0);
+        fab.introduce(0, 0, 7);
         assert_eq!(fab.admit(&arrival(1, 999), &full), OVER);
     }
 
@@ -300,7 +302,7 @@ mod tests {
         assert_eq!(one(&mut fab, 1, 2, 1), OVER);
         // A packet refused before this policy was asked does not count. Its limit is stated all the
         // same.
-        fab.introduce(2, 0);
+        fab.introduce(0, 0, 2);
         let buffer = filled(&[300_000, 0]);
         assert_eq!(fab.threshold(&arrival(0, 499_999), &buffer), Some(700_000));
         assert_eq!(fab.threshold(&arrival(0, 500_000), &buffer), Some(700));

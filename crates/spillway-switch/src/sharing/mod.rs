@@ -65,8 +65,9 @@ pub trait Sharing: Watch {
         false
     }
 
-    /// The next arrival is the packet of this flow that begins with the byte `seq`.
-    fn introduce(&mut self, _flow: u32, _seq: u64) {}
+    /// The next arrival is the packet of this flow that begins with the byte `seq`, on the connection
+    /// that the flow with the number `connection` opened.
+    fn introduce(&mut self, _flow: u32, _seq: u64, _connection: u32) {}
 
     /// Whether it decides about packets of this queue class, rather than admit all that fit.
     fn tests(&self, _queue_class: u8) -> bool {
@@ -132,8 +133,8 @@ impl Sharing for SharingPolicy {
     fn knows_packets(&self) -> bool {
         each!(self, policy => policy.knows_packets())
     }
-    fn introduce(&mut self, flow: u32, seq: u64) {
-        each!(self, policy => policy.introduce(flow, seq));
+    fn introduce(&mut self, flow: u32, seq: u64, connection: u32) {
+        each!(self, policy => policy.introduce(flow, seq, connection));
     }
     fn tests(&self, queue_class: u8) -> bool {
         each!(self, policy => policy.tests(queue_class))

@@ -228,7 +228,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         };
         if self.introduces {
             let Contents { flow, seq, .. } = *packets.contents(id);
-            self.sharing.introduce(flow, seq);
+            self.sharing.introduce(flow, seq, packets.connection_of(id));
         }
         self.note_length(arrival.now, arrival.queue);
         if let Some(fates) = &mut self.fates
