@@ -241,6 +241,7 @@ CHOICES = {
     "first window 70 packets, a BDP": {"senders.initial_window": f"{101_500 // 1448}pkt"},
     "an ack for two packets": {"senders.ack_every": 2},
     "no handshake": {"senders.handshake": False},
+    "messages on open connections": {"senders.connections": "open", "senders.restart_idle": True},
     "windows grow in NICs": {"senders.host_backlog": "unlimited"},
     "NICs send flows in turn": {"nic.scheduling": "per-flow-rr"},
     "senders of ns-3, queues of 250 packets": {

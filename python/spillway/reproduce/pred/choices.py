@@ -74,6 +74,7 @@ CHOICES = (
     choice("first window 70 packets, a BDP", "transport.initial_window=70pkt"),
     choice("an ack for two packets", "transport.ack_every=2"),
     choice("no handshake", "transport.handshake=false"),
+    choice("messages on open connections", "transport.connections=open"),
     choice("windows grow in NICs", "transport.host_backlog=unlimited"),
     choice("NICs send flows in turn", "nic.scheduling=per-flow-rr"),
     choice("senders of ns-3, queues of 250 packets", *_NS3),
