@@ -42,6 +42,7 @@ ROOMS = {
     "aqm": ("Marking and early drops", "switch.aqm", SWITCH / "aqm"),
     "scheduling": ("Scheduling", "switch.scheduling", SWITCH / "scheduling"),
     "transport": ("Transports", "transport.kind", NET / "transport"),
+    "tagging": ("Tagging packets at hosts", "transport.tagging", NET / "tagging"),
 }
 """The rooms whose algorithms have pages: heading, key, folder of the sources."""
 
@@ -65,7 +66,7 @@ def source_of(room: str, id: str) -> Path:
     """The file of an algorithm: the one that says its id, or is named after it."""
     folder = ROOMS[room][2]
     named = folder / f"{id.replace('-', '_')}.rs"
-    if room == "transport":
+    if room in ("transport", "tagging"):
         return named
     says = f'const ID: &\'static str = "{id}";'
     found = [file for file in folder.glob("*.rs") if says in file.read_text(encoding="utf-8")]
@@ -371,10 +372,10 @@ def sizes() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
-    **{room: lambda room=room: policies(room) for room in ("sharing", "aqm", "scheduling")},  # type: ignore[misc]
+    **{room: lambda room=room: policies(room) for room in ("sharing", "aqm", "scheduling", "tagging")},  # type: ignore[misc]
     "transport": transports,
     "transport.kind": kinds_of_transport,
-    "traffic": lambda: described("traffic", NET / "traffic", skip=("priority",)),
+    "traffic": lambda: described("traffic", NET / "traffic", skip=("priority", "bound")),
     "topology": lambda: described("topology", NET / "topology"),
     "sizes": sizes,
 }

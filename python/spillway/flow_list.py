@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 _REQUIRED = {"src": "uint32", "dst": "uint32", "size_bytes": "uint64"}
 _STARTS = ("start_ps", "start_ns")
-_OPTIONAL = {"priority": 254, "path": 2**32 - 1, "ack_path": 2**32 - 1, "query_id": 2**32 - 1}
+_OPTIONAL = {
+    "priority": 254,
+    "path": 2**32 - 1,
+    "ack_path": 2**32 - 1,
+    "query_id": 2**32 - 1,
+    "bound_bytes": 2**53,
+}
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:

@@ -29,6 +29,9 @@ pub struct FlowSpec {
     pub start: Time,
     /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
     pub size: u64,
+    /// What its host knows of it before it sends: its payload is at least so many bytes. 0 if nothing
+    /// is known.
+    pub bound: u64,
 }
 
 impl FlowSpec {
@@ -40,8 +43,9 @@ impl Ord for FlowSpec {
     /// By start first; flows are numbered in this order.
     fn cmp(&self, other: &FlowSpec) -> Ordering {
         let key = |flow: &FlowSpec| {
-            let FlowSpec { src, dst, class, priority, path, ack_path, query, start, size } = *flow;
-            (start, src, dst, size, class, priority, path, ack_path, query)
+            let FlowSpec { src, dst, class, priority, path, ack_path, query, start, size, bound } =
+                *flow;
+            (start, src, dst, size, class, priority, path, ack_path, query, bound)
         };
         key(self).cmp(&key(other))
     }

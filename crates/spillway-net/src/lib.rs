@@ -13,6 +13,7 @@ pub mod routing;
 pub mod scenario;
 pub mod simulation;
 pub mod summary;
+pub mod tagging;
 pub mod telemetry;
 #[cfg(test)]
 mod testing;

@@ -91,6 +91,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64) -> FlowSpec {
         path: None,
         ack_path: None,
         query: None,
+        bound: 0,
         start: Time::ZERO,
         size,
     }

@@ -9,7 +9,7 @@
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::traffic::FlowColumns;
-use spillway_net::{topology, traffic, transport};
+use spillway_net::{tagging, topology, traffic, transport};
 use spillway_settings::{SettingsError, Table, Value, apply};
 use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::scheduling::SchedulingPolicy;
@@ -158,6 +158,16 @@ fn places() -> Vec<Place> {
         let has = format!("kind = {id:?}");
         places.push(Place::new("transport", &has, names(&transport::Transport::keys(id))));
     }
+    for kind in tagging::KINDS {
+        // The ports of the scenario have two queues.
+        let few = match kind.id {
+            "fixed" => "",
+            "las" => "levels = 2\nacks = \"with-first\"",
+            _ => "thresholds = [\"9KB\"]\nacks = \"with-first\"",
+        };
+        let has = format!("kind = {:?}\n{few}", kind.id);
+        places.push(Place::new("transport.tagging", &has, names(&kind.keys())));
+    }
     for kind in traffic::KINDS {
         let alternatives: &[&str] = match kind.id {
             "poisson" => &[
@@ -299,6 +309,7 @@ fn may_be_empty(place: &Place, key: &str, value: &Value) -> bool {
         Value::Array(list) if list.is_empty() => {
             (place.steps.is_empty() && ["traffic", "event"].contains(&key))
                 || (place.steps == ["record"] && key == "windows")
+                || (place.steps == ["transport", "tagging"] && key == "thresholds")
                 || (place.steps == ["topology"] && key == "link")
         }
         _ => false,

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use spillway_net::traffic::NAMED_SIZES;
-use spillway_net::{topology, traffic, transport};
+use spillway_net::{tagging, topology, traffic, transport};
 use spillway_settings::Key;
 use spillway_switch::Entry;
 use spillway_switch::aqm::AqmPolicy;
@@ -16,6 +16,8 @@ pub fn catalogue() -> String {
     let transports = transport::KINDS.iter().map(|kind| {
         row(kind.id, kind.summary, kind.citation, &transport::Transport::keys(kind.id))
     });
+    let taggers = tagging::KINDS.iter();
+    let taggers = taggers.map(|kind| row(kind.id, kind.summary, kind.citation, &kind.keys()));
     let traffics = traffic::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
     let topologies =
         topology::KINDS.iter().map(|kind| row(kind.id, kind.summary, "", &kind.keys()));
@@ -27,7 +29,7 @@ pub fn catalogue() -> String {
         "aqm": policies(AqmPolicy::catalogue()),
         "scheduling": policies(SchedulingPolicy::catalogue()),
         "transport": transports.collect::<Value>(),
-        "tagging": [],
+        "tagging": taggers.collect::<Value>(),
         "traffic": traffics.collect::<Value>(),
         "topology": topologies.collect::<Value>(),
         "sizes": sizes.collect::<Value>(),

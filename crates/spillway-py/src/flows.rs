@@ -26,6 +26,7 @@ pub fn columns_of(given: &Bound<'_, PyDict>) -> PyResult<FlowColumns> {
         path: optional(given, "path")?,
         ack_path: optional(given, "ack_path")?,
         query_id: optional(given, "query_id")?,
+        bound_bytes: optional(given, "bound_bytes")?,
     })
 }
 

@@ -462,6 +462,11 @@ impl Section {
         self.given.remove(key)
     }
 
+    /// The value given for `key`, which stays there to be asked for.
+    pub fn peek(&self, key: &str) -> Option<&Value> {
+        self.given.get(key)
+    }
+
     /// Takes everything not yet asked for, to be read by another section. There, [`Section::also`]
     /// keeps the names valid that this section knows.
     pub fn rest(&mut self) -> Table {

@@ -79,6 +79,7 @@ impl Bench {
             queues_per_port,
             ack_queue_class: 0,
             data_queue_class: queues_per_port as u8 - 1,
+            unmanaged: (queues_per_port > 1).then_some(0),
             queue_limit: Amount::Unlimited,
             uncounted_bytes: 0,
             release_at_end: false,

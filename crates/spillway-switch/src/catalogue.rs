@@ -52,6 +52,8 @@ pub struct Environment {
     pub ack_queue_class: u8,
     /// The queue class of data without a priority.
     pub data_queue_class: u8,
+    /// Whether data with a priority may wait in the queues of acks.
+    pub shares_ack_queues: bool,
     /// The round trip of an empty network, above 0.
     pub base_rtt: Time,
     /// Bytes of a full packet on the wire.
@@ -75,6 +77,7 @@ impl Environment {
             queues_per_port: 1,
             ack_queue_class: 0,
             data_queue_class: 1,
+            shares_ack_queues: false,
             base_rtt: Time::from_us(25),
             full_packet: 1500,
             service: Service {
@@ -103,7 +106,8 @@ impl Environment {
 
     /// Whether acks have queues of their own, so that policies may tell them from data.
     pub fn has_ack_queues(&self) -> bool {
-        self.queues_per_port > 1 && self.ack_queue_class != self.data_queue_class
+        let data_are_elsewhere = self.ack_queue_class != self.data_queue_class;
+        self.queues_per_port > 1 && data_are_elsewhere && !self.shares_ack_queues
     }
 
     /// The queue class of acks if they have queues of their own, which no AQM manages.

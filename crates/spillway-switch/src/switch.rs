@@ -41,6 +41,8 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub ack_queue_class: u8,
     /// The queue class of data without a priority.
     pub data_queue_class: u8,
+    /// The queue class about whose packets the AQM is not asked, if there is one.
+    pub unmanaged: Option<u8>,
     /// The most that one queue may hold.
     pub queue_limit: Amount,
     /// Bytes of every packet that the buffer does not count.
@@ -147,8 +149,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let last_queue_class = parts.queues_per_port as u8 - 1;
         let watches_departures =
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
-        let acks_are_alone =
-            parts.queues_per_port > 1 && parts.ack_queue_class != parts.data_queue_class;
         let mut switch = Switch {
             buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
             lists: Lists::new(queues),
@@ -156,7 +156,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             sharing: parts.sharing,
             aqm: parts.aqm,
             scheduling: parts.scheduling,
-            unmanaged: if acks_are_alone { parts.ack_queue_class } else { NO_QUEUE_CLASS },
+            unmanaged: parts.unmanaged.unwrap_or(NO_QUEUE_CLASS),
             plain_queue_classes: [parts.data_queue_class, parts.ack_queue_class],
             last_queue_class,
             queue_limit: QueueLimit::of(parts.queue_limit),

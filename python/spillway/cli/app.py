@@ -131,7 +131,7 @@ def _where_to_look(path: str) -> str | None:
     if not path:
         return None
     steps = path.split(".")
-    for room in ("sharing", "aqm", "scheduling", "topology", "transport", "traffic"):
+    for room in ("sharing", "aqm", "scheduling", "tagging", "topology", "transport", "traffic"):
         if room in steps:
             return f"`spillway list {room}` tells what its keys take"
     return "`spillway show leaf-spine-128` shows a whole scenario, every key written out"

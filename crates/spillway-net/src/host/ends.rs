@@ -71,6 +71,9 @@ pub(crate) struct Outgoing {
     pub ideal: Time,
     /// The number of the flow that opened its connection.
     pub connection: u32,
+    /// The first byte that was not acknowledged when its tagger last took it back to the best level,
+    /// if it ever was.
+    pub restart: Option<u64>,
 }
 
 /// The receiving end of a flow.
@@ -248,6 +251,7 @@ mod tests {
             first_byte: 0,
             ideal: Time::ZERO,
             connection: id,
+            restart: None,
         };
         let receiving = ReceivingEnd {
             receiver: Receiver::default(),

@@ -60,6 +60,6 @@ impl Hosts {
             let gap = rate.gap(payload as u32 + transport.header, &mut clock.random);
             net.events.push(net.now + gap, Kind::Clock.key(flow.id));
         }
-        send_piece(net, flow, transport.header, slot, piece, false);
+        send_piece(net, flow, transport, slot, (piece, clock.next), false);
     }
 }

@@ -1,15 +1,31 @@
 //! The one place where a packet's priority is chosen, each time it is sent.
 
 use super::ends::Outgoing;
+use crate::tagging::{self, Tagging};
+use crate::transport::sender::Piece;
 use spillway_switch::packet::NO_PRIORITY;
 
 /// Acks and the packets of a handshake have no priority: NICs and switches have a queue for them.
 pub(super) const OF_CONTROL: u8 = NO_PRIORITY;
 
-/// A data packet has its flow's priority, if the flow has one.
+/// A data packet has the priority that its tagger gives it, or else its flow's, if the flow has one.
+/// `next` is the first byte of the flow that was never sent before.
 #[inline(always)]
-pub(super) fn of_data(flow: &Outgoing) -> u8 {
-    flow.spec.priority.unwrap_or(NO_PRIORITY)
+pub(super) fn of_data(flow: &Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
+    match tagging.is_fixed() {
+        true => flow.spec.priority.unwrap_or(NO_PRIORITY),
+        false => of_tagger(flow, piece, next, tagging),
+    }
+}
+
+/// The priority that a tagger gives.
+#[inline(never)]
+fn of_tagger(flow: &Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
+    let &Piece { seq, payload, again } = piece;
+    let (seq, next) = (seq - flow.first_byte, next - flow.first_byte);
+    let (restart, size, bound) = (flow.restart, flow.spec.size, flow.spec.bound);
+    let told = tagging::Outgoing { seq, payload, again, next, restart, bound, size };
+    tagging.priority(&told).unwrap_or(NO_PRIORITY)
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl Hosts {
         while let Some(piece) = sender.next_piece(net.now, closed) {
             self.tally.retransmitted += u64::from(piece.again);
             let tells_cut = sender.take_cut();
-            send_piece(net, flow, transport.header, slot, piece, tells_cut);
+            send_piece(net, flow, transport, slot, (piece, sender.never_sent()), tells_cut);
         }
         set_timer(net, flow, sender);
     }
@@ -87,7 +87,7 @@ impl Hosts {
             self.tally.retransmitted += u64::from(piece.again);
             let lost = net.lost.len();
             let tells_cut = sender.take_cut();
-            send_piece(net, flow, transport.header, slot, piece, tells_cut);
+            send_piece(net, flow, transport, slot, (piece, sender.never_sent()), tells_cut);
             match net.lost.get(lost).map(|lost| lost.reason) {
                 Some(DropReason::QueueLimit) if tells => {
                     sender.on_refused(&piece, closed);
@@ -120,11 +120,16 @@ impl Hosts {
         if sender.deadline() <= now && !sender.is_done() {
             let timeouts = sender.timeouts;
             let probe = sender.on_deadline(now, closed);
-            self.tally.timeouts += u64::from(sender.timeouts - timeouts);
+            if sender.timeouts != timeouts {
+                self.tally.timeouts += u64::from(sender.timeouts - timeouts);
+                if transport.tagging.takes_back(sender.timeouts_in_a_row()) {
+                    flow.restart = Some(sender.acknowledged() - flow.first_byte);
+                }
+            }
             if let Some(piece) = probe {
                 self.tally.retransmitted += u64::from(piece.again);
                 let tells_cut = sender.take_cut();
-                send_piece(net, flow, transport.header, slot, piece, tells_cut);
+                send_piece(net, flow, transport, slot, (piece, sender.never_sent()), tells_cut);
             } else if sender.is_connecting() {
                 self.send_syn(net, scenario, slot);
                 return;
@@ -171,14 +176,14 @@ fn number_on(blocks: &mut SackBlocks, first_byte: u64) {
     }
 }
 
-/// Sends a segment of a flow as a packet.
+/// Sends a segment of a flow as a packet. Comes with the first byte that the flow has never sent.
 #[inline(always)]
 pub(super) fn send_piece(
     net: &mut Network,
     flow: &mut Outgoing,
-    header: u32,
+    transport: &Transport,
     slot: u32,
-    piece: Piece,
+    (piece, next): (Piece, u64),
     tells_cut: bool,
 ) {
     let seq = piece.seq - flow.first_byte;
@@ -191,11 +196,11 @@ pub(super) fn send_piece(
         next: 0,
         prev: 0,
         time: net.now,
-        size: piece.payload + header,
+        size: piece.payload + transport.header,
         dst: flow.spec.dst,
         path: flow.path,
         flags: flow.data_flags | first | again | cut,
-        priority: priority::of_data(flow),
+        priority: priority::of_data(flow, &piece, next, &transport.tagging),
         queue_class: 0,
     };
     let contents = Contents {
@@ -402,6 +407,33 @@ mod tests {
         assert_eq!(bench.net.totals.made_packets, 4);
         // What is left of it is more than the field can say.
         assert_eq!(sent(&bench)[3], (2_880, 960, 1_000, u32::MAX));
+    }
+
+    #[test]
+    fn three_timeouts_in_a_row_take_a_flow_back_to_the_best_level() {
+        let restarts = |tagging: &str| {
+            let more = "initial_window = \"4pkt\", initial_rto = \"100us\", min_rto = \"100us\"";
+            let queues = "switch = { queues_per_port = 9 }";
+            let mut bench = bench("newreno", &format!("{more}, tagging = {tagging}"), queues);
+            bench.start(flow(0, 1, 20 * 960));
+            // Two timeouts, and an ack: the next are the first ones in a row again.
+            let mut after = |acks: Option<u64>| {
+                if let Some(seq) = acks {
+                    let now = bench.net.now.ps();
+                    acked(&mut bench, now, seq, 0);
+                }
+                let timeouts = bench.hosts.tally.timeouts;
+                while bench.hosts.tally.timeouts == timeouts {
+                    next_timer(&mut bench);
+                }
+                bench.hosts.ends.sending(0).flow.restart
+            };
+            [None, None, Some(2_880), None, None, None].map(&mut after)
+        };
+        let (none, taken) = (None, Some(2_880));
+        assert_eq!(restarts("\"pias\""), [none, none, none, none, taken, taken]);
+        assert_eq!(restarts("{ kind = \"pias\", reset_after = 0 }"), [none; 6]);
+        assert_eq!(restarts("\"srpt\""), [none; 6]);
     }
 
     /// A window grows with an ack only while little waits at the host's own line.

@@ -49,6 +49,7 @@ impl Hosts {
             first_byte: 0,
             ideal,
             connection,
+            restart: None,
         };
         let mut receiving = ReceivingEnd {
             receiver: Receiver::default(),

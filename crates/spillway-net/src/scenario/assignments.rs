@@ -144,6 +144,7 @@ impl PreviousPolicy<'_> {
 fn is_policy(path: &str) -> bool {
     match path.split('.').collect::<Vec<_>>()[..] {
         ["nic", key] => key == "aqm",
+        ["transport", key] => key == "tagging",
         ["switch", key] => POLICIES.contains(&key),
         ["switch", tier, key] => TIERS.contains(&tier) && POLICIES.contains(&key),
         _ => false,

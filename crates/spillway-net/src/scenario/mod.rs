@@ -8,6 +8,7 @@ mod loads;
 mod nic;
 mod recording;
 mod switches;
+mod tags;
 mod timeouts;
 mod volume;
 mod warnings;
@@ -28,6 +29,7 @@ use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
 use std::path::Path;
 use std::sync::Arc;
+use tags::Tags;
 use timeouts::Timeouts;
 use volume::Volume;
 
@@ -131,6 +133,8 @@ pub struct Scenario {
     pub limits: Limits,
     /// What slowdowns are relative to.
     pub slowdown_base: SlowdownBase,
+    /// Whether a tagger sends data to the queues of acks.
+    shares_ack_queues: bool,
     /// The files that it names.
     files: Files,
     /// The names of all switches, by their numbers.
@@ -192,11 +196,14 @@ impl Scenario {
             let switches = Arc::clone(&names);
             Reader(Arc::new(move |kind, key, name| records(kind, key, name, &switches)))
         }));
+        let mut sections = root.sections("traffic")?;
+        let tags = Tags::of(&transport, &sections)?;
         let around = switches::Surroundings {
             topology: &network,
             seed,
             base_rtt,
             transport: &transport,
+            shares_ack_queues: tags.share_ack_queues(),
             files: &files,
             names: &names,
         };
@@ -206,6 +213,7 @@ impl Scenario {
         let mut section = root.section("nic")?;
         let (nic, discipline) = nic::read(&mut section, &tiers[0].settings, &reading)?;
         root.put("nic", section.finish()?);
+        tags.check(&tiers, &nic)?;
         let ports = |tier| {
             let settings = tiers.iter().find(|settings| settings.tier == tier);
             settings.map_or((1, 0), |tier| {
@@ -225,7 +233,6 @@ impl Scenario {
             files: &files,
             columns: sources.flows,
         };
-        let mut sections = root.sections("traffic")?;
         let traffic = Traffic::read(&mut sections, &context)?;
         limits.check_flows(&traffic.sources)?;
         let own = Overrides { given: &transport_given, default: &transport, extensions };
@@ -234,6 +241,7 @@ impl Scenario {
         let mut class_transport = vec![0; class_count];
         let mut class_is_incast = vec![false; class_count];
         let mut class_stop = vec![stop; class_count];
+        let mut warnings = Vec::new();
         let mut timeouts = Timeouts::beside(&network);
         let mut volume = Volume::of(&network);
         let mut loads = Loads::of(&network);
@@ -265,6 +273,8 @@ impl Scenario {
             volume.add(source, &transports[usize::from(place)])?;
             loads.add(source, &transports[usize::from(place)]);
             let transport = &transports[usize::from(place)];
+            tags::check_source(source, &transport.tagging)?;
+            warnings.extend(tags::warning(source, &transport.tagging));
             if limits.check_window(source, transport, &most).is_err() {
                 let exact = access(topology::base_rtt(&network, full_packet));
                 limits.check_window(source, transport, &exact)?;
@@ -309,7 +319,7 @@ impl Scenario {
             // Limits change no result, so they need not be kept unless they are given.
             root.put("limits", limits_table);
         }
-        let mut warnings = timeouts.warnings;
+        warnings.extend(timeouts.warnings);
         warnings.extend(loads.warnings());
         warnings.extend(warnings::of(&network, &tiers, &transports));
         warnings.extend(warnings::of_times(&traffic, &events, duration, stop));
@@ -334,6 +344,7 @@ impl Scenario {
             recording,
             limits,
             slowdown_base,
+            shares_ack_queues: tags.share_ack_queues(),
             files,
             names,
             resolved: root.finish()?,
@@ -353,6 +364,7 @@ impl Scenario {
             seed: self.seed,
             base_rtt: self.base_rtt,
             transport: &self.transports[0],
+            shares_ack_queues: self.shares_ack_queues,
             files: &self.files,
             names: &self.names,
         }

@@ -122,6 +122,7 @@ fn environment(nic: &NicSettings, around: &Surroundings, host: u32) -> Environme
         queues_per_port: nic.queues.into(),
         ack_queue_class: nic.ack_queue,
         data_queue_class: nic.data_queue,
+        shares_ack_queues: around.shares_ack_queues,
         base_rtt: around.base_rtt,
         full_packet: around.transport.full_packet(),
         service: Service {

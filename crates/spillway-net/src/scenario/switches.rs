@@ -66,6 +66,8 @@ pub(super) struct Surroundings<'a> {
     pub seed: u64,
     pub base_rtt: Time,
     pub transport: &'a Transport,
+    /// Whether a tagger sends data to the queues of acks.
+    pub shares_ack_queues: bool,
     pub files: &'a Files,
     /// The names of all switches, by their numbers.
     pub names: &'a Arc<[String]>,
@@ -289,6 +291,7 @@ impl SwitchSettings {
             queues_per_port: self.queues_per_port,
             ack_queue_class: self.ack_queue,
             data_queue_class: self.data_queue,
+            shares_ack_queues: around.shares_ack_queues,
             base_rtt: around.base_rtt,
             full_packet: around.transport.full_packet(),
             service,
@@ -338,6 +341,7 @@ impl super::Scenario {
             queues_per_port: settings.queues_per_port,
             ack_queue_class: settings.ack_queue,
             data_queue_class: settings.data_queue,
+            unmanaged: environment.unmanaged(),
             queue_limit: settings.queue_limit,
             uncounted_bytes: settings.uncounted_bytes,
             release_at_end: settings.release_at_end,

@@ -26,6 +26,8 @@ pub struct FlowColumns {
     pub ack_path: Option<Vec<Option<u32>>>,
     /// The query that a flow answers.
     pub query_id: Option<Vec<Option<u32>>>,
+    /// The lower bound of a flow's size that its host knows, in bytes.
+    pub bound_bytes: Option<Vec<Option<u64>>>,
 }
 
 /// An error in a file of flows.
@@ -49,8 +51,8 @@ pub const FIRST_LINE: usize = 2;
 impl FlowColumns {
     /// Reads plain comma-separated values. The first line names the columns, in any order: `src`,
     /// `dst`, `size_bytes` and `start_ns` (or `start_ps`, in picoseconds), and optionally `class`,
-    /// `priority`, `path`, `ack_path` and `query_id`. Other columns are ignored. Values may not
-    /// contain commas.
+    /// `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Other columns are ignored. Values
+    /// may not contain commas.
     pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
         let mut lines = text.trim_start_matches('\u{feff}').trim_end().lines();
         let names: Vec<&str> = match lines.next() {
@@ -82,6 +84,7 @@ impl FlowColumns {
             path: table.optional("path", "a path's number")?,
             ack_path: table.optional("ack_path", "a path's number")?,
             query_id: table.optional("query_id", "a query's number")?,
+            bound_bytes: table.optional("bound_bytes", "a whole number of bytes")?,
         })
     }
 }

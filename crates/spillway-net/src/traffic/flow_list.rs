@@ -6,7 +6,8 @@
 //!
 //! # Rule
 //! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
-//! optionally `class`, `priority`, `path`, `ack_path` and `query_id`. Rows need not be sorted. With
+//! optionally `class`, `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Rows need not be
+//! sorted. With
 //! a `class` column the list defines the classes that it names. With `only_class` only the flows of
 //! one class are taken, and they belong to the section's own class. Flows that start after the
 //! scenario's duration are left out.
@@ -53,7 +54,8 @@ impl FlowListParams {
     ) -> Result<FlowListParams, SettingsError> {
         let takes = "a file's name";
         let meaning = "The list, in the scenario's folder: columns src, dst, size_bytes, start_ns (or \
-                       start_ps), and optionally class, priority, path, ack_path, query_id.";
+                       start_ps), and optionally class, priority, path, ack_path, query_id, \
+                       bound_bytes.";
         let file = section.text("file", "", takes, meaning)?;
         let meaning = "Takes only the flows of this class of the list.";
         let only_class = section.optional("only_class", "a class's name", meaning, |s| {
@@ -134,6 +136,14 @@ impl Pattern for FlowListParams {
     fn classes(&self) -> Option<Vec<String>> {
         self.classes.clone()
     }
+
+    fn has_bounds(&self) -> bool {
+        self.flows.iter().any(|flow| flow.bound > 0)
+    }
+
+    fn has_priorities(&self) -> bool {
+        self.flows.iter().any(|flow| flow.priority.is_some())
+    }
 }
 
 /// A list as it was given.
@@ -177,6 +187,7 @@ impl List {
             path,
             ack_path,
             query_id,
+            bound_bytes,
         } = &self.columns;
         let start = start_ps.as_ref().unwrap_or(start_ns);
         let optional = [
@@ -185,6 +196,7 @@ impl List {
             path.as_ref().map(Vec::len),
             ack_path.as_ref().map(Vec::len),
             query_id.as_ref().map(Vec::len),
+            bound_bytes.as_ref().map(Vec::len),
         ];
         let required = [dst.len(), size_bytes.len(), start.len()];
         required.into_iter().chain(optional.into_iter().flatten()).all(|len| len == src.len())
@@ -250,6 +262,7 @@ impl List {
             path: of_row(&list.path),
             ack_path: of_row(&list.ack_path),
             query,
+            bound: list.bound_bytes.as_ref().and_then(|column| column[row]).unwrap_or(0),
             ..label.flow(Time::from_ps(start), src, dst, size)
         })
     }

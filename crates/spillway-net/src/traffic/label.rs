@@ -34,6 +34,7 @@ impl Label {
             path: None,
             ack_path: None,
             query: None,
+            bound: 0,
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod active_time;
 mod all_to_all;
+mod bounds;
 mod cdf;
 mod demand;
 mod expected;
@@ -34,8 +35,9 @@ pub use spec_table::{SpecRow, SpecTable};
 
 use crate::flow::FlowSpec;
 use crate::topology::{self, Topology};
+use bounds::Bounds;
 use label::Label;
-use spillway_engine::Time;
+use spillway_engine::{Stream, Time};
 use spillway_settings::{Files, Key, Section, SettingsError, nearest_name};
 use std::fmt;
 use std::ops::Range;
@@ -106,6 +108,16 @@ trait Pattern: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether some of its flows have bounds of their own.
+    fn has_bounds(&self) -> bool {
+        false
+    }
+
+    /// Whether some of its flows have priorities of their own.
+    fn has_priorities(&self) -> bool {
+        false
+    }
+
     /// The classes of its flows, sorted, unless it has a single one that is named after the
     /// section.
     fn classes(&self) -> Option<Vec<String>> {
@@ -140,6 +152,9 @@ pub struct Source {
     first_class: u16,
     classes: Vec<String>,
     pattern: Box<dyn Pattern>,
+    bounds: Bounds,
+    seed: u64,
+    has_priority: bool,
 }
 
 /// All of a scenario's traffic.
@@ -152,7 +167,7 @@ pub struct Traffic {
 }
 
 impl Kind {
-    /// The keys of its section, including `name`, `kind` and `priority`.
+    /// The keys of its section, including `name`, `kind`, `priority` and `bound`.
     pub fn keys(&self) -> Vec<Key> {
         let text = "kind = \"leaf-spine\"".parse().expect("this is TOML");
         let topology = topology::read(&mut Section::new("", text), Path::new(""))
@@ -200,10 +215,20 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
     let priority = section
         .optional("priority", takes, meaning, |s| s.integer("priority", None, 0..=254, meaning))?;
     let priority = priority.map(|priority| priority as u8);
+    let bounds = Bounds::read(section)?;
     let label = Label { name: name.clone(), seed: context.seed, class, priority };
     let pattern = (kind.read)(section, label, context)?;
     let classes = pattern.classes().unwrap_or_else(|| vec![name.clone()]);
-    Ok(Source { name, kind: kind.id, first_class: class, classes, pattern })
+    Ok(Source {
+        name,
+        kind: kind.id,
+        first_class: class,
+        classes,
+        pattern,
+        bounds,
+        seed: context.seed,
+        has_priority: priority.is_some(),
+    })
 }
 
 impl Source {
@@ -229,7 +254,22 @@ impl Source {
 
     /// Its flows, from the first.
     pub fn flows(&self) -> Flows {
-        self.pattern.flows()
+        let (flows, bounds) = (self.pattern.flows(), self.bounds);
+        if bounds == Bounds::None {
+            return flows;
+        }
+        let mut random = Stream::new(self.seed, &format!("bound/{}", self.name), 0);
+        Box::new(flows.map(move |flow| FlowSpec { bound: bounds.draw(&flow, &mut random), ..flow }))
+    }
+
+    /// Whether some of its flows have bounds.
+    pub fn has_bounds(&self) -> bool {
+        self.bounds != Bounds::None || self.pattern.has_bounds()
+    }
+
+    /// Whether some of its flows have a priority of their own.
+    pub fn has_priorities(&self) -> bool {
+        self.has_priority || self.pattern.has_priorities()
     }
 
     /// The expected amount of its flows.
@@ -482,7 +522,7 @@ mod tests {
             "file only_class limit origin",
         ]) {
             let expected: Vec<&str> =
-                ["name", "kind", "priority"].into_iter().chain(keys.split(' ')).collect();
+                ["name", "kind", "priority", "bound"].into_iter().chain(keys.split(' ')).collect();
             let found: Vec<&str> = kind.keys().iter().map(|key| key.name).collect();
             assert_eq!(found, expected, "{kind:?}");
             let is_sentence =

@@ -27,6 +27,8 @@ table! {
         query_id: Option<i64>,
         /// Its start in picoseconds.
         start_ps: u64,
+        /// The lower bound of its size that its host knows, if there is one.
+        bound_bytes: Option<i64>,
     }
 }
 
@@ -52,6 +54,7 @@ impl SpecRow {
             priority: flow.priority.map(i64::from),
             query_id: flow.query.map(i64::from),
             start_ps: flow.start.ps(),
+            bound_bytes: (flow.bound > 0).then_some(flow.bound as i64),
         }
     }
 }

@@ -43,6 +43,7 @@ pub use timely::{Timely, TimelyParams};
 pub use udp::{Pacing, Udp};
 
 use crate::extensions::Extensions;
+use crate::tagging::Tagging;
 use control::DriverParams;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::BdpSize;
@@ -63,6 +64,8 @@ pub struct Transport {
     pub ack_size: u32,
     /// What makes a flow send.
     pub control: Control,
+    /// What gives its data packets their priorities.
+    pub tagging: Tagging,
     first_rtt: BdpSize,
 }
 
@@ -110,6 +113,7 @@ impl Transport {
         let meaning =
             "payload that counts as sent in the first round trip; those packets are tagged";
         let first_rtt = section.bdp_size("first_rtt_bytes", "1bdp", meaning)?;
+        let tagging = Tagging::read(section)?;
         let (needs, driver) = match KINDS.iter().find(|row| row.id == kind) {
             Some(row) => (row.needs, (row.read)(section)?),
             None => {
@@ -133,6 +137,7 @@ impl Transport {
             header: header + telemetry,
             ack_size: ack_size + telemetry,
             control,
+            tagging,
             first_rtt,
         })
     }

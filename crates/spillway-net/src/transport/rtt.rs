@@ -68,6 +68,11 @@ impl RttEstimate {
         self.backoff += 1;
     }
 
+    /// Timeouts in a row so far.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// New data was acknowledged: the timeout is no longer doubled.
     #[inline]
     pub fn reset_backoff(&mut self) {

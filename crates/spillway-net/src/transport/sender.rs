@@ -155,6 +155,22 @@ impl Sender {
         std::mem::take(&mut self.tells_cut)
     }
 
+    /// Timeouts since new data was last acknowledged.
+    pub fn timeouts_in_a_row(&self) -> u32 {
+        self.rtt.backoff()
+    }
+
+    /// The first byte that was never sent.
+    #[inline]
+    pub fn never_sent(&self) -> u64 {
+        self.board.nxt
+    }
+
+    /// The first byte that is not acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.board.una
+    }
+
     /// Whether the flow never ends.
     #[inline]
     pub fn is_endless(&self) -> bool {

@@ -324,6 +324,42 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
     (sections, list)
 }
 
+/// A tagger for a section of traffic whose flows have no priority, and bounds for its flows, where a
+/// port of a switch and a NIC have this many queues.
+fn tagging(draw: &mut Draw, section: &mut String, queues: u64) {
+    let acks = if queues > 1 && draw.once_in(2) { "apart" } else { "with-first" };
+    let levels = queues - u64::from(acks == "apart");
+    if section.contains("priority") || draw.once_in(2) {
+        return;
+    }
+    let thresholds: Vec<_> = (1..levels).map(|level| format!("\"{}KB\"", 4 * level)).collect();
+    let thresholds = format!("thresholds = [{}]", thresholds.join(", "));
+    let repairs = draw.one(&["as-before", "as-next", "as-first"]);
+    let kind = match draw.below(5) {
+        0 => format!("\"pias\", {thresholds}, counts_packet = {}", draw.once_in(2)),
+        1 => format!("\"qclimb\", {thresholds}, reset_after = {}", draw.below(3)),
+        2 => format!("\"qclimb-ps\", {thresholds}"),
+        3 => format!("\"srpt\", {thresholds}"),
+        _ => format!("\"las\", levels = {levels}, first = \"2KB\""),
+    };
+    let bound = draw.one(&[
+        "\"none\"",
+        "\"exact\"",
+        "{ kind = \"constant\", size = \"1600B\" }",
+        "{ kind = \"uniform\", least = 0.2 }",
+        "{ kind = \"miss\", least = 0.5, misses = 0.3, excess = 2.0 }",
+    ]);
+    section.push_str(&format!(
+        "tagging = {{ kind = {kind}, acks = \"{acks}\", repairs = \"{repairs}\" }}\nbound = {bound}\n"
+    ));
+}
+
+/// The value of a key that holds a whole number.
+fn number(text: &str, key: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key} = ")));
+    line.and_then(|value| value.parse().ok()).expect("the key is there")
+}
+
 fn event(draw: &mut Draw, links: &[(String, String)]) -> String {
     let (a, b) = &links[draw.below(links.len() as u64) as usize];
     let at = draw.below(400);
@@ -348,10 +384,13 @@ pub fn case(seed: u64) -> Case {
     let (switch, window) = (switch(draw, !events.is_empty()), window(draw));
     let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
     let hystart = draw.one(&["none", "exact", "ns3"]);
-    let (traffic, list) = traffic(draw, hosts, is_split);
+    let (mut traffic, list) = traffic(draw, hosts, is_split);
     let paces =
         |section: &String| PACED.iter().any(|kind| section.contains(&format!("\"{kind}\"")));
     let all_cut = !traffic.iter().any(paces);
+    let (switch_queues, nic) = (number(&switch, "queues_per_port"), discipline(draw, all_cut));
+    let queues = switch_queues.min(number(&nic, "queues"));
+    traffic.iter_mut().for_each(|section| tagging(draw, section, queues));
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n\
          [topology]\n{topology}\n\
@@ -364,7 +403,7 @@ pub fn case(seed: u64) -> Case {
         draw.one(&["ecmp", "spray"]),
         draw.one(&["per-switch", "same"]),
         draw.one(&["fifo", "per-flow-rr"]),
-        discipline(draw, all_cut),
+        nic,
         match draw.one(&["newreno", "dctcp", "cubic"]) {
             "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
             kind => format!("\"{kind}\""),

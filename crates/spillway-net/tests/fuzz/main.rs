@@ -194,6 +194,8 @@ fn columns_of_flows() {
         };
         let (path, ack_path) = (optional(random, 4), optional(random, 4));
         let (query_id, priority) = (optional(random, 3), optional(random, 4));
+        let bound_bytes = optional(random, 3_000);
+        let bound_bytes = bound_bytes.map(|list| list.iter().map(|n| n.map(u64::from)).collect());
         let priority = priority.map(|list| list.iter().map(|n| n.map(|n| n as u8)).collect());
         let classes =
             numbers(random, 3).into_iter().map(|n| ["", "a", "b", "c"][n as usize % 4].into());
@@ -210,6 +212,7 @@ fn columns_of_flows() {
             path,
             ack_path,
             query_id,
+            bound_bytes,
         }
     };
     fuzz(

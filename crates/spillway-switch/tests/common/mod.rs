@@ -110,6 +110,7 @@ impl Real {
             queues_per_port: environment.queues_per_port,
             ack_queue_class: environment.ack_queue_class,
             data_queue_class: settings.queue_classes.1 as u8,
+            unmanaged: environment.unmanaged(),
             queue_limit: settings.queue_limit,
             uncounted_bytes: settings.uncounted as u32,
             release_at_end: settings.release_at_end,

@@ -1,0 +1,270 @@
+//! Tagging: which priority a host writes on a data packet, each time it is sent. One file for each
+//! algorithm.
+//!
+//! A tagger knows levels, 1 the best. How a level becomes the priority by which NICs and switches
+//! queue the packet, and which level a repair has, is the same for all of them.
+
+mod fixed;
+mod ladder;
+mod las;
+mod pias;
+mod qclimb;
+mod qclimb_ps;
+mod srpt;
+
+pub use ladder::Ladder;
+
+use spillway_settings::{Key, Section, SettingsError};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A data packet that is to be sent, as a tagger sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tagged {
+    /// Payload of its flow before it, in bytes. It counts anew after so many timeouts in a row as
+    /// the tagger [says](Tagger::resets_after).
+    pub sent: u64,
+    /// Its payload in bytes.
+    pub payload: u32,
+    /// What is known of the flow before it has sent anything: it has at least this many bytes of
+    /// payload. 0 if nothing is known.
+    pub bound: u64,
+    /// Payload of its flow in bytes, for taggers to which it is known;
+    /// [`ENDLESS`](crate::flow::FlowSpec::ENDLESS) for one that never ends.
+    pub size: u64,
+    /// Whether its flow has been taken back to the best level after timeouts.
+    pub is_reset: bool,
+}
+
+/// Gives data packets their levels.
+pub trait Tagger: Debug + Send + Sync {
+    /// How many levels there are (K), from 1 to 64.
+    fn levels(&self) -> u8;
+
+    /// The level of a packet, from 1, the best, to K.
+    fn level(&self, packet: &Tagged) -> u8;
+
+    /// After how many timeouts in a row a flow counts as one that has sent nothing; `None` for
+    /// never.
+    fn resets_after(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether it looks at the flows' bounds.
+    fn knows_bounds(&self) -> bool {
+        false
+    }
+}
+
+/// The row of a tagger.
+pub struct Kind {
+    /// The field's short name.
+    pub id: &'static str,
+    /// A description of one line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub citation: &'static str,
+    /// Reads its parameters; `None` for the one that leaves every flow its own priority.
+    read: fn(&mut Section) -> Result<Option<Arc<dyn Tagger>>, SettingsError>,
+}
+
+/// Taggers as the catalogue lists them. The first is the default.
+pub const KINDS: &[Kind] =
+    &[fixed::KIND, pias::KIND, qclimb::KIND, qclimb_ps::KIND, srpt::KIND, las::KIND];
+
+impl Kind {
+    /// The keys of its section.
+    pub fn keys(&self) -> Vec<Key> {
+        let mut section = Section::empty();
+        let read = Tagging::read_as(self, &mut section);
+        debug_assert!(read.is_ok(), "{} has no defaults: {:?}", self.id, read.err());
+        section.keys().to_vec()
+    }
+}
+
+/// Which packet a repair counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repairs {
+    /// The one that it repeats.
+    AsBefore,
+    /// The next new one.
+    AsNext,
+    /// The first of its flow.
+    AsFirst,
+}
+
+/// How a class of flows is tagged.
+#[derive(Clone, Debug)]
+pub struct Tagging {
+    /// `None` if every flow has its own priority.
+    tagger: Option<Arc<dyn Tagger>>,
+    /// The priority of the best level: 0 where acks share its queue, 1 where theirs comes before.
+    first: u8,
+    repairs: Repairs,
+}
+
+/// What a sending host knows of a data packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// The place of its first byte in the flow.
+    pub seq: u64,
+    /// Its payload in bytes.
+    pub payload: u32,
+    /// Whether it was sent before.
+    pub again: bool,
+    /// The first byte that was never sent, not counting this packet.
+    pub next: u64,
+    /// The first byte that it had to send when its flow was last taken back to the best level, if it
+    /// ever was.
+    pub restart: Option<u64>,
+    /// The flow's bound in bytes, or 0.
+    pub bound: u64,
+    /// The flow's size in bytes.
+    pub size: u64,
+}
+
+impl Tagging {
+    /// Reads the key `tagging` of a transport.
+    ///
+    /// # Errors
+    /// If there is no such tagger, or its parameters are wrong.
+    pub fn read(section: &mut Section) -> Result<Tagging, SettingsError> {
+        let ids = KINDS.iter().map(|kind| kind.id);
+        let meaning = "what gives every data packet its priority when it is sent";
+        let (id, mut own) = section.policy("tagging", KINDS[0].id, ids, meaning)?;
+        let kind = KINDS.iter().find(|kind| kind.id == id).expect("it is one of those listed");
+        let tagging = Tagging::read_as(kind, &mut own)?;
+        let resolved = own.finish()?;
+        section.put("tagging", spillway_settings::Value::Table(resolved));
+        Ok(tagging)
+    }
+
+    fn read_as(kind: &Kind, section: &mut Section) -> Result<Tagging, SettingsError> {
+        let Some(tagger) = (kind.read)(section)? else {
+            return Ok(Tagging { tagger: None, first: 0, repairs: Repairs::AsBefore });
+        };
+        let meaning =
+            "where acks wait: in a queue of their own before all data, or with the best level";
+        let first = section.choice("acks", &[("apart", 1), ("with-first", 0)], meaning)?;
+        let meaning =
+            "the level of a repair: that of the packet that it repeats, of the next new one, or 1";
+        let repairs = [
+            ("as-before", Repairs::AsBefore),
+            ("as-next", Repairs::AsNext),
+            ("as-first", Repairs::AsFirst),
+        ];
+        let repairs = section.choice("repairs", &repairs, meaning)?;
+        Ok(Tagging { tagger: Some(tagger), first, repairs })
+    }
+
+    /// Whether every flow has its own priority, or none.
+    #[inline(always)]
+    pub fn is_fixed(&self) -> bool {
+        self.tagger.is_none()
+    }
+
+    /// Whether packets of the best level wait with acks.
+    pub fn shares_ack_queue(&self) -> bool {
+        !self.is_fixed() && self.first == 0
+    }
+
+    /// The priorities that it gives, the best first; `None` if it gives none.
+    pub fn priorities(&self) -> Option<std::ops::Range<u8>> {
+        let levels = self.tagger.as_ref()?.levels();
+        Some(self.first..self.first + levels)
+    }
+
+    /// Whether a flow counts as one that has sent nothing from its latest timeout on, which is one of
+    /// so many in a row.
+    pub fn takes_back(&self, timeouts_in_a_row: u32) -> bool {
+        let after = self.tagger.as_ref().and_then(|tagger| tagger.resets_after());
+        timeouts_in_a_row > 0 && after.is_some_and(|after| timeouts_in_a_row.is_multiple_of(after))
+    }
+
+    /// Whether it looks at the flows' bounds.
+    pub fn knows_bounds(&self) -> bool {
+        self.tagger.as_ref().is_some_and(|tagger| tagger.knows_bounds())
+    }
+
+    /// The priority of a packet; `None` if it has its flow's.
+    #[inline]
+    pub fn priority(&self, packet: &Outgoing) -> Option<u8> {
+        let tagger = self.tagger.as_ref()?;
+        let place = match self.repairs {
+            _ if !packet.again => packet.seq,
+            Repairs::AsBefore => packet.seq,
+            Repairs::AsNext => packet.next,
+            Repairs::AsFirst => return Some(self.first),
+        };
+        let Outgoing { payload, bound, size, restart, .. } = *packet;
+        let sent = place.saturating_sub(restart.unwrap_or(0));
+        let told = Tagged { sent, payload, bound, size, is_reset: restart.is_some() };
+        Some(self.first + tagger.level(&told) - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tagging(text: &str) -> Tagging {
+        let text = format!("tagging = {{ {text} }}");
+        Tagging::read(&mut Section::new("transport", text.parse().unwrap())).unwrap()
+    }
+
+    const PIAS: &str = "kind = \"pias\", thresholds = [\"1KB\", \"3KB\", \"5KB\"]";
+
+    /// A repair of byte 2,000 of a flow that has sent 6,000 bytes.
+    const REPAIR: Outgoing = Outgoing {
+        seq: 2_000,
+        payload: 1_000,
+        again: true,
+        next: 6_000,
+        restart: None,
+        bound: 0,
+        size: 9_000,
+    };
+
+    #[test]
+    fn a_repair_counts_as_asked() {
+        let priority = |repairs: &str, packet: Outgoing| {
+            tagging(&format!("{PIAS}, repairs = \"{repairs}\"")).priority(&packet)
+        };
+        let new = Outgoing { again: false, ..REPAIR };
+        for (repairs, expected) in [("as-before", 2), ("as-next", 4), ("as-first", 1)] {
+            assert_eq!(priority(repairs, REPAIR), Some(expected), "{repairs}");
+            assert_eq!(priority(repairs, new), Some(2), "{repairs}");
+        }
+    }
+
+    #[test]
+    fn a_flow_counts_from_where_it_was_taken_back() {
+        let priority =
+            |seq, restart| tagging(PIAS).priority(&Outgoing { seq, restart, ..REPAIR }).unwrap();
+        assert_eq!((priority(7_000, None), priority(7_000, Some(6_500))), (4, 1));
+        assert_eq!(priority(7_000, Some(5_000)), 2);
+        let takes_back =
+            |text: &str| (0..8).filter(|&n| tagging(text).takes_back(n)).collect::<Vec<_>>();
+        assert_eq!(takes_back(PIAS), [3, 6]);
+        assert!(takes_back("kind = \"srpt\"").is_empty());
+    }
+
+    #[test]
+    fn the_best_level_waits_with_acks_or_behind_them() {
+        let priorities = |text: &str| tagging(text).priorities();
+        assert_eq!(priorities(PIAS), Some(1..5));
+        assert_eq!(priorities(&format!("{PIAS}, acks = \"with-first\"")), Some(0..4));
+        assert_eq!(priorities("kind = \"fixed\""), None);
+        assert_eq!(tagging("kind = \"fixed\"").priority(&REPAIR), None);
+    }
+
+    #[test]
+    fn every_tagger_has_a_row_with_its_keys() {
+        for kind in KINDS {
+            assert!(!kind.summary.is_empty(), "{}", kind.id);
+            let keys = kind.keys();
+            assert_eq!(keys.is_empty(), kind.id == "fixed", "{}", kind.id);
+            assert!(keys.iter().all(|key| !key.meaning.is_empty()), "{}", kind.id);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Lower bounds of flows' sizes: what a host knows of a flow before it sends.
+
+use crate::flow::FlowSpec;
+use spillway_engine::Stream;
+use spillway_settings::{Range, Section, SettingsError, Value};
+
+/// How a section's flows get their bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bounds {
+    /// None has one.
+    None,
+    /// Each flow's size.
+    Exact,
+    /// The same for all: the least that an application sends.
+    Constant(u64),
+    /// The size times a number from `least` to 1, drawn for each flow.
+    Uniform { least: f64 },
+    /// As `Uniform`, but for the share `misses` of flows the size times 1 + `excess`, so that the
+    /// bound is too high.
+    Miss { least: f64, misses: f64, excess: f64 },
+}
+
+impl Bounds {
+    /// Reads the key `bound` of a traffic section.
+    pub fn read(section: &mut Section) -> Result<Bounds, SettingsError> {
+        let ids = ["none", "exact", "constant", "uniform", "miss"];
+        let meaning =
+            "The lower bound of each flow's size, which its host knows: taggers may use it.";
+        let (id, mut own) = section.policy("bound", ids[0], ids.into_iter(), meaning)?;
+        let least = |own: &mut Section, default: f64| {
+            own.number("least", default, Range::Unit, "The least bound, as a share of the size.")
+        };
+        let bounds = match id.as_str() {
+            "exact" => Bounds::Exact,
+            "constant" => Bounds::Constant(own.size("size", "", "The bound of every flow.")?),
+            "uniform" => Bounds::Uniform { least: least(&mut own, 0.5)? },
+            "miss" => Bounds::Miss {
+                least: least(&mut own, 1.0)?,
+                misses: {
+                    let meaning = "The share of flows with a bound that is too high.";
+                    own.number("misses", 0.01, Range::Unit, meaning)?
+                },
+                excess: {
+                    let meaning = "How far such a bound is too high, as a share of the size.";
+                    own.number("excess", 1.0, Range::Positive, meaning)?
+                },
+            },
+            _ => Bounds::None,
+        };
+        let resolved = own.finish()?;
+        if bounds != Bounds::None {
+            section.put("bound", Value::Table(resolved));
+        }
+        Ok(bounds)
+    }
+
+    /// The bound of a flow, unless it has one. An endless flow has none.
+    pub fn draw(self, flow: &FlowSpec, random: &mut Stream) -> u64 {
+        let share = match self {
+            Bounds::None => 0.0,
+            Bounds::Exact => 1.0,
+            Bounds::Constant(_) => 0.0,
+            Bounds::Uniform { least } => within(least, random),
+            Bounds::Miss { least, misses, excess } => match random.uniform() < misses {
+                true => 1.0 + excess,
+                false => within(least, random),
+            },
+        };
+        match self {
+            _ if flow.bound > 0 => flow.bound,
+            _ if flow.size == FlowSpec::ENDLESS => 0,
+            Bounds::Exact => flow.size,
+            Bounds::Constant(bytes) => bytes,
+            _ => (flow.size as f64 * share) as u64,
+        }
+    }
+}
+
+/// A number from `least` to 1, drawn only if they differ.
+fn within(least: f64, random: &mut Stream) -> f64 {
+    if least == 1.0 { 1.0 } else { least + (1.0 - least) * random.uniform() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::flow;
+
+    fn bounds(text: &str) -> Bounds {
+        let mut section = Section::new("traffic.x", text.parse().unwrap());
+        Bounds::read(&mut section).unwrap()
+    }
+
+    /// The bounds of many flows of 10,000 bytes.
+    fn drawn(text: &str) -> Vec<u64> {
+        let (bounds, mut random) = (bounds(text), Stream::new(1, "bound", 0));
+        (0..10_000).map(|_| bounds.draw(&flow(0, 1, 10_000), &mut random)).collect()
+    }
+
+    #[test]
+    fn bounds_are_none_all_or_the_same() {
+        assert!(drawn("").iter().all(|&bound| bound == 0));
+        assert!(drawn("bound = \"exact\"").iter().all(|&bound| bound == 10_000));
+        let constant = "bound = { kind = \"constant\", size = \"1600B\" }";
+        assert!(drawn(constant).iter().all(|&bound| bound == 1_600));
+    }
+
+    #[test]
+    fn a_bound_is_a_share_of_the_size() {
+        let drawn = drawn("bound = { kind = \"uniform\", least = 0.4 }");
+        assert!(drawn.iter().all(|bound| (4_000..=10_000).contains(bound)));
+        // The mean is 7,000; the standard error 6,000 / sqrt(12 * 10,000) = 17.
+        let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
+        assert!((mean - 7_000.0).abs() < 70.0, "{mean}");
+    }
+
+    #[test]
+    fn some_bounds_are_too_high() {
+        let text = "bound = { kind = \"miss\", misses = 0.1, excess = 0.5 }";
+        let drawn = drawn(text);
+        let misses = drawn.iter().filter(|&&bound| bound == 15_000).count();
+        // 1,000, with a standard deviation of 30; the others are exact.
+        assert!((880..1_120).contains(&misses), "{misses}");
+        assert_eq!(drawn.iter().filter(|&&bound| bound == 10_000).count(), 10_000 - misses);
+    }
+
+    #[test]
+    fn a_flow_keeps_a_bound_of_its_own_and_an_endless_one_has_none() {
+        let mut random = Stream::new(1, "bound", 0);
+        let mut draw = |spec| Bounds::Exact.draw(&spec, &mut random);
+        assert_eq!(draw(FlowSpec { bound: 7, ..flow(0, 1, 10_000) }), 7);
+        assert_eq!(draw(flow(0, 1, FlowSpec::ENDLESS)), 0);
+    }
+}

@@ -1,0 +1,168 @@
+//! Taggers in whole networks: which queues packets wait in, in which order a port serves them, what
+//! is managed, and what is refused.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Listed, Run, columns, finish, scenario_with};
+use spillway_net::scenario::{Scenario, Sources};
+use spillway_net::simulation::Simulation;
+use spillway_net::traffic::FlowColumns;
+use std::path::Path;
+
+/// Four hosts at a switch; a packet of 1,000 bytes takes 1 us, and each line delays by 1 us. All
+/// segments of a flow leave at once.
+fn text(switch: &str, tagging: &str, more: &str) -> String {
+    format!(
+        "duration = \"10ms\"
+         topology = {{ kind = \"star\", hosts = 4, host_rate = \"8Gbps\", link_delay = \"1us\" }}
+         switch = {{ {switch} }}
+         transport = {{ kind = \"dctcp\", mss = \"1000B\", header = \"0B\", ack_size = \"50B\", \
+         initial_window = \"100pkt\", tagging = {tagging} }}
+         {more}
+         [[traffic]]
+         name = \"list\"
+         kind = \"flows\"
+         file = \"list\""
+    )
+}
+
+const FIVE: &str = "queues_per_port = 5, scheduling = \"strict\"";
+const SLIDES: &str = "{ kind = \"qclimb\", thresholds = [\"1KB\", \"3KB\", \"5KB\"] }";
+
+fn run(text: &str, list: &FlowColumns) -> Run {
+    finish(Simulation::new(scenario_with(text, list)))
+}
+
+/// The error about a scenario.
+fn refused(text: &str, list: &FlowColumns) -> String {
+    let flows = |_: &str, _: &str| Some(list.clone());
+    let sources = Sources { flows: &flows, ..Sources::of(Path::new("")) };
+    Scenario::read(text.parse().unwrap(), &sources).unwrap_err().to_string()
+}
+
+/// A list of flows with bounds.
+fn bounded(flows: &[Listed], bounds: &[u64]) -> FlowColumns {
+    let bound_bytes = Some(bounds.iter().map(|&bound| Some(bound)).collect());
+    FlowColumns { bound_bytes, ..columns(flows) }
+}
+
+/// To host 2: flow 0, of 7 packets with a bound of 4, from host 0 at once; flow 1, of 3 packets with a
+/// bound of 3, from host 1 at 3 us.
+fn of_slides() -> FlowColumns {
+    bounded(&[(0, 2, 7_000, 0), (1, 2, 3_000, 3_000)], &[4_000, 3_000])
+}
+
+/// Flow 0's packets have the priorities 3 2 2 1 3 3 4. The first is on the line at once; the NIC then
+/// sends by priority, so a0 a3 a1 a2 a4 a5 a6 reach the switch at 2, 3, ... 8 us. Flow 1's have 2 2 1:
+/// b0 b2 b1 reach it at 5, 6, 7 us. A port that can send again does so before what arrives at that
+/// moment is queued; of two arrivals, host 0's comes first.
+///
+/// | us | sends | waits, after arrivals |
+/// | --- | --- | --- |
+/// | 2, 3, 4 | a0, a3, a1 | nothing |
+/// | 5 | a2 | b0 (2) |
+/// | 6 | b0 | a4 (3), b2 (1) |
+/// | 7 | b2 | a4 (3), a5 (3), b1 (2) |
+/// | 8 | b1 | a4, a5 (3), a6 (4) |
+/// | 9, 10, 11 | a4, a5, a6 | |
+///
+/// A packet that begins to be sent at 8 us is there at 8 + 1 + 1 us.
+#[test]
+fn one_port_serves_the_slides_flows_in_order_of_priority() {
+    let run = run(&text(FIVE, SLIDES, ""), &of_slides());
+    assert_eq!([run.fct(0), run.fct(1)], [13_000_000, 7_000_000]);
+}
+
+/// In order of arrival the port sends, from 5 us on: a3 b0 a4 b1 a5 b2 a6. The last packet of flow 1
+/// begins at 10 us.
+#[test]
+fn without_tags_the_same_port_serves_them_as_they_come() {
+    let run = run(&text(FIVE, "\"fixed\"", ""), &of_slides());
+    assert_eq!([run.fct(0), run.fct(1)], [13_000_000, 9_000_000]);
+}
+
+/// Three flows of the best level, of 4 packets each: at 2, 3, 4 and 5 us three packets arrive, and one
+/// leaves; from 3 us on, and before, the first of them finds the line busy. Data queued when they
+/// arrive: 0, 0, 1; 1, 2, 3; 3, 4, 5; 5, 6, 7. More than 3 are found 5 times.
+#[test]
+fn the_aqm_manages_data_of_the_best_level_wherever_acks_wait() {
+    let flows = [(0, 3, 4_000, 0), (1, 3, 4_000, 0), (2, 3, 4_000, 0)];
+    let aqm = "aqm = { kind = \"ecn\", threshold = \"3pkt\" }";
+    for (queues, acks) in [(9, "apart"), (8, "with-first")] {
+        let switch = format!("queues_per_port = {queues}, scheduling = \"strict\", {aqm}");
+        let tagging = format!("{{ kind = \"pias\", acks = \"{acks}\" }}");
+        let run = run(&text(&switch, &tagging, ""), &columns(&flows));
+        assert_eq!(run.number("marks"), 5.0, "{acks}");
+    }
+}
+
+#[test]
+fn without_bounds_qclimb_is_pias_and_with_sizes_srpt() {
+    let flows: Vec<Listed> = (0..60)
+        .map(|flow| (flow % 3, 3, 1_000 * (1 + u64::from(flow * 7 % 23)), u64::from(flow) * 700))
+        .collect();
+    let sizes: Vec<u64> = flows.iter().map(|flow| flow.2).collect();
+    let of = |kind: &str, list: &FlowColumns| {
+        let tagging = SLIDES.replace("qclimb", kind);
+        let small = "buffer = \"12KB\", queues_per_port = 5, scheduling = \"strict\"";
+        let run = run(&text(small, &tagging, ""), list);
+        assert!(run.all_drops() > 0, "packets are sent again");
+        run.flows
+    };
+    let without = columns(&flows);
+    assert_eq!(of("qclimb", &without), of("pias", &without));
+    let exact = of("qclimb", &bounded(&flows, &sizes));
+    assert_eq!(exact, of("qclimb-ps", &without));
+    assert_eq!(exact, of("srpt", &without));
+    assert_ne!(exact, of("pias", &without));
+}
+
+#[test]
+fn a_port_needs_a_queue_for_every_priority() {
+    let list = of_slides();
+    let queues = |number: u8| format!("queues_per_port = {number}, scheduling = \"strict\"");
+    let error = refused(&text(&queues(4), SLIDES, ""), &list);
+    let expected = "transport.tagging: 4 priorities, beside that of acks, need \
+                    switch.queues_per_port = 5, not 4";
+    assert_eq!(error, expected);
+    let error = refused(&text(&queues(5), SLIDES, "nic = { queues = 1 }"), &list);
+    assert!(error.ends_with("need nic.queues = 5, not 1"), "{error}");
+    let shared = SLIDES.replace(" }", ", acks = \"with-first\" }");
+    let error = refused(&text(&queues(3), &shared, ""), &list);
+    assert!(
+        error.contains("4 priorities, shared with acks, need switch.queues_per_port = 4"),
+        "{error}"
+    );
+    run(&text(&queues(4), &shared, ""), &list);
+    let error = refused(&text(&format!("{}, ack_queue = 2", queues(5)), SLIDES, ""), &list);
+    assert!(error.contains("it needs switch.ack_queue = 0"), "{error}");
+    // A traffic section may have a tagger of its own.
+    let own = format!("{}\ntagging = \"srpt\"", text(&queues(5), "\"fixed\"", ""));
+    let error = refused(&own, &list);
+    assert!(error.starts_with("traffic.list.tagging: 8 priorities"), "{error}");
+}
+
+#[test]
+fn a_flow_s_own_priority_and_a_tagger_exclude_each_other() {
+    let own = format!("{}\npriority = 2", text(FIVE, SLIDES, ""));
+    let error = refused(&own, &of_slides());
+    assert!(error.starts_with("traffic.list.priority: a flow's own priority needs"), "{error}");
+    let listed = FlowColumns { priority: Some(vec![None, Some(3)]), ..of_slides() };
+    let error = refused(&text(FIVE, SLIDES, ""), &listed);
+    assert!(error.starts_with("traffic.list.priority: "), "{error}");
+    run(&text(FIVE, "\"fixed\"", ""), &listed);
+}
+
+#[test]
+fn a_tagger_that_goes_by_bounds_warns_where_there_are_none() {
+    let warned = |list: &FlowColumns, of_section: &str| {
+        let run = run(&format!("{}\n{of_section}", text(FIVE, SLIDES, "")), list);
+        run.warnings.iter().any(|text| text.contains("its tagger goes by lower bounds"))
+    };
+    let without = columns(&[(0, 2, 7_000, 0)]);
+    assert!(warned(&without, ""));
+    assert!(!warned(&without, "bound = \"exact\""));
+    assert!(!warned(&of_slides(), ""));
+}
