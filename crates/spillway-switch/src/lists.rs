@@ -33,6 +33,18 @@ impl Lists {
         self.join(queue, id, NO_PACKET, packets);
     }
 
+    /// The packets of a queue, in the order in which they came.
+    #[inline]
+    pub fn packets_of(
+        &self,
+        queue: QueueId,
+        packets: &Arena,
+    ) -> impl Iterator<Item = PacketId> + Clone {
+        let known = |id: PacketId| (id != NO_PACKET).then_some(id);
+        let first = known(self.0[queue as usize].head);
+        std::iter::successors(first, move |&id| known(packets[id].next))
+    }
+
     /// Takes out the first packet of a queue, which must not be empty.
     #[inline]
     pub fn take_head(&mut self, queue: QueueId, packets: &Arena) -> PacketId {

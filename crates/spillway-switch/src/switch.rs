@@ -22,7 +22,7 @@ use crate::lists::Lists;
 use crate::meter::Meter;
 use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use crate::policy::{Admission, Arrival, Departure, DropReason, Verdict};
-use crate::scheduling::{Head, Scheduling, SchedulingPolicy};
+use crate::scheduling::{Head, Scheduling, SchedulingPolicy, Waiting};
 use crate::sharing::{Count, Sharing, SharingPolicy};
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
@@ -81,6 +81,19 @@ pub struct PortFacts {
     /// Whether the scheduler keeps an account for each queue, which a queue that becomes empty
     /// loses.
     pub schedules_by_account: bool,
+    /// Whether the scheduler chooses among the packets of a queue.
+    pub chooses_packets: bool,
+}
+
+/// How a switch takes packets out of its queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dequeueing {
+    /// Each queue sends its packets in order.
+    InOrder,
+    /// The same, and the AQM must hear of turns.
+    InTurn,
+    /// The scheduler chooses among the packets of a queue.
+    ByChoice,
 }
 
 /// A queue class that no queue has.
@@ -122,8 +135,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     may_bypass: bool,
     /// Whether arrivals are announced to the sharing policy, which must know which packet arrives.
     introduces: bool,
-    /// Whether the AQM must hear of turns.
-    tells_turns: bool,
+    /// How packets are taken out of queues.
+    dequeueing: Dequeueing,
     /// Below this occupancy, only the AQM need be asked about a packet that passes an idle port, or
     /// told of it.
     managed_below: u64,
@@ -175,14 +188,20 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             introduces: false,
             asks_passing: false,
             names_flows: false,
-            tells_turns: false,
+            dequeueing: Dequeueing::InOrder,
             open_below: 0,
             managed_below: 0,
         };
         switch.introduces = switch.sharing.knows_packets();
         switch.asks_passing = !switch.aqm.passes_idle_ports();
         switch.names_flows = switch.aqm.knows_flows();
-        switch.tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
+        let tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
+        switch.dequeueing = match (switch.scheduling.chooses_packets(), tells_turns) {
+            (false, false) => Dequeueing::InOrder,
+            (false, true) => Dequeueing::InTurn,
+            (true, false) => Dequeueing::ByChoice,
+            (true, true) => unreachable!("a scheduler that chooses packets has no turns"),
+        };
         switch.trace_if_asked();
         switch
     }
@@ -238,6 +257,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             pushes_out: self.sharing.pushes_out(),
             holds_until_sent: self.releases_at_end(),
             schedules_by_account: self.scheduling.keeps_account(),
+            chooses_packets: self.scheduling.chooses_packets(),
         }
     }
 
@@ -295,21 +315,38 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// it was dropped on the way out.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        if self.tells_turns {
-            return self.dequeue_in_turn(now, port, packets);
+        match self.dequeueing {
+            Dequeueing::InOrder => self.dequeue_and::<false, false>(now, port, packets),
+            Dequeueing::InTurn => self.dequeue_in_turn(now, port, packets),
+            Dequeueing::ByChoice => self.dequeue_by_choice(now, port, packets),
         }
-        self.dequeue_and::<false>(now, port, packets)
     }
 
     /// The same where the AQM must hear of turns.
     #[inline(never)]
     fn dequeue_in_turn(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        self.dequeue_and::<true>(now, port, packets)
+        self.dequeue_and::<true, false>(now, port, packets)
     }
 
-    /// Takes out the next packet, and tells the AQM of turns or does not.
+    /// The same where the scheduler chooses among the packets of a queue.
+    #[inline(never)]
+    fn dequeue_by_choice(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
+        self.dequeue_and::<false, true>(now, port, packets)
+    }
+
+    /// Takes out the packet that the scheduler has chosen of a queue, which must not be empty.
     #[inline(always)]
-    fn dequeue_and<const TELLS: bool>(
+    fn take_chosen(&mut self, queue: QueueId, packets: &mut Arena) -> PacketId {
+        let waiting = self.lists.packets_of(queue, packets).map(|id| Waiting::of(id, packets));
+        let id = self.scheduling.choose(waiting);
+        self.lists.unlink(queue, id, packets);
+        id
+    }
+
+    /// Takes out the next packet: the first of its queue, or one that the scheduler chooses. Tells
+    /// the AQM of turns or does not.
+    #[inline(always)]
+    fn dequeue_and<const TELLS: bool, const CHOOSES: bool>(
         &mut self,
         now: Time,
         port: u32,
@@ -340,7 +377,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 }
             };
             let queue = self.buffer.queue_of(port, queue_class);
-            let id = self.lists.take_head(queue, packets);
+            let id = match CHOOSES {
+                true => self.take_chosen(queue, packets),
+                false => self.lists.take_head(queue, packets),
+            };
             let size = packets[id].size - self.uncounted_bytes;
             self.leaves(now, port, queue, size);
             if self.watches_departures

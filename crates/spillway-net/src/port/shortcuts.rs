@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
 //! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails | until then nothing depends on what it sends |
-//! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
+//! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
 //! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM; no link fails or loses packets | packets leave in the order in which they come, whatever happens meanwhile |
 //!
 //! Each can be switched off for tests: random scenarios run with and without.
@@ -52,6 +52,7 @@ impl Shortcuts {
                 && facts.queues_per_port == 1
                 && !facts.decides_departures
                 && !facts.pushes_out
+                && !facts.chooses_packets
                 && !facts.holds_until_sent,
         );
         PortShortcuts {
@@ -118,6 +119,7 @@ mod tests {
         pushes_out: false,
         holds_until_sent: false,
         schedules_by_account: false,
+        chooses_packets: false,
     };
 
     fn of(facts: PortFacts) -> (bool, Waking) {
@@ -132,6 +134,7 @@ mod tests {
         assert_eq!(of(UNWATCHED), (true, InOrder));
         assert_eq!(of(PortFacts { queues_per_port: 2, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { pushes_out: true, ..UNWATCHED }), (true, Deferred));
+        assert_eq!(of(PortFacts { chooses_packets: true, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { holds_until_sent: true, ..UNWATCHED }), (false, Deferred));
         assert_eq!(of(PortFacts { schedules_by_account: true, ..UNWATCHED }), (false, InOrder));
         assert_eq!(of(PortFacts { watches_queues: true, ..UNWATCHED }), (false, InOrder));

@@ -1,4 +1,4 @@
-//! Which queue of a port sends next: one file for each discipline.
+//! Which queue of a port sends next, and which of its packets: one file for each discipline.
 
 mod dwrr;
 mod fifo;
@@ -6,6 +6,7 @@ mod round_robin;
 mod strict;
 
 use crate::catalogue::catalogue;
+use crate::packet::{Arena, PacketId, flags};
 use spillway_engine::Time;
 
 /// The first packet of a queue.
@@ -15,6 +16,28 @@ pub struct Head {
     pub size: u32,
     /// When it was queued.
     pub queued_at: Time,
+}
+
+/// A packet that waits, as a scheduler that chooses among the packets of a queue sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The packet.
+    pub id: PacketId,
+    /// Its flow.
+    pub flow: u32,
+    /// Bytes that its flow had left when it was sent; 0 for acks and other control packets.
+    pub remaining: u32,
+}
+
+impl Waiting {
+    /// A packet of the arena.
+    #[inline(always)]
+    pub fn of(id: PacketId, packets: &Arena) -> Waiting {
+        let contents = packets.contents(id);
+        let is_control = packets[id].flags & flags::CONTROL != 0;
+        let remaining = if is_control { 0 } else { contents.remaining };
+        Waiting { id, flow: contents.flow, remaining }
+    }
 }
 
 /// A service discipline for the queues of every port of a switch.
@@ -29,6 +52,18 @@ pub trait Scheduling {
         head: impl Fn(u8) -> Option<Head>,
         turn: impl FnMut(u8),
     ) -> u8;
+
+    /// Whether it chooses among the packets of a queue. Otherwise a queue sends them in the order in
+    /// which they came.
+    fn chooses_packets(&self) -> bool {
+        false
+    }
+
+    /// The packet that a queue sends, if the scheduler chooses among them. The packets are given in
+    /// the order in which they came; there is one at least.
+    fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
+        first_of(waiting)
+    }
 
     /// The bytes that a queue may send in a turn, where a full packet has `full_packet`; `None` if
     /// queues are not served in turn.
@@ -47,6 +82,11 @@ pub trait Scheduling {
     /// dropped at the head.
     #[inline(always)]
     fn on_send(&mut self, _port: u32, _queue_class: u8, _size: u32) {}
+}
+
+/// The packet that came first.
+fn first_of(mut waiting: impl Iterator<Item = Waiting>) -> PacketId {
+    waiting.next().expect("a queue that sends has a packet").id
 }
 
 catalogue! {
@@ -80,6 +120,12 @@ impl Scheduling for SchedulingPolicy {
         turn: impl FnMut(u8),
     ) -> u8 {
         each!(self, policy => policy.select(port, queue_classes, head, turn))
+    }
+    fn chooses_packets(&self) -> bool {
+        each!(self, policy => policy.chooses_packets())
+    }
+    fn choose(&self, waiting: impl Iterator<Item = Waiting> + Clone) -> PacketId {
+        each!(self, policy => policy.choose(waiting))
     }
     fn quantum(&self, queue_class: u8, full_packet: u32) -> Option<u64> {
         each!(self, policy => policy.quantum(queue_class, full_packet))
