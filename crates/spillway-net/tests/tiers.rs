@@ -16,6 +16,7 @@ const SPARE: &str = "{ name = \"spare\", tier = \"leaf\" }";
 /// All hosts send to all. Ties would go by the numbers of switches: delays are such that there are none.
 fn text(switches: &[&str], settings: &str) -> String {
     let switches = switches.join(", ");
+    let queues = if settings.contains("pfabric") { 1 } else { 2 };
     format!(
         r#"
         duration = "2ms"
@@ -42,7 +43,7 @@ fn text(switches: &[&str], settings: &str) -> String {
         drops = true
         [switch]
         buffer = "0.7KB/port/Gbps"
-        queues_per_port = 2
+        queues_per_port = {queues}
         {settings}
         "#
     )

@@ -459,9 +459,9 @@ mod tests {
 
     #[test]
     fn a_tiers_parameters_are_as_good_for_each_of_its_switches() {
-        assert_made_as_read!(SharingParams, SharingPolicy::IDS, 13 * 12);
+        assert_made_as_read!(SharingParams, SharingPolicy::IDS, 14 * 12);
         assert_made_as_read!(AqmParams, AqmPolicy::IDS, 3 * 12);
-        assert_made_as_read!(SchedulingParams, SchedulingPolicy::IDS, 4 * 12);
+        assert_made_as_read!(SchedulingParams, SchedulingPolicy::IDS, 5 * 12);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::buffer::QueueId;
 use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::scheduling::{Waiting, worst_of};
 
 /// The ends of a queue's list; [`NO_PACKET`] if it is empty.
 #[derive(Clone, Copy, Debug)]
@@ -59,19 +60,10 @@ impl Lists {
     }
 
     /// The packet of a queue whose flow had the most bytes left, the last of several. `None` if the
-    /// flow of the arrival had as many.
+    /// flow of the arrival had as many. Control packets have none left.
     pub fn worst(&self, queue: QueueId, arrival: PacketId, packets: &Arena) -> Option<PacketId> {
-        let mut worst = None;
-        let mut most = u64::from(packets.contents(arrival).remaining) + 1;
-        let mut id = self.0[queue as usize].head;
-        while id != NO_PACKET {
-            let remaining = u64::from(packets.contents(id).remaining);
-            if remaining >= most {
-                (worst, most) = (Some(id), remaining);
-            }
-            id = packets[id].next;
-        }
-        worst
+        let waiting = |id| Waiting::of(id, packets);
+        worst_of(self.packets_of(queue, packets).map(waiting), waiting(arrival))
     }
 
     /// Takes a packet out of its queue. The packet's own links still say where it was.

@@ -106,7 +106,8 @@ pub enum Victim {
     /// The last packet of this queue.
     Tail(QueueId),
     /// The packet of this queue whose flow had the most bytes left when the packet was sent, the
-    /// last of several. If the arrival's flow had as many, the arrival is refused.
+    /// last of several. If the arrival's flow had as many, the arrival is refused. Acks and other
+    /// control packets have none left.
     Worst(QueueId),
 }
 

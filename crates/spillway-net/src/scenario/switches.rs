@@ -9,10 +9,12 @@ use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BufferSize};
 use spillway_settings::{Files, Section, SettingsError, Table, Value};
-use spillway_switch::aqm::{Aqm, AqmParams};
+use spillway_switch::aqm::{Aqm, AqmParams, NoAqm};
 use spillway_switch::policy::Watch;
-use spillway_switch::scheduling::{Fifo, SchedulingParams, SchedulingPolicy};
-use spillway_switch::sharing::{LongestQueueDrop, SharingParams, Smartbuf};
+use spillway_switch::scheduling::{Fifo, Scheduling, SchedulingParams, SchedulingPolicy};
+use spillway_switch::sharing::{
+    LongestQueueDrop, PFabric as PFabricSharing, SharingParams, Smartbuf,
+};
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 use std::sync::Arc;
 
@@ -234,9 +236,13 @@ impl SwitchSettings {
         let mut of_ports = self.scheduling.section();
         let scheduling = SchedulingParams::read(&self.scheduling.id, &mut of_ports, &environment)?;
         environment.service.scheduling = scheduling.make(&environment);
+        self.check_packet_choice(&of_ports, environment.service.scheduling.chooses_packets())?;
 
         let mut section = self.sharing.section();
         let sharing = extensions.sharing_params(&self.sharing.id, &mut section, &environment)?;
+        if self.sharing.id == PFabricSharing::ID {
+            self.check_one_queue(&section)?;
+        }
         check(&section, &sharing.make(&environment))?;
         resolve("sharing", &self.sharing, section)?;
 
@@ -256,6 +262,37 @@ impl SwitchSettings {
 
         resolve("scheduling", &self.scheduling, of_ports)?;
         Ok((PolicyParams { sharing, aqm, scheduling }, warnings))
+    }
+
+    /// Refuses what does not go with a scheduler that chooses among the packets of a queue, whose
+    /// section this is.
+    fn check_packet_choice(&self, section: &Section, chooses: bool) -> Result<()> {
+        if !chooses {
+            return Ok(());
+        }
+        self.check_one_queue(section)?;
+        if self.aqm.id != NoAqm::ID {
+            let problem = format!(
+                "{:?} is not valid with aqm = {:?}, which takes packets to leave in the order in \
+                 which they came; it needs aqm = \"none\"",
+                self.scheduling.id, self.aqm.id
+            );
+            return Err(section.error("kind", problem));
+        }
+        Ok(())
+    }
+
+    /// Refuses several queues with a policy whose section this is.
+    fn check_one_queue(&self, section: &Section) -> Result<()> {
+        if self.queues_per_port == 1 {
+            return Ok(());
+        }
+        let problem = format!(
+            "\"pfabric\" is not valid with queues_per_port = {}: priorities are on the packets; it \
+             needs one queue for each port",
+            self.queues_per_port
+        );
+        Err(section.error("kind", problem))
     }
 
     /// The most bytes that a packet may find in its queue if it is let in, and why.

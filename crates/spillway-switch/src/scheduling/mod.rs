@@ -2,8 +2,11 @@
 
 mod dwrr;
 mod fifo;
+mod pfabric;
 mod round_robin;
 mod strict;
+
+pub use pfabric::next_to_send;
 
 use crate::catalogue::catalogue;
 use crate::packet::{Arena, PacketId, flags};
@@ -84,6 +87,15 @@ pub trait Scheduling {
     fn on_send(&mut self, _port: u32, _queue_class: u8, _size: u32) {}
 }
 
+/// The packet that is dropped rather than any other: the one whose flow had the most bytes left, of
+/// equal ones the last that came. `None` if that is the arrival.
+#[inline]
+pub fn worst_of(waiting: impl Iterator<Item = Waiting>, arrival: Waiting) -> Option<PacketId> {
+    // Of equal ones, this is the last.
+    let worst = waiting.max_by_key(|packet| packet.remaining)?;
+    (worst.remaining > arrival.remaining).then_some(worst.id)
+}
+
 /// The packet that came first.
 fn first_of(mut waiting: impl Iterator<Item = Waiting>) -> PacketId {
     waiting.next().expect("a queue that sends has a packet").id
@@ -97,6 +109,7 @@ catalogue! {
         strict::StrictPriority,
         round_robin::RoundRobin,
         dwrr::DeficitRoundRobin,
+        pfabric::PFabric,
     }
 }
 

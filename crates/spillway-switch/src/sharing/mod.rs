@@ -12,6 +12,7 @@ mod follow_lqd;
 mod harmonic;
 mod longest_queue_drop;
 mod oracle;
+mod pfabric;
 mod shadow;
 mod smartbuf;
 mod static_partitioning;
@@ -112,6 +113,7 @@ catalogue! {
         fab::Fab,
         smartbuf::Smartbuf,
         enhanced_dynamic_thresholds::EnhancedDynamicThresholds,
+        pfabric::PFabric,
     }
 }
 
