@@ -59,6 +59,13 @@ impl Discipline {
         self.marks
     }
 
+    /// Whether the limit of its queue class leaves room for a packet, if so much was not there.
+    pub fn has_room(&self, packet: &Packet, freed: Length) -> bool {
+        let Length { packets, bytes } = self.buffer.length(packet.queue_class.into());
+        let left = Length { packets: packets - freed.packets, bytes: bytes - freed.bytes };
+        self.limit.has_room(left, packet.size)
+    }
+
     /// A packet has arrived for a queue. It joins the queue, or an error tells why it is lost.
     pub fn on_arrival(
         &mut self,

@@ -119,7 +119,7 @@ impl Network {
         }
         match at {
             Node::Host(host) => {
-                while let Some(id) = self.nics[host as usize].lose(now, &self.packets) {
+                while let Some(id) = self.nics[host as usize].lose(now, &mut self.packets) {
                     self.lose(id, DropReason::LinkDown, at);
                 }
             }

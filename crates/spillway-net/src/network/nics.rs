@@ -54,8 +54,13 @@ impl Network {
     /// once.
     #[inline(never)]
     pub fn offer(&mut self, host: u32, id: PacketId) {
-        if let Err(reason) = self.nics[host as usize].offer(self.now, id, &mut self.packets) {
-            return self.lose_at_nic(host, id, reason);
+        match self.nics[host as usize].offer(self.now, id, &mut self.packets) {
+            Ok(pushed_out) => {
+                for id in pushed_out {
+                    self.lose_at_nic(host, id, DropReason::PushedOut);
+                }
+            }
+            Err(reason) => return self.lose_at_nic(host, id, reason),
         }
         let line = &self.lines[host as usize];
         if !line.waits {

@@ -125,7 +125,7 @@ impl Network {
                 return self.send_managed(line_id);
             }
             if nic.has_backlog() {
-                let next = (nic.dequeue(&self.packets), nic.has_backlog());
+                let next = (nic.dequeue(&mut self.packets), nic.has_backlog());
                 self.send_and_wait(line_id, next);
             }
             return;

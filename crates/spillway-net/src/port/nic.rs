@@ -1,11 +1,12 @@
 //! A host's network interface (NIC): strict priorities, and within a priority one FIFO queue or one
-//! queue per flow.
+//! queue per flow. Or one queue, of which pFabric's rule chooses the packet that is sent.
 //!
 //! It accepts every packet, unless it has a discipline: that marks and drops packets as at a
 //! switch's port.
 
 use spillway_engine::Time;
 use spillway_switch::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use spillway_switch::scheduling::{Waiting, next_to_send, worst_of};
 use spillway_switch::{Discipline, DropReason, Length};
 use std::collections::VecDeque;
 
@@ -16,6 +17,9 @@ pub enum NicScheduling {
     Fifo,
     /// Flows take turns, one packet each.
     PerFlowRoundRobin,
+    /// The flow with the fewest bytes left first. What does not fit pushes out the packet whose flow
+    /// has the most left.
+    PFabric,
 }
 
 /// The settings of a NIC.
@@ -74,14 +78,36 @@ impl List {
         self.head = packets[id].next;
         (id, self.head == NO_PACKET)
     }
+
+    /// Its packets, in the order in which they came.
+    fn waiting(&self, packets: &Arena) -> impl Iterator<Item = Waiting> + Clone {
+        let known = |id: PacketId| (id != NO_PACKET).then_some(id);
+        let ids = std::iter::successors(known(self.head), move |&id| known(packets[id].next));
+        ids.map(|id| Waiting::of(id, packets))
+    }
+
+    /// Removes one of its packets. Returns whether it was the last one.
+    fn remove(&mut self, id: PacketId, packets: &mut Arena) -> bool {
+        if id == self.head {
+            return self.take(packets).1;
+        }
+        let before = self.waiting(packets).map(|packet| packet.id);
+        let before = before.take_while(|&before| before != id).last();
+        let before = before.expect("the packet is not the first one");
+        packets[before].next = packets[id].next;
+        if self.tail == id {
+            self.tail = before;
+        }
+        false
+    }
 }
 
 /// The queues of one host's NIC.
 #[derive(Debug)]
 pub struct Nic {
     settings: NicSettings,
-    /// For every priority its lists, in the order in which they are served; with FIFO there is at
-    /// most one.
+    /// For every priority its lists, in the order in which they are served; except with turns there
+    /// is at most one.
     queues: Vec<VecDeque<List>>,
     packets: u32,
     bytes: u64,
@@ -121,19 +147,61 @@ impl Nic {
         self.bytes
     }
 
-    /// Queues a packet, unless the discipline drops it.
+    /// Queues a packet, unless the discipline drops it. Returns the packets that it has pushed out.
     pub fn offer(
         &mut self,
         now: Time,
         id: PacketId,
         packets: &mut Arena,
-    ) -> Result<(), DropReason> {
+    ) -> Result<Vec<PacketId>, DropReason> {
         let queue_class = self.queue_of(&packets[id]);
+        packets[id].queue_class = queue_class;
+        let pushed_out = match self.settings.scheduling {
+            NicScheduling::PFabric => self.make_room(now, id, packets)?,
+            NicScheduling::Fifo | NicScheduling::PerFlowRoundRobin => Vec::new(),
+        };
         if let Some(discipline) = &mut self.discipline {
             discipline.on_arrival(now, queue_class, id, packets)?;
         }
         self.enqueue(id, packets);
-        Ok(())
+        Ok(pushed_out)
+    }
+
+    /// Pushes out the packets whose flows have the most left until a packet fits. If that packet is
+    /// as bad as one of them, it is lost itself, and none is pushed out.
+    fn make_room(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Result<Vec<PacketId>, DropReason> {
+        let arrival = Waiting::of(id, packets);
+        let Some(discipline) = &mut self.discipline else { return Ok(Vec::new()) };
+        let (mut worst, mut freed) = (Vec::new(), Length::default());
+        while !discipline.has_room(&packets[id], freed) {
+            let waiting = self.queues[0].iter().flat_map(|list| list.waiting(packets));
+            let others = waiting.filter(|packet| !worst.contains(&packet.id));
+            let next = worst_of(others, arrival).ok_or(DropReason::PushedOut)?;
+            freed = Length { packets: freed.packets + 1, bytes: freed.bytes + packets[next].size };
+            worst.push(next);
+        }
+        for &id in &worst {
+            discipline.on_loss(now, &packets[id]);
+        }
+        for &id in &worst {
+            self.remove(id, packets);
+        }
+        Ok(worst)
+    }
+
+    /// Removes a packet of the only queue.
+    fn remove(&mut self, id: PacketId, packets: &mut Arena) {
+        self.packets -= 1;
+        self.bytes -= u64::from(packets[id].size);
+        let list = self.queues[0].front_mut().expect("the queue is not empty");
+        if list.remove(id, packets) {
+            self.queues[0].clear();
+        }
     }
 
     /// Queues a packet at a NIC without a discipline.
@@ -147,7 +215,7 @@ impl Nic {
         let queue = usize::from(self.queue_of(packet));
         let lists = &mut self.queues[queue];
         let mine = match self.settings.scheduling {
-            NicScheduling::Fifo => lists.front_mut(),
+            NicScheduling::Fifo | NicScheduling::PFabric => lists.front_mut(),
             NicScheduling::PerFlowRoundRobin => lists.iter_mut().find(|list| list.slot == slot),
         };
         match mine {
@@ -169,7 +237,7 @@ impl Nic {
     }
 
     /// Removes a packet that a failure of the link loses, if there is one.
-    pub fn lose(&mut self, now: Time, packets: &Arena) -> Option<PacketId> {
+    pub fn lose(&mut self, now: Time, packets: &mut Arena) -> Option<PacketId> {
         let id = self.has_backlog().then(|| self.dequeue(packets))?;
         if let Some(discipline) = &mut self.discipline {
             discipline.on_loss(now, &packets[id]);
@@ -179,7 +247,13 @@ impl Nic {
 
     /// Removes the packet that a NIC without a discipline sends next. There must be one.
     #[inline]
-    pub fn dequeue(&mut self, packets: &Arena) -> PacketId {
+    pub fn dequeue(&mut self, packets: &mut Arena) -> PacketId {
+        if self.settings.scheduling == NicScheduling::PFabric {
+            let list = self.queues[0].front().expect("a backlog is in the queue");
+            let id = next_to_send(list.waiting(packets));
+            self.remove(id, packets);
+            return id;
+        }
         self.packets -= 1;
         let lists = self.queues.iter_mut().find(|lists| !lists.is_empty());
         let lists = lists.expect("a backlog is in some queue");
@@ -248,7 +322,8 @@ mod tests {
         }
         let mut order = Vec::new();
         while nic.has_backlog() {
-            order.push(packets.contents(nic.dequeue(&packets)).seq);
+            let id = nic.dequeue(&mut packets);
+            order.push(packets.contents(id).seq);
         }
         order
     }
@@ -257,6 +332,40 @@ mod tests {
     fn priorities_are_strict_and_equals_keep_their_order() {
         let given = [(1, 1), (2, NO_PRIORITY), (1, 0), (3, 1), (2, 9)];
         assert_eq!(order(NicScheduling::Fifo, &given), [2, 0, 3, 1, 4]);
+    }
+
+    /// Flow 1 has 5 bytes left with its first packet and 3 with its second; flow 2 has 4, flow 3 has
+    /// 6, and there is an ack.
+    #[test]
+    fn the_flow_with_the_least_left_goes_first_and_its_packets_in_order() {
+        let settings = NicSettings {
+            scheduling: NicScheduling::PFabric,
+            queues: 1,
+            ack_queue: 0,
+            data_queue: 0,
+            fifo_packets: 0,
+        };
+        let (mut nic, mut packets) = (Nic::new(settings, None), Arena::new());
+        let control = flags::CONTROL;
+        for (seq, (flow, remaining, flags)) in
+            (0..).zip([(3, 6, 0), (1, 5, 0), (2, 4, 0), (1, 3, 0), (4, 9, control), (2, 2, 0)])
+        {
+            let contents = Contents { flow, remaining, seq, ..Contents::default() };
+            let id = packets.insert(Packet { flags, size: 100, ..Packet::default() }, contents);
+            nic.enqueue(id, &mut packets);
+        }
+        let mut order = Vec::new();
+        while nic.has_backlog() {
+            assert_eq!(nic.bytes(), 100 * (6 - order.len() as u64));
+            assert!(nic.is_consistent(&packets));
+            let id = nic.dequeue(&mut packets);
+            order.push(packets.contents(id).seq);
+        }
+        assert_eq!(order, [4, 2, 5, 1, 3, 0]);
+        // It is empty, and takes packets again.
+        let id = packets.insert(Packet::default(), Contents::default());
+        nic.enqueue(id, &mut packets);
+        assert_eq!((nic.dequeue(&mut packets), nic.has_backlog()), (id, false));
     }
 
     #[test]

@@ -62,8 +62,12 @@ pub(super) fn read(
 ) -> Result<(NicSettings, Option<DisciplineSettings>)> {
     let scheduling = section.choice(
         "scheduling",
-        &[("fifo", NicScheduling::Fifo), ("per-flow-rr", NicScheduling::PerFlowRoundRobin)],
-        "the order of packets of equal priority",
+        &[
+            ("fifo", NicScheduling::Fifo),
+            ("per-flow-rr", NicScheduling::PerFlowRoundRobin),
+            ("pfabric", NicScheduling::PFabric),
+        ],
+        "the order of packets of equal priority, or of all by the bytes that flows have left",
     )?;
     let meaning = "priorities that it tells apart, the lowest number first";
     let queues = section.integer("queues", u64::from(leaf.queues_per_port), 1..=64, meaning)? as u8;
@@ -78,6 +82,13 @@ pub(super) fn read(
     let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;
     let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
     let nic = NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets };
+    if scheduling == NicScheduling::PFabric && queues > 1 {
+        let problem = format!(
+            "\"pfabric\" is not valid with queues = {queues}: priorities are on the packets; it needs \
+             one queue"
+        );
+        return Err(section.error("scheduling", problem));
+    }
     Ok((nic, read_discipline(section, &nic, reading)?))
 }
 
@@ -106,6 +117,21 @@ fn read_discipline(
     if tells_senders && !has_one {
         let problem = "\"cut\" needs `queue_limit` or `aqm`: without them hosts drop nothing";
         return Err(section.error("local_drops", problem));
+    }
+    if nic.scheduling == NicScheduling::PFabric {
+        if choice.id != NoAqm::ID {
+            let problem = format!(
+                "{:?} is not valid with scheduling = \"pfabric\", which does not send packets in \
+                 the order in which they come; it needs \"none\"",
+                choice.id
+            );
+            return Err(section.error("aqm", problem));
+        }
+        if tells_senders {
+            let problem = "\"cut\" is not valid with scheduling = \"pfabric\", which may drop \
+                           another flow's packet; it needs \"silent\"";
+            return Err(section.error("local_drops", problem));
+        }
     }
     Ok(has_one.then_some(DisciplineSettings { queue_limit, aqm, tells_senders }))
 }
