@@ -252,9 +252,50 @@ impl BdpSize {
     }
 }
 
+/// A time that may be a multiple of the base RTT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttTime {
+    /// A span of time.
+    Time(Time),
+    /// A multiple of the base RTT.
+    Rtt(Decimal),
+}
+
+impl RttTime {
+    /// `"45us"` or `"3rtt"`, above 0.
+    pub fn parse(text: &str) -> Option<RttTime> {
+        match split(text) {
+            Some((number, "rtt")) => (number.mantissa > 0).then_some(RttTime::Rtt(number)),
+            _ => time(text).filter(|&time| time > Time::ZERO).map(RttTime::Time),
+        }
+    }
+
+    /// The time for a base RTT, a picosecond at least.
+    pub fn of(self, base_rtt: Time) -> Time {
+        match self {
+            RttTime::Time(time) => time,
+            RttTime::Rtt(times) => {
+                let ps = times.times(base_rtt.ps()).unwrap_or(u64::MAX);
+                Time::from_ps(ps.max(1)).min(LONGEST)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_may_be_a_multiple_of_the_base_rtt() {
+        let of = |text| RttTime::parse(text).map(|time| time.of(Time::from_ns(14_600)));
+        assert_eq!(of("45us"), Some(Time::from_us(45)));
+        assert_eq!(of("3rtt"), Some(Time::from_ns(43_800)));
+        assert_eq!(of("0.5rtt"), Some(Time::from_ns(7_300)));
+        assert_eq!((of("0us"), of("0rtt"), of("rtt"), of("3bdp")), (None, None, None, None));
+        assert_eq!(of("9e9rtt"), None);
+        assert_eq!(of("99999999999999999999rtt"), Some(LONGEST));
+    }
 
     #[test]
     fn quantities_are_exact() {

@@ -105,6 +105,14 @@ pub(crate) struct ReceivingEnd {
     pub id: u32,
 }
 
+impl Outgoing {
+    /// Bytes of the flow from this one on, which is numbered on its connection.
+    #[inline(always)]
+    pub fn remaining(&self, seq: u64) -> u64 {
+        self.spec.size - (seq - self.first_byte)
+    }
+}
+
 impl SendingEnd {
     /// Whether everything has been sent, and with a closed loop also acknowledged.
     pub fn is_done(&self) -> bool {
@@ -183,6 +191,13 @@ impl Ends {
     #[inline]
     pub fn sending_mut(&mut self, slot: u32) -> &mut SendingEnd {
         &mut self.sending[slot as usize]
+    }
+
+    /// Both ends at a place, the sending end mutable. Only a sender that knows more than a network
+    /// would tell it needs both.
+    #[inline]
+    pub fn both_mut(&mut self, slot: u32) -> (&mut SendingEnd, &ReceivingEnd) {
+        (&mut self.sending[slot as usize], &self.receiving[slot as usize])
     }
 
     /// The receiving end at a place.

@@ -60,6 +60,7 @@ impl Hosts {
             let gap = rate.gap(payload as u32 + transport.header, &mut clock.random);
             net.events.push(net.now + gap, Kind::Clock.key(flow.id));
         }
-        send_piece(net, flow, transport, slot, (piece, clock.next), false);
+        let remaining = flow.remaining(piece.seq);
+        send_piece(net, flow, transport, slot, (piece, clock.next), false, remaining);
     }
 }

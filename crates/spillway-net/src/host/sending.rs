@@ -69,7 +69,8 @@ impl Hosts {
         while let Some(piece) = sender.next_piece(net.now, closed) {
             self.tally.retransmitted += u64::from(piece.again);
             let tells_cut = sender.take_cut();
-            send_piece(net, flow, transport, slot, (piece, sender.never_sent()), tells_cut);
+            let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
+            send_piece(net, flow, transport, slot, (piece, next), tells_cut, remaining);
         }
         set_timer(net, flow, sender);
     }
@@ -81,13 +82,17 @@ impl Hosts {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
+        if closed.timeouts.is_some() {
+            return self.send_by_timeout(net, scenario, slot);
+        }
         let now = net.now;
         let tells = scenario.tells_senders();
         while let Some(piece) = sender.next_paced_piece(now, closed, transport.header) {
             self.tally.retransmitted += u64::from(piece.again);
             let lost = net.lost.len();
             let tells_cut = sender.take_cut();
-            send_piece(net, flow, transport, slot, (piece, sender.never_sent()), tells_cut);
+            let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
+            send_piece(net, flow, transport, slot, (piece, next), tells_cut, remaining);
             match net.lost.get(lost).map(|lost| lost.reason) {
                 Some(DropReason::QueueLimit) if tells => {
                     sender.on_refused(&piece, closed);
@@ -129,7 +134,8 @@ impl Hosts {
             if let Some(piece) = probe {
                 self.tally.retransmitted += u64::from(piece.again);
                 let tells_cut = sender.take_cut();
-                send_piece(net, flow, transport, slot, (piece, sender.never_sent()), tells_cut);
+                let (next, remaining) = (sender.never_sent(), sender.remaining(&piece));
+                send_piece(net, flow, transport, slot, (piece, next), tells_cut, remaining);
             } else if sender.is_connecting() {
                 self.send_syn(net, scenario, slot);
                 return;
@@ -176,7 +182,8 @@ fn number_on(blocks: &mut SackBlocks, first_byte: u64) {
     }
 }
 
-/// Sends a segment of a flow as a packet. Comes with the first byte that the flow has never sent.
+/// Sends a segment of a flow as a packet. `next` is the first byte that was never sent, `remaining` what
+/// the packet says that the flow has left.
 #[inline(always)]
 pub(super) fn send_piece(
     net: &mut Network,
@@ -185,13 +192,13 @@ pub(super) fn send_piece(
     slot: u32,
     (piece, next): (Piece, u64),
     tells_cut: bool,
+    remaining: u64,
 ) {
     let seq = piece.seq - flow.first_byte;
     let first = if seq < flow.first_rtt_bytes.into() { flags::FIRST_RTT } else { 0 };
     let again = if piece.again { flags::RETRANSMISSION } else { 0 };
     let cut = if tells_cut { flags::CWR } else { 0 };
     flow.packets += 1;
-    let remaining = flow.spec.size - seq;
     let packet = Packet {
         next: 0,
         prev: 0,

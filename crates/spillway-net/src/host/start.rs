@@ -42,7 +42,7 @@ impl Hosts {
             first_rtt_bytes: transport.first_rtt_bytes(rate, scenario.base_rtt),
             transport: place,
             data_flags: there.flags,
-            sends_singly: closed.is_some_and(ClosedLoop::paces) || scenario.tells_senders(),
+            sends_singly: closed.is_some_and(ClosedLoop::sends_singly) || scenario.tells_senders(),
             leaves_open,
             spec,
             pace_timer: Time::MAX,

@@ -25,8 +25,21 @@ impl Timeouts<'_> {
 
     /// Checks those of a transport, which was read from the section at `path`.
     pub fn check(&mut self, path: &str, transport: &Transport) -> Result<()> {
-        let Some(rto) = transport.closed_loop().map(|closed| &closed.rto) else { return Ok(()) };
+        let Some(closed) = transport.closed_loop() else { return Ok(()) };
         let full = transport.full_packet().into();
+        if let Some(timeouts) = closed.timeouts {
+            let round_trip = base_rtt(self.topology, full);
+            let rto = timeouts.rto(round_trip);
+            if rto >= round_trip {
+                return Ok(());
+            }
+            let problem = format!(
+                "{rto} is not valid: a packet and its ack take {round_trip} in the empty network, and \
+                 all would be sent again before its ack can be there"
+            );
+            return Err(SettingsError::new(format!("{path}.rto"), problem));
+        }
+        let rto = &closed.rto;
         let longest = rto.longest_without_an_ack();
         if rto.initial.min(longest) >= base_rtt_at_most(self.topology, full) {
             return Ok(());

@@ -8,9 +8,10 @@ use super::losses::{LossDetection, Losses};
 use super::receiver::AckPolicy;
 use super::rtt::RtoBounds;
 use super::size;
+use super::timeouts::Timeouts;
 use super::window::Window;
 use spillway_engine::{Rate, Time};
-use spillway_settings::quantity::{Amount, BdpSize};
+use spillway_settings::quantity::{Amount, BdpSize, LONGEST};
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub struct ClosedLoop {
     pub rto: RtoBounds,
     /// How losses are found and repaired.
     pub losses: Losses,
+    /// The settings of a sender that learns of losses by timeouts alone.
+    pub timeouts: Option<Timeouts>,
     /// Bytes that may be in flight before the first ack: the window that the receiver announced in
     /// the handshake.
     pub syn_window: u64,
@@ -49,6 +52,9 @@ impl ClosedLoop {
         mss: u32,
         maker: Arc<dyn ControlMaker>,
     ) -> Result<ClosedLoop, SettingsError> {
+        if needs.by_timeouts_alone {
+            return ClosedLoop::read_by_timeouts(section, needs, mss, maker);
+        }
         let is_paced = needs.pace == Pace::Always;
         let own_base_rtt = match needs.base_rtt {
             true => {
@@ -123,10 +129,49 @@ impl ClosedLoop {
             },
             rto,
             losses,
+            timeouts: None,
             syn_window,
             handshake,
             connections,
         })
+    }
+
+    /// The same for a transport that learns of losses by timeouts alone. It has no handshake, and
+    /// every packet is acknowledged.
+    fn read_by_timeouts(
+        section: &mut Section,
+        needs: Needs,
+        mss: u32,
+        maker: Arc<dyn ControlMaker>,
+    ) -> Result<ClosedLoop, SettingsError> {
+        let windows = Windows::read_unbounded(section, mss)?;
+        let timeouts = Timeouts::read(section)?;
+        Ok(ClosedLoop {
+            maker,
+            windows,
+            paces: false,
+            own_base_rtt: false,
+            telemetry: 0,
+            ecn: false,
+            acks: AckPolicy {
+                every: 1,
+                delay: Time::ZERO,
+                echo: needs.echo,
+                tells_duplicates: false,
+            },
+            // Not used: the timeout is that of `timeouts`.
+            rto: RtoBounds { initial: LONGEST, min: LONGEST, max: LONGEST },
+            losses: Losses::BY_TIMEOUTS,
+            timeouts: Some(timeouts),
+            syn_window: u64::MAX,
+            handshake: false,
+            connections: Connections::Own,
+        })
+    }
+
+    /// The least retransmission timeout.
+    pub fn min_rto(&self, base_rtt: Time) -> Time {
+        self.timeouts.map_or(self.rto.min, |timeouts| timeouts.rto(base_rtt))
     }
 
     /// The longest backlog of the sender's own line with which windows may still grow.
@@ -144,12 +189,7 @@ impl ClosedLoop {
     /// The initial window of a flow of `size` bytes in segments of `mss`.
     pub fn initial_window(&self, size: u64, mss: u32, access: &Access) -> Window {
         let mss = u64::from(mss);
-        let cwnd = match self.windows.initial {
-            InitialWindow::Packets(packets) => packets * mss,
-            InitialWindow::Bytes(bytes) => bytes,
-            InitialWindow::Flow => size.div_ceil(mss).saturating_mul(mss),
-            InitialWindow::LineRate => access.bdp() as u64,
-        };
+        let cwnd = self.windows.initial.bytes(size, mss, access);
         let mut window = Window {
             cwnd: cwnd.max(mss),
             ssthresh: u64::MAX,
@@ -183,6 +223,12 @@ impl ClosedLoop {
     /// Whether connections stay open when their flows are over.
     pub fn leaves_open(&self) -> bool {
         self.connections != Connections::Own
+    }
+
+    /// Whether segments are sent one by one, apart from the common case.
+    #[inline]
+    pub fn sends_singly(&self) -> bool {
+        self.paces || self.timeouts.is_some()
     }
 
     /// Whether a flow's base RTT is that of its own path.

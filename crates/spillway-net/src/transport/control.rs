@@ -4,7 +4,7 @@ use super::extension::FlowControl;
 use super::kind::Kind;
 use super::udp::{self, Udp};
 use super::window::{Ack, CongestionControl, Window};
-use super::{Access, cubic, dctcp, hpcc, newreno, powertcp, theta_powertcp, timely};
+use super::{Access, cubic, dctcp, hpcc, newreno, pfabric, powertcp, theta_powertcp, timely};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::fmt::Debug;
@@ -74,6 +74,7 @@ transports! {
         powertcp: PowerTcp(Box<powertcp::PowerTcp>),
         hpcc: Hpcc(Box<hpcc::Hpcc>),
         timely: Timely(Box<timely::Timely>),
+        pfabric: PFabric(pfabric::PFabric),
     }
     by a clock {
         udp,

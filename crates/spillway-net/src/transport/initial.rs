@@ -11,6 +11,8 @@ pub enum InitialWindow {
     Packets(u64),
     /// Bytes of payload.
     Bytes(u64),
+    /// A multiple of the rate of the sender's line times the base RTT.
+    Bdp(BdpSize),
     /// The whole flow.
     Flow,
     /// The rate of the sender's line times the base RTT; the flow is paced at that rate.
@@ -35,11 +37,30 @@ impl Access {
 
 impl InitialWindow {
     fn parse(text: &str) -> Option<InitialWindow> {
-        match Amount::parse(text) {
-            _ if text == "flow" => Some(InitialWindow::Flow),
-            Some(Amount::Packets(packets @ 1..)) => Some(InitialWindow::Packets(packets)),
-            Some(Amount::Bytes(bytes @ 1..)) => Some(InitialWindow::Bytes(bytes)),
+        match text {
+            "flow" => Some(InitialWindow::Flow),
+            _ => InitialWindow::parse_size(text),
+        }
+    }
+
+    /// `"12pkt"`, `"18KB"` or `"1bdp"`.
+    pub(super) fn parse_size(text: &str) -> Option<InitialWindow> {
+        match (Amount::parse(text), BdpSize::parse(text)) {
+            (Some(Amount::Packets(packets @ 1..)), _) => Some(InitialWindow::Packets(packets)),
+            (Some(Amount::Bytes(bytes @ 1..)), _) => Some(InitialWindow::Bytes(bytes)),
+            (None, Some(times)) => Some(InitialWindow::Bdp(times)),
             _ => None,
+        }
+    }
+
+    /// Its bytes, for a flow of `size` bytes in segments of `mss`.
+    pub(super) fn bytes(self, size: u64, mss: u64, access: &Access) -> u64 {
+        match self {
+            InitialWindow::Packets(packets) => packets * mss,
+            InitialWindow::Bytes(bytes) => bytes,
+            InitialWindow::Bdp(times) => times.bytes(access.rate, access.base_rtt),
+            InitialWindow::Flow => size.div_ceil(mss).saturating_mul(mss),
+            InitialWindow::LineRate => access.bdp() as u64,
         }
     }
 }
@@ -58,19 +79,7 @@ pub(super) struct Windows {
 impl Windows {
     /// Reads the settings.
     pub fn read(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
-        let initial = section.quantity(
-            "initial_window",
-            "10pkt",
-            "a window such as \"10pkt\", \"15KB\" or \"flow\"",
-            "window at the start of a flow",
-            InitialWindow::parse,
-        )?;
-        if let InitialWindow::Bytes(bytes) = initial
-            && bytes < mss.into()
-        {
-            let problem = format!("a flow begins with a segment at least, {mss}B");
-            return Err(section.error("initial_window", problem));
-        }
+        let initial = Windows::read_initial(section, mss, "10pkt")?;
         let meaning = "the least window after a cut for congestion";
         let min = match section.amount("min_window", "2pkt", meaning)? {
             Amount::Packets(packets) => packets * u64::from(mss),
@@ -97,6 +106,34 @@ impl Windows {
             },
         )?;
         Ok(Windows { initial, min, slow_start, host_backlog })
+    }
+
+    fn read_initial(
+        section: &mut Section,
+        mss: u32,
+        default: &str,
+    ) -> Result<InitialWindow, SettingsError> {
+        let initial = section.quantity(
+            "initial_window",
+            default,
+            "a window such as \"10pkt\", \"15KB\", \"1bdp\" or \"flow\"",
+            "window at the start of a flow",
+            InitialWindow::parse,
+        )?;
+        if let InitialWindow::Bytes(bytes) = initial
+            && bytes < mss.into()
+        {
+            let problem = format!("a flow begins with a segment at least, {mss}B");
+            return Err(section.error("initial_window", problem));
+        }
+        Ok(initial)
+    }
+
+    /// Reads the settings of senders that begin with the bandwidth-delay product of their line by
+    /// default, and that only timeouts cut, to one segment.
+    pub fn read_unbounded(section: &mut Section, mss: u32) -> Result<Windows, SettingsError> {
+        let initial = Windows::read_initial(section, mss, "1bdp")?;
+        Ok(Windows { initial, min: mss.into(), slow_start: true, host_backlog: None })
     }
 
     /// The settings of paced senders, which begin with the bandwidth-delay product of their line.

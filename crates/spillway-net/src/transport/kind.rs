@@ -33,6 +33,8 @@ pub struct Needs {
     pub echo: EcnEcho,
     /// Whether it can react to a packet that its own host drops, by a cut as for a single mark.
     pub cuts_for_local_drops: bool,
+    /// Whether it learns of losses by timeouts alone, which are always the same.
+    pub by_timeouts_alone: bool,
 }
 
 /// When a transport sets a pace.
@@ -64,6 +66,7 @@ impl Needs {
         ecn: Ecn::Default(false),
         echo: EcnEcho::Latched,
         cuts_for_local_drops: true,
+        by_timeouts_alone: false,
     };
 
     /// The needs of controllers that set window and pace from round trips or telemetry.

@@ -13,6 +13,8 @@ pub enum LossDetection {
     Rack,
     /// As the TCP of ns-3 (3.35 to 3.39): by the amount of data, with a state machine of its own.
     Ns3,
+    /// By timeouts alone.
+    Timeout,
 }
 
 /// The settings of loss detection and recovery.
@@ -34,6 +36,16 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Those of a sender that learns of losses by timeouts alone.
+    pub(super) const BY_TIMEOUTS: Losses = Losses {
+        detection: LossDetection::Timeout,
+        dupthresh: 1,
+        partial_acks_tell: false,
+        cut_once: false,
+        reduction: ReductionRule::AtOnce,
+        tail_loss_probe: false,
+    };
+
     /// Whether an ack in order needs no further work: no send times are kept, no probes are sent,
     /// and cuts take effect at once.
     #[inline]

@@ -13,6 +13,7 @@ mod initial;
 mod kind;
 mod losses;
 mod newreno;
+mod pfabric;
 mod powertcp;
 pub mod rack;
 pub mod ranges;
@@ -23,6 +24,7 @@ pub mod scoreboard;
 pub mod sender;
 mod theta_powertcp;
 mod timely;
+mod timeouts;
 mod udp;
 pub mod window;
 
@@ -37,9 +39,11 @@ pub use initial::{Access, InitialWindow};
 pub use kind::{Ecn, Kind, Needs, Pace};
 pub use losses::{LossDetection, Losses};
 pub use newreno::NewReno;
+pub use pfabric::{PFabric, PFabricParams};
 pub use powertcp::{PowerTcp, PowerTcpParams};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
 pub use timely::{Timely, TimelyParams};
+pub use timeouts::{Remaining, Timeouts};
 pub use udp::{Pacing, Udp};
 
 use crate::extensions::Extensions;

@@ -106,6 +106,11 @@ impl Receiver {
         self.next
     }
 
+    /// Whether a byte has arrived.
+    pub fn has(&self, seq: u64) -> bool {
+        seq < self.next || self.early.as_slice().iter().any(|&(from, to)| from <= seq && seq < to)
+    }
+
     /// Bytes that have arrived, each counted once.
     pub fn delivered(&self) -> u64 {
         self.next + self.early.bytes()

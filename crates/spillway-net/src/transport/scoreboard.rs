@@ -195,6 +195,14 @@ impl Scoreboard {
         (seq < self.nxt).then(|| (seq, self.segment_end(seq, gap_ends)))
     }
 
+    /// The first segment at or behind a byte that is not known to have arrived, or the part of it
+    /// that is not, in a flow of `size` bytes.
+    pub fn segment_from(&self, from: u64, size: u64) -> Option<Range> {
+        let (seq, gap_ends) = self.sacked.gap_from(from.max(self.una));
+        let end = ((seq / self.mss + 1) * self.mss).min(gap_ends.unwrap_or(size)).min(size);
+        (seq < size).then_some((seq, end))
+    }
+
     /// The last missing segment, for a rescue retransmission: one in each recovery, and only after
     /// the recovery's first segment is acknowledged (NextSeg, rule 4).
     pub fn rescue(&self) -> Option<Range> {

@@ -3,12 +3,14 @@
 
 mod as_ns3;
 mod by_rack;
+mod by_timeout;
 mod local;
 mod next_flow;
 mod probe;
 mod recovery;
 
 use by_rack::ByRack;
+use by_timeout::ByTimeout;
 use recovery::AtOnce;
 pub use recovery::Phase;
 
@@ -90,6 +92,8 @@ pub struct Sender {
     repairs_under_marks: bool,
     /// The state of loss detection by time, if it is used.
     by_rack: Option<Box<ByRack>>,
+    /// The state of a sender that learns of losses by timeouts alone.
+    by_timeout: Option<Box<ByTimeout>>,
     /// The first byte of a tail-loss probe that is under way.
     probe: Option<u64>,
     /// Bytes of the initial window that may not be sent before the first ack.
@@ -117,7 +121,11 @@ impl Sender {
             window,
             control,
             withheld,
-            phase: if transport.handshake { Phase::Connecting } else { Phase::Open },
+            phase: match (transport.handshake, transport.timeouts) {
+                (true, _) => Phase::Connecting,
+                (false, None) => Phase::Open,
+                (false, Some(_)) => Phase::ByTimeout,
+            },
             recover: 0,
             repairs_under_marks: false,
             at_once: AtOnce::Nothing,
@@ -126,6 +134,9 @@ impl Sender {
             reduction: None,
             by_rack: (transport.losses.detection == LossDetection::Rack)
                 .then(|| Box::new(ByRack::new(window.mss, transport))),
+            by_timeout: transport
+                .timeouts
+                .map(|timeouts| Box::new(ByTimeout::new(timeouts, access))),
             paced_until: Time::ZERO,
             probe: None,
             rtt: RttEstimate::default(),
@@ -157,7 +168,7 @@ impl Sender {
 
     /// Timeouts since new data was last acknowledged.
     pub fn timeouts_in_a_row(&self) -> u32 {
-        self.rtt.backoff()
+        self.by_timeout.as_ref().map_or(self.rtt.backoff(), |state| state.in_a_row())
     }
 
     /// The first byte that was never sent.
@@ -241,7 +252,9 @@ impl Sender {
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
-            Phase::Recovery | Phase::Loss | Phase::Reduced => self.repair_piece(transport),
+            Phase::Recovery | Phase::Loss | Phase::Reduced | Phase::ByTimeout => {
+                self.repair_piece(transport)
+            }
         }?;
         if self.deadline == Time::MAX || transport.losses.detection == LossDetection::Rack {
             self.note_sent(now, &piece, transport);
@@ -307,6 +320,9 @@ impl Sender {
 
     #[inline(never)]
     fn take_any_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
+        if transport.timeouts.is_some() {
+            return self.take_ack_by_timeout(now, ack);
+        }
         self.take_ack::<false>(now, ack, transport);
     }
 
@@ -365,6 +381,7 @@ impl Sender {
             LossDetection::Sack => self.advance_phase(&told, transport),
             LossDetection::Rack => self.advance_by_rack(now, ack, transport),
             LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
+            LossDetection::Timeout => unreachable!("such acks are handled apart"),
         }
         if is_proportional {
             let repairs = !told.in_recovery && self.phase == Phase::Recovery;
@@ -391,6 +408,9 @@ impl Sender {
     /// The timer has expired. Returns the segment of a tail-loss probe, if one is due. After a
     /// timeout it returns `None`, and segments may be sent again.
     pub fn on_deadline(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
+        if transport.timeouts.is_some() {
+            return self.on_timeout_alone(now);
+        }
         let as_ns3 = transport.losses.detection == LossDetection::Ns3;
         if self.has_nothing_out() && !(as_ns3 && self.is_stuck_as_ns3()) {
             self.try_again(now, transport);
@@ -505,7 +525,9 @@ impl Sender {
 
     #[cold]
     fn set_other_timers(&mut self, now: Time, transport: &ClosedLoop) {
-        if self.by_rack.is_some() {
+        if self.by_timeout.is_some() {
+            self.set_timer_by_timeout(now);
+        } else if self.by_rack.is_some() {
             self.set_timers(now, true, transport);
         } else if transport.losses.tail_loss_probe
             && let Some(due) = self.probe_due(now, self.deadline)

@@ -109,8 +109,36 @@ fn topology(draw: &mut Draw) -> (String, u64, bool, Vec<(String, String)>) {
     (text, hosts, is_split, links)
 }
 
+/// A switch with priorities on packets, or one that drops by them.
+fn pfabric(draw: &mut Draw, links_change: bool) -> String {
+    let release = draw.one(&["start", "start", "end"]);
+    let fifo = match release {
+        "start" if !links_change => draw.one(&["0", "0", "2"]),
+        _ => "0",
+    };
+    let sharing = draw.one(&[
+        "\"pfabric\"",
+        "{ kind = \"pfabric\", limit = \"6KB\" }",
+        "{ kind = \"pfabric\", limit = \"20KB\" }",
+        "\"lqd\"",
+        "{ kind = \"dt\", alpha = 0.5 }",
+        "{ kind = \"cbm\", exempt_acks = false }",
+    ]);
+    format!(
+        "buffer = \"{}\"\nqueue_limit = \"{}\"\nuncounted_bytes = \"{}\"\nrelease = \"{release}\"\n\
+         port_fifo_packets = {fifo}\nsharing = {sharing}\nscheduling = \"{}\"",
+        draw.one(&["16KB", "35KB", "unlimited"]),
+        draw.one(&["unlimited", "unlimited", "12pkt"]),
+        draw.one(&["0B", "0B", "24B"]),
+        draw.one(&["pfabric", "pfabric", "fifo"]),
+    )
+}
+
 /// Any switch that can hold a packet of 1500 bytes when it is empty.
 fn switch(draw: &mut Draw, links_change: bool) -> String {
+    if draw.once_in(8) {
+        return pfabric(draw, links_change);
+    }
     let sharing = draw.one(&[
         "\"cs\"",
         "\"sp\"",
@@ -251,9 +279,33 @@ fn connections(seed: u64) -> &'static str {
     }
 }
 
+/// The scheduler of NICs, and how they mark and drop.
+fn nic(draw: &mut Draw, all_cut: bool) -> String {
+    if draw.once_in(6) {
+        let queue_limit = draw.one(&["unlimited", "2pkt", "7500B", "20KB"]);
+        return format!("scheduling = \"pfabric\"\nqueues = 1\nqueue_limit = \"{queue_limit}\"");
+    }
+    let scheduling = draw.one(&["fifo", "per-flow-rr"]);
+    format!("scheduling = \"{scheduling}\"\n{}", discipline(draw, all_cut))
+}
+
 fn datagrams(draw: &mut Draw) -> String {
     let pacing = draw.one(&["constant", "poisson"]);
     format!("transport = \"udp\"\nrate = \"2Gbps\"\npacing = \"{pacing}\"")
+}
+
+/// A transport that learns of losses by timeouts alone. Its timeout is above any round trip here.
+fn by_timeouts(draw: &mut Draw) -> String {
+    format!(
+        "transport = \"pfabric\"\ninitial_window = \"{}\"\nmax_window = \"{}\"\n\
+         rto = \"{}\"\nprobe_after = {}\nremaining = \"{}\"\nknows_receiver = {}",
+        draw.one(&["1bdp", "1pkt", "12pkt", "flow"]),
+        draw.one(&["1.25bdp", "15pkt", "20KB"]),
+        draw.one(&["3rtt", "1ms"]),
+        draw.one(&["0", "1", "5"]),
+        draw.one(&["unacknowledged", "unsent"]),
+        draw.once_in(2),
+    )
 }
 
 /// Transports with paced senders.
@@ -305,7 +357,7 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
             }
             _ => "kind = \"permutation\"\nsize = \"1B\"\nstart = \"50us\"".into(),
         };
-        let own = match draw.below(5) {
+        let own = match draw.below(6) {
             _ if body.contains("persistent") => String::new(),
             0 => datagrams(draw),
             1 => {
@@ -316,6 +368,7 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
                 let kind = draw.one(&PACED);
                 format!("transport = \"{kind}\"")
             }
+            3 => by_timeouts(draw),
             _ => String::new(),
         };
         let priority = if draw.once_in(3) { "priority = 1" } else { "" };
@@ -385,10 +438,11 @@ pub fn case(seed: u64) -> Case {
     let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
     let hystart = draw.one(&["none", "exact", "ns3"]);
     let (mut traffic, list) = traffic(draw, hosts, is_split);
-    let paces =
-        |section: &String| PACED.iter().any(|kind| section.contains(&format!("\"{kind}\"")));
-    let all_cut = !traffic.iter().any(paces);
-    let (switch_queues, nic) = (number(&switch, "queues_per_port"), discipline(draw, all_cut));
+    let cuts_not = |section: &String| {
+        PACED.iter().chain(&["pfabric"]).any(|kind| section.contains(&format!("\"{kind}\"")))
+    };
+    let all_cut = !traffic.iter().any(cuts_not);
+    let (switch_queues, nic) = (number(&switch, "queues_per_port"), nic(draw, all_cut));
     let queues = switch_queues.min(number(&nic, "queues"));
     traffic.iter_mut().for_each(|section| tagging(draw, section, queues));
     let head = format!(
@@ -396,13 +450,12 @@ pub fn case(seed: u64) -> Case {
          [topology]\n{topology}\n\
          [routing]\nkind = \"{}\"\nhash_seeds = \"{}\"\n\
          [switch]\n{switch}\n\
-         [nic]\nscheduling = \"{}\"\nfifo_packets = {fifo}\n{}\n\
+         [nic]\nfifo_packets = {fifo}\n{}\n\
          [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n{}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         draw.one(&["ecmp", "spray"]),
         draw.one(&["per-switch", "same"]),
-        draw.one(&["fifo", "per-flow-rr"]),
         nic,
         match draw.one(&["newreno", "dctcp", "cubic"]) {
             "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),

@@ -266,6 +266,7 @@ impl ControlExtension for Controller {
             ecn: Ecn::Default(self.0.ecn),
             echo: self.0.echo,
             cuts_for_local_drops: false,
+            by_timeouts_alone: false,
         }
     }
 

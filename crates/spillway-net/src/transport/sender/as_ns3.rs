@@ -46,6 +46,7 @@ impl Sender {
             }
             Phase::Recovery => {}
             Phase::Open | Phase::Loss | Phase::Reduced | Phase::Connecting => {}
+            Phase::ByTimeout => {}
         }
         if self.phase == Phase::Open && self.board.is_head_lost() {
             self.recover_as_ns3();

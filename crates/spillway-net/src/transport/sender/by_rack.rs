@@ -220,7 +220,7 @@ impl Sender {
                     transport.losses.reduction == ReductionRule::AtOnce
                         && found.sent_at >= by_rack.cut_at
                 }
-                Phase::Connecting | Phase::Reduced => false,
+                Phase::Connecting | Phase::Reduced | Phase::ByTimeout => false,
             };
         if !cuts {
             return;

@@ -21,6 +21,8 @@ pub enum Phase {
     Loss,
     /// After a cut for a mark: losses are retransmitted without another cut (ns-3's CWR).
     Reduced,
+    /// Always, for a sender that learns of losses by timeouts alone.
+    ByTimeout,
 }
 
 /// What is sent next whatever the window is.
@@ -60,6 +62,9 @@ impl Sender {
     /// data that may be lost, and finally the last missing segment.
     #[inline(never)]
     pub(super) fn repair_piece(&mut self, transport: &ClosedLoop) -> Option<Piece> {
+        if self.phase == Phase::ByTimeout {
+            return self.piece_by_timeout();
+        }
         match std::mem::replace(&mut self.at_once, AtOnce::Nothing) {
             AtOnce::Nothing => {}
             AtOnce::Head => return Some(self.repair_at_once(self.board.head())),
@@ -97,7 +102,7 @@ impl Sender {
         let (gap, last) = match transport.losses.detection {
             LossDetection::Sack => (self.board.next_gap(), self.board.rescue()),
             LossDetection::Ns3 => (self.board.next_missing(), None),
-            LossDetection::Rack => (None, None),
+            LossDetection::Rack | LossDetection::Timeout => (None, None),
         };
         let (seq, end) = gap.or(last)?;
         if !self.may_send(self.room_for(end - seq), transport) {
@@ -165,7 +170,8 @@ impl Sender {
                 self.phase = Phase::Open;
                 self.board.end_repair();
             }
-            Phase::Open | Phase::Recovery | Phase::Loss | Phase::Connecting | Phase::Reduced => {}
+            Phase::Open | Phase::Recovery | Phase::Loss => {}
+            Phase::Connecting | Phase::Reduced | Phase::ByTimeout => {}
         }
     }
 

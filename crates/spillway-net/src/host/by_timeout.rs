@@ -1,0 +1,31 @@
+//! The sending end of a flow whose sender learns of losses by timeouts alone: its packets say what
+//! is left of the flow, and it may leave out what has arrived.
+
+use super::Hosts;
+use super::ends::{Driver, SendingEnd};
+use super::sending::{send_piece, set_timer};
+use crate::network::Network;
+use crate::scenario::Scenario;
+
+impl Hosts {
+    /// Sends what the sender's window allows, and schedules its timer.
+    #[inline(never)]
+    pub(super) fn send_by_timeout(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
+        let (SendingEnd { flow, driver }, receiving) = self.ends.both_mut(slot);
+        let transport = scenario.transport(flow.transport);
+        let (Driver::ClosedLoop(sender), Some(closed)) = (driver, transport.closed_loop()) else {
+            return;
+        };
+        while let Some(piece) = sender.next_piece(net.now, closed) {
+            if sender.leaves_out(&piece) && receiving.receiver.has(piece.seq - flow.first_byte) {
+                continue;
+            }
+            sender.retransmitted_packets += u32::from(piece.again);
+            self.tally.retransmitted += u64::from(piece.again);
+            let remaining = sender.remaining(&piece);
+            let next = sender.never_sent();
+            send_piece(net, flow, transport, slot, (piece, next), false, remaining);
+        }
+        set_timer(net, flow, sender);
+    }
+}
