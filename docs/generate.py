@@ -164,9 +164,9 @@ def algorithm_pages(catalogue: Json) -> dict[Path, str]:
     for room, (heading, key, _) in ROOMS.items():
         rows = []
         for entry in catalogue[room]:
-            page = DOCS / "algorithms" / f"{entry['id']}.md"
+            page = DOCS / "algorithms" / page_name(room, entry["id"])
             if page in pages:
-                raise SystemExit(f"two algorithms are called {entry['id']}")
+                raise SystemExit(f"two algorithms of {room} are called {entry['id']}")
             pages[page] = algorithm_page(room, entry, page)
             rows.append([f"[`{entry['id']}`]({page.name})", sentence(entry["summary"])])
         index += ["", f"## {heading}: `{key}`", "", table(["id", ""], rows)]
@@ -203,6 +203,12 @@ Related work on marking that is not here:
 networks.""",
 }
 """What a room's list is followed by: what it lacks, and where it is compared."""
+
+
+def page_name(room: str, id: str) -> str:
+    """The file of an algorithm's page; with the room's name where several rooms have the id."""
+    rooms = [other for other in ROOMS if any(entry["id"] == id for entry in CATALOGUE[other])]
+    return f"{id}.md" if rooms == [room] else f"{id}-{room}.md"
 
 
 def algorithm_page(room: str, entry: Json, page: Path) -> str:
@@ -253,7 +259,7 @@ def policies(room: str) -> str:
     """The ids of a room, with links to their pages."""
     rows = [
         [
-            f"[`{entry['id']}`](algorithms/{entry['id']}.md)",
+            f"[`{entry['id']}`](algorithms/{page_name(room, entry['id'])})",
             sentence(entry["summary"]),
             ", ".join(code(key["name"]) for key in entry["keys"]) or "none",
         ]
@@ -308,7 +314,9 @@ def transports() -> str:
 
 def kinds_of_transport() -> str:
     """The ids of all transports, with links to their pages; the default is the first."""
-    ids = [f"[`{entry['id']}`](algorithms/{entry['id']}.md)" for entry in CATALOGUE["transport"]]
+    entries = CATALOGUE["transport"]
+    page = {entry["id"]: page_name("transport", entry["id"]) for entry in entries}
+    ids = [f"[`{id}`](algorithms/{name})" for id, name in page.items()]
     listed = f"{ids[0]} (the default), {', '.join(ids[1:-1])} and {ids[-1]}"
     return textwrap.fill(f"`kind` is one of {listed}.", 116, break_on_hyphens=False)
 
@@ -700,7 +708,7 @@ def main(arguments: list[str]) -> int:
         else:
             page.write_text(text, encoding="utf-8")
     for entry in CATALOGUE["transport"]:
-        if f"(algorithms/{entry['id']}.md)" not in pages[reference]:
+        if f"(algorithms/{page_name('transport', entry['id'])})" not in pages[reference]:
             problems.append(f"docs/scenario.md does not name the transport {entry['id']}")
     check_links(problems)
     for block in re.findall(r"```toml\n(.*?)```", pages[reference], re.DOTALL):

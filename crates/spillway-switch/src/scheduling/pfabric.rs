@@ -46,7 +46,7 @@ pub struct PFabric;
 
 impl Policy for PFabric {
     const ID: &'static str = "pfabric";
-    const SUMMARY: &'static str = "pFabric: the flow with the fewest bytes left first";
+    const SUMMARY: &'static str = "the flow with the fewest bytes left first, as pFabric";
     const CITATION: &'static str =
         "Alizadeh et al.: SIGCOMM 2013, doi:10.1145/2486001.2486031, section 4.2";
 

@@ -57,7 +57,7 @@ pub struct PFabric {
 impl Policy for PFabric {
     const ID: &'static str = "pfabric";
     const SUMMARY: &'static str =
-        "pFabric: a full port loses the packet whose flow has the most bytes left";
+        "a full port loses the packet whose flow has the most bytes left, as pFabric";
     const CITATION: &'static str =
         "Alizadeh et al.: SIGCOMM 2013, doi:10.1145/2486001.2486031, section 4.2";
     const COST: Option<Cost> = Some(Cost {
