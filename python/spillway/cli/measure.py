@@ -27,6 +27,7 @@ class Reference(enum.StrEnum):
     abm = "abm"
     aqm = "aqm"
     credence = "credence"
+    pfabric = "pfabric"
 
 
 @app.command()
@@ -57,7 +58,7 @@ def validate(
     The status is 1 where a number breaks the stated bounds: the last line says which.
     """
     from spillway.threads import processors
-    from spillway.validate import abm, abm_tables, aqm, aqm_tables, credence
+    from spillway.validate import abm, abm_tables, aqm, aqm_tables, credence, pfabric
 
     jobs = jobs or processors()
     if others and name != Reference.abm:
@@ -66,6 +67,9 @@ def validate(
         raise ScenarioError("--paths: between any two hosts of aqm there is one", "leave it away")
     if differences and name == Reference.aqm:
         raise ScenarioError("--differences: no changes are listed for aqm", "leave it away")
+    if name == Reference.pfabric and (paths or differences):
+        option = "--paths" if paths else "--differences"
+        raise ScenarioError(f"{option}: pfabric is compared in one way alone", "leave it away")
     shown: tuple[Mapping[str, Any], RenderableType, Bounds]
     match name:
         case Reference.abm:
@@ -77,6 +81,9 @@ def validate(
         case Reference.credence:
             found = credence.credence(folder, paths=paths, jobs=jobs, differences=differences)
             shown = found.document, credence.table(found), found.bounds
+        case Reference.pfabric:
+            yaps = pfabric.pfabric(folder, jobs=jobs)
+            shown = yaps.document, pfabric.table(yaps), yaps.bounds
     document, tables, bounds = shown
     display(document, tables, as_json, closing=bounds.sentence)
     if bounds.broken:
