@@ -75,6 +75,10 @@ pub struct Transport {
 
 /// What makes a flow send, with its settings.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a run has few transports, and each flow asks its own"
+)]
 pub enum Control {
     /// Acks.
     ClosedLoop(ClosedLoop),

@@ -1,0 +1,77 @@
+//! Measures the cost of choosing a packet within a queue: one port under pFabric's rule, and under
+//! FIFO, with as many packets waiting all the time.
+//!
+//! `cargo run --release -p spillway-switch --example pfabric`
+//!
+//! A packet leaves, then another one arrives, of one of 50 flows drawn at random. The time is that
+//! of both. It is the median of many batches; the fastest batch is given too.
+
+use spillway_engine::{Stream, Time};
+use spillway_settings::quantity::Amount;
+use spillway_settings::{Section, SettingsError};
+use spillway_switch::aqm::AqmPolicy;
+use spillway_switch::packet::{Arena, Contents, NO_PRIORITY, Packet};
+use spillway_switch::scheduling::SchedulingPolicy;
+use spillway_switch::sharing::SharingPolicy;
+use spillway_switch::{Buffer, Environment, Meter, Switch, SwitchParts};
+use std::time::Instant;
+
+const FLOWS: u64 = 50;
+const BATCH: usize = 2_000;
+const BATCHES: usize = 60;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("waiting  scheduling  ns per packet  fastest");
+    for waiting in [24, 140, 1_000] {
+        for scheduling in ["fifo", "pfabric"] {
+            let mut times = times(scheduling, waiting)?;
+            times.sort_unstable_by(f64::total_cmp);
+            println!(
+                "{waiting:7}  {scheduling:10}  {:13.1}  {:7.1}",
+                times[times.len() / 2],
+                times[0]
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The nanoseconds per packet of every batch.
+fn times(scheduling: &str, waiting: usize) -> Result<Vec<f64>, SettingsError> {
+    let environment = Environment { capacity: Buffer::UNLIMITED, ..Environment::example(1) };
+    let section = || Section::empty();
+    let mut switch = Switch::new(SwitchParts {
+        capacity: environment.capacity,
+        port_rates: environment.port_rates.clone(),
+        queues_per_port: 1,
+        ack_queue_class: 0,
+        data_queue_class: 0,
+        queue_limit: Amount::Unlimited,
+        uncounted_bytes: 0,
+        release_at_end: false,
+        sharing: SharingPolicy::read("cs", &mut section(), &environment)?,
+        aqm: AqmPolicy::read("none", &mut section(), &environment)?,
+        scheduling: SchedulingPolicy::read(scheduling, &mut section(), &environment)?,
+        meter: Meter::new(environment.capacity, Time::ZERO, Time::MAX),
+    });
+    let (mut packets, mut random) = (Arena::new(), Stream::new(1, "pfabric", waiting as u64));
+    let mut come = |switch: &mut Switch, packets: &mut Arena| {
+        let (flow, remaining) = (random.below(FLOWS) as u32, 1 + random.below(1_000_000) as u32);
+        let packet = Packet { size: 1500, priority: NO_PRIORITY, ..Packet::default() };
+        let contents = Contents { flow, remaining, ..Contents::default() };
+        let id = packets.insert(packet, contents);
+        switch.enqueue(Time::ZERO, 0, id, &packet, packets);
+    };
+    (0..waiting).for_each(|_| come(&mut switch, &mut packets));
+    let mut batch = || {
+        let begin = Instant::now();
+        for _ in 0..BATCH {
+            let sent = switch.dequeue(Time::ZERO, 0, &mut packets);
+            sent.inspect(|&id| packets.remove(id));
+            come(&mut switch, &mut packets);
+        }
+        begin.elapsed().as_secs_f64() * 1e9 / BATCH as f64
+    };
+    batch();
+    Ok((0..BATCHES).map(|_| batch()).collect())
+}
