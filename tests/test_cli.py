@@ -285,6 +285,13 @@ def test_csv_is_plain(command, tmp_path):
     columns = "src,dst,size_bytes,start_ns,path,ack_path,class,priority,query_id,start_ps"
     assert header == columns
     assert ",,,background,,," in first or ",,,queries,,0," in first
+    bounds = ("--set", "traffic.background.bound=exact")
+    command("flows", TINY, *bounds, "--out", "bounds.csv")
+    header, *rows = (tmp_path / "bounds.csv").read_text().splitlines()
+    assert header == f"{columns},bound_bytes"
+    background = [row.split(",") for row in rows if ",background," in row]
+    assert background and all(row[2] == row[-1] for row in background)
+    (tmp_path / "bounds.csv").unlink()
     named = command("flows", TINY, "--set", "traffic.queries.name=a,b", "--out", "named.csv")
     assert named.status == 2 and "write .parquet instead" in named.err
     assert names(tmp_path) == ["list.csv"]

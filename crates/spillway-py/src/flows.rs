@@ -62,12 +62,15 @@ fn classes(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<String>>> {
 pub struct Flows {
     flows: Mutex<Merge<traffic::Flows>>,
     classes: NameList,
+    /// Whether some flows have bounds: a further column.
+    has_bounds: bool,
 }
 
 impl Flows {
     pub fn of(traffic: &Traffic) -> Flows {
         let classes = traffic.classes.iter().cloned().collect();
-        Flows { flows: Mutex::new(traffic.flows()), classes }
+        let has_bounds = traffic.sources.iter().any(traffic::Source::has_bounds);
+        Flows { flows: Mutex::new(traffic.flows()), classes, has_bounds }
     }
 }
 
@@ -77,7 +80,9 @@ impl Flows {
     fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyDict>> {
         let columns = py.detach(|| {
             let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
-            SpecTable::of(flows.by_ref().take(most)).columns()
+            let mut columns = SpecTable::of(flows.by_ref().take(most)).columns();
+            columns.retain(|column| self.has_bounds || column.name != "bound_bytes");
+            columns
         });
         column::table(py, columns, |_| self.classes.clone())
     }
