@@ -8,6 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import spillway
+from spillway import Scenario
+
 FLOWS = "flows_websearch_60_ecmp.parquet"
 COLUMNS = (
     "case,id,src,dst,size_bytes,start_ns,fct_ns,recv_fct_ns,data_pkts_sent,data_pkts_received,"
@@ -15,14 +18,24 @@ COLUMNS = (
 )
 
 
-def alone(packets: int) -> int:
-    """The completion time of a flow between racks that is alone, at the receiver."""
-    return packets * 1200 + 2600
+def alone(packets: int, *, in_rack: bool = False) -> int:
+    """The completion time of a flow that is alone, at the receiver.
+
+    The sender's link takes 1,200 ns for each packet. The last one then has 200 ns of every link on
+    its way, and what links after the first take for it: 1,200 ns at 10 Gbps, 300 ns at 40 Gbps.
+    """
+    return packets * 1200 + (2 * 200 + 1200 if in_rack else 4 * 200 + 2 * 300 + 1200)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Flows of 1 to 1,000 packets, one after another, and a small case of two flows."""
+    """Flows of 1 to 1,000 packets, one after another, and a small case of two flows.
+
+    In the case 50 packets of host 0 and, from 10,007 ns on, 20 packets of host 1 go to host 5. The
+    first of the 20 is at the port 1,400 ns later. The port then sends a packet from 11,000 to
+    12,200 ns, and the 20, of a flow that has less left, until 36,200 ns. It is never idle until
+    all 70 are sent, from 1,400 ns on.
+    """
     flows = [
         {
             "id": number,
@@ -37,11 +50,23 @@ def folder(tmp_path: Path) -> Path:
         }
         for number, packets in enumerate([1, 2, 10, 100, 200, 700, 1000])
     ]
+    flows += [flows[2] | {"id": 7, "src": 3, "dst": 5, "core": -1, "start_ns": 35_000_000}]
+    flows[7]["recv_fct_ns"] = alone(10, in_rack=True)
     pq.write_table(pa.Table.from_pylist(flows), tmp_path / FLOWS)
     rows = ["two_to_one,0,0,5,73000,0,86064,85600,50,50,0,0,0"]
     rows += ["two_to_one,1,1,5,29200,10007,26857,26393,20,20,0,0,0"]
     (tmp_path / "micro_cases.csv").write_text("\n".join([COLUMNS, *rows]) + "\n")
     return tmp_path
+
+
+def change(file: Path, column: str, values: list[object] | None) -> None:
+    """Replaces a column, or drops it."""
+    table = pq.read_table(file)
+    place = table.column_names.index(column)
+    table = table.drop_columns([column])
+    if values is not None:
+        table = table.add_column(place, column, [values])
+    pq.write_table(table, file)
 
 
 def test_what_is_the_same_agrees(command, folder):
@@ -51,16 +76,16 @@ def test_what_is_the_same_agrees(command, folder):
     assert all(number["difference"] == 0 for number in document["numbers"])
     kinds = [each["flows"] for each in document["flow_by_flow"]]
     assert kinds == ["short", "medium", "long", "all"]
+    assert [each["matched"] for each in document["flow_by_flow"]] == [4, 2, 2, 8]
+    assert all(each["within"] == [1, 1, 1] for each in document["flow_by_flow"])
     (case,) = document["cases"]
     assert (case["same"], case["flows"], case["agrees"]) == (2, 2, True)
     assert document["bounds"]["broken"] == []
 
 
 def test_what_differs_breaks_a_bound(command, folder):
-    table = pq.read_table(folder / FLOWS)
-    times = [1.03 * ns for ns in table["recv_fct_ns"].to_pylist()]
-    place = table.column_names.index("recv_fct_ns")
-    pq.write_table(table.set_column(place, "recv_fct_ns", [times]), folder / FLOWS)
+    times = pq.read_table(folder / FLOWS)["recv_fct_ns"].to_pylist()
+    change(folder / FLOWS, "recv_fct_ns", [1.03 * ns for ns in times])
     cases = folder / "micro_cases.csv"
     cases.write_text(cases.read_text().replace("26393", "26394"))
     found = command("validate", "pfabric", folder, "--json")
@@ -73,19 +98,73 @@ def test_what_differs_breaks_a_bound(command, folder):
     assert broken[4:] == ["two_to_one: 1 of 2 flows the same"]
 
 
+def test_drops_and_timeouts_may_be_5_percent_off(command, folder):
+    change(folder / FLOWS, "data_drops", [1] + 7 * [0])
+    change(folder / FLOWS, "timeouts", 7 * [0] + [2])
+    found = command("validate", "pfabric", folder, "--json")
+    assert found.status == 1
+    assert found.json["bounds"]["broken"] == ["drops -100.0%", "timeouts -100.0%"]
+
+
+def test_small_cases_with_ties_may_differ(command, folder):
+    cases = folder / "micro_cases.csv"
+    cases.write_text(cases.read_text().replace("26393", "26394").replace("two_to_one", "rand200"))
+    found = command("validate", "pfabric", folder)
+    assert found.status == 0
+    assert ["rand200", "1 of 2", "1.0000", "0", "0", "0", "0", "has ties"] in rows_of(found.out)
+
+
+def rows_of(shown: str) -> list[list[str]]:
+    """The cells of the tables."""
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines()]
+
+
+def test_tables_show_numbers_flows_and_cases(command, folder):
+    found = command("validate", "pfabric", folder)
+    assert found.status == 0
+    shown = rows_of(found.out)
+    names = [f"{kind} p{p}" for kind in ("short", "medium", "long", "all") for p in (50, 95, 99)]
+    for name in names:
+        assert [name, "1", "1", "+0.0%", "agrees"] in shown
+    for name in ("drops", "timeouts"):
+        assert [name, "0", "0", "+0.0%", "agrees"] in shown
+    assert ["short", "4", "1.0000", "100%", "100%", "100%"] in shown
+    assert ["all", "8", "1.0000", "100%", "100%", "100%"] in shown
+    assert ["two_to_one", "2 of 2", "1.0000", "0", "0", "0", "0", "agrees"] in shown
+    # Three percentiles of four classes, two counts, and a case.
+    assert "of 15 numbers 15 agree; medians of slowdown within 2%" in " ".join(found.out.split())
+
+
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("spoil", "says"),
     [
+        (lambda folder: folder.rename(f"{folder}-moved"), f"there is no file {{}}/{FLOWS}"),
         (lambda folder: (folder / FLOWS).unlink(), f"there is no file {{}}/{FLOWS}"),
         (lambda folder: (folder / "micro_cases.csv").unlink(), "there is no file {}/micro_cases"),
+        (
+            lambda folder: change(folder / FLOWS, "timeouts", None),
+            f"{{}}/{FLOWS}: there is no column timeouts",
+        ),
+        (
+            lambda folder: change(folder / FLOWS, "start_ns", list(range(8, 0, -1))),
+            f"{{}}/{FLOWS}: its flows are not in order of their starts",
+        ),
+        (
+            lambda folder: change(folder / FLOWS, "core", 8 * [-2]),
+            f"{{}}/{FLOWS}: core is not always (src + dst + id) % 4, or -1 in a rack",
+        ),
+        (
+            lambda folder: (folder / "micro_cases.csv").write_text(f"{COLUMNS}\n"),
+            "{}/micro_cases.csv: there are no flows",
+        ),
         (
             lambda folder: (folder / "micro_cases.csv").write_text("case,id\na,b\n"),
             "{}/micro_cases.csv, line 2: no whole numbers; expected case, id",
         ),
     ],
 )
-def test_a_folder_that_lacks_something_is_refused(command, folder, change, says):
-    change(folder)
+def test_a_folder_that_lacks_something_is_refused(command, folder, spoil, says):
+    spoil(folder)
     found = command("validate", "pfabric", folder)
     assert found.status == 2
     assert says.format(folder) in found.err
@@ -96,3 +175,38 @@ def test_options_of_other_references_are_refused(command, folder, option):
     found = command("validate", "pfabric", folder, *option)
     assert found.status == 2
     assert f"{option[0]}: pfabric is compared in one way alone" in found.err
+
+
+def test_the_scenario_is_the_reference_s_network():
+    found = Scenario.load("pfabric").resolved
+    network = found["topology"]
+    sizes = [network[key] for key in ("leaves", "spines", "hosts_per_leaf", "links_per_pair")]
+    assert sizes == [9, 4, 16, 1]
+    assert (network["host_rate"], network["fabric_rate"]) == ("10Gbps", "40Gbps")
+    assert {value for key, value in network.items() if key.endswith("_delay")} == {"200ns"}
+    assert found["switch"]["sharing"] == {"kind": "pfabric", "limit": "36864B"}
+    assert found["switch"]["scheduling"] == {"kind": "pfabric"}
+    assert (found["nic"]["queue_limit"], found["nic"]["scheduling"]) == ("36864B", "pfabric")
+    senders = {
+        "kind": "pfabric",
+        "initial_window": "12pkt",
+        "max_window": "15pkt",
+        "rto": "45us",
+        "mss": "1460B",
+        "header": "40B",
+        "ack_size": "40B",
+    }
+    assert {key: found["transport"][key] for key in senders} == senders
+
+
+def test_the_scenario_runs():
+    result = spillway.run("pfabric", set=["duration=1ms"])
+    assert result.status == "complete"
+    flows = result.flows
+    assert flows.num_rows > 30 and flows["fct_ps"].null_count == 0
+    # None is faster than alone, and some are as fast, to the picosecond.
+    ratios = []
+    for flow in flows.to_pylist():
+        in_rack = flow["src"] // 16 == flow["dst"] // 16
+        ratios.append(flow["fct_ps"] / (1000 * alone(flow["size_bytes"] // 1460, in_rack=in_rack)))
+    assert min(ratios) == 1

@@ -35,6 +35,8 @@ WITHOUT_TIES = ("two_to_one", "nic_three", "nic_elephants")
 _COLUMNS = ("id", "src", "dst", "size_bytes", "start_ns", "recv_fct_ns", "data_drops", "timeouts")
 _PLACES = 4
 """The number of spines, among which the reference chooses by sender, receiver and flow."""
+_IN_RACK = -1
+"""The spine that the reference gives to flows that need none."""
 
 
 @dataclass(frozen=True)
@@ -145,12 +147,14 @@ def pfabric(folder: Path, *, jobs: int = 2) -> Validation:
     `folder` holds the flows of a run with their times (`flows_websearch_60_ecmp.parquet`) and the
     small cases (`micro_cases.csv`). Our flows take the paths that they took there.
     """
-    flows = read(folder / "flows_websearch_60_ecmp.parquet", "the flows", (*_COLUMNS, "core"))
+    listed = folder / "flows_websearch_60_ecmp.parquet"
+    flows = read(listed, "the flows", (*_COLUMNS, "core"))
+    _check_paths(listed, flows)
     small = _small(folder / "micro_cases.csv")
     with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
-        whole = pool.submit(_run, flows, Path(place) / "flows.parquet")
+        whole = pool.submit(_run, str(listed), flows, Path(place) / "flows.parquet")
         runs = {
-            name: pool.submit(_run, table, Path(place) / f"{number}.parquet")
+            name: pool.submit(_run, name, table, Path(place) / f"{number}.parquet")
             for number, (name, table) in enumerate(small.items())
         }
         cases = [_case(name, small[name], *run.result()) for name, run in runs.items()]
@@ -173,15 +177,33 @@ def _small(path: Path) -> dict[str, pa.Table]:
             except (KeyError, TypeError, ValueError) as error:
                 wanted = f"expected case, {', '.join(_COLUMNS)}"
                 raise ScenarioError(f"{path}, line {number}: no whole numbers; {wanted}") from error
+    if not rows:
+        raise ScenarioError(f"{path}: there are no flows")
     return {name: pa.Table.from_pylist(listed) for name, listed in rows.items()}
 
 
-def _run(flows: pa.Table, file: Path) -> tuple[pa.Table, int]:
+def _spines(flows: pa.Table) -> npt.NDArray[np.int64]:
+    """The spine of each flow, by the reference's rule. In a rack it has no meaning."""
+    src, dst, ids = (flows[name].to_numpy() for name in ("src", "dst", "id"))
+    spines: npt.NDArray[np.int64] = (src + dst + ids) % _PLACES
+    return spines
+
+
+def _check_paths(path: Path, flows: pa.Table) -> None:
+    """Refuses flows that took other spines: their paths are not known here."""
+    core = flows["core"].to_numpy()
+    if ((core != _spines(flows)) & (core != _IN_RACK)).any():
+        raise ScenarioError(
+            f"{path}: core is not always (src + dst + id) % {_PLACES}, or {_IN_RACK} in a rack",
+            "the run must have one path for each flow",
+        )
+
+
+def _run(source: str, flows: pa.Table, file: Path) -> tuple[pa.Table, int]:
     """Our times and timeouts of these flows, in their order, and the number of drops."""
     import pyarrow as pa
 
-    src, dst, ids = (flows[name].to_numpy() for name in ("src", "dst", "id"))
-    spine = pa.array((src + dst + ids) % _PLACES)
+    spine = pa.array(_spines(flows))
     columns = ("src", "dst", "size_bytes", "start_ns")
     listed = {name: flows[name] for name in columns} | {"path": spine, "ack_path": spine}
     parquet.write(pa.table(listed), file)
@@ -193,7 +215,7 @@ def _run(flows: pa.Table, file: Path) -> tuple[pa.Table, int]:
     table = result.flows.sort_by("flow_id")
     for name in ("src", "dst", "size_bytes"):
         if table[name].to_pylist() != flows[name].to_pylist():
-            raise ScenarioError(f"the flows of {file.stem} are not in order of their starts")
+            raise ScenarioError(f"{source}: its flows are not in order of their starts")
     return table, sum(result.summary["drops"].values())
 
 
