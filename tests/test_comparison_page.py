@@ -224,8 +224,9 @@ def test_every_point_is_a_scenario(scale):
 
 
 def test_every_policy_is_compared():
-    known = [entry["id"] for entry in json.loads(_core.catalogue())["sharing"]]
-    assert sorted(setup.DEFAULTS) == sorted(known)
+    known = {entry["id"] for entry in json.loads(_core.catalogue())["sharing"]}
+    # pFabric's is for ports with one queue and a limit of their own: no buffer is shared.
+    assert sorted(setup.DEFAULTS) == sorted(known - {"pfabric"})
 
 
 def test_every_policy_looks_different():
