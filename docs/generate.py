@@ -26,6 +26,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -380,7 +381,7 @@ def sizes() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
-    **{room: lambda room=room: policies(room) for room in ("sharing", "aqm", "scheduling", "tagging")},  # type: ignore[misc]
+    **{room: partial(policies, room) for room in ("sharing", "aqm", "scheduling", "tagging")},
     "transport": transports,
     "transport.kind": kinds_of_transport,
     "traffic": lambda: described("traffic", NET / "traffic", skip=("priority", "bound")),
