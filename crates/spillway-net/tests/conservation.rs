@@ -192,7 +192,7 @@ fn random_scenarios_keep_every_packet_and_repeat() {
     );
     assert!(drops.iter().all(|&lost| lost > 20), "{drops:?}");
     assert!(timeouts > 20 && marks > 200.0, "{timeouts} timeouts, {marks} marks");
-    assert!(shared > 100, "{shared} flows on connections of others");
+    assert!(shared > 50, "{shared} flows on connections of others");
 }
 
 #[test]

@@ -461,7 +461,9 @@ impl Sender {
         if transport.losses.reduction != ReductionRule::AtOnce
             && let Some(reduction) = &mut self.reduction
         {
-            return reduction.take(bytes) || self.may_send_one(transport);
+            return reduction.take(bytes)
+                || self.may_send_one(transport)
+                || self.is_idle(transport);
         }
         self.in_flight() + bytes <= self.window.cwnd || self.may_send_one(transport)
     }
@@ -471,6 +473,13 @@ impl Sender {
     #[inline]
     fn may_send_one(&self, transport: &ClosedLoop) -> bool {
         self.window.cwnd < self.window.mss && self.has_none_in_flight(transport)
+    }
+
+    /// Whether nothing is out, so that no ack will come that could end a reduction to less than a
+    /// segment. With ns-3's rules the timer ends it.
+    #[cold]
+    fn is_idle(&self, transport: &ClosedLoop) -> bool {
+        transport.losses.detection != LossDetection::Ns3 && self.has_nothing_out()
     }
 
     #[cold]

@@ -452,6 +452,26 @@ fn a_window_below_a_segment_is_one_segment_in_several_round_trips() {
     assert_eq!(paced(&mut s, us(961)).0, Some(6));
 }
 
+/// A mark has cut the window to half a segment, and what was in flight is acknowledged. The reduction
+/// goes on until something that is sent after the cut is acknowledged, as in ns-3; its target is half a
+/// segment, though the window has grown to one and a half. Without a segment no ack would ever come.
+#[test]
+fn a_reduction_to_less_than_a_segment_lets_one_go_when_nothing_is_out() {
+    let text = "reduction = \"proportional-ns3\"\nmin_window = \"300B\"";
+    let (mut sender, transport) = sender(10, text);
+    sender.board.nxt = 4_000;
+    sender.board.una = 4_000;
+    sender.window.cwnd = 1_500;
+    let rule = transport.losses.reduction;
+    sender.reduction = Some(Reduction::new(rule, 1_000, 500, 4_001));
+    let piece = Piece { seq: 4_000, payload: 1_000, again: false };
+    assert_eq!(sender.next_piece(us(0), &transport), Some(piece));
+    // Its ack ends the reduction. Until then it is the only one.
+    assert_eq!(sender.next_piece(us(0), &transport), None);
+    acked(&mut sender, &transport, us(100), 5_000, &[]);
+    assert!(sender.reduction.is_none());
+}
+
 #[test]
 fn ns3_repairs_without_another_cut_while_that_for_a_mark_is_under_way() {
     let text =
