@@ -46,6 +46,7 @@ fn times(scheduling: &str, waiting: usize) -> Result<Vec<f64>, SettingsError> {
         queues_per_port: 1,
         ack_queue_class: 0,
         data_queue_class: 0,
+        unmanaged: None,
         queue_limit: Amount::Unlimited,
         uncounted_bytes: 0,
         release_at_end: false,
