@@ -468,7 +468,7 @@ fn a_reduction_to_less_than_a_segment_lets_one_go_when_nothing_is_out() {
     assert_eq!(sender.next_piece(us(0), &transport), Some(piece));
     // Its ack ends the reduction. Until then it is the only one.
     assert_eq!(sender.next_piece(us(0), &transport), None);
-    acked(&mut sender, &transport, us(100), 5_000, &[]);
+    acked(&mut sender, &transport, us(100), 5, &[]);
     assert!(sender.reduction.is_none());
 }
 
