@@ -21,6 +21,7 @@ pub mod receiver;
 pub mod reduction;
 pub mod rtt;
 pub mod scoreboard;
+mod segments;
 pub mod sender;
 mod theta_powertcp;
 mod timely;

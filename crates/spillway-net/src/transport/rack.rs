@@ -13,18 +13,16 @@
 //! at most once per round trip; this lasts for 16 recoveries.
 
 use super::ranges::Range;
+use super::segments::Segments;
 use spillway_engine::Time;
-use std::collections::VecDeque;
 
-/// A segment that has not been acknowledged cumulatively.
+/// When a segment was sent.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// When it was last sent.
+    /// The last time.
     xmit_ts: Time,
     /// Whether it was sent more than once.
     retransmitted: bool,
-    lost: bool,
-    arrived: bool,
 }
 
 /// What an ack says about round trips.
@@ -54,17 +52,9 @@ pub struct Found {
 /// The send times of segments, and what follows from them.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    mss: u64,
-    /// The number of the first segment in `segments`.
-    first: u64,
-    segments: VecDeque<Sent>,
-    /// No segment before `lost_from` is lost, and none from `repaired_to` on has been
-    /// retransmitted.
-    lost_from: u64,
+    segments: Segments<Sent>,
+    /// No segment from this one on has been retransmitted.
     repaired_to: u64,
-    lost_segments: u64,
-    /// The end of the data sent so far, which may lie within a segment.
-    sent_to: u64,
     xmit_ts: Time,
     end_seq: u64,
     rtt: Time,
@@ -81,13 +71,8 @@ impl Rack {
     /// The state before anything is sent, in segments of `mss` bytes.
     pub fn new(mss: u64) -> Rack {
         Rack {
-            mss,
-            first: 0,
-            segments: VecDeque::new(),
-            lost_from: 0,
+            segments: Segments::new(mss),
             repaired_to: 0,
-            lost_segments: 0,
-            sent_to: 0,
             xmit_ts: Time::ZERO,
             end_seq: 0,
             rtt: Time::ZERO,
@@ -103,36 +88,17 @@ impl Rack {
 
     /// Records that the segment at `seq` is sent.
     pub fn on_sent(&mut self, now: Time, (seq, end): Range) {
-        let number = seq / self.mss;
-        let place = (number - self.first) as usize;
-        self.sent_to = self.sent_to.max(end);
-        match self.segments.get_mut(place) {
-            Some(sent) => {
-                if sent.lost {
-                    self.lost_segments -= 1;
-                    if number == self.lost_from {
-                        self.lost_from += 1;
-                    }
-                }
-                *sent = Sent { xmit_ts: now, retransmitted: true, lost: false, ..*sent };
-                self.repaired_to = self.repaired_to.max(number + 1);
-            }
-            None => {
-                debug_assert_eq!(place, self.segments.len(), "new data goes out in order");
-                self.segments.push_back(Sent {
-                    xmit_ts: now,
-                    retransmitted: false,
-                    lost: false,
-                    arrived: false,
-                });
-            }
+        let number = self.segments.number_of(seq);
+        let retransmitted = self.segments.get(number).is_some();
+        self.segments.send((seq, end), Sent { xmit_ts: now, retransmitted });
+        if retransmitted {
+            self.repaired_to = self.repaired_to.max(number + 1);
         }
     }
 
     /// Forgets the last segment, new data at `seq`, which was not sent after all.
     pub fn take_back(&mut self, seq: u64) {
-        self.segments.pop_back();
-        self.sent_to = seq;
+        self.segments.take_back(seq);
     }
 
     /// An ack acknowledges everything before `una`, and the ranges `newly` behind it, in increasing
@@ -140,58 +106,27 @@ impl Rack {
     pub fn on_ack(&mut self, ack: &RackAck, una: u64, newly: impl Iterator<Item = Range>) {
         self.min_rtt = self.min_rtt.min(ack.now - ack.sent_at);
         let mut latest = None;
-        while self.first * self.mss < una.min(self.sent_to) {
-            let end = self.end_of(self.first);
-            if end > una {
-                break;
+        let Rack { segments, fack, reordering_seen, min_rtt, .. } = self;
+        segments.acknowledge(una, newly, |sent, end| {
+            // Step 3: whether a later segment has overtaken it.
+            if end > *fack {
+                *fack = end;
+            } else if end < *fack && !sent.retransmitted {
+                *reordering_seen = true;
             }
-            let Some(sent) = self.segments.pop_front() else { break };
-            self.first += 1;
-            if sent.lost {
-                self.lost_segments -= 1;
+            // The ack may be for an earlier transmission; it then says nothing about the last one.
+            let is_for_last = ack.sent_at >= sent.xmit_ts && ack.now - sent.xmit_ts >= *min_rtt;
+            if !sent.retransmitted || is_for_last {
+                latest = latest.max(Some((sent.xmit_ts, end)));
             }
-            if !sent.arrived {
-                self.arrive(ack, sent, end, &mut latest);
-            }
-        }
-        for (start, end) in newly {
-            for number in start.div_ceil(self.mss)..end.div_ceil(self.mss) {
-                let segment_end = self.end_of(number);
-                let Some(place) = number.checked_sub(self.first) else { continue };
-                let Some(sent) = self.segments.get_mut(place as usize) else { continue };
-                if segment_end > end || sent.arrived {
-                    continue;
-                }
-                sent.arrived = true;
-                if std::mem::take(&mut sent.lost) {
-                    self.lost_segments -= 1;
-                }
-                let sent = *sent;
-                self.arrive(ack, sent, segment_end, &mut latest);
-            }
-        }
+        });
+        // Step 2: whether it was sent last among those that have arrived.
         if let Some((xmit_ts, end_seq)) = latest {
             self.rtt = ack.now - xmit_ts;
             if (xmit_ts, end_seq) > (self.xmit_ts, self.end_seq) {
                 (self.xmit_ts, self.end_seq) = (xmit_ts, end_seq);
             }
         }
-    }
-
-    /// Records that a segment has arrived: whether it was sent last among those that have (step 2),
-    /// and whether a later one has overtaken it (step 3).
-    fn arrive(&mut self, ack: &RackAck, sent: Sent, end: u64, latest: &mut Option<(Time, u64)>) {
-        if end > self.fack {
-            self.fack = end;
-        } else if end < self.fack && !sent.retransmitted {
-            self.reordering_seen = true;
-        }
-        let rtt = ack.now - sent.xmit_ts;
-        // The ack may be for an earlier transmission; it then says nothing about the last one.
-        if sent.retransmitted && (ack.sent_at < sent.xmit_ts || rtt < self.min_rtt) {
-            return;
-        }
-        *latest = (*latest).max(Some((sent.xmit_ts, end)));
     }
 
     /// Updates the reordering window (step 4). `repairs` is set during recovery, and `ends_repair`
@@ -229,12 +164,12 @@ impl Rack {
         let mut found = Found::default();
         let limit = self.rtt + self.reo_wnd;
         for place in 0..self.segments.len() {
-            let sent = self.segments[place];
-            let number = self.first + place as u64;
-            if sent.arrived || sent.lost {
+            let (number, segment) = self.segments.at(place);
+            if segment.arrived || segment.lost {
                 continue;
             }
-            if (sent.xmit_ts, self.end_of(number)) >= (self.xmit_ts, self.end_seq) {
+            let sent = segment.noted;
+            if (sent.xmit_ts, self.segments.end_of(number)) >= (self.xmit_ts, self.end_seq) {
                 // New data is sent in order, so nothing behind this segment was sent earlier.
                 if number >= self.repaired_to {
                     break;
@@ -248,7 +183,7 @@ impl Rack {
             }
             found.any = true;
             found.sent_at = found.sent_at.max(sent.xmit_ts);
-            self.lose(place);
+            self.segments.lose(place);
         }
         found
     }
@@ -257,40 +192,22 @@ impl Rack {
     /// long enough ago (section 6.3).
     pub fn on_timeout(&mut self, now: Time) {
         for place in 0..self.segments.len() {
-            let sent = self.segments[place];
-            let is_old = sent.xmit_ts + self.rtt + self.reo_wnd <= now;
-            if !sent.arrived && !sent.lost && (place == 0 || is_old) {
-                self.lose(place);
+            let (_, segment) = self.segments.at(place);
+            let is_old = segment.noted.xmit_ts + self.rtt + self.reo_wnd <= now;
+            if !segment.arrived && !segment.lost && (place == 0 || is_old) {
+                self.segments.lose(place);
             }
         }
     }
 
-    fn lose(&mut self, place: usize) {
-        self.segments[place].lost = true;
-        self.lost_segments += 1;
-        self.lost_from = self.lost_from.min(self.first + place as u64);
-    }
-
     /// The first segment that is lost.
     pub fn next_lost(&self) -> Option<Range> {
-        if self.lost_segments == 0 {
-            return None;
-        }
-        let from = self.lost_from.saturating_sub(self.first) as usize;
-        let place = self.segments.iter().skip(from).position(|sent| sent.lost)?;
-        let number = self.first + (from + place) as u64;
-        Some((number * self.mss, self.end_of(number)))
+        self.segments.next_lost()
     }
 
     /// Bytes that are lost and have not been retransmitted.
     pub fn lost_bytes(&self) -> u64 {
-        let last_is_lost = self.segments.back().is_some_and(|sent| sent.lost);
-        let missing = self.sent_to.div_ceil(self.mss) * self.mss - self.sent_to;
-        self.lost_segments * self.mss - if last_is_lost { missing } else { 0 }
-    }
-
-    fn end_of(&self, number: u64) -> u64 {
-        ((number + 1) * self.mss).min(self.sent_to)
+        self.segments.lost_bytes()
     }
 }
 
