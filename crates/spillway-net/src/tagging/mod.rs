@@ -65,8 +65,11 @@ pub struct Kind {
     /// Where it was published.
     pub citation: &'static str,
     /// Reads its parameters; `None` for the one that leaves every flow its own priority.
-    read: fn(&mut Section) -> Result<Option<Arc<dyn Tagger>>, SettingsError>,
+    read: Reader,
 }
+
+/// Reads the parameters of a tagger.
+type Reader = fn(&mut Section) -> Result<Option<Arc<dyn Tagger>>, SettingsError>;
 
 /// Taggers as the catalogue lists them. The first is the default.
 pub const KINDS: &[Kind] =
@@ -86,11 +89,11 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repairs {
     /// The one that it repeats.
-    AsBefore,
+    Same,
     /// The next new one.
-    AsNext,
+    Next,
     /// The first of its flow.
-    AsFirst,
+    First,
 }
 
 /// How a class of flows is tagged.
@@ -141,7 +144,7 @@ impl Tagging {
 
     fn read_as(kind: &Kind, section: &mut Section) -> Result<Tagging, SettingsError> {
         let Some(tagger) = (kind.read)(section)? else {
-            return Ok(Tagging { tagger: None, first: 0, repairs: Repairs::AsBefore });
+            return Ok(Tagging { tagger: None, first: 0, repairs: Repairs::Same });
         };
         let meaning =
             "where acks wait: in a queue of their own before all data, or with the best level";
@@ -149,9 +152,9 @@ impl Tagging {
         let meaning =
             "the level of a repair: that of the packet that it repeats, of the next new one, or 1";
         let repairs = [
-            ("as-before", Repairs::AsBefore),
-            ("as-next", Repairs::AsNext),
-            ("as-first", Repairs::AsFirst),
+            ("as-before", Repairs::Same),
+            ("as-next", Repairs::Next),
+            ("as-first", Repairs::First),
         ];
         let repairs = section.choice("repairs", &repairs, meaning)?;
         Ok(Tagging { tagger: Some(tagger), first, repairs })
@@ -192,9 +195,9 @@ impl Tagging {
         let tagger = self.tagger.as_ref()?;
         let place = match self.repairs {
             _ if !packet.again => packet.seq,
-            Repairs::AsBefore => packet.seq,
-            Repairs::AsNext => packet.next,
-            Repairs::AsFirst => return Some(self.first),
+            Repairs::Same => packet.seq,
+            Repairs::Next => packet.next,
+            Repairs::First => return Some(self.first),
         };
         let Outgoing { payload, bound, size, restart, .. } = *packet;
         let sent = place.saturating_sub(restart.unwrap_or(0));
