@@ -638,6 +638,7 @@ def names_of_a_run() -> dict[str, list[str]]:
     names["slowdown"] = list(summary["fct_slowdown"]["all"])
     names["occupancy"] = list(summary["buffer_occupancy"])
     names["load"] = list(summary["load"])
+    names["repairs"] = list(summary["repairs"]["all"])
     names["run"] = list(summary["run"])
     return names
 

@@ -1,6 +1,6 @@
 //! The summary of a run: `summary.json`.
 
-use crate::record::Outcome;
+use crate::record::{Outcome, Repairs};
 use crate::scenario::Scenario;
 use crate::simulation::{Progress, Simulation};
 use crate::topology::Topology;
@@ -70,6 +70,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "marks": simulation.marks(),
         "sharing_counts": sharing_counts(simulation),
         "retransmitted_packets": counters.retransmitted_packets,
+        "repairs": classes.repairs(),
         "timeouts": counters.timeouts,
         "events": counters.events,
         "packet_hops": counters.packet_hops,
@@ -115,6 +116,22 @@ impl<'a> Classes<'a> {
             }
         }
         Classes(classes)
+    }
+
+    /// How losses were found and repaired.
+    fn repairs(&self) -> Value {
+        let sums = |flows: &[&Outcome]| -> Map<String, Value> {
+            let mut sums = [0u64; Repairs::NAMES.len()];
+            for repairs in flows.iter().filter_map(|outcome| outcome.repairs.as_deref()) {
+                for (sum, count) in sums.iter_mut().zip(repairs.counts()) {
+                    *sum += u64::from(count);
+                }
+            }
+            let named = Repairs::NAMES.iter().zip(sums);
+            named.map(|(name, sum)| (name.to_string(), sum.into())).collect()
+        };
+        let rows = self.0.iter().map(|(name, flows)| (name.clone(), sums(flows).into()));
+        Value::Object(rows.collect())
     }
 
     fn table(&self, value: impl Fn(&Outcome) -> f64) -> Value {

@@ -34,6 +34,8 @@ pub mod flags {
     pub const CWR: u16 = 1 << 10;
     /// Switches write telemetry on it; an ack carries what they wrote back.
     pub const TELEMETRY: u16 = 1 << 11;
+    /// Has a number in the order in which its flow's packets were sent; its ack carries it back.
+    pub const NUMBERED: u16 = 1 << 12;
 }
 
 /// The priority of packets without one of their own.

@@ -21,6 +21,7 @@ impl Hosts {
                 continue;
             }
             sender.retransmitted_packets += u32::from(piece.again);
+            sender.timeout_repairs += u32::from(piece.again);
             self.tally.retransmitted += u64::from(piece.again);
             let remaining = sender.remaining(&piece);
             let next = sender.never_sent();

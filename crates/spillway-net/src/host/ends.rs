@@ -55,8 +55,8 @@ pub(crate) struct Outgoing {
     pub transport: u16,
     /// The flags of its data packets.
     pub data_flags: u16,
-    /// Whether its segments are sent one by one: they are paced, or the sender is told which of
-    /// them its own host drops.
+    /// Whether its segments are sent one by one: they are paced or numbered, or the sender is told
+    /// which of them its own host drops.
     pub sends_singly: bool,
     /// Whether its connection stays open when it is over.
     pub leaves_open: bool,
@@ -95,6 +95,8 @@ pub(crate) struct ReceivingEnd {
     pub class: u16,
     /// Packets made here, less those that ended here.
     pub packets: i32,
+    /// Data packets that brought nothing new.
+    pub arrived_twice: u32,
     /// When its last byte arrived.
     pub completed_at: Option<Time>,
     /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.
@@ -276,6 +278,7 @@ mod tests {
             ack_flags: 0,
             transport: 0,
             class: 0,
+            arrived_twice: 0,
             packets: 0,
             completed_at: None,
             ack_timer: Time::MAX,

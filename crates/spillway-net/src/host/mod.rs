@@ -3,6 +3,7 @@
 //! Every function here acts at one host. It sends through the [`Network`], which delivers what
 //! arrives.
 
+mod by_order;
 mod by_timeout;
 mod connections;
 mod ends;

@@ -55,6 +55,7 @@ impl Hosts {
         });
         self.note_arrived(net.now, scenario, slot, new);
         let end = self.ends.receiving_mut(slot);
+        end.arrived_twice += u32::from(new == 0 && segment.payload > 0);
         let ack_size = scenario.transport(end.transport).ack_size;
         set_ack_timer(net, end);
         match acks {

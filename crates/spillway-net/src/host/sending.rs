@@ -40,6 +40,10 @@ impl Hosts {
                 0 => None,
                 _ => net.telemetry.get(id),
             },
+            number: match packet_flags & flags::NUMBERED {
+                0 => None,
+                _ => net.numbers.get(id).copied(),
+            },
         };
         flow.packets -= 1;
         sender.on_ack(net.now, &ack, closed);
@@ -76,7 +80,8 @@ impl Hosts {
     }
 
     /// The same, segment by segment, for a sender that paces, which needs an event when its next
-    /// segment is not due yet, and for one that is told what its own host drops.
+    /// segment is not due yet, for one that numbers its packets, and for one that is told what its own
+    /// host drops.
     #[inline(never)]
     fn send_single_pieces(&mut self, net: &mut Network, scenario: &Scenario, slot: u32) {
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
@@ -92,7 +97,8 @@ impl Hosts {
             let lost = net.lost.len();
             let tells_cut = sender.take_cut();
             let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
-            send_piece(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+            let made = packet_of(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+            launch(net, flow, sender, &piece, made);
             match net.lost.get(lost).map(|lost| lost.reason) {
                 Some(DropReason::QueueLimit) if tells => {
                     sender.on_refused(&piece, closed);
@@ -194,6 +200,36 @@ pub(super) fn send_piece(
     tells_cut: bool,
     remaining: u64,
 ) {
+    let (packet, contents) =
+        packet_of(net, flow, transport, slot, (piece, next), tells_cut, remaining);
+    net.launch(flow.spec.src, packet, contents);
+}
+
+/// Sends a packet, which gets a number if its flow's packets have numbers.
+fn launch(
+    net: &mut Network,
+    flow: &Outgoing,
+    sender: &mut Sender,
+    piece: &Piece,
+    (packet, contents): (Packet, Contents),
+) {
+    match sender.number(piece, packet.priority) {
+        None => net.launch(flow.spec.src, packet, contents),
+        Some(number) => net.launch_numbered(flow.spec.src, packet, contents, number),
+    }
+}
+
+/// A segment of a flow as a packet.
+#[inline(always)]
+fn packet_of(
+    net: &Network,
+    flow: &mut Outgoing,
+    transport: &Transport,
+    slot: u32,
+    (piece, next): (Piece, u64),
+    tells_cut: bool,
+    remaining: u64,
+) -> (Packet, Contents) {
     let seq = piece.seq - flow.first_byte;
     let first = if seq < flow.first_rtt_bytes.into() { flags::FIRST_RTT } else { 0 };
     let again = if piece.again { flags::RETRANSMISSION } else { 0 };
@@ -218,7 +254,7 @@ pub(super) fn send_piece(
         payload: piece.payload,
         remaining: remaining.min(u64::from(u32::MAX)) as u32,
     };
-    net.launch(flow.spec.src, packet, contents);
+    (packet, contents)
 }
 
 /// Keeps an event pending that is due no later than the sender's deadline. An event that comes

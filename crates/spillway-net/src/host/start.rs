@@ -60,6 +60,7 @@ impl Hosts {
             transport: place,
             class: spec.class,
             packets: 0,
+            arrived_twice: 0,
             completed_at: None,
             ack_timer: Time::MAX,
             dst: spec.dst,
@@ -116,13 +117,15 @@ impl Ways<'_> {
             Some(_) => 0,
         };
         let telemetry = if transport.asks_telemetry() { flags::TELEMETRY } else { 0 };
+        let numbered = if transport.numbers_packets() { flags::NUMBERED } else { 0 };
+        let carried = telemetry | numbered;
         let there = Way {
             path: spec.path.unwrap_or_else(|| hash(0)),
-            flags: driven | telemetry | explicit(spec.path),
+            flags: driven | carried | explicit(spec.path),
         };
         let back = Way {
             path: spec.ack_path.unwrap_or_else(|| hash(1)),
-            flags: flags::CONTROL | telemetry | explicit(spec.ack_path),
+            flags: flags::CONTROL | carried | explicit(spec.ack_path),
         };
         (there, back)
     }

@@ -48,6 +48,7 @@ impl Network {
             routing: Routing::new(topology, &vec![true; topology.lines.len()]),
             writes_telemetry,
             telemetry: SideTable::default(),
+            numbers: SideTable::default(),
             spray,
             failures: Failures::new(scenario, place_of_line),
             lost: Vec::new(),

@@ -82,6 +82,8 @@ pub(crate) struct Network {
     pub writes_telemetry: bool,
     /// The telemetry that switches have written.
     pub telemetry: SideTable<Telemetry>,
+    /// The numbers of packets in the order in which their flows sent them.
+    pub numbers: SideTable<u64>,
     /// With spraying, every switch's random stream.
     spray: Option<Vec<Stream>>,
     pub failures: Failures,

@@ -18,6 +18,16 @@ impl Network {
         self.relaunch(host, id);
     }
 
+    /// The same for a packet that has a number among those of its flow.
+    pub fn launch_numbered(&mut self, host: u32, packet: Packet, contents: Contents, number: u64) {
+        let id = self.packets.insert(packet, contents);
+        *self.numbers.of(id) = number;
+        if packet.flags & flags::TELEMETRY != 0 {
+            self.telemetry.of(id).clear();
+        }
+        self.relaunch(host, id);
+    }
+
     /// Sends a packet out of a host that was made, in place, from one that had arrived there.
     #[inline]
     pub fn relaunch(&mut self, host: u32, id: PacketId) {

@@ -1,5 +1,6 @@
 //! Flows: a row for each, and what the summary keeps of it.
 
+use super::Repairs;
 use super::names::{Class, Name};
 use super::table::table;
 use crate::flow::FlowSpec;
@@ -70,7 +71,7 @@ impl FlowRow {
 }
 
 /// What the summary keeps of a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// When it started.
     pub start: Time,
@@ -88,6 +89,8 @@ pub struct Outcome {
     pub complete: bool,
     /// Whether it saw a timeout.
     pub timed_out: bool,
+    /// How its losses were repaired, if anything of that was counted.
+    pub repairs: Option<Box<Repairs>>,
 }
 
 impl Outcome {

@@ -18,6 +18,7 @@ mod oracle_trace;
 mod port_classes;
 mod ports;
 mod queues;
+mod repairs;
 pub(crate) mod table;
 mod windows;
 
@@ -32,6 +33,7 @@ pub use oracle_trace::{OracleTraceRow, OracleTraceTable};
 pub use port_classes::{PortClassRow, PortClassTable};
 pub use ports::{PortRow, PortTable};
 pub use queues::{QueueRow, QueueTable};
+pub use repairs::Repairs;
 pub use windows::{WindowRow, WindowTable};
 
 use crate::scenario::Scenario;
@@ -59,13 +61,17 @@ macro_rules! record {
             /// For every row of flows, the number of the flow that opened its connection, if some
             /// connections stay open: a further column.
             pub connections: Option<Vec<u32>>,
+            /// For every row of flows, how its losses were repaired, if that is asked for: further
+            /// columns.
+            pub repairs: Option<Vec<Repairs>>,
         }
 
         impl Record {
             /// The empty record of a run.
             pub fn of(scenario: &Scenario) -> Record {
                 let connections = scenario.leaves_connections_open().then(Vec::new);
-                Record { connections, ..Record::default() }
+                let repairs = scenario.recording.repairs.then(Vec::new);
+                Record { connections, repairs, ..Record::default() }
             }
 
             /// The names of the tables that every run records.
@@ -100,6 +106,9 @@ macro_rules! record {
                 if let ("flows", Some(connections)) = (name, &mut self.connections) {
                     columns.push(u32::finish("connection", take(connections)));
                 }
+                if let ("flows", Some(repairs)) = (name, &mut self.repairs) {
+                    columns.extend(Repairs::columns(&take(repairs)));
+                }
                 Some(columns)
             }
 
@@ -108,7 +117,8 @@ macro_rules! record {
                 let tables: usize = [$(self.$always.bytes(),)+ $(self.$asked.bytes()),+].iter().sum();
                 let outcomes = size_of_val(self.outcomes.as_slice());
                 let connections = self.connections.as_deref().map_or(0, size_of_val);
-                (tables + outcomes + connections) as u64
+                let repairs = self.repairs.as_deref().map_or(0, size_of_val);
+                (tables + outcomes + connections + repairs) as u64
             }
         }
     };

@@ -31,6 +31,8 @@ pub struct Recording {
     pub queue_interval: Option<Time>,
     /// Whether a sample has rows for empty queues too.
     pub empty_queues: bool,
+    /// Whether the rows of flows tell how losses were found and repaired.
+    pub repairs: bool,
     /// Whether every lost packet has a row.
     pub drops: bool,
     /// Which decisions are kept.
@@ -90,6 +92,9 @@ impl Recording {
             return Err(section.error("empty_queues", "it needs `queue_interval`"));
         }
         let empty_queues = empty_queues.unwrap_or(false);
+        let meaning = "whether the row of a flow tells how its losses were found and repaired";
+        let repairs = section
+            .optional("repairs", "true or false", meaning, |s| s.flag("repairs", false, meaning))?;
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
         let meaning = "how many decisions about arrivals are kept";
         let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
@@ -161,6 +166,7 @@ impl Recording {
         Ok(Recording {
             queue_interval,
             empty_queues,
+            repairs: repairs.unwrap_or(false),
             drops,
             decisions,
             oracle_trace,

@@ -156,7 +156,9 @@ impl Simulation {
 
     /// Bytes of memory that packets, flows and records take: what grows during a run.
     pub fn bytes(&self) -> u64 {
-        let packets = self.network.packets.bytes() + self.network.telemetry.bytes();
+        let packets = self.network.packets.bytes()
+            + self.network.telemetry.bytes()
+            + self.network.numbers.bytes();
         packets + self.hosts.bytes() + self.record.bytes()
     }
 
@@ -287,6 +289,7 @@ impl Simulation {
             self.note_drop(&lost);
             let size = self.network.packets[lost.packet].size;
             let slot = self.network.packets.contents(lost.packet).slot;
+            self.hosts.note_number_of_lost(&self.network, slot, lost.packet);
             self.network.totals.lost_packets += 1;
             self.network.totals.lost_bytes += u64::from(size);
             self.network.packets.remove(lost.packet);

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::flow::FlowSpec;
-use crate::record::{FlowRow, Outcome};
+use crate::record::{FlowRow, Outcome, Repairs};
 
 impl Simulation {
     /// If a flow became over in this event, writes its row and frees its place.
@@ -26,6 +26,9 @@ impl Simulation {
         if let Some(connections) = &mut self.record.connections {
             connections.push(flow.connection);
         }
+        if let Some(repairs) = &mut self.record.repairs {
+            repairs.push(outcome.repairs.as_deref().copied().unwrap_or_default());
+        }
         if counted {
             self.record.outcomes.push(outcome);
         }
@@ -47,6 +50,7 @@ impl Simulation {
     fn outcome_of(&self, slot: u32) -> Outcome {
         let (sending, receiving) = (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
         let spec = &sending.flow.spec;
+        let repairs = Repairs::of(&self.hosts.ends, slot);
         Outcome {
             start: spec.start,
             fct: receiving.completed_at.unwrap_or(self.network.now).since(spec.start),
@@ -56,6 +60,7 @@ impl Simulation {
             class: spec.class,
             complete: receiving.completed_at.is_some(),
             timed_out: sending.sender().is_some_and(|sender| sender.timeouts > 0),
+            repairs: (repairs != Repairs::default()).then(|| Box::new(repairs)),
         }
     }
 }

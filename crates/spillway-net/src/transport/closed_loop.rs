@@ -99,6 +99,10 @@ impl ClosedLoop {
             return Err(section.error("min_rto", problem));
         }
         let losses = Losses::read(section, needs.echo, is_paced)?;
+        if losses.numbers_packets() && every > 1 {
+            let problem = "per-priority loss detection needs an ack of its own for every packet";
+            return Err(section.error("ack_every", problem));
+        }
         let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
         let paces = needs.pace != Pace::Never || has_fractions;
         let meaning =
@@ -169,6 +173,11 @@ impl ClosedLoop {
         })
     }
 
+    /// Bytes on data packets and on acks for what they carry besides.
+    pub fn carried_bytes(&self) -> u32 {
+        self.telemetry + self.losses.number_bytes
+    }
+
     /// The least retransmission timeout.
     pub fn min_rto(&self, base_rtt: Time) -> Time {
         self.timeouts.map_or(self.rto.min, |timeouts| timeouts.rto(base_rtt))
@@ -228,7 +237,7 @@ impl ClosedLoop {
     /// Whether segments are sent one by one, apart from the common case.
     #[inline]
     pub fn sends_singly(&self) -> bool {
-        self.paces || self.timeouts.is_some()
+        self.paces || self.timeouts.is_some() || self.losses.numbers_packets()
     }
 
     /// Whether a flow's base RTT is that of its own path.

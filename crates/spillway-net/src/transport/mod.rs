@@ -13,6 +13,7 @@ mod initial;
 mod kind;
 mod losses;
 mod newreno;
+pub mod orders;
 mod pfabric;
 mod powertcp;
 pub mod rack;
@@ -131,20 +132,20 @@ impl Transport {
                 (outside.needs(), DriverParams::Acks(outside.read(section)?))
             }
         };
-        let (control, telemetry) = match driver {
+        let (control, carried) = match driver {
             DriverParams::Clock(clock) => (Control::OpenLoop(clock), 0),
             DriverParams::Acks(maker) => {
                 let closed = ClosedLoop::read(section, needs, mss, maker)?;
-                let telemetry = closed.telemetry;
-                (Control::ClosedLoop(closed), telemetry)
+                let carried = closed.carried_bytes();
+                (Control::ClosedLoop(closed), carried)
             }
         };
         Ok(Transport {
             kind: kind.into(),
             needs,
             mss,
-            header: header + telemetry,
-            ack_size: ack_size + telemetry,
+            header: header + carried,
+            ack_size: ack_size + carried,
             control,
             tagging,
             first_rtt,
@@ -153,18 +154,32 @@ impl Transport {
 
     /// The keys of a kind of transport, with their defaults and meanings.
     pub fn keys(kind: &str) -> Vec<Key> {
-        Transport::defaults(kind, &Extensions::default()).keys().to_vec()
+        let mut keys: Vec<Key> = Vec::new();
+        for section in Transport::variants(kind, &Extensions::default()) {
+            let is_new = |key: &&Key| keys.iter().all(|known| known.name != key.name);
+            let new: Vec<Key> = section.keys().iter().filter(is_new).cloned().collect();
+            keys.extend(new);
+        }
+        keys
     }
 
-    /// The section of a kind of transport in which nothing is given.
-    fn defaults(kind: &str, extensions: &Extensions) -> Section {
-        // Where connections stay open, all keys mean something.
-        let given = [("kind", kind), ("connections", "open")];
-        let given = given.map(|(key, value)| (key.to_string(), value.into()));
-        let mut section = Section::new("", given.into_iter().collect());
-        let read = Transport::read(&mut section, extensions);
-        debug_assert!(read.is_ok(), "{kind} has no defaults: {:?}", read.err());
-        section
+    /// Sections of a kind of transport that together have all its keys: one in which nothing is given
+    /// that would change any, and one for the losses that are found by order.
+    fn variants(kind: &str, extensions: &Extensions) -> Vec<Section> {
+        let section = |loss_detection: Option<&str>| {
+            // Where connections stay open, all keys mean something.
+            let mut given = vec![("kind", kind), ("connections", "open")];
+            given.extend(loss_detection.map(|way| ("loss_detection", way)));
+            let given = given.into_iter().map(|(key, value)| (key.to_string(), value.into()));
+            let mut section = Section::new("", given.collect());
+            let read = Transport::read(&mut section, extensions);
+            debug_assert!(read.is_ok(), "{kind} has no defaults: {:?}", read.err());
+            section
+        };
+        let plain = section(None);
+        let detects = plain.keys().iter().any(|key| key.name == "loss_detection");
+        let by_order = detects.then(|| section(Some("per-priority")));
+        [Some(plain), by_order].into_iter().flatten().collect()
     }
 
     /// The names of the keys of a kind of transport, on behalf of the traffic section at `path`.
@@ -180,7 +195,11 @@ impl Transport {
             let error = SettingsError::new(format!("{path}.transport"), problem);
             return Err(error.hint(nearest_name(kind, ids)));
         }
-        Ok(Transport::defaults(kind, extensions).valid_names())
+        let variants = Transport::variants(kind, extensions);
+        let mut names: Vec<String> = variants.iter().flat_map(Section::valid_names).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
     }
 
     /// Bytes of a full packet on the wire.
@@ -204,6 +223,11 @@ impl Transport {
     /// Whether connections of its flows stay open.
     pub fn leaves_open(&self) -> bool {
         self.closed_loop().is_some_and(ClosedLoop::leaves_open)
+    }
+
+    /// Whether its packets have numbers in the order in which they are sent.
+    pub fn numbers_packets(&self) -> bool {
+        self.closed_loop().is_some_and(|closed| closed.losses.numbers_packets())
     }
 
     /// Whether switches write telemetry on its packets.

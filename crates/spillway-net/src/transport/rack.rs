@@ -183,7 +183,7 @@ impl Rack {
             }
             found.any = true;
             found.sent_at = found.sent_at.max(sent.xmit_ts);
-            self.segments.lose(place);
+            self.segments.lose(number);
         }
         found
     }
@@ -192,10 +192,10 @@ impl Rack {
     /// long enough ago (section 6.3).
     pub fn on_timeout(&mut self, now: Time) {
         for place in 0..self.segments.len() {
-            let (_, segment) = self.segments.at(place);
+            let (number, segment) = self.segments.at(place);
             let is_old = segment.noted.xmit_ts + self.rtt + self.reo_wnd <= now;
             if !segment.arrived && !segment.lost && (place == 0 || is_old) {
-                self.segments.lose(place);
+                self.segments.lose(number);
             }
         }
     }

@@ -122,13 +122,13 @@ impl<T: Copy> Segments<T> {
         }
     }
 
-    /// A segment is lost, given by its place behind the first one.
-    pub fn lose(&mut self, place: usize) {
-        let segment = &mut self.all[place];
+    /// A segment that has not arrived is lost.
+    pub fn lose(&mut self, number: u64) {
+        let segment = &mut self.all[(number - self.first) as usize];
         debug_assert!(!segment.lost && !segment.arrived, "it is lost once");
         segment.lost = true;
         self.lost += 1;
-        self.lost_from = self.lost_from.min(self.first + place as u64);
+        self.lost_from = self.lost_from.min(number);
     }
 
     /// The first segment that is lost.

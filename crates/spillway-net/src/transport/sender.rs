@@ -2,13 +2,16 @@
 //! losses, and its [`Scoreboard`] keeps what was sent and what has become of it.
 
 mod as_ns3;
+mod by_order;
 mod by_rack;
 mod by_timeout;
+mod each;
 mod local;
 mod next_flow;
 mod probe;
 mod recovery;
 
+use by_order::ByOrder;
 use by_rack::ByRack;
 use by_timeout::ByTimeout;
 use recovery::AtOnce;
@@ -40,6 +43,8 @@ pub struct AckSegment<'a> {
     pub sack: Option<&'a SackBlocks>,
     /// What switches have written on the packet that it acknowledges.
     pub telemetry: Option<&'a Telemetry>,
+    /// The number of the packet that it acknowledges, if packets are numbered.
+    pub number: Option<u64>,
 }
 
 /// A segment to be sent.
@@ -92,8 +97,15 @@ pub struct Sender {
     repairs_under_marks: bool,
     /// The state of loss detection by time, if it is used.
     by_rack: Option<Box<ByRack>>,
-    /// The state of a sender that learns of losses by timeouts alone.
+    /// The state of loss detection by the order of packets, if it is used.
+    by_order: Option<Box<ByOrder>>,
+    /// The state of a sender that learns of losses by timeouts alone and whose timeout never changes.
     by_timeout: Option<Box<ByTimeout>>,
+    /// Whether what is in flight is a range: up to the next byte to be sent, whatever of it has
+    /// arrived. So it is where only timeouts show losses.
+    counts_ranges: bool,
+    /// Acks of nothing new since the last one of something new.
+    duplicate_acks: u32,
     /// The first byte of a tail-loss probe that is under way.
     probe: Option<u64>,
     /// Bytes of the initial window that may not be sent before the first ack.
@@ -104,6 +116,8 @@ pub struct Sender {
     paced_until: Time,
     /// Segments sent again.
     pub retransmitted_packets: u32,
+    /// Those of them that were sent again after a timeout, and not because a loss was detected.
+    pub timeout_repairs: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
 }
@@ -134,16 +148,21 @@ impl Sender {
             reduction: None,
             by_rack: (transport.losses.detection == LossDetection::Rack)
                 .then(|| Box::new(ByRack::new(window.mss, transport))),
+            by_order: ByOrder::of(window.mss, transport),
             by_timeout: transport
                 .timeouts
                 .map(|timeouts| Box::new(ByTimeout::new(timeouts, access))),
             paced_until: Time::ZERO,
+            counts_ranges: transport.losses.detection == LossDetection::Timeout
+                && transport.timeouts.is_none(),
+            duplicate_acks: 0,
             probe: None,
             rtt: RttEstimate::default(),
             deadline: Time::MAX,
             timer: Timer::Retransmission,
             tells_cut: false,
             retransmitted_packets: 0,
+            timeout_repairs: 0,
             timeouts: 0,
         }
     }
@@ -225,9 +244,11 @@ impl Sender {
 
     #[inline(never)]
     fn in_flight_behind_gaps(&self) -> u64 {
-        match &self.by_rack {
-            None => self.board.pipe(),
-            Some(by_rack) => self.board.missing() - by_rack.lost_bytes(),
+        match (&self.by_rack, &self.by_order) {
+            (None, None) if self.counts_ranges => self.sent_to() - self.board.una,
+            (None, None) => self.board.pipe(),
+            (Some(by_rack), _) => self.board.missing() - by_rack.lost_bytes(),
+            (None, Some(by_order)) => self.board.missing() - by_order.lost_bytes(),
         }
     }
 
@@ -339,8 +360,10 @@ impl Sender {
         let is_proportional = !IN_ORDER && transport.losses.reduction != ReductionRule::AtOnce;
         let acked = ack.seq.saturating_sub(self.board.una);
         let arrived_before = if is_proportional { self.board.arrived() } else { 0 };
-        if detection == LossDetection::Rack {
-            self.note_times(now, ack);
+        match detection {
+            LossDetection::Rack => self.note_times(now, ack),
+            LossDetection::PerPriority { .. } => self.note_order(ack),
+            _ => {}
         }
         if IN_ORDER || acked > 0 {
             self.board.acknowledge(ack.seq);
@@ -352,6 +375,9 @@ impl Sender {
         }
         if !IN_ORDER && let Some(blocks) = ack.sack {
             self.take_sack(blocks, transport);
+        }
+        if detection == LossDetection::DuplicateAcks {
+            self.count_duplicate_acks(acked, transport);
         }
         let before = (self.window.cwnd, self.window.ssthresh);
         let cut_until = self.window.cut_until;
@@ -378,10 +404,12 @@ impl Sender {
         }
         match detection {
             LossDetection::Sack if IN_ORDER => {}
-            LossDetection::Sack => self.advance_phase(&told, transport),
+            LossDetection::Sack | LossDetection::DuplicateAcks | LossDetection::Timeout => {
+                self.advance_phase(&told, transport);
+            }
+            LossDetection::PerPriority { .. } => self.advance_by_order(transport),
             LossDetection::Rack => self.advance_by_rack(now, ack, transport),
             LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
-            LossDetection::Timeout => unreachable!("such acks are handled apart"),
         }
         if is_proportional {
             let repairs = !told.in_recovery && self.phase == Phase::Recovery;

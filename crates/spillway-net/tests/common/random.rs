@@ -221,13 +221,19 @@ fn switch(draw: &mut Draw, links_change: bool) -> String {
 
 /// Settings of windows and loss recovery that every kind of window-based transport has.
 fn window(draw: &mut Draw) -> String {
-    let losses = match draw.below(4) {
+    let losses = match draw.below(6) {
         0 => format!(
             "loss_detection = \"rack\"\ntail_loss_probe = {}\ncut_once = {}",
             draw.once_in(2),
             draw.once_in(2)
         ),
         1 => "loss_detection = \"ns3\"".into(),
+        2 => format!(
+            "loss_detection = \"per-priority\"\nor_worse = {}\nnumber_bytes = \"{}\"",
+            draw.once_in(2),
+            draw.one(&["0B", "4B"])
+        ),
+        3 => format!("loss_detection = \"{}\"", draw.one(&["duplicate-acks", "timeout-only"])),
         _ => format!(
             "loss_detection = \"sack\"\npartial_acks_tell = {}\ntail_loss_probe = {}\ncut_once = {}",
             draw.once_in(2),
@@ -235,14 +241,20 @@ fn window(draw: &mut Draw) -> String {
             draw.once_in(2)
         ),
     };
+    let ack_every = draw.one(&["1", "1", "2", "4"]);
+    // With numbered packets each has an ack of its own.
+    let ack_every = if losses.contains("per-priority") { "1" } else { ack_every };
+    let dupthresh = draw.one(&["3", "3", "30"]);
+    let dupthresh = match losses.contains("timeout-only") {
+        true => String::new(),
+        false => format!("dupthresh = {dupthresh}\n"),
+    };
     format!(
-        "initial_window = \"{}\"\nhandshake = {}\nack_every = {}\nack_delay = \"{}\"\n\
-         dupthresh = {}\nreduction = \"{}\"\nsyn_window = \"{}\"\nmin_window = \"{}\"\n{losses}",
+        "initial_window = \"{}\"\nhandshake = {}\nack_every = {ack_every}\nack_delay = \"{}\"\n\
+         {dupthresh}reduction = \"{}\"\nsyn_window = \"{}\"\nmin_window = \"{}\"\n{losses}",
         draw.one(&["1pkt", "10pkt", "20KB", "flow"]),
         draw.once_in(3),
-        draw.one(&["1", "1", "2", "4"]),
         draw.one(&["50us", "500us"]),
-        draw.one(&["3", "3", "30"]),
         draw.one(&["at-once", "proportional", "proportional-ns3"]),
         draw.one(&["unlimited", "4pkt"]),
         draw.one(&["2pkt", "2pkt", "1pkt", "300B"]),

@@ -1,10 +1,9 @@
 //! Losses found by time (RFC 8985): when a sender consults [`Rack`], and how it acts on the
 //! answers.
 
-use super::{AckSegment, AtOnce, Phase, Piece, Sender, Timer};
+use super::{AckSegment, Phase, Piece, Sender, Timer};
 use crate::transport::ClosedLoop;
 use crate::transport::rack::{Rack, RackAck};
-use crate::transport::reduction::ReductionRule;
 use spillway_engine::Time;
 
 /// The state of a sender that finds losses by time.
@@ -122,14 +121,7 @@ impl Sender {
     /// An ack has been handled: finds what is lost now.
     #[cold]
     pub(super) fn advance_by_rack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
-        let repairs = matches!(self.phase, Phase::Recovery | Phase::Loss);
-        let ends_repair = repairs && self.board.una >= self.recover;
-        if ends_repair {
-            if self.phase == Phase::Recovery {
-                self.window.cwnd = self.window.ssthresh;
-            }
-            self.phase = Phase::Open;
-        }
+        let (repairs, ends_repair) = self.end_repair_of_each();
         let told = self.rack_ack(now, ack);
         // Rounded up, since the last segment may be short.
         let sacked = self.board.sacked_bytes().div_ceil(self.window.mss);
@@ -139,31 +131,15 @@ impl Sender {
         let phase = (repairs && !ends_repair, ends_repair);
         by_rack.rack.update_window(&told, sent, phase, has_dupthresh);
         self.find_by_time(now, transport);
-        if ends_repair && self.phase == Phase::Open && self.next_lost().is_some() {
-            self.repair_the_rest(now, transport);
+        let rest = ends_repair && self.phase == Phase::Open && self.next_lost().is_some();
+        if rest && self.repair_the_rest(transport) {
+            self.note_cut(now);
         }
     }
 
-    /// Recovers from losses that remain when a recovery ends: they were sent after it began, and
-    /// the window has not let all of them go. If cuts take effect at once, the window was cut for
-    /// them when they were found.
-    fn repair_the_rest(&mut self, now: Time, transport: &ClosedLoop) {
-        if transport.losses.reduction != ReductionRule::AtOnce {
-            self.cut_by_rack(now, transport);
-        }
-        self.phase = Phase::Recovery;
-        self.recover = self.board.nxt;
-    }
-
-    fn cut_by_rack(&mut self, now: Time, transport: &ClosedLoop) {
+    fn note_cut(&mut self, now: Time) {
         if let Some(by_rack) = &mut self.by_rack {
             by_rack.cut_at = now;
-        }
-        let before = (u64::MAX, self.window.ssthresh);
-        self.cut_for_loss(transport);
-        let rule = transport.losses.reduction;
-        if rule != ReductionRule::AtOnce && self.window.is_cut_from(before) {
-            self.begin_reduction(rule, false);
         }
     }
 
@@ -211,28 +187,9 @@ impl Sender {
             Time::ZERO => Time::MAX,
             wait => now + wait,
         };
-        let cuts = found.any
-            && match self.phase {
-                Phase::Open => true,
-                // The loss of data sent after the last cut is one of another window (RFC 5681,
-                // section 4.3). A proportional reduction covers it without another cut.
-                Phase::Recovery | Phase::Loss => {
-                    transport.losses.reduction == ReductionRule::AtOnce
-                        && found.sent_at >= by_rack.cut_at
-                }
-                Phase::Connecting | Phase::Reduced | Phase::ByTimeout => false,
-            };
-        if !cuts {
-            return;
-        }
-        let cwnd = self.window.cwnd;
-        self.cut_by_rack(now, transport);
-        if self.phase == Phase::Open {
-            self.phase = Phase::Recovery;
-            self.recover = self.board.nxt;
-            self.at_once = AtOnce::Lost;
-        } else {
-            self.window.cwnd = self.window.cwnd.min(cwnd);
+        let of_new_window = found.sent_at >= by_rack.cut_at;
+        if found.any && self.react_to_losses(of_new_window, transport) {
+            self.note_cut(now);
         }
     }
 }

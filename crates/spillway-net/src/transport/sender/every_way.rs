@@ -18,7 +18,9 @@ proptest! {
         size in 1u64..120_000,
         window in 1u64..40,
         kind in prop::sample::select(vec!["newreno", "cubic", "dctcp"]),
-        detection in prop::sample::select(vec!["sack", "rack", "ns3"]),
+        detection in prop::sample::select(vec![
+            "sack", "rack", "ns3", "per-priority", "duplicate-acks", "timeout-only",
+        ]),
         reduction in prop::sample::select(vec!["at-once", "proportional", "proportional-ns3"]),
         fates in fates(),
     ) {
@@ -39,8 +41,10 @@ proptest! {
                 prop_assert!(in_place && piece.payload > 0, "{:?} with {} sent", piece, nxt);
                 nxt = nxt.max(end);
                 network.send(now, arrival_step(now), &piece, safe);
+                // Of three priorities, each has a few segments in a row.
+                sender.number(&piece, (piece.seq / SMSS / 4 % 3) as u8);
             }
-            if detection == "rack" && sender.phase == Phase::Open {
+            if ["rack", "per-priority"].contains(&detection) && sender.phase == Phase::Open {
                 prop_assert_eq!(sender.next_lost(), None);
             }
             let arrival = network.next_step().map_or(Time::MAX, |step| STEP * step);
@@ -52,8 +56,10 @@ proptest! {
                     network.send(now, arrival_step(now), &piece, safe);
                 }
             } else {
-                for ack in network.deliver(now, &transport) {
-                    sender.on_ack(now, &ack.segment(), &transport);
+                let (number, acks) = network.deliver(now, &transport);
+                for ack in acks {
+                    let ack = AckSegment { number: Some(number), ..ack.segment() };
+                    sender.on_ack(now, &ack, &transport);
                 }
             }
             prop_assert!(sender.timeouts <= 16, "{} timeouts", sender.timeouts);

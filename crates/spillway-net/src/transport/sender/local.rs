@@ -16,6 +16,9 @@ impl Sender {
             if let Some(by_rack) = &mut self.by_rack {
                 by_rack.take_back(piece.seq);
             }
+            if let Some(by_order) = &mut self.by_order {
+                by_order.take_back(piece.seq);
+            }
             if let Some(reduction) = &mut self.reduction {
                 reduction.give_back(piece.payload.into());
             }

@@ -67,14 +67,16 @@ impl Network {
         self.on_the_way.keys().next().map(|&(step, _)| step)
     }
 
-    /// Delivers the next packet. Returns the acks that get back.
-    pub fn deliver(&mut self, now: Time, transport: &ClosedLoop) -> Vec<AckFields> {
-        let mut acks = Vec::new();
-        if let Some((_, (segment, is_answered))) = self.on_the_way.pop_first() {
+    /// Delivers the next packet. Returns its place in the order of sending, and the acks that get
+    /// back.
+    pub fn deliver(&mut self, now: Time, transport: &ClosedLoop) -> (u64, Vec<AckFields>) {
+        let (mut number, mut acks) = (0, Vec::new());
+        if let Some(((_, place), (segment, is_answered))) = self.on_the_way.pop_first() {
+            number = place as u64;
             self.receiver.on_segment(now, &segment, &transport.acks, |ack| acks.push(ack));
             acks.retain(|_| is_answered);
         }
-        acks
+        (number, acks)
     }
 }
 
@@ -88,6 +90,7 @@ impl AckFields {
             may_grow: true,
             sack: self.sack.as_ref(),
             telemetry: None,
+            number: None,
         }
     }
 }

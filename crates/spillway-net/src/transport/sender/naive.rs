@@ -204,7 +204,7 @@ proptest! {
                 continue;
             };
             step = at;
-            for ack in network.deliver(now, &transport) {
+            for ack in network.deliver(now, &transport).1 {
                 sender.on_ack(Time::from_us(100 * step), &ack.segment(), &transport);
                 naive.on_ack(&ack);
             }

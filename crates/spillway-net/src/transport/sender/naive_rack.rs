@@ -207,7 +207,7 @@ proptest! {
             now = expected.min(arrival);
             let before = (sender.window.ssthresh, sender.timeouts);
             if arrival <= expected {
-                for ack in network.deliver(now, &transport) {
+                for ack in network.deliver(now, &transport).1 {
                     sender.on_ack(now, &ack.segment(), &transport);
                     naive.on_ack(now, &ack, sender.smoothed_rtt(), rto(&sender));
                 }

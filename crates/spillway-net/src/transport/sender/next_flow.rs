@@ -29,7 +29,10 @@ impl Sender {
             _ => first.saturating_add(size),
         };
         self.forget_losses();
-        (self.retransmitted_packets, self.timeouts) = (0, 0);
+        (self.retransmitted_packets, self.timeout_repairs, self.timeouts) = (0, 0, 0);
+        if let Some(by_order) = &mut self.by_order {
+            by_order.begin_next();
+        }
         self.control.on_idle(idle);
         let falls_back = transport.connections == Connections::Open { restarts: true };
         if falls_back && idle > self.rtt.timeout(&transport.rto) {
@@ -47,6 +50,7 @@ impl Sender {
         self.at_once = AtOnce::Nothing;
         (self.has_moved_timer, self.keeps_timer) = (false, false);
         self.repairs_under_marks = false;
+        self.duplicate_acks = 0;
         self.probe = None;
         // No ack will come that could advance it.
         self.reduction = None;
@@ -91,7 +95,15 @@ mod tests {
     /// An ack of everything before `seq`, for a packet sent 80 us ago.
     fn acked(sender: &mut Sender, transport: &ClosedLoop, now: Time, seq: u64, ece: bool) {
         let sent_at = now.since(us(80));
-        let ack = AckSegment { seq, ece, sent_at, may_grow: true, sack: None, telemetry: None };
+        let ack = AckSegment {
+            seq,
+            ece,
+            sent_at,
+            may_grow: true,
+            sack: None,
+            telemetry: None,
+            number: None,
+        };
         sender.on_ack(now, &ack, transport);
     }
 

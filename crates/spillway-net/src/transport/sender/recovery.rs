@@ -52,9 +52,10 @@ impl Sender {
 
     /// The next lost segment that has not been retransmitted.
     pub(super) fn next_lost(&self) -> Option<Range> {
-        match &self.by_rack {
-            None => self.board.next_lost(),
-            Some(by_rack) => by_rack.next_lost(),
+        match (&self.by_rack, &self.by_order) {
+            (None, None) => self.board.next_lost(),
+            (Some(by_rack), _) => by_rack.next_lost(),
+            (None, Some(by_order)) => by_order.next_lost(),
         }
     }
 
@@ -102,7 +103,7 @@ impl Sender {
         let (gap, last) = match transport.losses.detection {
             LossDetection::Sack => (self.board.next_gap(), self.board.rescue()),
             LossDetection::Ns3 => (self.board.next_missing(), None),
-            LossDetection::Rack | LossDetection::Timeout => (None, None),
+            _ => (None, None),
         };
         let (seq, end) = gap.or(last)?;
         if !self.may_send(self.room_for(end - seq), transport) {
@@ -117,13 +118,15 @@ impl Sender {
 
     fn again(&mut self, seq: u64, end: u64) -> Piece {
         self.retransmitted_packets += 1;
+        self.timeout_repairs += u32::from(self.phase == Phase::Loss);
         Piece { seq, payload: (end - seq) as u32, again: true }
     }
 
     #[cold]
     pub(super) fn take_sack(&mut self, blocks: &SackBlocks, transport: &ClosedLoop) {
-        if self.by_rack.is_some() {
-            return self.board.take_quietly(blocks);
+        match transport.losses.detection {
+            LossDetection::Sack | LossDetection::Ns3 => {}
+            _ => return self.board.take_quietly(blocks),
         }
         self.board.take(blocks, transport.losses.dupthresh);
         if let Some(probe) = self.probe {
@@ -131,6 +134,17 @@ impl Sender {
             if self.board.highest_arrived().is_some_and(|end| end > probe) {
                 self.board.lose_to(probe);
             }
+        }
+    }
+
+    /// Counts acks of nothing new. After enough of them the segment that they ask for is lost, if
+    /// something has arrived behind it (RFC 5681, section 3.2).
+    #[cold]
+    pub(super) fn count_duplicate_acks(&mut self, acked: u64, transport: &ClosedLoop) {
+        self.duplicate_acks = if acked > 0 { 0 } else { self.duplicate_acks.saturating_add(1) };
+        let enough = self.duplicate_acks >= transport.losses.dupthresh;
+        if enough && self.phase == Phase::Open && self.board.has_gap() {
+            self.board.lose_head(self.board.nxt);
         }
     }
 
@@ -158,7 +172,8 @@ impl Sender {
             }
             Phase::Recovery if transport.losses.partial_acks_tell => {
                 self.repairs_under_marks |= ack.ece;
-                if ack.acked > 0 && !self.repairs_under_marks {
+                let always = transport.losses.detection == LossDetection::DuplicateAcks;
+                if ack.acked > 0 && (always || !self.repairs_under_marks) {
                     // What the ack asks for was sent before the recovery began.
                     if !self.board.is_head_repaired() {
                         self.at_once = AtOnce::Head;
@@ -217,12 +232,13 @@ impl Sender {
         self.at_once = AtOnce::Nothing;
         self.phase = Phase::Loss;
         self.recover = self.board.nxt;
-        match &mut self.by_rack {
-            None => self.board.lose_all(),
-            Some(by_rack) => {
+        match (&mut self.by_rack, &mut self.by_order) {
+            (None, None) => self.board.lose_all(),
+            (Some(by_rack), _) => {
                 by_rack.on_timeout(now);
                 self.at_once = AtOnce::Lost;
             }
+            (None, Some(by_order)) => by_order.on_timeout(),
         }
     }
 }

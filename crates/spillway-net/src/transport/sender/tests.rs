@@ -1,9 +1,11 @@
+mod by_order;
 mod follows_ns3;
 mod repairs;
 
 use super::super::tests::{access, closed_loop};
 use super::*;
 use crate::transport::Transport;
+use crate::transport::orders::OrderCounts;
 
 /// A sender of `segments` segments of 1000 bytes, and its transport.
 fn sender(segments: u64, text: &str) -> (Sender, ClosedLoop) {
@@ -35,7 +37,15 @@ fn acked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64, sack:
     let sent_at = now.since(us(80));
     sender.on_ack(
         now,
-        &AckSegment { seq: una * 1000, ece: false, sent_at, may_grow: true, sack, telemetry: None },
+        &AckSegment {
+            seq: una * 1000,
+            ece: false,
+            sent_at,
+            may_grow: true,
+            sack,
+            telemetry: None,
+            number: None,
+        },
         transport,
     );
 }
@@ -66,6 +76,7 @@ fn the_last_piece_is_what_is_left() {
             may_grow: true,
             sack: None,
             telemetry: None,
+            number: None,
         },
         &t,
     );
@@ -116,6 +127,7 @@ fn marked(sender: &mut Sender, transport: &ClosedLoop, now: Time, una: u64) {
         may_grow: true,
         sack: None,
         telemetry: None,
+        number: None,
     };
     sender.on_ack(now, &ack, transport);
 }
@@ -257,8 +269,15 @@ fn partial_acks_tell_that_the_last_segments_are_lost() {
     let told = |ece: bool| {
         let (mut s, t) = repairing("partial_acks_tell = true");
         let sent_at = us(82);
-        let ack =
-            AckSegment { seq: 10_000, ece, sent_at, may_grow: true, sack: None, telemetry: None };
+        let ack = AckSegment {
+            seq: 10_000,
+            ece,
+            sent_at,
+            may_grow: true,
+            sack: None,
+            telemetry: None,
+            number: None,
+        };
         s.on_ack(us(162), &ack, &t);
         sends(&mut s, &t, us(162))
     };
@@ -381,6 +400,7 @@ fn a_window_does_not_grow_while_its_own_line_has_enough_to_do() {
                 may_grow,
                 sack: None,
                 telemetry: None,
+                number: None,
             };
             s.on_ack(us(80), &ack, &transport);
             s.window().cwnd

@@ -24,7 +24,7 @@ fn follow(run: &str) {
         if una > 0 {
             let (seq, ece, sent_at) = (una * 1448, number(1) == 1, now.since(us(50)));
             let (may_grow, sack, telemetry) = (true, None, None);
-            let ack = AckSegment { seq, ece, sent_at, may_grow, sack, telemetry };
+            let ack = AckSegment { seq, ece, sent_at, may_grow, sack, telemetry, number: None };
             s.on_ack(now, &ack, &t);
             acks += 1;
         }

@@ -1,0 +1,405 @@
+//! Losses found by the order in which packets of one priority were sent: the priority-based loss
+//! detection of QCLIMB.
+//!
+//! # Reference
+//! W. Li, X. He, Y. Liu, K. Li, K. Chen, Z. Ge, Z. Guan, H. Qi, S. Zhang, G. Liu, "Flow Scheduling
+//! with Imprecise Knowledge", NSDI 2024. Its slides say that a flow's packets of one priority stay in
+//! order; the rest is our reading.
+//!
+//! # Rule
+//! A sender numbers its packets as it sends them, repairs included, and keeps each one's priority. The
+//! receiver writes the number of each packet on its ack. A packet is lost when `dupthresh` packets
+//! that were sent later with its own priority have arrived, and neither its own ack nor another one
+//! has told that its payload is there. With `or_worse`, later packets of worse priorities count too.
+//!
+//! # Where it is right
+//! Packets of one priority stay in order where they take one path and every queue on it is served
+//! first come, first served. They also stay before later packets of worse priorities where queues are
+//! served by strict priority. Where packets are sprayed, or a failure moves a flow to another path, a
+//! packet may be taken to be lost that is only late.
+
+use super::ranges::Range;
+use super::segments::Segments;
+use std::collections::VecDeque;
+
+/// What has become of a packet, as the simulator knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It, or its ack, is on its way.
+    OnItsWay,
+    /// Its ack has arrived.
+    Answered,
+    /// It was dropped.
+    Dropped,
+    /// It arrived, and its ack was dropped.
+    AnswerDropped,
+}
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// The number of its segment.
+    segment: u64,
+    priority: u8,
+    fate: Fate,
+    /// Whether it has been taken to be lost, by detection or after a timeout.
+    judged: bool,
+}
+
+/// The packets of one priority.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    /// Those not judged yet, by number.
+    waiting: VecDeque<u64>,
+    /// The highest numbers whose acks have arrived, the highest first; at most `dupthresh` of them.
+    answered: Vec<u64>,
+}
+
+/// Counts over the packets of a flow. The sender knows none of them: the simulator does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderCounts {
+    /// Packets whose ack came before that of one sent earlier, neither of them lost.
+    pub overtaking: u32,
+    /// Packets that were taken to be lost, and had been dropped.
+    pub right: u32,
+    /// Packets that were taken to be lost, and were on their way.
+    pub wrong: u32,
+    /// Packets that were taken to be lost, and had arrived: their acks had been dropped.
+    pub unanswered: u32,
+    /// Packets that had been dropped, of which only a timeout told.
+    pub by_timeout: u32,
+}
+
+/// The order in which the packets of a flow were sent, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    /// The segments, each with the number of the last packet that carried it.
+    segments: Segments<u64>,
+    /// The packets from number `oldest` on.
+    packets: VecDeque<Sent>,
+    oldest: u64,
+    /// No packet before this number is on its way.
+    on_way_from: u64,
+    levels: Vec<Level>,
+    dupthresh: usize,
+    or_worse: bool,
+    /// The priority of the last packet that was answered, if losses have not been looked for since.
+    answered: Option<usize>,
+    counts: OrderCounts,
+}
+
+impl Orders {
+    /// The state before anything is sent, in segments of `mss` bytes.
+    pub fn new(mss: u64, dupthresh: u32, or_worse: bool) -> Orders {
+        Orders {
+            segments: Segments::new(mss),
+            packets: VecDeque::new(),
+            oldest: 0,
+            on_way_from: 0,
+            levels: Vec::new(),
+            dupthresh: dupthresh as usize,
+            or_worse,
+            answered: None,
+            counts: OrderCounts::default(),
+        }
+    }
+
+    /// A segment is sent with this priority. Returns its packet's number.
+    pub fn on_sent(&mut self, range: Range, priority: u8) -> u64 {
+        let number = self.next();
+        let segment = self.segments.number_of(range.0);
+        self.segments.send(range, number);
+        self.packets.push_back(Sent { segment, priority, fate: Fate::OnItsWay, judged: false });
+        let level = usize::from(priority);
+        if self.levels.len() <= level {
+            self.levels.resize(level + 1, Level::default());
+        }
+        self.levels[level].waiting.push_back(number);
+        number
+    }
+
+    /// The number of the next packet.
+    pub fn next(&self) -> u64 {
+        self.oldest + self.packets.len() as u64
+    }
+
+    /// Forgets the last packet, new data at `seq`, which was not sent after all.
+    pub fn take_back(&mut self, seq: u64) {
+        self.segments.take_back(seq);
+        self.packets.pop_back();
+        let number = self.next();
+        for level in &mut self.levels {
+            if level.waiting.back() == Some(&number) {
+                level.waiting.pop_back();
+            }
+        }
+    }
+
+    /// A packet was dropped, or (`is_answer`) its ack. Nobody tells the sender: only counts hang on it.
+    pub fn on_dropped(&mut self, number: u64, is_answer: bool) {
+        if let Some(sent) = self.packet_mut(number) {
+            sent.fate = if is_answer { Fate::AnswerDropped } else { Fate::Dropped };
+        }
+    }
+
+    /// The ack of a packet has arrived. It acknowledges everything before `una`, and the ranges
+    /// `newly` behind it.
+    pub fn on_ack(&mut self, number: u64, una: u64, newly: impl Iterator<Item = Range>) {
+        self.segments.acknowledge(una, newly, |_, _| {});
+        let Some(sent) = self.packet_mut(number) else { return };
+        sent.fate = Fate::Answered;
+        let level = usize::from(sent.priority);
+        while self.packet(self.on_way_from).is_none_or(|sent| sent.fate != Fate::OnItsWay)
+            && self.on_way_from < self.next()
+        {
+            self.on_way_from += 1;
+        }
+        self.counts.overtaking += u32::from(self.on_way_from < number);
+        let answered = &mut self.levels[level].answered;
+        let place = answered.partition_point(|&other| other > number);
+        if place < self.dupthresh {
+            answered.insert(place, number);
+            answered.truncate(self.dupthresh);
+            self.answered = Some(level);
+        }
+    }
+
+    /// Finds the packets that are lost by now. Returns the highest number of a new one, if there is
+    /// any.
+    pub fn detect(&mut self) -> Option<u64> {
+        let latest = self.answered.take().and_then(|answered| self.detect_behind(answered));
+        self.forget_settled();
+        latest
+    }
+
+    /// The same after the ack of a packet of this priority.
+    fn detect_behind(&mut self, answered: usize) -> Option<u64> {
+        let mut latest = None;
+        let first = if self.or_worse { 0 } else { answered };
+        for level in first..=answered {
+            let Some(limit) = self.limit_of(level) else { continue };
+            while let Some(&number) = self.levels[level].waiting.front().filter(|&&n| n < limit) {
+                self.levels[level].waiting.pop_front();
+                if self.lose(number) {
+                    latest = latest.max(Some(number));
+                }
+            }
+        }
+        latest
+    }
+
+    /// Packets of this priority before this number are lost, unless they have arrived: `dupthresh`
+    /// later ones have.
+    fn limit_of(&self, level: usize) -> Option<u64> {
+        let behind = self.dupthresh - 1;
+        if !self.or_worse {
+            return self.levels[level].answered.get(behind).copied();
+        }
+        if self.levels[level].waiting.is_empty() {
+            return None;
+        }
+        let mut all: Vec<u64> =
+            self.levels[level..].iter().flat_map(|level| level.answered.iter().copied()).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        all.get(behind).copied()
+    }
+
+    /// Takes a packet to be lost, unless its payload has arrived. Returns whether it did.
+    fn lose(&mut self, number: u64) -> bool {
+        let Some(&Sent { segment, fate, judged, .. }) = self.packet(number) else { return false };
+        let waits = self.segments.get(segment).is_some_and(|s| !s.arrived && s.noted == number);
+        if judged || !waits || fate == Fate::Answered {
+            return false;
+        }
+        self.segments.lose(segment);
+        match fate {
+            Fate::Dropped => self.counts.right += 1,
+            Fate::AnswerDropped => self.counts.unanswered += 1,
+            Fate::OnItsWay | Fate::Answered => self.counts.wrong += 1,
+        }
+        if let Some(sent) = self.packet_mut(number) {
+            sent.judged = true;
+        }
+        true
+    }
+
+    /// The retransmission timer has expired: everything that has not arrived is lost.
+    pub fn on_timeout(&mut self) {
+        for place in 0..self.segments.len() {
+            let (segment, state) = self.segments.at(place);
+            if state.arrived || state.lost {
+                continue;
+            }
+            self.segments.lose(segment);
+            if let Some(sent) = self.packet_mut(state.noted) {
+                sent.judged = true;
+                let is_dropped = sent.fate == Fate::Dropped;
+                self.counts.by_timeout += u32::from(is_dropped);
+            }
+        }
+        self.forget_settled();
+    }
+
+    /// Forgets the oldest packets as far as nothing hangs on them any more.
+    fn forget_settled(&mut self) {
+        while let Some(&Sent { segment, fate, judged, .. }) = self.packets.front() {
+            let is_there = self.segments.get(segment).is_none_or(|state| state.arrived);
+            if fate == Fate::OnItsWay || !(judged || is_there || fate == Fate::Answered) {
+                break;
+            }
+            self.packets.pop_front();
+            self.oldest += 1;
+        }
+    }
+
+    /// The first segment that is lost.
+    pub fn next_lost(&self) -> Option<Range> {
+        self.segments.next_lost()
+    }
+
+    /// Bytes that are lost and have not been sent again.
+    pub fn lost_bytes(&self) -> u64 {
+        self.segments.lost_bytes()
+    }
+
+    /// What has been counted.
+    pub fn counts(&self) -> OrderCounts {
+        self.counts
+    }
+
+    /// Begins to count anew.
+    pub fn reset_counts(&mut self) {
+        self.counts = OrderCounts::default();
+    }
+
+    fn packet(&self, number: u64) -> Option<&Sent> {
+        self.packets.get(number.checked_sub(self.oldest)? as usize)
+    }
+
+    fn packet_mut(&mut self, number: u64) -> Option<&mut Sent> {
+        self.packets.get_mut(number.checked_sub(self.oldest)? as usize)
+    }
+}
+
+#[cfg(test)]
+mod naive;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of 100 bytes are sent, one for each priority, with the segments of these numbers.
+    fn sent(or_worse: bool, packets: &[(u64, u8)]) -> Orders {
+        let mut orders = Orders::new(100, 3, or_worse);
+        for (number, &(segment, priority)) in (0..).zip(packets) {
+            let range = (segment * 100, segment * 100 + 100);
+            assert_eq!(orders.on_sent(range, priority), number);
+        }
+        orders
+    }
+
+    /// The acks of packets arrive, given by their numbers and segments. Returns the first lost segment
+    /// after each.
+    fn answered(orders: &mut Orders, packets: &[(u64, u64)]) -> Vec<Option<u64>> {
+        let each = packets.iter().map(|&(number, segment)| {
+            let range = (segment * 100, segment * 100 + 100);
+            orders.on_ack(number, 0, [range].into_iter());
+            orders.detect();
+            orders.next_lost().map(|(seq, _)| seq / 100)
+        });
+        each.collect()
+    }
+
+    const CLIMBS: [(u64, u8); 7] = [(0, 3), (1, 2), (2, 3), (3, 2), (4, 3), (5, 3), (6, 2)];
+
+    #[test]
+    fn a_packet_is_lost_when_three_later_ones_of_its_own_priority_have_arrived() {
+        let mut orders = sent(false, &CLIMBS);
+        orders.on_dropped(0, false);
+        // Two of priority 3 and one of priority 2; then the third of priority 3.
+        let acks = [(2, 2), (3, 3), (4, 4), (5, 5)];
+        assert_eq!(answered(&mut orders, &acks), [None, None, None, Some(0)]);
+        assert_eq!(orders.lost_bytes(), 100);
+        let counts = OrderCounts { right: 1, overtaking: 4, ..OrderCounts::default() };
+        assert_eq!(orders.counts(), counts);
+        // Packet 1, of priority 2, was only late.
+        assert_eq!(answered(&mut orders, &[(1, 1), (6, 6)]), [Some(0), Some(0)]);
+        assert_eq!(orders.counts(), counts);
+    }
+
+    #[test]
+    fn worse_priorities_count_where_they_are_asked_for_and_better_ones_never_do() {
+        // Of the packets behind packet 1 (priority 2), three of priority 3 arrive.
+        let acks = [(2, 2), (4, 4), (5, 5)];
+        let mut own = sent(false, &CLIMBS);
+        own.on_dropped(1, false);
+        assert_eq!(answered(&mut own, &[(0, 0)]), [None]);
+        assert_eq!(answered(&mut own, &acks), [None; 3]);
+        let mut worse = sent(true, &CLIMBS);
+        worse.on_dropped(1, false);
+        assert_eq!(answered(&mut worse, &[(0, 0)]), [None]);
+        assert_eq!(answered(&mut worse, &acks), [None, None, Some(1)]);
+        // Three of priority 2 behind packet 0 (priority 3) say nothing of it.
+        let mut better = sent(true, &CLIMBS);
+        assert_eq!(answered(&mut better, &[(1, 1), (3, 3), (6, 6)]), [None; 3]);
+    }
+
+    #[test]
+    fn repairs_count_with_the_priority_with_which_they_are_sent() {
+        let mut orders = sent(false, &[(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
+        orders.on_dropped(0, false);
+        orders.on_dropped(1, false);
+        let acks = [(2, 2), (3, 3), (4, 4)];
+        assert_eq!(answered(&mut orders, &acks), [None, None, Some(0)]);
+        assert_eq!(orders.lost_bytes(), 200);
+        // Repairs are packets 5 and 6, of priorities 2 and 1; then three of priority 1, 7 to 9.
+        for (segment, priority) in [(0, 2), (1, 1), (5, 1), (6, 1), (7, 1)] {
+            orders.on_sent((segment * 100, segment * 100 + 100), priority);
+        }
+        assert_eq!(orders.lost_bytes(), 0);
+        orders.on_dropped(5, false);
+        orders.on_dropped(6, false);
+        // The repair of segment 1 is lost once 7, 8 and 9 have arrived; that of segment 0, of another
+        // priority, waits for a timeout.
+        let acks = [(7, 5), (8, 6), (9, 7)];
+        assert_eq!(answered(&mut orders, &acks), [None, None, Some(1)]);
+        orders.on_timeout();
+        assert_eq!((orders.next_lost(), orders.lost_bytes()), (Some((0, 100)), 200));
+        let counts = orders.counts();
+        assert_eq!((counts.right, counts.wrong, counts.by_timeout), (3, 0, 1));
+    }
+
+    #[test]
+    fn the_simulator_knows_which_losses_were_none() {
+        let mut orders = sent(false, &[(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
+        // Packet 0 is late, and the ack of packet 1 is dropped.
+        orders.on_dropped(1, true);
+        answered(&mut orders, &[(2, 2), (3, 3), (4, 4)]);
+        let counts = OrderCounts { overtaking: 3, wrong: 1, unanswered: 1, ..Default::default() };
+        assert_eq!((orders.counts(), orders.lost_bytes()), (counts, 200));
+        // Then it arrives, and its ack acknowledges everything.
+        orders.on_ack(0, 500, std::iter::empty());
+        orders.detect();
+        assert_eq!((orders.next_lost(), orders.counts()), (None, counts));
+        assert_eq!((orders.packets.len(), orders.next()), (0, 5));
+    }
+
+    #[test]
+    fn what_another_ack_has_told_of_is_not_lost() {
+        let mut orders = sent(false, &[(0, 1), (1, 1), (2, 1), (3, 1)]);
+        orders.on_dropped(0, true);
+        // The ack of packet 1 acknowledges segment 0 as well.
+        orders.on_ack(1, 200, std::iter::empty());
+        assert_eq!(answered(&mut orders, &[(2, 2), (3, 3)]), [None, None]);
+        assert_eq!(orders.counts(), OrderCounts::default());
+    }
+
+    #[test]
+    fn a_packet_that_was_not_sent_after_all_leaves_nothing() {
+        let mut orders = sent(false, &[(0, 1), (1, 2)]);
+        orders.take_back(100);
+        assert_eq!((orders.next(), orders.levels[2].waiting.len()), (1, 0));
+        assert_eq!(orders.on_sent((100, 200), 1), 1);
+        assert_eq!(orders.levels[1].waiting, [0, 1]);
+    }
+}

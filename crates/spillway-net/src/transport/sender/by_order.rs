@@ -1,0 +1,117 @@
+//! Losses found by the order in which packets of one priority were sent: when a sender consults
+//! [`Orders`], and how it acts on the answers.
+
+use super::{AckSegment, Phase, Piece, Sender};
+use crate::transport::orders::{OrderCounts, Orders};
+use crate::transport::{ClosedLoop, LossDetection};
+use spillway_switch::packet::NO_PRIORITY;
+
+/// The state of a sender that finds losses by the order of its packets.
+#[derive(Debug)]
+pub(super) struct ByOrder {
+    orders: Orders,
+    /// The number of the next packet when a loss last cut the window.
+    cut_at: u64,
+}
+
+impl ByOrder {
+    /// The state of a flow that starts, if its losses are found this way.
+    pub fn of(mss: u64, transport: &ClosedLoop) -> Option<Box<ByOrder>> {
+        let LossDetection::PerPriority { or_worse } = transport.losses.detection else {
+            return None;
+        };
+        let orders = Orders::new(mss, transport.losses.dupthresh, or_worse);
+        Some(Box::new(ByOrder { orders, cut_at: 0 }))
+    }
+
+    /// The first segment that is lost.
+    pub fn next_lost(&self) -> Option<(u64, u64)> {
+        self.orders.next_lost()
+    }
+
+    /// Bytes that are lost and have not been retransmitted.
+    pub fn lost_bytes(&self) -> u64 {
+        self.orders.lost_bytes()
+    }
+
+    /// The last new segment was not sent after all.
+    pub fn take_back(&mut self, seq: u64) {
+        self.orders.take_back(seq);
+    }
+
+    /// The retransmission timer has expired.
+    pub fn on_timeout(&mut self) {
+        self.orders.on_timeout();
+        self.cut_at = self.orders.next();
+    }
+
+    /// The next flow of the same connection begins.
+    pub fn begin_next(&mut self) {
+        self.orders.reset_counts();
+    }
+}
+
+impl Sender {
+    /// A segment is sent with this priority. Returns the number of its packet.
+    pub fn number(&mut self, piece: &Piece, priority: u8) -> Option<u64> {
+        let by_order = self.by_order.as_mut()?;
+        let range = (piece.seq, piece.seq + u64::from(piece.payload));
+        // Without priorities all packets of a flow have the same.
+        let priority = if priority == NO_PRIORITY { 0 } else { priority };
+        Some(by_order.orders.on_sent(range, priority))
+    }
+
+    /// The simulator knows that one of its packets was dropped, or (`is_answer`) the ack of one.
+    #[cold]
+    pub fn note_dropped(&mut self, number: u64, is_answer: bool) {
+        if let Some(by_order) = &mut self.by_order {
+            by_order.orders.on_dropped(number, is_answer);
+        }
+    }
+
+    /// Whether it finds losses by the order of its packets.
+    pub fn numbers_packets(&self) -> bool {
+        self.by_order.is_some()
+    }
+
+    /// What the simulator has counted, if it finds losses this way.
+    pub fn order_counts(&self) -> OrderCounts {
+        self.by_order.as_ref().map(|by_order| by_order.orders.counts()).unwrap_or_default()
+    }
+
+    /// Before an ack is handled: takes from it what it says about each packet.
+    #[cold]
+    pub(super) fn note_order(&mut self, ack: &AckSegment) {
+        let una = ack.seq.max(self.board.una);
+        let (Some(by_order), Some(number)) = (&mut self.by_order, ack.number) else { return };
+        let blocks = ack.sack.copied().unwrap_or_default();
+        let newly = blocks.iter().flat_map(|&block| self.board.newly_told(block, una));
+        by_order.orders.on_ack(number, una, newly);
+    }
+
+    /// An ack has been handled: finds what is lost now.
+    #[cold]
+    pub(super) fn advance_by_order(&mut self, transport: &ClosedLoop) {
+        let (_, ends_repair) = self.end_repair_of_each();
+        self.find_by_order(transport);
+        let rest = ends_repair && self.phase == Phase::Open && self.next_lost().is_some();
+        if rest && self.repair_the_rest(transport) {
+            self.note_number_of_cut();
+        }
+    }
+
+    fn find_by_order(&mut self, transport: &ClosedLoop) {
+        let Some(by_order) = &mut self.by_order else { return };
+        let Some(latest) = by_order.orders.detect() else { return };
+        let of_new_window = latest >= by_order.cut_at;
+        if self.react_to_losses(of_new_window, transport) {
+            self.note_number_of_cut();
+        }
+    }
+
+    fn note_number_of_cut(&mut self) {
+        if let Some(by_order) = &mut self.by_order {
+            by_order.cut_at = by_order.orders.next();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Losses where packets of a flow overtake each other: found by the order within a priority, by
+//! duplicate acks, and by timeouts alone.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Listed, Run, columns, finish, scenario_with};
+use spillway_net::simulation::Simulation;
+use spillway_net::traffic::FlowColumns;
+
+/// Four hosts at a switch; a byte takes 1 ns, and each line delays by 1 us. All segments of a flow leave
+/// at once. A packet has 1,000 bytes of payload and 4 that tell its number, an ack 50 and 4.
+fn text(switch: &str, transport: &str) -> String {
+    format!(
+        "duration = \"10ms\"
+         topology = {{ kind = \"star\", hosts = 4, host_rate = \"8Gbps\", link_delay = \"1us\" }}
+         switch = {{ {switch} }}
+         transport = {{ kind = \"dctcp\", mss = \"1000B\", header = \"0B\", ack_size = \"50B\", \
+         initial_window = \"100pkt\", {transport} }}
+         [[traffic]]
+         name = \"list\"
+         kind = \"flows\"
+         file = \"list\"
+         [record]
+         repairs = true"
+    )
+}
+
+const ORDER: &str = "loss_detection = \"per-priority\"";
+const FIVE: &str = "queues_per_port = 5, scheduling = \"strict\"";
+const SLIDES: &str = "tagging = { kind = \"qclimb\", thresholds = [\"1KB\", \"3KB\", \"5KB\"] }";
+
+fn run(text: &str, list: &FlowColumns) -> Run {
+    finish(Simulation::new(scenario_with(text, list)))
+}
+
+/// The numbers of all flows that are not 0.
+fn counts(run: &Run) -> Vec<(String, u64)> {
+    let all = run.summary["repairs"]["all"].as_object().unwrap();
+    let named = all.iter().map(|(name, count)| (name.clone(), count.as_u64().unwrap()));
+    named.filter(|(_, count)| *count > 0).collect()
+}
+
+fn named(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
+    counts.iter().map(|&(name, count)| (name.into(), count)).collect()
+}
+
+/// One flow of 1,000-byte segments from host 0 to host 2, with a bound.
+fn bounded(segments: u64, bound: u64) -> FlowColumns {
+    let bound_bytes = Some(vec![Some(bound * 1_000)]);
+    FlowColumns { bound_bytes, ..columns(&[(0, 2, segments * 1_000, 0)]) }
+}
+
+/// 2 * (1.004 + 1) us: the four bytes take 4 ns on each line.
+#[test]
+fn one_packet_pays_for_its_number() {
+    let list = columns(&[(0, 2, 1_000, 0)]);
+    assert_eq!(run(&text("", ORDER), &list).fct(0), 4_008_000);
+    let free = format!("{ORDER}, number_bytes = \"0B\"");
+    assert_eq!(run(&text("", &free), &list).fct(0), 4_000_000);
+}
+
+/// The slides' first flow: a3 leaves the NIC right after a0, before a1 and a2. The last of seven packets
+/// leaves the host at 7.028 us and the switch 2.004 us later.
+#[test]
+fn one_packet_that_overtakes_two_is_no_loss() {
+    let run = run(&text(FIVE, &format!("{ORDER}, {SLIDES}")), &bounded(7, 4));
+    assert_eq!((run.fct(0), run.flows[0].retransmitted), (10_032_000, 0));
+    assert_eq!(counts(&run), named(&[("overtaking_packets", 1)]));
+}
+
+/// Of 12 packets with a bound of 9, the priorities are 4 4 4 4 3 3 2 2 1 4 4 4. After a0 the NIC sends
+/// a8, a6 and a7, which three duplicate acks tell of: a1 goes again for nothing. a8, a6 and a7, a4 and
+/// a5 come before a1 to a3, and a8 before a6 and a7.
+#[test]
+fn three_packets_that_overtake_are_a_loss_to_those_who_count_duplicates() {
+    let of = |losses: &str| run(&text(FIVE, &format!("{losses}, {SLIDES}")), &bounded(12, 9));
+    let by_order = of(ORDER);
+    assert_eq!(by_order.fct(0), (12 * 1_004 + 1_000 + 1_004 + 1_000) * 1_000);
+    assert_eq!(counts(&by_order), named(&[("overtaking_packets", 5)]));
+    for way in ["sack", "duplicate-acks"] {
+        let counts = counts(&of(&format!("loss_detection = \"{way}\"")));
+        let count = |name: &str| counts.iter().find(|(known, _)| known == name).map(|&(_, n)| n);
+        let repairs = count("repairs_by_detection").unwrap();
+        assert_eq!(count("arrived_twice"), Some(repairs), "{way}: {counts:?}");
+    }
+    let alone = of("loss_detection = \"timeout-only\"");
+    assert_eq!((alone.flows[0].retransmitted, alone.fct(0)), (0, 12 * 1_000_000 + 3_000_000));
+}
+
+/// To host 2: a0 and a1 from host 0 at once, and b0 to b5 from host 1 at 0.5 us, all of one priority.
+/// They reach the switch at 2.004, 3.008 and at 2.504, 3.508, ... us; one packet may wait.
+///
+/// | us | |
+/// | --- | --- |
+/// | 2.504 | b0 waits for a0 |
+/// | 3.008 | b0 is sent, a1 waits |
+/// | 3.508 | b1 is dropped |
+/// | 4.012 | a1 is sent |
+/// | 4.512 | b2 waits until 5.016, and each of the others 0.504 us as well |
+/// | 9.028 | b4 is at host 2, which begins to be sent at 7.024 us |
+/// | 11.136 | its ack, of 54 bytes, is at host 1: two lines take 2 * 1.054 us. b1 goes again |
+/// | 15.144 | b1 is at host 2: 4.008 us later |
+const LOSS: [Listed; 2] = [(0, 2, 2_000, 0), (1, 2, 6_000, 500)];
+
+#[test]
+fn one_loss_is_found_by_the_third_later_packet_of_its_priority() {
+    let run = run(&text("queue_limit = \"1pkt\"", ORDER), &columns(&LOSS));
+    assert_eq!(run.all_drops(), 1);
+    assert_eq!(run.fct(1), 15_144_000 - 500_000);
+    assert_eq!(counts(&run), named(&[("repairs_by_detection", 1), ("right_detections", 1)]));
+    let rows = run.record.repairs.as_ref().unwrap();
+    assert_eq!((rows.len(), rows.iter().map(|row| row.order.right).sum::<u32>()), (2, 1));
+}
+
+/// The same without the bytes for numbers: where nothing overtakes, three duplicate acks tell as much.
+#[test]
+fn on_one_path_with_one_priority_duplicate_acks_find_the_same_loss() {
+    let of = |losses: &str| run(&text("queue_limit = \"1pkt\"", losses), &columns(&LOSS)).fct(1);
+    let by_order = of(&format!("{ORDER}, number_bytes = \"0B\""));
+    assert_eq!(by_order, of("loss_detection = \"duplicate-acks\""));
+    assert_eq!(by_order, of("loss_detection = \"sack\""));
+    // 10 ms after the last ack that moved on: that of b0.
+    let alone = of("loss_detection = \"timeout-only\"");
+    assert!(alone > 10_000_000_000, "{alone}");
+}
+
+/// Two paths: packets of one priority overtake each other, and are taken to be lost.
+#[test]
+fn sprayed_packets_are_taken_to_be_lost_that_are_only_late() {
+    let list: Vec<Listed> =
+        (0..8).map(|n| (n % 4, 4 + n % 3, 200_000, u64::from(n) * 1_000)).collect();
+    let of = |routing: &str| {
+        let text = text("buffer = \"40KB\"", ORDER).replace(
+            "kind = \"star\", hosts = 4, host_rate = \"8Gbps\"",
+            "kind = \"leaf-spine\", leaves = 2, hosts_per_leaf = 4, spines = 2, \
+             host_rate = \"8Gbps\", fabric_rate = \"8Gbps\"",
+        );
+        run(&format!("routing = {{ kind = \"{routing}\" }}\n{text}"), &columns(&list))
+    };
+    let (one_path, sprayed) = (of("ecmp"), of("spray"));
+    let wrong = |run: &Run| run.number("repairs.all.wrong_detections");
+    assert_eq!((wrong(&one_path), one_path.number("repairs.all.overtaking_packets")), (0.0, 0.0));
+    assert!(one_path.number("repairs.all.right_detections") > 0.0);
+    assert!(wrong(&sprayed) > 0.0 && sprayed.number("repairs.all.overtaking_packets") > 0.0);
+}
