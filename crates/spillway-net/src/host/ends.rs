@@ -69,6 +69,8 @@ pub(crate) struct Outgoing {
     pub first_byte: u64,
     /// The least time in which it could complete.
     pub ideal: Time,
+    /// When everything was acknowledged; [`Time::MAX`] before.
+    pub acked_at: Time,
     /// The number of the flow that opened its connection.
     pub connection: u32,
     /// The first byte that was not acknowledged when its tagger last took it back to the best level,
@@ -267,6 +269,7 @@ mod tests {
             pace_timer: Time::MAX,
             first_byte: 0,
             ideal: Time::ZERO,
+            acked_at: Time::MAX,
             connection: id,
             restart: None,
         };

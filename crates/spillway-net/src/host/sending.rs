@@ -49,6 +49,7 @@ impl Hosts {
         sender.on_ack(net.now, &ack, closed);
         net.packets.remove(id);
         if sender.is_done() {
+            flow.acked_at = flow.acked_at.min(net.now);
             self.note_if_over(slot);
         } else {
             self.send_pieces(net, scenario, slot);

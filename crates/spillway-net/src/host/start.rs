@@ -48,6 +48,7 @@ impl Hosts {
             pace_timer: Time::MAX,
             first_byte: 0,
             ideal,
+            acked_at: Time::MAX,
             connection,
             restart: None,
         };

@@ -37,7 +37,7 @@ pub use repairs::Repairs;
 pub use windows::{WindowRow, WindowTable};
 
 use crate::scenario::Scenario;
-use column::{Column, Field};
+use column::{Column, Field, Optional};
 use std::mem::take;
 
 /// A limit in bytes; `None` if it is infinite.
@@ -64,6 +64,9 @@ macro_rules! record {
             /// For every row of flows, how its losses were repaired, if that is asked for: further
             /// columns.
             pub repairs: Option<Vec<Repairs>>,
+            /// For every row of flows, how long it took until everything was acknowledged, if that is
+            /// recorded: a further column.
+            pub acknowledged: Option<Optional<u64>>,
         }
 
         impl Record {
@@ -71,7 +74,8 @@ macro_rules! record {
             pub fn of(scenario: &Scenario) -> Record {
                 let connections = scenario.leaves_connections_open().then(Vec::new);
                 let repairs = scenario.recording.repairs.then(Vec::new);
-                Record { connections, repairs, ..Record::default() }
+                let acknowledged = scenario.recording.acknowledged.then(Optional::default);
+                Record { connections, repairs, acknowledged, ..Record::default() }
             }
 
             /// The names of the tables that every run records.
@@ -109,6 +113,9 @@ macro_rules! record {
                 if let ("flows", Some(repairs)) = (name, &mut self.repairs) {
                     columns.extend(Repairs::columns(&take(repairs)));
                 }
+                if let ("flows", Some(times)) = (name, &mut self.acknowledged) {
+                    columns.push(Option::<u64>::finish("acked_ps", take(times)));
+                }
                 Some(columns)
             }
 
@@ -118,7 +125,8 @@ macro_rules! record {
                 let outcomes = size_of_val(self.outcomes.as_slice());
                 let connections = self.connections.as_deref().map_or(0, size_of_val);
                 let repairs = self.repairs.as_deref().map_or(0, size_of_val);
-                (tables + outcomes + connections + repairs) as u64
+                let acknowledged = self.acknowledged.as_deref().map_or(0, size_of_val);
+                (tables + outcomes + connections + repairs + acknowledged) as u64
             }
         }
     };

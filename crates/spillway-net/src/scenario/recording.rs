@@ -33,6 +33,8 @@ pub struct Recording {
     pub empty_queues: bool,
     /// Whether the rows of flows tell how losses were found and repaired.
     pub repairs: bool,
+    /// Whether flows tell when everything was acknowledged.
+    pub acknowledged: bool,
     /// Whether every lost packet has a row.
     pub drops: bool,
     /// Which decisions are kept.
@@ -95,6 +97,12 @@ impl Recording {
         let meaning = "whether the row of a flow tells how its losses were found and repaired";
         let repairs = section
             .optional("repairs", "true or false", meaning, |s| s.flag("repairs", false, meaning))?;
+        let meaning =
+            "whether flows have one more column, the time until everything was acknowledged";
+        let acknowledged = section.optional("acknowledged", "true or false", meaning, |s| {
+            s.flag("acknowledged", false, meaning)
+        })?;
+        let acknowledged = acknowledged.unwrap_or(false);
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
         let meaning = "how many decisions about arrivals are kept";
         let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
@@ -167,6 +175,7 @@ impl Recording {
             queue_interval,
             empty_queues,
             repairs: repairs.unwrap_or(false),
+            acknowledged,
             drops,
             decisions,
             oracle_trace,

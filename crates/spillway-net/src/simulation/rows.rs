@@ -2,7 +2,9 @@
 
 use super::Simulation;
 use crate::flow::FlowSpec;
+use crate::record::column::Field;
 use crate::record::{FlowRow, Outcome, Repairs};
+use spillway_engine::Time;
 
 impl Simulation {
     /// If a flow became over in this event, writes its row and frees its place.
@@ -28,6 +30,10 @@ impl Simulation {
         }
         if let Some(repairs) = &mut self.record.repairs {
             repairs.push(outcome.repairs.as_deref().copied().unwrap_or_default());
+        }
+        if let Some(times) = &mut self.record.acknowledged {
+            let is_known = flow.acked_at != Time::MAX;
+            is_known.then(|| flow.acked_at.since(flow.spec.start).ps()).push(times);
         }
         if counted {
             self.record.outcomes.push(outcome);
@@ -71,7 +77,6 @@ mod tests {
     use crate::simulation::Progress;
     use crate::testing::{Listed, STAR, US, columns, finish, finished, scenario_of, transport};
     use crate::traffic::FlowColumns;
-    use spillway_engine::Time;
 
     fn text(head: &str, kind: &str, more: &str) -> String {
         format!("{head}\n{STAR}\n{}", transport(kind, more))
@@ -111,6 +116,26 @@ mod tests {
         let outcome = &run.record.outcomes[0];
         assert_eq!((outcome.complete, outcome.fct), (false, Time::from_ns(22_500)));
         assert_eq!((outcome.size, outcome.ideal), (1_920, Time::from_us(23)));
+    }
+
+    /// A packet is there after 2 * (1 + 10) us. Its ack of 50 bytes takes 2 * (0.05 + 10) us back.
+    #[test]
+    fn a_flow_may_tell_when_everything_was_acknowledged() {
+        let told = |record: &str, kind: &str, list: &[Listed]| {
+            let head = format!("duration = \"1ms\"\nstop = \"2ms\"\n{record}");
+            finished(&text(&head, kind, ""), list).record.acknowledged
+        };
+        let one = [(0, 1, 960, 5_000)];
+        let asked = "record.acknowledged = true";
+        let times = told(asked, "newreno", &one).expect("it is asked for");
+        assert_eq!((times.len(), times.known(0)), (1, Some(42 * US + US / 10)));
+        // Two hosts send a packet each to a third: the second one and its ack come 1 us later.
+        let times = told(asked, "newreno", &[(0, 2, 960, 5_000), (1, 2, 960, 5_000)]).unwrap();
+        assert_eq!([0, 1].map(|row| times.known(row)), [421, 431].map(|t| Some(t * US / 10)));
+        // Datagrams are not acknowledged.
+        assert_eq!(told(asked, "udp", &one).unwrap().known(0), None);
+        assert_eq!(told("", "newreno", &one), None);
+        assert_eq!(told("record.acknowledged = false", "newreno", &one), None);
     }
 
     #[test]
