@@ -93,6 +93,9 @@ fn after_an_idle_timeout_the_window_is_the_initial_one() {
     assert_eq!((second("", 0), second("", 1)), (large, small));
     assert_eq!(second("restart_idle = false", 1), large);
     assert_eq!(second("restart_idle = false", 500_000_000), large);
+    // Or with each flow, whenever it starts.
+    assert_eq!([0, 1].map(|after| second("restart_each = true", after)), [small, small]);
+    assert_eq!([0, 1].map(|after| second("restart_each = false", after)), [large, small]);
 }
 
 #[test]

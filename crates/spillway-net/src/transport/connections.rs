@@ -14,15 +14,25 @@ pub enum Connections {
     Own,
     /// They stay open, and a flow that starts takes one that is idle.
     Open {
-        /// Whether the window falls back to the initial one after more than a retransmission timeout
-        /// without data.
-        restarts: bool,
+        /// When the window is the initial one again.
+        restart: Restart,
     },
 }
 
+/// When the window of a connection that stays open is the initial one again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// Never.
+    Never,
+    /// If it is larger, after more than a retransmission timeout without data.
+    Idle,
+    /// Whatever it is, with each flow.
+    Each,
+}
+
 impl Connections {
-    /// The key that means something only where connections stay open.
-    const OF_OPEN: &str = "restart_idle";
+    /// The keys that mean something only where connections stay open.
+    const OF_OPEN: &[&str] = &["restart_idle", "restart_each"];
 
     /// Reads the settings, for a sender with a window or a pace (`is_paced`).
     pub(super) fn read(
@@ -33,23 +43,38 @@ impl Connections {
                        earlier flows of its class between the same hosts have left open";
         let stay_open =
             section.choice("connections", &[("own", false), ("open", true)], meaning)?;
-        if is_paced && section.has(Self::OF_OPEN) {
+        if let Some(key) = Self::OF_OPEN.iter().find(|key| is_paced && section.has(key)) {
             let problem = "means nothing where a pace is set: a sender keeps the pace that it had";
-            return Err(section.error(Self::OF_OPEN, problem));
+            return Err(section.error(key, problem));
         }
         if !stay_open {
-            section.needs("connections = \"open\"", &[Self::OF_OPEN])?;
+            section.needs("connections = \"open\"", Self::OF_OPEN)?;
             return Ok(Connections::Own);
+        }
+        if is_paced {
+            return Ok(Connections::Open { restart: Restart::Never });
+        }
+        let meaning = "whether each flow begins with the initial window, whatever window its \
+                       connection has (with connections = \"open\")";
+        let each = section.optional("restart_each", "true or false", meaning, |s| {
+            s.flag("restart_each", false, meaning)
+        })?;
+        if each == Some(true) {
+            section.needs("restart_each = false", &["restart_idle"])?;
+            return Ok(Connections::Open { restart: Restart::Each });
         }
         let meaning = "whether the window falls back to the initial one after more than a \
                        retransmission timeout without data (RFC 5681; with connections = \"open\")";
-        let restarts = !is_paced && section.flag(Self::OF_OPEN, true, meaning)?;
-        Ok(Connections::Open { restarts })
+        let restart = match section.flag("restart_idle", true, meaning)? {
+            true => Restart::Idle,
+            false => Restart::Never,
+        };
+        Ok(Connections::Open { restart })
     }
 
     /// Whether a key means nothing with this value of `connections`.
     pub fn is_foreign(key: &str, connections: &str) -> bool {
-        connections == "own" && key == Self::OF_OPEN
+        connections == "own" && Self::OF_OPEN.contains(&key)
     }
 }
 
@@ -69,11 +94,14 @@ mod tests {
         let read = |text: &str| closed_loop(&format!("kind = {text}")).connections;
         assert_eq!(read("\"dctcp\""), Connections::Own);
         assert_eq!(read("\"dctcp\"\nconnections = \"own\""), Connections::Own);
-        let open = |restarts| Connections::Open { restarts };
-        assert_eq!(read("\"cubic\"\nconnections = \"open\""), open(true));
-        assert_eq!(read("\"dctcp\"\nconnections = \"open\"\nrestart_idle = false"), open(false));
+        let open = |restart| Connections::Open { restart };
+        let dctcp = |more: &str| read(&format!("\"dctcp\"\nconnections = \"open\"\n{more}"));
+        assert_eq!(read("\"cubic\"\nconnections = \"open\""), open(Restart::Idle));
+        assert_eq!(dctcp("restart_idle = false"), open(Restart::Never));
+        assert_eq!(dctcp("restart_each = true"), open(Restart::Each));
+        assert_eq!(dctcp("restart_each = false"), open(Restart::Idle));
         // A pace does not fall back.
-        assert_eq!(read("\"hpcc\"\nconnections = \"open\""), open(false));
+        assert_eq!(read("\"hpcc\"\nconnections = \"open\""), open(Restart::Never));
     }
 
     #[test]
@@ -86,6 +114,18 @@ mod tests {
             refused("kind = \"hpcc\"\nconnections = \"open\"\nrestart_idle = true"),
             "transport.restart_idle: means nothing where a pace is set: a sender keeps the pace \
              that it had"
+        );
+        assert_eq!(
+            refused("restart_each = true"),
+            "transport.restart_each: it needs connections = \"open\""
+        );
+        assert_eq!(
+            refused("connections = \"open\"\nrestart_each = true\nrestart_idle = true"),
+            "transport.restart_idle: it needs restart_each = false"
+        );
+        assert!(
+            refused("kind = \"hpcc\"\nconnections = \"open\"\nrestart_each = true")
+                .starts_with("transport.restart_each: means nothing where a pace is set")
         );
         assert_eq!(
             refused("connections = \"closed\""),

@@ -31,7 +31,7 @@ mod udp;
 pub mod window;
 
 pub use closed_loop::ClosedLoop;
-pub use connections::Connections;
+pub use connections::{Connections, Restart};
 pub use control::{Congestion, ControlMaker, KINDS};
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};

@@ -284,13 +284,14 @@ fn discipline(draw: &mut Draw, all_cut: bool) -> String {
 /// Whether connections stay open, in a third of all scenarios. It has a stream of its own, so the rest
 /// of a scenario does not depend on it.
 fn connections(seed: u64) -> &'static str {
-    match Draw(Stream::new(seed, "connections", 0)).below(6) {
+    match Draw(Stream::new(seed, "connections", 0)).below(9) {
         0 => "connections = \"open\"",
         1 => "connections = \"open\"\nrestart_idle = false",
         _ => "",
     }
 }
 
+        2 => "connections = \"open\"\nrestart_each = true",
 /// The scheduler of NICs, and how they mark and drop.
 fn nic(draw: &mut Draw, all_cut: bool) -> String {
     if draw.once_in(6) {

@@ -9,7 +9,7 @@
 use super::{AtOnce, Phase, Sender, Timer};
 use crate::flow::FlowSpec;
 use crate::transport::window::CongestionControl;
-use crate::transport::{Access, ClosedLoop, Connections, LossDetection};
+use crate::transport::{Access, ClosedLoop, Connections, LossDetection, Restart};
 use spillway_engine::Time;
 
 impl Sender {
@@ -34,10 +34,15 @@ impl Sender {
             by_order.begin_next();
         }
         self.control.on_idle(idle);
-        let falls_back = transport.connections == Connections::Open { restarts: true };
-        if falls_back && idle > self.rtt.timeout(&transport.rto) {
+        let restart = match transport.connections {
+            Connections::Open { restart } => restart,
+            Connections::Own => Restart::Never,
+        };
+        let is_idle = || idle > self.rtt.timeout(&transport.rto);
+        if restart == Restart::Each || (restart == Restart::Idle && is_idle()) {
             let initial = transport.initial_window(size, self.window.mss as u32, access);
-            self.fall_back_to(initial.cwnd, initial.slow_start);
+            let most = if restart == Restart::Each { u64::MAX } else { self.window.cwnd };
+            self.restart_with(initial.cwnd.max(self.window.min).min(most), initial.slow_start);
         }
         if transport.losses.detection == LossDetection::Ns3 && self.is_stuck_as_ns3() {
             self.set_retransmission_deadline(now, transport);
@@ -57,15 +62,15 @@ impl Sender {
         (self.deadline, self.timer) = (Time::MAX, Timer::Retransmission);
     }
 
-    /// The window is at most the initial one again, and `ssthresh` stays (RFC 5681, section 4.1).
-    /// Where something other than a cut has ended slow start, it goes on up to the window before.
-    fn fall_back_to(&mut self, initial: u64, slow_start: bool) {
+    /// The window begins anew, and `ssthresh` stays (RFC 5681, section 4.1). Where something other
+    /// than a cut has ended slow start, it goes on up to the window before.
+    fn restart_with(&mut self, cwnd: u64, slow_start: bool) {
         let window = &mut self.window;
         if slow_start && !window.slow_start {
             window.ssthresh = window.ssthresh.min(window.cwnd);
             window.slow_start = true;
         }
-        window.cwnd = window.cwnd.min(initial.max(window.min));
+        window.cwnd = cwnd;
         window.credit = 0;
     }
 }
@@ -207,6 +212,24 @@ mod tests {
         assert_eq!(after("restart_idle = false"), 50_000);
         // A pace, and the window with it, stays as it was.
         assert_eq!(after("kind = \"timely\""), 50_000);
+    }
+
+    #[test]
+    fn each_flow_may_begin_with_the_initial_window() {
+        let (mut s, t) = sender(1_000, "initial_window = \"3pkt\"\nrestart_each = true");
+        // Larger or smaller, and no matter how long it was idle; `ssthresh` and alpha stay.
+        for (flow, cwnd) in [50_000, 2_000].into_iter().enumerate() {
+            s.acknowledge_all();
+            s.board.nxt = s.size;
+            (s.window.cwnd, s.window.ssthresh) = (cwnd, 20_000);
+            next(&mut s, &t, us(10), 1_000);
+            assert_eq!((s.window.cwnd, s.window.ssthresh), (3_000, 20_000), "flow {flow}");
+        }
+        let (mut s, t) = sender(1_000, "initial_window = \"flow\"\nrestart_each = true");
+        s.acknowledge_all();
+        s.board.nxt = 1_000;
+        next(&mut s, &t, us(10), 40_000);
+        assert_eq!(s.window.cwnd, 40_000);
     }
 
     #[test]
