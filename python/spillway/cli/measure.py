@@ -28,6 +28,7 @@ class Reference(enum.StrEnum):
     aqm = "aqm"
     credence = "credence"
     pfabric = "pfabric"
+    pias = "pias"
 
 
 @app.command()
@@ -58,7 +59,16 @@ def validate(
     The status is 1 where a number breaks the stated bounds: the last line says which.
     """
     from spillway.threads import processors
-    from spillway.validate import abm, abm_tables, aqm, aqm_tables, credence, pfabric
+    from spillway.validate import (
+        abm,
+        abm_tables,
+        aqm,
+        aqm_tables,
+        credence,
+        pfabric,
+        pias,
+        pias_tables,
+    )
 
     jobs = jobs or processors()
     if others and name != Reference.abm:
@@ -84,6 +94,9 @@ def validate(
         case Reference.pfabric:
             yaps = pfabric.pfabric(folder, jobs=jobs)
             shown = yaps.document, pfabric.table(yaps), yaps.bounds
+        case Reference.pias:
+            tagged = pias.pias(folder, paths=paths, jobs=jobs, differences=differences)
+            shown = tagged.document, pias_tables.table(tagged), tagged.bounds
     document, tables, bounds = shown
     display(document, tables, as_json, closing=bounds.sentence)
     if bounds.broken:

@@ -287,11 +287,11 @@ fn connections(seed: u64) -> &'static str {
     match Draw(Stream::new(seed, "connections", 0)).below(9) {
         0 => "connections = \"open\"",
         1 => "connections = \"open\"\nrestart_idle = false",
+        2 => "connections = \"open\"\nrestart_each = true",
         _ => "",
     }
 }
 
-        2 => "connections = \"open\"\nrestart_each = true",
 /// The scheduler of NICs, and how they mark and drop.
 fn nic(draw: &mut Draw, all_cut: bool) -> String {
     if draw.once_in(6) {
