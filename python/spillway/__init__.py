@@ -6,7 +6,6 @@
     'complete'
 
 `run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
-`run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
 path, the name of a bundled one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
 your own algorithms, `spillway.oracle` trains oracles for Credence, `spillway.slotted` is the model
 of the theory of sharing, and `spillway.fluid` that of flows under RED.
