@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 __all__ = [
+    "PUBLISHED_PACKET",
     "Access",
     "Ack",
     "Arrival",
@@ -34,12 +35,15 @@ __all__ = [
     "limit",
     "models",
     "prediction_error",
+    "published_thresholds",
     "replayed_marks",
+    "size_points",
     "slotted_optimum",
     "slotted_run",
 ]
 
 __version__: str
+PUBLISHED_PACKET: int
 
 _Numbers: TypeAlias = np.ndarray[Any, Any]
 
@@ -142,6 +146,8 @@ class Simulation:
 
 def assign(text: str, assignments: Sequence[str]) -> str: ...
 def catalogue() -> str: ...
+def published_thresholds() -> list[tuple[str, list[int]]]: ...
+def size_points(sizes: str, folder: str | PathLike[str]) -> list[tuple[float, float]]: ...
 def bundled() -> list[tuple[str, str]]: ...
 def models() -> dict[str, bytes]: ...
 

@@ -13,6 +13,7 @@ mod scenario;
 mod simulation;
 mod sketch;
 mod slotted;
+mod thresholds;
 
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -53,5 +54,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(slotted::slotted_optimum, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::prediction_error, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::flipped, module)?)?;
+    module.add("PUBLISHED_PACKET", spillway_net::tagging::PUBLISHED_PACKET)?;
+    module.add_function(wrap_pyfunction!(thresholds::published_thresholds, module)?)?;
+    module.add_function(wrap_pyfunction!(thresholds::size_points, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)
 }

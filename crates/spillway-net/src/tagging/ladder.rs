@@ -5,7 +5,7 @@ use spillway_settings::{Section, SettingsError, Value};
 use std::sync::Arc;
 
 /// Bytes of payload in a packet of the published thresholds.
-const PACKET: u64 = 1_460;
+pub const PUBLISHED_PACKET: u64 = 1_460;
 
 /// Thresholds that were published, in packets, by the distribution of sizes and the load for which
 /// they were computed: PIAS's program for ns-2, and the older ones of the scripts around pFabric.
@@ -23,6 +23,12 @@ const PUBLISHED: &[(&str, [u64; 7])] = &[
     ("websearch-older", [46, 1084, 1717, 1943, 1989, 1999, 2001]),
     ("datamining-older", [257, 2107, 24703, 28915, 28984, 29000, 29016]),
 ];
+
+/// The published thresholds in bytes, by name.
+pub fn published() -> impl Iterator<Item = (&'static str, Vec<u64>)> {
+    let in_bytes = |packets: &[u64; 7]| packets.iter().map(|n| n * PUBLISHED_PACKET).collect();
+    PUBLISHED.iter().map(move |(name, packets)| (*name, in_bytes(packets)))
+}
 
 /// The most thresholds: a port has at most 64 queues, one of them perhaps for acks.
 const MOST: usize = 62;
@@ -81,10 +87,7 @@ impl Ladder {
 
 fn parse(value: &Value) -> Option<Vec<u64>> {
     match value {
-        Value::String(name) => {
-            let (_, packets) = PUBLISHED.iter().find(|(known, _)| known == name)?;
-            Some(packets.iter().map(|packets| packets * PACKET).collect())
-        }
+        Value::String(name) => published().find(|(known, _)| known == name).map(|(_, bytes)| bytes),
         Value::Array(sizes) => sizes.iter().map(|size| quantity::size(size.as_str()?)).collect(),
         _ => None,
     }

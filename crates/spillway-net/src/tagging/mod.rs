@@ -12,7 +12,7 @@ mod qclimb;
 mod qclimb_ps;
 mod srpt;
 
-pub use ladder::Ladder;
+pub use ladder::{Ladder, PUBLISHED_PACKET, published};
 
 use spillway_settings::{Key, Section, SettingsError};
 use std::fmt::Debug;

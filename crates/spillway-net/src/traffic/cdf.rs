@@ -141,6 +141,11 @@ impl Cdf {
         low.probability + part * (high.probability - low.probability)
     }
 
+    /// Sizes, and the probability of a size up to each.
+    pub fn points(&self) -> Vec<(f64, f64)> {
+        self.points.iter().map(|point| (point.size, point.probability)).collect()
+    }
+
     /// The mean in bytes, exact for the straight lines: the sum of each piece's middle times its
     /// probability.
     pub fn mean(&self) -> f64 {

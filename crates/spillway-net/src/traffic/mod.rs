@@ -30,7 +30,7 @@ pub use demand::Demand;
 pub use expected::Expected;
 pub use flow_columns::FlowColumns;
 pub use merge::Merge;
-pub use sizes::{NAMED as NAMED_SIZES, NamedCdf};
+pub use sizes::{NAMED as NAMED_SIZES, NamedCdf, Sizes};
 pub use spec_table::{SpecRow, SpecTable};
 
 use crate::flow::FlowSpec;

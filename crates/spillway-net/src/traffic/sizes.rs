@@ -167,6 +167,15 @@ impl Sizes {
         Ok(Sizes::Drawn(Arc::new(cdf)))
     }
 
+    /// Sizes, and the probability of a size up to each, to be joined by straight lines. Exactly the
+    /// first one occurs with its probability.
+    pub fn points(&self) -> Vec<(f64, f64)> {
+        match self {
+            Sizes::Fixed(size) => vec![(*size as f64, 1.0)],
+            Sizes::Drawn(cdf) => cdf.points(),
+        }
+    }
+
     /// The mean size in bytes.
     pub fn mean(&self) -> f64 {
         match self {
@@ -271,6 +280,16 @@ mod tests {
             let error = within("websearch", range).unwrap_err();
             assert!(error.contains("expected a range such as \"1KB..32KB\""), "{error}");
         }
+    }
+
+    #[test]
+    fn its_points_are_those_of_its_lines() {
+        let points = |sizes| read(sizes, Path::new("")).unwrap().points();
+        assert_eq!(points("20KB"), [(20_000.0, 1.0)]);
+        assert_eq!(points("1KB..32KB"), [(1_000.0, 0.0), (32_000.0, 1.0)]);
+        let websearch = points("websearch-pfabric");
+        assert_eq!((websearch[0], websearch[1]), ((8_760.0, 0.0), (8_760.0, 0.15)));
+        assert_eq!(websearch.last(), Some(&(29_200_000.0, 1.0)));
     }
 
     #[test]

@@ -1,0 +1,25 @@
+//! What the search for thresholds of taggers takes from the simulator: distributions of sizes, and
+//! the thresholds that were published.
+
+use crate::errors;
+use pyo3::prelude::*;
+use spillway_net::tagging;
+use spillway_net::traffic::Sizes;
+use spillway_settings::{Files, Section, Table, Value};
+use std::path::PathBuf;
+
+/// The names of published thresholds, with the thresholds in bytes.
+#[pyfunction]
+pub fn published_thresholds() -> Vec<(&'static str, Vec<u64>)> {
+    tagging::published().collect()
+}
+
+/// The points of a distribution, given as the key `sizes` of a traffic section takes it: sizes in
+/// bytes, and the probability of a size up to each. Files are relative to `folder`.
+#[pyfunction]
+pub fn size_points(py: Python<'_>, sizes: &str, folder: PathBuf) -> PyResult<Vec<(f64, f64)>> {
+    let given = Table::from_iter([("sizes".to_owned(), Value::String(sizes.to_owned()))]);
+    let mut section = Section::new("", given);
+    let read = Sizes::read(&mut section, &Files::of(folder));
+    read.map(|sizes| sizes.points()).map_err(|error| errors::wrong_setting(py, error))
+}
