@@ -8,7 +8,8 @@
 `run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
 path, the name of a bundled one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
 your own algorithms, `spillway.oracle` trains oracles for Credence, `spillway.slotted` is the model
-of the theory of sharing, and `spillway.fluid` that of flows under RED.
+of the theory of sharing, `spillway.fluid` that of flows under RED, and `spillway.thresholds` finds
+thresholds for taggers.
 """
 
 import sys
@@ -41,12 +42,12 @@ Error = SpillwayError
 """The base class of all errors, under a short name."""
 
 if TYPE_CHECKING:
-    from spillway import fluid, oracle, plugins, slotted
+    from spillway import fluid, oracle, plugins, slotted, thresholds
 else:
 
     def __getattr__(name: str) -> object:
         """Imports a slow package when it is first used."""
-        if name in ("fluid", "oracle", "slotted"):
+        if name in ("fluid", "oracle", "slotted", "thresholds"):
             return importlib.import_module(f"spillway.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -69,4 +70,5 @@ __all__ = [
     "run",
     "slotted",
     "sweep",
+    "thresholds",
 ]
