@@ -1,5 +1,6 @@
 """The tables of docs/thresholds.md are what the search finds."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 
 from spillway import thresholds
 
-PAGE = (Path(__file__).parent.parent / "docs/thresholds.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs/thresholds.md").read_text(encoding="utf-8")
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -40,3 +42,20 @@ def test_the_tables_are_what_the_search_finds(workload, load):
 def test_the_page_has_every_objective_and_no_other():
     listed = re.findall(r"^\| `([a-z-]+)` \| (?:G_|T_|\(G_|the mean)", PAGE, re.MULTILINE)
     assert listed == list(thresholds.OBJECTIVES)
+
+
+def test_the_example_runs_every_ladder_of_the_page():
+    spec = importlib.util.spec_from_file_location("example", ROOT / "examples/thresholds.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    ladders = dict(example.ladders("websearch", 0.8))
+    named = re.findall(r"^\| (one queue|published|best by `.+?`) \| \d", PAGE, re.MULTILINE)
+    expected = [name.replace("`", "").replace("published", "websearch-0.8") for name in named]
+    assert list(ladders) == expected
+    measured = {
+        name: example.measure("websearch", 0.8, "10ms", ends, [1]) for name, ends in ladders.items()
+    }
+    # Levels let short flows pass: slowdowns fall, whatever the thresholds.
+    one = measured.pop("one queue")
+    assert all(slowdown < one[1] for _, slowdown in measured.values())
+    assert all(0.5 < time / one[0] < 1.5 for time, _ in measured.values())
