@@ -1,0 +1,1 @@
+"""Lower bounds of flows' sizes, learned from jobs."""
