@@ -20,6 +20,7 @@ __all__ = [
     "Forest",
     "Hop",
     "PushOut",
+    "Regressor",
     "Scenario",
     "Simulation",
     "Switch",
@@ -74,7 +75,7 @@ class Flows:
 
 @final
 class Forest:
-    """A forest, read from the bytes of a model file."""
+    """A forest that tells drops, read from the bytes of a model file."""
 
     def __new__(cls, content: bytes) -> Forest: ...
     @property
@@ -87,6 +88,22 @@ class Forest:
     def predict(self, rows: Any) -> Column: ...
 
 @final
+class Regressor:
+    """A forest that bounds sizes, read from the bytes of a model file."""
+
+    def __new__(cls, content: bytes) -> Regressor: ...
+    @property
+    def features(self) -> list[str]: ...
+    @property
+    def trees(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    def metadata(self, key: str) -> str | None: ...
+    def bounds(self, rows: Any) -> Column: ...
+    def log_sizes(self, rows: Any) -> Column: ...
+    def sizes(self, rows: Any) -> Column: ...
+
+@final
 class Scenario:
     """A scenario that has been read: valid, and with every default filled in."""
 
@@ -95,7 +112,7 @@ class Scenario:
         given: str | Mapping[str, Any],
         folder: str | PathLike[str],
         assignments: Sequence[str],
-        load: Callable[[str, str], dict[str, Any] | None],
+        load: Callable[..., dict[str, Any] | list[Any] | None],
         records: Callable[[str, str, str, list[str]], tuple[str, bytes]],
         plugins: Sequence[Any],
         file: str | None = None,

@@ -1,4 +1,4 @@
-//! The arrays of a file, and whether they make a forest.
+//! The arrays of a file, and whether they make trees.
 
 use crate::checksum::checksum;
 use safetensors::{Dtype, SafeTensors};
@@ -19,6 +19,25 @@ pub enum ForestError {
     /// Its bytes are not those that were written, or make no forest.
     #[error("it is damaged: {0}")]
     Damaged(String),
+    /// It predicts numbers where classes are needed.
+    #[error(
+        "it is a forest for regression, as `spillway bounds train` writes; expected one for \
+         classification, as `spillway oracle train` writes"
+    )]
+    IsRegression,
+    /// It predicts classes where numbers are needed.
+    #[error(
+        "it is a forest for classification, as `spillway oracle train` writes; expected one for \
+         regression, as `spillway bounds train` writes"
+    )]
+    IsClassification,
+}
+
+/// What a forest predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Classification,
+    Regression,
 }
 
 const FORMAT: &str = "spillway-forest";
@@ -27,21 +46,30 @@ const VERSION: &str = "2";
 const MOST_DEPTH: u32 = 64;
 
 /// The nodes, as they are in the file.
-pub(crate) struct Layout {
+pub(crate) struct Nodes {
     pub root: Vec<u32>,
     pub feature: Vec<i32>,
     pub threshold: Vec<f64>,
     pub left: Vec<u32>,
     pub right: Vec<u32>,
-    pub value: Vec<[f64; 2]>,
 }
 
-/// Reads the arrays and the metadata, which must name `features`.
-pub(crate) fn read(bytes: &[u8]) -> Result<(Layout, BTreeMap<String, String>), ForestError> {
+/// A file whose nodes form trees.
+pub(crate) struct File<'a> {
+    pub nodes: Nodes,
+    /// As many numbers for each node as `per_node` says.
+    pub value: Vec<f64>,
+    pub features: Vec<String>,
+    pub metadata: BTreeMap<String, String>,
+    arrays: SafeTensors<'a>,
+}
+
+/// Reads a file, which must be of this kind and name its features, and checks its trees.
+pub(crate) fn read(bytes: &[u8], kind: Kind) -> Result<File<'_>, ForestError> {
     let unreadable =
         |error: safetensors::SafeTensorError| ForestError::Unreadable(error.to_string());
     let (_, read) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(unreadable)?;
+    let arrays = SafeTensors::deserialize(bytes).map_err(unreadable)?;
     let pairs = read.metadata().iter().flatten();
     let metadata: BTreeMap<String, String> = pairs.map(|(k, v)| (k.clone(), v.clone())).collect();
     let told = |key: &str| metadata.get(key).map_or("", String::as_str);
@@ -58,32 +86,71 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Layout, BTreeMap<String, String>), F
         let problem = format!("its checksum is {sum} and should be {:?}", told("crc32"));
         return Err(ForestError::Damaged(problem));
     }
+    match (kind, told("kind")) {
+        (Kind::Classification, "" | "classification") | (Kind::Regression, "regression") => {}
+        (Kind::Classification, "regression") => return Err(ForestError::IsRegression),
+        (Kind::Regression, "" | "classification") => return Err(ForestError::IsClassification),
+        (_, other) => return Err(ForestError::Other(format!("its kind is {other:?}"))),
+    }
     if told("features").is_empty() {
         return Err(ForestError::Other("it does not name its features".into()));
     }
-    let arrays = Arrays(&tensors);
-    let value = arrays.numbers("value", Dtype::F64, f64::from_le_bytes)?;
-    let layout = Layout {
-        root: arrays.numbers("root", Dtype::U32, u32::from_le_bytes)?,
-        feature: arrays.numbers("feature", Dtype::I32, i32::from_le_bytes)?,
-        threshold: arrays.numbers("threshold", Dtype::F64, f64::from_le_bytes)?,
-        left: arrays.numbers("left", Dtype::U32, u32::from_le_bytes)?,
-        right: arrays.numbers("right", Dtype::U32, u32::from_le_bytes)?,
-        value: value.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+    let features: Vec<String> =
+        told("features").split(',').map(|name| name.trim().to_string()).collect();
+    let mut file = File {
+        nodes: Nodes {
+            root: vec![],
+            feature: vec![],
+            threshold: vec![],
+            left: vec![],
+            right: vec![],
+        },
+        value: Vec::new(),
+        features,
+        metadata,
+        arrays,
     };
-    Ok((layout, metadata))
+    file.value = file.doubles("value")?;
+    file.nodes = Nodes {
+        root: file.whole("root")?,
+        feature: file.numbers("feature", Dtype::I32, i32::from_le_bytes)?,
+        threshold: file.doubles("threshold")?,
+        left: file.whole("left")?,
+        right: file.whole("right")?,
+    };
+    let per_node = if kind == Kind::Classification { 2 } else { 1 };
+    file.nodes.check(file.features.len(), file.value.len(), per_node)?;
+    Ok(file)
 }
 
-struct Arrays<'a>(&'a SafeTensors<'a>);
+impl File<'_> {
+    /// An array of numbers in double precision.
+    pub fn doubles(&self, name: &str) -> Result<Vec<f64>, ForestError> {
+        self.numbers(name, Dtype::F64, f64::from_le_bytes)
+    }
 
-impl Arrays<'_> {
+    /// An array of whole numbers.
+    pub fn whole(&self, name: &str) -> Result<Vec<u32>, ForestError> {
+        self.numbers(name, Dtype::U32, u32::from_le_bytes)
+    }
+
+    /// The value of a key in the metadata; empty if it is missing.
+    pub fn told(&self, key: &str) -> &str {
+        self.metadata.get(key).map_or("", String::as_str)
+    }
+
+    /// The nodes that are leaves.
+    pub fn leaves(&self) -> impl Iterator<Item = usize> {
+        (0..self.nodes.feature.len()).filter(|&node| self.nodes.feature[node] < 0)
+    }
+
     fn numbers<T, const SIZE: usize>(
         &self,
         name: &str,
         dtype: Dtype,
         read: fn([u8; SIZE]) -> T,
     ) -> Result<Vec<T>, ForestError> {
-        let array = self.0.tensor(name);
+        let array = self.arrays.tensor(name);
         let array = array.map_err(|_| ForestError::Other(format!("it has no array {name:?}")))?;
         if array.dtype() != dtype {
             let problem = format!("its array {name:?} is of {:?}, not {dtype:?}", array.dtype());
@@ -94,12 +161,12 @@ impl Arrays<'_> {
     }
 }
 
-impl Layout {
-    /// Checks that the arrays form trees over this number of features.
-    pub fn check(&self, features: usize) -> Result<(), ForestError> {
+impl Nodes {
+    /// Checks that the arrays form trees over this number of features, with so many values.
+    fn check(&self, features: usize, values: usize, per_node: usize) -> Result<(), ForestError> {
         let damaged = |problem: String| Err(ForestError::Damaged(problem));
         let nodes = self.feature.len();
-        let lengths = [self.threshold.len(), self.left.len(), self.right.len(), self.value.len()];
+        let lengths = [self.threshold.len(), self.left.len(), self.right.len(), values / per_node];
         if lengths.iter().any(|&length| length != nodes) || nodes > u32::MAX as usize / 4 {
             return damaged(format!("it has {nodes} nodes, and arrays of {lengths:?} for them"));
         }
@@ -120,13 +187,7 @@ impl Layout {
                 if own > MOST_DEPTH {
                     return damaged(format!("a tree is deeper than {MOST_DEPTH}"));
                 }
-                let Ok(feature) = usize::try_from(self.feature[node]) else {
-                    let shares = self.value[node];
-                    if !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
-                        return damaged(format!("leaf {node} has the shares {shares:?}"));
-                    }
-                    continue;
-                };
+                let Ok(feature) = usize::try_from(self.feature[node]) else { continue };
                 if feature >= features || !self.threshold[node].is_finite() {
                     let threshold = self.threshold[node];
                     return damaged(format!("node {node} asks for {feature} <= {threshold}"));

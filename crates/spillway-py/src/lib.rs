@@ -39,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<column::Column>()?;
     module.add_class::<flows::Flows>()?;
     module.add_class::<forest::Forest>()?;
+    module.add_class::<forest::Regressor>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<slotted::Arrivals>()?;

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import struct
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spillway import _core, checksums
+from spillway import _core, checksums, forest_file
 from spillway.errors import ScenarioError
 from spillway.folder import check_new_file, check_plain, path_of, whole_file
 from spillway.oracle.trace import FEATURES
@@ -26,8 +24,6 @@ T = TypeVar("T")
 
 UNITS = ("fraction", "bytes")
 AVERAGES = ("time", "code")
-_FORMAT, _VERSION = "spillway-forest", "2"
-_SUM = b'"crc32":"00000000"'
 _TRAINING = {"packets", "drops", "split", "seed", "traces", "versions"}
 
 
@@ -161,17 +157,16 @@ class Model:
 
         `training` says on what it was trained and how, `seen` the range of the inputs.
         """
-        arrays = _arrays(forest)
+        arrays = forest_file.arrays(forest)
         metadata = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "kind": "classification",
             "features": ",".join(features),
             "units": units,
             "average": average,
             "training": json.dumps(training),
             **({} if seen is None else seen.metadata),
         }
-        return cls(_file(arrays, metadata))
+        return cls(forest_file.content(arrays, metadata))
 
     def save(self, file: str | Path) -> None:
         """Writes it to a file, completely or not at all. An existing file must be a model."""
@@ -228,47 +223,3 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<Model: {self.trees} trees, depth {self.depth}, {', '.join(self.features)}>"
-
-
-def _file(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """The bytes of a file, sorted: the library alone would write metadata in random order."""
-    from safetensors.numpy import save
-
-    plain: bytes = save(dict(arrays))
-    (length,) = struct.unpack("<Q", plain[:8])
-    header, data = json.loads(plain[8 : 8 + length]), plain[8 + length :]
-    # The checksum comes first, so that nothing else can be mistaken for it.
-    told = {"crc32": "00000000", **metadata}
-    text = json.dumps({"__metadata__": told, **header}, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    content = struct.pack("<Q", len(text)) + text + data
-    return content.replace(_SUM, b'"crc32":"%08x"' % zlib.crc32(content), 1)
-
-
-def _arrays(forest: RandomForestClassifier) -> dict[str, npt.NDArray[Any]]:
-    """The nodes of all trees, numbered consecutively."""
-    import numpy as np
-
-    trees = [estimator.tree_ for estimator in forest.estimators_]
-    counts = [tree.node_count for tree in trees]
-    root = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.uint32)
-
-    def children(name: str) -> npt.NDArray[np.uint32]:
-        parts = []
-        for tree, start in zip(trees, root, strict=True):
-            nodes = getattr(tree, name)
-            parts.append(np.where(nodes < 0, 0, nodes + int(start)))
-        return np.concatenate(parts).astype(np.uint32)
-
-    left = children("children_left")
-    is_leaf = np.concatenate([tree.children_left < 0 for tree in trees])
-    feature = np.concatenate([tree.feature for tree in trees])
-    threshold = np.concatenate([tree.threshold for tree in trees])
-    return {
-        "root": root,
-        "feature": np.where(is_leaf, -1, feature).astype(np.int32),
-        "threshold": np.where(is_leaf, 0.0, threshold).astype(np.float64),
-        "left": left,
-        "right": children("children_right"),
-        "value": np.concatenate([tree.value[:, 0, :] for tree in trees]).astype(np.float64),
-    }

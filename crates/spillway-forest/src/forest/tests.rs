@@ -1,7 +1,15 @@
 use super::*;
-use crate::checksum;
-use safetensors::tensor::TensorView;
-use safetensors::{Dtype, serialize};
+use crate::testing::{Array, doubles, signed, whole, written};
+
+/// The arrays of a file.
+struct Layout {
+    root: Vec<u32>,
+    feature: Vec<i32>,
+    threshold: Vec<f64>,
+    left: Vec<u32>,
+    right: Vec<u32>,
+    value: Vec<[f64; 2]>,
+}
 
 /// Two small trees over two features. Tree 0: x0 <= 0.5 has the shares (0.9, 0.1), else (0.2, 0.8).
 /// Tree 1: x1 <= 0.25 has (0.6, 0.4), else x0 <= 2.0 has (0.5, 0.5), else (0, 1).
@@ -25,53 +33,22 @@ fn layout() -> Layout {
     }
 }
 
-fn bytes_of<T: Copy, const SIZE: usize>(numbers: &[T], write: fn(T) -> [u8; SIZE]) -> Vec<u8> {
-    numbers.iter().flat_map(|&number| write(number)).collect()
-}
-
 /// A file with these nodes. `change` may modify its metadata.
 fn file(layout: &Layout, change: impl Fn(&mut BTreeMap<String, String>)) -> Vec<u8> {
     let value: Vec<f64> = layout.value.iter().flatten().copied().collect();
     let arrays = [
-        ("root", Dtype::U32, vec![layout.root.len()], bytes_of(&layout.root, u32::to_le_bytes)),
-        (
-            "feature",
-            Dtype::I32,
-            vec![layout.feature.len()],
-            bytes_of(&layout.feature, i32::to_le_bytes),
-        ),
-        (
-            "threshold",
-            Dtype::F64,
-            vec![layout.threshold.len()],
-            bytes_of(&layout.threshold, f64::to_le_bytes),
-        ),
-        ("left", Dtype::U32, vec![layout.left.len()], bytes_of(&layout.left, u32::to_le_bytes)),
-        ("right", Dtype::U32, vec![layout.right.len()], bytes_of(&layout.right, u32::to_le_bytes)),
-        ("value", Dtype::F64, vec![value.len() / 2, 2], bytes_of(&value, f64::to_le_bytes)),
+        whole("root", &layout.root),
+        signed("feature", &layout.feature),
+        doubles("threshold", &layout.threshold),
+        whole("left", &layout.left),
+        whole("right", &layout.right),
+        Array { shape: vec![value.len() / 2, 2], ..doubles("value", &value) },
     ];
-    let write = |metadata: BTreeMap<String, String>| {
-        let views = arrays.iter().map(|(name, dtype, shape, data)| {
-            (*name, TensorView::new(*dtype, shape.clone(), data).unwrap())
-        });
-        serialize(views, Some(metadata.into_iter().collect())).unwrap()
-    };
-    let told = [
-        ("format", "spillway-forest"),
-        ("version", "2"),
-        ("features", "queue,occupancy"),
-        ("crc32", "00000000"),
-        ("units", "fraction"),
-    ];
-    let mut metadata = told.map(|(key, value)| (key.to_string(), value.to_string())).into();
-    change(&mut metadata);
-    let mut bytes = write(metadata);
-    if let Some((place, sum)) = checksum(&bytes) {
-        bytes[place].copy_from_slice(sum.as_bytes());
-    }
-    bytes
+    let told = [("features", "queue,occupancy"), ("units", "fraction")];
+    written(&arrays, &told, change)
 }
 
+/// Why a file with these nodes is refused.
 fn refusal(layout: &Layout) -> String {
     Forest::read(&file(layout, |_| {})).unwrap_err().to_string()
 }
@@ -194,17 +171,4 @@ fn nodes_that_make_no_trees_are_refused() {
     assert!(damaged(|l| l.threshold[0] = f64::NAN).ends_with("node 0 asks for 0 <= NaN"));
     assert!(damaged(|l| l.value[1] = [2.0, 0.0]).contains("leaf 1 has the shares"));
     assert!(damaged(|l| l.left.truncate(3)).contains("it has 8 nodes"));
-}
-
-#[test]
-fn thresholds_between_two_numbers_of_single_precision_part_them() {
-    // 0.1 is between 0.099999994 and 0.1f32 = 0.100000001...; 1e-60 is above 0, and 1e300 above
-    // every single-precision number.
-    assert_eq!(rounded_down(0.1), 0.1f32.next_down());
-    assert_eq!((rounded_down(0.5), rounded_down(1e-60)), (0.5, 0.0));
-    assert_eq!((rounded_down(1e300), rounded_down(-1e300)), (f32::MAX, f32::NEG_INFINITY));
-    for (threshold, low) in [(0.1, 0.1f32.next_down()), (-1e-60, -f32::from_bits(1))] {
-        assert!(f64::from(low) <= threshold && f64::from(low.next_up()) > threshold);
-        assert_eq!(rounded_down(threshold), low);
-    }
 }
