@@ -24,12 +24,14 @@ class Job:
         name: that of its file.
         features: a number for every flow, by column.
         size: the flows' sizes in bytes, at least 1.
+        is_synthetic: whether it was made up, not measured.
     """
 
     kind: str
     name: str
     features: dict[str, npt.NDArray[np.float64]]
     size: npt.NDArray[np.int64]
+    is_synthetic: bool = False
 
     def __len__(self) -> int:
         return len(self.size)

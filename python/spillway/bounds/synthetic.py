@@ -232,7 +232,8 @@ class _Plan:
                 is_header, np.minimum(size, observation.header_bytes), calls
             ).astype(np.float64),
         }
-        job = Job(kind, name, {column: columns[column] for column in FEATURES[kind]}, size)
+        own = {column: columns[column] for column in FEATURES[kind]}
+        job = Job(kind, name, own, size, is_synthetic=True)
         return SyntheticJob(job, sender, receiver)
 
 

@@ -1,10 +1,11 @@
 """The command line: a module for every group of commands."""
 
-from spillway.cli import fluid, measure, oracle, reproduce, simulate, slotted, thresholds
+from spillway.cli import bounds, fluid, measure, oracle, reproduce, simulate, slotted, thresholds
 from spillway.cli.app import app, invoke
 
 __all__ = [
     "app",
+    "bounds",
     "fluid",
     "invoke",
     "measure",

@@ -23,8 +23,8 @@ from spillway.errors import (
 )
 
 _FIRST = (
-    *("run", "compare", "show", "list", "flows", "report", "reproduce", "oracle", "slotted"),
-    *("fluid", "thresholds"),
+    *("run", "compare", "show", "list", "flows", "report", "reproduce", "oracle", "bounds"),
+    *("slotted", "fluid", "thresholds"),
 )
 """The order in the help, which is that in which a user needs them."""
 

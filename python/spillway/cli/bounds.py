@@ -1,0 +1,257 @@
+"""Commands that learn lower bounds of flows' sizes from jobs, and test them."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spillway.cli.app import app
+from spillway.cli.options import JsonOption
+from spillway.cli.output import console, display
+from spillway.errors import ScenarioError
+
+bounds = typer.Typer(
+    no_args_is_help=True,
+    help="Learn lower bounds of flows' sizes from the jobs that send them, and test them.",
+)
+app.add_typer(bounds, name="bounds")
+
+
+class Kind(StrEnum):
+    """The kinds of jobs."""
+
+    kmeans = "kmeans"
+    pagerank = "pagerank"
+    sgd = "sgd"
+
+
+class Method(StrEnum):
+    """How a forest bounds a flow."""
+
+    least = "least"
+    mean = "mean"
+    quantile = "quantile"
+    point = "point"
+
+
+class Split(StrEnum):
+    """How flows are kept back for a test."""
+
+    jobs = "jobs"
+    flows = "flows"
+
+
+JobsArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="JOBS...",
+        help="CSV files with the columns of the Flux traces, one for each job, or folders with "
+        "files d_N.csv, which `bounds generate` writes.",
+    ),
+]
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A file that `bounds train` wrote.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+
+
+@bounds.command()
+def generate(
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="kmeans, pagerank or sgd.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Write the jobs to this folder.")],
+    force: ForceOption = False,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How many; 400, 250 or 100 by default.")
+    ] = None,
+    hosts: Annotated[
+        int, typer.Option(metavar="N", min=2, help="The hosts between which the flows are listed.")
+    ] = 16,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Other seeds, other jobs.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Make synthetic jobs: a trace of each, and a list of all their flows for a scenario."""
+    from spillway.bounds import files, tables
+    from spillway.folder import OutputFolder
+
+    with OutputFolder(out, force, files.is_generated, "a folder of synthetic jobs") as output:
+        told = files.generate(kind.value, output.partial, jobs, hosts, seed)
+    display(told, tables.generated(told), as_json)
+    console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+
+
+@bounds.command()
+def train(
+    jobs: JobsArgument,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the model to this file.")
+    ] = None,
+    force: ForceOption = False,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="The bound in the file: the least size in any leaf that a flow reaches, the mean "
+            "over the trees of the least size in each, a quantile of all sizes in them, or the "
+            "predicted size at face value."
+        ),
+    ] = Method.least,
+    depth: Annotated[
+        int, typer.Option(metavar="N", min=1, max=64, help="The most questions that a tree asks.")
+    ] = 10,
+    trees: Annotated[int, typer.Option(metavar="N", min=1, help="How many trees.")] = 16,
+    window: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, max=100, help="How many flows are looked at, the last its own."
+        ),
+    ] = 5,
+    quantile: Annotated[
+        float, typer.Option(metavar="X", help="The quantile of that method, in (0, 1).")
+    ] = 0.05,
+    miss_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Calibrate: multiply bounds so that at most this share is too high. A fifth of "
+            "what there is to train on is kept back for that.",
+        ),
+    ] = None,
+    split: Annotated[
+        Split,
+        typer.Option(
+            help="Keep whole jobs back, or flows drawn from all jobs, so that flows of one job are "
+            "on both sides."
+        ),
+    ] = Split.jobs,
+    train_share: Annotated[
+        float, typer.Option(metavar="X", min=0.01, max=0.99, help="The part to train on.")
+    ] = 0.8,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The forest's and the split's.")
+    ] = 1,
+    sweep_depths: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="Train with each of these depths; no model is kept."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Grow a random forest on jobs, and say how many flows its bounds are right for."""
+    from spillway import bounds as learned
+    from spillway.bounds import tables
+    from spillway.folder import check_new_file
+
+    if out is not None:
+        if sweep_depths is not None:
+            raise ScenarioError("--sweep-depths writes no model", "leave --out or the sweep away")
+        check_new_file(out, force, "a model that bounds sizes", learned.Model.is_one)
+    depths = [depth] if sweep_depths is None else _depths(sweep_depths)
+    seen = learned.load(jobs)
+    options: dict[str, Any] = {
+        "trees": trees,
+        "window": window,
+        "quantile": quantile,
+        "miss_rate": miss_rate,
+        "split": split.value,
+        "train_share": train_share,
+        "seed": seed,
+    }
+    trained = {each: learned.train(seen, depth=each, **options) for each in depths}
+    document = {
+        "synthetic": any(job.is_synthetic for job in seen),
+        "kind": seen[0].kind,
+        "flows": next(iter(trained.values())).flows,
+        "depths": {
+            str(each): {
+                "methods": {
+                    name: {"factor": training.models[name].factor, **scores.document}
+                    for name, scores in training.scores.items()
+                },
+                "errors": training.errors.document,
+            }
+            for each, training in trained.items()
+        },
+    }
+    if out is not None:
+        trained[depth].models[method.value].save(out)
+    display(document, tables.trained(trained), as_json)
+    if out is not None:
+        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+
+
+@bounds.command("eval")
+def evaluate(
+    model: ModelArgument,
+    jobs: JobsArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="JOBS is one list of flows with the model's columns and a column job: write it to "
+            "this file (.csv or .parquet) with the bounds as the column bound_bytes.",
+        ),
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how many flows of other jobs, or of a list, a model's bounds are right for."""
+    from spillway import bounds as learned
+    from spillway import flow_export
+    from spillway.bounds import files, tables
+    from spillway.folder import check_new_file, whole_file
+
+    chosen = learned.Model.load(model)
+    lists = [file for file in jobs if files.is_list(file)]
+    if out is not None:
+        if len(jobs) != 1 or not lists:
+            hint = "a list has the columns src, dst, size_bytes and start_ns, or start_ps"
+            raise ScenarioError("--out takes one list of flows", hint)
+        if out.suffix not in (".parquet", ".csv"):
+            problem = f"{out} is neither Parquet nor CSV"
+            raise ScenarioError(problem, "its name tells: .parquet or .csv")
+        check_new_file(out, force, "a list of flows", flow_export.is_list)
+    read = [learned.FlowList(file, chosen.columns) for file in lists]
+    seen = [job for each in read for job in each.jobs]
+    others = [file for file in jobs if file not in lists]
+    if others:
+        if seen:
+            raise ScenarioError("lists of flows and files of jobs are tested apart")
+        seen = learned.load(others)
+    scores, errors = learned.evaluate(chosen, seen)
+    is_synthetic = any(job.is_synthetic for job in seen)
+    document = {
+        "synthetic": is_synthetic,
+        "model": chosen.document,
+        "scores": scores.document,
+        "errors": errors.document,
+    }
+    if out is not None:
+        own = [chosen.bounds(job.inputs(chosen.features)) for job in seen]
+        with whole_file(out) as partial:
+            files.write_list(read[0].with_bounds(own), partial, out.suffix)
+    display(document, tables.evaluated(chosen, scores, errors, is_synthetic), as_json)
+    if out is not None:
+        console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
+
+
+@bounds.command()
+def show(model: ModelArgument, as_json: JsonOption = False) -> None:
+    """Say what a model looks at, how it bounds, and what it was trained on."""
+    from spillway import bounds as learned
+    from spillway.bounds import tables
+
+    chosen = learned.Model.load(model)
+    display(chosen.document, tables.model(chosen), as_json)
+
+
+def _depths(text: str) -> list[int]:
+    try:
+        depths = [int(part) for part in text.split(",")]
+    except ValueError:
+        depths = [0]
+    if not all(1 <= depth <= 64 for depth in depths) or len({*depths}) < len(depths):
+        hint = "for one: --sweep-depths 5,10"
+        raise ScenarioError(f"--sweep-depths {text!r} is not a list of depths, 1 to 64", hint)
+    return depths
