@@ -8,6 +8,7 @@ from spillway import parquet
 from spillway.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
@@ -46,6 +47,29 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
     if "class" in names:
         columns["class"] = _classes(path, table["class"])
     return columns
+
+
+def numbers(folder: Path, name: str, columns: Sequence[str]) -> list[np.ndarray[Any, Any]]:
+    """Further columns of the same file, of finite numbers, in the order of their names."""
+    import numpy as np
+    import pyarrow as pa
+
+    path = folder / name
+    table = parquet.read(path, columns)
+    found = []
+    for column in columns:
+        if column not in table.column_names:
+            raise _wrong(f"{path}: there is no column {column}, which the model looks at")
+        kind = table.schema.field(column).type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise _wrong(f"{path}: column {column}: values of type {kind} are not numbers")
+        values = table[column].cast(pa.float64()).to_numpy()
+        (wrong,) = np.nonzero(~np.isfinite(values))
+        if len(wrong):
+            row = int(wrong[0]) + 1
+            raise _wrong(f"{path}: row {row}, column {column}: there is no number")
+        found.append(values)
+    return found
 
 
 def _whole(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> np.ndarray[Any, Any]:

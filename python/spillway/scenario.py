@@ -108,8 +108,12 @@ class Scenario:
         """The scenario as read, and the plug-ins that it names."""
         plugins = describe_all(self.plugins)
 
-        def load(key: str, name: str) -> dict[str, Any] | None:
+        def load(
+            key: str, name: str, numbers: list[str] | None = None
+        ) -> dict[str, Any] | list[Any] | None:
             try:
+                if numbers is not None:
+                    return flow_list.numbers(self.folder, name, numbers)
                 return flow_list.load(self.folder, name)
             except ScenarioError as error:
                 raise ScenarioError(f"{key}: {error}", error.hint, key) from error

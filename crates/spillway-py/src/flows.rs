@@ -30,6 +30,12 @@ pub fn columns_of(given: &Bound<'_, PyDict>) -> PyResult<FlowColumns> {
     })
 }
 
+/// Columns of numbers from a list of arrays.
+pub fn numbers_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f64>>> {
+    let arrays: Vec<PyBuffer<f64>> = given.extract()?;
+    arrays.iter().map(|array| array.to_vec(given.py())).collect()
+}
+
 fn required<T: Element>(given: &Bound<'_, PyDict>, name: &'static str) -> PyResult<Vec<T>> {
     numbers(given, name)?.ok_or_else(|| PyKeyError::new_err(name))
 }

@@ -1,7 +1,7 @@
 //! Reading scenarios: text or a dict, assignments, and flow files read by a callable.
 
 use crate::errors;
-use crate::flows::{Flows, columns_of};
+use crate::flows::{Flows, columns_of, numbers_of};
 use crate::plugins::{Failure, Plugins};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -58,7 +58,8 @@ impl Scenario {
     /// Reads a scenario, TOML text or a dict, and applies `key=value` assignments.
     ///
     /// File names are relative to `folder`. `load` is given the key and the name of a list of
-    /// flows, as written, and returns its columns, or None if the list is to be read as CSV.
+    /// flows, as written, and returns its columns, or None if the list is to be read as CSV; with
+    /// names as well it returns the columns of numbers of these names.
     /// `records` is given the kind of file that a policy expects, the key and the name, and the
     /// names of the switches, and returns the file that it has read and its contents. `plugins` are
     /// descriptions of the plug-ins that the scenario may name. `file` is the file that the text
@@ -94,6 +95,11 @@ impl Scenario {
             });
             raised.or_default(loaded)
         };
+        let numbers = |key: &str, file: &str, names: &[String]| {
+            let loaded = load.call1((key, file, names.to_vec()));
+            let loaded = loaded.and_then(|loaded| numbers_of(&loaded));
+            raised.or_default(loaded.map(Some))
+        };
         let (reader, kept) = (records.clone().unbind(), raised.clone());
         let records: RecordReader = Arc::new(move |kind, key, file, switches| {
             Python::attach(|py| {
@@ -104,7 +110,8 @@ impl Scenario {
             })
         });
         let records = Some(records);
-        let sources = Sources { folder: &folder, flows: &columns, records, extensions };
+        let sources =
+            Sources { folder: &folder, flows: &columns, numbers: &numbers, records, extensions };
         let read = spillway_net::scenario::Scenario::read(table, &sources);
         if let Some(error) = raised.take() {
             return Err(error);

@@ -446,6 +446,7 @@ impl Section {
             return Err(SettingsError::new(path, problem).hint(nearest_name(&kind, ids)));
         }
         let mut section = Section::new(path, parameters);
+        section.place = self.place_of(key);
         section.resolved.insert("kind".into(), Value::String(kind.clone()));
         section.also_valid.push("kind".into());
         Ok((kind, section))

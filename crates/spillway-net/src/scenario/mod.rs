@@ -22,7 +22,7 @@ pub use switches::{SwitchSettings, TierSettings};
 use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology};
-use crate::traffic::{Context, FlowColumns, Traffic};
+use crate::traffic::{Context, FlowColumns, ReadNumbers, Traffic};
 use crate::transport::{self, Access, ClosedLoop, Connections, Losses, Transport};
 use loads::Loads;
 use spillway_engine::Time;
@@ -75,6 +75,8 @@ pub struct Sources<'a> {
     pub folder: &'a Path,
     /// The flows of a file that the caller has read already, by key and name.
     pub flows: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
+    /// Further columns of numbers of such a file, by key, name, and their own names.
+    pub numbers: &'a ReadNumbers<'a>,
     /// Reads recorded files of other formats, if given.
     pub records: Option<RecordReader>,
     /// Algorithms that are not compiled in.
@@ -85,7 +87,7 @@ impl Sources<'_> {
     /// Everything is read from files in a folder.
     pub fn of(folder: &Path) -> Sources<'_> {
         let extensions = Extensions::default();
-        Sources { folder, flows: &|_, _| None, records: None, extensions }
+        Sources { folder, flows: &|_, _| None, numbers: &|_, _, _| None, records: None, extensions }
     }
 }
 
@@ -232,6 +234,8 @@ impl Scenario {
             leaf_buffer_bytes: &leaf_buffer,
             files: &files,
             columns: sources.flows,
+            numbers: sources.numbers,
+            model: None,
         };
         let traffic = Traffic::read(&mut sections, &context)?;
         limits.check_flows(&traffic.sources)?;

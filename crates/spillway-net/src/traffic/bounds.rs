@@ -1,8 +1,9 @@
 //! Lower bounds of flows' sizes: what a host knows of a flow before it sends.
 
+use super::flow_model::FlowModel;
 use crate::flow::FlowSpec;
 use spillway_engine::Stream;
-use spillway_settings::{Range, Section, SettingsError, Value};
+use spillway_settings::{Files, Range, Section, SettingsError, Value};
 
 /// How a section's flows get their bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,18 +19,24 @@ pub enum Bounds {
     /// As `Uniform`, but for the share `misses` of flows the size times 1 + `excess`, so that the
     /// bound is too high.
     Miss { least: f64, misses: f64, excess: f64 },
+    /// Those that a forest gives the flows of a list, which come with them.
+    Model,
 }
 
 impl Bounds {
-    /// Reads the key `bound` of a traffic section.
-    pub fn read(section: &mut Section) -> Result<Bounds, SettingsError> {
-        let ids = ["none", "exact", "constant", "uniform", "miss"];
+    /// Reads the key `bound` of a traffic section, and the model that it may name.
+    pub fn read(
+        section: &mut Section,
+        files: &Files,
+    ) -> Result<(Bounds, Option<FlowModel>), SettingsError> {
+        let ids = ["none", "exact", "constant", "uniform", "miss", "model"];
         let meaning =
             "The lower bound of each flow's size, which its host knows: taggers may use it.";
         let (id, mut own) = section.policy("bound", ids[0], ids.into_iter(), meaning)?;
         let least = |own: &mut Section, default: f64| {
             own.number("least", default, Range::Unit, "The least bound, as a share of the size.")
         };
+        let mut model = None;
         let bounds = match id.as_str() {
             "exact" => Bounds::Exact,
             "constant" => Bounds::Constant(own.size("size", "", "The bound of every flow.")?),
@@ -45,19 +52,23 @@ impl Bounds {
                     own.number("excess", 1.0, Range::Positive, meaning)?
                 },
             },
+            "model" => {
+                model = Some(FlowModel::read(&mut own, files)?);
+                Bounds::Model
+            }
             _ => Bounds::None,
         };
         let resolved = own.finish()?;
         if bounds != Bounds::None {
             section.put("bound", Value::Table(resolved));
         }
-        Ok(bounds)
+        Ok((bounds, model))
     }
 
     /// The bound of a flow, unless it has one. An endless flow has none.
     pub fn draw(self, flow: &FlowSpec, random: &mut Stream) -> u64 {
         let share = match self {
-            Bounds::None => 0.0,
+            Bounds::None | Bounds::Model => 0.0,
             Bounds::Exact => 1.0,
             Bounds::Constant(_) => 0.0,
             Bounds::Uniform { least } => within(least, random),
@@ -88,7 +99,7 @@ mod tests {
 
     fn bounds(text: &str) -> Bounds {
         let mut section = Section::new("traffic.x", text.parse().unwrap());
-        Bounds::read(&mut section).unwrap()
+        Bounds::read(&mut section, &Files::default()).unwrap().0
     }
 
     /// The bounds of many flows of 10,000 bytes.

@@ -16,6 +16,7 @@ pub struct Fixture {
     pub leaf_buffer: Option<u64>,
     pub files: Files,
     pub columns: Option<FlowColumns>,
+    pub numbers: Option<Vec<Vec<f64>>>,
 }
 
 /// A leaf-spine network with one link between each leaf and each spine.
@@ -47,6 +48,7 @@ impl Fixture {
             leaf_buffer: Some(1_000_000),
             files: Files::default(),
             columns: None,
+            numbers: None,
         }
     }
 
@@ -59,6 +61,8 @@ impl Fixture {
             leaf_buffer_bytes: &|_| self.leaf_buffer,
             files: &self.files,
             columns: &|_, _| self.columns.clone(),
+            numbers: &|_, _, _| self.numbers.clone(),
+            model: None,
         })
     }
 

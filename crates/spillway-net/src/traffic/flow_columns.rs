@@ -37,12 +37,14 @@ pub enum ColumnsError {
     Empty,
     #[error("no column `{0}`; the first line must name src, dst, size_bytes and start_ns")]
     NoColumn(&'static str),
+    #[error("no column `{0}`, which the model looks at")]
+    NoNumbers(String),
     #[error("the column `{0}` is there twice")]
-    ColumnTwice(&'static str),
+    ColumnTwice(String),
     #[error("line {line}: {found} values for {expected} columns")]
     Width { line: usize, found: usize, expected: usize },
     #[error("line {line}, column {column}: {value:?} is not {expected}")]
-    Value { line: usize, column: &'static str, value: String, expected: &'static str },
+    Value { line: usize, column: String, value: String, expected: &'static str },
 }
 
 /// The line of the first flow in a file. The line before it names the columns.
@@ -54,18 +56,7 @@ impl FlowColumns {
     /// `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Other columns are ignored. Values
     /// may not contain commas.
     pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
-        let mut lines = text.trim_start_matches('\u{feff}').trim_end().lines();
-        let names: Vec<&str> = match lines.next() {
-            Some(line) if !line.is_empty() => cells(line).collect(),
-            _ => return Err(ColumnsError::Empty),
-        };
-        for (line, row) in (FIRST_LINE..).zip(lines.clone()) {
-            let (found, expected) = (cells(row).count(), names.len());
-            if found != expected {
-                return Err(ColumnsError::Width { line, found, expected });
-            }
-        }
-        let table = Csv { names, rows: lines };
+        let table = Csv::of(text)?;
         let picoseconds = "a whole number of picoseconds";
         let start_ps = table.column("start_ps", |cell| whole(cell).ok_or(picoseconds))?;
         Ok(FlowColumns {
@@ -89,6 +80,19 @@ impl FlowColumns {
     }
 }
 
+/// The further columns of numbers that a file of comma-separated values has under these names.
+pub fn numbers_of_csv(text: &str, names: &[String]) -> Result<Vec<Vec<f64>>, ColumnsError> {
+    let table = Csv::of(text)?;
+    let number = |cell: &str| {
+        let number = cell.parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or("a number")
+    };
+    let column = |name: &String| {
+        table.column(name, number)?.ok_or_else(|| ColumnsError::NoNumbers(name.clone()))
+    };
+    names.iter().map(column).collect()
+}
+
 /// The values of a line, without the quotes that some programs put around them.
 fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split(',').map(|cell| cell.trim().trim_matches('"'))
@@ -101,23 +105,38 @@ struct Csv<'a> {
     rows: Lines<'a>,
 }
 
-impl Csv<'_> {
+impl<'a> Csv<'a> {
+    fn of(text: &'a str) -> Result<Csv<'a>, ColumnsError> {
+        let mut lines = text.trim_start_matches('\u{feff}').trim_end().lines();
+        let names: Vec<&str> = match lines.next() {
+            Some(line) if !line.is_empty() => cells(line).collect(),
+            _ => return Err(ColumnsError::Empty),
+        };
+        for (line, row) in (FIRST_LINE..).zip(lines.clone()) {
+            let (found, expected) = (cells(row).count(), names.len());
+            if found != expected {
+                return Err(ColumnsError::Width { line, found, expected });
+            }
+        }
+        Ok(Csv { names, rows: lines })
+    }
+
     /// The column of this name, if there is one. If a value is invalid, the error says what `parse`
     /// expects.
     fn column<T>(
         &self,
-        column: &'static str,
+        column: &str,
         parse: impl Fn(&str) -> Result<T, &'static str>,
     ) -> Result<Option<Vec<T>>, ColumnsError> {
         let mut places = (0..self.names.len()).filter(|&place| self.names[place] == column);
         let Some(place) = places.next() else { return Ok(None) };
         if places.next().is_some() {
-            return Err(ColumnsError::ColumnTwice(column));
+            return Err(ColumnsError::ColumnTwice(column.to_string()));
         }
         let parse_row = |(line, row): (usize, &str)| {
             let cell = cells(row).nth(place).unwrap_or_default();
             parse(cell).map_err(|expected| {
-                let value = cell.to_string();
+                let (column, value) = (column.to_string(), cell.to_string());
                 ColumnsError::Value { line, column, value, expected }
             })
         };
@@ -170,6 +189,23 @@ mod tests {
             ..FlowColumns::default()
         };
         assert_eq!(FlowColumns::from_csv(text), Ok(expected));
+    }
+
+    #[test]
+    fn further_columns_hold_numbers() {
+        let names = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        let text = "src,cpu,job\n0,0.5,3\n1,1e3,4.0\n";
+        let numbers = numbers_of_csv(text, &names("job cpu")).unwrap();
+        assert_eq!(numbers, [[3.0, 4.0], [0.5, 1000.0]]);
+        for (text, column, message) in [
+            (text, "ram", "no column `ram`, which the model looks at"),
+            ("cpu\n1\nnan\n", "cpu", "line 3, column cpu: \"nan\" is not a number"),
+            ("cpu,x\n,1\n", "cpu", "line 2, column cpu: \"\" is not a number"),
+            ("cpu,cpu\n1,1\n", "cpu", "the column `cpu` is there twice"),
+        ] {
+            let error = numbers_of_csv(text, &names(column)).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
     }
 
     #[test]

@@ -10,12 +10,15 @@
 //! sorted. With
 //! a `class` column the list defines the classes that it names. With `only_class` only the flows of
 //! one class are taken, and they belong to the section's own class. Flows that start after the
-//! scenario's duration are left out.
+//! scenario's duration are left out. With `bound = { kind = "model", model = FILE }` the forest in
+//! that file bounds each flow by further columns: those that it looks at, and `job`, the number of
+//! the job whose earlier flows it may look at too: flows of a job in the order of starts, then rows.
 //!
 //! # Cost
 //! Memory per flow.
 
-use super::flow_columns::{FIRST_LINE, FlowColumns};
+use super::flow_columns::{ColumnsError, FIRST_LINE, FlowColumns, numbers_of_csv};
+use super::flow_model::FlowModel;
 use super::label::Label;
 use super::{Context, Expected, Flows, Kind, Pattern};
 use crate::flow::FlowSpec;
@@ -157,22 +160,55 @@ struct List {
 impl List {
     fn read(section: &Section, file: &str, context: &Context) -> Result<List, String> {
         let hosts = context.topology.hosts();
-        if let Some(columns) = (context.columns)(&section.path_of("file"), file) {
-            context.files.note(section, "file", file);
-            let list = List { columns, rows: ("row", 1), hosts };
-            return list
-                .has_equal_columns()
-                .then_some(list)
-                .ok_or("columns of unequal length".into());
+        let names = context.model.map_or(&[][..], FlowModel::columns);
+        let key = section.path_of("file");
+        let (columns, numbers, rows) = match (context.columns)(&key, file) {
+            Some(columns) => {
+                context.files.note(section, "file", file);
+                let numbers = match names {
+                    [] => Vec::new(),
+                    names => (context.numbers)(&key, file, names)
+                        .ok_or("its columns of numbers cannot be read")?,
+                };
+                (columns, numbers, ("row", 1))
+            }
+            None if file.ends_with(".parquet") => {
+                return Err("Parquet is read by the Python package only; expected CSV".into());
+            }
+            None => {
+                let text = context.files.text(section, "file", file).map_err(|error| {
+                    let path = context.files.folder().join(file);
+                    format!("cannot read {}: {error}", path.display())
+                })?;
+                let wrong = |error: ColumnsError| error.to_string();
+                let columns = FlowColumns::from_csv(&text).map_err(wrong)?;
+                // Most lists are read without a model, and once.
+                let numbers = match names {
+                    [] => Vec::new(),
+                    names => numbers_of_csv(&text, names).map_err(wrong)?,
+                };
+                (columns, numbers, ("line", FIRST_LINE))
+            }
+        };
+        let mut list = List { columns, rows, hosts };
+        let is_short = |column: &Vec<f64>| column.len() != list.columns.src.len();
+        if !list.has_equal_columns() || numbers.iter().any(is_short) {
+            return Err("columns of unequal length".into());
         }
-        if file.ends_with(".parquet") {
-            return Err("Parquet is read by the Python package only; expected CSV".into());
+        if let Some(model) = context.model {
+            list.bound(model, &numbers);
         }
-        let text = context.files.text(section, "file", file).map_err(|error| {
-            format!("cannot read {}: {error}", context.files.folder().join(file).display())
-        })?;
-        let columns = FlowColumns::from_csv(&text).map_err(|error| error.to_string())?;
-        Ok(List { columns, rows: ("line", FIRST_LINE), hosts })
+        Ok(list)
+    }
+
+    /// Gives every flow that has no bound the one of the model.
+    fn bound(&mut self, model: &FlowModel, numbers: &[Vec<f64>]) {
+        let FlowColumns { start_ps, start_ns, size_bytes, bound_bytes, .. } = &mut self.columns;
+        let start = start_ps.as_ref().unwrap_or(start_ns);
+        let found = model.bounds(start, size_bytes, numbers);
+        let own = bound_bytes.take().unwrap_or_else(|| vec![None; found.len()]);
+        let bounds = own.into_iter().zip(found).map(|(own, found)| own.or(Some(found)));
+        *bound_bytes = Some(bounds.collect());
     }
 
     fn has_equal_columns(&self) -> bool {

@@ -15,6 +15,7 @@ mod expected;
 mod fixture;
 mod flow_columns;
 mod flow_list;
+mod flow_model;
 mod incast;
 mod keys;
 mod label;
@@ -29,6 +30,7 @@ mod spec_table;
 pub use demand::Demand;
 pub use expected::Expected;
 pub use flow_columns::FlowColumns;
+pub use flow_model::FlowModel;
 pub use merge::Merge;
 pub use sizes::{NAMED as NAMED_SIZES, NamedCdf, Sizes};
 pub use spec_table::{SpecRow, SpecTable};
@@ -125,6 +127,10 @@ trait Pattern: fmt::Debug + Send + Sync {
     }
 }
 
+/// Reads columns of numbers: by the key that names the file, the file's name as written, and the
+/// columns' names.
+pub type ReadNumbers<'a> = dyn Fn(&str, &str, &[String]) -> Option<Vec<Vec<f64>>> + 'a;
+
 /// The facts outside its section that traffic depends on.
 pub struct Context<'a> {
     /// The network, with at least two hosts.
@@ -142,6 +148,10 @@ pub struct Context<'a> {
     /// The flows of a file that the caller has read already, by the key that names the file and its
     /// name as written.
     pub columns: &'a dyn Fn(&str, &str) -> Option<FlowColumns>,
+    /// Further columns of numbers of such a file, by their names.
+    pub numbers: &'a ReadNumbers<'a>,
+    /// The model that bounds the sizes of the section's flows, if it has one.
+    pub model: Option<&'a FlowModel>,
 }
 
 /// A traffic section, read.
@@ -180,6 +190,8 @@ impl Kind {
             leaf_buffer_bytes: &|_| Some(1_000_000),
             files: &Files::default(),
             columns: &|_, _| Some(FlowColumns::default()),
+            numbers: &|_, _, _| None,
+            model: None,
         };
         let text = format!("name = \"example\"\nkind = \"{}\"\n{}", self.id, self.example);
         let given = text.parse().expect("the kinds' examples are TOML: tested");
@@ -215,7 +227,14 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
     let priority = section
         .optional("priority", takes, meaning, |s| s.integer("priority", None, 0..=254, meaning))?;
     let priority = priority.map(|priority| priority as u8);
-    let bounds = Bounds::read(section)?;
+    let (bounds, model) = Bounds::read(section, context.files)?;
+    if model.is_some() && kind.id != flow_list::KIND.id {
+        let problem = format!(
+            "\"model\" looks at columns of a list; expected traffic of kind \"flows\", not {id:?}"
+        );
+        return Err(section.error("bound", problem));
+    }
+    let context = &Context { model: model.as_ref(), ..*context };
     let label = Label { name: name.clone(), seed: context.seed, class, priority };
     let pattern = (kind.read)(section, label, context)?;
     let classes = pattern.classes().unwrap_or_else(|| vec![name.clone()]);
@@ -255,7 +274,7 @@ impl Source {
     /// Its flows, from the first.
     pub fn flows(&self) -> Flows {
         let (flows, bounds) = (self.pattern.flows(), self.bounds);
-        if bounds == Bounds::None {
+        if matches!(bounds, Bounds::None | Bounds::Model) {
             return flows;
         }
         let mut random = Stream::new(self.seed, &format!("bound/{}", self.name), 0);

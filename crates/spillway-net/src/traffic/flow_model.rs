@@ -1,0 +1,120 @@
+//! Bounds that a forest gives the flows of a list, from what is known of them when they start.
+
+use spillway_forest::Regressor;
+use spillway_settings::{Files, Section, SettingsError};
+
+/// The column that tells the flows of a list by the job that sends them.
+const JOB: &str = "job";
+/// The feature of earlier flows that lists have under another name.
+const SIZE: &str = "flow_size";
+
+/// A forest, and where in a list its features are.
+#[derive(Clone, Debug)]
+pub struct FlowModel {
+    forest: Regressor,
+    /// The columns that it looks at, and first the job's.
+    columns: Vec<String>,
+    features: Vec<Feature>,
+}
+
+/// A value of a flow, or of one before it in the same job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Feature {
+    /// Its place among the columns; `None` is the size.
+    column: Option<usize>,
+    /// How many flows back.
+    back: usize,
+}
+
+/// The most that a model may look back.
+const MOST_BACK: usize = 99;
+
+impl FlowModel {
+    /// Reads the key `model` of a section `bound`.
+    pub fn read(section: &mut Section, files: &Files) -> Result<FlowModel, SettingsError> {
+        let meaning = "of bound = \"model\": a file that `spillway bounds train` wrote. The traffic \
+                       is of kind \"flows\", and the list has the columns that the model looks at, \
+                       and a column job.";
+        let takes = "a path, seen from the scenario's folder";
+        let file = section.text("model", "", takes, meaning)?;
+        let refused = |why: String| section.error("model", format!("{file}: {why}"));
+        let bytes = files
+            .read(section, "model", &file)
+            .map_err(|error| refused(format!("it cannot be read: {error}")))?;
+        let forest = Regressor::read(&bytes).map_err(|error| refused(error.to_string()))?;
+        FlowModel::of(forest).map_err(refused)
+    }
+
+    fn of(forest: Regressor) -> Result<FlowModel, String> {
+        let mut columns = vec![JOB.to_string()];
+        let mut features = Vec::new();
+        for name in forest.features() {
+            let (column, back) = parted(name);
+            if column == SIZE && back == 0 {
+                return Err("it looks at the size that it is to bound".into());
+            }
+            let known = columns.iter().position(|known| known == column);
+            let column = match known {
+                _ if column == SIZE => None,
+                Some(place) => Some(place),
+                None => {
+                    columns.push(column.to_string());
+                    Some(columns.len() - 1)
+                }
+            };
+            features.push(Feature { column, back });
+        }
+        Ok(FlowModel { forest, columns, features })
+    }
+
+    /// The columns of a list that it looks at.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// A bound for every flow of a list: of starts, sizes, and the columns that the model looks at.
+    /// Before the first flow of a job all values are 0.
+    pub fn bounds(&self, start: &[u64], size: &[u64], columns: &[Vec<f64>]) -> Vec<u64> {
+        let mut order: Vec<usize> = (0..size.len()).collect();
+        let job = |row: usize| columns[0][row];
+        order.sort_by(|&a, &b| job(a).total_cmp(&job(b)).then(start[a].cmp(&start[b])));
+        let (mut bounds, mut first) = (vec![0; size.len()], 0);
+        for (place, &row) in order.iter().enumerate() {
+            if job(order[first]).total_cmp(&job(row)).is_ne() {
+                first = place;
+            }
+            let value = |feature: &Feature| {
+                let before = place.checked_sub(feature.back).filter(|&place| place >= first);
+                before.map_or(0.0, |place| match feature.column {
+                    Some(column) => columns[column][order[place]],
+                    None => size[order[place]] as f64,
+                })
+            };
+            let values: Vec<f64> = self.features.iter().map(value).collect();
+            bounds[row] = self.forest.bound(&self.forest.scaled(&values));
+        }
+        bounds
+    }
+}
+
+/// A feature's column, and how many flows back it is taken: `cpu.2` is `cpu`, two flows back.
+fn parted(name: &str) -> (&str, usize) {
+    let parts = name.rsplit_once('.').and_then(|(column, back)| {
+        let back: usize = back.parse().ok().filter(|back| (1..=MOST_BACK).contains(back))?;
+        Some((column, back))
+    });
+    parts.unwrap_or((name, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feature_may_be_one_of_an_earlier_flow() {
+        assert_eq!(parted("cpu"), ("cpu", 0));
+        assert_eq!(parted("cpu.4"), ("cpu", 4));
+        assert_eq!(parted("cpu.0"), ("cpu.0", 0));
+        assert_eq!(parted("cpu.100"), ("cpu.100", 0));
+    }
+}

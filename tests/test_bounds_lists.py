@@ -1,0 +1,124 @@
+"""Lists of flows that a scenario bounds with a model: windows by hand, and what does not fit."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+import spillway
+from spillway import ScenarioError, bounds, flow_export, oracle, parquet
+from spillway.bounds import files
+from spillway.bounds.job import features
+from spillway.bounds.model import Model
+from spillway.bounds.training import grow
+from support import TINY
+
+
+def plain_model(columns=("cpu",), window=2) -> Model:
+    """A forest over a few flows, of which the last was large."""
+    names = features(columns, window)
+    draws = np.random.default_rng(1)
+    inputs = draws.random((200, len(names))) * 100
+    size = (inputs[:, 0] * 50 + inputs[:, -1] * 20 + 1).astype(np.int64)
+    return Model.of(grow(inputs, size, names, 6, 4, 1), "mean")
+
+
+ROWS = {
+    "src": [0, 5, 2, 1, 3],
+    "dst": [4, 1, 6, 0, 2],
+    "size_bytes": [60, 20, 90, 40, 70],
+    "start_ns": [30, 10, 20, 20, 5],
+    "job": [7, 7, 7, 8, 8],
+    "cpu": [10.5, 20.0, 30.0, 40.0, 50.0],
+}
+# Of job 7 in the order of starts: rows 1, 2, 0; of job 8 rows 4 and 3. Each has its own cpu, that
+# of the one before, and the size of that one.
+WINDOWS = [[10.5, 30.0, 90], [20.0, 0, 0], [30.0, 20.0, 20], [40.0, 50.0, 70], [50.0, 0, 0]]
+
+
+def listed(folder, text):
+    given = TINY.read_text()
+    section = f'[[traffic]]\nname = "list"\nkind = "flows"\n{text}\n'
+    given = given[: given.index("[[traffic]]")] + section + given[given.index("[record]") :]
+    return spillway.Scenario(given, folder)
+
+
+@pytest.mark.parametrize("name", ["list.csv", "list.parquet"])
+def test_a_list_gets_the_bounds_of_a_model(tmp_path, name):
+    model = plain_model()
+    model.save(tmp_path / "model.safetensors")
+    files.write_list(pa.table(ROWS), tmp_path / name, (tmp_path / name).suffix)
+    bound = 'bound = { kind = "model", model = "model.safetensors" }'
+    scenario = listed(tmp_path, f'file = "{name}"\n{bound}')
+    expected = model.bounds(np.array(WINDOWS)).tolist()
+    assert len({*expected}) == 5
+    flow_export.write(scenario.read(), tmp_path / "flows.parquet")
+    told = parquet.read(tmp_path / "flows.parquet")
+    found = dict(zip(told["src"].to_pylist(), told["bound_bytes"].to_pylist(), strict=True))
+    assert found == dict(zip(ROWS["src"], expected, strict=True))
+    read = bounds.FlowList(tmp_path / name, model.columns)
+    own = [model.bounds(job.inputs(model.features)) for job in read.jobs]
+    assert read.with_bounds(own)["bound_bytes"].to_pylist() == expected
+    # A result keeps a copy of the model, and runs again without it.
+    result = spillway.run(scenario, out=tmp_path / "out")
+    (tmp_path / "model.safetensors").unlink()
+    assert spillway.run(tmp_path / "out").flows.equals(result.flows)
+
+
+def test_a_bound_of_the_list_counts_before_the_models(tmp_path):
+    model = plain_model()
+    model.save(tmp_path / "model.safetensors")
+    own = {**ROWS, "bound_bytes": pa.array([None, 11, None, None, None], pa.int64())}
+    files.write_list(pa.table(own), tmp_path / "list.csv", ".csv")
+    bound = 'bound = { kind = "model", model = "model.safetensors" }'
+    scenario = listed(tmp_path, f'file = "list.csv"\n{bound}')
+    flow_export.write(scenario.read(), tmp_path / "flows.parquet")
+    told = parquet.read(tmp_path / "flows.parquet").sort_by("src")
+    expected = model.bounds(np.array(WINDOWS)).tolist()
+    by_src = sorted(zip(ROWS["src"], expected, strict=True))
+    assert told["bound_bytes"].to_pylist() == [11 if s == 5 else b for s, b in by_src]
+
+
+@pytest.mark.parametrize("name", ["list.csv", "list.parquet"])
+def test_a_model_that_does_not_fit_is_refused(tmp_path, name):
+    bound = 'bound = { kind = "model", model = "model.safetensors" }'
+    text = f'file = "{name}"\n{bound}'
+    files.write_list(pa.table(ROWS), tmp_path / name, (tmp_path / name).suffix)
+    with pytest.raises(ScenarioError, match=r"bound.model: model.safetensors: it cannot be read"):
+        listed(tmp_path, text).read()
+    plain_model(("ram",)).save(tmp_path / "model.safetensors")
+    with pytest.raises(ScenarioError, match=r"file: .*no column .?ram.?, which the model looks at"):
+        listed(tmp_path, text).read()
+    drops = RandomForestClassifier(n_estimators=1, random_state=1).fit([[0], [1]], [0, 1])
+    (tmp_path / "model.safetensors").unlink()
+    oracle.Model.of(drops, ["queue"], "bytes", "time", {}).save(tmp_path / "model.safetensors")
+    with pytest.raises(ScenarioError, match="it is a forest for classification"):
+        listed(tmp_path, text).read()
+    with pytest.raises(ScenarioError, match=r"bound.model: missing"):
+        listed(tmp_path, f'file = "{name}"\nbound = "model"').read()
+
+
+def test_a_models_columns_hold_numbers(tmp_path):
+    plain_model().save(tmp_path / "model.safetensors")
+    bound = 'file = "list.parquet"\nbound = { kind = "model", model = "model.safetensors" }'
+    for cpu, problem in [
+        (["a"] * 5, "column cpu: values of type string are not numbers"),
+        ([1.0, 2.0, None, 3.0, 4.0], "row 3, column cpu: there is no number"),
+    ]:
+        parquet.write(pa.table({**ROWS, "cpu": cpu}), tmp_path / "list.parquet")
+        with pytest.raises(ScenarioError, match=problem):
+            listed(tmp_path, bound).read()
+
+
+def test_only_a_list_has_what_a_model_looks_at(tmp_path):
+    plain_model().save(tmp_path / "model.safetensors")
+    bound = '{ kind = "model", model = "model.safetensors" }'
+    scenario = spillway.Scenario.load(TINY)
+    scenario.folder = tmp_path
+    name = next(iter(json.loads(scenario.read().facts(0))["traffic"]))["name"]
+    problem = '"model" looks at columns of a list; expected traffic of kind "flows", not'
+    with pytest.raises(ScenarioError, match=problem) as raised:
+        scenario.set(f"traffic.{name}.bound={bound}").read()
+    assert raised.value.path == f"traffic.{name}.bound"
