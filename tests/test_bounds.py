@@ -272,6 +272,16 @@ def test_what_is_no_job_is_refused(tmp_path, text, problem):
         assert "git lfs pull" in raised.value.hint and "bounds generate" in raised.value.hint
 
 
+def test_numbers_and_names_that_no_file_can_have_are_refused(tmp_path):
+    file = tmp_path / "d_0.csv"
+    file.write_text(f"{SGD}\n0,1,2,3,4,5,6,7,9007199254740993\n")
+    with pytest.raises(ScenarioError, match="column flow_size: Integer value 9007199254740993 not"):
+        bounds.load([file])
+    file.write_bytes(b"\x80" + SGD.encode() + b"\n0,1,2,3,4,5,6,7,9\n")
+    with pytest.raises(ScenarioError, match="the names of its columns are not UTF-8"):
+        bounds.load([file])
+
+
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match=r"d_0\.csv cannot be read: No such file"):
         bounds.load([tmp_path / "d_0.csv"])

@@ -13,7 +13,7 @@ from spillway.bounds import files
 from spillway.bounds.job import features
 from spillway.bounds.model import Model
 from spillway.bounds.training import grow
-from support import TINY
+from support import TINY, with_right_checksum
 
 
 def plain_model(columns=("cpu",), window=2) -> Model:
@@ -98,6 +98,20 @@ def test_a_model_that_does_not_fit_is_refused(tmp_path, name):
         listed(tmp_path, text).read()
     with pytest.raises(ScenarioError, match=r"bound.model: missing"):
         listed(tmp_path, f'file = "{name}"\nbound = "model"').read()
+
+
+def test_a_model_does_not_look_at_the_size(tmp_path):
+    forest = grow(np.array([[1.0], [2.0]]), np.array([1, 2]), ("flow_size",), 1, 1, 1)
+    with pytest.raises(ScenarioError, match="it looks at the size that it is to bound"):
+        Model.of(forest, "least")
+    # The simulator reads the file itself.
+    renamed = grow(np.array([[1.0], [2.0]]), np.array([1, 2]), ("flow-size",), 1, 1, 1)
+    content = Model.of(renamed, "least").content.replace(b"flow-size", b"flow_size")
+    (tmp_path / "model.safetensors").write_bytes(with_right_checksum(content))
+    files.write_list(pa.table(ROWS), tmp_path / "list.csv", ".csv")
+    bound = 'bound = { kind = "model", model = "model.safetensors" }'
+    with pytest.raises(ScenarioError, match="it looks at the size that it is to bound"):
+        listed(tmp_path, f'file = "list.csv"\n{bound}').read()
 
 
 def test_a_models_columns_hold_numbers(tmp_path):

@@ -19,7 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spillway
-from spillway import _core, checksums, flow_list, history, parquet, report
+from spillway import _core, bounds, checksums, flow_list, history, parquet, report
+from spillway.bounds import files, synthetic
+from spillway.bounds.training import grow
 from spillway.oracle import Model, trace
 from support import TINY, with_right_checksum
 
@@ -134,6 +136,42 @@ def read_models(data, folder):
     assert repr(model) and model.training is not None and model.seen is not None
 
 
+def read_bounds(data, folder):
+    """Models that bound sizes, whose checksums are right again, half of the time."""
+    inputs = np.arange(40.0).reshape(20, 2)
+    forest = grow(inputs, np.arange(1, 21), ("cpu", "flow_size.1"), 3, 2, 1)
+    method = data.draw(st.sampled_from(bounds.METHODS))
+    content = edited(bounds.Model.of(forest, method).content, data.draw(EDITS))
+    if data.draw(st.booleans()):
+        content = with_right_checksum(content)
+    (folder / "bounds").write_bytes(content)
+    model = bounds.Model.load(folder / "bounds")
+    rows = np.zeros((2, len(model.features)))
+    assert (model.bounds(rows) >= 0).all() and len(model.sizes(rows)) == 2
+    assert repr(model) and model.document
+
+
+def read_jobs(data, folder):
+    """Jobs as CSV."""
+    file = folder / "d_0.csv"
+    job = synthetic.make("sgd", 0).job
+    names = list(job.features)
+    short = bounds.Job("sgd", "x", {name: job.features[name][:9] for name in names}, job.size[:9])
+    files.write_job(short, file)
+    file.write_bytes(edited(file.read_bytes(), data.draw(EDITS)))
+    (read,) = bounds.load([file])
+    assert len(read) and (read.size >= 1).all()
+
+
+def jobs(_):
+    return flows(_).append_column("job", pa.array([1, 2])).append_column("cpu", pa.array([0.5, 1]))
+
+
+def read_list(file):
+    assert len(flow_list.numbers(file.parent, file.name, ["job", "cpu"])) == 2
+    bounds.FlowList(file, ["cpu"])
+
+
 def read_sealed(data, folder):
     """Bytes of a sealed file: what is read is what was written."""
     whole = folder / "whole.parquet"
@@ -175,6 +213,9 @@ READERS = {
     "histories": read_tables("history", bursts, lambda f: history.learned(f, SWITCHES)),
     "traces": read_tables("trace", fates, read_trace),
     "models": read_models,
+    "bounds": read_bounds,
+    "jobs": read_jobs,
+    "lists with jobs": read_tables("jobs", jobs, read_list),
     "sealed files": read_sealed,
     "files of others": read_unsealed,
     "results": read_results,

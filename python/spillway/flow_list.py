@@ -63,7 +63,10 @@ def numbers(folder: Path, name: str, columns: Sequence[str]) -> list[np.ndarray[
         kind = table.schema.field(column).type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise _wrong(f"{path}: column {column}: values of type {kind} are not numbers")
-        values = table[column].cast(pa.float64()).to_numpy()
+        try:
+            values = table[column].cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid as error:
+            raise _wrong(f"{path}: column {column}: {error}") from error
         (wrong,) = np.nonzero(~np.isfinite(values))
         if len(wrong):
             row = int(wrong[0]) + 1

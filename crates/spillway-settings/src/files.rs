@@ -266,12 +266,18 @@ mod tests {
     fn the_keys_that_named_files_are_found_again() {
         let text = "[[traffic]]\nname = \"1\"\nsizes = \"a\"\n\
                     [[traffic]]\nname = \"x.sizes\"\nsizes = \"b\"\n\
+                    bound = { kind = \"model\", model = \"d\" }\n\
                     [switch.sharing]\nmodel = \"c\"\n";
         let mut resolved: Table = text.parse().unwrap();
         let mut root = Section::new("", resolved.clone());
         let files = Files::default();
-        for section in root.sections("traffic").unwrap() {
+        for mut section in root.sections("traffic").unwrap() {
             files.note(&section, "sizes", "file");
+            let (kind, bound) =
+                section.policy("bound", "none", ["none", "model"].into_iter(), "").unwrap();
+            if kind == "model" {
+                files.note(&bound, "model", "file");
+            }
         }
         let (_, sharing) = root
             .section("switch")
@@ -280,11 +286,17 @@ mod tests {
         files.note(&sharing, "model", "file");
         let named = files.named();
         let keys: Vec<_> = named.iter().map(|named| named.key.as_str()).collect();
-        assert_eq!(keys, ["switch.sharing.model", "traffic.1.sizes", "traffic.x.sizes.sizes"]);
-        for (named, copy) in named.iter().zip(["C", "A", "B"]) {
+        let expected = [
+            "switch.sharing.model",
+            "traffic.1.sizes",
+            "traffic.x.sizes.bound.model",
+            "traffic.x.sizes.sizes",
+        ];
+        assert_eq!(keys, expected);
+        for (named, copy) in named.iter().zip(["C", "A", "D", "B"]) {
             named.rename(&mut resolved, copy);
         }
-        let expected = ["a", "b", "c"].iter().fold(text.to_string(), |text, name| {
+        let expected = ["a", "b", "c", "d"].iter().fold(text.to_string(), |text, name| {
             text.replace(&format!("\"{name}\""), &format!("\"{}\"", name.to_uppercase()))
         });
         assert_eq!(resolved, expected.parse().unwrap());

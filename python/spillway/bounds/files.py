@@ -73,10 +73,7 @@ def job_of(file: Path) -> Job:
     size, time = columns.pop(SIZE), columns[TIME]
     if not len(size):
         raise ScenarioError(f"{file}: it has no flows")
-    (wrong,) = np.nonzero((size < 1) | (size != np.floor(size)) | (size > 2**53))
-    if len(wrong):
-        problem = f"{size[wrong[0]]:g} is no size, a whole number of bytes from 1"
-        raise ScenarioError(f"{file}: line {wrong[0] + 2}, column {SIZE}: {problem}")
+    _check_sizes(file, size, SIZE, 1)
     (back,) = np.nonzero(np.diff(time) < 0)
     if len(back):
         problem = f"{time[back[0] + 1]:g} is before the {time[back[0]]:g} of the line above"
@@ -101,12 +98,14 @@ def read_csv(file: Path) -> pa.Table:
         if not first.strip():
             raise ScenarioError(f"{file}: it is empty; its first line must name its columns")
         table = csv.read_csv(file)
+        names = table.column_names
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{file}: the names of its columns are not UTF-8") from error
     except OSError as error:
         problem = error.strerror or str(error)
         raise ScenarioError(f"{file} cannot be read: {problem}") from error
     except pa.ArrowInvalid as error:
         raise ScenarioError(f"{file}: {error}") from error
-    names = table.column_names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ScenarioError(f"{file}: the column {twice!r} is there twice")
@@ -121,7 +120,10 @@ def numbers(file: Path, column: pa.ChunkedArray, name: str, before: int) -> npt.
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise ScenarioError(f"{file}: column {name}: {kind} values are not numbers")
-    found: npt.NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+    try:
+        found: npt.NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid as error:
+        raise ScenarioError(f"{file}: column {name}: {error}") from error
     (wrong,) = np.nonzero(~np.isfinite(found))
     if len(wrong):
         row = int(wrong[0])
@@ -129,6 +131,15 @@ def numbers(file: Path, column: pa.ChunkedArray, name: str, before: int) -> npt.
         problem = "there is no value" if value is None else f"{value} is no finite number"
         raise ScenarioError(f"{file}: line {row + 1 + before}, column {name}: {problem}")
     return found
+
+
+def _check_sizes(file: Path, size: npt.NDArray[np.float64], name: str, before: int) -> None:
+    import numpy as np
+
+    (wrong,) = np.nonzero((size < 1) | (size != np.floor(size)) | (size > 2**53))
+    if len(wrong):
+        problem = f"{size[wrong[0]]:g} is no size, a whole number of bytes from 1 to 2^53"
+        raise ScenarioError(f"{file}: line {wrong[0] + 1 + before}, column {name}: {problem}")
 
 
 def write_job(job: Job, file: Path) -> None:
@@ -250,8 +261,7 @@ class FlowList:
         }
         job = found.pop("job")
         size, starts = found.pop("size_bytes"), found.pop(start)
-        if (size < 1).any():
-            raise ScenarioError(f"{file}: column size_bytes: a flow has at least one byte")
+        _check_sizes(file, size, "size_bytes", before)
         order = np.lexsort((np.arange(len(job)), starts, job))
         ends = np.nonzero(np.diff(job[order]))[0] + 1
         is_synthetic = (file.parent / NOTE).is_file()

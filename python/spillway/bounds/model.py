@@ -60,6 +60,8 @@ class Model:
             training = None
         if not isinstance(training, dict) or (training and not training.keys() >= _TRAINING):
             raise ScenarioError(f"{name}: it does not say as it should what it was trained on")
+        if SIZE in self.features:
+            raise ScenarioError(f"{name}: it looks at the size that it is to bound")
         self.training: dict[str, Any] = training
 
     @classmethod

@@ -99,9 +99,9 @@ impl FlowModel {
 
 /// A feature's column, and how many flows back it is taken: `cpu.2` is `cpu`, two flows back.
 fn parted(name: &str) -> (&str, usize) {
-    let parts = name.rsplit_once('.').and_then(|(column, back)| {
-        let back: usize = back.parse().ok().filter(|back| (1..=MOST_BACK).contains(back))?;
-        Some((column, back))
+    let parts = name.rsplit_once('.').and_then(|(column, text)| {
+        let back: usize = text.parse().ok().filter(|back| (1..=MOST_BACK).contains(back))?;
+        (back.to_string() == text).then_some((column, back))
     });
     parts.unwrap_or((name, 0))
 }
@@ -116,5 +116,33 @@ mod tests {
         assert_eq!(parted("cpu.4"), ("cpu", 4));
         assert_eq!(parted("cpu.0"), ("cpu.0", 0));
         assert_eq!(parted("cpu.100"), ("cpu.100", 0));
+        assert_eq!(parted("cpu.+4"), ("cpu.+4", 0));
+    }
+
+    /// Two trees over cpu, time, time.1 and flow_size.1, which know 60 sizes.
+    fn model() -> FlowModel {
+        let bytes = include_bytes!("../../tests/data/least.safetensors");
+        FlowModel::of(Regressor::read(bytes).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_window_is_of_one_job_in_the_order_of_starts() {
+        let model = model();
+        assert_eq!(model.columns(), ["job", "cpu", "time"]);
+        let of = |values: &[f64]| model.forest.bound(&model.forest.scaled(values));
+        // Job 2: rows 2, 0 and 3, the last two of which start at once. Job 5: row 1.
+        let jobs = vec![2.0, 5.0, 2.0, 2.0];
+        let cpu = vec![0.1, 0.9, 0.5, 0.3];
+        let time = vec![90.0, 80.0, 5.0, 40.0];
+        let bounds = model.bounds(&[7, 1, 3, 7], &[900_000, 10, 400_000, 20], &[jobs, cpu, time]);
+        let expected = [
+            of(&[0.1, 90.0, 5.0, 400_000.0]),
+            of(&[0.9, 80.0, 0.0, 0.0]),
+            of(&[0.5, 5.0, 0.0, 0.0]),
+            of(&[0.3, 40.0, 90.0, 900_000.0]),
+        ];
+        assert_eq!(bounds, expected);
+        assert_ne!(expected[0], of(&[0.1, 90.0, 0.0, 0.0]));
+        assert_ne!(expected[3], of(&[0.3, 40.0, 5.0, 400_000.0]));
     }
 }

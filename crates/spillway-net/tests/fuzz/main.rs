@@ -11,7 +11,7 @@ mod mutate;
 use driver::fuzz;
 use mutate::{mutated, one};
 use spillway_engine::Stream;
-use spillway_forest::{Forest, checksum};
+use spillway_forest::{Forest, Regressor, checksum};
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::traffic::FlowColumns;
@@ -314,6 +314,30 @@ fn models() {
             let Ok(forest) = Forest::read(bytes) else { return false };
             for value in [0.0, -1.0, 1e300, f64::NAN] {
                 forest.is_positive(&vec![value as f32; forest.features().len()]);
+            }
+            true
+        },
+    );
+}
+
+/// Small models that bound sizes, made by `spillway.bounds` of 60 flows.
+#[test]
+#[ignore = "slow: as long as FUZZ_SECONDS says"]
+fn bounds() {
+    let files = bundled("crates/spillway-net/tests/data", "safetensors");
+    let seeds = slices(&files);
+    fuzz(
+        "bounds",
+        |random| {
+            let bytes = mutated(random, &seeds);
+            if random.below(4) == 0 { bytes } else { with_right_checksum(bytes) }
+        },
+        |bytes| {
+            let Ok(forest) = Regressor::read(bytes) else { return false };
+            for value in [0.0, -1.0, 1e300, f64::NAN] {
+                let scaled = forest.scaled(&vec![value; forest.features().len()]);
+                forest.bound(&scaled);
+                forest.size(&scaled);
             }
             true
         },
