@@ -5,7 +5,8 @@
 
 On a page, what stands between `<!-- claims: PAPER/FIGURE -->` and `<!-- end -->` is the table of
 the figure's claims, and how much was run for it. `<!-- claims: PAPER/FIGURE, VARIANT -->` has the
-claims of one variant. The plots that a page shows as ../images/PAPER-FIGURE.png go there. Figures
+claims of one variant, and `<!-- claims: PAPER/FIGURE, no variant -->` those that belong to none,
+where a figure has both. The plots that a page shows as ../images/PAPER-FIGURE.png go there. Figures
 that the folder does not have are left as they are.
 
 `<!-- choices: PAPER/FIGURE, SETTING -->` has the numbers of the same claims about one choice after
@@ -31,6 +32,10 @@ BLOCK = re.compile(
     r"(<!-- (claims|choices): (\S+?)(?:, (.+?))? -->).*?(<!-- end -->)",
     re.DOTALL,
 )
+
+
+NO_VARIANT = "no variant"
+"""How a block asks for the claims that belong to no variant."""
 
 
 def copy_plots(text: str, results: Path, images: Path) -> None:
@@ -63,7 +68,7 @@ def page(text: str, results: Path) -> str:
 
 
 def _of_variant(row: Mapping[str, Any], variant: str) -> bool:
-    return bool(row["variant"] == variant)
+    return bool(row["variant"] == ("" if variant == NO_VARIANT else variant))
 
 
 def _of_setting(row: Mapping[str, Any], setting: str) -> bool:

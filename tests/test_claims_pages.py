@@ -120,6 +120,22 @@ def test_what_is_not_there_is_left_and_no_variant_is_invented(claims, results):
         claims.page(page, results)
 
 
+def test_claims_of_no_variant_have_a_table_of_their_own(claims, results, tmp_path):
+    file = results / figures.BURSTS.name / "summary.json"
+    summary = json.loads(file.read_text())
+    made_up = [
+        summary["claims"][0] | {"claim": f"claim {number}", "variant": variant}
+        for number, variant in enumerate(("", "upside down", "upside down"))
+    ]
+    copy = tmp_path / figures.BURSTS.name
+    copy.mkdir(parents=True)
+    (copy / "summary.json").write_text(json.dumps(summary | {"claims": made_up}))
+    for part, numbers in (("", "012"), (", no variant", "0"), (", upside down", "12")):
+        block = f"<!-- claims: {figures.BURSTS.name}{part} --><!-- end -->"
+        rows = [line for line in claims.page(block, tmp_path).splitlines() if "claim " in line]
+        assert [number for number in "012" if f"claim {number}:" in "".join(rows)] == list(numbers)
+
+
 def test_cpu_time_is_told_as_people_do(claims):
     assert claims._cpu(42.0) == "42 s of CPU time"
     assert claims._cpu(1_000.0) == "17 minutes of CPU time"
