@@ -536,6 +536,16 @@ fn a_threshold_that_no_queue_can_reach_is_warned_of() {
         (&["kind=pred", "min=20001B"], "min", 20_001),
         // 16 us at 10 Gbps.
         (&["kind=mq-ecn", "rtt=16us"], "rtt", 20_001),
+        // A packet that waits for more than 17.2 us finds 21,500 bytes, 1,500 of them on the line.
+        (&["kind=tcn", "threshold=17200ns"], "threshold", 20_001),
+        (&["kind=tcn", "threshold=50ms"], "threshold", 62_498_501),
+        (&["kind=codel", "target=17200001ps"], "target", 20_001),
+        // 17 steps of ns-3's clock are 17.408 us, 21,760 bytes.
+        (&["kind=codel", "rules=ns3", "target=18us"], "target", 20_260),
+        (&["kind=ecn-sharp", "target=17200001ps"], "target", 20_001),
+        (&["kind=ecn-sharp", "target=50ms", "instant=17200ns"], "instant", 20_001),
+        // Half of the target.
+        (&["kind=pie", "target=34400001ps"], "target", 20_001),
     ] {
         assert_eq!(warned(aqm), [expected(key, from)], "{aqm:?}");
     }
@@ -549,7 +559,14 @@ fn a_threshold_that_no_queue_can_reach_is_warned_of() {
         &["kind=pred", "min=20KB"],
         &["kind=mq-ecn", "rtt=15999ns"],
         &["kind=mq-ecn", "rtt=32us", "lambda=0.4999"],
-        &["kind=tcn", "threshold=1s"],
+        &["kind=tcn", "threshold=17199999ps"],
+        &["kind=codel", "target=17200ns"],
+        &["kind=codel", "rules=ns3", "target=17us"],
+        &["kind=ecn-sharp", "target=17200ns"],
+        // One rule is enough.
+        &["kind=ecn-sharp", "target=50ms", "instant=17199999ps"],
+        &["kind=ecn-sharp", "instant=50ms"],
+        &["kind=pie", "target=34400ns"],
     ] {
         assert_eq!(warned(aqm), [""; 0], "{aqm:?}");
     }
@@ -568,6 +585,8 @@ fn a_threshold_that_no_queue_can_reach_is_warned_of() {
         ("8000B", &["kind=ecn", "threshold=5pkt"], "threshold", 9_000, 8_000),
         ("5pkt", &["kind=pred", "min=10pkt"], "min", 15_000, 6_000),
         ("8pkt", &["kind=red", "min=8pkt", "max=9pkt"], "min", 12_000, 10_500),
+        // What joins leaves after 12,000 bytes at most, in 9.6 us.
+        ("8pkt", &["kind=tcn", "threshold=9600ns"], "threshold", 10_501, 10_500),
     ] {
         let expected = format!(
             "switch.leaf.aqm.{key}: a leaf marks queues from {from} bytes on, but `queue_limit` = {limit} \
@@ -583,6 +602,7 @@ fn a_threshold_that_no_queue_can_reach_is_warned_of() {
         ("8pkt", &["kind=red", "min=5pkt", "max=3000pkt"]),
         ("8pkt", &["kind=pred", "min=5pkt", "max=500KB"]),
         ("8pkt", &["kind=ecn", "threshold=unlimited"]),
+        ("8pkt", &["kind=tcn", "threshold=9599999ps"]),
     ] {
         assert_eq!(within(limit, aqm), [""; 0], "{limit} {aqm:?}");
     }
@@ -593,6 +613,8 @@ fn a_threshold_that_no_queue_can_reach_is_warned_of() {
         assigned(&["switch.buffer=unlimited", "switch.aqm.kind=ecn"]).unwrap().warnings,
         [""; 0]
     );
+    let waits = ["switch.buffer=unlimited", "switch.aqm.kind=tcn", "switch.aqm.threshold=1s"];
+    assert_eq!(assigned(&waits).unwrap().warnings, [""; 0]);
 }
 
 /// The warning says that a switch without room for a full packet lets none through. So it is.

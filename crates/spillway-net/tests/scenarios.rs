@@ -32,6 +32,7 @@ fn every_scenario_resolves_to_itself() {
         let resolved = scenario.resolved.to_string();
         let again = read(&file, &resolved);
         assert_eq!(again.resolved.to_string(), resolved, "{}", file.display());
+        assert_eq!(scenario.warnings, [""; 0], "{}", file.display());
         assert_eq!(again.warnings, scenario.warnings, "{}", file.display());
         // The same network and the same first flows.
         assert_eq!(again.topology, scenario.topology, "{}", file.display());

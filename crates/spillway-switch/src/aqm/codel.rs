@@ -35,9 +35,9 @@
 //! Two comparisons for every packet, and the time of its arrival; 40 bytes for every queue. A square
 //! root for every hit, which implementations approximate.
 
-use super::Aqm;
 use super::ecn::read_not_ect;
 use super::ecn_sharp::gap;
+use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
@@ -262,6 +262,14 @@ impl Aqm for CoDel {
     fn passes_idle_ports(&self) -> bool {
         // Nothing is left in the queue, so it is not above target.
         true
+    }
+
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        let target = match self.params.rules {
+            Rules::Rfc8289 => self.params.target,
+            Rules::Ns3 => Time::from_ps((self.params.target.ps() << 10) * 1000),
+        };
+        Some(("target", bytes_behind(target, environment)?))
     }
 
     fn watches_passing(&self) -> bool {

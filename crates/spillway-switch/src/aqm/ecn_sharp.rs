@@ -25,7 +25,7 @@
 //! Two comparisons for every packet, and the time of its arrival; 24 bytes for every queue. A square
 //! root for every persistent mark, which switches take from a table.
 
-use super::Aqm;
+use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
@@ -129,6 +129,16 @@ impl Aqm for EcnSharp {
     fn passes_idle_ports(&self) -> bool {
         // No wait is a short one.
         self.params.target > Time::ZERO
+    }
+
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        // One of the two rules may be out of reach, so that the other marks alone.
+        let EcnSharpParams { instant, target, .. } = self.params;
+        let (key, marked) = match target <= instant {
+            true => ("target", target),
+            false => ("instant", Time::from_ps(instant.ps().saturating_add(1))),
+        };
+        Some((key, bytes_behind(marked, environment)?))
     }
 
     fn watches_passing(&self) -> bool {

@@ -74,7 +74,7 @@ pub trait Aqm: Watch {
     }
 
     /// From how many bytes on it may mark a queue that has its port to itself, and the key that says
-    /// so; `None` if it does not go by a queue's length.
+    /// so; `None` if it does not go by a queue's length, or by the time that packets wait in it.
     fn marks_from(&self, _environment: &Environment) -> Option<(&'static str, u64)> {
         None
     }
@@ -220,6 +220,13 @@ fn finite(bytes: u64) -> Option<u64> {
     (bytes != u64::MAX).then_some(bytes)
 }
 
+/// The fewest bytes behind which a packet may wait for this long: at the slowest port, where a full
+/// packet has just begun to be sent.
+fn bytes_behind(wait: Time, environment: &Environment) -> Option<u64> {
+    let slowest = environment.port_rates.iter().map(|rate| rate.ps_per_byte()).max()?;
+    Some(wait.ps().div_ceil(slowest).saturating_sub(environment.full_packet.into()))
+}
+
 /// A threshold's bytes, where a packet counts as a full one.
 fn bytes_of(threshold: Amount, environment: &Environment) -> u64 {
     match threshold {
@@ -233,6 +240,7 @@ fn bytes_of(threshold: Amount, environment: &Environment) -> u64 {
 pub(crate) mod tests {
     use super::*;
     use crate::policy::Departure;
+    use spillway_engine::Rate;
 
     /// An ECN-capable packet of 1500 bytes that leaves the first queue.
     pub(crate) fn leaving(queued_at: Time, now: Time) -> Departure {
@@ -245,6 +253,26 @@ pub(crate) mod tests {
             ect: true,
             queued_at,
         }
+    }
+
+    #[test]
+    fn a_wait_is_as_many_bytes_as_the_slowest_port_sends_in_it() {
+        let mut environment = Environment::example(2);
+        // A byte takes 0.8 ns: 20 us are 25,000 bytes, of which 1,500 may be on the line.
+        let behind = |wait, environment: &Environment| bytes_behind(wait, environment);
+        let wait = Time::from_us(20);
+        assert_eq!(behind(wait, &environment), Some(23_500));
+        assert_eq!(behind(wait + Time::from_ps(1), &environment), Some(23_501));
+        // What is being sent is wait enough.
+        assert_eq!(behind(Time::from_ns(1200), &environment), Some(0));
+        assert_eq!(behind(Time::ZERO, &environment), Some(0));
+        // At 40 Gbps a packet waits for 20 us behind 100,000 bytes, at the other port still behind 25,000.
+        environment.port_rates[0] = Rate::from_bits_per_second(40_000_000_000).unwrap();
+        assert_eq!(behind(wait, &environment), Some(23_500));
+        environment.port_rates.pop();
+        assert_eq!(behind(wait, &environment), Some(98_500));
+        environment.port_rates.clear();
+        assert_eq!(behind(wait, &environment), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@
 //! each queue in every interval. 64 bytes for every queue.
 
 use super::ecn::read_not_ect;
-use super::{Aqm, AqmSample};
+use super::{Aqm, AqmSample, bytes_behind};
 use crate::buffer::{Buffer, QueueId};
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
@@ -268,6 +268,13 @@ impl Aqm for Pie {
     #[inline]
     fn on_pass(&mut self, passing: &Arrival, _buffer: &Buffer) {
         self.leaves(passing.queue, passing.now, Time::ZERO, passing.size, 0);
+    }
+
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        // Queues are calm up to half of the target. There p falls towards 0, unless gains are so large
+        // that the growth of a wait alone takes it to 0.2.
+        let half = Time::from_ps(self.params.target.ps().div_ceil(2));
+        Some(("target", bytes_behind(half, environment)?))
     }
 
     fn sample(&self, _now: Time, queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {

@@ -665,7 +665,8 @@ impl Aqm for Pred {
     }
 
     fn marks_from(&self, _environment: &Environment) -> Option<(&'static str, u64)> {
-        // The adjuster never takes `min` below its start.
+        // The adjuster never takes `min` below its start. `max` is a last protection, which need
+        // not be within reach: its default, 500 KB, is more than small buffers hold.
         Some(("min", (self.params.first.min * self.params.full_packet) as u64))
     }
 }

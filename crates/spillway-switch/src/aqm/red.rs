@@ -221,6 +221,7 @@ impl Aqm for Red {
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        // `max` need not be within reach: the line from `min` on is what marks.
         Some(("min", bytes_of(self.params.ramp.thresholds.min, environment)))
     }
 }

@@ -21,7 +21,7 @@
 //! # Cost
 //! A comparison for every packet, and the time of its arrival; no state.
 
-use super::Aqm;
+use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
 use crate::catalogue::{Environment, Policy};
 use crate::policy::{Departure, Verdict, Watch};
@@ -80,6 +80,11 @@ impl Watch for Tcn {
 impl Aqm for Tcn {
     fn passes_idle_ports(&self) -> bool {
         true
+    }
+
+    fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
+        let marked = Time::from_ps(self.threshold.ps().saturating_add(1));
+        Some(("threshold", bytes_behind(marked, environment)?))
     }
 }
 
