@@ -65,6 +65,7 @@ def asks(claim):
     low, high = (None if math.isinf(end) else end for end in claim.rule.ends)
     is_change = claim.formula.is_change
     low = 0.0 if low == math.ulp(0.0) else low
+    high = 0.0 if high == -math.ulp(0.0) else high
     paper = [] if claim.rule.paper is None else [told(claim.rule.paper, is_change)]
     return "; ".join([*paper, interval((low, high), is_change)])
 

@@ -11,6 +11,7 @@ from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed, Outcome
 from spillway.reproduce.pred import (
     figure4,
+    figure11,
     figure15,
     figure19,
     figure25,
@@ -21,6 +22,7 @@ from spillway.reproduce.pred import (
 )
 from spillway.reproduce.pred.overlaid import Overlaid, Panel
 from spillway.reproduce.results import Results
+from spillway.reproduce.verdict import Estimate, judge
 
 US, MS = 10**6, 10**9
 
@@ -367,3 +369,11 @@ def test_pred_s_figures_have_what_their_plots_show():
         assert len(series.values(outcome, name)) == 2_000
     assert max(series.values(outcome, "queue")) > 15
     assert max(series.values(outcome, "flows")) >= 4
+
+
+@pytest.mark.parametrize("figure", [figure4.FIGURE, figure4.CHOICES, figure11.FIGURE])
+def test_what_stays_as_it_is_neither_rises_nor_falls(figure):
+    words = ("take longer", "take less time", "grows with N", "shrinks")
+    rules = [claim.rule for claim in figure.claims if any(word in claim.says for word in words)]
+    assert len(rules) >= 2
+    assert {judge(rule, Estimate(0.0, (0.0, 0.0))) for rule in rules} == {"does not hold"}

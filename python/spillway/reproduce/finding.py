@@ -217,11 +217,12 @@ def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Est
 
 
 def _told(ends: Ends | None) -> tuple[float | None, float | None] | None:
-    """Both ends for JSON, which has neither infinity nor a least number above 0."""
+    """Both ends for JSON, which has neither infinity nor the numbers next to 0."""
     if ends is None:
         return None
     low, high = (None if math.isinf(end) else end for end in ends)
-    return (0.0 if low == math.ulp(0.0) else low), high
+    next_to_0 = math.ulp(0.0)
+    return (0.0 if low == next_to_0 else low), (0.0 if high == -next_to_0 else high)
 
 
 def _behind(claim: Claim, results: Results, places: list[int]) -> dict[str, Behind]:

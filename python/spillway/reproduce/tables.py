@@ -129,6 +129,8 @@ def interval(ends: Sequence[float | None] | None, is_change: bool) -> str:
 
     >>> interval((0.3, 0.5), True), interval((0.3, None), False), interval((0.0, None), True)
     ('30.0% to 50.0%', '0.3 or more', 'above 0')
+    >>> interval((None, 0.1), True), interval((None, 0.0), False)
+    ('10.0% or less', 'below 0')
     """
     if ends is None:
         return "-"
@@ -136,7 +138,7 @@ def interval(ends: Sequence[float | None] | None, is_change: bool) -> str:
     if high is None:
         return f"{told(low, is_change)} or more" if low else "above 0"
     if low is None:
-        return f"{told(high, is_change)} or less"
+        return f"{told(high, is_change)} or less" if high else "below 0"
     return f"{told(low, is_change)} to {told(high, is_change)}"
 
 

@@ -162,6 +162,23 @@ class Apart:
 
 
 @dataclass(frozen=True)
+class Falls:
+    """The paper says that something falls, without a number; ours is by how much it rises."""
+
+    paper: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return "below 0"
+
+    @property
+    def ends(self) -> Ends:
+        """From the greatest number below 0 downwards: what stays as it is does not fall."""
+        return -math.inf, -math.ulp(0.0)
+
+
+@dataclass(frozen=True)
 class NoGain:
     """The paper says that something brings no gain; ours is how much better it is."""
 

@@ -7,7 +7,7 @@ from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Scheme
 from spillway.reproduce.pred import star
 from spillway.reproduce.pred.star import GOODPUT, LAMBDA, MEAN, SLOPE, aqm
-from spillway.reproduce.verdict import Alike, Apart, Near, NoGain, Within
+from spillway.reproduce.verdict import Alike, Apart, Falls, Near, Within
 
 # The text's starting values, "whose effect is approximately equal when N = 2": 0.2 for RED too.
 RED = star.red(0.2, 6)
@@ -124,7 +124,7 @@ FIGURE = Figure(
             "The queue of FCS(N^2) shrinks as N grows",
             _SECTION,
             Plain(MEAN, SQUARE.name),
-            NoGain(0.0),
+            Falls(),
             _GROWS,
         ),
         *_about(TESTBED),

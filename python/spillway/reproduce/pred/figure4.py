@@ -15,7 +15,7 @@ from spillway.reproduce.point import Run
 from spillway.reproduce.pred import star
 from spillway.reproduce.pred.overlaid import Overlaid
 from spillway.reproduce.pred.overlaid import Panel as Series
-from spillway.reproduce.verdict import Apart, NoGain
+from spillway.reproduce.verdict import Apart, Falls
 
 if TYPE_CHECKING:
     from spillway.result import Result
@@ -80,7 +80,7 @@ def _claims(over: Over) -> tuple[Claim, ...]:
             "Large messages take less time with a steeper slope",
             _SECTION,
             Plain(TAIL, SECOND.name),
-            NoGain(0.0),
+            Falls(),
             over,
         ),
     )
