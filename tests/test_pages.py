@@ -70,15 +70,17 @@ def asks(claim):
     return "; ".join([*paper, interval((low, high), is_change)])
 
 
-def is_in(claim, part):
-    """Whether a table of claims has this one: it has all, those of a variant, or those of none."""
+def is_in(claim, kind, part):
+    """Whether a table has this claim: it has all, those of a setting or variant, or of none."""
+    if kind == "choices":
+        return not part or claim.says.endswith(f"({part})")
     return part in ("", claim.variant or "no variant")
 
 
 @pytest.mark.parametrize(("name", "part", "text"), tables("claims"))
 def test_a_table_s_claims_are_its_figure_s(name, part, text):
     (figure,) = catalogue.find(name)
-    claims = [claim for claim in figure.claims if is_in(claim, part)]
+    claims = [claim for claim in figure.claims if is_in(claim, "claims", part)]
     _, _, *found = rows(text)
     for claim, (says, paper, *_) in zip(claims, found, strict=True):
         variant = "" if claim.variant in ("", part) else f"{claim.variant}: "
@@ -99,10 +101,60 @@ def test_a_table_s_choices_are_its_figure_s(name, part, text):
             continue
         column = f"{claim.formula.metric.name}, {claim.formula.text}"
         columns.setdefault(column, {})[asks(claim).split("; ")[-1]] = None
-        (point,) = (point for point in figure.points if point.lies_at(claim.over.where))
+        # Of growth the last point's words are told, which end with the choice.
+        *_, point = (point for point in figure.points if point.lies_at(claim.over.where))
         has_scheme = claim.variant.endswith(f", {point.label}")
         choices[point.label if has_scheme else claim.variant or point.label] = None
         assert has_scheme or point.label.endswith(claim.variant)
     assert heads == ["", *columns]
     assert ends == [f"*{'; '.join(ranges)}*" for ranges in columns.values()]
     assert [name for name, *_ in found] == list(choices)
+
+
+_BY_PORTS = {"CBM, B of a port"}
+"""The other reading of "the available buffer per port": the page says what comes of it."""
+LEFT_OUT = {
+    "cbm/figure1": _BY_PORTS,
+    "cbm/figure1-p95": _BY_PORTS,
+    "cbm/figure1-p999": _BY_PORTS,
+    "cbm/figure1-uncontrolled": _BY_PORTS,
+    # The page says in words what is claimed and what was found.
+    "smartbuf/beta": {"demands", "the text"},
+    "smartbuf/buffers": {"Smartbuf", "Smartbuf, demands"},
+    "smartbuf/figure1": {""},
+    "smartbuf/figure2": {"", "Smartbuf", "Smartbuf, demands"},
+    "smartbuf/figure7": {"Smartbuf", "Smartbuf, demands"},
+}
+"""Variants whose claims no table of a page has, though a page shows the figure."""
+
+
+def blocks():
+    """Of every table of claims on the papers' pages: its kind, its figure, and the part of it."""
+    pages = [file.read_text() for file in sorted((DOCS / "papers").glob("*.md"))]
+    return [found[:3] for page in pages for found in TABLE.findall(page) if found[0] != "table"]
+
+
+def shown():
+    """The figures of which a paper's page has a table of claims or the plot."""
+    pages = "".join(file.read_text() for file in sorted((DOCS / "papers").glob("*.md")))
+    tabled = {name for _, name, _ in blocks()}
+    return [
+        figure
+        for figure in catalogue.every()
+        if figure.name in tabled or f"/{figure.name.replace('/', '-')}.png" in pages
+    ]
+
+
+def test_pages_show_claims_of_all_papers():
+    assert len(shown()) > 40 and set(LEFT_OUT) <= {figure.name for figure in shown()}
+
+
+@pytest.mark.parametrize("figure", shown(), ids=lambda figure: figure.name)
+def test_every_claim_of_a_figure_that_a_page_shows_is_in_a_table(figure):
+    own = [(kind, part) for kind, name, part in blocks() if name == figure.name]
+    missing = {
+        claim.variant
+        for claim in figure.claims
+        if not any(is_in(claim, kind, part) for kind, part in own)
+    }
+    assert missing == LEFT_OUT.get(figure.name, set())
