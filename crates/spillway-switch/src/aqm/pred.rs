@@ -40,7 +40,10 @@
 //! # Scope and limitations
 //! Flows are told apart by their numbers, as if no two five-tuples had the same hash; where connections
 //! stay open (`transport.connections`), those of a connection count as one. A period of the
-//! bitmap begins at a multiple of `t_fcs`. Algorithm 1 (`counter = "hashes"`) never clears its places:
+//! bitmap begins at a multiple of `t_fcs`. The bitmap's hash has no salt: a flow's place follows from
+//! its number alone, so two flows that share a place share it at every port and switch, in every period
+//! and with every seed. Where flows have the same numbers with all seeds, what the bitmap misses is one
+//! draw, and does not show in how seeds differ. Algorithm 1 (`counter = "hashes"`) never clears its places:
 //! in every period the hash that an earlier one left swallows a flow with a probability of about
 //! 2^-(`hash_bits` - log2 `places`), which 32 bits make negligible. The packet that opens a period is
 //! not counted, so a flow without another packet in that period is missed. With
