@@ -33,6 +33,8 @@
 //!   measures the queue, in the same way for both; a packet that leaves is marked by N and by the setting
 //!   of that moment.
 //!
+//! With q = max everything is marked; equation (5) does so above max only, and has the line at max.
+//!
 //! `plane = "control"` is the testbed's: what is read takes 5 to 12 ms, a new setting another 80 to
 //! 110 ms until it marks. `table_step` marks by a table of queue lengths and flows, as a switch
 //! without a divider does (appendix C.1).

@@ -24,6 +24,8 @@
 //! includes the arriving packet too. If an arrival finds its queue empty, avg decays as if packets
 //! of full size had passed since the queue's last packet was sent; so it does for a departure that
 //! leaves the queue empty.
+//! The point-slope form marks everything from max on, as the two-point form does; PRED's equation (5) has
+//! the line at max itself.
 //! The paper decides on arrival, as Linux and ns-3 do. With `marks_at = "departure"` everything moves
 //! to the departure: the sample, the decay, and the packets that `spacing` counts.
 //!

@@ -37,7 +37,8 @@ impl Kind {
         Ok(match section.choice("counter", &kinds, meaning)? {
             0 => {
                 section.needs("counter = \"hashes\"", &["hash_bits"])?;
-                let meaning = "bits of a port's bitmap";
+                let meaning = "bits of a port's bitmap; `hashes` has places instead, a power of two, by default \
+                               1024";
                 let places = section.integer("places", 120, 1..=1 << 20, meaning)? as u32;
                 let meaning = "the largest number of flows that the counter holds";
                 let most =
