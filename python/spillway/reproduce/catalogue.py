@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from spillway.errors import ScenarioError
-from spillway.reproduce import aqms, cbm, comparison, credence, pred, smartbuf
+from spillway.reproduce import aqms, cbm, comparison, credence, pred, qclimb, smartbuf
 from spillway.reproduce.figure import Figure
 
 PAPERS: dict[str, tuple[Figure, ...]] = {
@@ -13,6 +13,7 @@ PAPERS: dict[str, tuple[Figure, ...]] = {
     "cbm": cbm.FIGURES,
     "smartbuf": smartbuf.FIGURES,
     "pred": pred.FIGURES,
+    "qclimb": qclimb.FIGURES,
     "comparison": comparison.FIGURES,
     "aqms": aqms.FIGURES,
 }

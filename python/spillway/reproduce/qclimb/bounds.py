@@ -1,0 +1,122 @@
+"""How good a bound must be: its tightness, and how often it is too high."""
+
+from __future__ import annotations
+
+from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.draw import Lines, Panel
+from spillway.reproduce.figure import Figure, Point, Scale, Scheme, along, product
+from spillway.reproduce.qclimb import setup
+from spillway.reproduce.qclimb.setup import Workload
+from spillway.reproduce.verdict import Apart
+
+LEAST = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""The least share of its size that a flow's bound may be (a)."""
+MISSES = (0.0, 0.001, 0.01, 0.1, 0.3)
+"""The share of flows whose bound is twice their size (p)."""
+_LOAD = 0.8
+_FLOWS = 50_000
+
+BEST = {
+    "websearch": (8_760, 27_740, 77_380, 194_180, 1_946_180, 9_733_820, 29_200_000),
+    "datamining": (1_460, 4_380, 10_220, 389_820, 3_076_220, 97_333_820, 973_333_820),
+}
+"""The thresholds that `spillway thresholds SIZES --load 0.8 --levels 8 --objective ml-fcfs` finds,
+in bytes. Of its objectives this one has the least mean time in the packet simulator."""
+
+
+def _schemes(workload: Workload) -> tuple[Scheme, ...]:
+    """PIAS and QCLIMB, with the published thresholds and with the best ones."""
+    published = f"'{workload.name}-{_LOAD:g}'"
+    best = "[" + ",".join(f"'{size}B'" for size in BEST[workload.name]) + "]"
+    return tuple(
+        Scheme(f"{name}, {which}", _sets(name.lower(), ladder), style=style)
+        for which, ladder, styles in (("published", published, (0, 3)), ("best", best, (1, 8)))
+        for name, style in zip(("PIAS", "QCLIMB"), styles, strict=True)
+    )
+
+
+def _sets(kind: str, ladder: str) -> tuple[str, ...]:
+    return (f"transport.tagging={{kind='{kind}',thresholds={ladder},acks='with-first'}}",)
+
+
+def _points(workload: Workload) -> tuple[Point, ...]:
+    ms = round(1000 * _FLOWS * 8 * workload.mean_bytes / (_LOAD * 200e9))
+    whole = Point(
+        {},
+        (
+            *(f"traffic.websearch.sizes={workload.sizes}", f"traffic.websearch.load={_LOAD:g}"),
+            *("warmup=0us", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
+        ),
+    )
+    bound = "traffic.websearch.bound={{kind='miss',least={},misses={},excess=1.0}}"
+    tight = along("least", LEAST, label="a = {}", tick="{}")
+    misses = along("misses", MISSES, label="p = {}", tick="{}")
+    names = [scheme.name for scheme in _schemes(workload)]
+    return tuple(
+        Point(
+            point.values,
+            point.assignments,
+            point.labels,
+            point.ticks,
+            {
+                name: ("traffic.websearch.bound=none",)
+                if name.startswith("PIAS")
+                else (bound.format(point.values["least"], point.values["misses"]),)
+                for name in names
+            },
+        )
+        for point in product((whole,), misses, tight)
+    )
+
+
+def _claims() -> tuple[Claim, ...]:
+    """Whether QCLIMB gains over PIAS with the same thresholds, by how good bounds are."""
+    return tuple(
+        Claim(
+            f"Short flows' mean is below PIAS's with the {which} thresholds, {words}",
+            "not in the paper",
+            Reduction(setup.SHORT_MEAN, f"QCLIMB, {which}", f"PIAS, {which}"),
+            Apart(),
+            Over({"least": least, "misses": misses}),
+        )
+        for which in ("published", "best")
+        for least in LEAST
+        for misses in MISSES
+        for words in (f"a = {least:g}, p = {misses:g}",)
+    )
+
+
+def _figure(workload: Workload) -> Figure:
+    few = (f"traffic.websearch.flows={workload.flows}",)
+    return Figure(
+        name=f"qclimb/bounds-{workload.name}",
+        title=f"How good a bound must be: {workload.name} at {_LOAD:.0%}",
+        source="not in the paper",
+        about="8 hosts of 25 Gbps. A flow's bound is drawn between a and 1 times its size; with "
+        "probability p it is twice its size. " + setup.ABOUT.partition("The slides'")[0].strip(),
+        measure=setup.TESTBED,
+        points=_points(workload),
+        schemes=_schemes(workload),
+        scales={
+            "quick": Scale((1,), few),
+            "page": Scale((1, 2, 3), few),
+            "full": Scale((1, 2, 3)),
+        },
+        plot=Lines(
+            (
+                Panel(setup.SHORT_MEAN, "(a) short flows, mean"),
+                Panel(setup.SHORT, "(b) short flows, p99", is_log=True),
+                Panel(setup.ALL_MEAN, "(c) all flows, mean"),
+                Panel(setup.LONG_MEAN, "(d) long flows, mean"),
+            ),
+            "least",
+            "a, at every p in turn",
+            is_joined=False,
+        ),
+        claims=_claims(),
+        is_of_paper=False,
+        told_by="anything",
+    )
+
+
+FIGURES = (_figure(setup.WEBSEARCH), _figure(setup.DATAMINING))

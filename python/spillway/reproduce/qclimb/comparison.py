@@ -1,0 +1,87 @@
+"""QCLIMB beside PIAS, perfect bounds, predictions at face value, and pFabric."""
+
+from spillway.reproduce.claim import Claim, Excess, Over, Reduction
+from spillway.reproduce.draw import Lines
+from spillway.reproduce.figure import Figure
+from spillway.reproduce.point import Run
+from spillway.reproduce.qclimb import setup
+from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PFABRIC, PIAS, QCLIMB, Workload
+from spillway.reproduce.verdict import Apart, Near, Within
+
+_P, _Q = PIAS.name, QCLIMB.name
+
+
+def _claims(source: str, mean: float, tail: float) -> tuple[Claim, ...]:
+    """The slides' claims about small flows, and whether the mechanism does what they say."""
+    small, tails = Reduction(setup.SHORT_MEAN, _Q, _P), Reduction(setup.SHORT, _Q, _P)
+    largest = Over(take="largest")
+    return (
+        Claim("Small flows' mean is below PIAS's, over loads", source, small, Apart()),
+        Claim("Small flows' tail is below PIAS's, over loads", source, tails, Apart()),
+        Claim("Small flows' mean is below PIAS's, up to", source, small, Near(mean), largest),
+        Claim("Small flows' tail is below PIAS's, up to", source, tails, Near(tail), largest),
+    )
+
+
+def _beside(source: str) -> tuple[Claim, ...]:
+    return (
+        Claim(
+            "Small flows' mean is near that of perfect bounds, over loads",
+            source,
+            Excess(setup.SHORT_MEAN, _Q, PERFECT.name),
+            Within(0.03, within=1.0),
+        ),
+        Claim(
+            "Predictions at face value make small flows slower, over loads",
+            "slide on Flux",
+            Excess(setup.SHORT_MEAN, FACE_VALUE.name, _Q),
+            Apart(),
+        ),
+    )
+
+
+def _figure(
+    name: str,
+    measure: Run,
+    workload: Workload,
+    gbps: float,
+    claims: tuple[Claim, ...],
+    *,
+    spines: bool,
+) -> Figure:
+    where = "144 hosts, leaf-spine, 40 and 100 Gbps" if spines else "8 hosts of 25 Gbps"
+    return Figure(
+        name=f"qclimb/{name}",
+        title=f"Small flows under QCLIMB: {workload.name}, {where}",
+        source="QCLIMB (NSDI 2024), slides",
+        about=setup.ABOUT,
+        measure=measure,
+        points=tuple(workload.at(load, gbps, spines=spines) for load in setup.LOADS),
+        schemes=(PIAS, QCLIMB, PERFECT, FACE_VALUE, PFABRIC),
+        scales=setup.SCALES,
+        plot=Lines(setup.PANELS, "load", "load", columns=2),
+        claims=claims,
+        told_by="anything",
+    )
+
+
+_ON_TESTBED = (*_claims("slide 23, testbed", 0.88, 0.97), *_beside("slide 23, testbed"))
+_SIMULATED = (
+    *_claims("slide 26, simulation", 0.465, 0.62),
+    *_beside("slide 23, testbed"),
+    Claim(
+        "All flows' mean is near pFabric's, over loads",
+        "abstract",
+        Excess(setup.ALL_MEAN, _Q, PFABRIC.name),
+        Within(0.09, within=1.0),
+    ),
+)
+
+FIGURES = (
+    _figure("testbed", setup.TESTBED, setup.WEBSEARCH, 200, _ON_TESTBED, spines=False),
+    _figure("testbed-datamining", setup.TESTBED, setup.DATAMINING, 200, _ON_TESTBED, spines=False),
+    _figure("simulation", setup.SIMULATION, setup.WEBSEARCH, 3_600, _SIMULATED, spines=True),
+    _figure(
+        "simulation-datamining", setup.SIMULATION, setup.DATAMINING, 3_600, _SIMULATED, spines=True
+    ),
+)

@@ -1,0 +1,102 @@
+"""The common parts of QCLIMB's figures: networks, schemes, workloads, metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spillway.reproduce.draw import Panel
+from spillway.reproduce.figure import Point, Scale, Scheme
+from spillway.reproduce.metric import MeanTime, Number, TailTime
+from spillway.reproduce.point import Run
+
+TESTBED = Run("qclimb-testbed", ("record.drops=false",))
+"""The testbed of the slides, simulated; the scenario's file says what is not on the slides."""
+SIMULATION = Run("qclimb", ("record.drops=false",))
+"""The simulated network of the slides."""
+
+_TRAFFIC = "traffic.websearch"
+
+PIAS = Scheme("PIAS", ("transport.tagging={kind='pias',acks='with-first'}",), style=0)
+QCLIMB = Scheme("QCLIMB", (), style=3)
+PERFECT = Scheme("QCLIMB-PS", ("transport.tagging={kind='qclimb-ps',acks='with-first'}",), style=8)
+FACE_VALUE = Scheme(
+    "face value",
+    (f"{_TRAFFIC}.bound={{kind='miss',least=0.5,misses=0.5,excess=9.0}}",),
+    style=5,
+)
+"""A prediction taken as the bound: half of them are ten times the size, as an estimate may be."""
+PFABRIC = Scheme(
+    "pFabric",
+    (
+        *("switch.aqm=none", "switch.scheduling=pfabric", "switch.sharing=pfabric"),
+        *("switch.queues_per_port=1", "switch.data_queue=0", "switch.buffer=unlimited"),
+        *("nic.scheduling=pfabric", "nic.queues=1", "nic.data_queue=0", "nic.queue_limit=256KB"),
+        *("transport.kind=pfabric", "transport.tagging=fixed", f"{_TRAFFIC}.bound=none"),
+    ),
+    style=2,
+)
+"""pFabric with its own transport, one path for each flow, and two BDPs in hosts as in switches."""
+OF_SPINES = ("nic.queue_limit=89KB",)
+"""What is different for it in the network with spines, whose BDP is smaller."""
+
+TAGGED = (PIAS.name, QCLIMB.name, PERFECT.name, FACE_VALUE.name)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Sizes of flows, PIAS's thresholds for them, and how many of them a run has."""
+
+    name: str
+    sizes: str
+    mean_bytes: float
+    flows: int
+    """Expected from the beginning of a run to its end."""
+
+    def at(self, load: float, gbps: float, *, spines: bool = False) -> Point:
+        """A load of lines with this total rate, and PIAS's thresholds for it."""
+        ms = round(1000 * self.flows * 8 * self.mean_bytes / (load * gbps * 1e9))
+        sets = (
+            *(f"{_TRAFFIC}.sizes={self.sizes}", f"{_TRAFFIC}.load={load:g}"),
+            *(f"warmup={ms // 20}ms", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
+        )
+        ladder = f"transport.tagging.thresholds={self.name}-{load:g}"
+        of_scheme = dict.fromkeys(TAGGED, (ladder,))
+        if spines:
+            of_scheme[PFABRIC.name] = OF_SPINES
+        label = f"{load:.0%}"
+        return Point(
+            {"load": load}, sets, {"load": f"load {label}"}, {"load": label}, of_scheme=of_scheme
+        )
+
+
+# Means of the bundled distributions (docs/scenario.md). 55% of web search's flows and 82% of data
+# mining's have at most 100 KB.
+WEBSEARCH = Workload("websearch", "websearch-pfabric", 1_665_831, 3_000)
+DATAMINING = Workload("datamining", "datamining-pfabric", 7_470_236, 1_500)
+
+LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
+"""Those for which PIAS's thresholds are published."""
+
+_WHOLE = Scale((1, 2, 3, 4, 5))
+SCALES = {"quick": Scale((1,)), "page": _WHOLE, "full": _WHOLE}
+
+SHORT, SHORT_MEAN = TailTime("short", 0.99), MeanTime("short")
+LONG_MEAN, ALL_MEAN = MeanTime("long"), MeanTime("all")
+REPAIRS = Number("repairs.all.repairs_by_timeout", "packets sent again after timeouts", "packets")
+FOUND = Number("repairs.all.repairs_by_detection", "packets sent again, found lost", "packets")
+"""How many packets went again for a loss that acks showed."""
+
+PANELS = (
+    Panel(SHORT_MEAN, "(a) short flows, mean"),
+    Panel(SHORT, "(b) short flows, p99", is_log=True),
+    Panel(LONG_MEAN, "(c) long flows, mean"),
+    Panel(ALL_MEAN, "(d) all flows, mean"),
+    Panel(FOUND, "(e) sent again, found lost"),
+    Panel(REPAIRS, "(f) sent again after timeouts"),
+)
+
+ABOUT = (
+    "Short flows have at most 100 KB, long ones at least 1 MB; the slides do not say what theirs "
+    "have. The slides' jobs are not public: sizes are those of PIAS's two distributions, and a "
+    "bound is drawn between 80% and 100% of the size. Thresholds are PIAS's for each load."
+)

@@ -1,0 +1,261 @@
+"""QCLIMB's scenarios and figures: every run is what the label and docs/papers/qclimb.md say."""
+
+import pytest
+
+from cells import bundled, flat, resolved, run_of
+from spillway import thresholds
+from spillway.reproduce import qclimb
+from spillway.reproduce.catalogue import find
+from spillway.reproduce.qclimb import bounds, setup
+
+SCENARIOS = {
+    "qclimb-testbed": {
+        "topology": "star",
+        "topology.hosts": 8,
+        "topology.host_rate": "25Gbps",
+        "topology.base_rtt": "41us",
+        "leaf.buffer": "22MB",
+        "traffic.websearch.load_of": "host",
+    },
+    "qclimb": {
+        "topology": "leaf-spine",
+        "topology.leaves": 9,
+        "topology.spines": 4,
+        "topology.hosts_per_leaf": 16,
+        "topology.host_rate": "40Gbps",
+        "topology.fabric_rate": "100Gbps",
+        "topology.base_rtt": "8.9us",
+        "leaf.buffer": "16MB",
+        "spine.buffer": "16MB",
+        "traffic.websearch.load_of": "uplink",
+    },
+}
+BOTH = {
+    "leaf.queues_per_port": 8,
+    "leaf.scheduling": "strict",
+    "leaf.sharing": "dt",
+    "leaf.sharing.alpha": 1.0,
+    "leaf.aqm": "ecn",
+    "leaf.aqm.threshold": "65pkt",
+    "leaf.aqm.scope": "port",
+    "nic.queues": 8,
+    "traffic.websearch.transport": "dctcp",
+    "traffic.websearch.mss": "1460B",
+    "traffic.websearch.min_rto": "2ms",
+    "traffic.websearch.loss_detection": "per-priority",
+    "traffic.websearch.or_worse": False,
+    "traffic.websearch.dupthresh": 3,
+    "traffic.websearch.tagging": "qclimb",
+    "traffic.websearch.tagging.thresholds": "websearch-0.6",
+    "traffic.websearch.tagging.acks": "with-first",
+    "traffic.websearch.sizes": "websearch-pfabric",
+    "traffic.websearch.bound": "uniform",
+    "traffic.websearch.bound.least": 0.8,
+}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_scenario_is_that_of_the_page(scenario):
+    said = BOTH | SCENARIOS[scenario]
+    plain = bundled(scenario)
+    assert {key: plain[key] for key in said} == said
+
+
+def test_full_packets_and_acks_give_the_base_rtts():
+    # 1,504 and 44 bytes with their numbers; a star has four links, and the network eight.
+    star = 4 * 10 + 2 * (1_504 + 44) * 8 / 25e3
+    leaf_spine = 8 * 1 + (1_504 + 44) * 8 * (2 / 40e3 + 2 / 100e3)
+    assert (round(star, 1), round(leaf_spine, 1)) == (41.0, 8.9)
+
+
+def cell(figure, scheme, point, scale="quick"):
+    """What a run has otherwise than its bundled scenario."""
+    runs = flat(resolved(run_of(figure, scheme, point, scale)))
+    plain = bundled(figure.measure.scenario)
+    return {
+        key: runs.get(key) for key in runs.keys() | plain.keys() if runs.get(key) != plain.get(key)
+    }
+
+
+TAGS = "traffic.websearch.tagging"
+BOUND = "traffic.websearch.bound"
+BOUNDLESS = {BOUND: "none", f"{BOUND}.least": None}
+SCHEMES = {
+    "PIAS": {TAGS: "pias"},
+    "QCLIMB": {},
+    "QCLIMB-PS": {TAGS: "qclimb-ps"},
+    "face value": {
+        BOUND: "miss",
+        f"{BOUND}.least": 0.5,
+        f"{BOUND}.misses": 0.5,
+        f"{BOUND}.excess": 9.0,
+    },
+}
+WORKLOADS = {
+    "websearch": ("websearch-pfabric", 1_665_831, 3_000),
+    "datamining": ("datamining-pfabric", 7_470_236, 1_500),
+}
+OF_RUN = {"seed": 7, "record.drops": False}
+
+
+def times(ms, warmup):
+    return {"warmup": f"{warmup}ms", "duration": f"{ms}ms", "stop": f"{ms + 20_000}ms"}
+
+
+@pytest.mark.parametrize("name", ["testbed", "simulation"])
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_schemes_and_loads_are_what_they_are_called(name, workload):
+    (figure,) = find(f"qclimb/{name}" + ("-datamining" if workload == "datamining" else ""))
+    sizes, mean, flows = WORKLOADS[workload]
+    gbps = 200 if name == "testbed" else 3_600
+    assert [point.label for point in figure.points] == [f"load {p}%" for p in (50, 60, 70, 80, 90)]
+    for point in figure.points:
+        load = point.values["load"]
+        ms = round(flows * mean * 8 / (load * gbps * 1e6))
+        own = {
+            "traffic.websearch.sizes": sizes,
+            "traffic.websearch.load": load,
+            f"{TAGS}.thresholds": f"{workload}-{load:g}",
+        }
+        plain = bundled(figure.measure.scenario)
+        always = {
+            key: value
+            for key, value in {**own, **times(ms, ms // 20), **OF_RUN}.items()
+            if plain.get(key) != value
+        }
+        for scheme in figure.schemes[:4]:
+            assert cell(figure, scheme, point) == {**always, **SCHEMES[scheme.name]}, scheme.name
+
+
+@pytest.mark.parametrize(("name", "limit"), [("testbed", "256KB"), ("simulation", "89KB")])
+def test_pfabric_has_its_switches_hosts_and_transport(name, limit):
+    (figure,) = find(f"qclimb/{name}")
+    (scheme,) = (scheme for scheme in figure.schemes if scheme.name == "pFabric")
+    runs = flat(resolved(run_of(figure, scheme, figure.points[0])))
+    said = {
+        "traffic.websearch.transport": "pfabric",
+        "traffic.websearch.tagging": "fixed",
+        BOUND: None,
+        "nic.scheduling": "pfabric",
+        "nic.queues": 1,
+        "nic.queue_limit": limit,
+    }
+    for tier in ("leaf", "spine"):
+        said |= {
+            f"{tier}.sharing": "pfabric",
+            f"{tier}.sharing.limit": "2bdp",
+            f"{tier}.scheduling": "pfabric",
+            f"{tier}.aqm": "none",
+            f"{tier}.buffer": "unlimited",
+        }
+    assert {key: runs.get(key) for key in said} == said
+    # Two BDPs: 25 Gbps for 41 us, and 40 Gbps for 8.9 us.
+    bdp = {"256KB": 25e9 * 41e-6 / 8, "89KB": 40e9 * 8.9e-6 / 8}[limit]
+    assert round(2 * bdp / 1_000) == int(limit.removesuffix("KB"))
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_bounds_are_as_tight_and_as_often_too_high_as_is_said(workload):
+    (figure,) = find(f"qclimb/bounds-{workload}")
+    sizes, mean, _ = WORKLOADS[workload]
+    ms = round(50_000 * mean * 8 / (0.8 * 200 * 1e6))
+    best = [f"{size}B" for size in bounds.BEST[workload]]
+    ladders = {"published": f"{workload}-0.8", "best": best}
+    assert len(figure.points) == 6 * 5
+    for point in (figure.points[0], figure.points[8], figure.points[-1]):
+        least, misses = point.values["least"], point.values["misses"]
+        for scheme in figure.schemes:
+            kind, ladder = scheme.name.split(", ")
+            runs = flat(resolved(run_of(figure, scheme, point, "full")))
+            said = {
+                "traffic.websearch.sizes": sizes,
+                "traffic.websearch.load": 0.8,
+                TAGS: kind.lower(),
+                f"{TAGS}.thresholds": ladders[ladder],
+                **times(ms, 0),
+                "warmup": "0us",
+            }
+            if kind == "PIAS":
+                said |= {BOUND: None}
+            else:
+                said |= {BOUND: "miss", f"{BOUND}.least": least, f"{BOUND}.misses": misses}
+                said |= {f"{BOUND}.excess": 1.0}
+            assert {key: runs.get(key) for key in said} == said
+
+
+def test_the_best_thresholds_are_those_of_the_command():
+    for workload, (sizes, _, _) in WORKLOADS.items():
+        found = thresholds.find(sizes, load=0.8, levels=8, objective="ml-fcfs")
+        assert found.best.thresholds == bounds.BEST[workload]
+
+
+SENDERS = "traffic.websearch"
+RTO = {f"{SENDERS}.{key}": "10ms" for key in ("min_rto", "initial_rto")}
+QUEUES = {"nic.queues": 9, "nic.data_queue": 8}
+QUEUES |= {
+    f"{tier}.{key}": n
+    for tier in ("leaf", "spine")
+    for key, n in (("queues_per_port", 9), ("data_queue", 8))
+}
+CHOICES = {
+    "as in the scenario": {},
+    "the packet itself counts": {f"{TAGS}.counts_packet": True},
+    "no way back after timeouts": {f"{TAGS}.reset_after": 0},
+    "acks in a queue of their own": {f"{TAGS}.acks": "apart", **QUEUES},
+    "repairs as the next packet": {f"{TAGS}.repairs": "as-next"},
+    "repairs first": {f"{TAGS}.repairs": "as-first"},
+    "up by half the thresholds": {
+        f"{TAGS}.up": [f"{730 * n}B" for n in (909, 1329, 1648, 1960, 2143, 2337, 2484)]
+    },
+    "worse priorities tell of losses too": {f"{SENDERS}.or_worse": True},
+    "losses by selective acks": {f"{SENDERS}.loss_detection": "sack"},
+    "losses by duplicate acks": {f"{SENDERS}.loss_detection": "duplicate-acks"},
+    "losses by time (RACK)": {f"{SENDERS}.loss_detection": "rack"},
+    "losses by timeouts alone": {f"{SENDERS}.loss_detection": "timeout-only"},
+    "bounds from 0": {f"{BOUND}.least": 0.0},
+    "bounds of 1.6 KB": {BOUND: "constant", f"{BOUND}.size": "1.6KB"},
+    "alpha begins at 0": {f"{SENDERS}.alpha0": 0.0},
+    "first window 10 packets": {f"{SENDERS}.initial_window": "10pkt"},
+    "marks by queue": {"leaf.aqm.scope": "queue", "spine.aqm.scope": "queue"},
+    "min RTO 10 ms": RTO,
+    "packets sprayed": {"routing": "spray"},
+    "NICs send flows in turn": {"nic.scheduling": "per-flow-rr"},
+}
+OF_LOSSES = {
+    f"{SENDERS}.{key}"
+    for key in (*("or_worse", "number_bytes", "dupthresh", "partial_acks_tell", "tail_loss_probe"),)
+}
+
+
+def test_each_choice_is_one_change():
+    (figure,) = find("qclimb/choices")
+    qclimb_scheme = figure.schemes[1]
+    assert qclimb_scheme.name == "QCLIMB"
+    plain = cell(figure, qclimb_scheme, figure.points[0])
+    for point in figure.points:
+        choice = point.values["choice"]
+        found = cell(figure, qclimb_scheme, point)
+        own = {key: value for key, value in found.items() if plain.get(key) != value}
+        if choice == "240 packets for each port":
+            buffers = {f"{tier}.buffer": "2880KB" for tier in ("leaf", "spine")}
+            assert {key: own[key] for key in buffers} == buffers
+            assert own["leaf.sharing"] == "sp"
+            assert all("sharing" in key for key in own.keys() - buffers.keys())
+            continue
+        if choice.startswith("losses by"):
+            # The keys of the way that is left, and of the one that comes.
+            own = {key: value for key, value in own.items() if key not in OF_LOSSES}
+        assert own == CHOICES[choice], choice
+    assert [
+        point.values["choice"]
+        for point in figure.points
+        if point.values["choice"] != "240 packets for each port"
+    ] == list(CHOICES)
+
+
+def test_headlines_have_five_seeds():
+    for figure in qclimb.FIGURES:
+        seeds = {name: scale.seeds for name, scale in figure.scales.items()}
+        whole = (1, 2, 3) if "bounds" in figure.name else (1, 2, 3, 4, 5)
+        assert seeds == {"quick": (1,), "page": whole, "full": whole}
+    assert setup.LOADS == (0.5, 0.6, 0.7, 0.8, 0.9)
