@@ -116,6 +116,17 @@ def test_every_aqm_is_measured_with_its_own_kind(case):
         assert f'kind = "{kind}"' in written or f'aqm = "{kind}"' in written
 
 
+def test_all_taggers_are_measured_with_what_they_cost_besides():
+    names = [case.name for case in bench.TAGGERS]
+    assert names[0] == "fixed" and len({*names}) == len(names) == 7
+    for case in bench.TAGGERS:
+        scenario = Scenario.load(case.scenario).set(*case.quick).resolved
+        queues = scenario["switch"]["queues_per_port"], scenario["nic"]["queues"]
+        assert queues == ((9, 9) if case.name not in names[:3] else (1, 1)), case.name
+        tagger = scenario["transport"]["tagging"]["kind"]
+        assert case.name.startswith(tagger), case.name
+
+
 def test_all_aqms_are_measured(command):
     listed = json.loads(command("list", "aqm", "--json").out)["aqm"]
     assert {row["id"] for row in listed} == {case.name.split(" ")[0] for case in bench.AQMS}
@@ -131,7 +142,7 @@ def test_a_filled_network_is_filled_and_the_others_are_not():
 def test_what_cannot_be_measured_is_an_error(command):
     unknown = command("bench", "--scenario", "credense")
     assert unknown.status == 2 and "did you mean `credence`?" in unknown.err
-    for other in ("--growth", "--aqms"):
+    for other in ("--growth", "--aqms", "--tagging"):
         assert command("bench", other, "--scenario", "credence").status == 2
     assert "leave --aqms away" in command("bench", "--growth", "--aqms").err
     assert command("bench", "--runs", 0).status == 2

@@ -6,7 +6,7 @@ from cells import bundled, flat, resolved, run_of
 from spillway import thresholds
 from spillway.reproduce import qclimb
 from spillway.reproduce.catalogue import find
-from spillway.reproduce.qclimb import bounds, setup
+from spillway.reproduce.qclimb import bounds, jobs, setup
 
 SCENARIOS = {
     "qclimb-testbed": {
@@ -259,3 +259,51 @@ def test_headlines_have_five_seeds():
         whole = (1, 2, 3) if "bounds" in figure.name else (1, 2, 3, 4, 5)
         assert seeds == {"quick": (1,), "page": whole, "full": whole}
     assert setup.LOADS == (0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@pytest.fixture(scope="module")
+def few_jobs(tmp_path_factory):
+    """What is known of K-Means before a run, from three jobs and two small trees."""
+    from spillway import bounds as learned
+    from spillway.bounds import files
+
+    folder = tmp_path_factory.mktemp("jobs")
+    files.generate("kmeans", folder, 3, jobs.HOSTS, 1)
+    grown = learned.train(learned.load([folder]), trees=2, depth=3)
+    return jobs.Trained(
+        grown.models, (1_000, 20_000, 100_000, 200_000, 400_000, 800_000, 1_600_000)
+    )
+
+
+def test_jobs_run_with_the_bounds_of_their_scheme(monkeypatch, few_jobs):
+    monkeypatch.setattr(jobs, "trained", lambda kind: few_jobs if kind == "kmeans" else None)
+    found = {
+        scheme.name: jobs.run(lambda _: None, kind="kmeans", scheme=scheme.name, seed=1, jobs=2)
+        for scheme in jobs.FIGURE.schemes
+    }
+    counts = {name: numbers["all.count"] for name, numbers in found.items()}
+    assert len({*counts.values()}) == 1 and counts["PIAS"] > 100
+    means = {numbers["all.mean"] for numbers in found.values()}
+    assert len(means) == 4, "every scheme has bounds of its own"
+    assert all(numbers["all.wrong_detections"] == 0 for numbers in found.values())
+
+
+def test_sizes_of_jobs_are_told_by_their_quantiles(tmp_path):
+    from types import SimpleNamespace
+
+    import numpy as np
+
+    file = tmp_path / "sizes.txt"
+    jobs._write_sizes(
+        [SimpleNamespace(size=np.array([100] * 3)), SimpleNamespace(size=np.array([900]))], file
+    )
+    points = [tuple(map(float, line.split())) for line in file.read_text().splitlines()]
+    # Three quarters of the flows have 100 bytes.
+    assert points == [(100.0, 0.75), (900.0, 1.0)]
+    assert thresholds.find(str(file), load=0.5, levels=2).best.thresholds
+
+
+def test_points_of_jobs_are_the_kinds():
+    assert [point.values["kind"] for point in jobs.FIGURE.points] == ["kmeans", "pagerank", "sgd"]
+    parameters = {name: scale.parameters for name, scale in jobs.FIGURE.scales.items()}
+    assert parameters == {"quick": {"jobs": 5}, "page": {"jobs": 20}, "full": {"jobs": 20}}

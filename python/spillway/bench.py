@@ -161,6 +161,37 @@ AQMS = tuple(_aqms())
 """What `spillway bench --aqms` runs."""
 
 
+def _taggers() -> Iterable[Case]:
+    """`leaf-spine-128` at 60% with taggers: one level in one queue, then eight priorities."""
+    bound = "traffic.websearch.bound={kind='uniform',least=0.5}"
+    eight = ("switch.queues_per_port=9", "switch.scheduling=strict", "nic.queues=9")
+    one = "transport.tagging={{kind='{}',thresholds=[],acks='with-first'}}"
+    cases = {
+        "fixed": (),
+        "pias, one level": (one.format("pias"),),
+        "qclimb, one level": (one.format("qclimb"), bound),
+        "fixed, eight queues": eight,
+        "pias, eight levels": (*eight, "transport.tagging=pias"),
+        "qclimb, eight levels": (*eight, "transport.tagging=qclimb", bound),
+        "qclimb, losses per priority": (
+            *(*eight, "transport.tagging=qclimb", bound),
+            "transport.loss_detection=per-priority",
+        ),
+    }
+    for name, settings in cases.items():
+        yield Case(
+            name,
+            "leaf-spine-128",
+            settings=(*settings, "duration=50ms"),
+            quick=(*settings, "duration=2ms"),
+            counted=(*settings, "duration=5ms"),
+        )
+
+
+TAGGERS = tuple(_taggers())
+"""What `spillway bench --tagging` runs."""
+
+
 def named(cases: Iterable[Case], names: Iterable[str]) -> list[Case]:
     """The cases with these names."""
     by_name = {case.name: case for case in cases}

@@ -115,6 +115,9 @@ def bench(
         bool, typer.Option("--growth", help="128, 1,024 and 8,192 hosts, filled and nearly empty.")
     ] = False,
     aqms: Annotated[bool, typer.Option("--aqms", help="Every AQM, in leaf-spine-128.")] = False,
+    tagging: Annotated[
+        bool, typer.Option("--tagging", help="Taggers and priorities, in leaf-spine-128.")
+    ] = False,
     runs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="Short runs, for a first look.")] = False,
     as_json: JsonOption = False,
@@ -122,10 +125,17 @@ def bench(
     """Measure how fast it runs on this machine: CPU time, instructions, memory."""
     from spillway import bench
 
-    sets = {"--growth": growth, "--aqms": aqms, "--scenario": bool(scenario)}
+    groups = {
+        "--growth": (growth, bench.GROWTH),
+        "--aqms": (aqms, bench.AQMS),
+        "--tagging": (tagging, bench.TAGGERS),
+    }
+    sets = {option: is_asked for option, (is_asked, _) in groups.items()}
+    sets["--scenario"] = bool(scenario)
     if len(asked := [option for option, is_asked in sets.items() if is_asked]) > 1:
         raise ScenarioError(f"{asked[0]} has scenarios of its own", f"leave {asked[1]} away")
-    cases = bench.GROWTH if growth else bench.AQMS if aqms else bench.CASES
+    asked_cases = [cases for is_asked, cases in groups.values() if is_asked]
+    cases = asked_cases[0] if asked_cases else bench.CASES
     with console(sys.stderr).status("") as status:
         say = status.update if sys.stderr.isatty() else lambda _: None
         found = bench.measure(

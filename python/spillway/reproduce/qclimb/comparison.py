@@ -1,8 +1,11 @@
 """QCLIMB beside PIAS, perfect bounds, predictions at face value, and pFabric."""
 
+from dataclasses import replace
+
 from spillway.reproduce.claim import Claim, Excess, Over, Reduction
-from spillway.reproduce.draw import Lines
+from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure
+from spillway.reproduce.metric import TailTime, WithTimeout
 from spillway.reproduce.point import Run
 from spillway.reproduce.qclimb import setup
 from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PFABRIC, PIAS, QCLIMB, Workload
@@ -85,3 +88,36 @@ FIGURES = (
         "simulation-datamining", setup.SIMULATION, setup.DATAMINING, 3_600, _SIMULATED, spines=True
     ),
 )
+
+_LONG, _LONGEST = TailTime("long", 0.99), TailTime("all", 0.999)
+
+LONG = replace(
+    FIGURES[0],
+    name="qclimb/long",
+    title="Do long flows starve? Web search, 8 hosts of 25 Gbps",
+    source="not in the paper",
+    plot=Lines(
+        (
+            Panel(setup.LONG_MEAN, "(a) long flows, mean"),
+            Panel(_LONG, "(b) long flows, p99"),
+            Panel(_LONGEST, "(c) all flows, p99.9"),
+            Panel(WithTimeout("long"), "(d) long flows with a timeout"),
+        ),
+        "load",
+        "load",
+    ),
+    claims=tuple(
+        Claim(
+            f"The {words} is shorter than under PIAS, over loads",
+            "not in the paper",
+            Reduction(metric, _Q, _P),
+            Apart(),
+        )
+        for words, metric in (
+            ("mean of long flows", setup.LONG_MEAN),
+            ("tail of long flows", _LONG),
+        )
+    ),
+    is_of_paper=False,
+)
+"""The runs of `qclimb/testbed`, from the other end."""
