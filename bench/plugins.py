@@ -32,12 +32,19 @@ class OpenDt(MyDt):  # type: ignore[misc, valid-type]
         return max(capacity - bytes_needed, 0)
 
 
+TAGGED = (
+    *("switch.queues_per_port=4", "switch.scheduling=strict", "nic.queues=4"),
+    "transport.tagging={kind='pias',thresholds=['100KB','1MB']}",
+)
+"""PIAS with the thresholds of the example, whose section then replaces it."""
+
 CASES: list[tuple[str, str, type[Plugin]]] = [
     ("switch.sharing", "dt", MyDt),
     ("switch.sharing", "dt", OpenDt),
     ("switch.sharing", "lqd", load(f"{EXAMPLES}/my_lqd.py:MyLqd")),
     ("switch.aqm", "ecn", load(f"{EXAMPLES}/my_ecn.py:MyEcn")),
     ("transport.kind", "dctcp", load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")),
+    ("transport.tagging", "pias", load(f"{EXAMPLES}/my_pias.py:MyPias")),
 ]
 
 
@@ -67,8 +74,11 @@ def main() -> None:
     for key, built_in, plugin in CASES:
         times: dict[str, list[float]] = {built_in: [], plugin.id: []}
         for _ in range(given.runs):
-            first, theirs = measured([*given.set, f"{key}={built_in}"], [])
-            second, own = measured([*given.set, f"{key}={plugin.id}"], [plugin])
+            is_tagger = key == "transport.tagging"
+            sets = [*given.set, *TAGGED] if is_tagger else given.set
+            with_theirs = sets if is_tagger else [*sets, f"{key}={built_in}"]
+            first, theirs = measured(with_theirs, [])
+            second, own = measured([*sets, f"{key}={plugin.id}"], [plugin])
             if not own.flows.equals(theirs.flows):
                 sys.exit(f"{plugin.id} is not {built_in}")
             times[built_in].append(first)

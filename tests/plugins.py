@@ -16,6 +16,7 @@ from spillway.plugins import (
     Drop,
     PushOut,
     Sharing,
+    Tagger,
     Verdict,
     Window,
     load,
@@ -28,6 +29,7 @@ MyDt = load(f"{EXAMPLES}/my_dt.py:MyDt")
 MyLqd = load(f"{EXAMPLES}/my_lqd.py:MyLqd")
 MyEcn = load(f"{EXAMPLES}/my_ecn.py:MyEcn")
 MyDctcp = load(f"{EXAMPLES}/my_dctcp.py:MyDctcp")
+MyPias = load(f"{EXAMPLES}/my_pias.py:MyPias")
 MyPowerTcp = load(f"{EXAMPLES}/my_powertcp.py:MyPowerTcp")
 
 
@@ -305,3 +307,54 @@ class Chronicle(Sharing):
 
     def on_dequeue(self, now_ps, queue, size, buffer):
         self.times.append(now_ps)
+
+
+class Knows(Tagger):
+    """The last level for flows that are to be longer than their bound, by size and bound."""
+
+    id = "knows"
+    levels = 2
+    knows_bounds = True
+    knows_sizes = True
+
+    def level(self, packet):
+        assert 0 < packet.payload <= 1448 and packet.sent < packet.size
+        return 1 if packet.bound == packet.size else 2
+
+
+class KnowsNothing(Tagger):
+    """Two levels, by what was sent; it must not see more."""
+
+    id = "knows-nothing"
+    levels = 2
+
+    def level(self, packet):
+        assert packet.bound == 0 and packet.size is None and not packet.is_reset
+        return 1 if packet.sent < 10_000 else 2
+
+
+class Answers(Tagger):
+    """A tagger whose answer is a parameter."""
+
+    id = "answers"
+    levels = 2
+    answer: Literal["none", "zero", "three", "true", "text", "raises"] = "none"
+
+    def level(self, packet):
+        if self.answer == "raises":
+            raise RuntimeError("no level")
+        return {"none": None, "zero": 0, "three": 3, "true": True, "text": "1"}[self.answer]
+
+
+class NoLevels(Tagger):
+    """A tagger with as many levels as its parameter says."""
+
+    id = "no-levels"
+    number: int = 0
+
+    @property
+    def levels(self):
+        return self.number
+
+    def level(self, packet):
+        return 1

@@ -8,6 +8,7 @@ import pytest
 
 import plugins
 import spillway
+from spillway.plugins import describe
 from support import TINY, names
 from test_cli_errors import refused
 
@@ -167,7 +168,7 @@ def test_a_plug_in_that_no_variant_names(command):
         (f"{plugins.HERE}", "is not of the form FILE.py:CLASS", "for one: --plugin"),
         (f"{TINY}:Tiny", "is no file of Python", "FILE.py:CLASS"),
         (f"{plugins.HERE}:Failz", "there is no class Failz in", "did you mean `Fails`?"),
-        (f"{plugins.HERE}:Plain", "Plain is no plug-in", "Sharing, Aqm and CongestionControl"),
+        (f"{plugins.HERE}:Plain", "Plain is no plug-in", "Sharing, Aqm, CongestionControl and"),
         (
             f"{plugins.HERE}:NoHooks",
             "NoHooks has no admit",
@@ -235,3 +236,63 @@ def test_ctrl_c_ends_a_run_in_a_hook(start, tmp_path):
     assert running.returncode == 130, err
     assert "Traceback" not in err and err.endswith("interrupted\n")
     assert spillway.Result.load(tmp_path / "there").status == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ("none", "level returns a whole number, not None"),
+        ("zero", "level has returned 0, which is not from 1 to 2"),
+        ("three", "level has returned 3, which is not from 1 to 2"),
+        ("true", "level returns a whole number, not True"),
+        ("text", "level returns a whole number, not '1'"),
+        ("raises", "no level"),
+    ],
+)
+def test_a_wrong_level_ends_the_run(answer, cause):
+    sets = ["switch.queues_per_port=3", "switch.scheduling=strict", "nic.queues=3"]
+    sets.append(f"transport.tagging={{kind='answers',answer='{answer}'}}")
+    with pytest.raises(spillway.PluginError, match="the plug-in answers has failed at") as raised:
+        spillway.run(TINY, set=sets, plugins=[plugins.Answers])
+    assert "in level" in str(raised.value)
+    assert str(raised.value.__cause__) == cause
+
+
+@pytest.mark.parametrize("number", [0, 65, 300, -1])
+def test_a_tagger_without_levels_is_refused(number):
+    scenario = spillway.Scenario.load(TINY).plug(plugins.NoLevels)
+    scenario = scenario.set(f"transport.tagging={{kind='no-levels',number={number}}}")
+    with pytest.raises(spillway.PluginError, match="no-levels has failed before the run") as raised:
+        scenario.read()
+    assert f"levels = {number} is no number from 1 to 64" in str(raised.value.__cause__)
+
+
+def test_a_tagger_may_refuse_its_parameters():
+    scenario = spillway.Scenario.load(TINY).plug(plugins.MyPias)
+    scenario = scenario.set("transport.tagging={kind='my-pias',thresholds=[5000,4000]}")
+    with pytest.raises(
+        spillway.ScenarioError, match=r"^transport\.tagging: the thresholds .* do not rise"
+    ):
+        scenario.read()
+
+
+def test_a_tagger_needs_a_queue_for_each_level():
+    scenario = spillway.Scenario.load(TINY).plug(plugins.MyPias).set("transport.tagging=my-pias")
+    with pytest.raises(spillway.ScenarioError, match="3 priorities, beside that of acks, need"):
+        scenario.read()
+
+
+def test_names_and_keys_of_taggers_that_are_taken():
+    class Pias(plugins.MyPias):
+        id = "pias"
+
+    class Acks(plugins.MyPias):
+        id = "acks"
+        acks: str = "apart"
+
+    with pytest.raises(spillway.ScenarioError, match="is taken in tagging"):
+        describe(Pias)
+    with pytest.raises(
+        spillway.ScenarioError, match="the parameter acks of Acks is a key of every"
+    ):
+        describe(Acks)

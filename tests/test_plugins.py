@@ -307,3 +307,45 @@ def test_a_policy_sees_packets_leave_in_order_of_time_among_all_switches():
     times = plugins.Chronicle.times
     assert len(times) > 10_000
     assert times == sorted(times)
+
+
+QUEUES = (
+    *("switch.queues_per_port=9", "switch.scheduling=strict", "nic.queues=9"),
+    *SHORT_OF_ROOM,
+)
+
+
+@pytest.mark.parametrize("place", ["transport", "traffic.0"])
+def test_a_pias_of_ones_own_is_pias(place):
+    sizes = "thresholds=[5000,20000,100000]"
+    built_in = f"{place}.tagging={{kind='pias',thresholds=['5KB','20KB','100KB']}}"
+    own = f"{place}.tagging={{kind='my-pias',{sizes}}}"
+    both = ["duration=1ms", *QUEUES]
+    pias = same("leaf-spine-128", both, [built_in], [own], plugins.MyPias)
+    assert pias["retransmitted_packets"] > 0
+    fixed = spillway.run("leaf-spine-128", set=both).summary
+    assert pias["fct_us"] != fixed["fct_us"]
+
+
+def test_a_tagger_is_told_sizes_and_bounds_only_if_it_asks():
+    sets = ["duration=1ms", *QUEUES, "traffic.websearch.bound=exact"]
+    knows = spillway.run(
+        "leaf-spine-128", set=[*sets, "transport.tagging=knows"], plugins=[plugins.Knows]
+    )
+    # All bounds are the sizes, so all packets have the first level, as with one level.
+    first = "transport.tagging={kind='las',levels=1}"
+    assert knows.flows.equals(spillway.run("leaf-spine-128", set=[*sets, first]).flows)
+    nothing = spillway.run(
+        "leaf-spine-128",
+        set=[*sets, "transport.tagging=knows-nothing"],
+        plugins=[plugins.KnowsNothing],
+    )
+    assert not nothing.flows.equals(knows.flows)
+
+
+def test_taggers_are_listed(command):
+    option = ["--plugin", f"{plugins.EXAMPLES}/my_pias.py:MyPias"]
+    rows = json.loads(command("list", "tagging", *option, "--json").out)["tagging"]
+    (row,) = (row for row in rows if row["id"] == "my-pias")
+    assert [key["name"] for key in row["keys"]] == ["thresholds"]
+    assert row["summary"].startswith("PIAS")

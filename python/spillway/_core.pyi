@@ -385,6 +385,21 @@ class Ack:
     def hops(self) -> list[Hop]: ...
 
 @final
+class Packet:
+    """A data packet that is to be sent, as a tagger sees it."""
+
+    @property
+    def sent(self) -> int: ...
+    @property
+    def payload(self) -> int: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def is_reset(self) -> bool: ...
+
+@final
 class Window:
     """A flow's congestion window in bytes of payload, which hooks may change.
 

@@ -1,5 +1,6 @@
 //! Algorithms that are not compiled in, but that scenarios may name.
 
+use crate::tagging::{self, TaggerExtension};
 use crate::transport::ControlExtension;
 use spillway_settings::{Section, SettingsError};
 use spillway_switch::aqm::{AqmParams, AqmPolicy};
@@ -18,6 +19,8 @@ pub struct Extensions {
     pub aqm: Vec<Arc<dyn Extension<dyn AqmExtension>>>,
     /// Congestion controllers.
     pub transport: Vec<Arc<dyn ControlExtension>>,
+    /// Taggers.
+    pub tagging: Vec<Arc<dyn TaggerExtension>>,
 }
 
 impl Extensions {
@@ -29,6 +32,12 @@ impl Extensions {
     /// The ids of the AQMs, those of the catalogue first.
     pub fn aqm_ids(&self) -> impl Iterator<Item = &str> + Clone {
         AqmPolicy::IDS.iter().copied().chain(self.aqm.iter().map(|kind| kind.id()))
+    }
+
+    /// The ids of the taggers, those of the catalogue first.
+    pub fn tagging_ids(&self) -> impl Iterator<Item = &str> + Clone {
+        let listed = tagging::KINDS.iter().map(|kind| kind.id);
+        listed.chain(self.tagging.iter().map(|kind| kind.id()))
     }
 
     /// Reads the parameters of the sharing policy with this id. `environment` is that of the tier's

@@ -8,6 +8,7 @@ use common::{Run, finish};
 use spillway_net::extensions::Extensions;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::Simulation;
+use spillway_net::tagging::{Tagged, Tagger, TaggerExtension};
 use spillway_net::transport::receiver::EcnEcho;
 use spillway_net::transport::window::Window;
 use spillway_net::transport::{
@@ -117,6 +118,34 @@ impl ControlExtension for Outside {
     }
 }
 
+impl TaggerExtension for Outside {
+    fn id(&self) -> &str {
+        "outside"
+    }
+
+    fn read(&self, section: &mut Section) -> Result<Arc<dyn Tagger>, SettingsError> {
+        Ok(Arc::new(Sinks(section.size(
+            "step",
+            "10KB",
+            "bytes in each of three levels but one",
+        )?)))
+    }
+}
+
+/// PIAS with two thresholds, at one step and at two.
+#[derive(Debug)]
+struct Sinks(u64);
+
+impl Tagger for Sinks {
+    fn levels(&self) -> u8 {
+        3
+    }
+
+    fn level(&self, packet: &Tagged) -> u8 {
+        1 + u8::from(packet.sent > self.0) + u8::from(packet.sent > 2 * self.0)
+    }
+}
+
 #[derive(Debug)]
 struct Maker(DctcpParams);
 
@@ -132,6 +161,7 @@ fn read(settings: &str) -> Result<Scenario, SettingsError> {
         sharing: vec![Arc::new(Outside)],
         aqm: vec![Arc::new(Outside)],
         transport: vec![Arc::new(Outside)],
+        tagging: vec![Arc::new(Outside)],
     };
     Scenario::read(given, &Sources { extensions, ..Sources::of(Path::new("")) })
 }
@@ -164,6 +194,18 @@ fn controllers_from_outside_decide_as_those_within() {
 }
 
 #[test]
+fn taggers_from_outside_decide_as_those_within() {
+    let with = |tagging: &str| {
+        format!(
+            "{DT}\n{ECN}\nswitch.queues_per_port = 4\nswitch.scheduling = \"strict\"\n\
+             transport = {{ kind = \"dctcp\", tagging = {{ kind = {tagging} }} }}"
+        )
+    };
+    let within = "\"pias\", thresholds = [\"4KB\", \"8KB\"], reset_after = 0";
+    assert_same(&with("\"outside\", step = \"4KB\""), &with(within));
+}
+
+#[test]
 fn what_is_wrong_with_them_is_told_as_with_any() {
     let error = |settings: &str| read(settings).expect_err("an error").to_string();
     let text = error("switch.sharing = { kind = \"outside\", alfa = 1 }");
@@ -171,6 +213,8 @@ fn what_is_wrong_with_them_is_told_as_with_any() {
     let text = error("switch.aqm = \"outsid\"");
     assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
     let text = error("transport = { kind = \"outsid\" }");
+    assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
+    let text = error("transport = { tagging = \"outsid\" }");
     assert!(text.ends_with("hint: did you mean `outside`?"), "{text}");
     let text = error("transport = { kind = \"outside\", gan = 1 }");
     assert!(text.ends_with("unknown key\nhint: did you mean `gain`?"), "{text}");

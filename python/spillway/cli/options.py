@@ -30,7 +30,7 @@ PluginOption = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE.py:CLASS",
-        help="A sharing policy, AQM or congestion controller in Python, which the scenario names "
+        help="A sharing policy, AQM, congestion controller or tagger in Python, which the scenario names "
         "by its id: [bold]--set switch.sharing=my-dt[/bold]. Repeatable.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Plug-ins: a sharing policy, an AQM or a congestion controller as a Python class.
+"""Plug-ins: a sharing policy, an AQM, a congestion controller or a tagger as a Python class.
 
     from spillway.plugins import Sharing
 
@@ -10,8 +10,8 @@
 
     spillway.run("credence", plugins=[Half], set=["switch.sharing=half"])
 
-A class derives from `Sharing`, `Aqm` or `CongestionControl` and has an `id`, by which scenarios
-name it. Its annotated attributes are its parameters: keys of the scenario, with defaults.
+A class derives from `Sharing`, `Aqm`, `CongestionControl` or `Tagger` and has an `id`, by which
+scenarios name it. Its annotated attributes are its parameters: keys of the scenario, with defaults.
 """
 
 from spillway._core import (
@@ -22,12 +22,13 @@ from spillway._core import (
     Departure,
     Drop,
     Hop,
+    Packet,
     PushOut,
     Switch,
     Verdict,
     Window,
 )
-from spillway.plugins.base import Aqm, CongestionControl, Plugin, Sharing
+from spillway.plugins.base import Aqm, CongestionControl, Plugin, Sharing, Tagger
 from spillway.plugins.description import Description, describe, describe_all
 from spillway.plugins.files import Plugins, load, plugins_of
 
@@ -42,11 +43,13 @@ __all__ = [
     "Description",
     "Drop",
     "Hop",
+    "Packet",
     "Plugin",
     "Plugins",
     "PushOut",
     "Sharing",
     "Switch",
+    "Tagger",
     "Verdict",
     "Window",
     "describe",

@@ -16,6 +16,7 @@ from spillway._core import (
     Buffer,
     Departure,
     Drop,
+    Packet,
     PushOut,
     Switch,
     Verdict,
@@ -154,10 +155,39 @@ class CongestionControl(Plugin):
         window.halve(in_flight)
 
 
+class Tagger(Plugin):
+    """Gives every data packet a level when it is sent. Scenarios name it in `transport.tagging`.
+
+    There is an object for every transport that names it, and none for a flow: what it knows of a
+    flow is told with the packet. Where acks wait (`acks`) and the level of repairs (`repairs`) are
+    keys of all taggers.
+    """
+
+    levels: int = 8
+    """How many levels there are (K), from 1 to 64; it may be a property that follows parameters."""
+
+    resets_after: int | None = None
+    """After how many timeouts in a row a flow counts as one that has sent nothing."""
+
+    knows_bounds: bool = False
+    """Whether packets have their flow's `bound`; else it is 0."""
+
+    knows_sizes: bool = False
+    """Whether packets have their flow's `size`; else it is `None`."""
+
+    def start(self) -> None:
+        """Called once, before the run, to set up state. A `ValueError` refuses the parameters."""
+
+    def level(self, packet: Packet) -> int:
+        """The level of a packet, from 1, the best, to K."""
+        raise NotImplementedError
+
+
 ROOMS: Mapping[str, tuple[type[Plugin], tuple[str, ...]]] = {
     "sharing": (Sharing, ("admit",)),
     "aqm": (Aqm, ("on_arrival", "on_departure")),
     "transport": (CongestionControl, ("on_ack",)),
+    "tagging": (Tagger, ("level",)),
 }
 """For every room the base class of its plug-ins, and the hooks of which they must have at least
 one.

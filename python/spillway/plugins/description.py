@@ -16,8 +16,13 @@ from spillway.errors import ScenarioError
 from spillway.plugins.base import ROOMS, Plugin
 from spillway.plugins.parameters import Parameter, parameters_of
 
-_BASES = "Sharing, Aqm and CongestionControl"
-_KEYS = {"sharing": "switch.sharing", "aqm": "switch.aqm", "transport": "transport.kind"}
+_BASES = "Sharing, Aqm, CongestionControl and Tagger"
+_KEYS = {
+    "sharing": "switch.sharing",
+    "aqm": "switch.aqm",
+    "transport": "transport.kind",
+    "tagging": "transport.tagging",
+}
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,8 @@ def _built_in(room: str) -> list[str]:
 
 def _taken(room: str) -> set[str]:
     """The names of keys that a plug-in's parameters must not have."""
+    if room == "tagging":
+        return {"kind", "acks", "repairs"}
     if room != "transport":
         return {"kind"}
     entries = {entry["id"]: entry for entry in json.loads(_core.catalogue())[room]}

@@ -199,7 +199,7 @@ impl Scenario {
             Reader(Arc::new(move |kind, key, name| records(kind, key, name, &switches)))
         }));
         let mut sections = root.sections("traffic")?;
-        let tags = Tags::of(&transport, &sections)?;
+        let tags = Tags::of(&transport, &sections, extensions)?;
         let around = switches::Surroundings {
             topology: &network,
             seed,

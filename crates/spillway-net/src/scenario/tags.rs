@@ -1,6 +1,7 @@
 //! Taggers beside switches, NICs and traffic: whether there is a queue for every priority.
 
 use super::{Result, TierSettings};
+use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
 use crate::tagging::Tagging;
 use crate::traffic::Source;
@@ -13,13 +14,17 @@ pub(super) struct Tags(Vec<(String, Tagging)>);
 
 impl Tags {
     /// Those of the common transport and of traffic sections, which nobody has read yet.
-    pub fn of(transport: &Transport, sections: &[Section]) -> Result<Tags> {
+    pub fn of(
+        transport: &Transport,
+        sections: &[Section],
+        extensions: &Extensions,
+    ) -> Result<Tags> {
         let mut tags = vec![("transport.tagging".to_string(), transport.tagging.clone())];
         for section in sections {
             if let Some(given) = section.peek("tagging") {
                 let table = Table::from_iter([("tagging".to_string(), given.clone())]);
                 let mut alone = Section::new(section.path(), table);
-                tags.push((section.path_of("tagging"), Tagging::read(&mut alone)?));
+                tags.push((section.path_of("tagging"), Tagging::read(&mut alone, extensions)?));
             }
         }
         Ok(Tags(tags))

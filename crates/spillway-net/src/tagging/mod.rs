@@ -14,6 +14,7 @@ mod srpt;
 
 pub use ladder::{Ladder, PUBLISHED_PACKET, published};
 
+use crate::extensions::Extensions;
 use spillway_settings::{Key, Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -56,6 +57,18 @@ pub trait Tagger: Debug + Send + Sync {
     }
 }
 
+/// A kind of tagger that is not compiled in: the counterpart of a row in the catalogue.
+pub trait TaggerExtension: Debug + Send + Sync {
+    /// The name by which scenarios choose it. No tagger of the catalogue has this name.
+    fn id(&self) -> &str;
+
+    /// Reads its parameters.
+    ///
+    /// # Errors
+    /// If they are wrong.
+    fn read(&self, section: &mut Section) -> Result<Arc<dyn Tagger>, SettingsError>;
+}
+
 /// The row of a tagger.
 pub struct Kind {
     /// The field's short name.
@@ -79,7 +92,7 @@ impl Kind {
     /// The keys of its section.
     pub fn keys(&self) -> Vec<Key> {
         let mut section = Section::empty();
-        let read = Tagging::read_as(self, &mut section);
+        let read = (self.read)(&mut section).and_then(|own| Tagging::of(own, &mut section));
         debug_assert!(read.is_ok(), "{} has no defaults: {:?}", self.id, read.err());
         section.keys().to_vec()
     }
@@ -131,19 +144,28 @@ impl Tagging {
     ///
     /// # Errors
     /// If there is no such tagger, or its parameters are wrong.
-    pub fn read(section: &mut Section) -> Result<Tagging, SettingsError> {
-        let ids = KINDS.iter().map(|kind| kind.id);
+    pub fn read(section: &mut Section, extensions: &Extensions) -> Result<Tagging, SettingsError> {
         let meaning = "what gives every data packet its priority when it is sent";
+        let ids = extensions.tagging_ids();
         let (id, mut own) = section.policy("tagging", KINDS[0].id, ids, meaning)?;
-        let kind = KINDS.iter().find(|kind| kind.id == id).expect("it is one of those listed");
-        let tagging = Tagging::read_as(kind, &mut own)?;
+        let outside = extensions.tagging.iter().find(|kind| kind.id() == id);
+        let tagger = match (outside, KINDS.iter().find(|kind| kind.id == id)) {
+            (Some(outside), _) => Some(outside.read(&mut own)?),
+            (None, Some(kind)) => (kind.read)(&mut own)?,
+            (None, None) => unreachable!("it is one of those listed"),
+        };
+        let tagging = Tagging::of(tagger, &mut own)?;
         let resolved = own.finish()?;
         section.put("tagging", spillway_settings::Value::Table(resolved));
         Ok(tagging)
     }
 
-    fn read_as(kind: &Kind, section: &mut Section) -> Result<Tagging, SettingsError> {
-        let Some(tagger) = (kind.read)(section)? else {
+    /// A tagger with the keys that all of them have.
+    fn of(
+        tagger: Option<Arc<dyn Tagger>>,
+        section: &mut Section,
+    ) -> Result<Tagging, SettingsError> {
+        let Some(tagger) = tagger else {
             return Ok(Tagging { tagger: None, first: 0, repairs: Repairs::Same });
         };
         let meaning =
@@ -212,7 +234,8 @@ mod tests {
 
     fn tagging(text: &str) -> Tagging {
         let text = format!("tagging = {{ {text} }}");
-        Tagging::read(&mut Section::new("transport", text.parse().unwrap())).unwrap()
+        let mut section = Section::new("transport", text.parse().unwrap());
+        Tagging::read(&mut section, &Extensions::default()).unwrap()
     }
 
     const PIAS: &str = "kind = \"pias\", thresholds = [\"1KB\", \"3KB\", \"5KB\"]";

@@ -123,7 +123,7 @@ impl Transport {
         let meaning =
             "payload that counts as sent in the first round trip; those packets are tagged";
         let first_rtt = section.bdp_size("first_rtt_bytes", "1bdp", meaning)?;
-        let tagging = Tagging::read(section)?;
+        let tagging = Tagging::read(section, extensions)?;
         let (needs, driver) = match KINDS.iter().find(|row| row.id == kind) {
             Some(row) => (row.needs, (row.read)(section)?),
             None => {

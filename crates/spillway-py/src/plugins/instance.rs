@@ -37,6 +37,7 @@ hooks! {
     OnAck "on_ack",
     OnLoss "on_loss",
     OnTimeout "on_timeout",
+    Level "level",
 }
 
 impl Hook {

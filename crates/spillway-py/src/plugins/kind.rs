@@ -127,7 +127,8 @@ impl Kind {
         Ok(values)
     }
 
-    fn fail(&self, error: PyErr) {
+    /// Keeps an exception raised before the run.
+    pub fn fail(&self, error: PyErr) {
         let origin = Origin { plugin: self.id.to_string(), hook: "its start", place: None };
         self.failure.set(error, origin);
     }

@@ -9,6 +9,7 @@ mod failure;
 mod instance;
 mod kind;
 mod policy;
+mod tagger;
 mod views;
 
 pub use failure::Failure;
@@ -18,6 +19,7 @@ use kind::{Kind, PolicyKind};
 use pyo3::prelude::*;
 use spillway_net::extensions::Extensions;
 use std::sync::Arc;
+use tagger::TaggerKind;
 
 /// The plug-ins that one scenario may name.
 pub struct Plugins {
@@ -42,6 +44,7 @@ impl Plugins {
             match kind.room() {
                 "sharing" => extensions.sharing.push(Arc::new(PolicyKind(kind.clone()))),
                 "aqm" => extensions.aqm.push(Arc::new(PolicyKind(kind.clone()))),
+                "tagging" => extensions.tagging.push(Arc::new(TaggerKind(kind.clone()))),
                 _ => extensions.transport.push(Arc::new(Controller(kind.clone()))),
             }
         }
@@ -74,6 +77,7 @@ pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<control::Ack>()?;
     module.add_class::<control::Hop>()?;
     module.add_class::<control::Window>()?;
+    module.add_class::<tagger::Packet>()?;
     module.add_class::<views::Arrival>()?;
     module.add_class::<views::Buffer>()?;
     module.add_class::<views::Departure>()?;

@@ -1,0 +1,130 @@
+//! Taggers in Python.
+
+use super::instance::{Hook, Instance};
+use super::kind::Kind;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyTuple};
+use spillway_net::flow::FlowSpec;
+use spillway_net::tagging::{Tagged, Tagger, TaggerExtension};
+use spillway_settings::{Section, SettingsError};
+use std::sync::Arc;
+
+/// A data packet that is to be sent, as a tagger sees it.
+#[pyclass(frozen, get_all, module = "spillway.plugins")]
+pub struct Packet {
+    /// Payload of its flow before it, in bytes; it counts anew after timeouts (`resets_after`).
+    sent: u64,
+    /// Its payload in bytes.
+    payload: u32,
+    /// With `knows_bounds`: the flow has at least this many bytes; 0 if nothing is known.
+    bound: u64,
+    /// With `knows_sizes`: payload of the flow in bytes; `None` for one that never ends.
+    size: Option<u64>,
+    /// Whether its flow has been taken back to the best level after timeouts.
+    is_reset: bool,
+}
+
+/// The most levels that a tagger may have.
+const MOST: u8 = 64;
+
+/// The facts about a tagger that hold for a whole run.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    levels: u8,
+    resets_after: Option<u32>,
+    knows_bounds: bool,
+    knows_sizes: bool,
+}
+
+impl Facts {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
+        let levels = object.getattr("levels")?;
+        let number = match levels.is_instance_of::<PyBool>() {
+            true => None,
+            false => levels.extract::<u8>().ok(),
+        };
+        let number = number.filter(|levels| (1..=MOST).contains(levels)).ok_or_else(|| {
+            PyValueError::new_err(format!("levels = {levels} is no number from 1 to {MOST}"))
+        })?;
+        Ok(Facts {
+            levels: number,
+            resets_after: object.getattr("resets_after")?.extract()?,
+            knows_bounds: object.getattr("knows_bounds")?.extract()?,
+            knows_sizes: object.getattr("knows_sizes")?.extract()?,
+        })
+    }
+}
+
+/// A tagger. If it fails a packet has the best level, and the run ends with the event.
+#[derive(Debug)]
+struct PyTagger {
+    instance: Instance,
+    facts: Facts,
+}
+
+impl Tagger for PyTagger {
+    fn levels(&self) -> u8 {
+        self.facts.levels
+    }
+
+    fn level(&self, packet: &Tagged) -> u8 {
+        let Facts { levels, knows_bounds, knows_sizes, .. } = self.facts;
+        let told = Packet {
+            sent: packet.sent,
+            payload: packet.payload,
+            bound: if knows_bounds { packet.bound } else { 0 },
+            size: (knows_sizes && packet.size != FlowSpec::ENDLESS).then_some(packet.size),
+            is_reset: packet.is_reset,
+        };
+        let read = |answer: &Bound<'_, PyAny>| level_of(answer, levels);
+        self.instance.call(Hook::Level, |_| Ok(()), (told,), read).unwrap_or(1)
+    }
+
+    fn resets_after(&self) -> Option<u32> {
+        self.facts.resets_after
+    }
+
+    fn knows_bounds(&self) -> bool {
+        self.facts.knows_bounds
+    }
+}
+
+fn level_of(answer: &Bound<'_, PyAny>, levels: u8) -> PyResult<u8> {
+    let number = match answer.is_instance_of::<PyBool>() {
+        true => None,
+        false => answer.extract::<i64>().ok(),
+    };
+    let Some(number) = number else {
+        let problem = format!("level returns a whole number, not {}", answer.repr()?);
+        return Err(PyTypeError::new_err(problem));
+    };
+    let level = u8::try_from(number).ok().filter(|level| (1..=levels).contains(level));
+    let problem = || format!("level has returned {number}, which is not from 1 to {levels}");
+    level.ok_or_else(|| PyValueError::new_err(problem()))
+}
+
+/// A plug-in's class as a kind of tagger.
+#[derive(Debug)]
+pub struct TaggerKind(pub Arc<Kind>);
+
+impl TaggerExtension for TaggerKind {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn read(&self, section: &mut Section) -> Result<Arc<dyn Tagger>, SettingsError> {
+        Python::attach(|py| {
+            let values = self.0.values(py, section)?;
+            let (path, mut instance) = (section.path().to_string(), self.0.unbound(None));
+            let object = self.0.make(py, &mut instance, &path, &values, PyTuple::empty(py));
+            match object.and_then(|object| Facts::of(&object)) {
+                Ok(facts) => Ok(Arc::new(PyTagger { instance, facts }) as Arc<dyn Tagger>),
+                Err(error) => {
+                    self.0.fail(error);
+                    Err(SettingsError::new(path, format!("{} cannot be made", self.0.id())))
+                }
+            }
+        })
+    }
+}
