@@ -30,8 +30,8 @@ PluginOption = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE.py:CLASS",
-        help="A sharing policy, AQM, congestion controller or tagger in Python, which the scenario names "
-        "by its id: [bold]--set switch.sharing=my-dt[/bold]. Repeatable.",
+        help="A sharing policy, AQM, congestion controller or tagger in Python, which the scenario "
+        "names by its id: [bold]--set switch.sharing=my-dt[/bold]. Repeatable.",
     ),
 ]
 OutOption = Annotated[

@@ -11,6 +11,7 @@ _TAGGING = "transport.tagging"
 _LOSSES = "transport.loss_detection"
 _APART = ("switch.queues_per_port=9", "nic.queues=9", "switch.data_queue=8", "nic.data_queue=8")
 _CLIMBING = (QCLIMB.name, PERFECT.name)
+_TAGGED = (PIAS.name, *_CLIMBING)
 _HALVES = ",".join(f"'{730 * packets}B'" for packets in (909, 1329, 1648, 1960, 2143, 2337, 2484))
 """Half of PIAS's thresholds for this load, which are in packets of 1,460 bytes."""
 
@@ -47,7 +48,7 @@ FIGURE = Figure(
     source="QCLIMB (NSDI 2024), slides",
     about="8 hosts of 25 Gbps; a row for each choice that is made another way. " + setup.ABOUT,
     measure=setup.TESTBED,
-    points=product((WEBSEARCH.at(0.8, 200),), CHOICES),
+    points=product((WEBSEARCH.at(0.8, 200, tagged=_TAGGED),), CHOICES),
     schemes=(PIAS, QCLIMB, PERFECT),
     scales=setup.SCALES,
     plot=Variants((setup.SHORT_MEAN, setup.SHORT, setup.LONG_MEAN, setup.FOUND), "choice"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spillway.reproduce.draw import Panel
@@ -52,7 +53,14 @@ class Workload:
     flows: int
     """Expected from the beginning of a run to its end."""
 
-    def at(self, load: float, gbps: float, *, spines: bool = False) -> Point:
+    def at(
+        self,
+        load: float,
+        gbps: float,
+        *,
+        spines: bool = False,
+        tagged: Sequence[str] = TAGGED,
+    ) -> Point:
         """A load of lines with this total rate, and PIAS's thresholds for it."""
         ms = round(1000 * self.flows * 8 * self.mean_bytes / (load * gbps * 1e9))
         sets = (
@@ -60,7 +68,7 @@ class Workload:
             *(f"warmup={ms // 20}ms", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
         )
         ladder = f"transport.tagging.thresholds={self.name}-{load:g}"
-        of_scheme = dict.fromkeys(TAGGED, (ladder,))
+        of_scheme = dict.fromkeys(tagged, (ladder,))
         if spines:
             of_scheme[PFABRIC.name] = OF_SPINES
         label = f"{load:.0%}"
