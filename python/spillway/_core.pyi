@@ -19,6 +19,7 @@ __all__ = [
     "Flows",
     "Forest",
     "Hop",
+    "Packet",
     "PushOut",
     "Regressor",
     "Scenario",
