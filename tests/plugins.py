@@ -338,12 +338,34 @@ class Answers(Tagger):
 
     id = "answers"
     levels = 2
-    answer: Literal["none", "zero", "three", "true", "text", "raises"] = "none"
+    answer: Literal["none", "zero", "three", "huge", "true", "text", "raises"] = "none"
 
     def level(self, packet):
         if self.answer == "raises":
             raise RuntimeError("no level")
-        return {"none": None, "zero": 0, "three": 3, "true": True, "text": "1"}[self.answer]
+        answers = {"none": None, "zero": 0, "three": 3, "huge": 2**70, "true": True, "text": "1"}
+        return answers[self.answer]
+
+
+class WrongFacts(Answers):
+    """A tagger whose facts the tests make wrong."""
+
+    id = "wrong-facts"
+
+
+class MisspeltLevel(Answers):
+    """A tagger with a hook that nobody calls."""
+
+    id = "misspelt-level"
+
+    def on_packet(self, packet):
+        raise AssertionError
+
+
+class NoLevel(Tagger):
+    """Has levels, and gives none."""
+
+    id = "no-level"
 
 
 class NoLevels(Tagger):

@@ -189,6 +189,12 @@ def test_a_plug_in_that_no_variant_names(command):
             "MisspeltHook has on_dequeu, which is no hook",
             "on_dequeue?",
         ),
+        (f"{plugins.HERE}:NoLevel", "NoLevel has no level", "must have level"),
+        (
+            f"{plugins.HERE}:MisspeltLevel",
+            "MisspeltLevel has on_packet, which is no hook",
+            "there are level, start",
+        ),
         (f"{plugins.HERE}:Nobody", "Nobody has no id", 'id = "my-sharing"'),
         (f"{plugins.HERE}:Taken", "the id of Taken, 'dt', is taken in sharing", 'id = "my-dt"'),
         (f"{plugins.HERE}:NoDefault", "alpha of NoDefault has no default", "give it one"),
@@ -244,6 +250,7 @@ def test_ctrl_c_ends_a_run_in_a_hook(start, tmp_path):
         ("none", "level returns a whole number, not None"),
         ("zero", "level has returned 0, which is not from 1 to 2"),
         ("three", "level has returned 3, which is not from 1 to 2"),
+        ("huge", f"level has returned {2**70}, which is not from 1 to 2"),
         ("true", "level returns a whole number, not True"),
         ("text", "level returns a whole number, not '1'"),
         ("raises", "no level"),
@@ -265,6 +272,44 @@ def test_a_tagger_without_levels_is_refused(number):
     with pytest.raises(spillway.PluginError, match="no-levels has failed before the run") as raised:
         scenario.read()
     assert f"levels = {number} is no number from 1 to 64" in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "problem"),
+    [
+        ("resets_after", 0, "resets_after = 0; expected a whole number above 0, or None"),
+        ("resets_after", -1, "resets_after = -1; expected a whole number above 0, or None"),
+        ("resets_after", True, "resets_after = True; expected a whole number above 0, or None"),
+        ("knows_bounds", "yes", "knows_bounds = yes; expected True or False"),
+        ("knows_sizes", None, "knows_sizes = None; expected True or False"),
+    ],
+)
+def test_wrong_facts_about_a_tagger_are_told(monkeypatch, fact, value, problem):
+    monkeypatch.setattr(plugins.WrongFacts, fact, value)
+    scenario = spillway.Scenario.load(TINY).plug(plugins.WrongFacts)
+    with pytest.raises(spillway.PluginError, match="wrong-facts has failed before the") as raised:
+        scenario.set("transport.tagging=wrong-facts").read()
+    assert problem in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "error", "hint"),
+    [
+        ("transport.tagging.threshold=[1]", "transport.tagging.threshold: unknown", "thresholds"),
+        ("transport.tagging.thresholds=x", '"x" is not valid; expected a list', "list tagging"),
+        ("transport.tagging=my-pais", '"my-pais" is not known; expected', "did you mean `my-pias`"),
+        (
+            "transport.tagging=pias",
+            "the plug-in my-pias is there, but",
+            "transport.tagging=my-pias",
+        ),
+    ],
+)
+def test_a_wrong_key_or_name_of_a_tagger(command, assignment, error, hint):
+    options = ["--set", "switch.queues_per_port=9", "--set", "nic.queues=9"]
+    options += ["--plugin", f"{plugins.EXAMPLES}/my_pias.py:MyPias"]
+    options += ["--set", "transport.tagging=my-pias", "--set", assignment]
+    refused(command("run", TINY, *options), error, hint)
 
 
 def test_a_tagger_may_refuse_its_parameters():

@@ -247,7 +247,8 @@ def test_what_a_hook_keeps_shows_no_later_than_its_last_call():
 
 
 @pytest.mark.parametrize(
-    "told", ["Access", "Ack", "Arrival", "Buffer", "Departure", "Hop", "Switch", "Window"]
+    "told",
+    ["Access", "Ack", "Arrival", "Buffer", "Departure", "Hop", "Packet", "Switch", "Window"],
 )
 def test_whatever_a_hook_is_told_explains_itself(told):
     kind = getattr(spillway.plugins, told)
@@ -341,6 +342,41 @@ def test_a_tagger_is_told_sizes_and_bounds_only_if_it_asks():
         plugins=[plugins.KnowsNothing],
     )
     assert not nothing.flows.equals(knows.flows)
+
+
+def test_a_sweep_runs_taggers_of_ones_own_beside_built_in_ones():
+    built_in = {"kind": "pias", "thresholds": ["5KB", "20KB"]}
+    own = {"kind": "my-pias", "thresholds": [5000, 20_000]}
+    sweep = spillway.sweep(
+        TINY,
+        set=["switch.queues_per_port=4", "switch.scheduling=strict", "nic.queues=4"],
+        vary={"transport.tagging": [built_in, own]},
+        seeds=[1, 2],
+        jobs=2,
+        plugins=[plugins.MyPias],
+    )
+    (_, pias), (_, own_runs) = sweep.results
+    for first, second in zip(pias, own_runs, strict=True):
+        assert first.flows.equals(second.flows)
+
+
+def test_a_tagger_that_goes_by_bounds_warns_where_there_are_none():
+    queues = ["switch.queues_per_port=3", "nic.queues=3"]
+    scenario = spillway.Scenario.load(TINY).plug(plugins.Knows).set(*queues)
+    with pytest.warns(spillway.ScenarioWarning, match="goes by lower bounds") as told:
+        scenario.set("transport.tagging=knows").read()
+    sections = [str(each.message).partition(":")[0] for each in told]
+    assert sections == ["traffic.background", "traffic.queries"]
+    # Any warning is an error in tests: one that does not ask for bounds has none.
+    other = spillway.Scenario.load(TINY).plug(plugins.KnowsNothing).set(*queues)
+    assert other.set("transport.tagging=knows-nothing").read().warnings == []
+
+
+def test_the_command_line_takes_taggers(command):
+    options = ["--set", "switch.queues_per_port=4", "--set", "nic.queues=4"]
+    options += ["--plugin", f"{plugins.EXAMPLES}/my_pias.py:MyPias"]
+    outcome = command("run", TINY, *options, "--set", "transport.tagging=my-pias")
+    assert outcome.status == 0, outcome.err
 
 
 def test_taggers_are_listed(command):

@@ -148,7 +148,7 @@ def _check_names(plugin: type[Plugin], base: type[Plugin]) -> None:
     for name, _ in inspect.getmembers(plugin, inspect.isfunction):
         if name.startswith("on_") and name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hooks = ", ".join(hook for hook in known if hook.startswith("on_"))
+            hooks = ", ".join(hook for hook in known if not hook.startswith("_"))
             raise ScenarioError(
                 f"{plugin.__name__} has {name}, which is no hook",
                 f"did you mean {near[0]}?" if near else f"there are {hooks}",

@@ -284,6 +284,48 @@ mod tests {
         assert_eq!(tagging("kind = \"fixed\"").priority(&REPAIR), None);
     }
 
+    /// A tagger from outside, with three levels and nothing else.
+    #[derive(Debug)]
+    struct Three;
+
+    impl Tagger for Three {
+        fn levels(&self) -> u8 {
+            3
+        }
+
+        fn level(&self, packet: &Tagged) -> u8 {
+            if packet.sent == 0 { 1 } else { 3 }
+        }
+    }
+
+    impl TaggerExtension for Three {
+        fn id(&self) -> &str {
+            "three"
+        }
+
+        fn read(&self, _: &mut Section) -> Result<Arc<dyn Tagger>, SettingsError> {
+            Ok(Arc::new(Three))
+        }
+    }
+
+    #[test]
+    fn a_tagger_from_outside_has_the_keys_of_all() {
+        let extensions = Extensions { tagging: vec![Arc::new(Three)], ..Extensions::default() };
+        let read = |text: &str| {
+            let text = format!("tagging = {{ kind = \"three\"{text} }}");
+            let mut section = Section::new("transport", text.parse().unwrap());
+            Tagging::read(&mut section, &extensions)
+        };
+        assert_eq!(read("").unwrap().priorities(), Some(1..4));
+        let shared = read(", acks = \"with-first\", repairs = \"as-first\"").unwrap();
+        assert_eq!(shared.priorities(), Some(0..3));
+        // Byte 2,000 has the third level when it is sent first, and the best one as a repair.
+        let new = Outgoing { again: false, ..REPAIR };
+        assert_eq!((shared.priority(&new), shared.priority(&REPAIR)), (Some(2), Some(0)));
+        let error = read(", step = 1").unwrap_err().to_string();
+        assert!(error.starts_with("transport.tagging.step: unknown key"), "{error}");
+    }
+
     #[test]
     fn every_tagger_has_a_row_with_its_keys() {
         for kind in KINDS {

@@ -4,7 +4,7 @@ use super::instance::{Hook, Instance};
 use super::kind::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyTuple};
 use spillway_net::flow::FlowSpec;
 use spillway_net::tagging::{Tagged, Tagger, TaggerExtension};
 use spillway_settings::{Section, SettingsError};
@@ -49,11 +49,32 @@ impl Facts {
         })?;
         Ok(Facts {
             levels: number,
-            resets_after: object.getattr("resets_after")?.extract()?,
-            knows_bounds: object.getattr("knows_bounds")?.extract()?,
-            knows_sizes: object.getattr("knows_sizes")?.extract()?,
+            resets_after: timeouts(&object.getattr("resets_after")?)?,
+            knows_bounds: flag(object, "knows_bounds")?,
+            knows_sizes: flag(object, "knows_sizes")?,
         })
     }
+}
+
+fn timeouts(given: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+    if given.is_none() {
+        return Ok(None);
+    }
+    let number = match given.is_instance_of::<PyBool>() {
+        true => None,
+        false => given.extract::<u32>().ok(),
+    };
+    let wrong = || {
+        let problem = "expected a whole number above 0, or None for never";
+        PyValueError::new_err(format!("resets_after = {given}; {problem}"))
+    };
+    number.filter(|&number| number > 0).map(Some).ok_or_else(wrong)
+}
+
+fn flag(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    let given = object.getattr(name)?;
+    let wrong = |_| PyTypeError::new_err(format!("{name} = {given}; expected True or False"));
+    given.extract().map_err(wrong)
 }
 
 /// A tagger. If it fails a packet has the best level, and the run ends with the event.
@@ -91,16 +112,13 @@ impl Tagger for PyTagger {
 }
 
 fn level_of(answer: &Bound<'_, PyAny>, levels: u8) -> PyResult<u8> {
-    let number = match answer.is_instance_of::<PyBool>() {
-        true => None,
-        false => answer.extract::<i64>().ok(),
-    };
-    let Some(number) = number else {
+    let is_number = answer.is_instance_of::<PyInt>() && !answer.is_instance_of::<PyBool>();
+    if !is_number {
         let problem = format!("level returns a whole number, not {}", answer.repr()?);
         return Err(PyTypeError::new_err(problem));
-    };
-    let level = u8::try_from(number).ok().filter(|level| (1..=levels).contains(level));
-    let problem = || format!("level has returned {number}, which is not from 1 to {levels}");
+    }
+    let level = answer.extract::<u8>().ok().filter(|level| (1..=levels).contains(level));
+    let problem = || format!("level has returned {answer}, which is not from 1 to {levels}");
     level.ok_or_else(|| PyValueError::new_err(problem()))
 }
 
