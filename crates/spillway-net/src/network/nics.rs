@@ -11,21 +11,25 @@ impl Network {
     /// Makes a packet and sends it out of a host.
     #[inline]
     pub fn launch(&mut self, host: u32, packet: Packet, contents: Contents) {
-        let id = self.packets.insert(packet, contents);
-        if packet.flags & flags::TELEMETRY != 0 {
-            self.telemetry.of(id).clear();
-        }
+        let id = self.make(packet, contents);
         self.relaunch(host, id);
     }
 
     /// The same for a packet that has a number among those of its flow.
     pub fn launch_numbered(&mut self, host: u32, packet: Packet, contents: Contents, number: u64) {
-        let id = self.packets.insert(packet, contents);
+        let id = self.make(packet, contents);
         *self.numbers.of(id) = number;
+        self.relaunch(host, id);
+    }
+
+    /// Makes a packet on which no switch has written yet.
+    #[inline]
+    fn make(&mut self, packet: Packet, contents: Contents) -> PacketId {
+        let id = self.packets.insert(packet, contents);
         if packet.flags & flags::TELEMETRY != 0 {
             self.telemetry.of(id).clear();
         }
-        self.relaunch(host, id);
+        id
     }
 
     /// Sends a packet out of a host that was made, in place, from one that had arrived there.
