@@ -47,11 +47,18 @@ impl Repairs {
 
     /// The counts, in the order of their names.
     pub fn counts(&self) -> [u32; 8] {
-        let OrderCounts { overtaking, right, wrong, unanswered, by_timeout } = self.order;
-        let of_order = [overtaking, right, wrong, unanswered, by_timeout];
-        let [a, b, c] = [self.by_detection, self.by_timeout, self.arrived_twice];
-        let [d, e, f, g, h] = of_order;
-        [a, b, c, d, e, f, g, h]
+        let Repairs { by_detection, by_timeout: repaired_late, arrived_twice, order } = *self;
+        let OrderCounts { overtaking, right, wrong, unanswered, by_timeout } = order;
+        [
+            by_detection,
+            repaired_late,
+            arrived_twice,
+            overtaking,
+            right,
+            wrong,
+            unanswered,
+            by_timeout,
+        ]
     }
 
     /// The counts of rows, as columns.
