@@ -86,23 +86,21 @@ impl Recording {
             section.optional(key, "a time above 0", meaning, |s| s.positive_time(key, "", meaning))
         };
         let queue_interval = interval(section, "queue_interval", "time between samples of queues")?;
+        // Scenarios need not say whether they ask for these.
+        let asked = |section: &mut Section, key: &'static str, meaning: &'static str| {
+            section.optional(key, "true or false", meaning, |s| s.flag(key, false, meaning))
+        };
         let meaning = "whether queues that are empty at a sample have a row too";
-        let empty_queues = section.optional("empty_queues", "true or false", meaning, |s| {
-            s.flag("empty_queues", false, meaning)
-        })?;
+        let empty_queues = asked(section, "empty_queues", meaning)?;
         if empty_queues.is_some() && queue_interval.is_none() {
             return Err(section.error("empty_queues", "it needs `queue_interval`"));
         }
         let empty_queues = empty_queues.unwrap_or(false);
         let meaning = "whether the row of a flow tells how its losses were found and repaired";
-        let repairs = section
-            .optional("repairs", "true or false", meaning, |s| s.flag("repairs", false, meaning))?;
+        let repairs = asked(section, "repairs", meaning)?.unwrap_or(false);
         let meaning =
             "whether flows have one more column, the time until everything was acknowledged";
-        let acknowledged = section.optional("acknowledged", "true or false", meaning, |s| {
-            s.flag("acknowledged", false, meaning)
-        })?;
-        let acknowledged = acknowledged.unwrap_or(false);
+        let acknowledged = asked(section, "acknowledged", meaning)?.unwrap_or(false);
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
         let meaning = "how many decisions about arrivals are kept";
         let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
@@ -174,7 +172,7 @@ impl Recording {
         Ok(Recording {
             queue_interval,
             empty_queues,
-            repairs: repairs.unwrap_or(false),
+            repairs,
             acknowledged,
             drops,
             decisions,
