@@ -40,11 +40,8 @@ struct Facts {
 impl Facts {
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
         let levels = object.getattr("levels")?;
-        let number = match levels.is_instance_of::<PyBool>() {
-            true => None,
-            false => levels.extract::<u8>().ok(),
-        };
-        let number = number.filter(|levels| (1..=MOST).contains(levels)).ok_or_else(|| {
+        let number = whole::<u8>(&levels).filter(|number| (1..=MOST).contains(number));
+        let number = number.ok_or_else(|| {
             PyValueError::new_err(format!("levels = {levels} is no number from 1 to {MOST}"))
         })?;
         Ok(Facts {
@@ -60,15 +57,17 @@ fn timeouts(given: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     if given.is_none() {
         return Ok(None);
     }
-    let number = match given.is_instance_of::<PyBool>() {
-        true => None,
-        false => given.extract::<u32>().ok(),
-    };
     let wrong = || {
         let problem = "expected a whole number above 0, or None for never";
         PyValueError::new_err(format!("resets_after = {given}; {problem}"))
     };
-    number.filter(|&number| number > 0).map(Some).ok_or_else(wrong)
+    whole(given).filter(|&number| number > 0).map(Some).ok_or_else(wrong)
+}
+
+/// A whole number, which `True` and `False` are not here.
+fn whole<T: TryFrom<i64>>(given: &Bound<'_, PyAny>) -> Option<T> {
+    let number: i64 = given.extract().ok().filter(|_| !given.is_instance_of::<PyBool>())?;
+    T::try_from(number).ok()
 }
 
 fn flag(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
