@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import _core, forest_file
 from spillway.bounds.columns import SIZE
 from spillway.bounds.job import parted
 from spillway.errors import ScenarioError
-from spillway.folder import check_new_file, check_plain, path_of, whole_file
+from spillway.forest_model import ForestModel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +23,6 @@ METHODS = ("least", "mean", "quantile", "point")
 the trees, of the least size in each; a quantile of all sizes in them; or no bound at all, but the
 predicted size at face value, as Flux takes it.
 """
-_TRAINING = {"kind", "flows", "jobs", "synthetic", "split", "seed", "versions"}
 
 
 @dataclass(frozen=True)
@@ -41,28 +39,23 @@ class Grown:
     """The sizes of these flows."""
 
 
-class Model:
+class Model(ForestModel):
     """A forest that bounds flows' sizes, as the simulator evaluates it.
 
     `content` is a file's bytes: safetensors with the arrays of a regression, and metadata (see the
     crate spillway-forest).
     """
 
+    _what = "a model that bounds sizes"
+    _reader = _core.Regressor
+    _training_keys = frozenset({"kind", "flows", "jobs", "synthetic", "split", "seed", "versions"})
+    _forest: _core.Regressor
+
     def __init__(self, content: bytes, name: str = "the model") -> None:
-        self.content = content
-        try:
-            self._forest = _core.Regressor(content)
-        except ScenarioError as error:
-            raise ScenarioError(f"{name}: {error}") from error
-        try:
-            training = json.loads(self._forest.metadata("training") or "{}")
-        except (ValueError, RecursionError):
-            training = None
-        if not isinstance(training, dict) or (training and not training.keys() >= _TRAINING):
-            raise ScenarioError(f"{name}: it does not say as it should what it was trained on")
+        super().__init__(content, name)
+        self.training: dict[str, Any] = self._read_training(name)
         if SIZE in self.features:
             raise ScenarioError(f"{name}: it looks at the size that it is to bound")
-        self.training: dict[str, Any] = training
 
     @classmethod
     def of(
@@ -92,38 +85,6 @@ class Model:
             "training": json.dumps(training or {}),
         }
         return cls(forest_file.content(arrays, metadata))
-
-    @classmethod
-    def load(cls, file: str | Path) -> Model:
-        """The model in a file."""
-        path = path_of(file)
-        check_plain(path)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
-        return cls(content, str(file))
-
-    @classmethod
-    def is_one(cls, file: Path) -> bool:
-        """Whether a file contains a model."""
-        try:
-            cls.load(file)
-        except ScenarioError:
-            return False
-        return True
-
-    def save(self, file: str | Path) -> None:
-        """Writes it to a file, completely or not at all. An existing file must be a model."""
-        file = path_of(file)
-        check_new_file(file, True, "a model that bounds sizes", Model.is_one)
-        with whole_file(file) as partial:
-            partial.write_bytes(self.content)
-
-    @property
-    def features(self) -> list[str]:
-        """The features that it uses, in order."""
-        return self._forest.features
 
     @property
     def columns(self) -> list[str]:
@@ -164,16 +125,6 @@ class Model:
             raise ScenarioError(f"the model's {key} is {text!r}") from None
 
     @property
-    def trees(self) -> int:
-        """The number of trees."""
-        return self._forest.trees
-
-    @property
-    def depth(self) -> int:
-        """The longest path from a root to a leaf."""
-        return self._forest.depth
-
-    @property
     def document(self) -> dict[str, Any]:
         """All of this, by name."""
         return {
@@ -192,29 +143,19 @@ class Model:
         """For every row of features the lower bound in bytes."""
         import numpy as np
 
-        return np.asarray(self._forest.bounds(self._rows(inputs))).astype(np.int64)
+        return np.asarray(self._forest.bounds(self._rows(inputs, np.float64))).astype(np.int64)
 
     def log_sizes(self, inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """For every row of features the natural logarithm of the predicted size in bytes."""
         import numpy as np
 
-        return np.array(self._forest.log_sizes(self._rows(inputs)))
+        return np.array(self._forest.log_sizes(self._rows(inputs, np.float64)))
 
     def sizes(self, inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """For every row of features the predicted size in bytes."""
         import numpy as np
 
-        return np.array(self._forest.sizes(self._rows(inputs)))
-
-    def _rows(self, inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        import numpy as np
-
-        rows = np.ascontiguousarray(inputs, np.float64)
-        if rows.ndim != 2 or rows.shape[1] != len(self.features):
-            raise ValueError(f"{len(self.features)} columns are needed, not {rows.shape}")
-        if np.isnan(rows).any():
-            raise ValueError("features are numbers, not NaN")
-        return rows.reshape(-1)
+        return np.array(self._forest.sizes(self._rows(inputs, np.float64)))
 
     def __repr__(self) -> str:
         return f"<Model: {self.method}, {self.trees} trees, depth {self.depth}>"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
 from spillway.arguments import items, shown, whole
 from spillway.bounds.columns import FEATURES
 from spillway.bounds.job import Job, features
 from spillway.bounds.model import METHODS, Grown, Model
 from spillway.bounds.scores import Errors, Scores
 from spillway.errors import ScenarioError
+from spillway.forest_model import versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +103,7 @@ def train(
         "split": split,
         "train_share": train_share,
         "seed": seed,
-        "versions": _versions(),
+        "versions": versions(),
     }
     models = {}
     for method in METHODS:
@@ -239,15 +238,3 @@ def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     import numpy as np
 
     return np.concatenate(parts)
-
-
-def _versions() -> dict[str, str]:
-    import numpy
-    import sklearn
-
-    return {
-        "spillway": _core.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": numpy.__version__,
-        "python": platform.python_version(),
-    }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from spillway import _core, checksums, forest_file
 from spillway.errors import ScenarioError
-from spillway.folder import check_new_file, check_plain, path_of, whole_file
+from spillway.forest_model import ForestModel
 from spillway.oracle.trace import FEATURES
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ T = TypeVar("T")
 
 UNITS = ("fraction", "bytes")
 AVERAGES = ("time", "code")
-_TRAINING = {"packets", "drops", "split", "seed", "traces", "versions"}
 
 
 @dataclass(frozen=True)
@@ -78,24 +77,26 @@ class Seen:
         return (inputs < least) | (inputs > greatest)
 
 
-class Model:
+class Model(ForestModel):
     """A forest that predicts drops, as the simulator evaluates it.
 
     `content` is a file's bytes: safetensors with the arrays root, feature, threshold, left, right
     and value, and metadata (see the crate spillway-forest).
     """
 
+    _what = "a model"
+    _reader = _core.Forest
+    _training_keys = frozenset({"packets", "drops", "split", "seed", "traces", "versions"})
+    _forest: _core.Forest
+
     def __init__(self, content: bytes, name: str = "the model") -> None:
-        self.content = content
-        try:
-            self._forest = _core.Forest(content)
-        except ScenarioError as error:
-            raise ScenarioError(f"{name}: {error}") from error
-        self._training = self._checked(name)
+        super().__init__(content, name)
+        self._check(name)
+        self._training = self._read_training(name)
         self._seen = Seen.of(self._forest, name)
 
-    def _checked(self, name: str) -> dict[str, Any]:
-        """The metadata. Whatever a switch would refuse is refused here too."""
+    def _check(self, name: str) -> None:
+        """Whatever a switch would refuse is refused here too."""
         unknown = [feature for feature in self.features if feature not in FEATURES]
         if unknown:
             known = ", ".join(FEATURES)
@@ -103,13 +104,6 @@ class Model:
         for told, choices in ((self.units, UNITS), (self.average, AVERAGES)):
             if told not in choices:
                 raise ScenarioError(f"{name}: {told!r} is none of {', '.join(choices)}")
-        try:
-            training = json.loads(self._forest.metadata("training") or "{}")
-        except (ValueError, RecursionError):
-            training = None
-        if not isinstance(training, dict) or (training and not training.keys() >= _TRAINING):
-            raise ScenarioError(f"{name}: it does not say as it should what it was trained on")
-        return training
 
     @classmethod
     def load(cls, file: str | Path) -> Model:
@@ -117,23 +111,7 @@ class Model:
         known = _core.models().get(str(file))
         if known is not None:
             return cls(known, f"the model {file}")
-        path = path_of(file)
-        check_plain(path)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ScenarioError(f"{file} cannot be read: {error.strerror}") from error
-        return cls(content, str(file))
-
-    @classmethod
-    def is_one(cls, file: Path) -> bool:
-        """Whether a file contains a model."""
-        try:
-            # Made absolute, because a file's name may be that of a bundled model.
-            cls.load(path_of(file).absolute())
-        except ScenarioError:
-            return False
-        return True
+        return super().load(file)
 
     @classmethod
     def are_ones(cls, folder: Path) -> bool:
@@ -168,18 +146,6 @@ class Model:
         }
         return cls(forest_file.content(arrays, metadata))
 
-    def save(self, file: str | Path) -> None:
-        """Writes it to a file, completely or not at all. An existing file must be a model."""
-        file = path_of(file)
-        check_new_file(file, True, "a model", Model.is_one)
-        with whole_file(file) as partial:
-            partial.write_bytes(self.content)
-
-    @property
-    def features(self) -> list[str]:
-        """The features that it uses, in order."""
-        return self._forest.features
-
     @property
     def units(self) -> str:
         """The unit of lengths: "fraction" of the buffer, or "bytes"."""
@@ -189,16 +155,6 @@ class Model:
     def average(self) -> str:
         """The kind of averages: "time" or "code"."""
         return self._forest.metadata("average") or ""
-
-    @property
-    def trees(self) -> int:
-        """The number of trees."""
-        return self._forest.trees
-
-    @property
-    def depth(self) -> int:
-        """The longest path from a root to a leaf."""
-        return self._forest.depth
 
     @property
     def training(self) -> dict[str, Any]:
@@ -214,12 +170,8 @@ class Model:
         """For every row of features, whether the packet would be dropped."""
         import numpy as np
 
-        rows = np.ascontiguousarray(inputs, np.float32)
-        if rows.ndim != 2 or rows.shape[1] != len(self.features):
-            raise ValueError(f"{len(self.features)} columns are needed, not {rows.shape}")
-        if np.isnan(rows).any():
-            raise ValueError("features are numbers, not NaN")
-        return np.asarray(self._forest.predict(rows.reshape(-1))).astype(bool)
+        rows = self._rows(inputs, np.float32)
+        return np.asarray(self._forest.predict(rows)).astype(bool)
 
     def __repr__(self) -> str:
         return f"<Model: {self.trees} trees, depth {self.depth}, {', '.join(self.features)}>"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from spillway import _core
 from spillway.arguments import items, shown, whole
 from spillway.errors import ScenarioError
+from spillway.forest_model import versions
 from spillway.oracle.model import UNITS, Model, Seen
 from spillway.oracle.scores import Scores
 from spillway.oracle.trace import FEATURES, Trace, join
@@ -117,7 +116,7 @@ def train(
         "train_share": 1.0 if split == "none" else train_share,
         **balance,
         "traces": [trace.origin for trace in traces],
-        "versions": _versions(),
+        "versions": versions(),
     }
     bounds = Seen(
         tuple(inputs.min(axis=0).tolist()),
@@ -238,15 +237,3 @@ def _split(
     pairs = list(zip(traces, chosen, strict=True))
     seen = join([trace.where(part) for trace, part in pairs])
     return seen, join([trace.where(~part) for trace, part in pairs])
-
-
-def _versions() -> dict[str, str]:
-    import numpy
-    import sklearn
-
-    return {
-        "spillway": _core.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": numpy.__version__,
-        "python": platform.python_version(),
-    }
