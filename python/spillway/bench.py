@@ -131,6 +131,17 @@ GROWTH = (*_filled(), *_growth())
 """What `spillway bench --growth` runs."""
 
 
+def _leaf_spine(name: str, settings: Iterable[str]) -> Case:
+    """`leaf-spine-128` at 60%, with something else in it."""
+    return Case(
+        name,
+        "leaf-spine-128",
+        settings=(*settings, "duration=50ms"),
+        quick=(*settings, "duration=2ms"),
+        counted=(*settings, "duration=5ms"),
+    )
+
+
 def _aqms() -> Iterable[Case]:
     """`leaf-spine-128` at 60%, with every AQM in turn; `mq-ecn`, and `ecn` again, under DWRR.
 
@@ -147,14 +158,7 @@ def _aqms() -> Iterable[Case]:
         "ecn under dwrr": two_queues,
         "mq-ecn under dwrr": (*two_queues, "switch.aqm=mq-ecn"),
     }
-    for name, settings in cases.items():
-        yield Case(
-            name,
-            "leaf-spine-128",
-            settings=(*settings, "duration=50ms"),
-            quick=(*settings, "duration=2ms"),
-            counted=(*settings, "duration=5ms"),
-        )
+    return [_leaf_spine(name, settings) for name, settings in cases.items()]
 
 
 AQMS = tuple(_aqms())
@@ -178,14 +182,7 @@ def _taggers() -> Iterable[Case]:
             "transport.loss_detection=per-priority",
         ),
     }
-    for name, settings in cases.items():
-        yield Case(
-            name,
-            "leaf-spine-128",
-            settings=(*settings, "duration=50ms"),
-            quick=(*settings, "duration=2ms"),
-            counted=(*settings, "duration=5ms"),
-        )
+    return [_leaf_spine(name, settings) for name, settings in cases.items()]
 
 
 TAGGERS = tuple(_taggers())
