@@ -46,3 +46,15 @@ def with_right_checksum(content: bytes) -> bytes:
     place = content.find(key) + len(key)
     blank = content[:place] + b"0" * 8 + content[place + 8 :]
     return content[:place] + b"%08x" % zlib.crc32(blank) + content[place + 8 :]
+
+
+def change(file: Path, column: str, values: list[object] | None) -> None:
+    """Replaces a column of a file of Parquet, or drops it."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(file)
+    place = table.column_names.index(column)
+    table = table.drop_columns([column])
+    if values is not None:
+        table = table.add_column(place, column, [values])
+    pq.write_table(table, file)

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spillway.validate import credence
+from support import change
 
 NAME = "load0.4-burst0.5.parquet"
 SIZES = (5_000, 20_000, 90_000, 200_000, 500_000, 1_000_000, 2_000_000)
@@ -64,16 +65,6 @@ def folder(tmp_path: Path) -> Path:
     for sharing in ("dt", "lqd"):
         pq.write_table(pa.Table.from_pylist(output), folder / f"{sharing}-{NAME}")
     return folder
-
-
-def change(path: Path, column: str, values: list[object] | None) -> None:
-    """Replaces a column, or drops it."""
-    table = pq.read_table(path)
-    place = table.column_names.index(column)
-    table = table.drop_columns([column])
-    if values is not None:
-        table = table.add_column(place, column, [values])
-    pq.write_table(table, path)
 
 
 def test_flows_are_compared_one_by_one(command, folder):

@@ -10,6 +10,7 @@ import pytest
 
 import spillway
 from spillway import Scenario
+from support import change
 
 FLOWS = "flows_websearch_60_ecmp.parquet"
 COLUMNS = (
@@ -57,16 +58,6 @@ def folder(tmp_path: Path) -> Path:
     rows += ["two_to_one,1,1,5,29200,10007,26857,26393,20,20,0,0,0"]
     (tmp_path / "micro_cases.csv").write_text("\n".join([COLUMNS, *rows]) + "\n")
     return tmp_path
-
-
-def change(file: Path, column: str, values: list[object] | None) -> None:
-    """Replaces a column, or drops it."""
-    table = pq.read_table(file)
-    place = table.column_names.index(column)
-    table = table.drop_columns([column])
-    if values is not None:
-        table = table.add_column(place, column, [values])
-    pq.write_table(table, file)
 
 
 def test_what_is_the_same_agrees(command, folder):

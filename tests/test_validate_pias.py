@@ -11,6 +11,7 @@ import pytest
 
 from spillway.validate.pias_files import runs
 from spillway.validate.pias_runs import DIFFERENCES, scenario
+from support import change
 
 RUN = "websearch_pias_60_24h"
 FLOWS = f"flows_{RUN}.parquet"
@@ -67,16 +68,6 @@ def folder(tmp_path: Path) -> Path:
     flows = [flow(number, *each) for number, each in enumerate(listed)]
     pq.write_table(pa.Table.from_pylist(flows), tmp_path / FLOWS)
     return tmp_path
-
-
-def change(file: Path, column: str, values: list[object] | None) -> None:
-    """Replaces a column, or drops it."""
-    table = pq.read_table(file)
-    place = table.column_names.index(column)
-    table = table.drop_columns([column])
-    if values is not None:
-        table = table.add_column(place, column, [values])
-    pq.write_table(table, file)
 
 
 def summary(folder: Path, mean: str, *, run: str = RUN) -> None:
