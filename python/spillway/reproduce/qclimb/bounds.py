@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spillway.reproduce.claim import Claim, Over, Reduction
-from spillway.reproduce.draw import Lines, Panel
+from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Point, Scale, Scheme, along, product
 from spillway.reproduce.qclimb import setup
 from spillway.reproduce.qclimb.setup import Workload
@@ -102,17 +102,7 @@ def _figure(workload: Workload) -> Figure:
             "page": Scale((1, 2, 3), few),
             "full": Scale((1, 2, 3)),
         },
-        plot=Lines(
-            (
-                Panel(setup.SHORT_MEAN, "(a) short flows, mean"),
-                Panel(setup.SHORT, "(b) short flows, p99", is_log=True),
-                Panel(setup.ALL_MEAN, "(c) all flows, mean"),
-                Panel(setup.LONG_MEAN, "(d) long flows, mean"),
-            ),
-            "least",
-            "a, at every p in turn",
-            is_joined=False,
-        ),
+        plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.LONG_MEAN), "least"),
         claims=_claims(),
         is_of_paper=False,
         told_by="anything",
