@@ -86,7 +86,9 @@ def test_what_differs_breaks_a_bound(command, folder):
     assert [each.rpartition(" ")[0] for each in broken[:4]] == [
         f"{kind} p50" for kind in ("short", "medium", "long", "all")
     ]
-    assert broken[4:] == ["two_to_one: 1 of 2 flows the same"]
+    assert [each.partition(",")[0] for each in broken[4:]] == [
+        "two_to_one: 1 of 2 flows the same"
+    ]
 
 
 def test_drops_and_timeouts_may_be_5_percent_off(command, folder):
@@ -97,12 +99,17 @@ def test_drops_and_timeouts_may_be_5_percent_off(command, folder):
     assert found.json["bounds"]["broken"] == ["drops -100.0%", "timeouts -100.0%"]
 
 
-def test_small_cases_with_ties_may_differ(command, folder):
+def test_small_cases_with_ties_may_differ_a_little(command, folder):
     cases = folder / "micro_cases.csv"
     cases.write_text(cases.read_text().replace("26393", "26394").replace("two_to_one", "rand200"))
     found = command("validate", "pfabric", folder)
     assert found.status == 0
-    assert ["rand200", "1 of 2", "1.0000", "0", "0", "0", "0", "has ties"] in rows_of(found.out)
+    assert ["rand200", "1 of 2", "1.0000", "0", "0", "0", "0", "near, has ties"] in rows_of(found.out)
+    # A tenth longer on average, over two flows.
+    cases.write_text(cases.read_text().replace("26394", "21995"))
+    found = command("validate", "pfabric", folder)
+    assert found.status == 1
+    assert any(row[0] == "rand200" and row[-1] == "differs" for row in rows_of(found.out) if row)
 
 
 def rows_of(shown: str) -> list[list[str]]:

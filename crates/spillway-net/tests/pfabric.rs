@@ -224,6 +224,11 @@ fn what_does_not_go_with_priorities_of_packets_is_refused() {
              to leave in the order in which they came; it needs aqm = \"none\"",
         ),
         (
+            "switch = { sharing = \"pfabric\", aqm = \"ecn\" }",
+            "switch.sharing.kind: \"pfabric\" is not valid with aqm = \"ecn\": it alone says what is lost, \
+             by what flows have left; it needs aqm = \"none\"",
+        ),
+        (
             "nic = { scheduling = \"pfabric\", queues = 2 }",
             "nic.scheduling: \"pfabric\" is not valid with queues = 2: priorities are on the packets; it \
              needs one queue",

@@ -71,8 +71,27 @@ fn of_slides() -> FlowColumns {
 /// A packet that begins to be sent at 8 us is there at 8 + 1 + 1 us.
 #[test]
 fn one_port_serves_the_slides_flows_in_order_of_priority() {
-    let run = run(&text(FIVE, SLIDES, ""), &of_slides());
+    let sampled = "[record]\nqueue_interval = \"1us\"";
+    let run = run(&text(FIVE, SLIDES, sampled), &of_slides());
     assert_eq!([run.fct(0), run.fct(1)], [13_000_000, 7_000_000]);
+    // What waits, as the time in microseconds, the level, and packets; acks have the first queue.
+    let queues = &run.record.queues;
+    let of_data = (0..queues.len()).filter(|&row| queues.port[row] == 2);
+    let waits = of_data
+        .map(|row| (queues.time_ps[row] / 1_000_000, queues.queue[row], queues.packets[row]));
+    let expected = [
+        (5, 2, 1),
+        (6, 1, 1),
+        (6, 3, 1),
+        (7, 2, 1),
+        (7, 3, 2),
+        (8, 3, 2),
+        (8, 4, 1),
+        (9, 3, 1),
+        (9, 4, 1),
+        (10, 4, 1),
+    ];
+    assert_eq!(waits.collect::<Vec<_>>(), expected);
 }
 
 /// In order of arrival the port sends, from 5 us on: a3 b0 a4 b1 a5 b2 a6. The last packet of flow 1
@@ -165,4 +184,17 @@ fn a_tagger_that_goes_by_bounds_warns_where_there_are_none() {
     assert!(warned(&without, ""));
     assert!(!warned(&without, "bound = \"exact\""));
     assert!(!warned(&of_slides(), ""));
+}
+
+/// Worse priorities tell of losses only where they cannot come first.
+#[test]
+fn worse_priorities_as_witnesses_are_warned_of_where_queues_are_served_in_turn() {
+    for (scheduling, warns) in [("strict", false), ("rr", true)] {
+        let switch = format!("queues_per_port = 5, scheduling = \"{scheduling}\"");
+        let losses = "loss_detection = \"per-priority\", or_worse = true, tagging";
+        let text = text(&switch, SLIDES, "").replace("tagging", losses);
+        let scenario = scenario_with(&text, &of_slides());
+        let warned = scenario.warnings.iter().any(|text| text.starts_with("transport.or_worse"));
+        assert_eq!(warned, warns, "{:?}", scenario.warnings);
+    }
 }

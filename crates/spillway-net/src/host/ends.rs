@@ -76,6 +76,8 @@ pub(crate) struct Outgoing {
     /// The first byte that was not acknowledged when its tagger last took it back to the best level,
     /// if it ever was.
     pub restart: Option<u64>,
+    /// Its timeouts so far.
+    pub timeouts: u32,
 }
 
 /// The receiving end of a flow.
@@ -272,6 +274,7 @@ mod tests {
             acked_at: Time::MAX,
             connection: id,
             restart: None,
+            timeouts: 0,
         };
         let receiving = ReceivingEnd {
             receiver: Receiver::default(),

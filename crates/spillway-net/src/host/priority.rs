@@ -23,8 +23,9 @@ pub(super) fn of_data(flow: &Outgoing, piece: &Piece, next: u64, tagging: &Taggi
 fn of_tagger(flow: &Outgoing, piece: &Piece, next: u64, tagging: &Tagging) -> u8 {
     let &Piece { seq, payload, again } = piece;
     let (seq, next) = (seq - flow.first_byte, next - flow.first_byte);
-    let (restart, size, bound) = (flow.restart, flow.spec.size, flow.spec.bound);
-    let told = tagging::Outgoing { seq, payload, again, next, restart, bound, size };
+    let (restart, timeouts) = (flow.restart, flow.timeouts);
+    let (size, bound) = (flow.spec.size, flow.spec.bound);
+    let told = tagging::Outgoing { seq, payload, again, next, restart, timeouts, bound, size };
     tagging.priority(&told).unwrap_or(NO_PRIORITY)
 }
 

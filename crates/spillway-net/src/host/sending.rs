@@ -134,6 +134,7 @@ impl Hosts {
             let probe = sender.on_deadline(now, closed);
             if sender.timeouts != timeouts {
                 self.tally.timeouts += u64::from(sender.timeouts - timeouts);
+                flow.timeouts += sender.timeouts - timeouts;
                 if transport.tagging.takes_back(sender.timeouts_in_a_row()) {
                     flow.restart = Some(sender.acknowledged() - flow.first_byte);
                 }

@@ -51,6 +51,7 @@ impl Hosts {
             acked_at: Time::MAX,
             connection,
             restart: None,
+            timeouts: 0,
         };
         let mut receiving = ReceivingEnd {
             receiver: Receiver::default(),

@@ -242,6 +242,7 @@ impl SwitchSettings {
         let sharing = extensions.sharing_params(&self.sharing.id, &mut section, &environment)?;
         if self.sharing.id == PFabricSharing::ID {
             self.check_one_queue(&section)?;
+            self.check_no_aqm(&section)?;
         }
         check(&section, &sharing.make(&environment))?;
         resolve("sharing", &self.sharing, section)?;
@@ -280,6 +281,19 @@ impl SwitchSettings {
             return Err(section.error("kind", problem));
         }
         Ok(())
+    }
+
+    /// Refuses an AQM with pFabric's sharing, whose section this is.
+    fn check_no_aqm(&self, section: &Section) -> Result<()> {
+        if self.aqm.id == NoAqm::ID {
+            return Ok(());
+        }
+        let problem = format!(
+            "\"pfabric\" is not valid with aqm = {:?}: it alone says what is lost, by what flows have \
+             left; it needs aqm = \"none\"",
+            self.aqm.id
+        );
+        Err(section.error("kind", problem))
     }
 
     /// Refuses several queues with a policy whose section this is.

@@ -3,9 +3,11 @@
 use super::{LinkEvent, TierSettings};
 use crate::topology::Topology;
 use crate::traffic::Traffic;
-use crate::transport::Transport;
+use crate::transport::{LossDetection, Transport};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
+use spillway_switch::Policy;
+use spillway_switch::scheduling::StrictPriority;
 
 /// Warnings about the network and its switches.
 pub(super) fn of(
@@ -28,7 +30,25 @@ pub(super) fn of(
         let new: Vec<String> = own.filter(|text| !warnings.contains(text)).collect();
         warnings.extend(new);
     }
+    warnings.extend(worse_witnesses(tiers, transports));
     warnings
+}
+
+/// A warning if packets of worse priorities show losses where they may come first.
+fn worse_witnesses(tiers: &[TierSettings], transports: &[Transport]) -> Option<String> {
+    let or_worse = LossDetection::PerPriority { or_worse: true };
+    let mut losses =
+        transports.iter().filter_map(Transport::closed_loop).map(|closed| &closed.losses);
+    let takes = losses.any(|losses| losses.detection == or_worse);
+    let in_turn = |tier: &&TierSettings| {
+        tier.settings.queues_per_port > 1 && tier.policies()[2] != StrictPriority::ID
+    };
+    let TierSettings { tier, .. } = tiers.iter().find(in_turn).filter(|_| takes)?;
+    Some(format!(
+        "transport.or_worse: packets of worse priorities show losses, which is right under strict \
+         priority; ports of a {tier} serve their queues otherwise, so packets on their way are taken \
+         to be lost"
+    ))
 }
 
 /// A warning if a tier's switches cannot hold a full packet.

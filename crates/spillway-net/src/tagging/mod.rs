@@ -33,6 +33,8 @@ pub struct Tagged {
     /// Payload of its flow in bytes, for taggers to which it is known;
     /// [`ENDLESS`](crate::flow::FlowSpec::ENDLESS) for one that never ends.
     pub size: u64,
+    /// Retransmission timeouts that its flow has had.
+    pub timeouts: u32,
     /// Whether its flow has been taken back to the best level after timeouts.
     pub is_reset: bool,
 }
@@ -133,6 +135,8 @@ pub struct Outgoing {
     /// The first byte that it had to send when its flow was last taken back to the best level, if it
     /// ever was.
     pub restart: Option<u64>,
+    /// Retransmission timeouts that the flow has had.
+    pub timeouts: u32,
     /// The flow's bound in bytes, or 0.
     pub bound: u64,
     /// The flow's size in bytes.
@@ -221,9 +225,10 @@ impl Tagging {
             Repairs::Next => packet.next,
             Repairs::First => return Some(self.first),
         };
-        let Outgoing { payload, bound, size, restart, .. } = *packet;
+        let Outgoing { payload, bound, size, restart, timeouts, .. } = *packet;
         let sent = place.saturating_sub(restart.unwrap_or(0));
-        let told = Tagged { sent, payload, bound, size, is_reset: restart.is_some() };
+        let is_reset = restart.is_some();
+        let told = Tagged { sent, payload, bound, size, timeouts, is_reset };
         Some(self.first + tagger.level(&told) - 1)
     }
 }
@@ -247,6 +252,7 @@ mod tests {
         again: true,
         next: 6_000,
         restart: None,
+        timeouts: 0,
         bound: 0,
         size: 9_000,
     };

@@ -123,6 +123,7 @@ mod tests {
             payload: PACKET as u32,
             bound: bound * PACKET,
             size: packets * PACKET,
+            timeouts: 0,
             is_reset: false,
         }
     }

@@ -21,6 +21,8 @@ pub struct Packet {
     bound: u64,
     /// With `knows_sizes`: payload of the flow in bytes; `None` for one that never ends.
     size: Option<u64>,
+    /// Retransmission timeouts that its flow has had.
+    timeouts: u32,
     /// Whether its flow has been taken back to the best level after timeouts.
     is_reset: bool,
 }
@@ -95,6 +97,7 @@ impl Tagger for PyTagger {
             payload: packet.payload,
             bound: if knows_bounds { packet.bound } else { 0 },
             size: (knows_sizes && packet.size != FlowSpec::ENDLESS).then_some(packet.size),
+            timeouts: packet.timeouts,
             is_reset: packet.is_reset,
         };
         let read = |answer: &Bound<'_, PyAny>| level_of(answer, levels);

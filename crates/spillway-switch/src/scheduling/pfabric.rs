@@ -17,6 +17,8 @@
 //! Acks and other control packets have nothing left: they are sent before all data, in the order in
 //! which they came.
 //!
+//! `remaining` has 32 bits: a flow with 4 GiB left or more is as bad as one that never ends.
+//!
 //! # Departures from the paper
 //! None known. The paper leaves ties open.
 //!
