@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import figures
-from spillway.reproduce import catalogue, metric, samples
-from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction
+from spillway.reproduce import catalogue, metric, samples, tables
+from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction, Times
 from spillway.reproduce.credence import figure15
 from spillway.reproduce.figure import product
 from spillway.reproduce.finding import examine
@@ -33,6 +33,7 @@ from spillway.reproduce.verdict import (
     Apart,
     AtLeast,
     AtMost,
+    Beside,
     Estimate,
     Falls,
     Near,
@@ -421,6 +422,35 @@ def test_without_numbers_nothing_can_be_compared():
     assert examine(claim, results(cells)).verdict is Verdict.NONE
 
 
+@pytest.mark.parametrize(
+    ("formula", "take", "value", "told"),
+    [
+        # Saved: 1/2, 1/4 and -1/2; in times the old: 1/2, 3/4 and 3/2. The slides say 88%, or 23.
+        (SAVED, "largest", 0.5, ("88.0%", "50.0%")),
+        (SAVED, "mean", 0.25 / 3, ("88.0%", "8.3%")),
+        (SAVED, "each", 0.5, ("88.0%", "50.0%")),
+        (Times(Tail("incast", 0.5), "new", "old"), "largest", 1.5, ("23", "1.5")),
+    ],
+)
+def test_a_number_of_other_traffic_stands_beside_ours_without_a_verdict(
+    formula, take, value, told
+):
+    rule = Beside(0.88 if formula.is_change else 23.0)
+    finding = examine(
+        Claim("", "", formula, rule, Over(take=take)), results(of_ratios(0.5, 0.75, 1.5), 3)
+    )
+    assert finding.verdict is Verdict.NONE
+    assert finding.estimate.value == pytest.approx(value)
+    row = finding.document
+    assert row["range"] is None
+    assert (tables.asked(row), tables.told(row["ours"], row["is_change"])) == told
+
+
+def test_what_other_traffic_has_without_a_number_has_none():
+    finding = examine(Claim("", "", SAVED, Beside()), results(of_ratios(0.5)))
+    assert (finding.verdict, tables.asked(finding.document)) == (Verdict.NONE, "-")
+
+
 def numbers(**found):
     return Outcome({name.replace("__", "."): value for name, value in found.items()})
 
@@ -584,7 +614,8 @@ def test_every_claim_has_a_rule_for_its_kind_of_number(figure):
         is_worst = getattr(number, "over_seeds", "mean") == "largest"
         # Parts of a whole, and only these, are judged by what is left as well.
         is_part = isinstance(formula, Reduction) or number in SCORES
-        assert isinstance(rule, Near) == (is_part and rule.paper is not None)
+        if not isinstance(rule, Beside):
+            assert isinstance(rule, Near) == (is_part and rule.paper is not None)
         # One search can refute or prove, and has no middle.
         if is_worst:
             assert isinstance(rule, (AtMost, AtLeast)) and isinstance(formula, Plain)

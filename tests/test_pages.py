@@ -9,6 +9,7 @@ import pytest
 from spillway.reproduce import catalogue
 from spillway.reproduce.tables import interval, told
 from spillway.reproduce.tally import seeds_in_words
+from spillway.reproduce.verdict import Beside
 
 DOCS = Path(__file__).parents[1] / "docs"
 SIDE_BY_SIDE = [DOCS / "comparison.md", DOCS / "aqms.md"]
@@ -60,14 +61,22 @@ def about(claim, figure):
     return f"{at} of {len(points)} points)"
 
 
-def asks(claim):
-    """The paper's number, and what bears the claim out."""
+def bears_out(claim):
+    """What bears the claim out; nothing does where the paper's traffic is not to be had."""
+    if isinstance(claim.rule, Beside):
+        return "-"
     low, high = (None if math.isinf(end) else end for end in claim.rule.ends)
-    is_change = claim.formula.is_change
     low = 0.0 if low == math.ulp(0.0) else low
     high = 0.0 if high == -math.ulp(0.0) else high
-    paper = [] if claim.rule.paper is None else [told(claim.rule.paper, is_change)]
-    return "; ".join([*paper, interval((low, high), is_change)])
+    return interval((low, high), claim.formula.is_change)
+
+
+def asks(claim):
+    """The paper's number, and what bears the claim out."""
+    if claim.rule.paper is None:
+        return bears_out(claim)
+    paper = told(claim.rule.paper, claim.formula.is_change)
+    return paper if isinstance(claim.rule, Beside) else f"{paper}; {bears_out(claim)}"
 
 
 def is_in(claim, kind, part):
@@ -100,7 +109,7 @@ def test_a_table_s_choices_are_its_figure_s(name, part, text):
         if part and not claim.says.endswith(f"({part})"):
             continue
         column = f"{claim.formula.metric.name}, {claim.formula.text}"
-        columns.setdefault(column, {})[asks(claim).split("; ")[-1]] = None
+        columns.setdefault(column, {})[bears_out(claim)] = None
         # Of growth the last point's words are told, which end with the choice.
         *_, point = (point for point in figure.points if point.lies_at(claim.over.where))
         has_scheme = claim.variant.endswith(f", {point.label}")

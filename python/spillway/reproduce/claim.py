@@ -83,6 +83,22 @@ class Excess(_Comparison):
 
 
 @dataclass(frozen=True)
+class Times(_Comparison):
+    """How many times `old` the `new` is: new / old."""
+
+    is_change: ClassVar[bool] = False
+
+    @property
+    def text(self) -> str:
+        """The formula."""
+        return f"{self.new} / {self.old}"
+
+    def of(self, look: Look) -> Measured:
+        """The ratio."""
+        return _ratio(look(self.new), look(self.old), lambda ratio: ratio)
+
+
+@dataclass(frozen=True)
 class Plain:
     """The metric itself."""
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spillway.reproduce.claim import Claim, Plain
 from spillway.reproduce.metric import LEAST_SEEDS, Behind, Measured, Number, Tail, Total
-from spillway.reproduce.verdict import Ends, Estimate, Verdict, judge
+from spillway.reproduce.verdict import EVERY_NUMBER, Ends, Estimate, Verdict, judge
 
 if TYPE_CHECKING:
     from spillway.reproduce.figure import Figure
@@ -114,7 +114,7 @@ def _look(claim: Claim, results: Results, places: list[int]) -> _Look:
     return _Look(places, by_seed, estimate, judge(claim.rule, estimate))
 
 
-_FROM_BEST = (Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS)
+_FROM_BEST = (Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS, Verdict.NONE)
 
 
 def _chosen(claim: Claim, looks: list[_Look]) -> _Look:
@@ -218,7 +218,7 @@ def _estimate(claim: Claim, found: Measured, by_seed: list[float | None]) -> Est
 
 def _told(ends: Ends | None) -> tuple[float | None, float | None] | None:
     """Both ends for JSON, which has neither infinity nor the numbers next to 0."""
-    if ends is None:
+    if ends is None or ends == EVERY_NUMBER:
         return None
     low, high = (None if math.isinf(end) else end for end in ends)
     next_to_0 = math.ulp(0.0)

@@ -143,9 +143,12 @@ def interval(ends: Sequence[float | None] | None, is_change: bool) -> str:
 
 
 def asked(row: Mapping[str, Any]) -> str:
-    """The paper's number, if it gives one, and the numbers that confirm the claim."""
+    """The paper's number, if it gives one, and the numbers that confirm the claim, if any can."""
     range_ = interval(row["range"], row["is_change"])
-    return range_ if row["paper"] is None else f"{told(row['paper'], row['is_change'])}\n{range_}"
+    if row["paper"] is None:
+        return range_
+    number = told(row["paper"], row["is_change"])
+    return number if row["range"] is None else f"{number}\n{range_}"
 
 
 def spread(by_seed: Mapping[str, float | None], is_change: bool) -> str:

@@ -47,8 +47,17 @@ class Rule(Protocol):
         """The range of these numbers."""
 
 
+EVERY_NUMBER: Ends = (-math.inf, math.inf)
+"""The range of a rule that judges nothing."""
+
+
 def judge(rule: Rule, found: Estimate) -> Verdict:
-    """By the whole interval. If it is neither inside nor outside, or missing: undecided."""
+    """By the whole interval. If it is neither inside nor outside, or missing: undecided.
+
+    What every number would confirm is not comparable.
+    """
+    if rule.ends == EVERY_NUMBER:
+        return Verdict.NONE
     if found.interval is None:
         return Verdict.UNDECIDED
     (low, high), (least, greatest) = found.interval, rule.ends
@@ -232,6 +241,23 @@ class AtLeast:
     def ends(self) -> Ends:
         """From the number upwards."""
         return (1 - self.within) * self.paper, math.inf
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The paper's number is of traffic that is not to be had: ours stands beside it, unjudged."""
+
+    paper: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return "of other traffic than the paper's: not comparable"
+
+    @property
+    def ends(self) -> Ends:
+        """Any number."""
+        return EVERY_NUMBER
 
 
 def _around(number: float, within: float) -> Ends:
