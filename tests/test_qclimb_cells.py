@@ -253,6 +253,44 @@ def test_each_choice_is_one_change():
     ] == list(CHOICES)
 
 
+def own(figure, scheme, point, plain):
+    """What a cell has otherwise than another one."""
+    found = cell(figure, scheme, point)
+    return {key: found.get(key) for key in found.keys() | plain if found.get(key) != plain.get(key)}
+
+
+QUERIES = "traffic.queries"
+@pytest.mark.parametrize(("name", "ports"), [("fan-in", {})])
+def test_queries_come_to_web_search_with_so_many_answers(name, ports):
+    (figure,) = find(f"qclimb/{name}")
+    (websearch,) = find("qclimb/simulation")
+    beside = websearch.points[1]
+    assert beside.values == {"load": 0.6}
+    assert [point.ticks["fan_in"] for point in figure.points] == ["8", "16", "32", "64", "128"]
+    assert [scheme.name for scheme in figure.schemes] == ["PIAS", "QCLIMB", "QCLIMB-PS", "pFabric"]
+    for scheme in figure.schemes:
+        plain = cell(websearch, scheme, beside)
+        for point in figure.points:
+            found = own(figure, scheme, point, plain)
+            queries = {key: found.pop(key) for key in list(found) if key.startswith(QUERIES)}
+            said = {
+                QUERIES: "incast",
+                f"{QUERIES}.burst": "1MB",
+                f"{QUERIES}.fan_in": point.values["fan_in"],
+                f"{QUERIES}.load": 0.02,
+                f"{QUERIES}.senders": "any",
+            }
+            if scheme.name == "pFabric":
+                assert found == {}
+                said |= {f"{QUERIES}.transport": "pfabric", f"{QUERIES}.bound": None}
+            else:
+                found = {key: value for key, value in found.items() if ".sharing." not in key}
+                assert found == ports
+                said |= {f"{QUERIES}.bound": "uniform", f"{QUERIES}.bound.least": 0.8}
+                said |= {f"{QUERIES}.tagging.thresholds": "websearch-0.6"}
+            assert {key: queries.get(key) for key in said} == said
+
+
 def test_headlines_have_five_seeds():
     for figure in qclimb.FIGURES:
         seeds = {name: scale.seeds for name, scale in figure.scales.items()}

@@ -1,5 +1,12 @@
 """QCLIMB (Li et al., NSDI 2024): what its slides show, and how good a bound must be."""
 
-from spillway.reproduce.qclimb import bounds, choices, comparison, jobs
+from spillway.reproduce.qclimb import bounds, choices, comparison, fan_in, jobs
 
-FIGURES = (*comparison.FIGURES, comparison.LONG, *bounds.FIGURES, choices.FIGURE, jobs.FIGURE)
+FIGURES = (
+    *comparison.FIGURES,
+    comparison.LONG,
+    *bounds.FIGURES,
+    fan_in.FIGURE,
+    choices.FIGURE,
+    jobs.FIGURE,
+)
