@@ -197,6 +197,11 @@ QUEUES |= {
     for tier in ("leaf", "spine")
     for key, n in (("queues_per_port", 9), ("data_queue", 8))
 }
+PUBLISHED = "websearch-0.8"
+HALF = [f"{730 * n}B" for n in (909, 1329, 1648, 1960, 2143, 2337, 2484)]
+BEST = [f"{n}B" for n in (8_760, 27_740, 77_380, 194_180, 1_946_180, 9_733_820, 29_200_000)]
+DOWN_HALF, DOWN_BEST = ({f"{TAGS}.thresholds": down} for down in (HALF, BEST))
+AT_FACE_VALUE = SCHEMES["face value"]
 CHOICES = {
     "as in the scenario": {},
     "the packet itself counts": {f"{TAGS}.counts_packet": True},
@@ -204,9 +209,16 @@ CHOICES = {
     "acks in a queue of their own": {f"{TAGS}.acks": "apart", **QUEUES},
     "repairs as the next packet": {f"{TAGS}.repairs": "as-next"},
     "repairs first": {f"{TAGS}.repairs": "as-first"},
-    "up by half the thresholds": {
-        f"{TAGS}.up": [f"{730 * n}B" for n in (909, 1329, 1648, 1960, 2143, 2337, 2484)]
-    },
+    "up by half the thresholds": {f"{TAGS}.up": HALF},
+    "up by the best thresholds": {f"{TAGS}.up": BEST},
+    "down by half the published, up by the published": DOWN_HALF | {f"{TAGS}.up": PUBLISHED},
+    "down by half the published, up by half the published": DOWN_HALF | {f"{TAGS}.up": HALF},
+    "down by half the published, up by the best": DOWN_HALF | {f"{TAGS}.up": BEST},
+    "down by the best, up by the published": DOWN_BEST | {f"{TAGS}.up": PUBLISHED},
+    "down by the best, up by half the published": DOWN_BEST | {f"{TAGS}.up": HALF},
+    "down by the best, up by the best": DOWN_BEST | {f"{TAGS}.up": BEST},
+    "bounds at face value": AT_FACE_VALUE,
+    "bounds at face value, the best thresholds": AT_FACE_VALUE | DOWN_BEST | {f"{TAGS}.up": BEST},
     "worse priorities tell of losses too": {f"{SENDERS}.or_worse": True},
     "losses by selective acks": {f"{SENDERS}.loss_detection": "sack"},
     "losses by duplicate acks": {f"{SENDERS}.loss_detection": "duplicate-acks"},
@@ -251,6 +263,17 @@ def test_each_choice_is_one_change():
         for point in figure.points
         if point.values["choice"] != "240 packets for each port"
     ] == list(CHOICES)
+
+
+def test_pias_sinks_by_the_thresholds_of_the_choice():
+    (figure,) = find("qclimb/choices")
+    pias = figure.schemes[0]
+    assert pias.name == "PIAS"
+    for point in figure.points:
+        sinks = flat(resolved(run_of(figure, pias, point)))[f"{TAGS}.thresholds"]
+        choice = point.values["choice"]
+        own = CHOICES.get(choice, {}).get(f"{TAGS}.thresholds", PUBLISHED)
+        assert sinks == own, choice
 
 
 def own(figure, scheme, point, plain):

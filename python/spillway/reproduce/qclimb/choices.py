@@ -1,10 +1,15 @@
 """What the slides leave open: each is made another way, once."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, choice, product
 from spillway.reproduce.qclimb import setup
-from spillway.reproduce.qclimb.setup import PERFECT, PIAS, QCLIMB, WEBSEARCH
+from spillway.reproduce.qclimb.bounds import BEST
+from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PIAS, QCLIMB, WEBSEARCH
 from spillway.reproduce.verdict import Apart
 
 _TAGGING = "transport.tagging"
@@ -12,8 +17,32 @@ _LOSSES = "transport.loss_detection"
 _APART = ("switch.queues_per_port=9", "nic.queues=9", "switch.data_queue=8", "nic.data_queue=8")
 _CLIMBING = (QCLIMB.name, PERFECT.name)
 _TAGGED = (PIAS.name, *_CLIMBING)
-_HALVES = ",".join(f"'{730 * packets}B'" for packets in (909, 1329, 1648, 1960, 2143, 2337, 2484))
-"""Half of PIAS's thresholds for this load, which are in packets of 1,460 bytes."""
+
+
+def _sizes(sizes: Iterable[int]) -> str:
+    return "[" + ",".join(f"'{size}B'" for size in sizes) + "]"
+
+
+LADDERS = {
+    "the published": "'websearch-0.8'",
+    # In packets of 1,460 bytes these are 909, 1,329, 1,648, 1,960, 2,143, 2,337 and 2,484.
+    "half the published": _sizes(730 * n for n in (909, 1329, 1648, 1960, 2143, 2337, 2484)),
+    "the best": _sizes(BEST["websearch"]),
+}
+"""Thresholds for web search at 80%: PIAS's, half of them, and those that are found."""
+_FACE_VALUE = FACE_VALUE.assignments
+
+
+def _up(up: str) -> dict[str, tuple[str, ...]]:
+    """Flows climb by these thresholds, and sink by the published ones."""
+    return dict.fromkeys(_CLIMBING, (f"{_TAGGING}.up={LADDERS[up]}",))
+
+
+def _both(down: str, up: str) -> dict[str, tuple[str, ...]]:
+    """Flows sink by the first thresholds, PIAS's too, and climb by the second."""
+    sinks = f"{_TAGGING}.thresholds={LADDERS[down]}"
+    return {PIAS.name: (sinks,), **{name: (sinks, *sets) for name, sets in _up(up).items()}}
+
 
 CHOICES = (
     choice("as in the scenario"),
@@ -22,9 +51,16 @@ CHOICES = (
     choice("acks in a queue of their own", f"{_TAGGING}.acks=apart", *_APART),
     choice("repairs as the next packet", f"{_TAGGING}.repairs=as-next"),
     choice("repairs first", f"{_TAGGING}.repairs=as-first"),
+    choice("up by half the thresholds", of=_up("half the published")),
+    choice("up by the best thresholds", of=_up("the best")),
+    *(
+        choice(f"down by {down}, up by {up}", of=_both(down, up))
+        for down in ("half the published", "the best")
+        for up in LADDERS
+    ),
+    choice("bounds at face value", *_FACE_VALUE),
     choice(
-        "up by half the thresholds",
-        of=dict.fromkeys(_CLIMBING, (f"{_TAGGING}.up=[{_HALVES}]",)),
+        "bounds at face value, the best thresholds", *_FACE_VALUE, of=_both("the best", "the best")
     ),
     choice("worse priorities tell of losses too", "transport.or_worse=true"),
     choice("losses by selective acks", f"{_LOSSES}=sack"),
