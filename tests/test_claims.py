@@ -18,6 +18,7 @@ from spillway.reproduce.metric import (
     MeanTime,
     Number,
     Share,
+    Sum,
     Tail,
     TailTime,
     Total,
@@ -432,9 +433,7 @@ def test_without_numbers_nothing_can_be_compared():
         (Times(Tail("incast", 0.5), "new", "old"), "largest", 1.5, ("23", "1.5")),
     ],
 )
-def test_a_number_of_other_traffic_stands_beside_ours_without_a_verdict(
-    formula, take, value, told
-):
+def test_a_number_of_other_traffic_stands_beside_ours_without_a_verdict(formula, take, value, told):
     rule = Beside(0.88 if formula.is_change else 23.0)
     finding = examine(
         Claim("", "", formula, rule, Over(take=take)), results(of_ratios(0.5, 0.75, 1.5), 3)
@@ -569,6 +568,14 @@ def test_a_claim_counts_once_and_not_if_it_is_exploratory():
         {"figure": "a/d", "claims": [], "verdicts": tally([]), "is_of_paper": True},
     ]
     assert dict(counted(summaries)) == {"a/b": counts, "a/c": counts, "figures of papers": counts}
+
+
+def test_a_sum_is_the_mean_over_seeds_of_numbers_added_up():
+    both = Sum(("a", "b"), "both")
+    assert both.measured({1: numbers(a=1, b=2), 2: numbers(a=5, b=0)}).value == 4.0
+    # A seed that lacks one of them leaves no number.
+    assert both.measured({1: numbers(a=1, b=2), 2: numbers(a=5)}).value is None
+    assert both.measured({}).value is None
 
 
 def test_shares_are_of_all_switches_together():

@@ -332,7 +332,9 @@ def few_jobs(tmp_path_factory):
     files.generate("kmeans", folder, 3, jobs.HOSTS, 1)
     grown = learned.train(learned.load([folder]), trees=2, depth=3)
     return jobs.Trained(
-        grown.models, (1_000, 20_000, 100_000, 200_000, 400_000, 800_000, 1_600_000)
+        grown.models,
+        grown.models["mean"],
+        (1_000, 20_000, 100_000, 200_000, 400_000, 800_000, 1_600_000),
     )
 
 
@@ -345,8 +347,33 @@ def test_jobs_run_with_the_bounds_of_their_scheme(monkeypatch, few_jobs):
     counts = {name: numbers["all.count"] for name, numbers in found.items()}
     assert len({*counts.values()}) == 1 and counts["PIAS"] > 100
     means = {numbers["all.mean"] for numbers in found.values()}
-    assert len(means) == 4, "every scheme has bounds of its own"
+    assert len(means) == 5, "every scheme has bounds, or a network, of its own"
     assert all(numbers["all.wrong_detections"] == 0 for numbers in found.values())
+    # pFabric's senders know of losses by timeouts alone.
+    assert found["pFabric"]["all.repairs_by_detection"] == 0
+
+
+def test_bounds_are_tested_on_the_jobs_that_are_run(few_jobs, tmp_path):
+    from spillway import bounds as learned
+    from spillway.bounds import files
+
+    files.generate("kmeans", tmp_path, 2, jobs.HOSTS, 1_001)
+    told = jobs.bounded(few_jobs, tmp_path)
+    flows = learned.load([tmp_path])
+    sizes = [size for job in flows for size in job.size]
+    for name, method in (("forest.out_bound_10", "least"), ("forest.out_bound_5", "mean")):
+        model = few_jobs.models[method]
+        bounds_of = [n for job in flows for n in model.bounds(job.inputs(model.features))]
+        too_high = sum(bound > size for bound, size in zip(bounds_of, sizes, strict=True))
+        assert told[name] == too_high / len(sizes)
+    assert told["forest.out_bound_10"] <= told["forest.out_bound_5"]
+    assert 0 < told["forest.far_off"] < 1
+
+
+def test_every_number_of_the_slides_stands_unjudged_beside_that_of_jobs():
+    assert {type(claim.rule).__name__ for claim in jobs.CLAIMS} == {"Beside"}
+    papers = {claim.rule.paper for claim in jobs.CLAIMS}
+    assert {0.88, 0.97, 0.465, 0.62, 0.03, 23, 34, 124, 83, 10, 25, 414, 0.0945} <= papers
 
 
 def test_sizes_of_jobs_are_told_by_their_quantiles(tmp_path):

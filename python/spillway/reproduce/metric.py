@@ -314,6 +314,23 @@ class Number:
 
 
 @dataclass(frozen=True)
+class Sum:
+    """The sum of some numbers of the summary."""
+
+    paths: tuple[str, ...]
+    name: str
+    unit: str = ""
+
+    def measured(self, outcomes: BySeed, _replicates: int = REPLICATES) -> Measured:
+        """The mean over seeds; without a number if one of them is missing."""
+        found = [[each.numbers.get(path) for path in self.paths] for each in outcomes.values()]
+        known = [sum(n for n in numbers if n is not None) for numbers in found]
+        if not found or any(number is None for numbers in found for number in numbers):
+            return Measured(None)
+        return Measured(float(np.mean(known)))
+
+
+@dataclass(frozen=True)
 class Total:
     """A sum of counts of all kinds."""
 

@@ -7,7 +7,7 @@ from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure
 from spillway.reproduce.metric import TailTime, WithTimeout
 from spillway.reproduce.point import Run
-from spillway.reproduce.qclimb import setup
+from spillway.reproduce.qclimb import events, setup
 from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PFABRIC, PIAS, QCLIMB, Workload
 from spillway.reproduce.verdict import Apart, Near, Within
 
@@ -78,6 +78,8 @@ _SIMULATED = (
         Excess(setup.ALL_MEAN, _Q, PFABRIC.name),
         Within(0.09, within=1.0),
     ),
+    events.lower_tail(setup.SHORT),
+    *events.claims("repairs."),
 )
 
 FIGURES = (

@@ -26,16 +26,13 @@ FACE_VALUE = Scheme(
     style=5,
 )
 """A prediction taken as the bound: half of them are ten times the size, as an estimate may be."""
-PFABRIC = Scheme(
-    "pFabric",
-    (
-        *("switch.aqm=none", "switch.scheduling=pfabric", "switch.sharing=pfabric"),
-        *("switch.queues_per_port=1", "switch.data_queue=0", "switch.buffer=unlimited"),
-        *("nic.scheduling=pfabric", "nic.queues=1", "nic.data_queue=0", "nic.queue_limit=256KB"),
-        *("transport.kind=pfabric", "transport.tagging=fixed", f"{_TRAFFIC}.bound=none"),
-    ),
-    style=2,
+PFABRIC_NETWORK = (
+    *("switch.aqm=none", "switch.scheduling=pfabric", "switch.sharing=pfabric"),
+    *("switch.queues_per_port=1", "switch.data_queue=0", "switch.buffer=unlimited"),
+    *("nic.scheduling=pfabric", "nic.queues=1", "nic.data_queue=0", "nic.queue_limit=256KB"),
+    *("transport.kind=pfabric", "transport.tagging=fixed"),
 )
+PFABRIC = Scheme("pFabric", (*PFABRIC_NETWORK, f"{_TRAFFIC}.bound=none"), style=2)
 """pFabric with its own transport, one path for each flow, and two BDPs in hosts as in switches."""
 OF_SPINES = ("nic.queue_limit=89KB",)
 """What is different for it in the network with spines, whose BDP is smaller."""

@@ -1,0 +1,56 @@
+"""The slides' loss events, beside what is sent again here."""
+
+from __future__ import annotations
+
+from spillway.reproduce.claim import Claim, Over, Plain, Reduction
+from spillway.reproduce.metric import Metric, Number, Sum
+from spillway.reproduce.qclimb.setup import PFABRIC, QCLIMB
+from spillway.reproduce.verdict import Beside
+
+SLIDE = "slide 28, simulation"
+_CLASSES = ("short", "medium", "long", "all")
+_EVENTS = {QCLIMB.name: (0, 0, 124, 124), PFABRIC.name: (10, 25, 414, 414)}
+"""By class of flows; pFabric's classes do not add up to its 414."""
+_DETECTED = {QCLIMB.name: 83, PFABRIC.name: 0}
+
+
+def claims(within: str) -> tuple[Claim, ...]:
+    """Events by scheme and class, and those that detection found.
+
+    What the slides count as an event, and of how many flows, is not told. Here it is the packets
+    that a run sends again; `within` is what comes before the class in their paths.
+    """
+
+    def count(of: str, kind: str) -> str:
+        return f"{within}{of}.repairs_by_{kind}"
+
+    again = {
+        of: Sum(
+            (count(of, "detection"), count(of, "timeout")),
+            f"packets that {of} flows sent again",
+            "packets",
+        )
+        for of in _CLASSES
+    }
+    by_class = (
+        Claim(f"Loss events of {of} flows", SLIDE, Plain(again[of], scheme), Beside(events))
+        for scheme, row in _EVENTS.items()
+        for of, events in zip(_CLASSES, row, strict=True)
+    )
+    found = Number(count("all", "detection"), "packets sent again, found lost", "packets")
+    detected = (
+        Claim("Loss events found by detection", SLIDE, Plain(found, scheme), Beside(events))
+        for scheme, events in _DETECTED.items()
+    )
+    return (*by_class, *detected)
+
+
+def lower_tail(tail: Metric) -> Claim:
+    """That small flows' tail is sometimes below pFabric's: the point where it is so most."""
+    return Claim(
+        "Small flows' tail is sometimes below pFabric's",
+        SLIDE,
+        Reduction(tail, QCLIMB.name, PFABRIC.name),
+        Beside(),
+        Over(take="largest"),
+    )
