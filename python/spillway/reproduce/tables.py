@@ -114,14 +114,18 @@ def _grid() -> Table:
 
 
 def told(value: float | None, is_change: bool) -> str:
-    """A change in percent; any other number with four digits.
+    """A change in percent; any other number with four digits, and large ones as whole numbers.
 
     >>> told(0.9553, True), told(-0.02, True), told(15.948, False), told(None, False)
     ('95.5%', '-2.0%', '15.95', '-')
+    >>> told(9_999.4, False), told(58_740.6, False)
+    ('9999', '58,741')
     """
     if value is None:
         return "-"
-    return f"{100 * value:.1f}%" if is_change else f"{value:.4g}"
+    if is_change:
+        return f"{100 * value:.1f}%"
+    return f"{value:.4g}" if abs(value) < 9_999.5 else f"{value:,.0f}"
 
 
 def interval(ends: Sequence[float | None] | None, is_change: bool) -> str:
