@@ -283,7 +283,15 @@ def own(figure, scheme, point, plain):
 
 
 QUERIES = "traffic.queries"
-@pytest.mark.parametrize(("name", "ports"), [("fan-in", {})])
+SMALL_PORTS = {
+    "leaf.sharing": "sp",
+    "leaf.buffer": f"{20 * 360}KB",
+    "spine.sharing": "sp",
+    "spine.buffer": f"{9 * 360}KB",
+}
+
+
+@pytest.mark.parametrize(("name", "ports"), [("fan-in", {}), ("fan-in-small-buffers", SMALL_PORTS)])
 def test_queries_come_to_web_search_with_so_many_answers(name, ports):
     (figure,) = find(f"qclimb/{name}")
     (websearch,) = find("qclimb/simulation")
@@ -312,6 +320,60 @@ def test_queries_come_to_web_search_with_so_many_answers(name, ports):
                 said |= {f"{QUERIES}.bound": "uniform", f"{QUERIES}.bound.least": 0.8}
                 said |= {f"{QUERIES}.tagging.thresholds": "websearch-0.6"}
             assert {key: queries.get(key) for key in said} == said
+
+
+def test_each_port_has_so_many_packets():
+    (figure,) = find("qclimb/small-buffers")
+    (testbed,) = find("qclimb/testbed")
+    beside = testbed.points[3]
+    assert beside.values == {"load": 0.8}
+    assert [point.values["packets"] for point in figure.points] == [80, 120, 240, 480, 960]
+    for scheme in figure.schemes:
+        plain = cell(testbed, scheme, beside)
+        for point in figure.points:
+            packets = point.values["packets"]
+            found = own(figure, scheme, point, plain)
+            if scheme.name == "pFabric":
+                assert found == {
+                    f"{tier}.sharing.limit": f"{1_500 * packets}B" for tier in ("leaf", "spine")
+                }
+                continue
+            found = {key: value for key, value in found.items() if ".sharing." not in key}
+            assert found == {
+                f"{tier}.{key}": value
+                for tier in ("leaf", "spine")
+                for key, value in (("sharing", "sp"), ("buffer", f"{12_000 * packets}B"))
+            }
+
+
+WAYS = {
+    "three later packets of the priority": {},
+    "one later packet": {f"{SENDERS}.dupthresh": 1},
+    "worse priorities tell, too": {f"{SENDERS}.or_worse": True},
+    "one later packet, worse ones too": {f"{SENDERS}.dupthresh": 1, f"{SENDERS}.or_worse": True},
+    "selective acks": {f"{SENDERS}.loss_detection": "sack"},
+    "duplicate acks": {f"{SENDERS}.loss_detection": "duplicate-acks"},
+    "timeouts alone": {f"{SENDERS}.loss_detection": "timeout-only"},
+    "repairs first": {f"{TAGS}.repairs": "as-first"},
+    "first window 10 packets": {f"{SENDERS}.initial_window": "10pkt"},
+    "least timeout 200 us": {f"{SENDERS}.{key}": "200us" for key in ("min_rto", "initial_rto")},
+}
+
+
+def test_each_way_to_find_losses_is_one_change_for_both():
+    (figure,) = find("qclimb/finding-losses")
+    (buffers,) = find("qclimb/small-buffers")
+    beside = buffers.points[2]
+    assert beside.values["packets"] == 240
+    assert [point.values["choice"] for point in figure.points] == list(WAYS)
+    for scheme in figure.schemes:
+        plain = cell(buffers, scheme, beside)
+        for point in figure.points:
+            said = WAYS[point.values["choice"]]
+            found = own(figure, scheme, point, plain)
+            if f"{SENDERS}.loss_detection" in said:
+                found = {key: value for key, value in found.items() if key not in OF_LOSSES}
+            assert found == said, point.label
 
 
 def test_headlines_have_five_seeds():

@@ -1,12 +1,13 @@
 """QCLIMB (Li et al., NSDI 2024): what its slides show, and how good a bound must be."""
 
-from spillway.reproduce.qclimb import bounds, choices, comparison, fan_in, jobs
+from spillway.reproduce.qclimb import bounds, choices, comparison, fan_in, jobs, small_buffers
 
 FIGURES = (
     *comparison.FIGURES,
     comparison.LONG,
     *bounds.FIGURES,
-    fan_in.FIGURE,
+    *fan_in.FIGURES,
+    *small_buffers.FIGURES,
     choices.FIGURE,
     jobs.FIGURE,
 )

@@ -33,6 +33,15 @@ _POINTS = product(
     (_NO_BOUNDS,),
     along("fan_in", FAN_INS, "traffic.queries.fan_in={}", label="{} answers", tick="{}"),
 )
+_SMALL = Point(
+    {},
+    of_scheme=dict.fromkeys(
+        _TAGGED,
+        ("switch.sharing=sp", "switch.leaf.buffer=7200KB", "switch.spine.buffer=3240KB"),
+    ),
+)
+"""240 packets of 1,500 bytes for each of 20 and 9 ports, as in PIAS's program."""
+
 MEAN = Number("query_us.mean", "queries' mean completion time", "ms", 1e-3)
 _TAIL = Number("query_us.p95", "queries' p95 completion time", "ms", 1e-3)
 
@@ -78,7 +87,7 @@ _ABOUT = (
     f"so many other hosts answer at once, {QUERY} in all. "
 )
 
-FIGURE = Figure(
+_SHARED = Figure(
     name="qclimb/fan-in",
     title="Queries that more and more hosts answer at once",
     source=_SOURCE,
@@ -91,4 +100,25 @@ FIGURE = Figure(
     claims=_CLAIMS,
     is_of_paper=False,
     told_by="anything",
+)
+
+FIGURES = (
+    _SHARED,
+    replace(
+        _SHARED,
+        name="qclimb/fan-in-small-buffers",
+        title="The same queries with 240 packets for each port",
+        about=_ABOUT + "Each port has 240 packets, but pFabric's its own two BDPs. " + setup.ABOUT,
+        points=product(_POINTS, (_SMALL,)),
+        plot=Lines(
+            (
+                *(Panel(metric, title, is_log=True) for metric, title in _TIMES),
+                _SHORT,
+                Panel(setup.FOUND, "(e) sent again, found lost"),
+                Panel(setup.REPAIRS, "(f) sent again after timeouts"),
+            ),
+            "fan_in",
+            _AXIS,
+        ),
+    ),
 )
