@@ -7,6 +7,7 @@ use crate::flow::FlowSpec;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use spillway_engine::Time;
+use std::ops::{Deref, DerefMut};
 
 table! {
     /// A row for every flow, written when it is over or when the run ends.
@@ -97,5 +98,40 @@ impl Outcome {
     /// The time that it took, or has taken so far, over the base. Meaningless for an endless flow.
     pub fn slowdown(&self) -> f64 {
         self.fct.ps() as f64 / self.ideal.ps().max(1) as f64
+    }
+}
+
+/// What the summary keeps of all flows, and how much memory that takes.
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes {
+    each: Vec<Outcome>,
+    /// How many of them have a box with counts of repairs.
+    boxes: usize,
+}
+
+impl Outcomes {
+    /// Keeps that of one more flow.
+    pub fn push(&mut self, outcome: Outcome) {
+        self.boxes += usize::from(outcome.repairs.is_some());
+        self.each.push(outcome);
+    }
+
+    /// Bytes of memory, those of the boxes included.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.each.as_slice()) + self.boxes * size_of::<Repairs>()
+    }
+}
+
+impl Deref for Outcomes {
+    type Target = [Outcome];
+
+    fn deref(&self) -> &[Outcome] {
+        &self.each
+    }
+}
+
+impl DerefMut for Outcomes {
+    fn deref_mut(&mut self) -> &mut [Outcome] {
+        &mut self.each
     }
 }

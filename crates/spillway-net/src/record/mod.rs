@@ -26,7 +26,7 @@ pub use aqm::{AqmRow, AqmTable};
 pub use bursts::{BurstRow, BurstTable};
 pub use decisions::{DecisionRow, DecisionTable};
 pub use drops::{DropRow, DropTable, LossPlace};
-pub use flows::{FlowRow, FlowTable, Outcome};
+pub use flows::{FlowRow, FlowTable, Outcome, Outcomes};
 pub use history::{HistoryRow, HistoryTable};
 pub use links::{LinkRow, LinkTable};
 pub use oracle_trace::{OracleTraceRow, OracleTraceTable};
@@ -57,7 +57,7 @@ macro_rules! record {
             $($(#[$doc_always])* pub $always: $table_always,)+
             $($(#[$doc_asked])* pub $asked: $table_asked,)+
             /// What the summary needs of the flows that it measures.
-            pub outcomes: Vec<Outcome>,
+            pub outcomes: Outcomes,
             /// For every row of flows, the number of the flow that opened its connection, if some
             /// connections stay open: a further column.
             pub connections: Option<Vec<u32>>,
@@ -122,11 +122,10 @@ macro_rules! record {
             /// Bytes of memory of all that has not been taken.
             pub fn bytes(&self) -> u64 {
                 let tables: usize = [$(self.$always.bytes(),)+ $(self.$asked.bytes()),+].iter().sum();
-                let outcomes = size_of_val(self.outcomes.as_slice());
                 let connections = self.connections.as_deref().map_or(0, size_of_val);
                 let repairs = self.repairs.as_deref().map_or(0, size_of_val);
                 let acknowledged = self.acknowledged.as_deref().map_or(0, size_of_val);
-                (tables + outcomes + connections + repairs + acknowledged) as u64
+                (tables + self.outcomes.bytes() + connections + repairs + acknowledged) as u64
             }
         }
     };

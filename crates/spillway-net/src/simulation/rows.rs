@@ -138,6 +138,23 @@ mod tests {
         assert_eq!(told("record.acknowledged = false", "newreno", &one), None);
     }
 
+    /// Of a flow the summary keeps 48 bytes. The eight counts of its repairs, where there are any, are
+    /// 32 bytes in a box.
+    #[test]
+    fn memory_counts_repairs_where_a_flow_has_some() {
+        let kept = |rto: &str, list: &[Listed]| {
+            let timers = format!("initial_rto = \"{rto}\", min_rto = \"{rto}\"");
+            let mut record = finished(&text(MILLISECOND, "newreno", &timers), list).record;
+            assert_eq!(record.flows.len(), list.len());
+            record.flows = Default::default();
+            record.bytes()
+        };
+        let [one, other] = [(0, 1, 960, 0), (0, 2, 960, 500_000)];
+        // An ack is back after 42.1 us.
+        assert_eq!([kept("50us", &[one]), kept("15us", &[one])], [48, 80]);
+        assert_eq!(kept("15us", &[one, other]), 160);
+    }
+
     #[test]
     fn flows_from_before_the_window_and_endless_ones_are_not_summed_up() {
         let head = format!("{MILLISECOND}\nwarmup = \"10us\"");
