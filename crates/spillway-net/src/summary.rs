@@ -45,7 +45,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         .filter(|(_, packets)| *packets > 0)
         .map(|(reason, packets)| (reason.name().to_string(), packets.into()))
         .collect();
-    let summary = json!({
+    let mut summary = json!({
         "status": match progress {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
@@ -75,6 +75,9 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "events": counters.events,
         "packet_hops": counters.packet_hops,
     });
+    if scenario.recording.climbing {
+        summary["climbing"] = classes.climbing();
+    }
     simulation.record_mut().outcomes = outcomes;
     summary
 }
@@ -122,8 +125,8 @@ impl<'a> Classes<'a> {
     fn repairs(&self) -> Value {
         let sums = |flows: &[&Outcome]| -> Map<String, Value> {
             let mut sums = [0u64; Repairs::NAMES.len()];
-            for repairs in flows.iter().filter_map(|outcome| outcome.repairs.as_deref()) {
-                for (sum, count) in sums.iter_mut().zip(repairs.counts()) {
+            for extra in flows.iter().filter_map(|outcome| outcome.extra.as_deref()) {
+                for (sum, count) in sums.iter_mut().zip(extra.repairs.counts()) {
                     *sum += u64::from(count);
                 }
             }
@@ -131,6 +134,20 @@ impl<'a> Classes<'a> {
             named.map(|(name, sum)| (name.to_string(), sum.into())).collect()
         };
         let rows = self.0.iter().map(|(name, flows)| (name.clone(), sums(flows).into()));
+        Value::Object(rows.collect())
+    }
+
+    /// The share of flows' time in which they climbed.
+    fn climbing(&self) -> Value {
+        let sum = |flows: &[&Outcome], time: fn(&Outcome) -> Time| -> u128 {
+            flows.iter().map(|flow| u128::from(time(flow).ps())).sum()
+        };
+        let share = |flows: &[&Outcome]| {
+            let whole = sum(flows, |flow| flow.fct);
+            (whole > 0).then(|| sum(flows, Outcome::climbed) as f64 / whole as f64)
+        };
+        let rows =
+            self.0.iter().map(|(name, flows)| (name.clone(), json!({ "share": share(flows) })));
         Value::Object(rows.collect())
     }
 

@@ -67,7 +67,9 @@ fn check(seed: u64) -> Run {
     let resolved = scenario.resolved.to_string();
     same(again(&resolved), "resolved");
     // Where decisions are traced, events wake waiting ports; elsewhere they are deferred.
-    let woken = again(&format!("{}\n[record]\ndecisions = 1", case.text()));
+    let recorded = "[record]\ndecisions = 1\nclimbing = true";
+    let mut woken = again(&format!("{}\n{recorded}", case.text()));
+    check_climbing(seed, &mut woken);
     assert!(woken.counters.events >= run.counters.events, "seed {seed}");
     assert_eq!(run.flows, woken.flows, "seed {seed}, woken");
     assert_eq!(run.summary_but_events(), woken.summary_but_events(), "seed {seed}, woken");
@@ -115,6 +117,22 @@ fn check_repairs(seed: u64, case: &Case, warmup: u64, run: &Run) {
     let in_order = text.contains("scheduling = \"strict\"") || !text.contains("or_worse = true");
     if one_path && in_order {
         assert_eq!(count("wrong_detections"), 0.0, "seed {seed}");
+    }
+}
+
+/// A flow climbs for no longer than it lasts, and so do all. Takes what the summary tells of it.
+fn check_climbing(seed: u64, run: &mut Run) {
+    let (times, flows) = (run.record.climbing.as_ref().unwrap(), &run.record.flows);
+    assert_eq!(times.len(), flows.len(), "seed {seed}");
+    for row in 0..flows.len() {
+        let (climbed, fct) = (times.known(row), flows.fct_ps.known(row));
+        assert!(fct.is_none() || climbed.is_some(), "seed {seed}, row {row}");
+        assert!(fct.is_none_or(|fct| climbed.unwrap() <= fct), "seed {seed}, row {row}");
+    }
+    let told = run.summary.as_object_mut().and_then(|table| table.remove("climbing")).unwrap();
+    for class in told.as_object().unwrap().values() {
+        let share = class["share"].as_f64();
+        assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "seed {seed}: {told}");
     }
 }
 

@@ -94,6 +94,29 @@ fn one_port_serves_the_slides_flows_in_order_of_priority() {
     assert_eq!(waits.collect::<Vec<_>>(), expected);
 }
 
+/// In the same table, a2 is the last of the four packets that flow 0 sends on the way up: it is there at
+/// 5 + 2 us. Flow 1 climbs to its end, which is 7 us after its start.
+#[test]
+fn the_summary_tells_for_how_much_of_their_time_flows_climbed() {
+    let share = |record: &str, bounds: &[u64]| {
+        let list = FlowColumns {
+            bound_bytes: Some(bounds.iter().map(|&bound| Some(bound)).collect()),
+            ..of_slides()
+        };
+        run(&text(FIVE, SLIDES, record), &list).summary["climbing"].clone()
+    };
+    let asked = "record.climbing = true";
+    let told = share(asked, &[4_000, 3_000]);
+    // 7 and 7 of 13 and 7 us. All flows are short.
+    for of in ["short", "list", "all"] {
+        assert_eq!(told[of]["share"], 0.7, "{of}");
+    }
+    assert!(told["long"]["share"].is_null());
+    assert_eq!(share(asked, &[0, 0])["all"]["share"], 0.0);
+    assert_eq!(share(asked, &[7_000, 3_000])["all"]["share"], 1.0);
+    assert!(share("", &[4_000, 3_000]).is_null());
+}
+
 /// In order of arrival the port sends, from 5 us on: a3 b0 a4 b1 a5 b2 a6. The last packet of flow 1
 /// begins at 10 us.
 #[test]

@@ -85,6 +85,9 @@ pub(crate) struct Outgoing {
 #[repr(C, align(64))]
 pub(crate) struct ReceivingEnd {
     pub receiver: Receiver,
+    /// When this many bytes have arrived in order, something is to be noted; `u64::MAX` if nothing
+    /// is any more.
+    pub awaits: u64,
     /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
     pub size: u64,
     /// The host that its acks go to.
@@ -101,8 +104,11 @@ pub(crate) struct ReceivingEnd {
     pub packets: i32,
     /// Data packets that brought nothing new.
     pub arrived_twice: u32,
-    /// When its last byte arrived.
-    pub completed_at: Option<Time>,
+    /// When its last byte arrived; [`Time::MAX`] before.
+    pub completed_at: Time,
+    /// When the last byte that was sent on the way up arrived; [`Time::MAX`] before. Only known where
+    /// it is recorded.
+    pub climbed_at: Time,
     /// When the pending event for its held-back ack is due; [`Time::MAX`] if there is none.
     pub ack_timer: Time,
     /// Its own host.
@@ -116,6 +122,13 @@ impl Outgoing {
     #[inline(always)]
     pub fn remaining(&self, seq: u64) -> u64 {
         self.spec.size - (seq - self.first_byte)
+    }
+}
+
+impl ReceivingEnd {
+    /// Whether everything has arrived.
+    pub fn is_complete(&self) -> bool {
+        self.completed_at != Time::MAX
     }
 }
 
@@ -278,6 +291,7 @@ mod tests {
         };
         let receiving = ReceivingEnd {
             receiver: Receiver::default(),
+            awaits: spec.size,
             size: spec.size,
             src: 0,
             ack_path: 0,
@@ -286,7 +300,8 @@ mod tests {
             class: 0,
             arrived_twice: 0,
             packets: 0,
-            completed_at: None,
+            completed_at: Time::MAX,
+            climbed_at: Time::MAX,
             ack_timer: Time::MAX,
             dst: 1,
             id,

@@ -89,7 +89,7 @@ impl Hosts {
 
     /// Removes a flow whose row has been written. Its connection may stay open.
     pub fn remove(&mut self, now: Time, slot: u32) {
-        if self.ends.receiving(slot).completed_at.is_none() {
+        if !self.ends.receiving(slot).is_complete() {
             // A part of an open-loop flow was lost, or the run has ended.
             self.unfinished -= 1;
         }

@@ -96,8 +96,20 @@ impl Hosts {
         if now >= scenario.warmup && now < scenario.duration {
             self.tally.delivered_bytes[usize::from(end.class)] += new;
         }
-        if end.receiver.next() >= end.size && end.completed_at.is_none() {
-            end.completed_at = Some(now);
+        if end.receiver.next() >= end.awaits {
+            self.note_awaited(now, slot);
+        }
+    }
+
+    /// What was waited for is there: all that was sent on the way up, the whole flow, or both.
+    #[cold]
+    fn note_awaited(&mut self, now: Time, slot: u32) {
+        let end = self.ends.receiving_mut(slot);
+        end.climbed_at = end.climbed_at.min(now);
+        end.awaits = end.size;
+        if end.receiver.next() >= end.size {
+            end.awaits = u64::MAX;
+            end.completed_at = now;
             self.unfinished -= 1;
             self.tally.completed += 1;
         }
@@ -182,6 +194,7 @@ fn set_ack_timer(net: &mut Network, end: &mut ReceivingEnd) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::FlowSpec;
     use crate::telemetry::Hop;
     use crate::testing::{Bench, NS, STAR, US, flow, transport};
     use crate::transport::receiver::SackBlocks;
@@ -326,14 +339,34 @@ mod tests {
         let (mut bench, slot) = bench("newreno", "", 1_000);
         assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (1, 0));
         arrives(&mut bench, 20 * US, (960, 40), 0);
-        assert_eq!(bench.hosts.ends.receiving(slot).completed_at, None);
+        assert_eq!(bench.hosts.ends.receiving(slot).completed_at, Time::MAX);
         // The gap is filled, and later the last segment comes again.
         arrives(&mut bench, 30 * US, (0, 960), 0);
         arrives(&mut bench, 50 * US, (960, 40), 0);
         let end = bench.hosts.ends.receiving(slot);
-        assert_eq!(end.completed_at, Some(Time::from_us(30)));
+        assert_eq!(end.completed_at, Time::from_us(30));
         assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (0, 1));
         assert_eq!(bench.hosts.tally.delivered_bytes, [1_000]);
+    }
+
+    /// Two packets are sent on the way up. The second of them is lost, and comes after the others.
+    #[test]
+    fn climbing_is_over_when_all_that_was_sent_on_the_way_up_is_there() {
+        let tagging = ", tagging = { kind = \"qclimb\", thresholds = [], acks = \"with-first\" }";
+        let more = format!("handshake = true{tagging}");
+        let mut bench =
+            Bench::new(&format!("record.climbing = true\n{STAR}\n{}", transport("newreno", &more)));
+        let slot = bench.start(FlowSpec { bound: 1_920, ..flow(0, 1, 4 * 960) });
+        let mut told = Vec::new();
+        for (us, seq) in [(40, 0), (41, 1_920), (42, 0), (50, 960), (51, 960), (60, 2_880)] {
+            arrives(&mut bench, us * US, (seq, 960), 0);
+            let end = bench.hosts.ends.receiving(slot);
+            told.push((end.climbed_at, end.completed_at));
+        }
+        let [before, climbed, end] = [Time::MAX, Time::from_us(50), Time::from_us(60)];
+        assert_eq!(told[..3], [(before, before); 3]);
+        assert_eq!(told[3..], [(climbed, before), (climbed, before), (climbed, end)]);
+        assert_eq!((bench.hosts.unfinished, bench.hosts.tally.completed), (0, 1));
     }
 
     #[test]
@@ -361,7 +394,7 @@ mod tests {
         assert_eq!((bench.hosts.take_over(), bench.net.packets.live()), (None, 1));
         assert_eq!(bench.step(), (22_080 * NS, Kind::Arrival, 4));
         assert_eq!(bench.hosts.take_over(), Some(slot));
-        assert_eq!(bench.hosts.ends.receiving(slot).completed_at, Some(Time::from_ns(22_080)));
+        assert_eq!(bench.hosts.ends.receiving(slot).completed_at, Time::from_ns(22_080));
         assert_eq!((bench.net.packets.live(), bench.hosts.tally.delivered_bytes[0]), (0, 1_000));
     }
 }

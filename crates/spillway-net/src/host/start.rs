@@ -53,8 +53,13 @@ impl Hosts {
             restart: None,
             timeouts: 0,
         };
+        let climbs_to = match scenario.recording.climbing {
+            true => transport.tagging.climbs_to(spec.bound, spec.size),
+            false => spec.size,
+        };
         let mut receiving = ReceivingEnd {
             receiver: Receiver::default(),
+            awaits: if climbs_to == 0 { spec.size } else { climbs_to },
             size: spec.size,
             src: spec.src,
             ack_path: back.path,
@@ -63,7 +68,8 @@ impl Hosts {
             class: spec.class,
             packets: 0,
             arrived_twice: 0,
-            completed_at: None,
+            completed_at: Time::MAX,
+            climbed_at: if climbs_to == 0 { spec.start } else { Time::MAX },
             ack_timer: Time::MAX,
             dst: spec.dst,
             id,
@@ -262,7 +268,7 @@ mod tests {
         assert_eq!((receiving.id, receiving.size, receiving.ack_path), (1, 5_000, 8));
         assert_eq!((receiving.src, receiving.dst), (0, 2));
         assert_eq!(receiving.ack_flags, flags::CONTROL | flags::EXPLICIT_PATH);
-        assert_eq!((receiving.completed_at, receiving.packets), (None, 0));
+        assert_eq!((receiving.is_complete(), receiving.packets), (false, 0));
     }
 
     #[test]

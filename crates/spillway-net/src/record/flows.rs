@@ -90,8 +90,19 @@ pub struct Outcome {
     pub complete: bool,
     /// Whether it saw a timeout.
     pub timed_out: bool,
-    /// How its losses were repaired, if anything of that was counted.
-    pub repairs: Option<Box<Repairs>>,
+    /// What is kept of only some flows.
+    pub extra: Option<Box<Extra>>,
+}
+
+/// What the summary keeps of flows that have sent something again, and of all flows where their
+/// climbing is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Extra {
+    /// How its losses were repaired.
+    pub repairs: Repairs,
+    /// How long it climbed, where that is recorded; [`Time::MAX`] if it had not ceased to when it was
+    /// over or the run ended.
+    pub climbed: Time,
 }
 
 impl Outcome {
@@ -99,26 +110,31 @@ impl Outcome {
     pub fn slowdown(&self) -> f64 {
         self.fct.ps() as f64 / self.ideal.ps().max(1) as f64
     }
+
+    /// How long it climbed, or has climbed so far. Meaningless where that is not recorded.
+    pub fn climbed(&self) -> Time {
+        self.extra.as_ref().map_or(Time::ZERO, |extra| extra.climbed.min(self.fct))
+    }
 }
 
 /// What the summary keeps of all flows, and how much memory that takes.
 #[derive(Clone, Debug, Default)]
 pub struct Outcomes {
     each: Vec<Outcome>,
-    /// How many of them have a box with counts of repairs.
+    /// How many of them have a box.
     boxes: usize,
 }
 
 impl Outcomes {
     /// Keeps that of one more flow.
     pub fn push(&mut self, outcome: Outcome) {
-        self.boxes += usize::from(outcome.repairs.is_some());
+        self.boxes += usize::from(outcome.extra.is_some());
         self.each.push(outcome);
     }
 
     /// Bytes of memory, those of the boxes included.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.each.as_slice()) + self.boxes * size_of::<Repairs>()
+        size_of_val(self.each.as_slice()) + self.boxes * size_of::<Extra>()
     }
 }
 

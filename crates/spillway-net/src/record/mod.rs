@@ -26,7 +26,7 @@ pub use aqm::{AqmRow, AqmTable};
 pub use bursts::{BurstRow, BurstTable};
 pub use decisions::{DecisionRow, DecisionTable};
 pub use drops::{DropRow, DropTable, LossPlace};
-pub use flows::{FlowRow, FlowTable, Outcome, Outcomes};
+pub use flows::{Extra, FlowRow, FlowTable, Outcome, Outcomes};
 pub use history::{HistoryRow, HistoryTable};
 pub use links::{LinkRow, LinkTable};
 pub use oracle_trace::{OracleTraceRow, OracleTraceTable};
@@ -67,6 +67,8 @@ macro_rules! record {
             /// For every row of flows, how long it took until everything was acknowledged, if that is
             /// recorded: a further column.
             pub acknowledged: Option<Optional<u64>>,
+            /// For every row of flows, how long it climbed, if that is recorded: a further column.
+            pub climbing: Option<Optional<u64>>,
         }
 
         impl Record {
@@ -75,7 +77,8 @@ macro_rules! record {
                 let connections = scenario.leaves_connections_open().then(Vec::new);
                 let repairs = scenario.recording.repairs.then(Vec::new);
                 let acknowledged = scenario.recording.acknowledged.then(Optional::default);
-                Record { connections, repairs, acknowledged, ..Record::default() }
+                let climbing = scenario.recording.climbing.then(Optional::default);
+                Record { connections, repairs, acknowledged, climbing, ..Record::default() }
             }
 
             /// The names of the tables that every run records.
@@ -116,6 +119,9 @@ macro_rules! record {
                 if let ("flows", Some(times)) = (name, &mut self.acknowledged) {
                     columns.push(Option::<u64>::finish("acked_ps", take(times)));
                 }
+                if let ("flows", Some(times)) = (name, &mut self.climbing) {
+                    columns.push(Option::<u64>::finish("climbed_ps", take(times)));
+                }
                 Some(columns)
             }
 
@@ -124,8 +130,9 @@ macro_rules! record {
                 let tables: usize = [$(self.$always.bytes(),)+ $(self.$asked.bytes()),+].iter().sum();
                 let connections = self.connections.as_deref().map_or(0, size_of_val);
                 let repairs = self.repairs.as_deref().map_or(0, size_of_val);
-                let acknowledged = self.acknowledged.as_deref().map_or(0, size_of_val);
-                (tables + self.outcomes.bytes() + connections + repairs + acknowledged) as u64
+                let times = [&self.acknowledged, &self.climbing];
+                let times: usize = times.map(|each| each.as_deref().map_or(0, size_of_val)).iter().sum();
+                (tables + self.outcomes.bytes() + connections + repairs + times) as u64
             }
         }
     };

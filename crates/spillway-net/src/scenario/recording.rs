@@ -35,6 +35,8 @@ pub struct Recording {
     pub repairs: bool,
     /// Whether flows tell when everything was acknowledged.
     pub acknowledged: bool,
+    /// Whether flows tell how long they climbed.
+    pub climbing: bool,
     /// Whether every lost packet has a row.
     pub drops: bool,
     /// Which decisions are kept.
@@ -101,6 +103,9 @@ impl Recording {
         let meaning =
             "whether flows have one more column, the time until everything was acknowledged";
         let acknowledged = asked(section, "acknowledged", meaning)?.unwrap_or(false);
+        let meaning = "whether flows have one more column, the time for which they climbed, and the \
+                       summary has the share of their time";
+        let climbing = asked(section, "climbing", meaning)?.unwrap_or(false);
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
         let meaning = "how many decisions about arrivals are kept";
         let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
@@ -174,6 +179,7 @@ impl Recording {
             empty_queues,
             repairs,
             acknowledged,
+            climbing,
             drops,
             decisions,
             oracle_trace,

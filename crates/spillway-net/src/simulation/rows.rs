@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::flow::FlowSpec;
 use crate::record::column::Field;
-use crate::record::{FlowRow, Outcome, Repairs};
+use crate::record::{Extra, FlowRow, Outcome, Repairs};
 use spillway_engine::Time;
 
 impl Simulation {
@@ -29,11 +29,15 @@ impl Simulation {
             connections.push(flow.connection);
         }
         if let Some(repairs) = &mut self.record.repairs {
-            repairs.push(outcome.repairs.as_deref().copied().unwrap_or_default());
+            repairs.push(outcome.extra.as_ref().map(|extra| extra.repairs).unwrap_or_default());
         }
         if let Some(times) = &mut self.record.acknowledged {
             let is_known = flow.acked_at != Time::MAX;
             is_known.then(|| flow.acked_at.since(flow.spec.start).ps()).push(times);
+        }
+        if let Some(times) = &mut self.record.climbing {
+            let climbed = outcome.extra.as_ref().map(|extra| extra.climbed);
+            climbed.filter(|&climbed| climbed != Time::MAX).map(Time::ps).push(times);
         }
         if counted {
             self.record.outcomes.push(outcome);
@@ -57,16 +61,22 @@ impl Simulation {
         let (sending, receiving) = (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
         let spec = &sending.flow.spec;
         let repairs = Repairs::of(&self.hosts.ends, slot);
+        let climbed = match receiving.climbed_at {
+            Time::MAX => Time::MAX,
+            at => at.since(spec.start),
+        };
+        let has_extra = self.scenario.recording.climbing || repairs != Repairs::default();
+        let end = if receiving.is_complete() { receiving.completed_at } else { self.network.now };
         Outcome {
             start: spec.start,
-            fct: receiving.completed_at.unwrap_or(self.network.now).since(spec.start),
+            fct: end.since(spec.start),
             ideal: sending.flow.ideal,
             size: spec.size,
             query: spec.query.unwrap_or(u32::MAX),
             class: spec.class,
-            complete: receiving.completed_at.is_some(),
+            complete: receiving.is_complete(),
             timed_out: sending.sender().is_some_and(|sender| sender.timeouts > 0),
-            repairs: (repairs != Repairs::default()).then(|| Box::new(repairs)),
+            extra: has_extra.then(|| Box::new(Extra { repairs, climbed })),
         }
     }
 }
@@ -75,7 +85,7 @@ impl Simulation {
 mod tests {
     use super::*;
     use crate::simulation::Progress;
-    use crate::testing::{Listed, STAR, US, columns, finish, finished, scenario_of, transport};
+    use crate::testing::{Listed, NS, STAR, US, columns, finish, finished, scenario_of, transport};
     use crate::traffic::FlowColumns;
 
     fn text(head: &str, kind: &str, more: &str) -> String {
@@ -138,8 +148,47 @@ mod tests {
         assert_eq!(told("record.acknowledged = false", "newreno", &one), None);
     }
 
-    /// Of a flow the summary keeps 48 bytes. The eight counts of its repairs, where there are any, are
-    /// 32 bytes in a box.
+    /// Five packets of 960 bytes arrive at 22, 23, ... 26 us.
+    #[test]
+    fn a_flow_may_tell_how_long_it_climbed() {
+        let told = |record: &str, tagging: &str, bound: u64| {
+            let bound_bytes = Some(vec![Some(bound)]);
+            let list = FlowColumns { bound_bytes, ..columns(&[(0, 1, 4_800, 5_000)]) };
+            let more = format!("tagging = {{ {tagging}, acks = \"with-first\" }}");
+            let text = text(&format!("{MILLISECOND}\n{record}"), "newreno", &more);
+            finish(Simulation::new(scenario_of(&text, &list))).record.climbing
+        };
+        let (asked, qclimb) = ("record.climbing = true", "kind = \"qclimb\", thresholds = []");
+        let climbed = |tagging: &str, bound| told(asked, tagging, bound).unwrap().known(0);
+        // The third packet begins at byte 1,920.
+        for (bound, us) in [(0, 0), (1, 22), (1_920, 23), (1_921, 24), (4_800, 26), (9_600, 26)] {
+            assert_eq!(climbed(qclimb, bound), Some(us * US), "{bound} B");
+        }
+        assert_eq!(climbed("kind = \"qclimb-ps\", thresholds = []", 1), Some(26 * US));
+        assert_eq!(climbed("kind = \"pias\", thresholds = []", 1_920), Some(0));
+        assert_eq!(told("", qclimb, 1_920), None);
+        assert_eq!(told("record.climbing = false", qclimb, 1_920), None);
+    }
+
+    /// Packets arrive at 27 and 28 us; the run stops at 27.5 us. The summary takes what is not over to
+    /// last until the stop.
+    #[test]
+    fn a_flow_that_is_cut_off_may_have_climbed_or_not() {
+        let told = |bound| {
+            let bound_bytes = Some(vec![Some(bound)]);
+            let list = FlowColumns { bound_bytes, ..columns(&[(0, 1, 1_920, 5_000)]) };
+            let head = "duration = \"10us\"\nstop = \"27500ns\"\nrecord.climbing = true";
+            let tagging = "tagging = { kind = \"qclimb\", thresholds = [], acks = \"with-first\" }";
+            let run = finish(Simulation::new(scenario_of(&text(head, "newreno", tagging), &list)));
+            let climbed = run.record.climbing.unwrap().known(0);
+            (climbed, run.record.outcomes[0].climbed().ps())
+        };
+        assert_eq!(told(960), (Some(22 * US), 22 * US));
+        assert_eq!(told(961), (None, 22_500 * NS));
+    }
+
+    /// Of a flow the summary keeps 48 bytes. The eight counts of its repairs, where there are any, lie
+    /// in a box of 40 bytes, which has a time besides.
     #[test]
     fn memory_counts_repairs_where_a_flow_has_some() {
         let kept = |rto: &str, list: &[Listed]| {
@@ -151,8 +200,8 @@ mod tests {
         };
         let [one, other] = [(0, 1, 960, 0), (0, 2, 960, 500_000)];
         // An ack is back after 42.1 us.
-        assert_eq!([kept("50us", &[one]), kept("15us", &[one])], [48, 80]);
-        assert_eq!(kept("15us", &[one, other]), 160);
+        assert_eq!([kept("50us", &[one]), kept("15us", &[one])], [48, 88]);
+        assert_eq!(kept("15us", &[one, other]), 176);
     }
 
     #[test]

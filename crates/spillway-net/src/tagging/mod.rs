@@ -57,6 +57,12 @@ pub trait Tagger: Debug + Send + Sync {
     fn knows_bounds(&self) -> bool {
         false
     }
+
+    /// How many bytes of a flow with this bound and size it sends on the way up, from worse levels to
+    /// better ones; 0 for a flow that does not climb.
+    fn climbs_to(&self, _bound: u64, _size: u64) -> u64 {
+        0
+    }
 }
 
 /// A kind of tagger that is not compiled in: the counterpart of a row in the catalogue.
@@ -213,6 +219,11 @@ impl Tagging {
     /// Whether it looks at the flows' bounds.
     pub fn knows_bounds(&self) -> bool {
         self.tagger.as_ref().is_some_and(|tagger| tagger.knows_bounds())
+    }
+
+    /// How many bytes of a flow with this bound and size are sent on the way up.
+    pub fn climbs_to(&self, bound: u64, size: u64) -> u64 {
+        self.tagger.as_ref().map_or(0, |tagger| tagger.climbs_to(bound, size).min(size))
     }
 
     /// The priority of a packet; `None` if it has its flow's.

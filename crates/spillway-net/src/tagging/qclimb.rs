@@ -83,10 +83,9 @@ impl Tagger for Qclimb {
     }
 
     fn level(&self, packet: &Tagged) -> u8 {
-        let bound = match self.knowledge {
-            _ if packet.is_reset => 0,
-            Knowledge::Bound => packet.bound,
-            Knowledge::Size => packet.size,
+        let bound = match packet.is_reset {
+            true => 0,
+            false => self.climbs_to(packet.bound, packet.size),
         };
         match bound.checked_sub(packet.sent) {
             Some(left @ 1..) => self.up.level_of(left),
@@ -100,6 +99,13 @@ impl Tagger for Qclimb {
 
     fn knows_bounds(&self) -> bool {
         self.knowledge == Knowledge::Bound
+    }
+
+    fn climbs_to(&self, bound: u64, size: u64) -> u64 {
+        match self.knowledge {
+            Knowledge::Bound => bound,
+            Knowledge::Size => size,
+        }
     }
 }
 
