@@ -333,6 +333,18 @@ class KnowsNothing(Tagger):
         return 1 if packet.sent < 10_000 else 2
 
 
+class TakenBack(Tagger):
+    """One level; keeps what it was told of every packet."""
+
+    id = "taken-back"
+    levels = 1
+    told: ClassVar[list[tuple[int, bool]]] = []
+
+    def level(self, packet):
+        self.told.append((packet.sent, packet.is_reset))
+        return 1
+
+
 class Answers(Tagger):
     """A tagger whose answer is a parameter."""
 

@@ -1,5 +1,6 @@
 """What goes wrong in plug-ins, or in naming them."""
 
+import json
 import os
 import signal
 import time
@@ -327,16 +328,28 @@ def test_a_tagger_needs_a_queue_for_each_level():
         scenario.read()
 
 
-def test_names_and_keys_of_taggers_that_are_taken():
-    class Pias(plugins.MyPias):
-        id = "pias"
+TAGGERS = ("fixed", "pias", "qclimb", "qclimb-ps", "srpt", "las")
 
+
+def test_these_are_the_built_in_taggers(command):
+    rows = json.loads(command("list", "tagging", "--json").out)["tagging"]
+    assert [row["id"] for row in rows] == [*TAGGERS]
+
+
+@pytest.mark.parametrize("name", TAGGERS)
+def test_the_name_of_a_built_in_tagger_is_taken(name):
+    own = type("Own", (plugins.MyPias,), {"id": name})
+    with pytest.raises(spillway.ScenarioError) as raised:
+        describe(own)
+    assert str(raised.value) == f"the id of Own, '{name}', is taken in tagging"
+    assert raised.value.hint == f'call it something else: id = "my-{name}"'
+
+
+def test_a_key_of_all_taggers_is_taken():
     class Acks(plugins.MyPias):
         id = "acks"
         acks: str = "apart"
 
-    with pytest.raises(spillway.ScenarioError, match="is taken in tagging"):
-        describe(Pias)
     with pytest.raises(
         spillway.ScenarioError, match="the parameter acks of Acks is a key of every"
     ):

@@ -3,10 +3,12 @@
 import json
 import re
 
+import pyarrow as pa
 import pytest
 
 import plugins
 import spillway
+from spillway import parquet
 from support import DATA, TINY, without_cost
 
 SHORT_OF_ROOM = ("switch.buffer=20KB", "switch.aqm.threshold=unlimited")
@@ -342,6 +344,45 @@ def test_a_tagger_is_told_sizes_and_bounds_only_if_it_asks():
         plugins=[plugins.KnowsNothing],
     )
     assert not nothing.flows.equals(knows.flows)
+
+
+@pytest.mark.parametrize(
+    ("resets_after", "later"),
+    [
+        (None, [(960, False)] * 3 + [(1_920, False), (2_880, False)]),
+        (3, [(960, False)] * 2 + [(0, True), (960, True), (1_920, True)]),
+        (2, [(960, False)] + [(0, True)] * 2 + [(960, True), (1_920, True)]),
+    ],
+)
+def test_a_tagger_sees_a_flow_that_timeouts_have_taken_back(
+    monkeypatch, tmp_path, resets_after, later
+):
+    """A packet takes 2 * (1 + 10) us, and the first ack, at 42.1 us, lets two go, at bytes 960 and
+    1,920. The receiver's link is down from 40 us to 5 ms. The timer expires 1, 3 and 7 ms later;
+    what is sent then is byte 960 each time, the last time with success. Its ack lets two more go.
+    """
+    monkeypatch.setattr(plugins.TakenBack, "resets_after", resets_after)
+    monkeypatch.setattr(plugins.TakenBack, "told", [])
+    flow = {"src": [0], "dst": [1], "size_bytes": [4 * 960], "start_ns": [0]}
+    parquet.write(pa.table(flow), tmp_path / "list.parquet")
+    scenario = {
+        "duration": "20ms",
+        "topology": {"kind": "star", "hosts": 2, "host_rate": "8Gbps", "link_delay": "10us"},
+        "switch": {"queues_per_port": 2},
+        "transport": {
+            "kind": "newreno",
+            **{"mss": "960B", "header": "40B", "ack_size": "50B", "initial_window": "1pkt"},
+            **{"initial_rto": "1ms", "min_rto": "1ms", "tagging": "taken-back"},
+        },
+        "traffic": [{"name": "list", "kind": "flows", "file": "list.parquet"}],
+        "event": [
+            {"kind": "link-down", "a": "host1", "b": "leaf0", "at": "40us", "until": "5ms"},
+        ],
+    }
+    result = spillway.run(spillway.Scenario(scenario, tmp_path), plugins=[plugins.TakenBack])
+    (row,) = result.flows.to_pylist()
+    assert (row["timeouts"], row["delivered_bytes"]) == (3, 4 * 960)
+    assert plugins.TakenBack.told == [(0, False), (960, False), (1_920, False), *later]
 
 
 def test_a_sweep_runs_taggers_of_ones_own_beside_built_in_ones():
