@@ -1,10 +1,19 @@
 """QCLIMB (Li et al., NSDI 2024): what its slides show, and how good a bound must be."""
 
-from spillway.reproduce.qclimb import bounds, choices, comparison, fan_in, jobs, small_buffers
+from spillway.reproduce.qclimb import (
+    bounds,
+    choices,
+    climbing,
+    comparison,
+    fan_in,
+    jobs,
+    small_buffers,
+)
 
 FIGURES = (
     *comparison.FIGURES,
     comparison.LONG,
+    climbing.FIGURE,
     *bounds.FIGURES,
     *fan_in.FIGURES,
     *small_buffers.FIGURES,

@@ -90,6 +90,11 @@ LONG_MEAN, ALL_MEAN = MeanTime("long"), MeanTime("all")
 REPAIRS = Number("repairs.all.repairs_by_timeout", "packets sent again after timeouts", "packets")
 FOUND = Number("repairs.all.repairs_by_detection", "packets sent again, found lost", "packets")
 """How many packets went again for a loss that acks showed."""
+SHORT_CLIMBING, ALL_CLIMBING = (
+    Number(f"climbing.{of}.share", f"share of {of} flows' time spent climbing", "%", 100)
+    for of in ("short", "all")
+)
+"""Known where `record.climbing` is true."""
 
 PANELS = (
     Panel(SHORT_MEAN, "(a) short flows, mean"),

@@ -1,0 +1,38 @@
+"""For how much of their time flows climb under QCLIMB.
+
+The slides tell a number of their jobs, which could not be had; so nothing is claimed here.
+"""
+
+from dataclasses import replace
+
+from spillway.reproduce.draw import Lines, Panel
+from spillway.reproduce.figure import Figure
+from spillway.reproduce.qclimb import setup
+from spillway.reproduce.qclimb.setup import QCLIMB, WEBSEARCH
+
+SLIDES = 0.9947
+"""The slides' share of small flows' completion time that is spent on the way up."""
+
+FIGURE = Figure(
+    name="qclimb/climbing",
+    title="For how much of their time flows climb: web search, 8 hosts of 25 Gbps",
+    source="QCLIMB (NSDI 2024), slides",
+    about="A flow climbs until all that it sends before its bound has arrived; shares are of the "
+    f"sum of completion times. The slides have {SLIDES:.2%} for small flows of their jobs: that is "
+    "not comparable, and they do not say how it was measured. " + setup.ABOUT,
+    measure=replace(
+        setup.TESTBED, assignments=(*setup.TESTBED.assignments, "record.climbing=true")
+    ),
+    points=tuple(WEBSEARCH.at(load, 200, tagged=(QCLIMB.name,)) for load in setup.LOADS),
+    schemes=(QCLIMB,),
+    scales=setup.SCALES,
+    plot=Lines(
+        (
+            Panel(setup.SHORT_CLIMBING, "(a) short flows", is_close=True),
+            Panel(setup.ALL_CLIMBING, "(b) all flows", is_close=True),
+        ),
+        "load",
+        "load",
+    ),
+    told_by="anything",
+)
