@@ -18,5 +18,6 @@ FIGURES = (
     *fan_in.FIGURES,
     *small_buffers.FIGURES,
     choices.FIGURE,
+    choices.SPRAYING,
     jobs.FIGURE,
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from spillway.reproduce.claim import Claim, Over, Reduction
 from spillway.reproduce.draw import Variants
-from spillway.reproduce.figure import Figure, choice, product
+from spillway.reproduce.figure import Figure, Point, choice, product
+from spillway.reproduce.metric import Number
 from spillway.reproduce.qclimb import setup
 from spillway.reproduce.qclimb.bounds import BEST
 from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PIAS, QCLIMB, WEBSEARCH
@@ -30,6 +32,12 @@ LADDERS = {
     "the best": _sizes(BEST["websearch"]),
 }
 """Thresholds for web search at 80%: PIAS's, half of them, and those that are found."""
+_FOUR = _sizes(1460 * packets for packets in (909, 1648, 2143))
+"""The first, third and fifth of the published thresholds: four levels."""
+_PORTS_AQM = (
+    "{kind='ecn',threshold='65pkt',at_threshold='pass',scope='port',marks_at='arrival',"
+    "not_ect='pass'}"
+)
 _FACE_VALUE = FACE_VALUE.assignments
 
 
@@ -74,9 +82,36 @@ CHOICES = (
     choice("marks by queue", "switch.aqm.scope=queue"),
     choice("240 packets for each port", "switch.sharing=sp", "switch.buffer=2880KB"),
     choice("min RTO 10 ms", "transport.min_rto=10ms", "transport.initial_rto=10ms"),
-    choice("packets sprayed", "routing.kind=spray"),
     choice("NICs send flows in turn", "nic.scheduling=per-flow-rr"),
+    choice(
+        "NICs mark at 65 packets and hold 240", f"nic.aqm={_PORTS_AQM}", "nic.queue_limit=240pkt"
+    ),
+    choice("windows grow only with a short NIC queue", "transport.host_backlog=1bdp"),
+    choice("links of 1 us", "topology.link_delay=1us", "topology.base_rtt=5us"),
+    choice("marks from 200 packets", "switch.aqm.threshold=200pkt"),
+    choice("NewReno with ECN", "transport.kind=newreno", "transport.ecn=true"),
+    choice("one later packet tells of a loss", "transport.dupthresh=1"),
+    choice("numbers take no bytes", "transport.number_bytes=0B"),
+    choice("PIAS finds losses by timeouts alone", of={PIAS.name: (f"{_LOSSES}=timeout-only",)}),
+    choice("four levels", of=dict.fromkeys(_TAGGED, (f"{_TAGGING}.thresholds={_FOUR}",))),
+    choice("DT with a quarter of the free buffer", "switch.sharing.alpha=0.25"),
 )
+
+
+def _claims(choices: tuple[Point, ...]) -> tuple[Claim, ...]:
+    """For each choice: that small flows' mean, and their tail, are below PIAS's."""
+    return tuple(
+        Claim(
+            f"Small flows' {words} is below PIAS's",
+            "slide 23, testbed",
+            Reduction(metric, QCLIMB.name, PIAS.name),
+            Apart(),
+            Over(point.values),
+        )
+        for words, metric in (("mean", setup.SHORT_MEAN), ("tail", setup.SHORT))
+        for point in choices
+    )
+
 
 FIGURE = Figure(
     name="qclimb/choices",
@@ -88,17 +123,30 @@ FIGURE = Figure(
     schemes=(PIAS, QCLIMB, PERFECT),
     scales=setup.SCALES,
     plot=Variants((setup.SHORT_MEAN, setup.SHORT, setup.LONG_MEAN, setup.FOUND), "choice"),
-    claims=tuple(
-        Claim(
-            f"Small flows' {words} is below PIAS's",
-            "slide 23, testbed",
-            Reduction(metric, QCLIMB.name, PIAS.name),
-            Apart(),
-            Over(point.values),
-        )
-        for words, metric in (("mean", setup.SHORT_MEAN), ("tail", setup.SHORT))
-        for point in CHOICES
-    ),
+    claims=_claims(CHOICES),
     is_of_paper=False,
     told_by="anything",
+)
+
+SPRAYED = (
+    choice("one path for each flow"),
+    choice("packets sprayed", "routing.kind=spray"),
+    choice(
+        "packets sprayed, losses by timeouts alone", "routing.kind=spray", f"{_LOSSES}=timeout-only"
+    ),
+)
+_WRONG = Number(
+    "repairs.all.wrong_detections", "packets found lost that were on their way", "packets"
+)
+
+SPRAYING = replace(
+    FIGURE,
+    name="qclimb/spraying",
+    title="Packets of a flow on several paths: web search at 80%",
+    about="144 hosts, leaf-spine, 40 and 100 Gbps; a row for each way of spreading packets. "
+    + setup.ABOUT,
+    measure=setup.SIMULATION,
+    points=product((WEBSEARCH.at(0.8, 3_600, spines=True, tagged=_TAGGED),), SPRAYED),
+    plot=Variants((setup.SHORT_MEAN, setup.SHORT, setup.LONG_MEAN, _WRONG), "choice"),
+    claims=_claims(SPRAYED),
 )

@@ -23,7 +23,9 @@ FIGURE = Figure(
     measure=replace(
         setup.TESTBED, assignments=(*setup.TESTBED.assignments, "record.climbing=true")
     ),
-    points=tuple(WEBSEARCH.at(load, 200, tagged=(QCLIMB.name,)) for load in setup.LOADS),
+    points=tuple(
+        WEBSEARCH.at(load, 200, settled=True, tagged=(QCLIMB.name,)) for load in setup.LOADS
+    ),
     schemes=(QCLIMB,),
     scales=setup.SCALES,
     plot=Lines(

@@ -59,7 +59,7 @@ def _figure(
         source="QCLIMB (NSDI 2024), slides",
         about=setup.ABOUT,
         measure=measure,
-        points=tuple(workload.at(load, gbps, spines=spines) for load in setup.LOADS),
+        points=tuple(workload.at(load, gbps, spines=spines, settled=True) for load in setup.LOADS),
         schemes=(PIAS, QCLIMB, PERFECT, FACE_VALUE, PFABRIC),
         scales=setup.SCALES,
         plot=Lines(setup.PANELS, "load", "load", columns=2),
@@ -86,9 +86,6 @@ FIGURES = (
     _figure("testbed", setup.TESTBED, setup.WEBSEARCH, 200, _ON_TESTBED, spines=False),
     _figure("testbed-datamining", setup.TESTBED, setup.DATAMINING, 200, _ON_TESTBED, spines=False),
     _figure("simulation", setup.SIMULATION, setup.WEBSEARCH, 3_600, _SIMULATED, spines=True),
-    _figure(
-        "simulation-datamining", setup.SIMULATION, setup.DATAMINING, 3_600, _SIMULATED, spines=True
-    ),
 )
 
 _LONG, _LONGEST = TailTime("long", 0.99), TailTime("all", 0.999)

@@ -42,13 +42,21 @@ TAGGED = (PIAS.name, QCLIMB.name, PERFECT.name, FACE_VALUE.name)
 
 @dataclass(frozen=True)
 class Workload:
-    """Sizes of flows, PIAS's thresholds for them, and how many of them a run has."""
+    """Sizes of flows, PIAS's thresholds for them, and how many of them a run has.
+
+    A run begins with an empty network. One that is settled has more flows, of which those of the
+    first 30% of its time are not measured.
+    """
 
     name: str
     sizes: str
     mean_bytes: float
     flows: int
     """Expected from the beginning of a run to its end."""
+    settled: int
+    """The same of a run on the testbed that is settled."""
+    settled_in_fabric: int
+    """The same in the network with spines, which has 18 times as many hosts."""
 
     def at(
         self,
@@ -56,13 +64,18 @@ class Workload:
         gbps: float,
         *,
         spines: bool = False,
+        settled: bool = False,
         tagged: Sequence[str] = TAGGED,
     ) -> Point:
         """A load of lines with this total rate, and PIAS's thresholds for it."""
-        ms = round(1000 * self.flows * 8 * self.mean_bytes / (load * gbps * 1e9))
+        flows = self.flows
+        if settled:
+            flows = self.settled_in_fabric if spines else self.settled
+        ms = round(1000 * flows * 8 * self.mean_bytes / (load * gbps * 1e9))
+        warmup = 3 * ms // 10 if settled else ms // 20
         sets = (
             *(f"{_TRAFFIC}.sizes={self.sizes}", f"{_TRAFFIC}.load={load:g}"),
-            *(f"warmup={ms // 20}ms", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
+            *(f"warmup={warmup}ms", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
         )
         ladder = f"transport.tagging.thresholds={self.name}-{load:g}"
         of_scheme = dict.fromkeys(tagged, (ladder,))
@@ -76,8 +89,8 @@ class Workload:
 
 # Means of the bundled distributions (docs/scenario.md). 55% of web search's flows and 82% of data
 # mining's have at most 100 KB.
-WEBSEARCH = Workload("websearch", "websearch-pfabric", 1_665_831, 3_000)
-DATAMINING = Workload("datamining", "datamining-pfabric", 7_470_236, 1_500)
+WEBSEARCH = Workload("websearch", "websearch-pfabric", 1_665_831, 3_000, 5_000, 20_000)
+DATAMINING = Workload("datamining", "datamining-pfabric", 7_470_236, 1_500, 1_500, 20_000)
 
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Those for which PIAS's thresholds are published."""
