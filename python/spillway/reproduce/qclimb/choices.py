@@ -146,7 +146,9 @@ SPRAYING = replace(
     about="144 hosts, leaf-spine, 40 and 100 Gbps; a row for each way of spreading packets. "
     + setup.ABOUT,
     measure=setup.SIMULATION,
-    points=product((WEBSEARCH.at(0.8, 3_600, spines=True, tagged=_TAGGED),), SPRAYED),
+    points=product(
+        (WEBSEARCH.at(0.8, 3_600, spines=True, tagged=_TAGGED, pfabric=False),), SPRAYED
+    ),
     plot=Variants((setup.SHORT_MEAN, setup.SHORT, setup.LONG_MEAN, _WRONG), "choice"),
     claims=_claims(SPRAYED),
 )

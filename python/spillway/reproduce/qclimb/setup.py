@@ -66,8 +66,12 @@ class Workload:
         spines: bool = False,
         settled: bool = False,
         tagged: Sequence[str] = TAGGED,
+        pfabric: bool = True,
     ) -> Point:
-        """A load of lines with this total rate, and PIAS's thresholds for it."""
+        """A load of lines with this total rate, and PIAS's thresholds for it.
+
+        `tagged` are the schemes with thresholds; `pfabric`: whether pFabric is among the others.
+        """
         flows = self.flows
         if settled:
             flows = self.settled_in_fabric if spines else self.settled
@@ -79,7 +83,7 @@ class Workload:
         )
         ladder = f"transport.tagging.thresholds={self.name}-{load:g}"
         of_scheme = dict.fromkeys(tagged, (ladder,))
-        if spines:
+        if spines and pfabric:
             of_scheme[PFABRIC.name] = OF_SPINES
         label = f"{load:.0%}"
         return Point(
