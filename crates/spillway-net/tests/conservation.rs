@@ -1,6 +1,8 @@
 //! [Random scenarios](common::random): no packet is lost track of, flows are complete, and a run is
 //! a function of its scenario. A failure names the scenario's number.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::random::{Case, Draw, case};
