@@ -5,15 +5,14 @@ mod as_ns3;
 mod by_order;
 mod by_rack;
 mod by_timeout;
+mod detector;
 mod each;
 mod local;
 mod next_flow;
 mod probe;
 mod recovery;
 
-use by_order::ByOrder;
-use by_rack::ByRack;
-use by_timeout::ByTimeout;
+use detector::Detector;
 use recovery::AtOnce;
 pub use recovery::Phase;
 
@@ -95,15 +94,8 @@ pub struct Sender {
     recover: u64,
     /// Whether this recovery happens during a reduction caused by a mark.
     repairs_under_marks: bool,
-    /// The state of loss detection by time, if it is used.
-    by_rack: Option<Box<ByRack>>,
-    /// The state of loss detection by the order of packets, if it is used.
-    by_order: Option<Box<ByOrder>>,
-    /// The state of a sender that learns of losses by timeouts alone and whose timeout never changes.
-    by_timeout: Option<Box<ByTimeout>>,
-    /// Whether what is in flight is a range: up to the next byte to be sent, whatever of it has
-    /// arrived. So it is where only timeouts show losses.
-    counts_ranges: bool,
+    /// How it finds losses.
+    detector: Detector,
     /// Acks of nothing new since the last one of something new.
     duplicate_acks: u32,
     /// The first byte of a tail-loss probe that is under way.
@@ -146,15 +138,8 @@ impl Sender {
             has_moved_timer: false,
             keeps_timer: false,
             reduction: None,
-            by_rack: (transport.losses.detection == LossDetection::Rack)
-                .then(|| Box::new(ByRack::new(window.mss, transport))),
-            by_order: ByOrder::of(window.mss, transport),
-            by_timeout: transport
-                .timeouts
-                .map(|timeouts| Box::new(ByTimeout::new(timeouts, access))),
+            detector: Detector::new(window.mss, transport, access),
             paced_until: Time::ZERO,
-            counts_ranges: transport.losses.detection == LossDetection::Timeout
-                && transport.timeouts.is_none(),
             duplicate_acks: 0,
             probe: None,
             rtt: RttEstimate::default(),
@@ -187,7 +172,10 @@ impl Sender {
 
     /// Timeouts since new data was last acknowledged.
     pub fn timeouts_in_a_row(&self) -> u32 {
-        self.by_timeout.as_ref().map_or(self.rtt.backoff(), |state| state.in_a_row())
+        match &self.detector {
+            Detector::FixedTimeout(state) => state.in_a_row(),
+            _ => self.rtt.backoff(),
+        }
     }
 
     /// The first byte that was never sent.
@@ -244,11 +232,11 @@ impl Sender {
 
     #[inline(never)]
     fn in_flight_behind_gaps(&self) -> u64 {
-        match (&self.by_rack, &self.by_order) {
-            (None, None) if self.counts_ranges => self.sent_to() - self.board.una,
-            (None, None) => self.board.pipe(),
-            (Some(by_rack), _) => self.board.missing() - by_rack.lost_bytes(),
-            (None, Some(by_order)) => self.board.missing() - by_order.lost_bytes(),
+        match &self.detector {
+            Detector::Scoreboard | Detector::FixedTimeout(_) => self.board.pipe(),
+            Detector::Timeout => self.sent_to() - self.board.una,
+            Detector::Rack(by_rack) => self.board.missing() - by_rack.lost_bytes(),
+            Detector::Order(by_order) => self.board.missing() - by_order.lost_bytes(),
         }
     }
 
@@ -562,14 +550,16 @@ impl Sender {
 
     #[cold]
     fn set_other_timers(&mut self, now: Time, transport: &ClosedLoop) {
-        if self.by_timeout.is_some() {
-            self.set_timer_by_timeout(now);
-        } else if self.by_rack.is_some() {
-            self.set_timers(now, true, transport);
-        } else if transport.losses.tail_loss_probe
-            && let Some(due) = self.probe_due(now, self.deadline)
-        {
-            (self.deadline, self.timer) = (due, Timer::Probe);
+        match self.detector {
+            Detector::FixedTimeout(_) => self.set_timer_by_timeout(now),
+            Detector::Rack(_) => self.set_timers(now, true, transport),
+            Detector::Scoreboard | Detector::Timeout | Detector::Order(_) => {
+                if transport.losses.tail_loss_probe
+                    && let Some(due) = self.probe_due(now, self.deadline)
+                {
+                    (self.deadline, self.timer) = (due, Timer::Probe);
+                }
+            }
         }
     }
 
@@ -577,7 +567,7 @@ impl Sender {
     #[cold]
     fn restart_timer(&mut self, now: Time, transport: &ClosedLoop) {
         self.set_retransmission_deadline(now, transport);
-        if let Some(by_rack) = &mut self.by_rack {
+        if let Detector::Rack(by_rack) = &mut self.detector {
             by_rack.restart(self.deadline);
         }
     }

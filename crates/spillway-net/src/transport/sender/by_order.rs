@@ -1,9 +1,9 @@
 //! Losses found by the order in which packets of one priority were sent: when a sender consults
 //! [`Orders`], and how it acts on the answers.
 
-use super::{AckSegment, Phase, Piece, Sender};
+use super::{AckSegment, Detector, Phase, Piece, Sender};
+use crate::transport::ClosedLoop;
 use crate::transport::orders::{OrderCounts, Orders};
-use crate::transport::{ClosedLoop, LossDetection};
 use spillway_switch::packet::NO_PRIORITY;
 
 /// The state of a sender that finds losses by the order of its packets.
@@ -15,13 +15,9 @@ pub(super) struct ByOrder {
 }
 
 impl ByOrder {
-    /// The state of a flow that starts, if its losses are found this way.
-    pub fn of(mss: u64, transport: &ClosedLoop) -> Option<Box<ByOrder>> {
-        let LossDetection::PerPriority { or_worse } = transport.losses.detection else {
-            return None;
-        };
-        let orders = Orders::new(mss, transport.losses.dupthresh, or_worse);
-        Some(Box::new(ByOrder { orders, cut_at: 0 }))
+    /// The state of a flow that starts.
+    pub fn new(mss: u64, dupthresh: u32, or_worse: bool) -> ByOrder {
+        ByOrder { orders: Orders::new(mss, dupthresh, or_worse), cut_at: 0 }
     }
 
     /// The first segment that is lost.
@@ -54,7 +50,7 @@ impl ByOrder {
 impl Sender {
     /// A segment is sent with this priority. Returns the number of its packet.
     pub fn number(&mut self, piece: &Piece, priority: u8) -> Option<u64> {
-        let by_order = self.by_order.as_mut()?;
+        let Detector::Order(by_order) = &mut self.detector else { return None };
         let range = (piece.seq, piece.seq + u64::from(piece.payload));
         // Without priorities all packets of a flow have the same.
         let priority = if priority == NO_PRIORITY { 0 } else { priority };
@@ -64,26 +60,31 @@ impl Sender {
     /// The simulator knows that one of its packets was dropped, or (`is_answer`) the ack of one.
     #[cold]
     pub fn note_dropped(&mut self, number: u64, is_answer: bool) {
-        if let Some(by_order) = &mut self.by_order {
+        if let Detector::Order(by_order) = &mut self.detector {
             by_order.orders.on_dropped(number, is_answer);
         }
     }
 
     /// Whether it finds losses by the order of its packets.
     pub fn numbers_packets(&self) -> bool {
-        self.by_order.is_some()
+        matches!(self.detector, Detector::Order(_))
     }
 
     /// What the simulator has counted, if it finds losses this way.
     pub fn order_counts(&self) -> OrderCounts {
-        self.by_order.as_ref().map(|by_order| by_order.orders.counts()).unwrap_or_default()
+        match &self.detector {
+            Detector::Order(by_order) => by_order.orders.counts(),
+            _ => OrderCounts::default(),
+        }
     }
 
     /// Before an ack is handled: takes from it what it says about each packet.
     #[cold]
     pub(super) fn note_order(&mut self, ack: &AckSegment) {
         let una = ack.seq.max(self.board.una);
-        let (Some(by_order), Some(number)) = (&mut self.by_order, ack.number) else { return };
+        let (Detector::Order(by_order), Some(number)) = (&mut self.detector, ack.number) else {
+            return;
+        };
         let blocks = ack.sack.copied().unwrap_or_default();
         let newly = blocks.iter().flat_map(|&block| self.board.newly_told(block, una));
         by_order.orders.on_ack(number, una, newly);
@@ -101,7 +102,7 @@ impl Sender {
     }
 
     fn find_by_order(&mut self, transport: &ClosedLoop) {
-        let Some(by_order) = &mut self.by_order else { return };
+        let Detector::Order(by_order) = &mut self.detector else { return };
         let Some(latest) = by_order.orders.detect() else { return };
         let of_new_window = latest >= by_order.cut_at;
         if self.react_to_losses(of_new_window, transport) {
@@ -110,7 +111,7 @@ impl Sender {
     }
 
     fn note_number_of_cut(&mut self) {
-        if let Some(by_order) = &mut self.by_order {
+        if let Detector::Order(by_order) = &mut self.detector {
             by_order.cut_at = by_order.orders.next();
         }
     }

@@ -1,14 +1,14 @@
 //! Losses found by time (RFC 8985): when a sender consults [`Rack`], and how it acts on the
 //! answers.
 
-use super::{AckSegment, Phase, Piece, Sender, Timer};
+use super::{AckSegment, Detector, Phase, Piece, Sender, Timer};
 use crate::transport::ClosedLoop;
 use crate::transport::rack::{Rack, RackAck};
 use spillway_engine::Time;
 
 /// The state of a sender that finds losses by time.
 #[derive(Debug)]
-pub struct ByRack {
+pub(super) struct ByRack {
     rack: Rack,
     /// When a loss last cut the window.
     cut_at: Time,
@@ -77,7 +77,7 @@ impl Sender {
     /// Notes when a segment is sent.
     #[cold]
     pub(super) fn keep_time_of(&mut self, now: Time, piece: &Piece) {
-        let Some(by_rack) = &mut self.by_rack else { return };
+        let Detector::Rack(by_rack) = &mut self.detector else { return };
         by_rack.on_sent(now, piece);
         if !piece.again {
             by_rack.progress_at = now;
@@ -90,7 +90,7 @@ impl Sender {
     pub(super) fn note_times(&mut self, now: Time, ack: &AckSegment) {
         let told = self.rack_ack(now, ack);
         let una = ack.seq.max(self.board.una);
-        if let Some(by_rack) = &mut self.by_rack {
+        if let Detector::Rack(by_rack) = &mut self.detector {
             // An ack lists the latest range first. Its ranges are handled in the order of sequence
             // numbers, so that this does not look like reordering.
             let mut blocks = ack.sack.copied().unwrap_or_default();
@@ -126,7 +126,7 @@ impl Sender {
         // Rounded up, since the last segment may be short.
         let sacked = self.board.sacked_bytes().div_ceil(self.window.mss);
         let has_dupthresh = sacked >= transport.losses.dupthresh.into();
-        let Some(by_rack) = &mut self.by_rack else { return };
+        let Detector::Rack(by_rack) = &mut self.detector else { return };
         let sent = (self.board.una, self.board.nxt);
         let phase = (repairs && !ends_repair, ends_repair);
         by_rack.rack.update_window(&told, sent, phase, has_dupthresh);
@@ -138,7 +138,7 @@ impl Sender {
     }
 
     fn note_cut(&mut self, now: Time) {
-        if let Some(by_rack) = &mut self.by_rack {
+        if let Detector::Rack(by_rack) = &mut self.detector {
             by_rack.cut_at = now;
         }
     }
@@ -155,7 +155,7 @@ impl Sender {
     /// (RFC 8985, section 7.2).
     #[cold]
     pub(super) fn set_timers(&mut self, now: Time, moves_on: bool, transport: &ClosedLoop) {
-        if moves_on && let Some(by_rack) = &mut self.by_rack {
+        if moves_on && let Detector::Rack(by_rack) = &mut self.detector {
             by_rack.timeout_at = now + self.rtt.timeout(&transport.rto);
             by_rack.progress_at = now;
         }
@@ -165,7 +165,7 @@ impl Sender {
     /// Chooses the timer that runs: the reordering timer comes before the others (section 8), and a
     /// probe is due no later than the retransmission timeout (section 7.2).
     fn choose_timer(&mut self) {
-        let Some(by_rack) = &self.by_rack else { return };
+        let Detector::Rack(by_rack) = &self.detector else { return };
         let timeout_at = by_rack.timeout_at;
         (self.deadline, self.timer) = if by_rack.doubtful_until < timeout_at {
             (by_rack.doubtful_until, Timer::Reordering)
@@ -181,7 +181,7 @@ impl Sender {
     }
 
     fn find_by_time(&mut self, now: Time, transport: &ClosedLoop) {
-        let Some(by_rack) = &mut self.by_rack else { return };
+        let Detector::Rack(by_rack) = &mut self.detector else { return };
         let found = by_rack.rack.detect(now);
         by_rack.doubtful_until = match found.wait {
             Time::ZERO => Time::MAX,

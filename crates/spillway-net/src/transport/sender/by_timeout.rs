@@ -9,7 +9,7 @@
 //! - After many timeouts in a row only probes are sent, headers without payload, one for every
 //!   timeout, until an ack comes.
 
-use super::{AckSegment, Piece, Sender};
+use super::{AckSegment, Detector, Piece, Sender};
 use crate::transport::Access;
 use crate::transport::timeouts::{Remaining, Timeouts};
 use crate::transport::window::{Ack, CongestionControl};
@@ -48,22 +48,25 @@ impl Sender {
     /// lost.
     pub fn leaves_out(&self, piece: &Piece) -> bool {
         let is_first = piece.seq == self.board.una;
-        let leaves =
-            |state: &ByTimeout| state.settings.knows_receiver && !(is_first && state.in_a_row > 1);
-        self.by_timeout.as_ref().is_some_and(|state| leaves(state))
+        let Detector::FixedTimeout(state) = &self.detector else { return false };
+        state.settings.knows_receiver && !(is_first && state.in_a_row > 1)
     }
 
     /// Bytes that a segment says that its flow has left.
     pub fn remaining(&self, piece: &Piece) -> u64 {
-        match self.by_timeout.as_ref().map(|state| state.settings.remaining) {
-            Some(Remaining::Unacknowledged) => self.size - self.board.arrived(),
-            Some(Remaining::Unsent) | None => self.size - piece.seq,
+        match &self.detector {
+            Detector::FixedTimeout(state)
+                if state.settings.remaining == Remaining::Unacknowledged =>
+            {
+                self.size - self.board.arrived()
+            }
+            _ => self.size - piece.seq,
         }
     }
 
     /// Starts the timer, if only timeouts show losses.
     pub(super) fn set_timer_by_timeout(&mut self, now: Time) {
-        if let Some(state) = &self.by_timeout {
+        if let Detector::FixedTimeout(state) = &self.detector {
             self.deadline = now + state.rto;
         }
     }
@@ -78,7 +81,7 @@ impl Sender {
             self.board.take_quietly(blocks);
         }
         self.rtt.sample(now - ack.sent_at);
-        let Some(state) = &mut self.by_timeout else { return };
+        let Detector::FixedTimeout(state) = &mut self.detector else { return };
         state.in_a_row = 0;
         let was_probing = std::mem::take(&mut state.is_probing);
         if acked == 0 && !was_probing {
@@ -110,7 +113,10 @@ impl Sender {
     /// The next segment that the window allows, if anything has let segments go.
     pub(super) fn piece_by_timeout(&mut self) -> Option<Piece> {
         let window_ends = self.board.una + self.window.cwnd + self.board.sacked_bytes();
-        let state = self.by_timeout.as_mut().filter(|state| state.may_send)?;
+        let Detector::FixedTimeout(state) = &mut self.detector else { return None };
+        if !state.may_send {
+            return None;
+        }
         let next = self.board.segment_from(state.position, self.size);
         // A window is counted in full segments.
         let Some((seq, end)) = next.filter(|(seq, _)| seq + self.window.mss <= window_ends) else {
@@ -130,7 +136,7 @@ impl Sender {
         self.window.cwnd = self.window.mss;
         self.set_timer_by_timeout(now);
         let seq = self.board.una;
-        let state = self.by_timeout.as_mut()?;
+        let Detector::FixedTimeout(state) = &mut self.detector else { return None };
         state.position = seq;
         state.in_a_row += 1;
         state.is_probing = state.settings.probe_after.is_some_and(|after| state.in_a_row >= after);

@@ -13,12 +13,7 @@ impl Sender {
     pub fn on_refused(&mut self, piece: &Piece, transport: &ClosedLoop) {
         if !piece.again {
             self.board.nxt = piece.seq;
-            if let Some(by_rack) = &mut self.by_rack {
-                by_rack.take_back(piece.seq);
-            }
-            if let Some(by_order) = &mut self.by_order {
-                by_order.take_back(piece.seq);
-            }
+            self.detector.take_back(piece.seq);
             if let Some(reduction) = &mut self.reduction {
                 reduction.give_back(piece.payload.into());
             }

@@ -30,9 +30,7 @@ impl Sender {
         };
         self.forget_losses();
         (self.retransmitted_packets, self.timeout_repairs, self.timeouts) = (0, 0, 0);
-        if let Some(by_order) = &mut self.by_order {
-            by_order.begin_next();
-        }
+        self.detector.begin_next();
         self.control.on_idle(idle);
         let restart = match transport.connections {
             Connections::Open { restart } => restart,

@@ -1,6 +1,6 @@
 //! Tail-loss probes (RFC 8985, section 7): a segment sent to provoke an ack when none comes.
 
-use super::{Phase, Piece, Sender};
+use super::{Detector, Phase, Piece, Sender};
 use crate::transport::ClosedLoop;
 use spillway_engine::Time;
 
@@ -40,7 +40,7 @@ impl Sender {
         self.retransmitted_packets += u32::from(again);
         self.probe = Some(seq);
         let piece = Piece { seq, payload: (end - seq) as u32, again };
-        if let Some(by_rack) = &mut self.by_rack {
+        if let Detector::Rack(by_rack) = &mut self.detector {
             by_rack.on_sent(now, &piece);
         }
         piece

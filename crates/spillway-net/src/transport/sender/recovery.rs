@@ -1,7 +1,7 @@
 //! How a sender reacts to losses: when it takes a segment to be lost, what it retransmits, and when
 //! the recovery is over.
 
-use super::{Piece, Sender};
+use super::{Detector, Piece, Sender};
 use crate::transport::ranges::Range;
 use crate::transport::receiver::SackBlocks;
 use crate::transport::window::{Ack, CongestionControl};
@@ -52,11 +52,7 @@ impl Sender {
 
     /// The next lost segment that has not been retransmitted.
     pub(super) fn next_lost(&self) -> Option<Range> {
-        match (&self.by_rack, &self.by_order) {
-            (None, None) => self.board.next_lost(),
-            (Some(by_rack), _) => by_rack.next_lost(),
-            (None, Some(by_order)) => by_order.next_lost(),
-        }
+        self.detector.next_lost(&self.board)
     }
 
     /// The next segment while something is lost (RFC 6675, NextSeg): lost data, then new data, then
@@ -232,13 +228,15 @@ impl Sender {
         self.at_once = AtOnce::Nothing;
         self.phase = Phase::Loss;
         self.recover = self.board.nxt;
-        match (&mut self.by_rack, &mut self.by_order) {
-            (None, None) => self.board.lose_all(),
-            (Some(by_rack), _) => {
+        match &mut self.detector {
+            Detector::Scoreboard | Detector::Timeout | Detector::FixedTimeout(_) => {
+                self.board.lose_all();
+            }
+            Detector::Rack(by_rack) => {
                 by_rack.on_timeout(now);
                 self.at_once = AtOnce::Lost;
             }
-            (None, Some(by_order)) => by_order.on_timeout(),
+            Detector::Order(by_order) => by_order.on_timeout(),
         }
     }
 }

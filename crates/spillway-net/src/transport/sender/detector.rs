@@ -1,0 +1,71 @@
+//! The one way in which a sender finds losses, with what it keeps for this.
+
+use super::by_order::ByOrder;
+use super::by_rack::ByRack;
+use super::by_timeout::ByTimeout;
+use crate::transport::ranges::Range;
+use crate::transport::scoreboard::Scoreboard;
+use crate::transport::{Access, ClosedLoop, LossDetection};
+
+/// How a sender finds losses.
+#[derive(Debug)]
+pub(super) enum Detector {
+    /// By what its scoreboard tells: ranges that have arrived, or acks of nothing new.
+    Scoreboard,
+    /// By timeouts alone. What is in flight is then a range: up to the next byte to be sent,
+    /// whatever of it has arrived.
+    Timeout,
+    /// By timeouts alone, whose length never changes.
+    FixedTimeout(Box<ByTimeout>),
+    /// By the times at which segments were sent.
+    Rack(Box<ByRack>),
+    /// By the order in which packets were sent.
+    Order(Box<ByOrder>),
+}
+
+impl Detector {
+    /// The state of a flow that starts.
+    pub fn new(mss: u64, transport: &ClosedLoop, access: &Access) -> Detector {
+        if let Some(timeouts) = transport.timeouts {
+            return Detector::FixedTimeout(Box::new(ByTimeout::new(timeouts, access)));
+        }
+        let dupthresh = transport.losses.dupthresh;
+        match transport.losses.detection {
+            LossDetection::Sack | LossDetection::Ns3 | LossDetection::DuplicateAcks => {
+                Detector::Scoreboard
+            }
+            LossDetection::Timeout => Detector::Timeout,
+            LossDetection::Rack => Detector::Rack(Box::new(ByRack::new(mss, transport))),
+            LossDetection::PerPriority { or_worse } => {
+                Detector::Order(Box::new(ByOrder::new(mss, dupthresh, or_worse)))
+            }
+        }
+    }
+
+    /// The next lost segment that has not been retransmitted.
+    pub fn next_lost(&self, board: &Scoreboard) -> Option<Range> {
+        match self {
+            Detector::Scoreboard | Detector::Timeout | Detector::FixedTimeout(_) => {
+                board.next_lost()
+            }
+            Detector::Rack(by_rack) => by_rack.next_lost(),
+            Detector::Order(by_order) => by_order.next_lost(),
+        }
+    }
+
+    /// The last new segment was not sent after all.
+    pub fn take_back(&mut self, seq: u64) {
+        match self {
+            Detector::Scoreboard | Detector::Timeout | Detector::FixedTimeout(_) => {}
+            Detector::Rack(by_rack) => by_rack.take_back(seq),
+            Detector::Order(by_order) => by_order.take_back(seq),
+        }
+    }
+
+    /// The next flow of the same connection begins.
+    pub fn begin_next(&mut self) {
+        if let Detector::Order(by_order) = self {
+            by_order.begin_next();
+        }
+    }
+}
