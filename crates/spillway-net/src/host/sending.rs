@@ -7,43 +7,57 @@ use super::priority;
 use crate::event::Kind;
 use crate::network::Network;
 use crate::scenario::Scenario;
+use crate::telemetry::Telemetry;
 use crate::transport::receiver::SackBlocks;
 use crate::transport::sender::{AckSegment, Piece, Sender};
 use crate::transport::{ClosedLoop, Transport};
 use spillway_engine::Time;
-use spillway_switch::DropReason;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
+use spillway_switch::{DropReason, SideTable};
 
 impl Hosts {
     /// An ack has arrived.
     #[inline(always)]
     pub(super) fn on_ack(&mut self, net: &mut Network, scenario: &Scenario, id: PacketId) {
+        match net.packets[id].flags & flags::CARRIES {
+            0 => self.take_ack::<false>(net, scenario, id),
+            _ => self.take_carrying_ack(net, scenario, id),
+        }
+    }
+
+    /// The same for an ack that carries what most do not.
+    #[inline(never)]
+    fn take_carrying_ack(&mut self, net: &mut Network, scenario: &Scenario, id: PacketId) {
+        self.take_ack::<true>(net, scenario, id);
+    }
+
+    /// Takes an ack. One that carries nothing more is the usual case: with `CARRIES` false most
+    /// questions are answered at compile time.
+    #[inline(always)]
+    fn take_ack<const CARRIES: bool>(
+        &mut self,
+        net: &mut Network,
+        scenario: &Scenario,
+        id: PacketId,
+    ) {
         let packet_flags = net.packets[id].flags;
         let contents = net.packets.contents(id);
         let slot = contents.slot;
         let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
-        if packet_flags & flags::SACK != 0 && flow.first_byte > 0 {
-            number_on(self.sacks.of(id), flow.first_byte);
-        }
+        let (sack, telemetry, number) = match CARRIES {
+            false => (None, None, None),
+            true => carried(&mut self.sacks, net, id, flow.first_byte),
+        };
         let ack = AckSegment {
             seq: contents.seq + flow.first_byte,
             ece: packet_flags & flags::ECE != 0,
             sent_at: contents.sent_at,
             may_grow: net.host_backlog(flow.spec.src) <= flow.host_backlog,
-            sack: match packet_flags & flags::SACK {
-                0 => None,
-                _ => self.sacks.get(id),
-            },
-            telemetry: match packet_flags & flags::TELEMETRY {
-                0 => None,
-                _ => net.telemetry.get(id),
-            },
-            number: match packet_flags & flags::NUMBERED {
-                0 => None,
-                _ => net.numbers.get(id).copied(),
-            },
+            sack,
+            telemetry,
+            number,
         };
         flow.packets -= 1;
         sender.on_ack(net.now, &ack, closed);
@@ -180,6 +194,26 @@ fn closed_loop<'a>(
         Driver::ClosedLoop(sender) => Some((sender, transport.closed_loop()?)),
         Driver::OpenLoop(_) => None,
     }
+}
+
+/// What an ack carries that most do not: ranges that have arrived behind a gap, telemetry, and the
+/// number of the packet that it acknowledges. `first_byte` is that of its flow on its connection.
+fn carried<'a>(
+    sacks: &'a mut SideTable<SackBlocks>,
+    net: &'a Network,
+    id: PacketId,
+    first_byte: u64,
+) -> (Option<&'a SackBlocks>, Option<&'a Telemetry>, Option<u64>) {
+    let packet_flags = net.packets[id].flags;
+    let has = |flag| packet_flags & flag != 0;
+    if has(flags::SACK) && first_byte > 0 {
+        number_on(sacks.of(id), first_byte);
+    }
+    (
+        if has(flags::SACK) { sacks.get(id) } else { None },
+        if has(flags::TELEMETRY) { net.telemetry.get(id) } else { None },
+        if has(flags::NUMBERED) { net.numbers.get(id).copied() } else { None },
+    )
 }
 
 /// Turns ranges of a flow's bytes into those of its connection's.
