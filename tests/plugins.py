@@ -339,9 +339,11 @@ class TakenBack(Tagger):
     id = "taken-back"
     levels = 1
     told: ClassVar[list[tuple[int, bool]]] = []
+    timeouts: ClassVar[list[int]] = []
 
     def level(self, packet):
         self.told.append((packet.sent, packet.is_reset))
+        self.timeouts.append(packet.timeouts)
         return 1
 
 

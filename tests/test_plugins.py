@@ -360,9 +360,12 @@ def test_a_tagger_sees_a_flow_that_timeouts_have_taken_back(
     """A packet takes 2 * (1 + 10) us, and the first ack, at 42.1 us, lets two go, at bytes 960 and
     1,920. The receiver's link is down from 40 us to 5 ms. The timer expires 1, 3 and 7 ms later;
     what is sent then is byte 960 each time, the last time with success. Its ack lets two more go.
+
+    So three packets go before any timeout, one after each of three, and two after the third.
     """
     monkeypatch.setattr(plugins.TakenBack, "resets_after", resets_after)
     monkeypatch.setattr(plugins.TakenBack, "told", [])
+    monkeypatch.setattr(plugins.TakenBack, "timeouts", [])
     flow = {"src": [0], "dst": [1], "size_bytes": [4 * 960], "start_ns": [0]}
     parquet.write(pa.table(flow), tmp_path / "list.parquet")
     scenario = {
@@ -383,6 +386,7 @@ def test_a_tagger_sees_a_flow_that_timeouts_have_taken_back(
     (row,) = result.flows.to_pylist()
     assert (row["timeouts"], row["delivered_bytes"]) == (3, 4 * 960)
     assert plugins.TakenBack.told == [(0, False), (960, False), (1_920, False), *later]
+    assert plugins.TakenBack.timeouts == [0, 0, 0, 1, 2, 3, 3, 3]
 
 
 def test_a_sweep_runs_taggers_of_ones_own_beside_built_in_ones():
