@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import figures
 from spillway.reproduce import catalogue, metric, samples, tables
@@ -182,6 +183,32 @@ def test_a_mean_is_that_of_the_flows_that_are_drawn():
     assert all(np.isclose(found.replicates[:, None], means).any(axis=1))
     # n = 3, where the mean is 2.5, in 20 of 64 draws.
     assert np.isclose(found.replicates, 2.5).mean() == pytest.approx(20 / 64, abs=0.03)
+
+
+def test_means_are_drawn_on_one_thread_however_many_there_are(monkeypatch):
+    def threads():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    drawn = MeanTime.of_drawn
+    seen = []
+
+    def watched(*given):
+        seen.append(threads())
+        return drawn(*given)
+
+    monkeypatch.setattr(MeanTime, "of_drawn", watched)
+    monkeypatch.setattr("spillway.reproduce.results.REPLICATES", 3)
+    cells = {
+        (0, name, seed): taking([1000.0, 3000.0], range(2))
+        for name in ("new", "old")
+        for seed in (1, 2, 3)
+    }
+    claim = Claim("", "", Reduction(MeanTime("short"), "new", "old"), Alike())
+    with threadpool_limits(2, "blas"):
+        assert threads() == {2}
+        assert examine(claim, results(cells)).estimate is not None
+        assert threads() == {2}
+    assert seen == [{1}] * 2 * 3
 
 
 def test_a_scheme_s_mean_is_drawn_with_that_of_the_others():

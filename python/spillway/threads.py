@@ -1,11 +1,15 @@
-"""Parallel work in threads: while it simulates, the core does not hold the interpreter's lock."""
+"""Parallel work in threads: while it simulates, the core does not hold the interpreter's lock.
+
+And work that is better done by one.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -53,6 +57,19 @@ def _wait(futures: Iterable[Future[Any]]) -> None:
         done, left = wait(left, timeout=_TURN_S, return_when=FIRST_EXCEPTION)
         if any(future.exception() for future in done):
             return
+
+
+@contextmanager
+def one_for_linear_algebra() -> Iterator[None]:
+    """Leaves one thread to numpy's and scipy's BLAS, which otherwise have one for each processor.
+
+    Many short products gain nothing from more, and threads that wait for each other spin: beside
+    other work that takes several times as long.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 def processors() -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spillway.reproduce import samples
 from spillway.reproduce.point import Outcome
+from spillway.threads import one_for_linear_algebra
 
 REPLICATES = 1000
 """How often seeds, and samples within them, are resampled."""
@@ -179,6 +180,7 @@ class MeanTime:
         return float(times @ flows.values / times.sum()) if times.any() else math.nan
 
 
+@one_for_linear_algebra()
 def _resampled(
     metric: Tail | MeanTime, outcomes: Mapping[str, BySeed], replicates: int
 ) -> dict[str, Measured]:
