@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.claim import Claim, Over
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Point, Scale, Scheme, along, product
-from spillway.reproduce.qclimb import setup
-from spillway.reproduce.qclimb.setup import Workload
-from spillway.reproduce.verdict import Apart
+from spillway.reproduce.qclimb import gains, setup
+from spillway.reproduce.qclimb.setup import Length, Workload
 
 LEAST = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The least share of its size that a flow's bound may be (a)."""
@@ -26,28 +25,16 @@ in bytes. Of its objectives this one has the least mean time in the packet simul
 
 def _schemes(workload: Workload) -> tuple[Scheme, ...]:
     """PIAS and QCLIMB, with the published thresholds and with the best ones."""
-    published = f"'{workload.name}-{_LOAD:g}'"
-    best = "[" + ",".join(f"'{size}B'" for size in BEST[workload.name]) + "]"
+    published, best = workload.published(_LOAD), BEST[workload.name]
     return tuple(
-        Scheme(f"{name}, {which}", _sets(name.lower(), ladder), style=style)
-        for which, ladder, styles in (("published", published, (0, 3)), ("best", best, (1, 8)))
+        Scheme(f"{name}, {which}", (setup.tagger(name.lower(), thresholds),), style=style)
+        for which, thresholds, styles in (("published", published, (0, 3)), ("best", best, (1, 8)))
         for name, style in zip(("PIAS", "QCLIMB"), styles, strict=True)
     )
 
 
-def _sets(kind: str, ladder: str) -> tuple[str, ...]:
-    return (f"transport.tagging={{kind='{kind}',thresholds={ladder},acks='with-first'}}",)
-
-
 def _points(workload: Workload) -> tuple[Point, ...]:
-    ms = round(1000 * _FLOWS * 8 * workload.mean_bytes / (_LOAD * 200e9))
-    whole = Point(
-        {},
-        (
-            *(f"traffic.websearch.sizes={workload.sizes}", f"traffic.websearch.load={_LOAD:g}"),
-            *("warmup=0us", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
-        ),
-    )
+    whole = Point({}, workload.sets(_LOAD, 200, Length(_FLOWS, unmeasured=0)))
     bound = "traffic.websearch.bound={{kind='miss',least={},misses={},excess=1.0}}"
     tight = along("least", LEAST, label="a = {}", tick="{}")
     misses = along("misses", MISSES, label="p = {}", tick="{}")
@@ -72,12 +59,13 @@ def _points(workload: Workload) -> tuple[Point, ...]:
 def _claims() -> tuple[Claim, ...]:
     """Whether QCLIMB gains over PIAS with the same thresholds, by how good bounds are."""
     return tuple(
-        Claim(
+        gains.below(
             f"Short flows' mean is below PIAS's with the {which} thresholds, {words}",
             "not in the paper",
-            Reduction(setup.SHORT_MEAN, f"QCLIMB, {which}", f"PIAS, {which}"),
-            Apart(),
-            Over({"least": least, "misses": misses}),
+            setup.SHORT_MEAN,
+            over=Over({"least": least, "misses": misses}),
+            new=f"QCLIMB, {which}",
+            old=f"PIAS, {which}",
         )
         for which in ("published", "best")
         for least in LEAST
@@ -87,7 +75,7 @@ def _claims() -> tuple[Claim, ...]:
 
 
 def _figure(workload: Workload) -> Figure:
-    few = (f"traffic.websearch.flows={workload.flows}",)
+    few = (f"traffic.websearch.flows={workload.plain.flows}",)
     return Figure(
         name=f"qclimb/bounds-{workload.name}",
         title=f"How good a bound must be: {workload.name} at {_LOAD:.0%}",

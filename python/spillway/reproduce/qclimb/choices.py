@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
-from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.claim import Claim
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, Point, choice, product
-from spillway.reproduce.metric import Number
-from spillway.reproduce.qclimb import setup
+from spillway.reproduce.metric import Metric, Number
+from spillway.reproduce.qclimb import gains, setup
 from spillway.reproduce.qclimb.bounds import BEST
-from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PIAS, QCLIMB, WEBSEARCH
-from spillway.reproduce.verdict import Apart
+from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PIAS, QCLIMB, WEBSEARCH, ladder
 
 _TAGGING = "transport.tagging"
 _LOSSES = "transport.loss_detection"
@@ -20,19 +18,14 @@ _APART = ("switch.queues_per_port=9", "nic.queues=9", "switch.data_queue=8", "ni
 _CLIMBING = (QCLIMB.name, PERFECT.name)
 _TAGGED = (PIAS.name, *_CLIMBING)
 
-
-def _sizes(sizes: Iterable[int]) -> str:
-    return "[" + ",".join(f"'{size}B'" for size in sizes) + "]"
-
-
 LADDERS = {
-    "the published": "'websearch-0.8'",
+    "the published": ladder(WEBSEARCH.published(0.8)),
     # In packets of 1,460 bytes these are 909, 1,329, 1,648, 1,960, 2,143, 2,337 and 2,484.
-    "half the published": _sizes(730 * n for n in (909, 1329, 1648, 1960, 2143, 2337, 2484)),
-    "the best": _sizes(BEST["websearch"]),
+    "half the published": ladder(730 * n for n in (909, 1329, 1648, 1960, 2143, 2337, 2484)),
+    "the best": ladder(BEST["websearch"]),
 }
 """Thresholds for web search at 80%: PIAS's, half of them, and those that are found."""
-_FOUR = _sizes(1460 * packets for packets in (909, 1648, 2143))
+_FOUR = ladder(1460 * packets for packets in (909, 1648, 2143))
 """The first, third and fifth of the published thresholds: four levels."""
 _PORTS_AQM = (
     "{kind='ecn',threshold='65pkt',at_threshold='pass',scope='port',marks_at='arrival',"
@@ -100,17 +93,11 @@ CHOICES = (
 
 def _claims(choices: tuple[Point, ...]) -> tuple[Claim, ...]:
     """For each choice: that small flows' mean, and their tail, are below PIAS's."""
-    return tuple(
-        Claim(
-            f"Small flows' {words} is below PIAS's",
-            "slide 23, testbed",
-            Reduction(metric, QCLIMB.name, PIAS.name),
-            Apart(),
-            Over(point.values),
-        )
-        for words, metric in (("mean", setup.SHORT_MEAN), ("tail", setup.SHORT))
-        for point in choices
-    )
+    metrics: dict[str, Metric] = {
+        "Small flows' mean": setup.SHORT_MEAN,
+        "Small flows' tail": setup.SHORT,
+    }
+    return gains.below_at_each(metrics, "slide 23, testbed", (point.values for point in choices))
 
 
 FIGURE = Figure(

@@ -2,27 +2,26 @@
 
 from dataclasses import replace
 
-from spillway.reproduce.claim import Claim, Excess, Over, Reduction
+from spillway.reproduce.claim import Claim, Excess, Over
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure
 from spillway.reproduce.metric import TailTime, WithTimeout
 from spillway.reproduce.point import Run
-from spillway.reproduce.qclimb import events, setup
+from spillway.reproduce.qclimb import events, gains, setup
 from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PFABRIC, PIAS, QCLIMB, Workload
 from spillway.reproduce.verdict import Apart, Near, Within
 
-_P, _Q = PIAS.name, QCLIMB.name
+_Q = QCLIMB.name
 
 
 def _claims(source: str, mean: float, tail: float) -> tuple[Claim, ...]:
     """The slides' claims about small flows, and whether the mechanism does what they say."""
-    small, tails = Reduction(setup.SHORT_MEAN, _Q, _P), Reduction(setup.SHORT, _Q, _P)
-    largest = Over(take="largest")
+    small, tails, most = setup.SHORT_MEAN, setup.SHORT, Over(take="largest")
     return (
-        Claim("Small flows' mean is below PIAS's, over loads", source, small, Apart()),
-        Claim("Small flows' tail is below PIAS's, over loads", source, tails, Apart()),
-        Claim("Small flows' mean is below PIAS's, up to", source, small, Near(mean), largest),
-        Claim("Small flows' tail is below PIAS's, up to", source, tails, Near(tail), largest),
+        gains.below("Small flows' mean is below PIAS's, over loads", source, small),
+        gains.below("Small flows' tail is below PIAS's, over loads", source, tails),
+        gains.below("Small flows' mean is below PIAS's, up to", source, small, Near(mean), most),
+        gains.below("Small flows' tail is below PIAS's, up to", source, tails, Near(tail), most),
     )
 
 
@@ -106,11 +105,8 @@ LONG = replace(
         "load",
     ),
     claims=tuple(
-        Claim(
-            f"The {words} is shorter than under PIAS, over loads",
-            "not in the paper",
-            Reduction(metric, _Q, _P),
-            Apart(),
+        gains.below(
+            f"The {words} is shorter than under PIAS, over loads", "not in the paper", metric
         )
         for words, metric in (
             ("mean of long flows", setup.LONG_MEAN),

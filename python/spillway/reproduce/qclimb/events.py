@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from spillway.reproduce.claim import Claim, Over, Plain, Reduction
+from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.metric import Metric, Number, Sum
+from spillway.reproduce.qclimb import gains
 from spillway.reproduce.qclimb.setup import PFABRIC, QCLIMB
 from spillway.reproduce.verdict import Beside
 
@@ -47,10 +48,5 @@ def claims(within: str) -> tuple[Claim, ...]:
 
 def lower_tail(tail: Metric) -> Claim:
     """That small flows' tail is sometimes below pFabric's: the point where it is so most."""
-    return Claim(
-        "Small flows' tail is sometimes below pFabric's",
-        SLIDE,
-        Reduction(tail, QCLIMB.name, PFABRIC.name),
-        Beside(),
-        Over(take="largest"),
-    )
+    says, most = "Small flows' tail is sometimes below pFabric's", Over(take="largest")
+    return gains.below(says, SLIDE, tail, Beside(), most, old=PFABRIC.name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spillway.reproduce.claim import Claim, Excess, Over, Reduction
+from spillway.reproduce.claim import Claim, Excess
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point, along, product
 from spillway.reproduce.metric import MeanTime, Number
-from spillway.reproduce.qclimb import setup
+from spillway.reproduce.qclimb import gains, setup
 from spillway.reproduce.qclimb.setup import PERFECT, PFABRIC, PIAS, QCLIMB, WEBSEARCH
-from spillway.reproduce.verdict import Apart, Within
+from spillway.reproduce.verdict import Within
 
 FAN_INS = (8, 16, 32, 64, 128)
 """How many of the 144 hosts answer a query."""
@@ -58,15 +58,11 @@ _AXIS = "answers to a query, 1 MB in all"
 _SOURCE = "not in the paper"
 _CLAIMS = (
     *(
-        Claim(
-            f"Queries' mean is below {other}'s",
-            _SOURCE,
-            Reduction(MEAN, QCLIMB.name, other),
-            Apart(),
-            Over({"fan_in": fan_in}),
-        )
+        claim
         for other in (PIAS.name, PFABRIC.name)
-        for fan_in in FAN_INS
+        for claim in gains.below_at_each(
+            {"Queries' mean": MEAN}, _SOURCE, ({"fan_in": fan_in} for fan_in in FAN_INS), other
+        )
     ),
     Claim(
         "Queries' mean is near that of perfect bounds, over fan-ins",
@@ -74,11 +70,10 @@ _CLAIMS = (
         Excess(MEAN, QCLIMB.name, PERFECT.name),
         Within(0.03, within=1.0),
     ),
-    Claim(
+    gains.below(
         "The mean of web search's short flows is below PIAS's, over fan-ins",
         _SOURCE,
-        Reduction(setup.SHORT_MEAN, QCLIMB.name, PIAS.name),
-        Apart(),
+        setup.SHORT_MEAN,
     ),
 )
 

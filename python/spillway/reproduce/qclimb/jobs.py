@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction, Times
+from spillway.reproduce.claim import Claim, Excess, Over, Plain, Times
 from spillway.reproduce.draw import Lines, Panel
 from spillway.reproduce.figure import Figure, Point, Scale, Scheme
 from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed
-from spillway.reproduce.qclimb import events, setup
+from spillway.reproduce.qclimb import events, gains, setup
 from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PFABRIC, PIAS, QCLIMB
 from spillway.reproduce.verdict import Beside
 
@@ -132,9 +132,7 @@ def _network(scheme: str, known: Trained) -> tuple[str, ...]:
     """What a scheme sets in the network and at its hosts."""
     if scheme == PFABRIC.name:
         return setup.PFABRIC_NETWORK
-    ladder = ",".join(f"'{size}B'" for size in known.ladder)
-    tagger = _TAGGERS.get(scheme, "qclimb")
-    return (f"transport.tagging={{kind='{tagger}',thresholds=[{ladder}],acks='with-first'}}",)
+    return (setup.tagger(_TAGGERS.get(scheme, "qclimb"), known.ladder),)
 
 
 def bounded(known: Trained, folder: Path) -> dict[str, float]:
@@ -171,14 +169,8 @@ _SLIDES_OUT_BOUND = {
 
 
 def _less(words: str, source: str, metric: Number, paper: float) -> Claim:
-    formula = Reduction(metric, QCLIMB.name, PIAS.name)
-    return Claim(
-        f"Small flows' {words} is below PIAS's, up to",
-        source,
-        formula,
-        Beside(paper),
-        Over(take="largest"),
-    )
+    says = f"Small flows' {words} is below PIAS's, up to"
+    return gains.below(says, source, metric, Beside(paper), Over(take="largest"))
 
 
 CLAIMS = (

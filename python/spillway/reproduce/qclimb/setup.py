@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spillway.reproduce.draw import Panel
@@ -16,10 +16,25 @@ SIMULATION = Run("qclimb", ("record.drops=false",))
 """The simulated network of the slides."""
 
 _TRAFFIC = "traffic.websearch"
+_TAGGING = "transport.tagging"
 
-PIAS = Scheme("PIAS", ("transport.tagging={kind='pias',acks='with-first'}",), style=0)
+
+def ladder(thresholds: str | Iterable[int]) -> str:
+    """Thresholds as scenarios have them: published ones by their name, others in bytes."""
+    if isinstance(thresholds, str):
+        return f"'{thresholds}'"
+    return "[" + ",".join(f"'{size}B'" for size in thresholds) + "]"
+
+
+def tagger(kind: str, thresholds: str | Iterable[int] | None = None) -> str:
+    """A tagger whose best level has the queue of acks; without thresholds it has its own."""
+    own = "" if thresholds is None else f",thresholds={ladder(thresholds)}"
+    return f"{_TAGGING}={{kind='{kind}'{own},acks='with-first'}}"
+
+
+PIAS = Scheme("PIAS", (tagger("pias"),), style=0)
 QCLIMB = Scheme("QCLIMB", (), style=3)
-PERFECT = Scheme("QCLIMB-PS", ("transport.tagging={kind='qclimb-ps',acks='with-first'}",), style=8)
+PERFECT = Scheme("QCLIMB-PS", (tagger("qclimb-ps"),), style=8)
 FACE_VALUE = Scheme(
     "face value",
     (f"{_TRAFFIC}.bound={{kind='miss',least=0.5,misses=0.5,excess=9.0}}",),
@@ -41,22 +56,45 @@ TAGGED = (PIAS.name, QCLIMB.name, PERFECT.name, FACE_VALUE.name)
 
 
 @dataclass(frozen=True)
-class Workload:
-    """Sizes of flows, PIAS's thresholds for them, and how many of them a run has.
+class Length:
+    """How long a run is. It begins with an empty network."""
 
-    A run begins with an empty network. One that is settled has more flows, of which those of the
-    first 30% of its time are not measured.
-    """
+    flows: int
+    """Expected from the beginning of a run to its end."""
+    unmeasured: int = 5
+    """The percentage of its time, at its beginning, whose flows are not measured."""
+
+
+def _settled(flows: int) -> Length:
+    """A run with so many flows whose network has filled before flows are measured."""
+    return Length(flows, unmeasured=30)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Sizes of flows, PIAS's thresholds for them, and how many of them a run has."""
 
     name: str
     sizes: str
     mean_bytes: float
-    flows: int
-    """Expected from the beginning of a run to its end."""
-    settled: int
-    """The same of a run on the testbed that is settled."""
-    settled_in_fabric: int
+    plain: Length
+    settled: Length
+    """That of a run on the testbed that is settled."""
+    settled_in_fabric: Length
     """The same in the network with spines, which has 18 times as many hosts."""
+
+    def published(self, load: float) -> str:
+        """The name of PIAS's thresholds for a load."""
+        return f"{self.name}-{load:g}"
+
+    def sets(self, load: float, gbps: float, length: Length) -> tuple[str, ...]:
+        """What a run of this length has at a load of lines with this total rate."""
+        ms = round(1000 * length.flows * 8 * self.mean_bytes / (load * gbps * 1e9))
+        warmup = f"{ms * length.unmeasured // 100}ms" if length.unmeasured else "0us"
+        return (
+            *(f"{_TRAFFIC}.sizes={self.sizes}", f"{_TRAFFIC}.load={load:g}"),
+            *(f"warmup={warmup}", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
+        )
 
     def at(
         self,
@@ -72,17 +110,10 @@ class Workload:
 
         `tagged` are the schemes with thresholds; `pfabric`: whether pFabric is among the others.
         """
-        flows = self.flows
-        if settled:
-            flows = self.settled_in_fabric if spines else self.settled
-        ms = round(1000 * flows * 8 * self.mean_bytes / (load * gbps * 1e9))
-        warmup = 3 * ms // 10 if settled else ms // 20
-        sets = (
-            *(f"{_TRAFFIC}.sizes={self.sizes}", f"{_TRAFFIC}.load={load:g}"),
-            *(f"warmup={warmup}ms", f"duration={ms}ms", f"stop={ms + 20_000}ms"),
-        )
-        ladder = f"transport.tagging.thresholds={self.name}-{load:g}"
-        of_scheme = dict.fromkeys(tagged, (ladder,))
+        filled = self.settled_in_fabric if spines else self.settled
+        sets = self.sets(load, gbps, filled if settled else self.plain)
+        sinks = f"{_TAGGING}.thresholds={ladder(self.published(load))}"
+        of_scheme = dict.fromkeys(tagged, (sinks,))
         if spines and pfabric:
             of_scheme[PFABRIC.name] = OF_SPINES
         label = f"{load:.0%}"
@@ -93,8 +124,18 @@ class Workload:
 
 # Means of the bundled distributions (docs/scenario.md). 55% of web search's flows and 82% of data
 # mining's have at most 100 KB.
-WEBSEARCH = Workload("websearch", "websearch-pfabric", 1_665_831, 3_000, 5_000, 20_000)
-DATAMINING = Workload("datamining", "datamining-pfabric", 7_470_236, 1_500, 1_500, 20_000)
+WEBSEARCH = Workload(
+    *("websearch", "websearch-pfabric", 1_665_831),
+    plain=Length(3_000),
+    settled=_settled(5_000),
+    settled_in_fabric=_settled(20_000),
+)
+DATAMINING = Workload(
+    *("datamining", "datamining-pfabric", 7_470_236),
+    plain=Length(1_500),
+    settled=_settled(1_500),
+    settled_in_fabric=_settled(20_000),
+)
 
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Those for which PIAS's thresholds are published."""

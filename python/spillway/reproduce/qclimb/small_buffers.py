@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction
+from spillway.reproduce.claim import Claim, Excess, Over, Plain
 from spillway.reproduce.draw import Lines, Panel, Variants
 from spillway.reproduce.figure import Figure, Point, choice, product
 from spillway.reproduce.metric import Share, Total
-from spillway.reproduce.qclimb import setup
+from spillway.reproduce.qclimb import gains, setup
 from spillway.reproduce.qclimb.events import SLIDE
 from spillway.reproduce.qclimb.setup import PERFECT, PFABRIC, PIAS, QCLIMB, WEBSEARCH
-from spillway.reproduce.verdict import Apart, Beside, Within
+from spillway.reproduce.verdict import Beside, Within
 
 PACKETS = (80, 120, 240, 480, 960)
 """Packets of 1,500 bytes that each port has; PIAS's program has 240."""
 _LOAD = 0.8
 _TAGGED = (PIAS.name, QCLIMB.name, PERFECT.name)
 _SOURCE = "not in the paper"
+_MEANS = {"Small flows' mean": setup.SHORT_MEAN, "All flows' mean": setup.ALL_MEAN}
 FOUND_OF_EVENTS = 100 * 83 / 124
 """In percent: of the slides' 124 loss events of QCLIMB detection found 83; of pFabric's none."""
 
@@ -79,20 +80,7 @@ SIZES = Figure(
         "packets for each port",
     ),
     claims=(
-        *(
-            Claim(
-                f"{words} is below PIAS's",
-                _SOURCE,
-                Reduction(metric, QCLIMB.name, PIAS.name),
-                Apart(),
-                Over({"packets": packets}),
-            )
-            for words, metric in (
-                ("Small flows' mean", setup.SHORT_MEAN),
-                ("All flows' mean", setup.ALL_MEAN),
-            )
-            for packets in PACKETS
-        ),
+        *gains.below_at_each(_MEANS, _SOURCE, ({"packets": packets} for packets in PACKETS)),
         Claim(
             "Small flows' mean is near that of perfect bounds, over buffers",
             _SOURCE,
@@ -151,20 +139,7 @@ FINDING = Figure(
     scales=setup.SCALES,
     plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.FOUND, setup.REPAIRS), "choice"),
     claims=(
-        *(
-            Claim(
-                f"{words} is below PIAS's",
-                _SOURCE,
-                Reduction(metric, QCLIMB.name, PIAS.name),
-                Apart(),
-                Over(point.values),
-            )
-            for words, metric in (
-                ("Small flows' mean", setup.SHORT_MEAN),
-                ("All flows' mean", setup.ALL_MEAN),
-            )
-            for point in WAYS
-        ),
+        *gains.below_at_each(_MEANS, _SOURCE, (point.values for point in WAYS)),
         *(
             Claim(
                 "Repairs without a timeout",

@@ -1,0 +1,42 @@
+"""Claims that QCLIMB's numbers are below another scheme's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.figure import Value
+from spillway.reproduce.metric import Metric
+from spillway.reproduce.qclimb.setup import PIAS, QCLIMB
+from spillway.reproduce.verdict import Apart, Rule
+
+_APART, _ALL = Apart(), Over()
+
+
+def below(
+    says: str,
+    source: str,
+    metric: Metric,
+    rule: Rule = _APART,
+    over: Over = _ALL,
+    *,
+    new: str = QCLIMB.name,
+    old: str = PIAS.name,
+) -> Claim:
+    """That a metric is below another scheme's: by default at all, over all points, PIAS's."""
+    return Claim(says, source, Reduction(metric, new, old), rule, over)
+
+
+def below_at_each(
+    metrics: Mapping[str, Metric],
+    source: str,
+    points: Iterable[Mapping[str, Value]],
+    old: str = PIAS.name,
+) -> tuple[Claim, ...]:
+    """A claim for each metric, which has a name in words, and each of these coordinates."""
+    places = tuple(points)
+    return tuple(
+        below(f"{words} is below {old}'s", source, metric, over=Over(place), old=old)
+        for words, metric in metrics.items()
+        for place in places
+    )
