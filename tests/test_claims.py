@@ -9,9 +9,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import figures
-from spillway.reproduce import catalogue, metric, samples, tables
+from spillway.reproduce import metric, samples, tables
 from spillway.reproduce.claim import Claim, Excess, Over, Plain, Reduction, Times
-from spillway.reproduce.credence import figure15
 from spillway.reproduce.figure import product
 from spillway.reproduce.finding import examine
 from spillway.reproduce.metric import (
@@ -610,53 +609,3 @@ def test_shares_are_of_all_switches_together():
     share = Share("a", ("a", "b"), "counts", "a")
     assert share.measured({1: counts}, 0).value == 25
     assert share.measured({1: numbers(x=1)}, 0).value is None
-
-
-EVERY = catalogue.every()
-
-
-@pytest.mark.parametrize("figure", EVERY, ids=[figure.name for figure in EVERY])
-def test_every_figure_is_consistent(figure):
-    assert figure.name.partition("/")[0] in catalogue.PAPERS
-    assert {"quick", "full"} <= set(figure.scales) <= {"quick", "page", "full"}
-    schemes = {scheme.name for scheme in figure.schemes}
-    assert len(schemes) == len(figure.schemes)
-    assert len({point.label for point in figure.points}) == len(figure.points)
-    for point in figure.points:
-        assert set(point.of_scheme) <= schemes
-    for claim in figure.claims:
-        assert set(claim.formula.schemes) <= schemes
-        assert any(point.lies_at(claim.over.where) for point in figure.points)
-        assert claim.source
-        assert claim.rule.text
-
-
-SCORES = (
-    figure15.ACCURACY,
-    figure15.INVERSE_ETA,
-    figure15.PRECISION,
-    figure15.RECALL,
-    figure15.F1,
-)
-
-
-@pytest.mark.parametrize("figure", EVERY, ids=[figure.name for figure in EVERY])
-def test_every_claim_has_a_rule_for_its_kind_of_number(figure):
-    for claim in figure.claims:
-        points = [point for point in figure.points if point.lies_at(claim.over.where)]
-        formula, rule, number = claim.formula, claim.rule, claim.formula.metric
-        is_worst = getattr(number, "over_seeds", "mean") == "largest"
-        # Parts of a whole, and only these, are judged by what is left as well.
-        is_part = isinstance(formula, Reduction) or number in SCORES
-        if not isinstance(rule, Beside):
-            assert isinstance(rule, Near) == (is_part and rule.paper is not None)
-        # One search can refute or prove, and has no middle.
-        if is_worst:
-            assert isinstance(rule, (AtMost, AtLeast)) and isinstance(formula, Plain)
-        # What is alike on average may be far apart everywhere.
-        if isinstance(rule, Alike) and len(points) > 1:
-            assert claim.over.take in ("each", "relative growth")
-
-
-def test_names_are_not_used_twice():
-    assert len({figure.name for figure in EVERY}) == len(EVERY)

@@ -1,4 +1,4 @@
-"""Figures of packet-level runs: what they ask of the bundled scenarios."""
+"""The network of CBM's figures, and what they count in it."""
 
 from types import SimpleNamespace
 
@@ -7,20 +7,7 @@ import pyarrow as pa
 import pytest
 
 import spillway
-from spillway.reproduce import catalogue, harness
 from spillway.reproduce.cbm import wastage
-from spillway.reproduce.point import Run
-
-PACKET_LEVEL = [figure for figure in catalogue.every() if isinstance(figure.measure, Run)]
-
-
-@pytest.mark.filterwarnings("ignore:.*it was trained where")
-@pytest.mark.parametrize("figure", PACKET_LEVEL, ids=[figure.name for figure in PACKET_LEVEL])
-@pytest.mark.parametrize("scale", ["quick", "full"])
-def test_every_point_is_a_scenario(figure, scale):
-    cells = len(figure.points) * len(figure.schemes) * len(figure.scales[scale].seeds)
-    (own,) = harness.plan([figure], scale).keys
-    assert len(own) == cells
 
 
 def test_in_cbm_s_network_every_protocol_has_hosts_and_a_queue_of_its_own():
