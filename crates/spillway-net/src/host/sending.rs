@@ -144,11 +144,11 @@ impl Hosts {
         let transport = scenario.transport(flow.transport);
         let Some((sender, closed)) = closed_loop(driver, transport) else { return };
         if sender.deadline() <= now && !sender.is_done() {
-            let timeouts = sender.timeouts;
             let probe = sender.on_deadline(now, closed);
-            if sender.timeouts != timeouts {
-                self.tally.timeouts += u64::from(sender.timeouts - timeouts);
-                flow.timeouts += sender.timeouts - timeouts;
+            let timeouts = sender.timeouts - flow.timeouts;
+            if timeouts > 0 {
+                self.tally.timeouts += u64::from(timeouts);
+                flow.timeouts += timeouts;
                 if transport.tagging.takes_back(sender.timeouts_in_a_row()) {
                     flow.restart = Some(sender.acknowledged() - flow.first_byte);
                 }

@@ -242,7 +242,8 @@ impl SwitchSettings {
         let sharing = extensions.sharing_params(&self.sharing.id, &mut section, &environment)?;
         if self.sharing.id == PFabricSharing::ID {
             self.check_one_queue(&section)?;
-            self.check_no_aqm(&section)?;
+            let why = ": it alone says what is lost, by what flows have left";
+            self.check_no_aqm(&section, PFabricSharing::ID, why)?;
         }
         check(&section, &sharing.make(&environment))?;
         resolve("sharing", &self.sharing, section)?;
@@ -272,27 +273,19 @@ impl SwitchSettings {
             return Ok(());
         }
         self.check_one_queue(section)?;
-        if self.aqm.id != NoAqm::ID {
-            let problem = format!(
-                "{:?} is not valid with aqm = {:?}, which takes packets to leave in the order in \
-                 which they came; it needs aqm = \"none\"",
-                self.scheduling.id, self.aqm.id
-            );
-            return Err(section.error("kind", problem));
-        }
-        Ok(())
+        let why = ", which takes packets to leave in the order in which they came";
+        self.check_no_aqm(section, &self.scheduling.id, why)
     }
 
-    /// Refuses an AQM with pFabric's sharing, whose section this is.
-    fn check_no_aqm(&self, section: &Section) -> Result<()> {
-        if self.aqm.id == NoAqm::ID {
+    /// Refuses an AQM with a policy that has this id and whose section this is. `why` follows the
+    /// AQM's name.
+    fn check_no_aqm(&self, section: &Section, id: &str, why: &str) -> Result<()> {
+        let aqm = &self.aqm.id;
+        if aqm == NoAqm::ID {
             return Ok(());
         }
-        let problem = format!(
-            "\"pfabric\" is not valid with aqm = {:?}: it alone says what is lost, by what flows have \
-             left; it needs aqm = \"none\"",
-            self.aqm.id
-        );
+        let problem =
+            format!("{id:?} is not valid with aqm = {aqm:?}{why}; it needs aqm = \"none\"");
         Err(section.error("kind", problem))
     }
 
