@@ -24,6 +24,16 @@ impl Packets {
         let count = size.div_ceil(mss);
         Packets { count, full: mss + header, last: size - (count - 1) * mss + header }
     }
+
+    /// The most bytes of them that a line sends in a picosecond. Where times are cut to whole
+    /// nanoseconds, packets of another size are sent faster or slower.
+    fn fastest_on(&self, line: &LineSpec) -> f64 {
+        if !line.whole_ns {
+            return 1.0 / line.rate.ps_per_byte() as f64;
+        }
+        let fast = |bytes: u64| bytes as f64 / line.time_of(bytes).ps() as f64;
+        if self.count > 1 { fast(self.full).max(fast(self.last)) } else { fast(self.last) }
+    }
 }
 
 /// The time from the first bit sent to the last bit received, if all packets are sent back to back
@@ -39,14 +49,14 @@ pub fn least_time(path: &[LineSpec], packets: Packets) -> Time {
     let mut last = Time::ZERO;
     for line in path {
         propagation += line.delay;
-        let full = line.rate.time_of(packets.full);
+        let full = line.time_of(packets.full);
         sum += full;
         slowest = slowest.max(full);
         let line_free = match packets.count {
             1 => Time::ZERO,
             n => sum + slowest * (n - 2),
         };
-        last = last.max(line_free) + line.rate.time_of(packets.last);
+        last = last.max(line_free) + line.time_of(packets.last);
     }
     propagation + last
 }
@@ -70,7 +80,7 @@ pub fn fastest(
     let mut next = BinaryHeap::new();
     let go = |next: &mut BinaryHeap<_>, now: Time, line: LineId| {
         let line = &topology.lines[line as usize];
-        next.push(Reverse((now + line.rate.time_of(bytes) + line.delay, line.to)));
+        next.push(Reverse((now + line.time_of(bytes) + line.delay, line.to)));
     };
     go(&mut next, Time::ZERO, topology.nics[from as usize]);
     while let Some(Reverse((now, node))) = next.pop() {
@@ -94,9 +104,16 @@ pub fn fastest(
     None
 }
 
-/// The least time that this many bytes need at the narrowest stage of the network. A stage consists
-/// of all ports that packets between these hosts may take after the same number of hops.
-pub fn narrowest(topology: &Topology, routing: &Routing, from: u32, to: u32, bytes: u64) -> Time {
+/// The least time that packets need at the narrowest stage of the network. A stage consists of all
+/// ports that packets between these hosts may take after the same number of hops.
+pub fn narrowest(
+    topology: &Topology,
+    routing: &Routing,
+    from: u32,
+    to: u32,
+    packets: Packets,
+) -> Time {
+    let bytes = packets.full * (packets.count - 1) + packets.last;
     let mut stage = vec![topology.lines[topology.nics[from as usize] as usize].to];
     let mut longest = 0.0;
     while stage.iter().any(|node| matches!(node, Node::Switch(_))) {
@@ -106,7 +123,7 @@ pub fn narrowest(topology: &Topology, routing: &Routing, from: u32, to: u32, byt
             for &port in routing.next_hops(switch, to) {
                 let line = topology.switches[switch as usize].ports[port as usize];
                 let line = &topology.lines[line as usize];
-                bytes_per_ps += 1.0 / line.rate.ps_per_byte() as f64;
+                bytes_per_ps += packets.fastest_on(line);
                 next.push(line.to);
             }
         }
@@ -127,7 +144,7 @@ mod tests {
     fn line(gbps: u64, delay_us: u64) -> LineSpec {
         let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap();
         let (from, to) = (Node::Host(0), Node::Switch(0));
-        LineSpec { from, to, rate, delay: Time::from_us(delay_us) }
+        LineSpec { from, to, rate, delay: Time::from_us(delay_us), whole_ns: false }
     }
 
     #[test]
@@ -187,7 +204,7 @@ mod tests {
                 let bytes = if k + 1 == count { last } else { 1500 };
                 let mut at = Time::ZERO;
                 for (line, left) in path.iter().zip(&mut left) {
-                    *left = at.max(*left) + line.rate.time_of(bytes);
+                    *left = at.max(*left) + line.time_of(bytes);
                     at = *left + line.delay;
                 }
                 end = at;

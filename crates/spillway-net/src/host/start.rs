@@ -9,7 +9,7 @@ use crate::ideal::{self, Packets};
 use crate::network::Network;
 use crate::routing::{PathChoice, Routing, path_lines};
 use crate::scenario::{Scenario, SlowdownBase, Spreading};
-use crate::topology::base_rtt;
+use crate::topology::{LineSpec, base_rtt};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use crate::transport::{Access, ClosedLoop, Transport};
@@ -138,10 +138,15 @@ impl Ways<'_> {
         (there, back)
     }
 
-    /// The rate of a host's line.
-    fn nic_rate(&self, host: u32) -> Rate {
+    /// A host's line.
+    fn nic_line(&self, host: u32) -> &LineSpec {
         let topology = &self.scenario.topology;
-        topology.lines[topology.nics[host as usize] as usize].rate
+        &topology.lines[topology.nics[host as usize] as usize]
+    }
+
+    /// Its rate.
+    fn nic_rate(&self, host: u32) -> Rate {
+        self.nic_line(host).rate
     }
 
     /// The time that the flow's slowdown is relative to.
@@ -219,13 +224,13 @@ impl Ways<'_> {
     ) -> Time {
         let fastest = ideal::fastest(&self.scenario.topology, routing, from, to, packets.last);
         let fastest = fastest.expect("in a whole network every host reaches every other");
-        let before = packets.full * (packets.count - 1);
-        let slowest = self.nic_rate(from).time_of(before).max(self.nic_rate(to).time_of(before));
+        let before = |host: u32| self.nic_line(host).time_of(packets.full) * (packets.count - 1);
+        let slowest = before(from).max(before(to));
         let Some(routing) = routing else { return slowest + fastest };
         let topology = &self.scenario.topology;
         let light = ideal::fastest(topology, Some(routing), from, to, 0);
         let light = light.expect("there is a fastest way");
-        let stages = ideal::narrowest(topology, routing, from, to, before + packets.last);
+        let stages = ideal::narrowest(topology, routing, from, to, packets);
         (slowest + fastest).max(light + stages)
     }
 }

@@ -2,6 +2,7 @@
 //! a size that fits them.
 
 use super::failures::Failures;
+use super::whole_ns::WholeNs;
 use super::{Network, SwitchPorts, Totals, timers};
 use crate::port::line::Line;
 use crate::port::nic::{Nic, NicQueueing};
@@ -21,7 +22,9 @@ impl Network {
         let topology = &scenario.topology;
         let (mut lines, first_line, place_of_line) = lay_lines(topology);
         let writes_telemetry = scenario.transports.iter().any(Transport::asks_telemetry);
-        lines.iter_mut().for_each(|line| line.attended = writes_telemetry);
+        let cuts_times = topology.lines.iter().any(|line| line.whole_ns);
+        let is_attended = writes_telemetry || cuts_times;
+        lines.iter_mut().for_each(|line| line.attended = is_attended);
         let port_fifos = ring::of_lines(scenario, &mut lines);
         let switches: Vec<Switch> =
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
@@ -47,6 +50,7 @@ impl Network {
             port_fifos,
             routing: Routing::new(topology, &vec![true; topology.lines.len()]),
             writes_telemetry,
+            whole_ns: cuts_times.then(|| WholeNs::new(lines.len())),
             telemetry: SideTable::default(),
             numbers: SideTable::default(),
             spray,

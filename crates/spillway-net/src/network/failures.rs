@@ -79,7 +79,8 @@ impl Network {
                 LinkChange::Down { .. } => self.failures.down[place] -= 1,
             }
             let is_impaired = self.failures.down[place] > 0 || self.failures.loss[place] > 0.0;
-            self.lines[place].attended = is_impaired || self.writes_telemetry;
+            self.lines[place].attended =
+                is_impaired || self.writes_telemetry || self.whole_ns.is_some();
         }
         if let LinkChange::Down { reroute_after } = event.change {
             self.events.push(self.now + reroute_after, Kind::RouteChange.key(change));
@@ -106,8 +107,7 @@ impl Network {
         let now = self.now;
         let line = &mut self.lines[line_id as usize];
         let mut id = std::mem::replace(&mut line.head, NO_PACKET);
-        let left = Time::from_ps(line.busy_until.since(now).ps() % line.ps_per_byte);
-        self.failures.cut_short[line_id as usize] += left;
+        self.failures.cut_short[line_id as usize] += line.rest_of_byte(now);
         line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;
         line.waits = false;
@@ -142,6 +142,7 @@ impl Network {
         }
         let line = &mut self.lines[place];
         let reason = if self.failures.down[place] > 0 {
+            self.failures.cut_short[place] += line.rest_of_byte(self.now);
             line.accepted_bytes = line.sent_bytes(self.now);
             line.busy_until = self.now;
             DropReason::LinkDown

@@ -9,6 +9,7 @@ mod failures;
 mod nics;
 mod timers;
 mod waiting;
+mod whole_ns;
 
 pub(crate) use timers::PolicyTimer;
 
@@ -24,6 +25,7 @@ use failures::Failures;
 use spillway_engine::{EventQueue, Stream, Time, prefetch};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, SideTable, Switch};
+use whole_ns::WholeNs;
 
 /// A packet that was lost, and where.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +82,8 @@ pub(crate) struct Network {
     pub routing: Routing,
     /// Whether some transport asks switches for telemetry.
     pub writes_telemetry: bool,
+    /// Where times of transmission are cut to whole nanoseconds, what that has cut.
+    whole_ns: Option<WholeNs>,
     /// The telemetry that switches have written.
     pub telemetry: SideTable<Telemetry>,
     /// The numbers of packets in the order in which their flows sent them.
@@ -114,7 +118,9 @@ impl Network {
     pub fn busy_time(&self, line_id: u32) -> Time {
         let line = &self.lines[line_id as usize];
         let given = line.time_of(line.accepted_bytes);
-        given - self.busy_until(line_id).since(self.now) - self.failures.cut_short(line_id)
+        let saved = self.failures.cut_short(line_id)
+            + self.whole_ns.as_ref().map_or(Time::ZERO, |whole| whole.saved(line_id));
+        given - self.busy_until(line_id).since(self.now) - saved
     }
 
     /// Prefetches what the next events will need: a line, the packet that arrives on it, and that
@@ -211,8 +217,8 @@ impl Network {
         }
     }
 
-    /// The same for a line that may lose the packet, has a ring before it, or whose port writes
-    /// telemetry.
+    /// The same for a line that may lose the packet, has a ring before it, whose port writes
+    /// telemetry, or where times are cut to whole nanoseconds.
     #[cold]
     fn send_attended(&mut self, line_id: u32, id: PacketId) {
         if self.packets[id].flags & (flags::TELEMETRY | flags::CONTROL) == flags::TELEMETRY {
@@ -220,9 +226,14 @@ impl Network {
         }
         let packet = &mut self.packets[id];
         let line = &mut self.lines[line_id as usize];
+        let exact = line.time_of(packet.size.into());
+        let lasts = match &mut self.whole_ns {
+            None => exact,
+            Some(whole) => whole.cut(line_id, exact),
+        };
         let (arrival, lost) = match self.port_fifos.get_mut(line_id as usize) {
-            Some(Some(fifo)) => (line.occupy_in_turn(self.now, packet, fifo), false),
-            _ => (line.occupy(self.now, packet), self.is_lost_on_line(line_id, id)),
+            Some(Some(fifo)) => (line.occupy_in_turn(self.now, packet, lasts, fifo), false),
+            _ => (line.occupy_for(self.now, packet, lasts), self.is_lost_on_line(line_id, id)),
         };
         if !lost {
             let line = &mut self.lines[line_id as usize];

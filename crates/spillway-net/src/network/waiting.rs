@@ -27,8 +27,9 @@ impl Network {
     /// known what is recorded.
     pub fn take_shortcuts(&mut self, allowed: Shortcuts, scenario: &Scenario) {
         let has_events = !scenario.events.is_empty();
-        self.nic_queueing =
-            allowed.of_nics(&scenario.nic, scenario.discipline.is_some(), has_events);
+        // What a line has sent is known by its time, unless packets that wait have times of their own.
+        let is_exact = !has_events && self.whole_ns.is_none();
+        self.nic_queueing = allowed.of_nics(&scenario.nic, scenario.discipline.is_some(), is_exact);
         for line in &mut self.lines[self.nics.len()..] {
             let switch = &mut self.switches[line.from as usize];
             let facts = switch.port_facts();

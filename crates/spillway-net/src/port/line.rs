@@ -49,8 +49,8 @@ pub(crate) struct Line {
     pub waits: bool,
     /// What makes it send again.
     pub waking: Waking,
-    /// Whether packets put on it need a check first: it is down or loses packets, or its port
-    /// writes telemetry or has a ring below its queues.
+    /// Whether packets put on it need a check first: it is down or loses packets, its port writes
+    /// telemetry or has a ring below its queues, or times are cut to whole nanoseconds.
     pub attended: bool,
     /// Bytes put on it so far, including those that it has not sent yet.
     pub accepted_bytes: u64,
@@ -87,18 +87,30 @@ impl Line {
     /// arrives.
     #[inline(always)]
     pub fn occupy(&mut self, now: Time, packet: &mut Packet) -> Time {
-        let size = u64::from(packet.size);
-        let end = self.busy_until.max(now) + self.time_of(size);
+        let lasts = self.time_of(packet.size.into());
+        self.occupy_for(now, packet, lasts)
+    }
+
+    /// The same for a packet that takes this long to be sent.
+    #[inline(always)]
+    pub fn occupy_for(&mut self, now: Time, packet: &mut Packet, lasts: Time) -> Time {
+        let end = self.busy_until.max(now) + lasts;
         self.busy_until = end;
-        self.accepted_bytes += size;
+        self.accepted_bytes += u64::from(packet.size);
         packet.time = end + self.delay;
         packet.next = NO_PACKET;
         packet.time
     }
 
     /// The same for a port with a ring below its queues.
-    pub fn occupy_in_turn(&mut self, now: Time, packet: &mut Packet, fifo: &mut PortFifo) -> Time {
-        let (end, has_room_at) = fifo.push(now, self.time_of(packet.size.into()));
+    pub fn occupy_in_turn(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        lasts: Time,
+        fifo: &mut PortFifo,
+    ) -> Time {
+        let (end, has_room_at) = fifo.push(now, lasts);
         self.busy_until = has_room_at;
         self.accepted_bytes += u64::from(packet.size);
         packet.time = end + self.delay;
@@ -144,6 +156,11 @@ impl Line {
     /// Bytes sent until now.
     pub fn sent_bytes(&self, now: Time) -> u64 {
         self.accepted_bytes - self.busy_until.since(now).ps() / self.ps_per_byte
+    }
+
+    /// How much of the byte that is being sent is still to be sent.
+    pub fn rest_of_byte(&self, now: Time) -> Time {
+        Time::from_ps(self.busy_until.since(now).ps() % self.ps_per_byte)
     }
 
     /// The time that this many bytes take to be sent.

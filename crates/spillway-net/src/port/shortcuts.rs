@@ -5,7 +5,7 @@
 //! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
 //! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails | until then nothing depends on what it sends |
 //! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
-//! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM; no link fails or loses packets | packets leave in the order in which they come, whatever happens meanwhile |
+//! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
 //!
 //! Each can be switched off for tests: random scenarios run with and without.
 
@@ -68,16 +68,17 @@ impl Shortcuts {
         }
     }
 
-    /// How the hosts' NICs queue packets.
+    /// How the hosts' NICs queue packets. Lines are exact if none fails or loses packets, and times are
+    /// not cut.
     pub(crate) fn of_nics(
         self,
         nic: &NicSettings,
         has_discipline: bool,
-        has_events: bool,
+        is_exact: bool,
     ) -> NicQueueing {
         match has_discipline {
             true => NicQueueing::Managed,
-            false if self.plain_nic && nic.is_plain() && !has_events => NicQueueing::Plain,
+            false if self.plain_nic && nic.is_plain() && is_exact => NicQueueing::Plain,
             false => NicQueueing::Queued,
         }
     }
@@ -167,13 +168,12 @@ mod tests {
             data_queue: 0,
             fifo_packets: 0,
         };
-        let of = |nic, has_discipline, has_events| {
-            Shortcuts::ALL.of_nics(&nic, has_discipline, has_events)
-        };
-        assert_eq!(of(fifo, false, false), NicQueueing::Plain);
-        assert_eq!(of(fifo, true, false), NicQueueing::Managed);
-        assert_eq!(of(fifo, false, true), NicQueueing::Queued);
-        assert_eq!(of(NicSettings { queues: 2, ..fifo }, false, false), NicQueueing::Queued);
-        assert_eq!(Shortcuts::NONE.of_nics(&fifo, false, false), NicQueueing::Queued);
+        let of =
+            |nic, has_discipline, is_exact| Shortcuts::ALL.of_nics(&nic, has_discipline, is_exact);
+        assert_eq!(of(fifo, false, true), NicQueueing::Plain);
+        assert_eq!(of(fifo, true, true), NicQueueing::Managed);
+        assert_eq!(of(fifo, false, false), NicQueueing::Queued);
+        assert_eq!(of(NicSettings { queues: 2, ..fifo }, false, true), NicQueueing::Queued);
+        assert_eq!(Shortcuts::NONE.of_nics(&fifo, false, true), NicQueueing::Queued);
     }
 }

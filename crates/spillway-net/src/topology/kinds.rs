@@ -55,7 +55,15 @@ pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
     let takes = ids.clone().map(|id| format!("{id:?}")).collect::<Vec<_>>().join(" or ");
     let id = section.text("kind", "", &takes, "Which shape the network has.")?;
     match KINDS.iter().find(|kind| kind.id == id) {
-        Some(kind) => (kind.read)(section, folder),
+        Some(kind) => {
+            let mut topology = (kind.read)(section, folder)?;
+            let meaning = "whether a packet's time on a line is cut to whole nanoseconds";
+            let whole_ns = section.optional("whole_ns", "true or false", meaning, |section| {
+                section.flag("whole_ns", false, meaning)
+            })?;
+            topology.lines.iter_mut().for_each(|line| line.whole_ns = whole_ns == Some(true));
+            Ok(topology)
+        }
         None => {
             let problem = format!("{id:?} is not valid; expected {takes}");
             Err(section.error("kind", problem).hint(nearest_name(&id, ids)))

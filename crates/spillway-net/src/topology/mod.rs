@@ -49,6 +49,23 @@ pub struct LineSpec {
     pub rate: Rate,
     /// The propagation delay.
     pub delay: Time,
+    /// Whether times of transmission are cut to whole nanoseconds.
+    pub whole_ns: bool,
+}
+
+impl LineSpec {
+    /// The time that a packet of this many bytes takes to be sent.
+    pub fn time_of(&self, bytes: u64) -> Time {
+        let exact = self.rate.time_of(bytes);
+        if self.whole_ns { in_whole_ns(exact) } else { exact }
+    }
+}
+
+/// The greatest whole number of nanoseconds below a time of transmission: what ns-3 makes of it. ns-3
+/// computes the time in seconds, as a binary fraction, and cuts that too, so a time that is a whole
+/// number of nanoseconds also loses one.
+pub(crate) fn in_whole_ns(exact: Time) -> Time {
+    Time::from_ns(exact.ps().saturating_sub(1) / 1_000)
 }
 
 /// A switch and its tier.
@@ -138,7 +155,7 @@ impl Topology {
         let first = self.lines.len() as LineId;
         self.longest_path = LongestPath::default();
         for (line, from, to) in [(first, a, b), (first + 1, b, a)] {
-            self.lines.push(LineSpec { from, to, rate, delay });
+            self.lines.push(LineSpec { from, to, rate, delay, whole_ns: false });
             if let Node::Switch(switch) = from {
                 self.switches[switch as usize].ports.push(line);
             }
@@ -170,5 +187,31 @@ mod tests {
         assert_eq!((topology.rack_of(0), topology.rack_of(1)), (2, 0));
         assert_eq!(topology.racks(), [0, 2]);
         assert_eq!(topology.uplink_rate_of_leaf(1), 20_000_000_000);
+    }
+
+    /// What a program built on ns-3 has measured, in nanoseconds, by the bytes of a packet.
+    #[test]
+    fn whole_nanoseconds_are_those_of_ns3() {
+        let measured = [
+            (1_048, [335, 209, 83, 41, 20]),
+            (1_056, [337, 211, 84, 42, 21]),
+            (1_090, [348, 217, 87, 43, 21]),
+            (60, [19, 11, 4, 2, 1]),
+            (88, [28, 17, 7, 3, 1]),
+            (43, [13, 8, 3, 1, 0]),
+        ];
+        let line = |gbps: u64, whole_ns| LineSpec {
+            from: Node::Host(0),
+            to: Node::Switch(0),
+            rate: Rate::from_bits_per_second(gbps * 1_000_000_000).unwrap(),
+            delay: Time::ZERO,
+            whole_ns,
+        };
+        for (bytes, expected) in measured {
+            let times = [25, 40, 100, 200, 400].map(|gbps| line(gbps, true).time_of(bytes));
+            assert_eq!(times, expected.map(Time::from_ns), "{bytes} B");
+        }
+        assert_eq!(line(100, false).time_of(1_048), Time::from_ps(83_840));
+        assert_eq!(line(100, true).time_of(0), Time::ZERO);
     }
 }

@@ -292,6 +292,12 @@ fn connections(seed: u64) -> &'static str {
     }
 }
 
+/// Whether times of transmission are cut to whole nanoseconds, in a fifth of all scenarios.
+fn whole_ns(seed: u64) -> &'static str {
+    let is_cut = Draw(Stream::new(seed, "whole-ns", 0)).once_in(5);
+    if is_cut { "whole_ns = true" } else { "" }
+}
+
 /// The scheduler of NICs, and how they mark and drop.
 fn nic(draw: &mut Draw, all_cut: bool) -> String {
     if draw.once_in(6) {
@@ -464,13 +470,14 @@ pub fn case(seed: u64) -> Case {
     tagged.for_each(|section| tagging(draw, section, queues));
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n\
-         [topology]\n{topology}\n\
+         [topology]\n{topology}\n{}\n\
          [routing]\nkind = \"{}\"\nhash_seeds = \"{}\"\n\
          [switch]\n{switch}\n\
          [nic]\nfifo_packets = {fifo}\n{}\n\
          [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n{}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
+        whole_ns(seed),
         draw.one(&["ecmp", "spray"]),
         draw.one(&["per-switch", "same"]),
         nic,
