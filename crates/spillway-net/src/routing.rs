@@ -6,6 +6,7 @@
 //! failure the table is computed anew.
 
 mod choice;
+pub mod murmur3;
 
 pub use choice::{PathChoice, ecmp};
 
@@ -25,6 +26,16 @@ pub struct Routing {
     pool: Vec<u32>,
     /// The length of that beginning.
     row: usize,
+    order: NextHops,
+}
+
+/// The order in which next hops are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHops {
+    /// That of ports.
+    Ascending,
+    /// From the last port to the first.
+    Descending,
 }
 
 /// Where a host is attached.
@@ -52,6 +63,16 @@ impl Routing {
     /// Routes over the lines that are up. `up` has an entry for every line, so the two directions
     /// of a link may differ.
     pub fn new(topology: &Topology, up: &[bool]) -> Routing {
+        Routing::in_order(NextHops::Ascending, topology, up)
+    }
+
+    /// The same after lines have failed or recovered.
+    pub fn renewed(&self, topology: &Topology, up: &[bool]) -> Routing {
+        Routing::in_order(self.order, topology, up)
+    }
+
+    /// Routes whose next hops are in this order.
+    pub fn in_order(order: NextHops, topology: &Topology, up: &[bool]) -> Routing {
         assert_eq!(up.len(), topology.lines.len(), "one entry for every line");
         let racks = topology.racks();
         let columns = racks.len() + 1;
@@ -62,6 +83,7 @@ impl Routing {
             columns,
             pool: (0..row as u32).collect(),
             row,
+            order,
         };
         let fabric = Fabric::new(topology, |line| up[line as usize]);
         let mut shared = BTreeMap::new();
@@ -74,6 +96,9 @@ impl Routing {
             for &switch in &found.order[1..] {
                 ports.clear();
                 ports.extend(fabric.nearer(switch, &found).map(|step| step.port));
+                if order == NextHops::Descending {
+                    ports.reverse();
+                }
                 *routing.route(switch, column) = routing.share(&mut shared, &ports);
             }
         }
@@ -206,6 +231,23 @@ mod tests {
         // A spine's ports are two for every leaf; host 3 is on leaf 1.
         assert_eq!(routing.next_hops(3, 3), [2, 3]);
         assert_eq!(routing.next_hops(4, 5), [4, 5]);
+    }
+
+    #[test]
+    fn next_hops_may_be_counted_from_the_last_port() {
+        let text = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n\
+                    links_per_pair = 2";
+        let network = network(text);
+        let mut up = vec![true; network.lines.len()];
+        let routing = Routing::in_order(NextHops::Descending, &network, &up);
+        assert_eq!(routing.next_hops(1, 3), [1]);
+        assert_eq!(routing.next_hops(1, 0), [5, 4, 3, 2]);
+        assert_eq!(routing.next_hops(3, 3), [3, 2]);
+        let chosen = [0, 1, 2, 3].map(|place| routing.next_hop(1, 0, |_| place));
+        assert_eq!(chosen, [5, 4, 3, 2].map(Some));
+        // Also after a failure: that of the second line from leaf 1 to spine 3.
+        up[network.switches[1].ports[3] as usize] = false;
+        assert_eq!(routing.renewed(&network, &up).next_hops(1, 0), [5, 4, 2]);
     }
 
     #[test]

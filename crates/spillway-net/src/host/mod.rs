@@ -9,6 +9,7 @@ mod connections;
 mod ends;
 mod handshake;
 mod open_loop;
+mod ports;
 mod priority;
 mod receiving;
 mod sending;
@@ -20,6 +21,7 @@ use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::transport::receiver::SackBlocks;
 use connections::{Connections, Idle};
+use ports::Ports;
 use spillway_engine::Time;
 use spillway_switch::SideTable;
 use spillway_switch::packet::{PacketId, flags};
@@ -29,6 +31,8 @@ use spillway_switch::packet::{PacketId, flags};
 pub(crate) struct Hosts {
     pub ends: Ends,
     connections: Connections,
+    /// The ports of flows, where switches hash them.
+    ports: Ports,
     /// Whether AQMs must be told connections, since some stay open.
     names_connections: bool,
     /// Selective acks: the ranges that acks report.
@@ -105,7 +109,7 @@ impl Hosts {
 
     /// Bytes of memory that flows and selective acks take.
     pub fn bytes(&self) -> u64 {
-        self.ends.bytes() + self.connections.bytes() + self.sacks.bytes()
+        self.ends.bytes() + self.connections.bytes() + self.ports.bytes() + self.sacks.bytes()
     }
 
     #[inline]

@@ -7,8 +7,8 @@ use super::open_loop::Clock;
 use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
 use crate::network::Network;
-use crate::routing::{PathChoice, Routing, path_lines};
-use crate::scenario::{Scenario, SlowdownBase, Spreading};
+use crate::routing::{PathChoice, Routing, murmur3, path_lines};
+use crate::scenario::{Hash, Scenario, SlowdownBase, Spreading};
 use crate::topology::{LineSpec, base_rtt};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
@@ -25,8 +25,12 @@ impl Hosts {
         let leaves_open = transport.leaves_open();
         let idle = if leaves_open { self.connections.take(&spec) } else { None };
         let connection = idle.map_or(id, |idle| idle.connection);
+        let hashed = match scenario.routing.hash {
+            Hash::Multiplicative { seed, .. } => Hashed::Connection { seed, id: connection },
+            Hash::Murmur3 => Hashed::Port(self.port_of(&spec, idle)),
+        };
         let ways = Ways { scenario, net };
-        let (there, back) = ways.of_connection(connection, &spec, transport);
+        let (there, back) = Ways::of_connection(hashed, &spec, transport);
         let rate = ways.nic_rate(spec.src);
         let closed = transport.closed_loop();
         let shakes_hands = idle.is_none() && closed.is_some_and(|closed| closed.handshake);
@@ -104,6 +108,32 @@ impl Hosts {
     }
 }
 
+/// What the hashes of a connection are made of, besides its hosts.
+#[derive(Clone, Copy)]
+enum Hashed {
+    /// The number of the flow that opened it, and a seed.
+    Connection { seed: u64, id: u32 },
+    /// Its port.
+    Port(u16),
+}
+
+impl Hashed {
+    /// What chooses the path of the data of a flow, or of the answers to them.
+    fn path(self, spec: &FlowSpec, is_answer: bool) -> u32 {
+        match self {
+            Hashed::Connection { seed, id } => {
+                let ends = u64::from(spec.src) << 32 | u64::from(spec.dst);
+                let way = u64::from(id) << 1 | u64::from(is_answer);
+                (mix(mix(mix(seed) ^ ends) ^ way) >> 32) as u32
+            }
+            Hashed::Port(port) => {
+                let sender = if is_answer { spec.dst } else { spec.src };
+                murmur3::path_of(sender, port, is_answer)
+            }
+        }
+    }
+}
+
 /// Paths through a network, and how long they take.
 struct Ways<'a> {
     scenario: &'a Scenario,
@@ -111,13 +141,8 @@ struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// The paths of data and acks on the connection with this number, with the flags of packets.
-    fn of_connection(&self, id: u32, spec: &FlowSpec, transport: &Transport) -> (Way, Way) {
-        let hash = |way: u64| {
-            let ends = u64::from(spec.src) << 32 | u64::from(spec.dst);
-            let seed = self.scenario.routing.hash_seed;
-            (mix(mix(mix(seed) ^ ends) ^ (u64::from(id) << 1 | way)) >> 32) as u32
-        };
+    /// The paths of data and acks on a connection, with the flags of packets.
+    fn of_connection(hashed: Hashed, spec: &FlowSpec, transport: &Transport) -> (Way, Way) {
         let explicit = |path: Option<u32>| path.map_or(0, |_| flags::EXPLICIT_PATH);
         let driven = match transport.closed_loop() {
             None => flags::DATAGRAM,
@@ -128,11 +153,11 @@ impl Ways<'_> {
         let numbered = if transport.numbers_packets() { flags::NUMBERED } else { 0 };
         let carried = telemetry | numbered;
         let there = Way {
-            path: spec.path.unwrap_or_else(|| hash(0)),
+            path: spec.path.unwrap_or_else(|| hashed.path(spec, false)),
             flags: driven | carried | explicit(spec.path),
         };
         let back = Way {
-            path: spec.ack_path.unwrap_or_else(|| hash(1)),
+            path: spec.ack_path.unwrap_or_else(|| hashed.path(spec, true)),
             flags: flags::CONTROL | carried | explicit(spec.ack_path),
         };
         (there, back)
@@ -197,8 +222,16 @@ impl Ways<'_> {
         match is_given {
             _ if self.scenario.links_fail() => self.least_time_any_way(from, to, None, packets),
             false if sprayed => self.least_time_any_way(from, to, Some(&self.net.routing), packets),
-            false => self.least_time(from, to, PathChoice::Hash(way.path), packets),
+            false => self.least_time(from, to, self.by_hash(way.path, to), packets),
             true => self.least_time(from, to, PathChoice::Path(way.path), packets),
+        }
+    }
+
+    /// How switches choose for a packet to host `dst` whose path is not given.
+    fn by_hash(&self, path: u32, dst: u32) -> PathChoice {
+        match self.scenario.routing.hash {
+            Hash::Multiplicative { .. } => PathChoice::Hash(path),
+            Hash::Murmur3 => PathChoice::Murmur3(path, dst),
         }
     }
 

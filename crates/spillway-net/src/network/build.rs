@@ -3,13 +3,13 @@
 
 use super::failures::Failures;
 use super::whole_ns::WholeNs;
-use super::{Network, SwitchPorts, Totals, timers};
+use super::{Chooser, Network, SwitchPorts, Totals, timers};
 use crate::port::line::Line;
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring;
 use crate::port::timetable::Timetable;
 use crate::routing::Routing;
-use crate::scenario::{Scenario, Spreading};
+use crate::scenario::{Hash, Scenario, Spreading};
 use crate::topology::{LineId, Node, Topology};
 use crate::transport::Transport;
 use spillway_engine::{EventQueue, Stream, Time, mix};
@@ -30,13 +30,24 @@ impl Network {
             (0..topology.switches.len() as u32).map(|s| scenario.make_switch(s)).collect();
         let nics: Vec<Nic> = (0..topology.hosts()).map(|host| scenario.make_nic(host)).collect();
         let switch_ports = |(switch, first_line): (u64, u32)| {
-            let own = if scenario.routing.seed_per_switch { switch + 1 } else { 0 };
-            let seed = mix(mix(scenario.routing.hash_seed) ^ own) as u32;
+            let seed = match scenario.routing.hash {
+                Hash::Multiplicative { seed, per_switch } => {
+                    let own = if per_switch { switch + 1 } else { 0 };
+                    mix(mix(seed) ^ own) as u32
+                }
+                Hash::Murmur3 => topology.hosts() + switch as u32,
+            };
             SwitchPorts { first_line, seed, waiting: Timetable::default() }
         };
         let stream = |switch: usize| Stream::new(scenario.seed, "spray", switch as u64);
-        let spray = (scenario.routing.spreading == Spreading::Spray)
-            .then(|| (0..switches.len()).map(stream).collect());
+        let chooser = match (scenario.routing.spreading, scenario.routing.hash) {
+            (Spreading::Spray, _) => {
+                Some(Chooser::Spray((0..switches.len()).map(stream).collect()))
+            }
+            (Spreading::FlowHash, Hash::Murmur3) => Some(Chooser::Murmur3),
+            (Spreading::FlowHash, Hash::Multiplicative { .. }) => None,
+        };
+        let all_up = vec![true; topology.lines.len()];
         let (width_log2, buckets_log2) = wheel(&lines);
         Network {
             now: Time::ZERO,
@@ -48,12 +59,12 @@ impl Network {
             nic_queueing: NicQueueing::Queued,
             nics,
             port_fifos,
-            routing: Routing::new(topology, &vec![true; topology.lines.len()]),
+            routing: Routing::in_order(scenario.routing.next_hops, topology, &all_up),
             writes_telemetry,
             whole_ns: cuts_times.then(|| WholeNs::new(lines.len())),
             telemetry: SideTable::default(),
             numbers: SideTable::default(),
-            spray,
+            chooser,
             failures: Failures::new(scenario, place_of_line),
             lost: Vec::new(),
             packet_hops: 0,

@@ -6,7 +6,6 @@
 
 use super::Network;
 use crate::event::Kind;
-use crate::routing::Routing;
 use crate::scenario::{LinkChange, LinkEvent, Scenario};
 use crate::topology::{LineId, Node, Topology};
 use spillway_engine::{Stream, Time};
@@ -99,7 +98,7 @@ impl Network {
             }
         }
         let up: Vec<bool> = place_of_line.iter().map(|&place| known[place as usize] == 0).collect();
-        self.routing = Routing::new(topology, &up);
+        self.routing = self.routing.renewed(topology, &up);
     }
 
     /// Loses the packets on a line and those queued for it.

@@ -55,6 +55,24 @@ pub struct Totals {
     pub lost_bytes: u64,
 }
 
+/// What chooses next hops in place of the hash of ECMP.
+enum Chooser {
+    /// With spraying, every switch's random stream.
+    Spray(Vec<Stream>),
+    /// The hash of the RDMA simulators.
+    Murmur3,
+}
+
+impl Chooser {
+    /// A choice for a packet at a switch, which has this number and this seed.
+    fn choose(&mut self, (switch, seed): (u32, u32), packet: &Packet, among: usize) -> usize {
+        match self {
+            Chooser::Spray(random) => random[switch as usize].below(among as u64) as usize,
+            Chooser::Murmur3 => PathChoice::Murmur3(packet.path, packet.dst).pick(seed, among),
+        }
+    }
+}
+
 /// The lines of a switch, and its ports that wait.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchPorts {
@@ -88,8 +106,8 @@ pub(crate) struct Network {
     pub telemetry: SideTable<Telemetry>,
     /// The numbers of packets in the order in which their flows sent them.
     pub numbers: SideTable<u64>,
-    /// With spraying, every switch's random stream.
-    spray: Option<Vec<Stream>>,
+    /// What chooses next hops, if it is not the hash of ECMP.
+    chooser: Option<Chooser>,
     pub failures: Failures,
     /// Packets lost and not collected yet.
     pub lost: Vec<Lost>,
@@ -168,8 +186,8 @@ impl Network {
         let choose = |among: usize| {
             if packet.flags & flags::EXPLICIT_PATH != 0 {
                 PathChoice::Path(packet.path).pick(0, among)
-            } else if let Some(random) = &mut self.spray {
-                random[switch_id as usize].below(among as u64) as usize
+            } else if let Some(chooser) = &mut self.chooser {
+                chooser.choose((switch_id, seed), packet, among)
             } else {
                 // Also with a single port: a branch for that case could not be predicted.
                 PathChoice::Hash(packet.path).pick(seed, among)

@@ -1,5 +1,7 @@
 //! The choice of one among equal next hops.
 
+use super::murmur3;
+
 /// How a packet's path is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
@@ -7,6 +9,9 @@ pub enum PathChoice {
     Hash(u32),
     /// By this number at every hop, modulo the number of next hops.
     Path(u32),
+    /// By the hash of the RDMA simulators: what the packet says of its flow, and the host that it
+    /// goes to.
+    Murmur3(u32, u32),
 }
 
 impl PathChoice {
@@ -16,6 +21,7 @@ impl PathChoice {
         match self {
             PathChoice::Hash(hash) => ecmp(hash, switch_seed, n),
             PathChoice::Path(path) => path as usize % n,
+            PathChoice::Murmur3(path, dst) => murmur3::choose(path, dst, switch_seed, n),
         }
     }
 }

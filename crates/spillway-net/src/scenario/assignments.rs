@@ -5,6 +5,7 @@
 //! dropped, also from traffic sections that use that transport. A policy of another kind starts anew,
 //! without the parameters of the previous one. [`spillway_settings::apply`] knows nothing of this.
 
+use super::RoutingSettings;
 use crate::extensions::Extensions;
 use crate::topology::{self, TIERS};
 use crate::transport::{self, Losses, Transport};
@@ -81,8 +82,10 @@ fn apply_each(
 /// have. Keys that no kind has stay, so that reading reports them. Returns the paths of dropped
 /// keys.
 fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
-    if path_of(assignment) == "transport.loss_detection" {
-        return forget_other_losses(table);
+    match path_of(assignment) {
+        "transport.loss_detection" => return forget_other_losses(table),
+        "routing.hash" => return forget_other_hashes(table),
+        _ => {}
     }
     let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
@@ -169,6 +172,13 @@ fn forget_other_losses(table: &mut Table) -> Vec<String> {
     let way = settings.get("loss_detection").and_then(Value::as_str).unwrap_or_default();
     let way = way.to_string();
     drop_keys(settings, "transport", |key| !Losses::is_foreign(key, &way))
+}
+
+/// Drops the keys that mean nothing with another hash.
+fn forget_other_hashes(table: &mut Table) -> Vec<String> {
+    let Some(Value::Table(settings)) = table.get_mut("routing") else { return Vec::new() };
+    let hash = settings.get("hash").and_then(Value::as_str).unwrap_or_default().to_string();
+    drop_keys(settings, "routing", |key| !RoutingSettings::is_foreign(key, &hash))
 }
 
 /// Whether a key is in this list.
@@ -427,6 +437,20 @@ mod tests {
         // A key that an earlier assignment has dropped is gone, as intended: no warning.
         let kinds = "[transport]\nkind = \"dctcp\"\ng = 0.5";
         assert_eq!(applied(kinds, &["transport.kind=hpcc", "transport.g="]).1, [""; 0]);
+    }
+
+    #[test]
+    fn another_hash_drops_seeds_that_it_has_not() {
+        let given = "[routing]\nkind = \"ecmp\"\nhash_seed = 2\nhash_seeds = \"same\"";
+        let (found, told) = applied(given, &["routing.hash=murmur3"]);
+        assert_eq!(found, table("[routing]\nkind = \"ecmp\"\nhash = \"murmur3\""));
+        assert_eq!(told, [""; 0]);
+        let (found, _) = applied(given, &["routing.hash=multiplicative"]);
+        assert_eq!(found, table(&format!("{given}\nhash = \"multiplicative\"")));
+        let (_, told) = applied("", &["routing.hash_seed=3", "routing.hash=murmur3"]);
+        let drops = "routing.hash_seed is set, but routing.hash=murmur3 after it drops it: there is \
+                     no hash_seed there";
+        assert_eq!(told, [drops]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod limits;
 mod loads;
 mod nic;
 mod recording;
+mod routing;
 mod switches;
 mod tags;
 mod timeouts;
@@ -17,6 +18,7 @@ pub use events::{LinkChange, LinkEvent};
 pub use limits::Limits;
 pub use nic::DisciplineSettings;
 pub use recording::{DecisionFilter, Recording};
+pub use routing::{Hash, RoutingSettings, Spreading};
 pub use switches::{SwitchSettings, TierSettings};
 
 use crate::extensions::Extensions;
@@ -34,26 +36,6 @@ use timeouts::Timeouts;
 use volume::Volume;
 
 type Result<T> = std::result::Result<T, SettingsError>;
-
-/// How packets choose among equal next hops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spreading {
-    /// All packets of a flow take one path, chosen by the flow's hash.
-    FlowHash,
-    /// Every packet takes a path of its own, chosen at random.
-    Spray,
-}
-
-/// How switches choose among equal next hops.
-#[derive(Clone, Copy, Debug)]
-pub struct RoutingSettings {
-    /// How packets are spread.
-    pub spreading: Spreading,
-    /// The seed of the hash.
-    pub hash_seed: u64,
-    /// Whether every switch has a seed of its own.
-    pub seed_per_switch: bool,
-}
 
 /// What a flow's slowdown is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +172,7 @@ impl Scenario {
         root.put("topology", section.finish()?);
 
         let mut section = root.section("routing")?;
-        let routing = read_routing(&mut section)?;
+        let routing = RoutingSettings::read(&mut section, network.hosts())?;
         root.put("routing", section.finish()?);
 
         let names: Arc<[String]> = network.switch_names().into();
@@ -457,22 +439,6 @@ fn check_recorded_fates(tiers: &[TierSettings], transports: &[Transport]) -> Res
         return Err(SettingsError::new("switch.sharing.oracle", problem));
     }
     Ok(())
-}
-
-fn read_routing(section: &mut Section) -> Result<RoutingSettings> {
-    Ok(RoutingSettings {
-        spreading: section.choice(
-            "kind",
-            &[("ecmp", Spreading::FlowHash), ("spray", Spreading::Spray)],
-            "among equal next hops: one for all packets of a flow, or any for each packet",
-        )?,
-        hash_seed: section.integer("hash_seed", 1, 0..=i64::MAX as u64, "seed of the flow hash")?,
-        seed_per_switch: section.choice(
-            "hash_seeds",
-            &[("per-switch", true), ("same", false)],
-            "whether switches hash alike",
-        )?,
-    })
 }
 
 /// An error about a traffic section whose `transport` is no text: its keys are the section's own.

@@ -292,6 +292,19 @@ fn connections(seed: u64) -> &'static str {
     }
 }
 
+/// How next hops are chosen and counted, and which seeds hashes have.
+fn routing(seed: u64, draw: &mut Draw) -> String {
+    let (kind, seeds) = (draw.one(&["ecmp", "spray"]), draw.one(&["per-switch", "same"]));
+    // Drawn from a stream of their own, as whether connections stay open.
+    let draw = &mut Draw(Stream::new(seed, "routing", 0));
+    let order = draw.one(&["", "", "\nnext_hops = \"descending\""]);
+    let hash = match draw.once_in(4) {
+        true => "hash = \"murmur3\"".into(),
+        false => format!("hash_seeds = \"{seeds}\""),
+    };
+    format!("kind = \"{kind}\"\n{hash}{order}")
+}
+
 /// Whether times of transmission are cut to whole nanoseconds, in a fifth of all scenarios.
 fn whole_ns(seed: u64) -> &'static str {
     let is_cut = Draw(Stream::new(seed, "whole-ns", 0)).once_in(5);
@@ -471,15 +484,14 @@ pub fn case(seed: u64) -> Case {
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n\
          [topology]\n{topology}\n{}\n\
-         [routing]\nkind = \"{}\"\nhash_seeds = \"{}\"\n\
+         [routing]\n{}\n\
          [switch]\n{switch}\n\
          [nic]\nfifo_packets = {fifo}\n{}\n\
          [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n{}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         whole_ns(seed),
-        draw.one(&["ecmp", "spray"]),
-        draw.one(&["per-switch", "same"]),
+        routing(seed, draw),
         nic,
         match draw.one(&["newreno", "dctcp", "cubic"]) {
             "cubic" => format!("\"cubic\"\nhystart = \"{hystart}\""),
