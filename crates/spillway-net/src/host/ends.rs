@@ -125,13 +125,6 @@ impl Outgoing {
     }
 }
 
-impl ReceivingEnd {
-    /// Whether everything has arrived.
-    pub fn is_complete(&self) -> bool {
-        self.completed_at != Time::MAX
-    }
-}
-
 impl SendingEnd {
     /// Whether everything has been sent, and with a closed loop also acknowledged.
     pub fn is_done(&self) -> bool {

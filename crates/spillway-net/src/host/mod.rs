@@ -18,7 +18,7 @@ mod start;
 pub(crate) use ends::Ends;
 
 use crate::network::Network;
-use crate::scenario::Scenario;
+use crate::scenario::{Completion, Scenario};
 use crate::transport::receiver::SackBlocks;
 use connections::{Connections, Idle};
 use ports::Ports;
@@ -42,6 +42,8 @@ pub(crate) struct Hosts {
     /// Flows alive that are not complete.
     pub unfinished: u64,
     pub tally: Tally,
+    /// When flows are complete.
+    completion: Completion,
 }
 
 /// Counts over all hosts.
@@ -63,6 +65,7 @@ impl Hosts {
         let delivered_bytes = vec![0; scenario.traffic.classes.len()];
         Hosts {
             names_connections: scenario.leaves_connections_open(),
+            completion: scenario.completion,
             tally: Tally { delivered_bytes, ..Tally::default() },
             ..Hosts::default()
         }
@@ -85,6 +88,21 @@ impl Hosts {
         self.note_if_over(slot);
     }
 
+    /// When a flow was complete; [`Time::MAX`] if it is not.
+    pub fn completed_at(&self, slot: u32) -> Time {
+        let (sending, receiving) = (self.ends.sending(slot), self.ends.receiving(slot));
+        match self.completion {
+            Completion::LastAck if sending.sender().is_some() => sending.flow.acked_at,
+            Completion::LastAck | Completion::LastByte => receiving.completed_at,
+        }
+    }
+
+    /// Counts a flow that is complete now.
+    fn count_complete(&mut self) {
+        self.unfinished -= 1;
+        self.tally.completed += 1;
+    }
+
     /// The flow that became over in this event, if there is one.
     #[inline]
     pub fn take_over(&mut self) -> Option<u32> {
@@ -93,7 +111,7 @@ impl Hosts {
 
     /// Removes a flow whose row has been written. Its connection may stay open.
     pub fn remove(&mut self, now: Time, slot: u32) {
-        if !self.ends.receiving(slot).is_complete() {
+        if self.completed_at(slot) == Time::MAX {
             // A part of an open-loop flow was lost, or the run has ended.
             self.unfinished -= 1;
         }

@@ -110,8 +110,9 @@ impl Hosts {
         if end.receiver.next() >= end.size {
             end.awaits = u64::MAX;
             end.completed_at = now;
-            self.unfinished -= 1;
-            self.tally.completed += 1;
+            if self.completed_at(slot) == now {
+                self.count_complete();
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use super::ends::{Driver, Outgoing, SendingEnd};
 use super::priority;
 use crate::event::Kind;
 use crate::network::Network;
-use crate::scenario::Scenario;
+use crate::scenario::{Completion, Scenario};
 use crate::telemetry::Telemetry;
 use crate::transport::receiver::SackBlocks;
 use crate::transport::sender::{AckSegment, Piece, Sender};
@@ -63,7 +63,12 @@ impl Hosts {
         sender.on_ack(net.now, &ack, closed);
         net.packets.remove(id);
         if sender.is_done() {
-            flow.acked_at = flow.acked_at.min(net.now);
+            if flow.acked_at == Time::MAX {
+                flow.acked_at = net.now;
+                if self.completion == Completion::LastAck {
+                    self.count_complete();
+                }
+            }
             self.note_if_over(slot);
         } else {
             self.send_pieces(net, scenario, slot);

@@ -8,7 +8,7 @@ use crate::flow::FlowSpec;
 use crate::ideal::{self, Packets};
 use crate::network::Network;
 use crate::routing::{PathChoice, Routing, murmur3, path_lines};
-use crate::scenario::{Hash, Scenario, SlowdownBase, Spreading};
+use crate::scenario::{Completion, Hash, Scenario, SlowdownBase, Spreading};
 use crate::topology::{LineSpec, base_rtt};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
@@ -196,6 +196,9 @@ impl Ways<'_> {
             ideal += self.least(spec.src, spec.dst, there, control);
             ideal += self.least(spec.dst, spec.src, back, control);
         }
+        if self.scenario.completion == Completion::LastAck && transport.closed_loop().is_some() {
+            ideal += self.least(spec.dst, spec.src, back, control_packet(transport));
+        }
         ideal
     }
 
@@ -306,7 +309,7 @@ mod tests {
         assert_eq!((receiving.id, receiving.size, receiving.ack_path), (1, 5_000, 8));
         assert_eq!((receiving.src, receiving.dst), (0, 2));
         assert_eq!(receiving.ack_flags, flags::CONTROL | flags::EXPLICIT_PATH);
-        assert_eq!((receiving.is_complete(), receiving.packets), (false, 0));
+        assert_eq!((receiving.completed_at, receiving.packets), (Time::MAX, 0));
     }
 
     #[test]

@@ -47,6 +47,17 @@ pub enum SlowdownBase {
     Published,
 }
 
+/// When a flow is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Completion {
+    /// When its last byte has arrived.
+    #[default]
+    LastByte,
+    /// When its sender has everything acknowledged. Flows without acks are complete when their last
+    /// byte has arrived all the same.
+    LastAck,
+}
+
 /// Reads a policy's file, as a [`Reader`] does. It is also given the names of the switches, by
 /// their numbers.
 pub type RecordReader = Arc<dyn Fn(&str, &str, &str, &[String]) -> Content + Send + Sync>;
@@ -117,6 +128,8 @@ pub struct Scenario {
     pub limits: Limits,
     /// What slowdowns are relative to.
     pub slowdown_base: SlowdownBase,
+    /// When flows are complete.
+    pub completion: Completion,
     /// Whether a tagger sends data to the queues of acks.
     shares_ack_queues: bool,
     /// The files that it names.
@@ -146,6 +159,14 @@ impl Scenario {
             &[("ideal", SlowdownBase::Ideal), ("published", SlowdownBase::Published)],
             "what slowdowns are relative to: the exact least time, or RTT + size/rate",
         )?;
+
+        let ends = [("last-byte", Completion::LastByte), ("last-ack", Completion::LastAck)];
+        let meaning = "when a flow is complete: when its last byte has arrived, or when its sender has \
+                       everything acknowledged";
+        let takes = "\"last-byte\" or \"last-ack\"";
+        let completion = root
+            .optional("completion", takes, meaning, |s| s.choice("completion", &ends, meaning))?
+            .unwrap_or_default();
 
         let are_limits_given = root.has("limits");
         let mut section = root.section("limits")?;
@@ -330,6 +351,7 @@ impl Scenario {
             recording,
             limits,
             slowdown_base,
+            completion,
             shares_ack_queues: tags.share_ack_queues(),
             files,
             names,

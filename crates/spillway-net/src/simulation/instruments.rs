@@ -127,7 +127,7 @@ impl Simulation {
             let (sending, receiving) =
                 (self.hosts.ends.sending(slot), self.hosts.ends.receiving(slot));
             let flow = &sending.flow;
-            if !receiving.is_complete() && wanted.contains(&flow.id) {
+            if self.hosts.completed_at(slot) == Time::MAX && wanted.contains(&flow.id) {
                 let (now, delivered) = (self.network.now, receiving.receiver.delivered());
                 let last = self.instruments.last_sample.insert(flow.id, (now, delivered));
                 let (since, before) = last.unwrap_or((flow.spec.start, 0));

@@ -66,7 +66,9 @@ impl Simulation {
             at => at.since(spec.start),
         };
         let has_extra = self.scenario.recording.climbing || repairs != Repairs::default();
-        let end = if receiving.is_complete() { receiving.completed_at } else { self.network.now };
+        let completed_at = self.hosts.completed_at(slot);
+        let is_complete = completed_at != Time::MAX;
+        let end = if is_complete { completed_at } else { self.network.now };
         Outcome {
             start: spec.start,
             fct: end.since(spec.start),
@@ -74,7 +76,7 @@ impl Simulation {
             size: spec.size,
             query: spec.query.unwrap_or(u32::MAX),
             class: spec.class,
-            complete: receiving.is_complete(),
+            complete: is_complete,
             timed_out: sending.sender().is_some_and(|sender| sender.timeouts > 0),
             extra: has_extra.then(|| Box::new(Extra { repairs, climbed })),
         }
@@ -85,7 +87,9 @@ impl Simulation {
 mod tests {
     use super::*;
     use crate::simulation::Progress;
-    use crate::testing::{Listed, NS, STAR, US, columns, finish, finished, scenario_of, transport};
+    use crate::testing::{
+        Listed, NS, STAR, US, columns, finish, finished, scenario, scenario_of, transport,
+    };
     use crate::traffic::FlowColumns;
 
     fn text(head: &str, kind: &str, more: &str) -> String {
@@ -146,6 +150,62 @@ mod tests {
         assert_eq!(told(asked, "udp", &one).unwrap().known(0), None);
         assert_eq!(told("", "newreno", &one), None);
         assert_eq!(told("record.acknowledged = false", "newreno", &one), None);
+    }
+
+    /// A packet is there after 2 * (1 + 10) us, and its ack after another 2 * (0.05 + 10) us. Without
+    /// the key the run ends with the last byte.
+    #[test]
+    fn a_flow_may_be_complete_with_its_last_ack() {
+        let head = |more: &str| format!("duration = \"10us\"\nstop = \"1ms\"\n{more}");
+        let told = |more: &str, kind: &str, list: &[Listed]| {
+            let mut run = Simulation::new(scenario(&text(&head(more), kind, ""), list));
+            while run.run(1 << 10) == Progress::Running {}
+            assert_eq!(
+                (run.hosts.unfinished, run.counters().flows_completed),
+                (0, list.len() as u64)
+            );
+            let run = finish(run);
+            let flows = &run.record.flows;
+            let row = |row| (flows.fct_ps.known(row).unwrap(), flows.ideal_ps[row]);
+            let outcomes = &run.record.outcomes;
+            assert!(outcomes.iter().all(|outcome| outcome.complete), "{outcomes:?}");
+            ((0..flows.len()).map(row).collect::<Vec<_>>(), run.now().ps())
+        };
+        let one = [(0, 1, 960, 5_000)];
+        let (byte, ack) = (22 * US, 42_100 * NS);
+        assert_eq!(told("", "newreno", &one), (vec![(byte, byte)], 27 * US));
+        let by_byte = "completion = \"last-byte\"";
+        assert_eq!(told(by_byte, "newreno", &one), (vec![(byte, byte)], 27 * US));
+        let by_ack = "completion = \"last-ack\"";
+        assert_eq!(told(by_ack, "newreno", &one), (vec![(ack, ack)], 47_100 * NS));
+        // The second of two packets at one port, and its ack, come 1 us later than if it were alone.
+        let two = [(0, 2, 960, 5_000), (1, 2, 960, 5_000)];
+        let rows = vec![(ack, ack), (ack + US, ack)];
+        assert_eq!(told(by_ack, "newreno", &two), (rows, 48_100 * NS));
+        // Datagrams have no acks.
+        assert_eq!(told(by_ack, "udp", &one), (vec![(byte, byte)], 27 * US));
+        // The published base is a round trip already: 4 * 10 us, and 960 bytes.
+        let published = "completion = \"last-ack\"\nslowdown_base = \"published\"";
+        assert_eq!(told(published, "newreno", &one).0, [(ack, 40_960 * NS)]);
+    }
+
+    /// The last byte arrives at 27 us, and the run stops at 40 us, before the ack is there at 47.1 us.
+    #[test]
+    fn a_flow_without_its_last_ack_may_be_incomplete() {
+        let head = "duration = \"10us\"\nstop = \"40us\"\ncompletion = \"last-ack\"";
+        let mut run = Simulation::new(scenario(&text(head, "newreno", ""), &[(0, 1, 960, 5_000)]));
+        let progress = loop {
+            match run.run(1 << 10) {
+                Progress::Running => {}
+                other => break other,
+            }
+        };
+        assert_eq!((progress, run.hosts.unfinished), (Progress::Stopped, 1));
+        let run = finish(run);
+        let (flows, outcome) = (&run.record.flows, &run.record.outcomes[0]);
+        assert_eq!((flows.fct_ps.known(0), flows.delivered_bytes[0]), (None, 960));
+        assert_eq!((outcome.complete, outcome.fct), (false, Time::from_us(35)));
+        assert_eq!(run.hosts.unfinished, 0);
     }
 
     /// Five packets of 960 bytes arrive at 22, 23, ... 26 us.

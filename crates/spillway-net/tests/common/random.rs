@@ -305,6 +305,12 @@ fn routing(seed: u64, draw: &mut Draw) -> String {
     format!("kind = \"{kind}\"\n{hash}{order}")
 }
 
+/// When flows are complete.
+fn completion(seed: u64) -> &'static str {
+    let is_by_ack = Draw(Stream::new(seed, "completion", 0)).once_in(4);
+    if is_by_ack { "completion = \"last-ack\"" } else { "" }
+}
+
 /// Whether times of transmission are cut to whole nanoseconds, in a fifth of all scenarios.
 fn whole_ns(seed: u64) -> &'static str {
     let is_cut = Draw(Stream::new(seed, "whole-ns", 0)).once_in(5);
@@ -482,7 +488,7 @@ pub fn case(seed: u64) -> Case {
     let tagged = traffic.iter_mut().filter(|_| is_tagged);
     tagged.for_each(|section| tagging(draw, section, queues));
     let head = format!(
-        "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n\
+        "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n{}\n\
          [topology]\n{topology}\n{}\n\
          [routing]\n{}\n\
          [switch]\n{switch}\n\
@@ -490,6 +496,7 @@ pub fn case(seed: u64) -> Case {
          [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n{}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
+        completion(seed),
         whole_ns(seed),
         routing(seed, draw),
         nic,
