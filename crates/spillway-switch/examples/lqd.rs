@@ -87,6 +87,7 @@ impl Bench {
             aqm: AqmPolicy::read("none", &mut section(), &environment)?,
             scheduling: SchedulingPolicy::read("rr", &mut section(), &environment)?,
             meter: Meter::new(environment.capacity, Time::ZERO, Time::MAX),
+            lossless: None,
         });
         switch.let_pass(!switch.port_facts().watches_queues);
         let mut random = Stream::new(1, "lqd", u64::from(queues));

@@ -54,6 +54,7 @@ fn times(scheduling: &str, waiting: usize) -> Result<Vec<f64>, SettingsError> {
         aqm: AqmPolicy::read("none", &mut section(), &environment)?,
         scheduling: SchedulingPolicy::read(scheduling, &mut section(), &environment)?,
         meter: Meter::new(environment.capacity, Time::ZERO, Time::MAX),
+        lossless: None,
     });
     let (mut packets, mut random) = (Arena::new(), Stream::new(1, "pfabric", waiting as u64));
     let mut come = |switch: &mut Switch, packets: &mut Arena| {

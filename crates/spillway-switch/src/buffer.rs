@@ -139,6 +139,12 @@ impl Buffer {
         self.port_rates[port as usize]
     }
 
+    /// What it can hold has changed: lossless packets, which it does not count, take more or less
+    /// beside it.
+    pub fn set_capacity(&mut self, capacity: u64) {
+        self.capacity = capacity;
+    }
+
     /// Accounts for a packet that joins a queue.
     #[inline]
     pub fn add(&mut self, queue: QueueId, size: u32) {

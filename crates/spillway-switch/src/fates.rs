@@ -130,7 +130,8 @@ impl Fates {
             | DropReason::Aqm
             | DropReason::LinkDown
             | DropReason::LinkLoss
-            | DropReason::NoRoute => None,
+            | DropReason::NoRoute
+            | DropReason::Headroom => None,
         };
         self.learn(now, id, fate);
     }

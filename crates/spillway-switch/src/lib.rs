@@ -18,6 +18,7 @@ mod limit;
 mod lists;
 mod meter;
 pub mod packet;
+pub mod pfc;
 pub mod policy;
 mod records;
 pub mod replay;

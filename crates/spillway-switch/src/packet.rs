@@ -100,6 +100,9 @@ pub struct Arena {
     /// The numbers of flows' connections, by the place of a flow's state. Empty if every flow has a
     /// connection of its own.
     connections: Vec<u32>,
+    /// The accounts at their switch that hold lossless packets, by the packets' numbers. Empty if
+    /// nothing is lossless.
+    accounts: Vec<u32>,
 }
 
 impl Arena {
@@ -148,7 +151,23 @@ impl Arena {
     /// Bytes that the arena takes: it has as many places as there ever were packets at the same
     /// time.
     pub fn bytes(&self) -> u64 {
-        self.packets.len() as u64 * PACKET_BYTES
+        self.packets.len() as u64 * PACKET_BYTES + size_of_val(self.accounts.as_slice()) as u64
+    }
+
+    /// A lossless packet is held in this account of the switch that it is at.
+    #[inline]
+    pub fn name_account(&mut self, id: PacketId, account: u32) {
+        let place = id as usize;
+        if place >= self.accounts.len() {
+            self.accounts.resize(self.packets.len(), 0);
+        }
+        self.accounts[place] = account;
+    }
+
+    /// The account that holds a lossless packet at its switch.
+    #[inline]
+    pub fn account_of(&self, id: PacketId) -> u32 {
+        self.accounts[id as usize]
     }
 
     /// What only the end hosts read of a packet.

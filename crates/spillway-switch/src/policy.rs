@@ -135,11 +135,13 @@ pub enum DropReason {
     Predicted,
     /// It had waited for longer than the policy's limit.
     OverDelay,
+    /// It was lossless, and the headroom for it was full.
+    Headroom,
 }
 
 impl DropReason {
     /// All reasons, in order.
-    pub const ALL: [DropReason; 10] = [
+    pub const ALL: [DropReason; 11] = [
         DropReason::BufferFull,
         DropReason::OverThreshold,
         DropReason::PushedOut,
@@ -150,6 +152,7 @@ impl DropReason {
         DropReason::NoRoute,
         DropReason::Predicted,
         DropReason::OverDelay,
+        DropReason::Headroom,
     ];
 
     /// The name of this reason in results.
@@ -165,6 +168,7 @@ impl DropReason {
             DropReason::NoRoute => "no_route",
             DropReason::Predicted => "predicted",
             DropReason::OverDelay => "over_delay",
+            DropReason::Headroom => "headroom",
         }
     }
 }

@@ -6,6 +6,7 @@
 mod audit;
 mod in_order;
 mod losses;
+mod lossless;
 mod passing;
 mod push_out;
 mod tracing;
@@ -21,9 +22,11 @@ use crate::limit::QueueLimit;
 use crate::lists::Lists;
 use crate::meter::Meter;
 use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use crate::pfc::LosslessParts;
 use crate::policy::{Admission, Arrival, Departure, DropReason, Verdict};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy, Waiting};
 use crate::sharing::{Count, Sharing, SharingPolicy};
+use lossless::Lossless;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use std::collections::VecDeque;
@@ -57,6 +60,8 @@ pub struct SwitchParts<S = SharingPolicy, A = AqmPolicy> {
     pub scheduling: SchedulingPolicy,
     /// The meter of the buffer's occupancy.
     pub meter: Meter,
+    /// How it accounts for lossless packets, if some are.
+    pub lossless: Option<LosslessParts>,
 }
 
 /// The facts about a switch that decide which shortcuts its ports may take.
@@ -83,6 +88,8 @@ pub struct PortFacts {
     pub schedules_by_account: bool,
     /// Whether the scheduler chooses among the packets of a queue.
     pub chooses_packets: bool,
+    /// Whether pause frames may stop its queues.
+    pub can_be_paused: bool,
 }
 
 /// How a switch takes packets out of its queues.
@@ -94,6 +101,10 @@ enum Dequeueing {
     InTurn,
     /// The scheduler chooses among the packets of a queue.
     ByChoice,
+    /// Each queue sends its packets in order, unless it is paused.
+    Pausable,
+    /// The same, and the AQM must hear of turns.
+    PausableInTurn,
 }
 
 /// A queue class that no queue has.
@@ -152,6 +163,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     meter: Meter,
     /// For every port that sends in order, the sizes of the waiting packets.
     sizes: Box<[VecDeque<u32>]>,
+    /// What it holds of lossless packets, if some are.
+    lossless: Option<Box<Lossless>>,
 }
 
 impl<S: Sharing, A: Aqm> Switch<S, A> {
@@ -162,8 +175,18 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let last_queue_class = parts.queues_per_port as u8 - 1;
         let watches_departures =
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
+        let lossless = parts.lossless.map(|lossless| {
+            Lossless::new(
+                lossless,
+                parts.capacity,
+                &parts.port_rates,
+                parts.queues_per_port,
+                &parts.meter,
+            )
+        });
+        let capacity = lossless.as_ref().map_or(parts.capacity, Lossless::capacity_left);
         let mut switch = Switch {
-            buffer: Buffer::new(parts.capacity, parts.port_rates, parts.queues_per_port),
+            buffer: Buffer::new(capacity, parts.port_rates, parts.queues_per_port),
             lists: Lists::new(queues),
             sizes: vec![VecDeque::new(); ports].into(),
             sharing: parts.sharing,
@@ -191,12 +214,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             dequeueing: Dequeueing::InOrder,
             open_below: 0,
             managed_below: 0,
+            lossless: lossless.map(Box::new),
         };
         switch.introduces = switch.sharing.knows_packets();
         switch.asks_passing = !switch.aqm.passes_idle_ports();
         switch.names_flows = switch.aqm.knows_flows();
         let tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
+        let can_be_paused = switch.lossless.is_some();
         switch.dequeueing = match (switch.scheduling.chooses_packets(), tells_turns) {
+            (false, false) if can_be_paused => Dequeueing::Pausable,
+            (false, true) if can_be_paused => Dequeueing::PausableInTurn,
             (false, false) => Dequeueing::InOrder,
             (false, true) => Dequeueing::InTurn,
             (true, false) => Dequeueing::ByChoice,
@@ -206,7 +233,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         switch
     }
 
-    /// The buffer at this moment.
+    /// The buffer at this moment, as the sharing policy sees it: without what only lossless packets
+    /// take.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -235,7 +263,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let queue = self.buffer.queue_of(port, self.queue_class_of(packet));
         let sending = self.in_transmission.as_ref().map_or((queue, 0), |sent| sent[port as usize]);
         let held = if sending.0 == queue { sending.1 } else { 0 };
-        u64::from(self.buffer.bytes(queue) - held)
+        u64::from(self.buffer_of(queue).bytes(queue) - held)
     }
 
     /// Whether bytes are held until the end of a transmission, so that [`Switch::on_sent`] must be
@@ -258,12 +286,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             holds_until_sent: self.releases_at_end(),
             schedules_by_account: self.scheduling.keeps_account(),
             chooses_packets: self.scheduling.chooses_packets(),
+            can_be_paused: self.lossless.is_some(),
         }
     }
 
     /// Sets whether packets may pass idle ports without being queued. Initially they may not.
     pub fn let_pass(&mut self, passes: bool) {
         self.may_bypass = passes;
+        self.let_lossless_pass();
         self.trace_if_asked();
     }
 
@@ -285,6 +315,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     /// The occupancy measured up to `now`.
     pub fn meter(&mut self, now: Time) -> &Meter {
+        if let Some(lossless) = &mut self.lossless {
+            return lossless.meter(now);
+        }
         let occupancy = self.buffer.occupancy();
         self.meter.changes(now, occupancy, occupancy);
         &self.meter
@@ -316,22 +349,41 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
         match self.dequeueing {
-            Dequeueing::InOrder => self.dequeue_and::<false, false>(now, port, packets),
+            Dequeueing::InOrder => self.dequeue_and::<false, false, false>(now, port, packets),
             Dequeueing::InTurn => self.dequeue_in_turn(now, port, packets),
             Dequeueing::ByChoice => self.dequeue_by_choice(now, port, packets),
+            Dequeueing::Pausable => self.dequeue_pausable(now, port, packets),
+            Dequeueing::PausableInTurn => self.dequeue_pausable_in_turn(now, port, packets),
         }
     }
 
     /// The same where the AQM must hear of turns.
     #[inline(never)]
     fn dequeue_in_turn(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        self.dequeue_and::<true, false>(now, port, packets)
+        self.dequeue_and::<true, false, false>(now, port, packets)
     }
 
     /// The same where the scheduler chooses among the packets of a queue.
     #[inline(never)]
     fn dequeue_by_choice(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
-        self.dequeue_and::<false, true>(now, port, packets)
+        self.dequeue_and::<false, true, false>(now, port, packets)
+    }
+
+    /// The same where queues may be paused.
+    #[inline(never)]
+    fn dequeue_pausable(&mut self, now: Time, port: u32, packets: &mut Arena) -> Option<PacketId> {
+        self.dequeue_and::<false, false, true>(now, port, packets)
+    }
+
+    /// The same where the AQM must hear of turns, too.
+    #[inline(never)]
+    fn dequeue_pausable_in_turn(
+        &mut self,
+        now: Time,
+        port: u32,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        self.dequeue_and::<true, false, true>(now, port, packets)
     }
 
     /// Takes out the packet that the scheduler has chosen of a queue, which must not be empty.
@@ -344,9 +396,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     }
 
     /// Takes out the next packet: the first of its queue, or one that the scheduler chooses. Tells
-    /// the AQM of turns or does not.
+    /// the AQM of turns or does not. Passes over queues that are paused, if some can be.
     #[inline(always)]
-    fn dequeue_and<const TELLS: bool, const CHOOSES: bool>(
+    fn dequeue_and<const TELLS: bool, const CHOOSES: bool, const PAUSES: bool>(
         &mut self,
         now: Time,
         port: u32,
@@ -354,7 +406,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     ) -> Option<PacketId> {
         // The queue class whose turn began last, if it has sent nothing yet.
         let mut begun = NO_QUEUE_CLASS;
-        while self.has_backlog(port) {
+        while if PAUSES { self.can_send(port) } else { self.has_backlog(port) } {
+            let paused = if PAUSES { self.paused(port) } else { 0 };
             let queue_class = match self.last_queue_class {
                 0 => 0,
                 last => {
@@ -362,6 +415,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                     let lists = &self.lists.as_slice()[first..=first + usize::from(last)];
                     let head = |queue_class: u8| match lists[usize::from(queue_class)].head {
                         NO_PACKET => None,
+                        _ if PAUSES && paused >> queue_class & 1 == 1 => None,
                         id => Some(Head { size: packets[id].size, queued_at: packets[id].time }),
                     };
                     let turn = |queue_class| {
@@ -382,11 +436,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 false => self.lists.take_head(queue, packets),
             };
             let size = packets[id].size - self.uncounted_bytes;
-            self.leaves(now, port, queue, size);
-            if self.watches_departures
-                && self.marks_or_drops_departure(now, queue, queue_class, id, packets)
-            {
-                continue;
+            if PAUSES && self.is_lossless(queue_class) {
+                self.leaves_lossless(now, port, queue, id, packets);
+            } else {
+                self.leaves(now, port, queue, size);
+                if self.watches_departures
+                    && self.marks_or_drops_departure(now, queue, queue_class, id, packets)
+                {
+                    continue;
+                }
             }
             if self.last_queue_class > 0 {
                 let size = size + self.uncounted_bytes;
@@ -422,7 +480,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn on_sent(&mut self, now: Time, port: u32) {
         if let Some(in_transmission) = &mut self.in_transmission {
             let (queue, size) = std::mem::take(&mut in_transmission[port as usize]);
-            if size > 0 {
+            if size > 0 && self.is_lossless_queue(queue) {
+                self.frees_lossless(now, port, queue, size);
+            } else if size > 0 {
                 self.note_length(now, queue);
                 self.sharing.on_release(now, queue, &self.buffer);
                 self.change(now, |buffer| buffer.subtract_bytes(queue, size));
@@ -448,7 +508,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn sample_aqm(&self, now: Time, queue: QueueId) -> Option<AqmSample> {
         match self.buffer.queue_class_of(queue) == self.unmanaged {
             true => None,
-            false => self.aqm.sample(now, queue, &self.buffer),
+            false => self.aqm.sample(now, queue, self.buffer_of(queue)),
         }
     }
 

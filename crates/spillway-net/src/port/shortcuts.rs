@@ -121,6 +121,7 @@ mod tests {
         holds_until_sent: false,
         schedules_by_account: false,
         chooses_packets: false,
+        can_be_paused: false,
     };
 
     fn of(facts: PortFacts) -> (bool, Waking) {

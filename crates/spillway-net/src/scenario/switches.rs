@@ -393,6 +393,7 @@ impl super::Scenario {
             aqm: params.aqm.make(&environment),
             scheduling: environment.service.scheduling,
             meter: Meter::new(environment.capacity, self.warmup, self.duration),
+            lossless: None,
         })
     }
 }

@@ -34,10 +34,12 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let total: u64 = held.iter().map(|(bytes, _)| u64::from(*bytes)).sum();
         let same = |(queue, held): (usize, &(u32, u32))| {
             let queue = queue as QueueId;
-            (self.buffer.bytes(queue), self.buffer.packets(queue)) == *held
+            let buffer = self.buffer_of(queue);
+            (buffer.bytes(queue), buffer.packets(queue)) == *held
         };
         held.iter().enumerate().all(same)
-            && total == self.buffer.occupancy()
-            && total <= self.buffer.capacity()
+            && total == self.occupancy()
+            && self.buffer.occupancy() <= self.buffer.capacity()
+            && self.lossless_agrees(packets)
     }
 }

@@ -44,12 +44,17 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             while self.lists.as_slice()[queue as usize].head != NO_PACKET {
                 let id = self.lists.take_head(queue, packets);
                 let size = packets[id].size - self.uncounted_bytes;
+                if self.is_lossless_queue(queue) {
+                    self.purges_lossless(now, queue, id, reason, packets);
+                    continue;
+                }
                 self.note_length(now, queue);
                 self.sharing.on_release(now, queue, &self.buffer);
                 self.subtract(now, queue, size);
                 self.lose(now, id, queue, size, reason);
             }
         }
+        self.note_occupancy(now);
     }
 
     #[cold]

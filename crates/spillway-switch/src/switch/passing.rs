@@ -124,6 +124,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// The occupancies below which no policy, and only the AQM, need be asked about a packet that
     /// passes.
     pub(super) fn opens_below(&self) -> (u64, u64) {
+        if self.lossless.is_some() {
+            // What the buffer can hold changes.
+            return (0, 0);
+        }
         let fits = self.queue_limit.takes(LARGEST_PACKET);
         let (watches, passes) = (self.aqm.watches_departures(), self.aqm.passes_idle_ports());
         let is_seen = !self.may_bypass || self.is_traced || self.sharing.watches_departures();

@@ -1,3 +1,4 @@
+mod lossless;
 mod passing;
 mod traces;
 
@@ -42,6 +43,7 @@ fn switch(ports: usize, capacity: u64, sharing: &str, scheduling: &str) -> Switc
         scheduling: SchedulingPolicy::read(scheduling, &mut Section::empty(), &environment)
             .unwrap(),
         meter: Meter::new(capacity, Time::ZERO, Time::MAX),
+        lossless: None,
     })
 }
 
@@ -278,6 +280,7 @@ fn two_queues<S: Sharing>(
         aqm: aqm.unwrap(),
         scheduling: rr.unwrap(),
         meter: Meter::new(100_000, Time::ZERO, Time::MAX),
+        lossless: None,
     })
 }
 
@@ -667,6 +670,7 @@ fn simple_with<S: Sharing, A: Aqm>(capacity: u64, sharing: S, aqm: A) -> Switch<
         aqm,
         scheduling: fifo,
         meter: Meter::new(capacity, Time::ZERO, Time::MAX),
+        lossless: None,
     })
 }
 

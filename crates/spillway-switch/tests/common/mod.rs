@@ -118,6 +118,7 @@ impl Real {
             aqm: AqmPolicy::read(aqm.0, &mut of_aqm, &environment).unwrap(),
             scheduling: environment.service.scheduling,
             meter: Meter::new(settings.capacity, Time::ZERO, Time::MAX),
+            lossless: None,
         };
         for section in [of_sharing, of_aqm, of_scheduling] {
             section.finish().unwrap();

@@ -94,6 +94,7 @@ fn no_packet_passes_until_it_is_let() {
             scheduling: SchedulingPolicy::read("fifo", &mut Section::empty(), &environment)
                 .unwrap(),
             meter: Meter::new(10_000, Time::ZERO, Time::MAX),
+            lossless: None,
         });
         passes.into_iter().for_each(|passes| switch.let_pass(passes));
         assert_eq!(offered(&mut switch, at(5), 1000), (true, vec![]));
@@ -192,6 +193,7 @@ fn eager(place: usize, queues_per_port: u32) -> Switch {
         aqm,
         scheduling: SchedulingPolicy::read("strict", &mut Section::empty(), &environment).unwrap(),
         meter: Meter::new(200_000, Time::ZERO, Time::MAX),
+        lossless: None,
     })
 }
 

@@ -1,0 +1,355 @@
+//! The accounts of one switch.
+
+use super::{Crossing, LosslessParts, PauseChange};
+
+/// What one account holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Account {
+    /// Bytes in its reserve and in what is shared.
+    own: u64,
+    /// Bytes in its headroom.
+    headroom: u64,
+    /// Whether its neighbour is to pause.
+    is_paused: bool,
+}
+
+/// The accounts of all ports and lossless priorities, the priorities of a port side by side.
+#[derive(Clone, Debug)]
+pub struct Accounts {
+    parts: LosslessParts,
+    accounts: Box<[Account]>,
+    /// Bytes in all reserves, in what is shared, and in all headrooms.
+    reserved: u64,
+    shared: u64,
+    headroom: u64,
+    /// The most that one account has had in its headroom.
+    headroom_peak: u64,
+    changes: Vec<PauseChange>,
+}
+
+impl Accounts {
+    /// Empty accounts.
+    pub fn new(parts: LosslessParts) -> Accounts {
+        let accounts = parts.headroom.len() * parts.queue_classes.len();
+        Accounts {
+            parts,
+            accounts: vec![Account::default(); accounts].into(),
+            reserved: 0,
+            shared: 0,
+            headroom: 0,
+            headroom_peak: 0,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Their settings.
+    pub fn parts(&self) -> &LosslessParts {
+        &self.parts
+    }
+
+    /// The number of the account of a port and the lossless priority with this place.
+    #[inline]
+    pub fn of(&self, port: u32, place: u8) -> u32 {
+        port * self.parts.queue_classes.len() as u32 + u32::from(place)
+    }
+
+    /// The port and queue class of an account.
+    pub fn port_of(&self, account: u32) -> (u32, u8) {
+        let classes = self.parts.queue_classes.len() as u32;
+        (account / classes, self.parts.queue_classes[(account % classes) as usize])
+    }
+
+    /// Bytes that all accounts hold of what is shared.
+    #[inline]
+    pub fn shared(&self) -> u64 {
+        self.shared
+    }
+
+    /// Bytes of reserves and headrooms that are not taken.
+    pub fn unused(&self) -> u64 {
+        self.parts.set_aside() - self.reserved - self.headroom
+    }
+
+    /// The most that one account has had in its headroom.
+    pub fn headroom_peak(&self) -> u64 {
+        self.headroom_peak
+    }
+
+    /// Bytes that an account holds.
+    pub fn held(&self, account: u32) -> u64 {
+        let Account { own, headroom, .. } = self.accounts[account as usize];
+        own + headroom
+    }
+
+    /// Whether an account's neighbour is to pause.
+    pub fn is_paused(&self, account: u32) -> bool {
+        self.accounts[account as usize].is_paused
+    }
+
+    /// Whether a packet that comes and leaves at once changes nothing, if `free` bytes of what is
+    /// shared are free.
+    #[inline]
+    pub fn lets_pass(&self, account: u32, size: u32, free: u64) -> bool {
+        let Account { own, headroom, is_paused } = self.accounts[account as usize];
+        let shared = (own + u64::from(size)).saturating_sub(self.parts.reserve);
+        // What it takes is not free while it is there.
+        let free = free.saturating_sub(size.into());
+        headroom == 0 && !is_paused && shared < self.parts.threshold.bytes(free) && shared <= free
+    }
+
+    /// Accounts for a packet of `size` bytes if there is room for it; `free` bytes of what is shared
+    /// are free. Returns whether there is.
+    pub fn admit(&mut self, account: u32, size: u32, free: u64) -> bool {
+        let LosslessParts { threshold, reserve, crossing, .. } = self.parts;
+        let of = &mut self.accounts[account as usize];
+        let size = u64::from(size);
+        let after = of.own + size;
+        let (had, has) = (of.own.saturating_sub(reserve), after.saturating_sub(reserve));
+        let is_crossing = crossing == Crossing::Shared && !of.is_paused;
+        let is_open = has == 0 || is_crossing || has <= threshold.bytes(free);
+        let taken = if is_open && has - had <= free { has - had } else { 0 };
+        if is_open && has - had <= free {
+            of.own = after;
+            self.shared += taken;
+            self.reserved += size - taken;
+        } else {
+            let (port, classes) = (account as usize, self.parts.queue_classes.len());
+            if of.headroom + size > self.parts.headroom[port / classes] {
+                return false;
+            }
+            of.headroom += size;
+            self.headroom += size;
+            self.headroom_peak = self.headroom_peak.max(of.headroom);
+        }
+        self.pause_if_due(account, free - taken);
+        true
+    }
+
+    fn pause_if_due(&mut self, account: u32, free: u64) {
+        let threshold = self.parts.threshold.bytes(free);
+        let of = &mut self.accounts[account as usize];
+        let shared = of.own.saturating_sub(self.parts.reserve);
+        if !of.is_paused && (of.headroom > 0 || shared >= threshold) {
+            of.is_paused = true;
+            self.change(account, true);
+        }
+    }
+
+    /// A packet of `size` bytes has left; `free` bytes of what is shared were free before.
+    pub fn release(&mut self, account: u32, size: u32, free: u64) {
+        let LosslessParts { threshold, reserve, resume_offset, .. } = self.parts;
+        let of = &mut self.accounts[account as usize];
+        let size = u64::from(size);
+        let from_headroom = size.min(of.headroom);
+        of.headroom -= from_headroom;
+        self.headroom -= from_headroom;
+        let had = of.own.saturating_sub(reserve);
+        of.own -= size - from_headroom;
+        let has = of.own.saturating_sub(reserve);
+        self.shared -= had - has;
+        self.reserved -= size - from_headroom - (had - has);
+        let below = threshold.bytes(free + (had - has));
+        if of.is_paused && of.headroom == 0 && (has == 0 || has + resume_offset <= below) {
+            of.is_paused = false;
+            self.change(account, false);
+        }
+    }
+
+    /// Whether an account would still pause its neighbour if only `stuck` of all it holds were left,
+    /// and `free` bytes of what is shared were free then.
+    pub fn stays_paused(&self, account: u32, stuck: u64, free: u64) -> bool {
+        let LosslessParts { threshold, reserve, resume_offset, .. } = self.parts;
+        let Account { own, headroom, .. } = self.accounts[account as usize];
+        // What leaves frees headroom first.
+        let left = headroom.saturating_sub(own + headroom - stuck);
+        let shared = (stuck - left).saturating_sub(reserve);
+        left > 0 || (shared > 0 && shared + resume_offset > threshold.bytes(free))
+    }
+
+    /// Bytes of what is shared that are left to `stuck` bytes of one account.
+    pub fn shared_of(&self, stuck: u64) -> u64 {
+        stuck.saturating_sub(self.parts.reserve)
+    }
+
+    /// The account of a port and a queue class, if that is lossless.
+    pub fn find(&self, port: u32, queue_class: u8) -> Option<u32> {
+        let place = self.parts.queue_classes.iter().position(|&of| of == queue_class)?;
+        Some(self.of(port, place as u8))
+    }
+
+    /// The neighbour at a port has lost its link: it is not paused any more.
+    pub fn forget(&mut self, port: u32) {
+        let classes = self.parts.queue_classes.len();
+        let first = port as usize * classes;
+        for account in &mut self.accounts[first..first + classes] {
+            account.is_paused = false;
+        }
+    }
+
+    fn change(&mut self, account: u32, pauses: bool) {
+        let (port, queue_class) = self.port_of(account);
+        self.changes.push(PauseChange { port, queue_class, pauses });
+    }
+
+    /// Whether anything has changed since the last call of `take_changes`.
+    #[inline]
+    pub fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// Takes what has changed since the last call.
+    pub fn take_changes(&mut self) -> Vec<PauseChange> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Whether its sums agree with its accounts, which hold these bytes; for tests.
+    pub fn agrees(&self, held: &[u64]) -> bool {
+        let reserve = self.parts.reserve;
+        let sum = |of: &dyn Fn(&Account) -> u64| self.accounts.iter().map(of).sum::<u64>();
+        let each = self.accounts.iter().zip(held).all(|(of, held)| of.own + of.headroom == *held);
+        each && held.len() == self.accounts.len()
+            && self.shared == sum(&|of| of.own.saturating_sub(reserve))
+            && self.reserved == sum(&|of| of.own.min(reserve))
+            && self.headroom == sum(&|of| of.headroom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PauseThreshold;
+    use super::*;
+
+    /// Two ports, priorities 1 and 3; reserves of 1,000 bytes, headrooms of 2,000 and 3,000.
+    fn accounts(threshold: PauseThreshold, crossing: Crossing) -> Accounts {
+        Accounts::new(LosslessParts {
+            queue_classes: [1, 3].into(),
+            threshold,
+            resume_offset: 500,
+            reserve: 1_000,
+            headroom: [2_000, 3_000].into(),
+            crossing,
+            sees_all: false,
+        })
+    }
+
+    fn change(port: u32, queue_class: u8, pauses: bool) -> PauseChange {
+        PauseChange { port, queue_class, pauses }
+    }
+
+    /// Of 100,000 shared bytes, what accounts hold is not free.
+    fn free(accounts: &Accounts) -> u64 {
+        100_000 - accounts.shared()
+    }
+
+    fn admit(accounts: &mut Accounts, account: u32, sizes: &[u32]) -> Vec<bool> {
+        let admit = |&size: &u32| accounts.admit(account, size, 100_000 - accounts.shared());
+        sizes.iter().map(admit).collect()
+    }
+
+    fn release(accounts: &mut Accounts, account: u32, size: u32) {
+        accounts.release(account, size, free(accounts));
+    }
+
+    #[test]
+    fn set_aside_is_every_reserve_and_headroom() {
+        let accounts = accounts(PauseThreshold::Bytes(2_000), Crossing::Shared);
+        // 2 * (1,000 + 2,000) + 2 * (1,000 + 3,000).
+        assert_eq!(accounts.parts().set_aside(), 14_000);
+        assert_eq!((accounts.of(1, 0), accounts.port_of(2)), (2, (1, 1)));
+        assert_eq!((accounts.of(1, 1), accounts.port_of(3)), (3, (1, 3)));
+    }
+
+    /// Account 0, threshold 2,000: the reserve holds 1,000, so shared bytes reach 2,000 with 3,000.
+    #[test]
+    fn an_account_takes_reserve_then_shared_then_headroom() {
+        let mut accounts = accounts(PauseThreshold::Bytes(2_000), Crossing::Shared);
+        assert_eq!(admit(&mut accounts, 0, &[900, 900]), [true; 2]);
+        // 1,000 reserved and 800 shared.
+        assert_eq!((accounts.shared(), accounts.unused()), (800, 13_000));
+        assert!(!accounts.has_changes());
+        // 1,700 shared; then 2,600, over the threshold: the packet that crosses is still there.
+        assert_eq!(admit(&mut accounts, 0, &[900]), [true]);
+        assert!(!accounts.has_changes());
+        assert_eq!(admit(&mut accounts, 0, &[900]), [true]);
+        assert_eq!((accounts.shared(), accounts.headroom_peak()), (2_600, 0));
+        assert_eq!(accounts.take_changes(), [change(0, 1, true)]);
+        // What comes after it goes into headroom: two fit, the third does not.
+        assert_eq!(admit(&mut accounts, 0, &[900, 900, 900]), [true, true, false]);
+        assert_eq!((accounts.shared(), accounts.headroom_peak()), (2_600, 1_800));
+        assert!(accounts.agrees(&[3_600 + 1_800, 0, 0, 0]) && !accounts.has_changes());
+        // Headroom empties first. 1,700 shared and 500 are more than 2,000; 800 and 500 are not.
+        (0..3).for_each(|_| release(&mut accounts, 0, 900));
+        assert_eq!((accounts.shared(), accounts.has_changes()), (1_700, false));
+        release(&mut accounts, 0, 900);
+        assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
+        (0..2).for_each(|_| release(&mut accounts, 0, 900));
+        assert!(accounts.agrees(&[0; 4]) && accounts.unused() == 14_000);
+    }
+
+    #[test]
+    fn a_packet_that_reaches_the_threshold_pauses() {
+        let mut accounts = accounts(PauseThreshold::Bytes(2_000), Crossing::Headroom);
+        assert_eq!(admit(&mut accounts, 3, &[1_500, 1_499]), [true; 2]);
+        assert!(!accounts.has_changes());
+        assert!(!accounts.lets_pass(3, 1, free(&accounts)));
+        assert_eq!(admit(&mut accounts, 3, &[1]), [true]);
+        assert_eq!(accounts.take_changes(), [change(1, 3, true)]);
+    }
+
+    #[test]
+    fn a_packet_that_crosses_may_go_into_headroom() {
+        let mut accounts = accounts(PauseThreshold::Bytes(2_000), Crossing::Headroom);
+        assert_eq!(admit(&mut accounts, 0, &[1_500, 1_400, 101]), [true; 3]);
+        assert_eq!((accounts.shared(), accounts.headroom_peak()), (1_900, 101));
+        assert_eq!(accounts.take_changes(), [change(0, 1, true)]);
+        // A smaller one still fits below the threshold.
+        assert_eq!(admit(&mut accounts, 0, &[100]), [true]);
+        assert_eq!((accounts.shared(), accounts.headroom_peak()), (2_000, 101));
+    }
+
+    /// Alpha 1/2. With 30,000 free bytes an account may hold 15,000 of what is shared, and its own
+    /// bytes are not free.
+    #[test]
+    fn a_dynamic_threshold_follows_what_is_free() {
+        let mut accounts = accounts(PauseThreshold::OfFree(0.5), Crossing::Shared);
+        assert!(accounts.admit(0, 10_000, 30_000));
+        // 9,000 shared; half of the 21,000 left is 10,500.
+        assert!(!accounts.has_changes());
+        // Others take 4,000: half of 17,000 is 8,500, below what it has. It hears of it with the
+        // next packet.
+        assert!(accounts.admit(0, 100, 17_000));
+        assert_eq!(accounts.take_changes(), [change(0, 1, true)]);
+        assert_eq!((accounts.shared(), accounts.headroom_peak()), (9_100, 0));
+        // With 9,000 shared and 18,000 free, half of that less 500 is 8,500: not low enough. With
+        // 8,000 shared and 19,000 free it is 9,000.
+        accounts.release(0, 100, 17_900);
+        assert!(!accounts.has_changes());
+        accounts.release(0, 1_000, 18_000);
+        assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
+    }
+
+    #[test]
+    fn where_nothing_shared_is_free_an_account_pauses_at_once_and_uses_headroom() {
+        let mut accounts = accounts(PauseThreshold::OfFree(1.0), Crossing::Shared);
+        assert!(accounts.admit(0, 600, 0));
+        assert_eq!(accounts.take_changes(), [change(0, 1, true)]);
+        // 400 bytes of the reserve are left: the packet does not fit, and nothing is shared.
+        assert!(accounts.admit(0, 600, 0));
+        assert_eq!((accounts.shared(), accounts.headroom_peak()), (0, 600));
+        accounts.release(0, 600, 0);
+        assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
+    }
+
+    #[test]
+    fn a_link_that_fails_ends_the_pauses_of_its_port() {
+        let mut accounts = accounts(PauseThreshold::Bytes(2_000), Crossing::Shared);
+        admit(&mut accounts, 2, &[3_000]);
+        admit(&mut accounts, 1, &[3_000]);
+        accounts.take_changes();
+        accounts.forget(1);
+        assert_eq!([1, 2].map(|account| accounts.is_paused(account)), [true, false]);
+        // The next packet pauses again.
+        admit(&mut accounts, 2, &[100]);
+        assert_eq!(accounts.take_changes(), [change(1, 1, true)]);
+    }
+}

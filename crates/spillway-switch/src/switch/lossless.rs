@@ -1,0 +1,427 @@
+//! Lossless packets: held in queues and in the accounts of the ports by which they came in, and
+//! stopped by pause frames. See [`pfc`](crate::pfc).
+//!
+//! The sharing policy's buffer is what reserves, headrooms and the lossless packets leave of it.
+//! Lossless queues are counted apart, so the policy never sees them, and no victim is taken from them;
+//! or it sees them too, and what reserves and headrooms do not use is hidden from it. An AQM manages
+//! lossless queues as others, but only marks: what it would drop passes.
+
+use super::{Lost, Switch};
+use crate::aqm::Aqm;
+use crate::buffer::{Buffer, QueueId};
+use crate::meter::Meter;
+use crate::packet::{Arena, NO_PACKET, PacketId, flags};
+use crate::pfc::{Accounts, LosslessParts, PauseChange};
+use crate::policy::{Arrival, Departure, DropReason};
+use crate::scheduling::Scheduling;
+use crate::sharing::Sharing;
+use spillway_engine::{Rate, Time};
+
+/// The place of a queue class that is not lossless.
+const LOSSY: u8 = u8::MAX;
+
+/// What a switch holds of lossless packets.
+#[derive(Debug)]
+pub(super) struct Lossless {
+    accounts: Accounts,
+    /// The place of each queue class among the lossless ones; [`LOSSY`] for others.
+    places: Box<[u8]>,
+    /// The queue classes of each port that are paused, a bit each.
+    paused: Box<[u64]>,
+    /// The lengths of lossless queues; other queues are empty here.
+    buffer: Buffer,
+    /// With `release_at_end`: for every port, the account of the packet in transmission.
+    in_transmission: Box<[u32]>,
+    /// Whether a packet that finds its port idle, and its account far from the threshold, passes.
+    lets_pass: bool,
+    /// What all packets take, and when.
+    occupancy: u64,
+    meter: Meter,
+}
+
+impl Lossless {
+    pub fn new(
+        parts: LosslessParts,
+        capacity: u64,
+        port_rates: &[Rate],
+        queues_per_port: u32,
+        meter: &Meter,
+    ) -> Lossless {
+        let mut places = vec![LOSSY; queues_per_port as usize];
+        for (place, &queue_class) in (0..).zip(&parts.queue_classes) {
+            places[usize::from(queue_class)] = place;
+        }
+        Lossless {
+            accounts: Accounts::new(parts),
+            places: places.into(),
+            paused: vec![0; port_rates.len()].into(),
+            buffer: Buffer::new(capacity, port_rates.to_vec(), queues_per_port),
+            in_transmission: vec![0; port_rates.len()].into(),
+            lets_pass: false,
+            occupancy: 0,
+            meter: meter.clone(),
+        }
+    }
+
+    /// The capacity of the sharing policy's buffer.
+    pub fn capacity_left(&self) -> u64 {
+        let capacity = self.buffer.capacity();
+        match self.accounts.parts().sees_all {
+            true => capacity - self.accounts.unused(),
+            false => capacity - self.accounts.parts().set_aside() - self.accounts.shared(),
+        }
+    }
+
+    /// The occupancy by all packets, measured up to `now`.
+    pub fn meter(&mut self, now: Time) -> &Meter {
+        self.meter.changes(now, self.occupancy, self.occupancy);
+        &self.meter
+    }
+
+    fn change(&mut self, now: Time, occupancy: u64) {
+        if occupancy != self.occupancy {
+            self.meter.changes(now, self.occupancy, occupancy);
+            self.occupancy = occupancy;
+        }
+    }
+}
+
+impl<S: Sharing, A: Aqm> Switch<S, A> {
+    /// Whether a queue class is lossless.
+    #[inline]
+    pub(super) fn is_lossless(&self, queue_class: u8) -> bool {
+        let lossless = self.lossless.as_ref();
+        lossless.is_some_and(|lossless| lossless.places[usize::from(queue_class)] != LOSSY)
+    }
+
+    /// Whether a queue is lossless.
+    #[inline]
+    pub(super) fn is_lossless_queue(&self, queue: QueueId) -> bool {
+        self.lossless.is_some() && self.is_lossless(self.buffer.queue_class_of(queue))
+    }
+
+    /// The queue classes of a port that are paused, a bit each.
+    #[inline]
+    pub(super) fn paused(&self, port: u32) -> u64 {
+        self.lossless.as_ref().map_or(0, |lossless| lossless.paused[port as usize])
+    }
+
+    /// Whether a port has anything to send that is not paused.
+    #[inline]
+    pub fn can_send(&self, port: u32) -> bool {
+        let (paused, first) = (self.paused(port), port as usize * self.queues());
+        let lists = &self.lists.as_slice()[first..first + self.queues()];
+        (0..).zip(lists).any(|(class, list)| list.head != NO_PACKET && paused >> class & 1 == 0)
+    }
+
+    fn queues(&self) -> usize {
+        usize::from(self.last_queue_class) + 1
+    }
+
+    /// The buffer that counts a queue.
+    #[inline]
+    pub fn buffer_of(&self, queue: QueueId) -> &Buffer {
+        match &self.lossless {
+            Some(lossless) if self.is_lossless_queue(queue) => &lossless.buffer,
+            _ => &self.buffer,
+        }
+    }
+
+    /// Bytes that the switch holds, lossless packets among them.
+    pub fn occupancy(&self) -> u64 {
+        let lossy = self.buffer.occupancy();
+        match &self.lossless {
+            Some(lossless) if !lossless.accounts.parts().sees_all => {
+                lossy + lossless.buffer.occupancy()
+            }
+            _ => lossy,
+        }
+    }
+
+    /// Bytes that the switch can hold.
+    pub fn capacity(&self) -> u64 {
+        self.lossless.as_ref().map_or(&self.buffer, |lossless| &lossless.buffer).capacity()
+    }
+
+    /// Bytes that a port holds, lossless packets among them.
+    pub fn port_bytes(&self, port: u32) -> u64 {
+        let queues = self.buffer.queues_of(port);
+        queues.map(|queue| u64::from(self.buffer_of(queue).bytes(queue))).sum()
+    }
+
+    /// The accounts of lossless packets, if some are lossless.
+    pub fn accounts(&self) -> Option<&Accounts> {
+        self.lossless.as_ref().map(|lossless| &lossless.accounts)
+    }
+
+    /// A packet that came in by the port `from`, for the port `port`, which could send now or not.
+    /// Returns the packet to be sent now, which is this one, if there is one. For switches with
+    /// lossless priorities.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        (from, port): (u32, u32),
+        is_idle: bool,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> Option<PacketId> {
+        let packet = packets[id];
+        let queue_class = self.queue_class_of(&packet);
+        let Some(lossless) = &self.lossless else { unreachable!("it has lossless priorities") };
+        let is_idle = is_idle && lossless.paused[port as usize] >> queue_class & 1 == 0;
+        let place = lossless.places[usize::from(queue_class)];
+        if place == LOSSY {
+            let sent = match is_idle {
+                true => self.pass(now, port, id, &packet, packets),
+                false => {
+                    self.enqueue(now, port, id, &packet, packets);
+                    None
+                }
+            };
+            self.note_occupancy(now);
+            return sent;
+        }
+        let account = lossless.accounts.of(from, place);
+        let size = packet.size - self.uncounted_bytes;
+        if is_idle
+            && lossless.lets_pass
+            && lossless.accounts.lets_pass(account, size, self.buffer.free())
+        {
+            if self.last_queue_class > 0 {
+                self.scheduling.on_send(port, queue_class, packet.size);
+            }
+            return Some(id);
+        }
+        let arrival = self.arrival_of(now, port, queue_class, id, &packet, packets);
+        if self.queues_lossless(&arrival, account, id, packets) && is_idle {
+            return self.dequeue(now, port, packets);
+        }
+        None
+    }
+
+    /// Accounts for a lossless packet and queues it. Returns false if it is lost.
+    fn queues_lossless(
+        &mut self,
+        arrival: &Arrival,
+        account: u32,
+        id: PacketId,
+        packets: &mut Arena,
+    ) -> bool {
+        let &Arrival { now, queue, queue_class, size, .. } = arrival;
+        let (free, is_managed) = (self.buffer.free(), queue_class != self.unmanaged);
+        let Some(lossless) = &mut self.lossless else { return false };
+        if !lossless.accounts.admit(account, size, free) {
+            self.lost.push(Lost { packet: id, queue, reason: DropReason::Headroom });
+            self.aqm.on_drop(now, queue, size, &lossless.buffer);
+            return false;
+        }
+        let packet = &mut packets[id];
+        (packet.time, packet.queue_class) = (now, queue_class);
+        if is_managed {
+            let verdict = self.aqm.on_arrival(arrival, &lossless.buffer);
+            let can_mark = packet.flags & flags::ECT != 0;
+            if verdict.outcome(can_mark, DropReason::Aqm) == Ok(true) {
+                packet.flags |= flags::CE;
+                self.marks += 1;
+            }
+        }
+        packets.name_account(id, account);
+        self.lists.append(queue, id, packets);
+        lossless.buffer.add(queue, size);
+        if lossless.accounts.parts().sees_all {
+            self.buffer.add(queue, size);
+        }
+        self.aqm.on_enqueue(arrival, &lossless.buffer);
+        self.buffer.set_capacity(lossless.capacity_left());
+        self.note_occupancy(now);
+        true
+    }
+
+    /// A lossless packet leaves its queue to be sent.
+    pub(super) fn leaves_lossless(
+        &mut self,
+        now: Time,
+        port: u32,
+        queue: QueueId,
+        id: PacketId,
+        packets: &mut Arena,
+    ) {
+        let (size, account) = (packets[id].size - self.uncounted_bytes, packets.account_of(id));
+        match &mut self.in_transmission {
+            None => self.frees_account(now, account, queue, size, true),
+            Some(in_transmission) => {
+                in_transmission[port as usize] = (queue, size);
+                if let Some(lossless) = &mut self.lossless {
+                    lossless.in_transmission[port as usize] = account;
+                    lossless.buffer.subtract_packet(queue);
+                    if lossless.accounts.parts().sees_all {
+                        self.buffer.subtract_packet(queue);
+                    }
+                }
+            }
+        }
+        let Some(lossless) = &self.lossless else { return };
+        self.aqm.on_dequeue(now, queue, size, &lossless.buffer);
+        let packet = &mut packets[id];
+        if self.aqm.watches_departures() && packet.queue_class != self.unmanaged {
+            let (first_rtt, ect) =
+                (packet.flags & flags::FIRST_RTT != 0, packet.flags & flags::ECT != 0);
+            let (queue_class, queued_at) = (packet.queue_class, packet.time);
+            let departure = Departure { now, queue, queue_class, size, first_rtt, ect, queued_at };
+            let verdict = self.aqm.on_departure(&departure, &lossless.buffer);
+            if verdict.outcome(ect, DropReason::Aqm) == Ok(true) {
+                packet.flags |= flags::CE;
+                self.marks += 1;
+            }
+        }
+    }
+
+    /// The bytes of a lossless packet whose transmission has ended are freed.
+    pub(super) fn frees_lossless(&mut self, now: Time, port: u32, queue: QueueId, size: u32) {
+        if let Some(lossless) = &self.lossless {
+            let account = lossless.in_transmission[port as usize];
+            self.frees_account(now, account, queue, size, false);
+        }
+    }
+
+    /// Frees the bytes of a packet, which counts among its queue's packets or not.
+    fn frees_account(
+        &mut self,
+        now: Time,
+        account: u32,
+        queue: QueueId,
+        size: u32,
+        with_packet: bool,
+    ) {
+        let free = self.buffer.free();
+        let Some(lossless) = &mut self.lossless else { return };
+        let sees_all = lossless.accounts.parts().sees_all;
+        for buffer in [Some(&mut lossless.buffer), sees_all.then_some(&mut self.buffer)] {
+            let Some(buffer) = buffer else { continue };
+            if with_packet {
+                buffer.subtract_packet(queue);
+            }
+            buffer.subtract_bytes(queue, size);
+        }
+        lossless.accounts.release(account, size, free);
+        self.buffer.set_capacity(lossless.capacity_left());
+        self.note_occupancy(now);
+    }
+
+    /// Loses the first packet of a lossless queue, which has been taken out.
+    pub(super) fn purges_lossless(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        id: PacketId,
+        reason: DropReason,
+        packets: &Arena,
+    ) {
+        let size = packets[id].size - self.uncounted_bytes;
+        self.frees_account(now, packets.account_of(id), queue, size, true);
+        self.lost.push(Lost { packet: id, queue, reason });
+        if let Some(lossless) = &self.lossless {
+            self.aqm.on_drop(now, queue, size, &lossless.buffer);
+        }
+    }
+
+    /// Tells the meter what the switch holds now, if some packets are lossless.
+    pub(super) fn note_occupancy(&mut self, now: Time) {
+        let occupancy = self.occupancy();
+        if let Some(lossless) = &mut self.lossless {
+            lossless.change(now, occupancy);
+        }
+    }
+
+    /// A port can send again: as [`Switch::send_next`], where queues may be paused.
+    pub fn send_next_unpaused(
+        &mut self,
+        now: Time,
+        port: u32,
+        packets: &mut Arena,
+    ) -> Option<(PacketId, bool)> {
+        if self.releases_at_end() {
+            self.on_sent(now, port);
+        }
+        let id = self.dequeue(now, port, packets);
+        self.note_occupancy(now);
+        Some((id?, self.releases_at_end() || self.can_send(port)))
+    }
+
+    /// A pause frame stops a port's queue class, or lets it go on.
+    pub fn pause(&mut self, port: u32, queue_class: u8, pauses: bool) {
+        if let Some(lossless) = &mut self.lossless {
+            let paused = &mut lossless.paused[port as usize];
+            match pauses {
+                true => *paused |= 1 << queue_class,
+                false => *paused &= !(1 << queue_class),
+            }
+        }
+    }
+
+    /// Whether a port's queue class is paused.
+    pub fn is_paused(&self, port: u32, queue_class: u8) -> bool {
+        self.paused(port) >> queue_class & 1 == 1
+    }
+
+    /// A port's link has failed: nobody at it is paused any more.
+    pub fn forget_pauses(&mut self, port: u32) {
+        if let Some(lossless) = &mut self.lossless {
+            lossless.paused[port as usize] = 0;
+            lossless.accounts.forget(port);
+        }
+    }
+
+    /// Whether accounts have to pause their neighbours or to let them go on.
+    #[inline]
+    pub fn has_pause_changes(&self) -> bool {
+        self.lossless.as_ref().is_some_and(|lossless| lossless.accounts.has_changes())
+    }
+
+    /// Takes what has changed since the last call.
+    pub fn take_pause_changes(&mut self) -> Vec<PauseChange> {
+        self.lossless.as_mut().map(|lossless| lossless.accounts.take_changes()).unwrap_or_default()
+    }
+
+    /// Decides whether lossless packets that find their port idle may pass.
+    pub(super) fn let_lossless_pass(&mut self) {
+        let needs_none = self.aqm.passes_idle_ports() && !self.aqm.watches_passing();
+        let passes = self.may_bypass && needs_none;
+        if let Some(lossless) = &mut self.lossless {
+            lossless.lets_pass = passes;
+        }
+    }
+
+    /// Bytes that wait in a queue, by their accounts.
+    pub fn bytes_by_account<'a>(
+        &'a self,
+        queue: QueueId,
+        packets: &'a Arena,
+    ) -> impl Iterator<Item = (u32, u32)> + use<'a, S, A> {
+        let size = |id| packets[id].size - self.uncounted_bytes;
+        let ids = self.lists.packets_of(queue, packets);
+        ids.map(move |id| (packets.account_of(id), size(id)))
+    }
+
+    /// Whether accounts agree with the packets that wait or are being sent; for tests.
+    pub(super) fn lossless_agrees(&self, packets: &Arena) -> bool {
+        let Some(lossless) = &self.lossless else { return true };
+        let classes = lossless.accounts.parts().queue_classes.len();
+        let mut held = vec![0u64; lossless.paused.len() * classes];
+        for queue in 0..self.buffer.queues().len() as QueueId {
+            if self.is_lossless_queue(queue) {
+                for (account, size) in self.bytes_by_account(queue, packets) {
+                    held[account as usize] += u64::from(size);
+                }
+            }
+        }
+        for (port, &(queue, size)) in self.in_transmission.iter().flatten().enumerate() {
+            if size > 0 && self.is_lossless_queue(queue) {
+                held[lossless.in_transmission[port] as usize] += u64::from(size);
+            }
+        }
+        lossless.accounts.agrees(&held)
+            && self.buffer.capacity() == lossless.capacity_left()
+            && lossless.occupancy == self.occupancy()
+    }
+}
