@@ -547,6 +547,11 @@ SECTIONS: dict[str, Section] = {
     "topology.link": graph("link", a="s", b="t", rate="10Gbps", delay="1us"),
     "routing": Section(**within("routing")),
     "switch": Section(**within("switch", skip=("leaf",), most={"queues_per_port": 64})),
+    "switch.pfc": Section(
+        lambda values: {**BASE, "switch": {"buffer": "100MB", "pfc": values}},
+        ({"kind": "static", "ends": "quanta"}, {"kind": "dynamic"}),
+        resolved=lambda whole: whole["switch"]["pfc"],
+    ),
     "nic": Section(**within("nic", most={"queues": 64})),
     "event": Section(
         lambda values: {**BASE, "event": [values]},
@@ -603,7 +608,11 @@ EVERYTHING: Json = {
         "buffer": "20KB",
         "sharing": "lqd",
         "aqm": "pred",
-        "spine": {"sharing": {"kind": "smartbuf", "sigma": 20.0}},
+        "spine": {
+            "sharing": {"kind": "smartbuf", "sigma": 20.0},
+            "buffer": "200KB",
+            "pfc": {"kind": "static", "threshold": "3KB"},
+        },
     },
     "traffic": [
         {
@@ -624,6 +633,7 @@ EVERYTHING: Json = {
         "port_interval": "1us",
         "aqm_interval": "1us",
         "bursts": "3KB",
+        "pauses": True,
     },
 }
 """A scenario with which every table has rows."""
@@ -640,6 +650,7 @@ def names_of_a_run() -> dict[str, list[str]]:
     names["load"] = list(summary["load"])
     names["repairs"] = list(summary["repairs"]["all"])
     names["run"] = list(summary["run"])
+    names["pausing"] = list(summary["pauses"])
     return names
 
 

@@ -52,7 +52,7 @@ class Result:
 
     @property
     def status(self) -> str:
-        """Whether the run is "complete", or was "stopped" or "interrupted"."""
+        """Whether the run is "complete", or ended as "stopped", "deadlock" or "interrupted"."""
         return str(self.summary["status"])
 
     # Every table has a property of its own, written out so that editors complete its name and type
@@ -72,6 +72,11 @@ class Result:
     def drops(self) -> pa.Table:
         """A row for every lost packet."""
         return self.table("drops")
+
+    @property
+    def pauses(self) -> pa.Table:
+        """A row for every pause, with `record.pauses`."""
+        return self.table("pauses")
 
     @property
     def decisions(self) -> pa.Table:

@@ -41,7 +41,7 @@ MOST_RUNS = 100_000
 _MOST_SHOWN = 4
 """The most variants named when a sweep is described in one line."""
 
-_STATUSES = ("complete", "stopped", "interrupted")
+_STATUSES = ("complete", "stopped", "deadlock", "interrupted")
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,12 @@ def summary(summary: Mapping[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
-_STATUS_STYLES = {"complete": "green", "stopped": "yellow", "interrupted": "red"}
+_STATUS_STYLES = {
+    "complete": "green",
+    "stopped": "yellow",
+    "deadlock": "red",
+    "interrupted": "red",
+}
 _PERCENTILES = ("p50", "p95", "p99", "p99_9")
 
 

@@ -23,12 +23,18 @@ kinds! {
     LinkChange,
     /// Routes change.
     RouteChange,
+    /// A pause frame acts.
+    Pause,
+    /// The quanta of a pause are over.
+    PauseEnd,
     /// A port can send again.
     Wake,
     /// The window of measurement begins or ends. Ports that can send at that time have sent.
     Measure,
     /// The first packet on a line arrives.
     Arrival,
+    /// A host has taken in a packet.
+    TakenIn,
     /// The next flows start.
     FlowStart,
     /// An open-loop flow sends.
@@ -39,6 +45,8 @@ kinds! {
     FlowTimer,
     /// A policy's timer expires.
     PolicyTimer,
+    /// A pause is to be said again.
+    PauseRenewal,
     /// Queues are sampled.
     SampleQueues,
     /// Windows are sampled.
@@ -49,6 +57,8 @@ kinds! {
     SamplePorts,
     /// AQMs are sampled.
     SampleAqms,
+    /// A deadlock ends the run.
+    Deadlock,
 }
 
 const KIND_BITS: u32 = 5;

@@ -31,7 +31,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     let end = match progress {
         Progress::Running | Progress::OutOfMemory => now,
         // A flow with lost packets that nobody retransmits waits for them until the stop.
-        Progress::Complete | Progress::Stopped => now.max(scenario.stop),
+        Progress::Complete | Progress::Stopped | Progress::Deadlock => now.max(scenario.stop),
     };
     for unfinished in outcomes.iter_mut().filter(|outcome| !outcome.complete) {
         unfinished.fct = end.since(unfinished.start);
@@ -49,6 +49,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "status": match progress {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
+            Progress::Deadlock => "deadlock",
             Progress::Running | Progress::OutOfMemory => "interrupted",
         },
         "scenario": scenario.name,
@@ -75,6 +76,9 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "events": counters.events,
         "packet_hops": counters.packet_hops,
     });
+    if let Some(pauses) = simulation.pauses() {
+        summary["pauses"] = pauses;
+    }
     if scenario.recording.climbing {
         summary["climbing"] = classes.climbing();
     }

@@ -150,6 +150,14 @@ impl Bench {
             Kind::AckDue => hosts.on_ack_due(net, scenario, number),
             Kind::FlowTimer => hosts.on_flow_timer(net, scenario, number),
             Kind::PolicyTimer => net.on_policy_timer(number),
+            Kind::Pause => net.on_pause(number),
+            Kind::PauseEnd => net.on_pause_end(number),
+            Kind::PauseRenewal => net.on_pause_renewal(number),
+            Kind::TakenIn => {
+                if let Some(id) = net.on_taken_in(number) {
+                    hosts.deliver(net, scenario, number, id);
+                }
+            }
             other => panic!("{other:?} is no event of a network or its hosts"),
         }
         (event.time.ps(), kind, number)

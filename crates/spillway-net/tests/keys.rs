@@ -138,6 +138,14 @@ fn places() -> Vec<Place> {
         Place::asked("routing", ""),
         Place::asked("switch", ""),
         Place::asked("switch.leaf", ""),
+        Place::asked(
+            "switch.pfc",
+            "kind = \"static\"\nends = \"quanta\"\nheadroom = \"1KB\"\nreserve = \"0B\"",
+        ),
+        Place::asked(
+            "switch.pfc",
+            "kind = \"dynamic\"\nalpha = 1.0\nheadroom = \"0B\"\nreserve = \"0B\"",
+        ),
         Place::asked("nic", ""),
         Place::asked("record", ""),
         Place::asked("limits", ""),

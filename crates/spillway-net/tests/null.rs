@@ -409,3 +409,34 @@ fn traces_do_not_depend_on_the_pieces_in_which_a_run_is_made() {
         assert_eq!(traced(piece), whole, "pieces of {piece} events");
     }
 }
+
+/// Lossless priorities whose thresholds nothing reaches.
+#[test]
+fn priority_flow_control_that_never_pauses_changes_nothing() {
+    let switches = [
+        "buffer = \"100MB\"",
+        "buffer = \"100MB\"\nsharing = \"lqd\"\nqueues_per_port = 2",
+        "buffer = \"100MB\"\nsharing = { kind = \"dt\", alpha = 8 }\nrelease = \"end\"",
+        "buffer = \"100MB\"\nsharing = \"credence\"\nqueues_per_port = 2\nscheduling = \"dwrr\"",
+        "buffer = \"100MB\"\naqm = { kind = \"codel\", target = \"20us\", not_ect = \"pass\" }",
+    ];
+    for (name, scenario) in SCENARIOS {
+        for switch in switches {
+            let with = |pfc: &str| {
+                let mut run = run_with(scenario, &format!("{switch}\n{pfc}"));
+                // A sharing policy decides about other packets alone, and counts those.
+                for key in ["pauses", "sharing_counts"] {
+                    run.summary.as_object_mut().and_then(|summary| summary.remove(key));
+                }
+                run
+            };
+            let plain = with("");
+            for pfc in [
+                "pfc = { kind = \"static\", threshold = \"20MB\", priorities = [0] }",
+                "pfc = \"dynamic\"",
+            ] {
+                same(&format!("{name}, {switch}, {pfc}"), &plain, &with(pfc));
+            }
+        }
+    }
+}

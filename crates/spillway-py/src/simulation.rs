@@ -114,6 +114,7 @@ impl Simulation {
         Ok(match self.state().progress {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
+            Progress::Deadlock => "deadlock",
             Progress::Running | Progress::OutOfMemory => "interrupted",
         })
     }

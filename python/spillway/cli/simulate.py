@@ -23,7 +23,7 @@ from spillway.cli.options import (
     SeedsOption,
     SetOption,
 )
-from spillway.cli.output import INTERRUPTED, console, display, say
+from spillway.cli.output import FAILED, INTERRUPTED, console, display, say
 from spillway.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def run(
     result = _run(chosen, out, force)
     display(result.summary, tables.run(result), as_json)
     _note_empty([result])
-    if result.status == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+    _exit_for(result.status)
 
 
 @app.command()
@@ -325,8 +324,18 @@ def _sweep(
 
         comparison(result, plot)
         console(sys.stderr).print(f"drawn to {plot}", style="dim", highlight=False)
-    if is_interrupted:
+    _exit_for("interrupted" if is_interrupted else result.status)
+
+
+def _exit_for(status: str) -> None:
+    """Ends the program with the exit status of a run that was interrupted or deadlocked."""
+    if status == "interrupted":
         raise typer.Exit(INTERRUPTED)
+    if status == "deadlock":
+        say(
+            "deadlock: ports pause each other for ever; `pauses.deadlock` in the summary names them"
+        )
+        raise typer.Exit(FAILED)
 
 
 def _note_empty(results: Iterable[Result]) -> None:

@@ -1,6 +1,7 @@
 //! Checks of the network's accounts.
 
 use super::Network;
+use super::intake::Intake;
 use crate::port::nic::Nic;
 use spillway_switch::Switch;
 use spillway_switch::packet::{NO_PACKET, PacketId};
@@ -20,6 +21,10 @@ impl Network {
         self.lines.iter().for_each(|line| count(line.head));
         self.nics.iter().flat_map(Nic::heads).for_each(&mut count);
         self.switches.iter().flat_map(Switch::heads).for_each(&mut count);
+        for id in self.intakes.iter().flat_map(Intake::waiting) {
+            packets += 1;
+            bytes += u64::from(self.packets[id].size);
+        }
         let t = &self.totals;
         t.made_packets == t.arrived_packets + t.lost_packets + packets
             && t.made_bytes == t.arrived_bytes + t.lost_bytes + bytes
@@ -65,12 +70,12 @@ mod tests {
             (net.totals.made_packets, net.totals.made_bytes) =
                 (net.totals.made_packets + 1, net.totals.made_bytes + 100);
             let packet = net.packets[id];
-            net.forward(0, id, &packet);
+            net.forward(0, 0, id, &packet);
         }
         // Another, as large as the buffer, does not fit any more and is lost, too.
         let refused = net.packets.insert(Packet { size: 10_000, ..packet(2) }, Contents::default());
         let packet = net.packets[refused];
-        net.forward(0, refused, &packet);
+        net.forward(0, 0, refused, &packet);
         assert_eq!(net.lost.pop().map(|lost| lost.reason), Some(DropReason::BufferFull));
         net.packets.remove(refused);
         bench
@@ -126,7 +131,7 @@ mod tests {
         assert!(!bench.net.is_conserved());
         let mut bench = sound();
         let now = bench.net.now;
-        let (id, _) = bench.net.nics[0].release(now, &mut bench.net.packets);
+        let (id, _) = bench.net.nics[0].release(now, &mut bench.net.packets).unwrap();
         assert!(!bench.net.is_conserved());
         // The totals agree if it counts as lost, but its place in the arena is still taken.
         bench.net.totals.lost_packets += 1;

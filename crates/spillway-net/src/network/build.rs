@@ -1,10 +1,13 @@
 //! Building the network: its lines, the switches and NICs that send on them, and an event queue of
 //! a size that fits them.
 
+use super::deadlock::Deadlocks;
 use super::failures::Failures;
+use super::intake::Intake;
+use super::pausing::Pausing;
 use super::whole_ns::WholeNs;
 use super::{Chooser, Network, SwitchPorts, Totals, timers};
-use crate::port::line::Line;
+use crate::port::line::{End, Line};
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring;
 use crate::port::timetable::Timetable;
@@ -49,23 +52,31 @@ impl Network {
         };
         let all_up = vec![true; topology.lines.len()];
         let (width_log2, buckets_log2) = wheel(&lines);
+        let mut ports: Vec<SwitchPorts> =
+            (0..).zip(first_line.iter().copied()).map(switch_ports).collect();
+        let pausing = Pausing::new(scenario, &mut lines, &mut ports, &place_of_line);
+        let routing = Routing::in_order(scenario.routing.next_hops, topology, &all_up);
+        let deadlocks = Deadlocks::new(scenario, &routing, pausing.is_some());
         Network {
             now: Time::ZERO,
             events: EventQueue::new(width_log2, buckets_log2),
             packets: Arena::new(),
-            ports: (0..).zip(first_line).map(switch_ports).collect(),
+            ports,
             timers: timers::of_policies(&switches, &nics),
             switches,
             nic_queueing: NicQueueing::Queued,
             nics,
             port_fifos,
-            routing: Routing::in_order(scenario.routing.next_hops, topology, &all_up),
+            routing,
             writes_telemetry,
             whole_ns: cuts_times.then(|| WholeNs::new(lines.len())),
             telemetry: SideTable::default(),
             numbers: SideTable::default(),
             chooser,
             failures: Failures::new(scenario, place_of_line),
+            pausing,
+            deadlocks,
+            intakes: Intake::of_hosts(scenario),
             lost: Vec::new(),
             packet_hops: 0,
             totals: Totals::default(),
@@ -84,8 +95,8 @@ fn lay_lines(topology: &Topology) -> (Vec<Line>, Vec<u32>, Vec<u32>) {
     let mut lay = |line: LineId, from: u32| {
         let spec = &topology.lines[line as usize];
         let to = match spec.to {
-            Node::Host(host) => (host, true),
-            Node::Switch(switch) => (switch, false),
+            Node::Host(host) => (host, End::Host),
+            Node::Switch(switch) => (switch, End::Switch),
         };
         place_of_line[line as usize] = lines.len() as u32;
         lines.push(Line::new(lines.len() as u32, spec, from, to));
@@ -149,7 +160,7 @@ mod tests {
         for (number, line) in (0..).zip(&network.lines) {
             assert_eq!(line.number, number);
             match network.sender_on(number) {
-                Node::Host(host) => assert_eq!((host, line.to_host), (number, false)),
+                Node::Host(host) => assert_eq!((host, line.end), (number, End::Switch)),
                 Node::Switch(switch) => {
                     let port = network.port_of(number);
                     assert_eq!(network.ports[switch as usize].first_line + port, number);
@@ -157,7 +168,7 @@ mod tests {
             }
         }
         let to_hosts: Vec<u32> =
-            network.lines.iter().filter(|line| line.to_host).map(|line| line.to).collect();
+            network.lines.iter().filter(|line| line.end.is_host()).map(|line| line.to).collect();
         assert_eq!(to_hosts, [0, 1, 2, 3]);
     }
 

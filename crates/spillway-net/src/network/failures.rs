@@ -45,6 +45,11 @@ impl Failures {
         }
     }
 
+    /// Whether a line is down.
+    pub fn is_down(&self, line: u32) -> bool {
+        self.down.get(line as usize).is_some_and(|&failures| failures > 0)
+    }
+
     /// How much less time a line has spent sending than its sent bytes would take.
     pub fn cut_short(&self, line: u32) -> Time {
         self.cut_short.get(line as usize).copied().unwrap_or(Time::ZERO)
@@ -99,6 +104,7 @@ impl Network {
         }
         let up: Vec<bool> = place_of_line.iter().map(|&place| known[place as usize] == 0).collect();
         self.routing = self.routing.renewed(topology, &up);
+        self.look_for_cycles(topology);
     }
 
     /// Loses the packets on a line and those queued for it.
@@ -110,6 +116,7 @@ impl Network {
         line.accepted_bytes = line.sent_bytes(now);
         line.busy_until = now;
         line.waits = false;
+        self.forget_pauses(line_id);
         let at = self.sender_on(line_id);
         while id != NO_PACKET {
             let next = self.packets[id].next;
@@ -118,6 +125,7 @@ impl Network {
         }
         match at {
             Node::Host(host) => {
+                self.forget_intake(host);
                 while let Some(id) = self.nics[host as usize].lose(now, &mut self.packets) {
                     self.lose(id, DropReason::LinkDown, at);
                 }
@@ -127,7 +135,11 @@ impl Network {
                 let switch = &mut self.switches[from as usize];
                 switch.on_sent(now, port);
                 switch.purge(now, port, DropReason::LinkDown, &mut self.packets);
+                let changed = switch.has_pause_changes();
                 self.collect_lost(from);
+                if changed {
+                    self.send_pauses(from);
+                }
             }
         }
     }

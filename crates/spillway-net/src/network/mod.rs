@@ -5,23 +5,30 @@
 
 mod audit;
 mod build;
+mod deadlock;
 mod failures;
+mod intake;
 mod nics;
+mod pausing;
 mod timers;
 mod waiting;
 mod whole_ns;
 
+pub(crate) use pausing::Pause;
 pub(crate) use timers::PolicyTimer;
 
 use crate::event;
-use crate::port::line::{Line, Waking};
+use crate::port::line::{End, Line, Waking};
 use crate::port::nic::{Nic, NicQueueing};
 use crate::port::ring::PortFifo;
 use crate::port::timetable::Timetable;
 use crate::routing::{PathChoice, Routing};
 use crate::telemetry::{Hop, Telemetry};
 use crate::topology::Node;
+use deadlock::Deadlocks;
 use failures::Failures;
+use intake::Intake;
+use pausing::Pausing;
 use spillway_engine::{EventQueue, Stream, Time, prefetch};
 use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId, flags};
 use spillway_switch::{DropReason, QueueId, SideTable, Switch};
@@ -109,6 +116,12 @@ pub(crate) struct Network {
     /// What chooses next hops, if it is not the hash of ECMP.
     chooser: Option<Chooser>,
     pub failures: Failures,
+    /// Pause frames and what they have stopped, if some priority is lossless.
+    pub pausing: Option<Box<Pausing>>,
+    /// Cycles of ports that pause each other, where there can be some.
+    pub deadlocks: Option<Box<Deadlocks>>,
+    /// What hosts have still to take in, if they have a rate of their own for it.
+    intakes: Vec<Intake>,
     /// Packets lost and not collected yet.
     pub lost: Vec<Lost>,
     /// Packets that started transmission on any line.
@@ -149,7 +162,7 @@ impl Network {
         prefetch(&self.lines, event::id(self.events.hint(1)) as usize);
         if let Some(line) = self.lines.get(event::id(self.events.hint(0)) as usize) {
             self.packets.prefetch(line.head);
-            self.packets.prefetch_contents(if line.to_host { line.head } else { 0 });
+            self.packets.prefetch_contents(if line.end == End::Host { line.head } else { 0 });
         }
     }
 
@@ -161,39 +174,31 @@ impl Network {
         // A failure takes packets off their line, but their event stays in the queue.
         let packet = *self.packets.get(id).filter(|packet| packet.time == self.now)?;
         line.take(&packet, &self.packets, &mut self.events);
-        let (to, to_host) = (line.to, line.to_host);
+        let (to, end) = (line.to, line.end);
         // One combined condition, which is seldom true, costs a single branch.
         if (line.waking == Waking::Deferred) & line.waits & (line.head == NO_PACKET) {
             let from = line.from;
             self.catch_up(from);
         }
-        if to_host {
+        if end == End::Host {
             self.totals.arrived_packets += 1;
             self.totals.arrived_bytes += u64::from(packet.size);
             return Some((to, id));
         }
-        self.forward(to, id, &packet);
+        self.forward(line_id, to, id, &packet);
         None
     }
 
-    /// A packet has arrived at a switch.
+    /// A packet has arrived at a switch, on a line.
     #[inline(always)]
-    fn forward(&mut self, switch_id: u32, id: PacketId, packet: &Packet) {
-        if self.ports[switch_id as usize].waiting.first() <= self.now {
-            self.catch_up(switch_id);
+    fn forward(&mut self, line_id: u32, switch_id: u32, id: PacketId, packet: &Packet) {
+        if self.ports[switch_id as usize].waiting.first() <= self.now
+            && self.is_handled_apart(line_id, switch_id, id)
+        {
+            return;
         }
         let SwitchPorts { first_line, seed, .. } = self.ports[switch_id as usize];
-        let choose = |among: usize| {
-            if packet.flags & flags::EXPLICIT_PATH != 0 {
-                PathChoice::Path(packet.path).pick(0, among)
-            } else if let Some(chooser) = &mut self.chooser {
-                chooser.choose((switch_id, seed), packet, among)
-            } else {
-                // Also with a single port: a branch for that case could not be predicted.
-                PathChoice::Hash(packet.path).pick(seed, among)
-            }
-        };
-        let Some(port) = self.routing.next_hop(switch_id, packet.dst, choose) else {
+        let Some(port) = self.next_port::<false>((switch_id, seed), packet) else {
             return self.lose(id, DropReason::NoRoute, Node::Switch(switch_id));
         };
         let line_id = first_line + port;
@@ -222,6 +227,45 @@ impl Network {
         if lost {
             self.collect_lost(switch_id);
         }
+    }
+
+    /// Something is to be done at a switch before a packet that has arrived there is decided about: its
+    /// deferred ports catch up. Or the packet is handled apart, at a switch with lossless priorities or
+    /// at a host that is slow to take in packets, which are always found here: others need not be told
+    /// from them packet by packet. Returns whether it has been.
+    #[inline(never)]
+    fn is_handled_apart(&mut self, line_id: u32, switch_id: u32, id: PacketId) -> bool {
+        if !self.ports[switch_id as usize].waiting.is_always_due() {
+            self.catch_up(switch_id);
+            return false;
+        }
+        match self.lines[line_id as usize].end {
+            End::SlowHost => self.queue_at_host(line_id, id),
+            _ => self.forward_lossless(line_id, id),
+        }
+        true
+    }
+
+    /// The port by which a packet leaves a switch; `None` if no route leads to its destination. Switches
+    /// with lossless priorities have a copy of their own: the choice is inlined only into its only
+    /// caller.
+    #[inline(always)]
+    fn next_port<const LOSSLESS: bool>(
+        &mut self,
+        (switch_id, seed): (u32, u32),
+        packet: &Packet,
+    ) -> Option<u32> {
+        let choose = |among: usize| {
+            if packet.flags & flags::EXPLICIT_PATH != 0 {
+                PathChoice::Path(packet.path).pick(0, among)
+            } else if let Some(chooser) = &mut self.chooser {
+                chooser.choose((switch_id, seed), packet, among)
+            } else {
+                // Also with a single port: a branch for that case could not be predicted.
+                PathChoice::Hash(packet.path).pick(seed, among)
+            }
+        };
+        self.routing.next_hop(switch_id, packet.dst, choose)
     }
 
     /// Puts a packet on a line, which may still be sending earlier ones.
@@ -433,7 +477,7 @@ mod tests {
         let mut comes = |dst: u32| {
             let id = bench.make(packet(dst, 600), Contents::default());
             let packet = bench.net.packets[id];
-            bench.net.forward(0, id, &packet);
+            bench.net.forward(0, 0, id, &packet);
             id
         };
         let lost = comes(2);

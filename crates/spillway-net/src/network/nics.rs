@@ -85,18 +85,19 @@ impl Network {
         }
     }
 
-    /// A managed NIC can send: it sends the first packet that its discipline does not drop on the
-    /// way out.
+    /// A managed NIC can send: it sends the first packet that is not paused, and that its discipline
+    /// does not drop on the way out.
     #[inline(never)]
     pub fn send_managed(&mut self, host: u32) {
-        while self.nics[host as usize].has_backlog() {
-            let nic = &mut self.nics[host as usize];
-            match nic.release(self.now, &mut self.packets) {
-                (id, Ok(())) => {
-                    let waits = nic.has_backlog();
+        while let Some((id, outcome)) =
+            self.nics[host as usize].release(self.now, &mut self.packets)
+        {
+            match outcome {
+                Ok(()) => {
+                    let waits = self.nics[host as usize].can_send(&self.packets);
                     return self.send_and_wait(host, (id, waits));
                 }
-                (id, Err(reason)) => self.lose_at_nic(host, id, reason),
+                Err(reason) => self.lose_at_nic(host, id, reason),
             }
         }
     }

@@ -110,7 +110,7 @@ mod tests {
             queue_limit: Amount::Unlimited,
             aqm: AqmPolicy::Extension(Box::new(Ticks(Time::from_us(2), heard.clone()))),
         });
-        bench.net.nics[1] = Nic::new(bench.scenario.nic, Some(discipline));
+        bench.net.nics[1] = Nic::new(bench.scenario.nic, Some(discipline), None);
         bench.net.timers = of_policies(&bench.net.switches, &bench.net.nics);
         bench.net.schedule_timers();
         (bench, heard)
@@ -157,7 +157,7 @@ mod tests {
             for _ in 0..2 {
                 let packet = Packet { size: 1_000, dst: 1, ..Packet::default() };
                 let id = bench.make(packet, Contents::default());
-                bench.net.forward(0, id, &packet);
+                bench.net.forward(0, 0, id, &packet);
             }
             bench.net.timers = vec![PolicyTimer { at, policy: 0, period: Time::from_ns(1_500) }];
             bench.net.schedule_timers();

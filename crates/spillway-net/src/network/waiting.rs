@@ -29,7 +29,8 @@ impl Network {
         let has_events = !scenario.events.is_empty();
         // What a line has sent is known by its time, unless packets that wait have times of their own.
         let is_exact = !has_events && self.whole_ns.is_none();
-        self.nic_queueing = allowed.of_nics(&scenario.nic, scenario.discipline.is_some(), is_exact);
+        let is_managed = scenario.discipline.is_some() || scenario.hosts_can_be_paused();
+        self.nic_queueing = allowed.of_nics(&scenario.nic, is_managed, is_exact);
         for line in &mut self.lines[self.nics.len()..] {
             let switch = &mut self.switches[line.from as usize];
             let facts = switch.port_facts();
@@ -49,7 +50,9 @@ impl Network {
             Waking::Deferred | Waking::InOrder => {
                 self.ports[line.from as usize].waiting.add(line.busy_until, line_id);
             }
-            Waking::ByEvent => self.events.push(line.busy_until, Kind::Wake.key(line_id)),
+            Waking::ByEvent | Waking::Pausable => {
+                self.events.push(line.busy_until, Kind::Wake.key(line_id));
+            }
         }
     }
 
@@ -121,6 +124,9 @@ impl Network {
         }
         line.waits = false;
         let from = line.from;
+        if line.waking == Waking::Pausable {
+            return self.send_unpaused(line_id);
+        }
         if let Some(nic) = self.nics.get_mut(line_id as usize) {
             if self.nic_queueing == NicQueueing::Managed {
                 return self.send_managed(line_id);
@@ -168,7 +174,7 @@ mod tests {
     fn comes(bench: &mut Bench, dst: u32, size: u32) {
         let id = bench.make(Packet { size, dst, ..Packet::default() }, Contents::default());
         let packet = bench.net.packets[id];
-        bench.net.forward(0, id, &packet);
+        bench.net.forward(0, 0, id, &packet);
     }
 
     /// At time 0 three packets come for host 1 and two for host 0. The first of each goes on the

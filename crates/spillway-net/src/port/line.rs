@@ -16,6 +16,29 @@ pub(crate) enum Waking {
     /// Deferred, and its packets, which leave in the order of arrival, are on the line already.
     /// Only the buffer is still to be told that they leave.
     InOrder,
+    /// An event; and pause frames may stop its queues.
+    Pausable,
+}
+
+/// What is at the far end of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// A switch.
+    Switch,
+    /// A host, which takes in packets as they arrive.
+    Host,
+    /// A switch with lossless priorities.
+    LosslessSwitch,
+    /// A host that takes in packets at a rate of its own.
+    SlowHost,
+}
+
+impl End {
+    /// Whether it is a host.
+    #[inline(always)]
+    pub fn is_host(self) -> bool {
+        matches!(self, End::Host | End::SlowHost)
+    }
 }
 
 /// A port's line. Lines are numbered: hosts' first, with the hosts' numbers, then each switch's in
@@ -44,7 +67,8 @@ pub(crate) struct Line {
     pub number: u32,
     /// The switch, or for a host's line the host, that sends on it.
     pub from: u32,
-    pub to_host: bool,
+    /// What is there.
+    pub end: End,
     /// Whether the port waits until it can send again.
     pub waits: bool,
     /// What makes it send again.
@@ -57,7 +81,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub fn new(number: u32, spec: &LineSpec, from: u32, (to, to_host): (u32, bool)) -> Line {
+    pub fn new(number: u32, spec: &LineSpec, from: u32, (to, end): (u32, End)) -> Line {
         Line {
             busy_until: Time::ZERO,
             delay: spec.delay,
@@ -68,7 +92,7 @@ impl Line {
             to,
             number,
             from,
-            to_host,
+            end,
             waits: false,
             waking: Waking::ByEvent,
             attended: false,

@@ -4,6 +4,7 @@
 //! It accepts every packet, unless it has a discipline: that marks and drops packets as at a
 //! switch's port.
 
+use crate::port::classes::PacketClasses;
 use spillway_engine::Time;
 use spillway_switch::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use spillway_switch::scheduling::{Waiting, next_to_send, worst_of};
@@ -113,13 +114,69 @@ pub struct Nic {
     bytes: u64,
     /// What marks and drops packets, if anything does.
     discipline: Option<Box<Discipline>>,
+    /// What pause frames stop, if they stop anything.
+    stops: Option<Stops>,
+}
+
+/// Which packets pause frames stop: those for the paused queue classes of the host's switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Stops {
+    /// The queue classes of its packets at its switch.
+    pub classes: PacketClasses,
+    /// Whether acks and other control packets stop, too.
+    pub with_acks: bool,
+    /// The queue classes that are paused, a bit each.
+    pub paused: u64,
+}
+
+impl Stops {
+    fn stops(&self, packet: &Packet) -> bool {
+        let is_control = packet.flags & flags::CONTROL != 0;
+        self.paused >> self.classes.of(packet) & 1 == 1 && (self.with_acks || !is_control)
+    }
 }
 
 impl Nic {
     /// An empty NIC.
-    pub fn new(settings: NicSettings, discipline: Option<Discipline>) -> Nic {
+    pub fn new(settings: NicSettings, discipline: Option<Discipline>, stops: Option<Stops>) -> Nic {
         let queues = vec![VecDeque::new(); settings.queues.into()];
-        Nic { settings, queues, packets: 0, bytes: 0, discipline: discipline.map(Box::new) }
+        let discipline = discipline.map(Box::new);
+        Nic { settings, queues, packets: 0, bytes: 0, discipline, stops }
+    }
+
+    /// A pause frame stops a queue class, or lets it go on.
+    pub fn pause(&mut self, queue_class: u8, pauses: bool) {
+        if let Some(stops) = &mut self.stops {
+            match pauses {
+                true => stops.paused |= 1 << queue_class,
+                false => stops.paused &= !(1 << queue_class),
+            }
+        }
+    }
+
+    /// Nothing is paused any more.
+    pub fn forget_pauses(&mut self) {
+        if let Some(stops) = &mut self.stops {
+            stops.paused = 0;
+        }
+    }
+
+    /// Whether it has a packet that may leave: the first one of some list that is not paused.
+    pub fn can_send(&self, packets: &Arena) -> bool {
+        match self.stops.filter(|stops| stops.paused != 0) {
+            None => self.has_backlog(),
+            Some(_) => self.first_unpaused(packets).is_some(),
+        }
+    }
+
+    /// The queue and the place in it of the list that is served next: the first one, of the highest
+    /// priority, whose first packet is not paused.
+    fn first_unpaused(&self, packets: &Arena) -> Option<(usize, usize)> {
+        let is_free =
+            |list: &List| !self.stops.is_some_and(|stops| stops.stops(&packets[list.head]));
+        let of_queue = |lists: &VecDeque<List>| lists.iter().position(is_free);
+        let mut queues = self.queues.iter().enumerate();
+        queues.find_map(|(queue, lists)| of_queue(lists).map(|place| (queue, place)))
     }
 
     /// What marks and drops packets, if anything does.
@@ -224,16 +281,28 @@ impl Nic {
         }
     }
 
-    /// Removes the packet that is next, with the reason if the discipline drops it. There must be
-    /// one.
+    /// Removes the packet that is next, with the reason if the discipline drops it. `None` if nothing
+    /// waits, or all of it is paused.
     pub fn release(
         &mut self,
         now: Time,
         packets: &mut Arena,
-    ) -> (PacketId, Result<(), DropReason>) {
-        let id = self.dequeue(packets);
+    ) -> Option<(PacketId, Result<(), DropReason>)> {
+        if !self.can_send(packets) {
+            return None;
+        }
+        let id = match self.stops.filter(|stops| stops.paused != 0) {
+            None => self.dequeue(packets),
+            Some(_) => {
+                let (queue, place) = self.first_unpaused(packets)?;
+                self.take(queue, place, packets)
+            }
+        };
         let discipline = self.discipline.as_mut();
-        (id, discipline.map_or(Ok(()), |discipline| discipline.on_departure(now, id, packets)))
+        Some((
+            id,
+            discipline.map_or(Ok(()), |discipline| discipline.on_departure(now, id, packets)),
+        ))
     }
 
     /// Removes a packet that a failure of the link loses, if there is one.
@@ -254,16 +323,23 @@ impl Nic {
             self.remove(id, packets);
             return id;
         }
+        let queue = self.queues.iter().position(|lists| !lists.is_empty());
+        self.take(queue.expect("a backlog is in some queue"), 0, packets)
+    }
+
+    /// Removes the first packet of the list at a place of a queue.
+    #[inline(always)]
+    fn take(&mut self, queue: usize, place: usize, packets: &Arena) -> PacketId {
         self.packets -= 1;
-        let lists = self.queues.iter_mut().find(|lists| !lists.is_empty());
-        let lists = lists.expect("a backlog is in some queue");
-        let first = lists.front_mut().expect("the queue is not empty");
-        let (id, emptied) = first.take(packets);
+        let lists = &mut self.queues[queue];
+        let (id, emptied) = lists[place].take(packets);
         self.bytes -= u64::from(packets[id].size);
         if emptied {
-            lists.pop_front();
+            lists.remove(place);
         } else if self.settings.scheduling == NicScheduling::PerFlowRoundRobin {
-            lists.rotate_left(1);
+            // The others are served first.
+            let list = lists.remove(place);
+            lists.extend(list);
         }
         id
     }
@@ -312,7 +388,7 @@ mod tests {
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
         let settings =
             NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2, fifo_packets: 0 };
-        let (mut nic, mut packets) = (Nic::new(settings, None), Arena::new());
+        let (mut nic, mut packets) = (Nic::new(settings, None, None), Arena::new());
         for (seq, &(slot, priority)) in (0..).zip(given) {
             let id = {
                 let contents = Contents { slot, seq, ..Contents::default() };
@@ -345,7 +421,7 @@ mod tests {
             data_queue: 0,
             fifo_packets: 0,
         };
-        let (mut nic, mut packets) = (Nic::new(settings, None), Arena::new());
+        let (mut nic, mut packets) = (Nic::new(settings, None, None), Arena::new());
         let control = flags::CONTROL;
         for (seq, (flow, remaining, flags)) in
             (0..).zip([(3, 6, 0), (1, 5, 0), (2, 4, 0), (1, 3, 0), (4, 9, control), (2, 2, 0)])

@@ -3,9 +3,9 @@
 //! | shortcut | left out | allowed where | why no result changes |
 //! | --- | --- | --- | --- |
 //! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
-//! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails | until then nothing depends on what it sends |
+//! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails; no pause frame can stop it | until then nothing depends on what it sends |
 //! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
-//! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
+//! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM, which no pause frame can stop; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
 //!
 //! Each can be switched off for tests: random scenarios run with and without.
 
@@ -43,6 +43,7 @@ impl Shortcuts {
             !facts.drops_departures
                 && !facts.is_traced
                 && !facts.watches_in_time
+                && !facts.can_be_paused
                 && !is_attended
                 && !has_events,
         );
@@ -61,6 +62,7 @@ impl Shortcuts {
                 !facts.watches_queues && !facts.schedules_by_account && !facts.holds_until_sent,
             ),
             waking: match (deferred, in_order) {
+                (false, _) if facts.can_be_paused => Waking::Pausable,
                 (false, _) => Waking::ByEvent,
                 (true, false) => Waking::Deferred,
                 (true, true) => Waking::InOrder,
@@ -68,15 +70,15 @@ impl Shortcuts {
         }
     }
 
-    /// How the hosts' NICs queue packets. Lines are exact if none fails or loses packets, and times are
-    /// not cut.
+    /// How the hosts' NICs queue packets. They are managed if they have a discipline, or if pause
+    /// frames may stop them. Lines are exact if none fails or loses packets, and times are not cut.
     pub(crate) fn of_nics(
         self,
         nic: &NicSettings,
-        has_discipline: bool,
+        is_managed: bool,
         is_exact: bool,
     ) -> NicQueueing {
-        match has_discipline {
+        match is_managed {
             true => NicQueueing::Managed,
             false if self.plain_nic && nic.is_plain() && is_exact => NicQueueing::Plain,
             false => NicQueueing::Queued,
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_port_takes_the_shortcuts_that_what_is_known_of_it_allows() {
-        use Waking::{ByEvent, Deferred, InOrder};
+        use Waking::{ByEvent, Deferred, InOrder, Pausable};
         assert_eq!(of(UNWATCHED), (true, InOrder));
         assert_eq!(of(PortFacts { queues_per_port: 2, ..UNWATCHED }), (true, Deferred));
         assert_eq!(of(PortFacts { pushes_out: true, ..UNWATCHED }), (true, Deferred));
@@ -145,6 +147,7 @@ mod tests {
         assert_eq!(of(PortFacts { drops_departures: true, ..marks }), (true, ByEvent));
         assert_eq!(of(PortFacts { is_traced: true, ..UNWATCHED }), (true, ByEvent));
         assert_eq!(of(PortFacts { watches_in_time: true, ..UNWATCHED }), (true, ByEvent));
+        assert_eq!(of(PortFacts { can_be_paused: true, ..UNWATCHED }), (true, Pausable));
         for (is_attended, has_events) in [(true, false), (false, true)] {
             let port = SwitchPort { facts: &UNWATCHED, is_attended, has_events };
             assert_eq!(Shortcuts::ALL.of_switch_port(&port).waking, ByEvent);

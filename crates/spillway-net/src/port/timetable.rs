@@ -21,6 +21,16 @@ impl Default for Timetable {
 }
 
 impl Timetable {
+    /// One that is always due, and has no port: its owner does something else with what comes.
+    pub fn always_due() -> Timetable {
+        Timetable { first: Time::ZERO, ..Timetable::default() }
+    }
+
+    /// Whether it is such a one.
+    pub fn is_always_due(&self) -> bool {
+        self.first == Time::ZERO && self.entries.is_empty()
+    }
+
     /// When the first port can send; [`Time::MAX`] if none waits.
     #[inline(always)]
     pub fn first(&self) -> Time {

@@ -15,6 +15,7 @@ mod history;
 mod links;
 pub mod names;
 mod oracle_trace;
+mod pauses;
 mod port_classes;
 mod ports;
 mod queues;
@@ -30,6 +31,7 @@ pub use flows::{Extra, FlowRow, FlowTable, Outcome, Outcomes};
 pub use history::{HistoryRow, HistoryTable};
 pub use links::{LinkRow, LinkTable};
 pub use oracle_trace::{OracleTraceRow, OracleTraceTable};
+pub use pauses::{PauseRow, PauseTable};
 pub use port_classes::{PortClassRow, PortClassTable};
 pub use ports::{PortRow, PortTable};
 pub use queues::{QueueRow, QueueTable};
@@ -162,6 +164,8 @@ record! {
         port_classes: PortClassTable,
         /// AQM samples.
         aqm: AqmTable,
+        /// Pauses.
+        pauses: PauseTable,
         /// Bursts.
         bursts: BurstTable,
         /// What switches have learned from bursts.

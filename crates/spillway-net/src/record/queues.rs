@@ -28,19 +28,21 @@ impl QueueTable {
     /// Samples all switches, with rows for empty queues if `with_empty` is set.
     pub fn sample(&mut self, now: Time, switches: &[AnySwitch], with_empty: bool) {
         let time_ps = now.ps();
-        for (switch, buffer) in (0..).map(Name).zip(switches.iter().map(AnySwitch::buffer)) {
+        for (switch, any) in (0..).map(Name).zip(switches) {
+            let buffer = any.buffer();
             let queues = 0..buffer.queues().len() as QueueId;
-            let packets = queues.clone().map(|queue| buffer.packets(queue)).sum();
-            let bytes = buffer.occupancy();
+            let length = |queue: QueueId| any.buffer_of(queue).length(queue);
+            let packets = queues.clone().map(|queue| length(queue).packets).sum();
+            let bytes = any.occupancy();
             self.push(QueueRow { time_ps, switch, port: None, queue: None, bytes, packets });
-            for queue in queues.filter(|&queue| with_empty || buffer.bytes(queue) > 0) {
+            for queue in queues.filter(|&queue| with_empty || length(queue).bytes > 0) {
                 self.push(QueueRow {
                     time_ps,
                     switch,
                     port: Some(buffer.port_of(queue) as i32),
                     queue: Some(buffer.queue_class_of(queue).into()),
-                    bytes: buffer.bytes(queue).into(),
-                    packets: buffer.packets(queue),
+                    bytes: length(queue).bytes.into(),
+                    packets: length(queue).packets,
                 });
             }
         }

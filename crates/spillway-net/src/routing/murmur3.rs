@@ -49,7 +49,7 @@ pub fn choose(path: u32, dst: u32, switch_seed: u32, n: usize) -> usize {
 
 /// The address of a host.
 fn address(host: u32) -> u32 {
-    0x0b00_0001 + (host / 256 << 16) + (host % 256 << 8)
+    0x0b00_0001 + ((host / 256) << 16) + ((host % 256) << 8)
 }
 
 /// MurmurHash3 of three words.

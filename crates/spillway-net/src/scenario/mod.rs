@@ -6,6 +6,7 @@ mod events;
 mod limits;
 mod loads;
 mod nic;
+mod pfc;
 mod recording;
 mod routing;
 mod switches;
@@ -17,6 +18,7 @@ mod warnings;
 pub use events::{LinkChange, LinkEvent};
 pub use limits::Limits;
 pub use nic::DisciplineSettings;
+pub use pfc::{Ends, PauseFrames, PfcSettings, Receiving};
 pub use recording::{DecisionFilter, Recording};
 pub use routing::{Hash, RoutingSettings, Spreading};
 pub use switches::{SwitchSettings, TierSettings};
@@ -109,6 +111,10 @@ pub struct Scenario {
     pub nic: NicSettings,
     /// The discipline of NICs, which marks and drops packets, if there is one.
     pub discipline: Option<DisciplineSettings>,
+    /// How hosts take in packets, if they have a rate of their own for it.
+    pub receiving: Option<Receiving>,
+    /// Whether pause frames stop hosts' acks, too.
+    pauses_acks: bool,
     /// The transports in use.
     pub transports: Vec<Transport>,
     /// The transport of every class of flows, by index.
@@ -217,6 +223,10 @@ impl Scenario {
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
         let (nic, discipline) = nic::read(&mut section, &tiers[0].settings, &reading)?;
+        let meaning = "whether pause frames stop acks, too, where they share a paused priority";
+        let pauses_acks = section.flag("pauses_acks", true, meaning)?;
+        let receiving = pfc::read_receiving(&mut section, tiers[0].pfc.as_ref())?;
+        nic::check_pauses(&section, &nic, tiers[0].pfc.is_some())?;
         root.put("nic", section.finish()?);
         tags.check(&tiers, &nic)?;
         let ports = |tier| {
@@ -295,6 +305,9 @@ impl Scenario {
         }
         root.put("traffic", Value::Array(tables));
         check_sizes(&tiers, &transports)?;
+        let largest = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
+        let lossless = tiers.iter().filter_map(|tier| Some((tier.tier, tier.pfc.as_ref()?)));
+        pfc::check_packets(lossless, largest)?;
         discipline.iter().try_for_each(|discipline| discipline.check(&transports))?;
         check_recorded_fates(&tiers, &transports)?;
 
@@ -342,6 +355,8 @@ impl Scenario {
             tiers,
             nic,
             discipline,
+            receiving,
+            pauses_acks,
             transports,
             class_transport,
             class_is_incast,
@@ -393,6 +408,11 @@ impl Scenario {
     /// Whether links fail, so that routes change during the run.
     pub fn links_fail(&self) -> bool {
         self.events.iter().any(|event| matches!(event.change, LinkChange::Down { .. }))
+    }
+
+    /// Whether pause frames may stop hosts.
+    pub fn hosts_can_be_paused(&self) -> bool {
+        self.tiers[0].pfc.is_some()
     }
 
     /// Whether any port has a ring.

@@ -3,7 +3,7 @@
 use super::choice::Choice;
 use super::switches::{Reading, Surroundings};
 use super::{Result, SwitchSettings};
-use crate::port::nic::{Nic, NicScheduling, NicSettings};
+use crate::port::nic::{Nic, NicScheduling, NicSettings, Stops};
 use crate::topology::Node;
 use crate::transport::{KINDS, Transport};
 use spillway_settings::quantity::Amount;
@@ -92,6 +92,21 @@ pub(super) fn read(
     Ok((nic, read_discipline(section, &nic, reading)?))
 }
 
+/// Refuses NICs that cannot be paused where their switches have lossless priorities.
+pub(super) fn check_pauses(section: &Section, nic: &NicSettings, can_be: bool) -> Result<()> {
+    if can_be && nic.scheduling == NicScheduling::PFabric {
+        let problem = "\"pfabric\" is not valid with lossless priorities (`pfc`): it takes no \
+                       account of priorities that are paused";
+        return Err(section.error("scheduling", problem));
+    }
+    if can_be && nic.fifo_packets > 0 {
+        let problem = "not with lossless priorities (`pfc`): what has left its queue cannot be \
+                       paused";
+        return Err(section.error("fifo_packets", problem));
+    }
+    Ok(())
+}
+
 fn read_discipline(
     section: &mut Section,
     nic: &NicSettings,
@@ -174,6 +189,11 @@ impl super::Scenario {
                 aqm: settings.aqm.make(&environment),
             })
         });
-        Nic::new(self.nic, discipline)
+        let stops = self.hosts_can_be_paused().then(|| Stops {
+            classes: self.tiers[0].settings.packet_classes(),
+            with_acks: self.pauses_acks,
+            paused: 0,
+        });
+        Nic::new(self.nic, discipline, stops)
     }
 }

@@ -37,6 +37,8 @@ pub struct Recording {
     pub acknowledged: bool,
     /// Whether flows tell how long they climbed.
     pub climbing: bool,
+    /// Whether every pause has a row.
+    pub pauses: bool,
     /// Whether every lost packet has a row.
     pub drops: bool,
     /// Which decisions are kept.
@@ -106,6 +108,11 @@ impl Recording {
         let meaning = "whether flows have one more column, the time for which they climbed, and the \
                        summary has the share of their time";
         let climbing = asked(section, "climbing", meaning)?.unwrap_or(false);
+        let pauses = asked(section, "pauses", "whether every pause has a row")?.unwrap_or(false);
+        if pauses && scope.tiers.iter().all(|tier| tier.pfc.is_none()) {
+            let problem = "it needs lossless priorities (`switch.pfc`): nothing else is paused";
+            return Err(section.error("pauses", problem));
+        }
         let drops = section.flag("drops", true, "whether every lost packet has a row")?;
         let meaning = "how many decisions about arrivals are kept";
         let first = section.integer("decisions", 0, 0..=u64::MAX, meaning)?;
@@ -180,6 +187,7 @@ impl Recording {
             repairs,
             acknowledged,
             climbing,
+            pauses,
             drops,
             decisions,
             oracle_trace,

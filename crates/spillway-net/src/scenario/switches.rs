@@ -2,8 +2,10 @@
 
 use super::assignments::POLICIES;
 use super::choice::Choice;
+use super::pfc::{self, PfcSettings};
 use super::{Limits, Result};
 use crate::extensions::Extensions;
+use crate::port::PacketClasses;
 use crate::topology::Topology;
 use crate::transport::Transport;
 use spillway_engine::{Rate, Time};
@@ -13,7 +15,7 @@ use spillway_switch::aqm::{Aqm, AqmParams, NoAqm};
 use spillway_switch::policy::Watch;
 use spillway_switch::scheduling::{Fifo, Scheduling, SchedulingParams, SchedulingPolicy};
 use spillway_switch::sharing::{
-    LongestQueueDrop, PFabric as PFabricSharing, SharingParams, Smartbuf,
+    LongestQueueDrop, PFabric as PFabricSharing, Sharing, SharingParams, Smartbuf,
 };
 use spillway_switch::{Buffer, Environment, Meter, Policy, Service, Switch, SwitchParts};
 use std::sync::Arc;
@@ -36,6 +38,7 @@ pub struct SwitchSettings {
     /// Packets that each port takes out of its queues ahead of time.
     pub port_fifo_packets: u32,
     release_at_end: bool,
+    pfc: Choice,
     sharing: Choice,
     aqm: Choice,
     scheduling: Choice,
@@ -48,6 +51,8 @@ pub struct TierSettings {
     pub tier: &'static str,
     /// The settings as read.
     pub settings: SwitchSettings,
+    /// Its lossless priorities, if there are some.
+    pub pfc: Option<PfcSettings>,
     /// The parameters from which its policies are made.
     params: PolicyParams,
     /// What is allowed but may be a mistake.
@@ -112,7 +117,7 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
     let of_base = base.policies_of(reading, leaf, &mut resolved)?;
     let mut read = Vec::new();
     for (tier, own) in own {
-        let (settings, (params, warnings)) = match own {
+        let (settings, (params, pfc, warnings)) = match own {
             None if tier == leaf => (base.clone(), of_base.clone()),
             None => (base.clone(), base.policies_of(reading, tier, &mut Table::new())?),
             Some(own) => {
@@ -128,7 +133,7 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
                 (settings, of_tier)
             }
         };
-        read.push(TierSettings { tier, settings, params, warnings });
+        read.push(TierSettings { tier, settings, pfc, params, warnings });
     }
     Ok((read, resolved))
 }
@@ -186,6 +191,8 @@ impl SwitchSettings {
             let problem = "needs release = \"start\": what waits there is not counted";
             return Err(section.error("port_fifo_packets", problem));
         }
+        let meaning = "which priorities are lossless, and at which threshold a neighbour is paused";
+        let pfc = Choice::of(section.policy("pfc", "none", pfc::IDS.into_iter(), meaning)?);
         let meaning = "how ports share the buffer";
         let ids = extensions.sharing_ids();
         let sharing = Choice::of(section.policy("sharing", "cs", ids, meaning)?);
@@ -204,6 +211,7 @@ impl SwitchSettings {
             uncounted_bytes: uncounted_bytes.min(u64::from(u32::MAX)) as u32,
             port_fifo_packets: port_fifo_packets as u32,
             release_at_end,
+            pfc,
             sharing,
             aqm,
             scheduling,
@@ -217,7 +225,7 @@ impl SwitchSettings {
         reading: &Reading,
         tier: &str,
         table: &mut Table,
-    ) -> Result<(PolicyParams, Vec<String>)> {
+    ) -> Result<(PolicyParams, Option<PfcSettings>, Vec<String>)> {
         let Reading { around, duration, limits, extensions } = reading;
         let switches = || around.topology.switches.iter();
         let first = switches().position(|s| s.tier == tier).unwrap_or(0) as u32;
@@ -232,11 +240,24 @@ impl SwitchSettings {
             table.insert(key.into(), choice.resolved(section)?);
             Ok::<_, SettingsError>(())
         };
-        let mut environment = self.environment(around, first);
+        let mut section = self.pfc.section();
+        let pfc = PfcSettings::read(&self.pfc, &mut section, self, around.transport.full_packet())?;
+        if let Some(pfc) = &pfc {
+            self.check_lossless(pfc, &section, tier, around.topology)?;
+        }
+        resolve("pfc", &self.pfc, section)?;
+
+        let mut environment = self.environment(around, first, pfc.as_ref());
         let mut of_ports = self.scheduling.section();
         let scheduling = SchedulingParams::read(&self.scheduling.id, &mut of_ports, &environment)?;
         environment.service.scheduling = scheduling.make(&environment);
-        self.check_packet_choice(&of_ports, environment.service.scheduling.chooses_packets())?;
+        let chooses = environment.service.scheduling.chooses_packets();
+        self.check_packet_choice(&of_ports, chooses)?;
+        if chooses && pfc.is_some() {
+            let problem = "\"pfabric\" is not valid with lossless priorities (`pfc`): it takes no \
+                           account of queues that are paused";
+            return Err(of_ports.error("kind", problem));
+        }
 
         let mut section = self.sharing.section();
         let sharing = extensions.sharing_params(&self.sharing.id, &mut section, &environment)?;
@@ -245,7 +266,15 @@ impl SwitchSettings {
             let why = ": it alone says what is lost, by what flows have left";
             self.check_no_aqm(&section, PFabricSharing::ID, why)?;
         }
-        check(&section, &sharing.make(&environment))?;
+        let made = sharing.make(&environment);
+        check(&section, &made)?;
+        if made.pushes_out() && pfc.as_ref().is_some_and(PfcSettings::sees_all) {
+            let problem = format!(
+                "{:?} is not valid with sees = \"all\" in `pfc`: it could push out lossless packets",
+                self.sharing.id
+            );
+            return Err(section.error("kind", problem));
+        }
         resolve("sharing", &self.sharing, section)?;
 
         let mut section = self.aqm.section();
@@ -263,7 +292,33 @@ impl SwitchSettings {
         resolve("aqm", &self.aqm, section)?;
 
         resolve("scheduling", &self.scheduling, of_ports)?;
-        Ok((PolicyParams { sharing, aqm, scheduling }, warnings))
+        Ok((PolicyParams { sharing, aqm, scheduling }, pfc, warnings))
+    }
+
+    /// Refuses lossless priorities without room at some switch of a tier, or with rings.
+    fn check_lossless(
+        &self,
+        pfc: &PfcSettings,
+        section: &Section,
+        tier: &str,
+        topology: &Topology,
+    ) -> Result<()> {
+        if self.port_fifo_packets > 0 {
+            let problem = "not with port_fifo_packets: what has left its queue cannot be paused";
+            return Err(section.error("kind", problem));
+        }
+        let switches = (0..).zip(&topology.switches).filter(|(_, switch)| switch.tier == tier);
+        for (switch, _) in switches {
+            let capacity = self.buffer.bytes(port_rates(topology, switch).into_iter());
+            pfc.check(section, topology, switch, capacity)?;
+        }
+        Ok(())
+    }
+
+    /// In which queue classes packets wait.
+    pub fn packet_classes(&self) -> PacketClasses {
+        let last = (self.queues_per_port - 1) as u8;
+        PacketClasses { data: self.data_queue, acks: self.ack_queue, last }
     }
 
     /// Refuses what does not go with a scheduler that chooses among the packets of a queue, whose
@@ -316,10 +371,18 @@ impl SwitchSettings {
         (limit, format!("`queue_limit` = {written} refuses packets that find more than {limit}"))
     }
 
-    /// The facts on which a switch's policies may depend. The caller sets the scheduler.
-    fn environment(&self, around: &Surroundings, switch: u32) -> Environment {
+    /// The facts on which a switch's policies may depend. The caller sets the scheduler. Of the
+    /// buffer, policies have what is not set aside for lossless packets.
+    fn environment(
+        &self,
+        around: &Surroundings,
+        switch: u32,
+        pfc: Option<&PfcSettings>,
+    ) -> Environment {
         let port_rates = port_rates(around.topology, switch);
+        let set_aside = pfc.map_or(0, |pfc| pfc.parts(around.topology, switch).set_aside());
         let capacity = self.buffer.bytes(port_rates.iter().copied());
+        let capacity = capacity.map(|capacity| capacity - set_aside);
         let service = Service {
             scheduling: SchedulingPolicy::Fifo(Fifo),
             uncounted_bytes: self.uncounted_bytes,
@@ -376,11 +439,13 @@ impl TierSettings {
 impl super::Scenario {
     /// Makes an empty switch.
     pub fn make_switch(&self, switch: u32) -> Switch {
-        let TierSettings { settings, params, .. } = &self.tiers[self.tier_of(switch)];
-        let mut environment = settings.environment(&self.around(), switch);
+        let tier = &self.tiers[self.tier_of(switch)];
+        let TierSettings { settings, params, pfc, .. } = tier;
+        let mut environment = settings.environment(&self.around(), switch, pfc.as_ref());
+        let capacity = tier.capacity_of(&self.topology, switch).unwrap_or(Buffer::UNLIMITED);
         environment.service.scheduling = params.scheduling.make(&environment);
         Switch::new(SwitchParts {
-            capacity: environment.capacity,
+            capacity,
             port_rates: environment.port_rates.clone(),
             queues_per_port: settings.queues_per_port,
             ack_queue_class: settings.ack_queue,
@@ -392,8 +457,8 @@ impl super::Scenario {
             sharing: params.sharing.make(&environment),
             aqm: params.aqm.make(&environment),
             scheduling: environment.service.scheduling,
-            meter: Meter::new(environment.capacity, self.warmup, self.duration),
-            lossless: None,
+            meter: Meter::new(capacity, self.warmup, self.duration),
+            lossless: pfc.as_ref().map(|pfc| pfc.parts(&self.topology, switch)),
         })
     }
 }

@@ -3,9 +3,11 @@
 use super::Simulation;
 use super::in_time::InTime;
 use crate::event::Kind;
-use crate::network::Lost;
+use crate::network::{Lost, Pause};
 use crate::record::names::Name;
-use crate::record::{DecisionRow, DropRow, LinkRow, LossPlace, OracleTraceRow, WindowRow};
+use crate::record::{
+    DecisionRow, DropRow, LinkRow, LossPlace, OracleTraceRow, PauseRow, WindowRow,
+};
 use crate::scenario::{DecisionFilter, Scenario};
 use crate::topology::Node;
 use spillway_engine::{Stream, Time};
@@ -183,7 +185,10 @@ impl Simulation {
         let contents = self.network.packets.contents(lost.packet);
         // A host has only one port.
         let (buffer, port) = match lost.at {
-            Node::Switch(switch) => (Some(self.network.switches[switch as usize].buffer()), None),
+            Node::Switch(switch) => {
+                let switch = &self.network.switches[switch as usize];
+                (Some(lost.queue.map_or(switch.buffer(), |queue| switch.buffer_of(queue))), None)
+            }
             Node::Host(host) => {
                 let discipline = self.network.nics[host as usize].discipline();
                 (discipline.map(Discipline::buffer), Some(0))
@@ -205,6 +210,34 @@ impl Simulation {
         self.collect_decisions(before);
         self.collect_bursts(before);
         self.collect_fates(before);
+        self.collect_pauses();
+    }
+
+    fn collect_pauses(&mut self) {
+        let ended = self.network.pausing.as_mut().map(|pausing| pausing.take_ended());
+        for Pause { line, queue_class, begin, end } in ended.unwrap_or_default() {
+            let Some(pausing) = &self.network.pausing else { return };
+            let of_line = &self.network.lines[line as usize];
+            let by = match of_line.end.is_host() {
+                // A host's line has the host's number.
+                true => Node::Host(pausing.reverse(line)),
+                false => Node::Switch(of_line.to),
+            };
+            let paused = self.network.sender_on(line);
+            let port = match paused {
+                Node::Host(_) => 0,
+                Node::Switch(_) => self.network.port_of(line),
+            };
+            let place_of = |node: Node| Name(self.scenario.topology.place_of(node));
+            self.record.pauses.push(PauseRow {
+                by: place_of(by),
+                paused: place_of(paused),
+                port,
+                priority: queue_class.into(),
+                begin_ps: begin.ps(),
+                end_ps: end.map(Time::ps),
+            });
+        }
     }
 
     /// The run is over: packets still in switches get no fate.
@@ -267,7 +300,7 @@ impl Simulation {
         for number in 0..self.network.switches.len() {
             if self.scenario.tier_of(number as u32) == tier {
                 let switch = &mut self.network.switches[number];
-                let capacity = switch.buffer().capacity();
+                let capacity = switch.capacity();
                 meters.push((capacity, switch.meter(end).clone()));
             }
         }

@@ -2,6 +2,7 @@
 
 mod in_time;
 mod instruments;
+mod pauses;
 mod ports;
 mod rows;
 
@@ -29,6 +30,8 @@ pub enum Progress {
     Complete,
     /// The scenario's `stop` was reached before all flows were complete.
     Stopped,
+    /// Ports pause each other for ever, and the scenario ends the run where they do.
+    Deadlock,
     /// Packets, flows and records take more memory than the scenario allows.
     OutOfMemory,
 }
@@ -71,6 +74,8 @@ pub struct Simulation {
     instruments: Instruments,
     counters: Counters,
     record: Record,
+    /// Whether a deadlock has ended the run.
+    is_deadlocked: bool,
 }
 
 impl Simulation {
@@ -90,6 +95,7 @@ impl Simulation {
             instruments: Instruments::new(&scenario, network.lines.len()),
             counters: Counters::default(),
             record: Record::of(&scenario),
+            is_deadlocked: false,
             network,
             scenario,
         };
@@ -143,6 +149,9 @@ impl Simulation {
                 self.network.on_wake(line);
             } else {
                 self.on_rare_event(event.key);
+                if self.is_deadlocked {
+                    return Progress::Deadlock;
+                }
                 if Kind::PolicyTimer.id_of(event.key).is_some() && self.network.is_still() {
                     return Progress::Complete;
                 }
@@ -181,6 +190,16 @@ impl Simulation {
                 self.network.on_route_change(topology, events, id);
             }
             Kind::Measure => self.on_measure(),
+            Kind::Pause => self.network.on_pause(id),
+            Kind::PauseEnd => self.network.on_pause_end(id),
+            Kind::PauseRenewal => self.network.on_pause_renewal(id),
+            Kind::TakenIn => {
+                if let Some(packet) = self.network.on_taken_in(id) {
+                    self.hosts.deliver(&mut self.network, &self.scenario, id, packet);
+                    self.write_row_if_over();
+                }
+            }
+            Kind::Deadlock => self.is_deadlocked = true,
             Kind::SampleQueues => self.sample_queues(),
             Kind::SampleWindows => self.sample_windows(),
             Kind::SampleLinks => self.sample_lines(),

@@ -44,7 +44,7 @@ impl Simulation {
         let switch = &mut self.network.switches[number as usize];
         let mut by_class = vec![0; self.scenario.traffic.classes.len()];
         for port in 0..switch.buffer().ports() {
-            let bytes = switch.buffer().port_bytes(port);
+            let bytes = switch.port_bytes(port);
             let mut count = 0;
             for id in switch.waiting(port, packets) {
                 let class = self.hosts.ends.receiving(packets.contents(id).slot).class;

@@ -54,6 +54,9 @@ impl Simulation {
         self.finish_fates();
         self.finish_ports();
         self.finish_lines();
+        if let Some(pausing) = &mut self.network.pausing {
+            pausing.finish();
+        }
         self.collect_traces_before(None);
     }
 

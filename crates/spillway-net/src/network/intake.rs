@@ -1,0 +1,130 @@
+//! Hosts that take in packets at a rate of their own, slower than their line, and pause their switch
+//! when too much waits.
+
+use super::{Lost, Network};
+use crate::event::Kind;
+use crate::port::classes::PacketClasses;
+use crate::scenario::Scenario;
+use crate::topology::Node;
+use spillway_engine::Rate;
+use spillway_switch::DropReason;
+use spillway_switch::packet::PacketId;
+use std::collections::VecDeque;
+
+/// What waits at a host to be taken in, first come, first served.
+#[derive(Clone, Debug)]
+pub(crate) struct Intake {
+    rate: Rate,
+    /// The most bytes that may wait.
+    buffer: u64,
+    /// So many bytes of a lossless queue class pause it.
+    threshold: u64,
+    /// How far below the threshold the queue class goes on.
+    resume_offset: u64,
+    /// The queue classes of its packets at its switch.
+    classes: PacketClasses,
+    lossless: Box<[u8]>,
+    waiting: VecDeque<PacketId>,
+    bytes: u64,
+    /// Bytes of each queue class, and whether it is paused.
+    by_class: Vec<(u64, bool)>,
+}
+
+impl Intake {
+    /// One for every host; none if hosts take in packets as they arrive.
+    pub fn of_hosts(scenario: &Scenario) -> Vec<Intake> {
+        let Some(receiving) = scenario.receiving else { return Vec::new() };
+        let leaf = &scenario.tiers[0].settings;
+        let Some(pfc) = &scenario.tiers[0].pfc else { return Vec::new() };
+        let classes = leaf.packet_classes();
+        let intake = Intake {
+            rate: receiving.rate,
+            buffer: receiving.buffer,
+            threshold: receiving.threshold,
+            resume_offset: pfc.resume_offset.min(receiving.threshold),
+            classes,
+            lossless: pfc.queue_classes.clone(),
+            waiting: VecDeque::new(),
+            bytes: 0,
+            by_class: vec![(0, false); leaf.queues_per_port as usize],
+        };
+        vec![intake; scenario.topology.hosts() as usize]
+    }
+
+    /// The packets that wait, the first to be taken in first.
+    pub fn waiting(&self) -> impl Iterator<Item = PacketId> {
+        self.waiting.iter().copied()
+    }
+}
+
+impl Network {
+    /// A packet has arrived at a host that takes in packets at a rate of its own.
+    #[inline(never)]
+    pub(super) fn queue_at_host(&mut self, line_id: u32, id: PacketId) {
+        let Some(pausing) = &self.pausing else { unreachable!("such hosts can pause") };
+        // A host's line has the host's number.
+        let host = pausing.reverse(line_id);
+        let packet = self.packets[id];
+        let intake = &mut self.intakes[host as usize];
+        let size = u64::from(packet.size);
+        let queue_class = intake.classes.of(&packet);
+        if intake.bytes + size > intake.buffer {
+            let (reason, at) = (DropReason::Headroom, Node::Host(host));
+            let queue = Some(queue_class.into());
+            self.lost.push(Lost { packet: id, reason, at, queue });
+            return;
+        }
+        intake.bytes += size;
+        intake.waiting.push_back(id);
+        let (bytes, is_paused) = &mut intake.by_class[usize::from(queue_class)];
+        *bytes += size;
+        let pauses =
+            !*is_paused && *bytes >= intake.threshold && intake.lossless.contains(&queue_class);
+        *is_paused |= pauses;
+        if intake.waiting.len() == 1 {
+            let done = self.now + intake.rate.time_of(size);
+            self.events.push(done, Kind::TakenIn.key(host));
+        }
+        if pauses {
+            self.pause_from_host(host, queue_class, true);
+        }
+    }
+
+    /// A host has taken in its first packet. Returns the packet.
+    pub fn on_taken_in(&mut self, host: u32) -> Option<PacketId> {
+        let intake = &mut self.intakes[host as usize];
+        let id = intake.waiting.pop_front()?;
+        let packet = self.packets[id];
+        let size = u64::from(packet.size);
+        intake.bytes -= size;
+        if let Some(&next) = intake.waiting.front() {
+            let done = self.now + intake.rate.time_of(self.packets[next].size.into());
+            self.events.push(done, Kind::TakenIn.key(host));
+        }
+        let queue_class = intake.classes.of(&packet);
+        let (bytes, is_paused) = &mut intake.by_class[usize::from(queue_class)];
+        *bytes -= size;
+        let goes_on = *is_paused && *bytes + intake.resume_offset <= intake.threshold;
+        if goes_on {
+            *is_paused = false;
+            self.pause_from_host(host, queue_class, false);
+        }
+        self.totals.arrived_packets += 1;
+        self.totals.arrived_bytes += size;
+        Some(id)
+    }
+
+    fn pause_from_host(&mut self, host: u32, queue_class: u8, pauses: bool) {
+        let Some(pausing) = &self.pausing else { return };
+        // A host's line has the host's number.
+        let line = pausing.reverse(host);
+        self.send_pause((line, queue_class), pauses);
+    }
+
+    /// A host's link has failed: it does not pause its switch any more.
+    pub(super) fn forget_intake(&mut self, host: u32) {
+        if let Some(intake) = self.intakes.get_mut(host as usize) {
+            intake.by_class.iter_mut().for_each(|(_, is_paused)| *is_paused = false);
+        }
+    }
+}

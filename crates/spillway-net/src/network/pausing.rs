@@ -1,0 +1,442 @@
+//! Priority flow control (IEEE 802.1Qbb): pause frames, what they stop, and packets at switches with
+//! lossless priorities.
+//!
+//! A switch, or a host that takes in packets slowly, pauses the neighbour that sends on one of its
+//! lines: a frame goes back on the other line of that link. It goes ahead of all that waits there, but
+//! behind the packet in transmission. When it has arrived, and the neighbour's response time is over,
+//! the neighbour's queue class stops: a packet in transmission is finished, and no other begins. The
+//! queue class goes on when another frame says so, or when its quanta are over.
+//!
+//! Frames are no packets: they take time on their line, and count among its bytes, but hold no place
+//! in a queue.
+
+use super::{Network, SwitchPorts};
+use crate::event::Kind;
+use crate::port::line::{End, Line};
+use crate::port::timetable::Timetable;
+use crate::scenario::{Ends, PauseFrames, Scenario};
+use crate::topology::Node;
+use spillway_engine::Time;
+use spillway_switch::DropReason;
+use spillway_switch::packet::PacketId;
+use std::collections::BTreeMap;
+
+/// A queue class of the port that sends on a line.
+pub(super) type Stoppable = (u32, u8);
+
+/// A pause that has acted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pause {
+    /// The line on which the paused port sends; at its far end is who paused it.
+    pub line: u32,
+    pub queue_class: u8,
+    pub begin: Time,
+    /// None if it had not ended when the run did.
+    pub end: Option<Time>,
+}
+
+/// What is about to happen to a queue class of the port that sends on a line.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    /// `None` if the link has failed meanwhile.
+    at: Option<Stoppable>,
+    pauses: bool,
+}
+
+/// A pause that acts.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    begin: Time,
+    /// When it is over if no other frame comes.
+    until: Time,
+}
+
+/// The pauses of one kind of nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PauseSum {
+    pub pauses: u64,
+    pub time: Time,
+}
+
+/// Pause frames and what they have stopped.
+pub(crate) struct Pausing {
+    /// For every line, the other line of its link.
+    reverse: Vec<u32>,
+    /// For every line, the frames of the node at its far end.
+    frames: Vec<Option<PauseFrames>>,
+    /// For every line, the kind of node that sends on it: a tier's place, or one more for hosts.
+    kinds: Vec<u8>,
+    /// What events are about, by the numbers in their keys.
+    notes: Vec<Note>,
+    free_notes: Vec<u32>,
+    /// The pauses that act.
+    open: BTreeMap<Stoppable, Open>,
+    /// When pauses are to be said again.
+    renewals: BTreeMap<Stoppable, Time>,
+    /// The pauses that have ended, if they are recorded and have not been taken.
+    ended: Option<Vec<Pause>>,
+    /// By kind of node.
+    sums: Vec<PauseSum>,
+    /// Pause frames sent.
+    pub frames_sent: u64,
+}
+
+impl Pausing {
+    /// Marks the lines that lead to switches with lossless priorities, and to hosts that take in
+    /// packets slowly. `None` if nothing is lossless.
+    pub fn new(
+        scenario: &Scenario,
+        lines: &mut [Line],
+        ports: &mut Vec<SwitchPorts>,
+        place_of_line: &[u32],
+    ) -> Option<Box<Pausing>> {
+        let pfc = |switch: u32| scenario.tiers[scenario.tier_of(switch)].pfc.as_ref();
+        if scenario.tiers.iter().all(|tier| tier.pfc.is_none()) {
+            return None;
+        }
+        let mut reverse = vec![0; lines.len()];
+        for (line, &place) in place_of_line.iter().enumerate() {
+            // The two lines of a link are neighbours.
+            reverse[place as usize] = place_of_line[line ^ 1];
+        }
+        // A place beyond the switches' stands for hosts that are slow to take in packets.
+        let beyond = ports.len() as u32;
+        ports.push(SwitchPorts { first_line: 0, seed: 0, waiting: Timetable::always_due() });
+        let mut frames = Vec::with_capacity(lines.len());
+        let hosts = scenario.topology.hosts();
+        for line in &mut *lines {
+            frames.push(match line.end {
+                End::Host if scenario.receiving.is_some() => {
+                    (line.end, line.to) = (End::SlowHost, beyond);
+                    pfc(line.from).map(|pfc| pfc.frames)
+                }
+                End::Switch => {
+                    let pfc = pfc(line.to);
+                    if pfc.is_some() {
+                        line.end = End::LosslessSwitch;
+                        ports[line.to as usize].waiting = Timetable::always_due();
+                    }
+                    pfc.map(|pfc| pfc.frames)
+                }
+                _ => None,
+            });
+        }
+        let kind = |line: &Line| match line.number < hosts {
+            true => scenario.tiers.len(),
+            false => scenario.tier_of(line.from),
+        };
+        Some(Box::new(Pausing {
+            reverse,
+            frames,
+            kinds: lines.iter().map(|line| kind(line) as u8).collect(),
+            notes: Vec::new(),
+            free_notes: Vec::new(),
+            open: BTreeMap::new(),
+            renewals: BTreeMap::new(),
+            ended: scenario.recording.pauses.then(Vec::new),
+            sums: vec![PauseSum::default(); scenario.tiers.len() + 1],
+            frames_sent: 0,
+        }))
+    }
+
+    /// The queue classes that are paused now.
+    pub(super) fn paused(&self) -> impl Iterator<Item = Stoppable> {
+        self.open.keys().copied()
+    }
+
+    /// The other line of a line's link.
+    pub fn reverse(&self, line: u32) -> u32 {
+        self.reverse[line as usize]
+    }
+
+    /// Takes the pauses that have ended since the last call.
+    pub fn take_ended(&mut self) -> Vec<Pause> {
+        self.ended.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The pauses that have begun, and their time until now: for every tier, and for hosts.
+    pub fn sums(&self, now: Time) -> Vec<PauseSum> {
+        let mut sums = self.sums.clone();
+        for (&(line, _), open) in &self.open {
+            let sum = &mut sums[usize::from(self.kinds[line as usize])];
+            sum.time += now.since(open.begin);
+        }
+        sums
+    }
+
+    /// The run is over: pauses that act have no end.
+    pub fn finish(&mut self) {
+        if let Some(ended) = &mut self.ended {
+            let rows = self.open.iter().map(|(&(line, queue_class), open)| Pause {
+                line,
+                queue_class,
+                begin: open.begin,
+                end: None,
+            });
+            ended.extend(rows);
+        }
+    }
+
+    /// The number of an event about a queue class.
+    fn note(&mut self, at: Stoppable, pauses: bool) -> u32 {
+        let note = Note { at: Some(at), pauses };
+        match self.free_notes.pop() {
+            Some(place) => {
+                self.notes[place as usize] = note;
+                place
+            }
+            None => {
+                self.notes.push(note);
+                self.notes.len() as u32 - 1
+            }
+        }
+    }
+
+    /// What an event with this number is about.
+    fn take_note(&mut self, number: u32) -> Option<(Stoppable, bool)> {
+        let Note { at, pauses } = self.notes[number as usize];
+        self.free_notes.push(number);
+        at.map(|at| (at, pauses))
+    }
+
+    /// A pause begins to act, or lasts longer.
+    fn begin(&mut self, at: Stoppable, now: Time, until: Time) {
+        if let Some(open) = self.open.get_mut(&at) {
+            open.until = until;
+            return;
+        }
+        self.open.insert(at, Open { begin: now, until });
+        self.sums[usize::from(self.kinds[at.0 as usize])].pauses += 1;
+    }
+
+    /// A pause does not act any more. Returns whether one did.
+    fn end(&mut self, at: Stoppable, now: Time) -> bool {
+        let Some(open) = self.open.remove(&at) else { return false };
+        let sum = &mut self.sums[usize::from(self.kinds[at.0 as usize])];
+        sum.time += now.since(open.begin);
+        if let Some(ended) = &mut self.ended {
+            let (line, queue_class) = at;
+            ended.push(Pause { line, queue_class, begin: open.begin, end: Some(now) });
+        }
+        true
+    }
+
+    /// A link has failed: all pauses of its two lines are over, and their frames are lost.
+    fn forget(&mut self, lines: [u32; 2], now: Time) {
+        let is_of_link = |at: Option<Stoppable>| at.is_some_and(|(line, _)| lines.contains(&line));
+        for note in self.notes.iter_mut().filter(|note| is_of_link(note.at)) {
+            note.at = None;
+        }
+        self.renewals.retain(|&(line, _), _| !lines.contains(&line));
+        let over: Vec<Stoppable> = self.paused().filter(|&at| is_of_link(Some(at))).collect();
+        over.into_iter().for_each(|at| {
+            self.end(at, now);
+        });
+    }
+}
+
+impl Network {
+    /// A packet has arrived on a line that leads to a switch with lossless priorities.
+    #[inline(never)]
+    pub(super) fn forward_lossless(&mut self, line_id: u32, id: PacketId) {
+        let packet = self.packets[id];
+        let switch_id = self.lines[line_id as usize].to;
+        let SwitchPorts { first_line, seed, .. } = self.ports[switch_id as usize];
+        let Some(port) = self.next_port::<true>((switch_id, seed), &packet) else {
+            return self.lose(id, DropReason::NoRoute, Node::Switch(switch_id));
+        };
+        let Some(pausing) = &self.pausing else { unreachable!("a priority is lossless") };
+        let (from, out) = (pausing.reverse(line_id) - first_line, first_line + port);
+        let line = &self.lines[out as usize];
+        let (waits, is_idle) = (line.waits, (line.busy_until <= self.now) & !line.waits);
+        let switch = &mut self.switches[switch_id as usize];
+        let sent = switch.receive(self.now, (from, port), is_idle, id, &mut self.packets);
+        let (lost, changed) = (switch.has_lost(), switch.has_pause_changes());
+        let must_wait = match sent {
+            Some(_) => switch.releases_at_end(),
+            None => !waits && !is_idle && switch.can_send(port),
+        };
+        if let Some(id) = sent {
+            self.transmit(out, id);
+        }
+        if must_wait {
+            self.wait(out);
+        }
+        if lost {
+            self.collect_lost(switch_id);
+        }
+        if changed {
+            self.send_pauses(switch_id);
+        }
+        if self.deadlocks.is_some() && sent.is_none() && !lost {
+            let queue_class = self.packets[id].queue_class;
+            if self.switches[switch_id as usize].is_paused(port, queue_class) {
+                self.look_for_deadlock();
+            }
+        }
+    }
+
+    /// A port of such a switch can send: it sends what is not paused.
+    pub(super) fn send_unpaused(&mut self, line_id: u32) {
+        let (from, port) = (self.lines[line_id as usize].from, self.port_of(line_id));
+        let switch = &mut self.switches[from as usize];
+        let next = switch.send_next_unpaused(self.now, port, &mut self.packets);
+        let (lost, changed) = (switch.has_lost(), switch.has_pause_changes());
+        if let Some(next) = next {
+            self.send_and_wait(line_id, next);
+        }
+        if lost {
+            self.collect_lost(from);
+        }
+        if changed {
+            self.send_pauses(from);
+        }
+    }
+
+    /// Tells a switch's neighbours to pause or to go on.
+    #[cold]
+    pub(super) fn send_pauses(&mut self, switch_id: u32) {
+        for change in self.switches[switch_id as usize].take_pause_changes() {
+            let out = self.ports[switch_id as usize].first_line + change.port;
+            let Some(pausing) = &mut self.pausing else { return };
+            let at = (pausing.reverse(out), change.queue_class);
+            self.send_pause(at, change.pauses);
+        }
+    }
+
+    /// Who receives on a line tells who sends on it to pause a queue class, or to go on.
+    pub(super) fn send_pause(&mut self, at: Stoppable, pauses: bool) {
+        let Some(pausing) = &mut self.pausing else { return };
+        let Some(frames) = pausing.frames[at.0 as usize] else { return };
+        if let Ends::Quanta { refresh_after, .. } = frames.ends {
+            if !pauses {
+                // Its quanta end it.
+                pausing.renewals.remove(&at);
+                return;
+            }
+            let due = self.now + refresh_after;
+            pausing.renewals.insert(at, due);
+            let number = pausing.note(at, true);
+            self.events.push(due, Kind::PauseRenewal.key(number));
+        }
+        let back = pausing.reverse(at.0);
+        if self.failures.is_down(back) {
+            return;
+        }
+        pausing.frames_sent += 1;
+        let line = &mut self.lines[back as usize];
+        let exact = line.time_of(frames.bytes.into());
+        let lasts = self.whole_ns.as_mut().map_or(exact, |whole_ns| whole_ns.cut(back, exact));
+        let end = line.busy_until.max(self.now) + lasts;
+        line.busy_until = end;
+        line.accepted_bytes += u64::from(frames.bytes);
+        if line.waits {
+            // What waits there can be sent behind the frame.
+            self.events.push(end, Kind::Wake.key(back));
+        }
+        let number = pausing.note(at, pauses);
+        self.events.push(end + line.delay + frames.response_time, Kind::Pause.key(number));
+    }
+
+    /// A pause frame acts.
+    pub fn on_pause(&mut self, number: u32) {
+        let Some(pausing) = &mut self.pausing else { return };
+        let Some((at, pauses)) = pausing.take_note(number) else { return };
+        if !pauses {
+            return self.go_on(at);
+        }
+        let frames = pausing.frames[at.0 as usize].map(|frames| frames.ends);
+        let until = match frames {
+            Some(Ends::Quanta { quanta, .. }) => {
+                let until = self.now + quanta_time(&self.lines[at.0 as usize], quanta);
+                let number = pausing.note(at, false);
+                self.events.push(until, Kind::PauseEnd.key(number));
+                until
+            }
+            Some(Ends::Resume) | None => Time::MAX,
+        };
+        pausing.begin(at, self.now, until);
+        self.set_paused(at, true);
+        self.look_for_deadlock();
+    }
+
+    /// The quanta of a pause are over, unless another frame has come.
+    pub fn on_pause_end(&mut self, number: u32) {
+        let Some(pausing) = &mut self.pausing else { return };
+        let Some((at, _)) = pausing.take_note(number) else { return };
+        if pausing.open.get(&at).is_some_and(|open| open.until == self.now) {
+            self.go_on(at);
+        }
+    }
+
+    /// A pause that must last is said again.
+    pub fn on_pause_renewal(&mut self, number: u32) {
+        let Some(pausing) = &mut self.pausing else { return };
+        let Some((at, _)) = pausing.take_note(number) else { return };
+        if pausing.renewals.get(&at) == Some(&self.now) {
+            self.send_pause(at, true);
+        }
+    }
+
+    /// A queue class may send again.
+    fn go_on(&mut self, at: Stoppable) {
+        let Some(pausing) = &mut self.pausing else { return };
+        if !pausing.end(at, self.now) {
+            return;
+        }
+        self.set_paused(at, false);
+        let line = &self.lines[at.0 as usize];
+        if line.waits {
+            return;
+        }
+        let is_idle = line.busy_until <= self.now;
+        match (self.sender_on(at.0), is_idle) {
+            (Node::Host(host), true) => self.send_managed(host),
+            (Node::Host(host), false) => {
+                if self.nics[host as usize].can_send(&self.packets) {
+                    self.wait(host);
+                }
+            }
+            (Node::Switch(_), true) => self.send_unpaused(at.0),
+            (Node::Switch(switch), false) => {
+                if self.switches[switch as usize].can_send(self.port_of(at.0)) {
+                    self.wait(at.0);
+                }
+            }
+        }
+    }
+
+    fn set_paused(&mut self, (line_id, queue_class): Stoppable, pauses: bool) {
+        match self.sender_on(line_id) {
+            Node::Host(host) => self.nics[host as usize].pause(queue_class, pauses),
+            Node::Switch(switch) => {
+                let port = self.port_of(line_id);
+                self.switches[switch as usize].pause(port, queue_class, pauses);
+            }
+        }
+    }
+
+    /// A link has failed: nobody at it is paused any more.
+    pub(super) fn forget_pauses(&mut self, line_id: u32) {
+        let Some(pausing) = &mut self.pausing else { return };
+        let lines = [line_id, pausing.reverse(line_id)];
+        pausing.forget(lines, self.now);
+        for line in lines {
+            match self.sender_on(line) {
+                Node::Host(host) => self.nics[host as usize].forget_pauses(),
+                Node::Switch(switch) => {
+                    let port = self.port_of(line);
+                    self.switches[switch as usize].forget_pauses(port);
+                }
+            }
+        }
+    }
+}
+
+/// How long so many quanta last on a line: each is the time of 512 bits.
+fn quanta_time(line: &Line, quanta: u32) -> Time {
+    line.time_of(64 * u64::from(quanta))
+}
+
+#[cfg(test)]
+mod tests;

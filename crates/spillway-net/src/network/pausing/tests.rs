@@ -1,0 +1,282 @@
+//! Pauses by hand, to the picosecond.
+//!
+//! A byte takes 1 ns on every line, and every line has a delay of 10 us, so a packet of 1,000 bytes takes
+//! 1 us to be sent and a pause frame of 64 bytes 64 ns.
+
+use super::Pause;
+use crate::event::Kind;
+use crate::port::Shortcuts;
+use crate::testing::{Bench, NS, STAR};
+use spillway_engine::Time;
+use spillway_switch::DropReason;
+use spillway_switch::packet::{Contents, NO_PRIORITY, Packet, flags};
+
+/// Hosts 0 and 2 send to host 1 through a switch with this `pfc`.
+fn bench(pfc: &str) -> Bench {
+    bench_with(pfc, "")
+}
+
+fn bench_with(pfc: &str, more: &str) -> Bench {
+    let switch = format!("switch = {{ buffer = \"200KB\", pfc = {{ {pfc} }} }}");
+    let mss = "transport = { kind = \"udp\", mss = \"960B\", header = \"40B\", rate = \"8Gbps\" }";
+    let record = "record = { pauses = true }";
+    Bench::with(&format!("{STAR}\n{switch}\n{mss}\n{record}\n{more}"), Shortcuts::ALL)
+}
+
+/// A host sends so many packets of 1,000 bytes to host 1.
+fn launch(bench: &mut Bench, host: u32, packets: usize) {
+    for _ in 0..packets {
+        let packet = Packet { size: 1_000, dst: 1, priority: NO_PRIORITY, ..Packet::default() };
+        bench.net.launch(host, packet, Contents::default());
+    }
+}
+
+/// Handles all events up to this time, and counts packets that arrive at hosts without telling the
+/// hosts, which know no flows.
+fn run(bench: &mut Bench, until_ns: u64) -> Vec<(u64, Kind)> {
+    let mut rare = Vec::new();
+    while let Some(event) = bench.net.events.pop() {
+        if event.time > Time::from_ns(until_ns) {
+            bench.net.events.push(event.time, event.key);
+            break;
+        }
+        bench.net.now = event.time;
+        let (kind, number) = Kind::of(event.key);
+        let arrived = match kind {
+            Kind::Arrival => bench.net.on_arrival(number).map(|(_, id)| id),
+            Kind::TakenIn => bench.net.on_taken_in(number),
+            Kind::Wake => {
+                bench.net.on_wake(number);
+                None
+            }
+            Kind::Pause => {
+                bench.net.on_pause(number);
+                None
+            }
+            Kind::PauseEnd => {
+                bench.net.on_pause_end(number);
+                None
+            }
+            Kind::PauseRenewal => {
+                bench.net.on_pause_renewal(number);
+                None
+            }
+            other => panic!("{other:?}"),
+        };
+        if !matches!(kind, Kind::Arrival | Kind::Wake | Kind::TakenIn) {
+            rare.push((event.time.ps(), kind));
+        }
+        if let Some(id) = arrived {
+            bench.net.packets.remove(id);
+        }
+        for lost in std::mem::take(&mut bench.net.lost) {
+            assert_eq!(lost.reason, DropReason::Headroom);
+            bench.net.totals.lost_packets += 1;
+            bench.net.totals.lost_bytes += u64::from(bench.net.packets[lost.packet].size);
+            bench.net.packets.remove(lost.packet);
+        }
+        assert!(bench.net.is_conserved(), "at {}", event.time);
+    }
+    rare
+}
+
+fn ended(bench: &mut Bench) -> Vec<(u32, u64, Option<u64>)> {
+    let pausing = bench.net.pausing.as_mut().expect("lossless");
+    let row = |pause: Pause| (pause.line, pause.begin.ps(), pause.end.map(Time::ps));
+    pausing.take_ended().into_iter().map(row).collect()
+}
+
+/// No reserve, threshold 3,000 bytes, resume at 1,000.
+const STATIC: &str =
+    "kind = \"static\", threshold = \"3KB\", resume_offset = \"2KB\", reserve = \"0B\"";
+
+/// Two hosts send 20 packets each, from time 0, and packet n of both arrives at 11 + n us. At 11 us
+/// host 0's packet passes and host 2's waits: 1 in its account. Each microsecond one packet leaves and
+/// two come. Order of what waits at port 1: by arrival, host 0's before host 2's.
+///
+/// After the arrivals at 11 + n us, n + 1 packets of 2 (n + 1) have begun to be sent: they leave in
+/// turn, 0, 2, 0, 2... After n = 0: account 0 holds 0, account 2 holds 1. At 12 us host 2's first leaves
+/// (a port sends before packets arrive): then both have 1. 13 us: host 0's second leaves: 1 and 2.
+/// 14 us: 2 and 2. 15 us: 2 and 3: account 2 has reached 3,000 bytes, and pauses host 2. 16 us: host 2's
+/// third leaves and another comes: 3 and 3: account 0 pauses host 0.
+///
+/// The frame to host 2 goes on line 5 (from the switch to host 2), which is idle, at 15 us: it arrives at
+/// 15.064 + 10 = 25.064 us. That to host 0 acts at 26.064 us.
+#[test]
+fn a_pause_is_sent_when_an_account_reaches_its_threshold_and_acts_at_the_next_packet() {
+    let mut bench = bench(STATIC);
+    launch(&mut bench, 0, 20);
+    launch(&mut bench, 2, 20);
+    let pauses = run(&mut bench, 26_500);
+    assert_eq!(pauses, [(25_064 * NS, Kind::Pause), (26_064 * NS, Kind::Pause)]);
+    // Hosts had sent all 20 packets by then.
+    assert_eq!([0, 2].map(|line| bench.net.lines[line].accepted_bytes), [20_000; 2]);
+}
+
+/// The same with 40 packets: host 2's packet that began at 25 us is finished at 26 us, and its next one
+/// does not begin. Host 0's last began at 26 us.
+///
+/// Packets that come after the pause: 26 of host 2 in all, the last arrives at 36 us. Of host 0 27, the
+/// last arrives at 37 us.
+///
+/// Departures go on in the order of arrival, one per microsecond. The packets of both up to host 2's
+/// 26th are 52, and host 0's 27th is the 53rd. The k-th leaves at 10 + k us. An account goes on when its
+/// headroom is empty and it has at most 1,000 bytes. Host 2's 25th, the 50th of all, leaves at 60 us, when
+/// one is left: the frame arrives at 70.064 us, and host 2's NIC sends from then on. Host 0's are the 1st,
+/// 3rd ..., so its 26th is the 51st and leaves at 61 us, with one left: its frame acts at 71.064 us.
+#[test]
+fn a_pause_ends_when_the_account_has_fallen_by_the_offset() {
+    let mut bench = bench(STATIC);
+    launch(&mut bench, 0, 40);
+    launch(&mut bench, 2, 40);
+    run(&mut bench, 40_000);
+    assert_eq!([0, 2].map(|line| bench.net.lines[line].accepted_bytes), [27_000, 26_000]);
+    assert_eq!(bench.net.totals.lost_packets, 0);
+    let pauses = run(&mut bench, 71_500);
+    assert_eq!(pauses, [(70_064 * NS, Kind::Pause), (71_064 * NS, Kind::Pause)]);
+    // By line: 0 and 2 are the hosts'.
+    let (first, second) =
+        ((2, 25_064 * NS, Some(70_064 * NS)), (0, 26_064 * NS, Some(71_064 * NS)));
+    assert_eq!(ended(&mut bench), [first, second]);
+    // Host 2's packet begins when the pause ends, at 70.064 us, and the next one a microsecond later.
+    assert_eq!(bench.net.lines[2].busy_until.ps(), 72_064 * NS);
+    run(&mut bench, 1_000_000);
+    assert_eq!(bench.net.totals.arrived_packets, 80);
+}
+
+/// Headroom for the worst alignment. The reverse line has just begun a packet of 1,000 bytes when a
+/// pause is to be sent, and the sender has just begun one when it acts.
+///
+/// Host 1 is busy for ever (its port is paused by hand), so nothing leaves. Host 0 sends without end
+/// from time 0: packets arrive at 11, 12 ... us. The third reaches the threshold of 3,000 bytes at 13 us.
+/// A packet for host 0 has begun on line 3 at 13 us - 1 ps: the frame begins 1 us later and acts at
+/// 13 us - 1 ps + 1 us + 64 ns + 10 us = 24.064 us - 1 ps. The response time is chosen so that it
+/// acts 1 ps after host 0 has begun a packet at a whole microsecond: 936,002 ps, so it acts at
+/// 25 us + 1 ps. The packet of 25 us arrives at 36 us. So packets 4 to 26 arrive after the
+/// pause was sent, 23 of them.
+///
+/// The formula: 2 * 10,000 + 2 * 1,000 + 64 + 937 (936.002 rounded up) = 23,001 bytes.
+#[test]
+fn the_formula_s_headroom_suffices_in_the_worst_alignment_and_not_a_packet_less() {
+    let lost = |headroom: &str| {
+        let pfc = format!(
+            "{STATIC}, response_time = \"936002ps\", headroom = \"{headroom}\", priorities = [0]"
+        );
+        let mut bench = bench(&pfc);
+        bench.net.switches[0].pause(1, 0, true);
+        launch(&mut bench, 0, 100);
+        bench.net.now = Time::from_ps(1_999_999);
+        // It arrives at the switch 11 us later, at 12,999,999 ps.
+        let packet = Packet { size: 1_000, dst: 0, priority: NO_PRIORITY, ..Packet::default() };
+        bench.net.launch(2, packet, Contents::default());
+        let pauses = run(&mut bench, 100_000);
+        assert_eq!(pauses, [(25_000_001, Kind::Pause)]);
+        let accounts = bench.net.switches[0].accounts().expect("lossless");
+        (bench.net.totals.lost_packets, accounts.headroom_peak())
+    };
+    assert_eq!(lost("auto"), (0, 23_000));
+    assert_eq!(lost("23000B"), (0, 23_000));
+    // One byte less has no room for the last packet.
+    assert_eq!(lost("22999B"), (1, 22_000));
+}
+
+/// The packet that crosses the threshold goes into headroom if that is asked for: then a packet more is
+/// needed there.
+#[test]
+fn a_packet_that_crosses_into_headroom_needs_room_there() {
+    let peak = |crosses: &str| {
+        // Not a multiple of a packet: the third packet crosses it.
+        let pfc = format!(
+            "kind = \"static\", threshold = \"2500B\", resume_offset = \"1KB\", reserve = \"0B\", \
+             headroom = \"40KB\", priorities = [0], crosses_into = \"{crosses}\""
+        );
+        let mut bench = bench(&pfc);
+        bench.net.switches[0].pause(1, 0, true);
+        launch(&mut bench, 0, 100);
+        let pauses = run(&mut bench, 100_000);
+        assert_eq!(pauses, [(23_064 * NS, Kind::Pause)]);
+        bench.net.switches[0].accounts().expect("lossless").headroom_peak()
+    };
+    // The packets that arrive from 14 to 34 us: host 0 began its last at 23 us.
+    assert_eq!([peak("shared"), peak("headroom")], [21_000, 22_000]);
+}
+
+/// A host whose queue of acks is not paused goes on with acks; with `pauses_acks` and one queue for both
+/// it does not.
+#[test]
+fn acks_stop_only_if_they_share_a_paused_priority_and_the_nic_says_so() {
+    let left = |more: &str| {
+        let mut bench = bench_with(STATIC, more);
+        bench.net.nics[0].pause(0, true);
+        launch(&mut bench, 0, 2);
+        let flags = flags::CONTROL;
+        let ack = Packet { size: 50, dst: 1, priority: NO_PRIORITY, flags, ..Packet::default() };
+        bench.net.launch(0, ack, Contents::default());
+        run(&mut bench, 5_000);
+        bench.net.lines[0].accepted_bytes
+    };
+    assert_eq!(left(""), 0);
+    // The ack waits behind data in the only queue.
+    assert_eq!(left("nic = { pauses_acks = false }"), 0);
+    assert_eq!(left("nic = { queues = 2, ack_queue = 0, data_queue = 1 }"), 0);
+    assert_eq!(
+        left("nic = { queues = 2, ack_queue = 0, data_queue = 1, pauses_acks = false }"),
+        50
+    );
+}
+
+/// With quanta a pause ends by itself unless it is said again. 100 quanta are 6,400 bytes' time, 6.4 us;
+/// it is said again every 5 us.
+///
+/// Host 0's third packet pauses it at 13 us: acts at 23.064 us, until 29.464 us. The second frame leaves
+/// at 18 us, acts at 28.064, until 34.464; and so on, every 5 us.
+#[test]
+fn quanta_end_a_pause_that_is_not_said_again() {
+    let pfc = format!(
+        "{STATIC}, ends = \"quanta\", quanta = 100, refresh_after = \"5us\", priorities = [0]"
+    );
+    let mut bench = bench(&pfc);
+    bench.net.switches[0].pause(1, 0, true);
+    launch(&mut bench, 0, 40);
+    let events = run(&mut bench, 38_000);
+    let times = |kind: Kind| -> Vec<u64> {
+        events.iter().filter(|event| event.1 == kind).map(|event| event.0 / NS).collect()
+    };
+    assert_eq!(times(Kind::PauseRenewal), [18_000, 23_000, 28_000, 33_000, 38_000]);
+    assert_eq!(times(Kind::Pause), [23_064, 28_064, 33_064]);
+    // Their ends come, but only the last frame's counts.
+    assert_eq!(times(Kind::PauseEnd), [29_464, 34_464]);
+    assert_eq!(ended(&mut bench), []);
+    // Now what waits is sent: 24 packets came to the switch, of which the 23rd leaves 1 there.
+    assert_eq!(bench.net.lines[0].accepted_bytes, 24_000);
+    bench.net.now = Time::from_us(38);
+    bench.net.switches[0].pause(1, 0, false);
+    bench.net.send_unpaused(4);
+    // One leaves at 38 us, the 23rd at 60 us: nothing is said again after 58 us, whose frame acts at
+    // 68.064 us, until 74.464 us.
+    run(&mut bench, 80_000);
+    assert_eq!(ended(&mut bench)[0], (0, 23_064 * NS, Some(74_464 * NS)));
+}
+
+/// Host 1 takes in a byte in 2 ns: a packet takes 2 us. It pauses the switch with 3,000 bytes waiting,
+/// and lets it go on at 1,000.
+///
+/// Packets arrive at host 1 from 22 us on, one each microsecond: the first is taken in at 24 us. At
+/// 22, 23 us 1 and 2 wait; at 24 us the third arrives, before the first is taken in: three, so it pauses
+/// at 24 us. The frame acts at 34.064 us: the switch has begun a packet at 34 us, which arrives at
+/// 45 us: 24 packets in all. At 24 + 2 k us the (k + 1)-th has been taken in: one is left after the 23rd, at
+/// 68 us; the frame acts at 78.064 us.
+#[test]
+fn a_host_that_is_slow_to_take_in_packets_pauses_its_switch() {
+    let nic = "nic = { receive_rate = \"4Gbps\", receive_buffer = \"100KB\", receive_threshold = \
+               \"3KB\" }";
+    let mut bench = bench_with(&format!("{STATIC}, headroom = \"64KB\""), nic);
+    launch(&mut bench, 0, 40);
+    let pauses = run(&mut bench, 80_000);
+    let of_switch: Vec<_> = ended(&mut bench).into_iter().filter(|row| row.0 == 4).collect();
+    assert_eq!(of_switch, [(4, 34_064 * NS, Some(78_064 * NS))]);
+    // The switch holds what comes meanwhile, and pauses host 0: at 37 us three wait there.
+    assert!(pauses.contains(&(47_064 * NS, Kind::Pause)), "{pauses:?}");
+    run(&mut bench, 400_000);
+    assert_eq!((bench.net.totals.arrived_packets, bench.net.totals.lost_packets), (40, 0));
+}

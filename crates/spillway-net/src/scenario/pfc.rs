@@ -1,0 +1,364 @@
+//! `[switch] pfc`: lossless priorities and the pause frames that make them so.
+
+use super::choice::Choice;
+use super::{Result, SwitchSettings};
+use crate::topology::{LineSpec, Topology};
+use spillway_engine::Time;
+use spillway_settings::{Range, Section, SettingsError, Value, quantity};
+use spillway_switch::pfc::{Crossing, LosslessParts, PauseThreshold};
+
+/// The ids of `pfc`.
+pub(super) const IDS: [&str; 3] = ["none", "static", "dynamic"];
+
+/// What ends a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// Another frame.
+    Resume,
+    /// Time: so many quanta after the last frame, which is said again after a while.
+    Quanta {
+        /// The quanta, each the time of 512 bits.
+        quanta: u32,
+        /// The time after which a pause that must last is said again.
+        refresh_after: Time,
+    },
+}
+
+/// The pause frames of a switch, or of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseFrames {
+    /// Bytes of a frame on the wire.
+    pub bytes: u32,
+    /// The time from a frame's arrival until it acts.
+    pub response_time: Time,
+    /// What ends a pause.
+    pub ends: Ends,
+}
+
+/// Lossless priorities of a tier's switches.
+#[derive(Clone, Debug)]
+pub struct PfcSettings {
+    /// The lossless queue classes, in order.
+    pub queue_classes: Box<[u8]>,
+    /// How far below the threshold a pause ends, in bytes.
+    pub resume_offset: u64,
+    /// Its frames.
+    pub frames: PauseFrames,
+    /// Whether a deadlock ends the run.
+    pub ends_run: bool,
+    /// The largest packet that headroom is reckoned for.
+    pub mtu: u64,
+    threshold: PauseThreshold,
+    reserve: u64,
+    /// The formula's if it is `None`.
+    headroom: Option<u64>,
+    crossing: Crossing,
+    sees_all: bool,
+}
+
+impl PfcSettings {
+    /// Reads the parameters of a choice of `pfc`. `None` if nothing is lossless.
+    pub(super) fn read(
+        choice: &Choice,
+        section: &mut Section,
+        switch: &SwitchSettings,
+        full_packet: u32,
+    ) -> Result<Option<PfcSettings>> {
+        if choice.id == IDS[0] {
+            return Ok(None);
+        }
+        let queue_classes = read_priorities(section, switch)?;
+        let threshold = match choice.id.as_str() {
+            "static" => {
+                let meaning = "bytes of what is shared at which a port and priority pause";
+                PauseThreshold::Bytes(section.size("threshold", "100KB", meaning)?)
+            }
+            _ => {
+                let meaning = "a port and priority pause at this multiple of what is free of the \
+                               buffer less headroom and reserves";
+                PauseThreshold::OfFree(section.number("alpha", 0.125, Range::Positive, meaning)?)
+            }
+        };
+        let meaning = "how far below the threshold a pause ends";
+        let resume_offset = section.size("resume_offset", "3KB", meaning)?;
+        let meaning = "bytes that belong to each port and priority";
+        let reserve = section.size("reserve", "4KB", meaning)?;
+        let meaning = "the largest packet for which headroom is reckoned";
+        let default = format!("{full_packet}B");
+        let mtu = section.positive_size("mtu", &default, meaning)?;
+        let takes = "\"auto\" or bytes such as 64KB";
+        let meaning = "bytes of each port and priority for what comes after a pause is sent; \
+                       \"auto\": 2 rate delay + 2 mtu + a frame + rate response_time, and one mtu more \
+                       if the packet that crosses the threshold goes there";
+        let headroom = section.value("headroom", "auto", takes, meaning, |value| {
+            let text = value.as_str()?;
+            if text == "auto" { Some(None) } else { quantity::size(text).map(Some) }
+        })?;
+        let crossing = section.choice(
+            "crosses_into",
+            &[("shared", Crossing::Shared), ("headroom", Crossing::Headroom)],
+            "where the packet goes that takes its port and priority over the threshold",
+        )?;
+        let sees_all = section.choice(
+            "sees",
+            &[("lossy", false), ("all", true)],
+            "what the sharing policy sees: the other queues alone, or lossless ones, too",
+        )?;
+        let frames = read_frames(section)?;
+        let ends_run = section.choice(
+            "on_deadlock",
+            &[("stop", true), ("continue", false)],
+            "whether the run ends when ports pause each other for ever",
+        )?;
+        let pfc = PfcSettings {
+            queue_classes,
+            resume_offset,
+            frames,
+            ends_run,
+            mtu,
+            threshold,
+            reserve,
+            headroom,
+            crossing,
+            sees_all,
+        };
+        pfc.check_threshold(section)?;
+        Ok(Some(pfc))
+    }
+
+    /// Refuses a threshold that no packet stays below.
+    fn check_threshold(&self, section: &Section) -> Result<()> {
+        let PauseThreshold::Bytes(threshold) = self.threshold else { return Ok(()) };
+        if threshold < self.mtu {
+            let problem = format!(
+                "{threshold}B is not valid; it must hold a packet, {}B: else every packet pauses",
+                self.mtu
+            );
+            return Err(section.error("threshold", problem));
+        }
+        if self.resume_offset > threshold {
+            let problem = format!("{}B is more than threshold, {threshold}B", self.resume_offset);
+            return Err(section.error("resume_offset", problem));
+        }
+        Ok(())
+    }
+
+    /// What a switch accounts for, by its ports' links.
+    pub fn parts(&self, topology: &Topology, switch: u32) -> LosslessParts {
+        LosslessParts {
+            queue_classes: self.queue_classes.clone(),
+            threshold: self.threshold,
+            resume_offset: self.resume_offset,
+            reserve: self.reserve,
+            headroom: incoming(topology, switch).map(|line| self.headroom_of(line)).collect(),
+            crossing: self.crossing,
+            sees_all: self.sees_all,
+        }
+    }
+
+    /// The headroom for what comes in on a line: what may arrive after a pause is sent. A frame may
+    /// have to wait for a packet that has begun, and a packet may have begun when it acts. The packet
+    /// on which the pause is sent may need room there, too.
+    fn headroom_of(&self, line: &LineSpec) -> u64 {
+        let bytes = |time: Time| time.ps().div_ceil(line.rate.ps_per_byte());
+        let PauseFrames { bytes: frame, response_time, .. } = self.frames;
+        let packets = if self.crossing == Crossing::Headroom { 3 } else { 2 };
+        let formula =
+            2 * bytes(line.delay) + packets * self.mtu + u64::from(frame) + bytes(response_time);
+        self.headroom.unwrap_or(formula)
+    }
+
+    /// Refuses what leaves no room at a switch with this much buffer, and quanta that are over before
+    /// they are said again.
+    pub(super) fn check(
+        &self,
+        section: &Section,
+        topology: &Topology,
+        switch: u32,
+        capacity: Option<u64>,
+    ) -> Result<()> {
+        let name = topology.switch_name(switch);
+        let Some(capacity) = capacity else {
+            let problem = "not with an unlimited buffer: what is set aside for lossless packets is \
+                           a part of it";
+            return Err(section.error("kind", problem));
+        };
+        let set_aside = self.parts(topology, switch).set_aside();
+        if set_aside > capacity {
+            let problem = format!(
+                "reserves and headrooms of {name} are {set_aside}B, more than its buffer, {capacity}B"
+            );
+            return Err(section.error("headroom", problem));
+        }
+        let room = capacity - set_aside;
+        let threshold = self.threshold.bytes(room);
+        if room < self.mtu || threshold < self.mtu {
+            let problem = format!(
+                "reserves and headrooms of {name}, {set_aside}B, leave {room}B of its buffer: {} \
+                 than one packet, {}B",
+                if room < self.mtu { "less" } else { "the threshold is less" },
+                self.mtu
+            );
+            return Err(section.error("headroom", problem));
+        }
+        let Ends::Quanta { quanta, refresh_after } = self.frames.ends else { return Ok(()) };
+        for line in incoming(topology, switch) {
+            let last = line.rate.time_of(64 * u64::from(quanta));
+            if refresh_after >= last {
+                let problem = format!(
+                    "{refresh_after} is not before {quanta} quanta are over, after {last} at {name}"
+                );
+                return Err(section.error("refresh_after", problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the sharing policy sees lossless queues.
+    pub(super) fn sees_all(&self) -> bool {
+        self.sees_all
+    }
+}
+
+/// The lines on which packets come in by each of a switch's ports.
+fn incoming(topology: &Topology, switch: u32) -> impl Iterator<Item = &LineSpec> {
+    let ports = &topology.switches[switch as usize].ports;
+    // The two lines of a link are neighbours.
+    ports.iter().map(|&line| &topology.lines[(line ^ 1) as usize])
+}
+
+fn read_priorities(section: &mut Section, switch: &SwitchSettings) -> Result<Box<[u8]>> {
+    let takes = "a list of queue classes";
+    let meaning = "the queue classes that are lossless";
+    let default = Value::Array(vec![i64::from(switch.data_queue).into()]);
+    let given = section.peek("priorities").cloned().unwrap_or(default);
+    let read = |value: &Value| -> Option<Vec<i64>> {
+        value.as_array()?.iter().map(Value::as_integer).collect()
+    };
+    let default = read(&given).is_some_and(|_| !section.has("priorities"));
+    let listed = match default {
+        true => {
+            section.optional("priorities", takes, meaning, |_| Ok(()))?;
+            read(&given).unwrap_or_default()
+        }
+        false => section.value("priorities", "", takes, meaning, read)?,
+    };
+    section.put("priorities", given);
+    let queues = i64::from(switch.queues_per_port);
+    let mut classes: Vec<u8> = Vec::new();
+    for class in listed {
+        if !(0..queues).contains(&class) {
+            let problem = format!(
+                "{class} is no queue class: queues_per_port = {queues}, so there are 0 to {}",
+                queues - 1
+            );
+            return Err(section.error("priorities", problem));
+        }
+        if classes.contains(&(class as u8)) {
+            return Err(section.error("priorities", format!("{class} is there twice")));
+        }
+        classes.push(class as u8);
+    }
+    if classes.is_empty() {
+        let problem = "it is empty; without lossless priorities it is pfc = \"none\"";
+        return Err(section.error("priorities", problem));
+    }
+    classes.sort_unstable();
+    Ok(classes.into())
+}
+
+fn read_frames(section: &mut Section) -> Result<PauseFrames> {
+    let meaning = "bytes of a pause frame on the wire";
+    let bytes = section.positive_size("frame", "64B", meaning)?.min(u64::from(u32::MAX)) as u32;
+    let meaning = "time from a frame's arrival until the neighbour stops";
+    let response_time = section.time("response_time", "0us", meaning)?;
+    let ends = section.choice(
+        "ends",
+        &[("resume", false), ("quanta", true)],
+        "what ends a pause: another frame, or time",
+    )?;
+    if !ends {
+        section.needs("ends = \"quanta\"", &["quanta", "refresh_after"])?;
+        return Ok(PauseFrames { bytes, response_time, ends: Ends::Resume });
+    }
+    let meaning = "how long a pause lasts after a frame, in times of 512 bits";
+    let quanta = section.integer("quanta", 65_535, 1..=65_535, meaning)? as u32;
+    let meaning = "when a pause that must last is said again";
+    let refresh_after = section.positive_time("refresh_after", "10us", meaning)?;
+    Ok(PauseFrames { bytes, response_time, ends: Ends::Quanta { quanta, refresh_after } })
+}
+
+/// How hosts take in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiving {
+    /// The rate.
+    pub rate: spillway_engine::Rate,
+    /// The most bytes that may wait.
+    pub buffer: u64,
+    /// So many bytes of a lossless priority pause it at the switch.
+    pub threshold: u64,
+}
+
+/// Reads the keys of `[nic]` about packets that come in. `None` if hosts take them in as they arrive.
+pub(super) fn read_receiving(
+    section: &mut Section,
+    leaf: Option<&PfcSettings>,
+) -> Result<Option<Receiving>> {
+    let meaning = "the rate at which a host takes in packets; a host that is slower than its line \
+                   pauses its switch";
+    let takes = "a rate such as 40Gbps";
+    let rate = section.optional("receive_rate", takes, meaning, |section| {
+        section.rate("receive_rate", "", meaning)
+    })?;
+    let meaning = "the most bytes that may wait to be taken in";
+    let size = |section: &mut Section, key: &'static str, default: &str, meaning: &'static str| {
+        section
+            .optional(key, "bytes such as 1MB", meaning, |s| s.positive_size(key, default, meaning))
+    };
+    let buffer = size(section, "receive_buffer", "1MB", meaning)?;
+    let meaning = "bytes of a lossless priority that wait, at which it pauses";
+    let threshold = size(section, "receive_threshold", "200KB", meaning)?;
+    let Some(rate) = rate else {
+        let given = [("receive_buffer", buffer), ("receive_threshold", threshold)];
+        return match given.iter().find(|(_, given)| given.is_some()) {
+            None => Ok(None),
+            Some((key, _)) => Err(section.error(key, "it needs `receive_rate`")),
+        };
+    };
+    let Some(pfc) = leaf else {
+        let problem = "it needs lossless priorities at leaves (`pfc`): without them a host cannot \
+                       pause its switch";
+        return Err(section.error("receive_rate", problem));
+    };
+    let (buffer, threshold) = (buffer.unwrap_or(1_000_000), threshold.unwrap_or(200_000));
+    if threshold < pfc.mtu || threshold + pfc.mtu > buffer {
+        let problem = format!(
+            "{threshold}B is not valid; it must hold a packet, {}B, and leave room for one in \
+             receive_buffer, {buffer}B",
+            pfc.mtu
+        );
+        return Err(section.error("receive_threshold", problem));
+    }
+    for (key, value) in [("receive_buffer", buffer), ("receive_threshold", threshold)] {
+        section.put(key, format!("{value}B"));
+    }
+    Ok(Some(Receiving { rate, buffer, threshold }))
+}
+
+/// Refuses packets larger than those for which headroom was reckoned.
+pub(super) fn check_packets<'a>(
+    tiers: impl Iterator<Item = (&'static str, &'a PfcSettings)>,
+    full_packet: u32,
+) -> Result<()> {
+    for (tier, pfc) in tiers {
+        if u64::from(full_packet) > pfc.mtu {
+            let problem = format!(
+                "{}B is less than a full packet, {full_packet}B (at a {tier}): headroom would not \
+                 suffice",
+                pfc.mtu
+            );
+            return Err(SettingsError::new("switch.pfc.mtu", problem));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,350 @@
+//! Priority flow control in whole networks: a cycle of ports that pause each other, a victim flow, and
+//! random scenarios with lossless priorities.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::random::{Case, Draw, case};
+use common::*;
+use spillway_engine::Stream;
+use spillway_net::simulation::{Progress, Shortcuts, Simulation};
+use spillway_net::traffic::FlowColumns;
+use spillway_switch::DropReason;
+
+/// Every line of the ring.
+const LINE: &str = "rate = \"10Gbps\", delay = \"1us\"";
+
+/// Four switches in a ring, each with a host. Every host sends two hops clockwise: its packets wait at
+/// the next switch for the link after it.
+fn ring(more: &str) -> String {
+    let host = |at: &str| format!("{{ name = \"h{at}\", switch = \"{at}\", {LINE} }}");
+    let link = |a: &str, b: &str| format!("{{ a = \"{a}\", b = \"{b}\", {LINE} }}");
+    format!(
+        "duration = \"1ms\"\nstop = \"2ms\"\n\
+         transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
+         [topology]\nkind = \"graph\"\n\
+         switch = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}, {{ name = \"d\" }}]\n\
+         host = [{}]\nlink = [{}]\n\
+         [switch]\nbuffer = \"1MB\"\n\
+         pfc = {{ kind = \"static\", threshold = \"20KB\"{more} }}\n\
+         [record]\npauses = true\n\
+         [[traffic]]\nname = \"clockwise\"\nkind = \"flows\"\nfile = \"list\"\n",
+        ["a", "b", "c", "d"].map(host).join(", "),
+        [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")].map(|(a, b)| link(a, b)).join(", "),
+    )
+}
+
+/// Of two equal next hops, switch a's first is b; at the others the second leads on clockwise.
+fn clockwise() -> FlowColumns {
+    let flows: Vec<Listed> = (0..4).map(|host| (host, (host + 2) % 4, 1_000_000, 0)).collect();
+    FlowColumns { path: Some([0, 1, 1, 1].map(Some).into()), ..columns(&flows) }
+}
+
+#[test]
+fn a_cycle_of_ports_that_pause_each_other_ends_the_run() {
+    let run = finish(Simulation::new(scenario_with(&ring(""), &clockwise())));
+    assert_eq!(run.progress, Progress::Deadlock);
+    assert_eq!(run.summary["status"], "deadlock");
+    let deadlock = &run.summary["pauses"]["deadlock"];
+    let members: Vec<String> = deadlock["ports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|port| format!("{} {}", port["switch"].as_str().unwrap(), port["port"]))
+        .collect();
+    // A switch's port 0 leads to its host; a's next one to b, the others' last one clockwise.
+    assert_eq!(members, ["leaf0 1", "leaf1 2", "leaf2 2", "leaf3 2"]);
+    // Nothing is lost, and nothing arrives any more: it was found when it closed.
+    assert_eq!((run.all_drops(), run.summary["flows"]["completed"].as_u64()), (0, Some(0)));
+    let found_us = deadlock["time_us"].as_f64().unwrap();
+    assert!(found_us < 500.0, "{found_us}");
+    let ongoing = run.record.pauses.end_ps.clone();
+    let endless = (0..run.record.pauses.len()).filter(|&row| ongoing.known(row).is_none()).count();
+    assert!(endless >= 4, "{endless}");
+
+    // Told to go on, the run reports the same and goes on to its stop: nothing ever arrives.
+    let text = ring(", on_deadlock = \"continue\"");
+    let on = finish(Simulation::new(scenario_with(&text, &clockwise())));
+    assert_eq!(on.summary["pauses"]["deadlock"], *deadlock);
+    assert_ne!(on.progress, Progress::Deadlock);
+    assert_eq!(on.summary["flows"]["completed"], 0);
+    let delivered = |run: &Run| run.flows.iter().map(|flow| flow.delivered).sum::<u64>();
+    // What was on its way to a host when the cycle closed still arrives there.
+    assert!(delivered(&on) < delivered(&run) + 40_000, "{} {}", delivered(&on), delivered(&run));
+
+    // Half the flows make no cycle.
+    let mut half = clockwise();
+    for column in [&mut half.src, &mut half.dst] {
+        column.truncate(2);
+    }
+    half.size_bytes.truncate(2);
+    half.start_ns.truncate(2);
+    half.path.as_mut().unwrap().truncate(2);
+    let run = finish(Simulation::new(scenario_with(&ring(""), &half)));
+    assert_eq!((run.progress, run.all_drops()), (Progress::Complete, 0));
+    assert!(run.summary["pauses"]["deadlock"].is_null());
+}
+
+/// Three hosts of leaf 0 send to one of leaf 1, and a fourth to another host there: 40 Gbps over a link
+/// of 40 Gbps, of which only the last link of the three is short.
+fn victim(pfc: &str) -> Run {
+    let text = format!(
+        "duration = \"5ms\"\n\
+         topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 1, hosts_per_leaf = 4, host_rate = \
+         \"10Gbps\", fabric_rate = \"40Gbps\", link_delay = \"1us\" }}\n\
+         transport = {{ kind = \"newreno\" }}\n\
+         [switch]\nbuffer = \"600KB\"\n{pfc}\n\
+         [[traffic]]\nname = \"list\"\nkind = \"flows\"\nfile = \"list\"\n"
+    );
+    let size = 2_000_000;
+    let flows = [(0, 4, size, 0), (1, 4, size, 0), (2, 4, size, 0), (3, 5, size, 0)];
+    finish(Simulation::new(scenario_with(&text, &columns(&flows))))
+}
+
+#[test]
+fn a_flow_that_shares_no_congested_link_is_slowed_by_pauses() {
+    let (lossy, lossless) = (victim(""), victim("pfc = { kind = \"dynamic\", alpha = 0.125 }"));
+    assert!(lossy.all_drops() > 0);
+    assert_eq!(lossless.all_drops(), 0);
+    let slowdown = |run: &Run| run.fct(3) as f64 / run.flows[3].ideal_ps as f64;
+    assert!(slowdown(&lossy) < 1.1, "{}", slowdown(&lossy));
+    assert!(slowdown(&lossless) > 1.5, "{}", slowdown(&lossless));
+    // The pauses reach from leaf 1 over the spine and leaf 0 to the victim's own NIC.
+    for tier in ["leaf", "spine", "host"] {
+        assert!(lossless.number(&format!("pauses.by_tier.{tier}.pauses")) > 0.0, "{tier}");
+    }
+}
+
+/// Makes priorities of a random scenario lossless; `None` if its switches or NICs do not go with that.
+/// The switches' buffers hold all headrooms.
+fn lossless(seed: u64) -> Option<(Case, bool)> {
+    let mut case = case(seed);
+    // pFabric's switches and NICs choose among packets, and its senders repeat what is late without end
+    // where nothing is lost.
+    if case.text().contains("pfabric") {
+        return None;
+    }
+    let mut draw = Draw(Stream::new(seed, "lossless", 0));
+    let queues = case.head.lines().find_map(|line| line.strip_prefix("queues_per_port = "));
+    let queues: u64 = queues.map_or(1, |queues| queues.parse().unwrap());
+    let pushes_out = case.head.contains("lqd");
+    let priorities = match draw.below(3) {
+        0 => String::new(),
+        1 => "priorities = [0], ".into(),
+        _ => format!("priorities = [{}], ", draw.below(queues)),
+    };
+    let headroom = draw.one(&["auto", "auto", "auto", "2KB"]);
+    let crosses = draw.one(&["shared", "shared", "headroom"]);
+    let ends = draw.one(&[
+        "ends = \"resume\"",
+        "ends = \"resume\"",
+        "ends = \"quanta\", quanta = 300, refresh_after = \"2us\"",
+    ]);
+    let kind = draw.one(&[
+        "\"static\", threshold = \"3KB\"",
+        "\"static\", threshold = \"4KB\"",
+        "\"dynamic\", alpha = 0.02",
+        "\"dynamic\"",
+    ]);
+    let sees = if pushes_out { "lossy" } else { draw.one(&["lossy", "lossy", "all"]) };
+    let pfc = format!(
+        "pfc = {{ kind = {kind}, {priorities}resume_offset = \"{}\", reserve = \"{}\", headroom = \
+         \"{headroom}\", mtu = \"1600B\", crosses_into = \"{crosses}\", response_time = \"{}\", sees = \"{sees}\", {ends} \
+         }}",
+        draw.one(&["0B", "3KB"]),
+        draw.one(&["0B", "3KB"]),
+        draw.one(&["0us", "700ns"]),
+    );
+    let buffer = draw.one(&["450KB", "600KB", "1MB"]);
+    let line = |line: &str| match line.split(" = ").next() {
+        Some("buffer") => format!("buffer = \"{buffer}\"\n{pfc}"),
+        Some("port_fifo_packets") => "port_fifo_packets = 0".into(),
+        Some("fifo_packets") => {
+            let rate = draw_rate(seed);
+            format!("fifo_packets = 0\npauses_acks = {}\n{rate}", !seed.is_multiple_of(3))
+        }
+        _ => line.to_string(),
+    };
+    case.head = case.head.lines().map(line).collect::<Vec<_>>().join("\n");
+    // Acks that nothing stops need more.
+    let is_enough = headroom == "auto" && !seed.is_multiple_of(3);
+    Some((case, is_enough))
+}
+
+/// Some hosts take in packets slowly.
+fn draw_rate(seed: u64) -> &'static str {
+    match seed % 5 {
+        0 => "receive_rate = \"2Gbps\"\nreceive_buffer = \"400KB\"\nreceive_threshold = \"20KB\"",
+        _ => "",
+    }
+}
+
+fn check(seed: u64) -> Option<(f64, u64)> {
+    println!("seed {seed}");
+    let (case, is_enough) = lossless(seed)?;
+    let text = case.text();
+    let scenario = |text: &str| scenario_with(text, &case.list);
+    let mut simulation = Simulation::new(scenario(&text));
+    let mut draw = Draw(Stream::new(seed, "steps", 0));
+    let progress = loop {
+        let progress = simulation.run(1 + [0, 7, 100, 2000][draw.below(4) as usize]);
+        assert!(simulation.is_conserved(), "seed {seed} at {}\n{text}", simulation.now());
+        let events = simulation.counters().events;
+        assert!(events < 5_000_000, "seed {seed} at {}\n{text}", simulation.now());
+        if progress != Progress::Running {
+            break progress;
+        }
+    };
+    let run = end(simulation, progress);
+    assert!(
+        matches!(progress, Progress::Complete | Progress::Deadlock),
+        "seed {seed}: {progress:?}\n{text}"
+    );
+    // Where headroom is the formula's and links do not fail, nothing is lost for want of it.
+    let lost = run.drops(DropReason::Headroom);
+    let changes = text.contains("[[event]]");
+    if is_enough && !changes {
+        assert_eq!(lost, 0, "seed {seed}\n{text}");
+    }
+    for shortcuts in [
+        Shortcuts::NONE,
+        Shortcuts { pass_when_idle: false, ..Shortcuts::ALL },
+        Shortcuts { deferred: false, ..Shortcuts::ALL },
+    ] {
+        let mut simulation = Simulation::with(scenario(&text), shortcuts);
+        let progress = loop {
+            let progress = simulation.run(1_000);
+            let (now, events) = (simulation.now(), simulation.counters().events);
+            assert!(events < 5_000_000, "seed {seed}, {shortcuts:?} at {now}\n{text}");
+            if progress != Progress::Running {
+                break progress;
+            }
+        };
+        let other = end(simulation, progress);
+        assert_eq!(run.flows, other.flows, "seed {seed}, {shortcuts:?}\n{text}");
+        let summary = (run.summary_but_events(), other.summary_but_events());
+        assert_eq!(summary.0, summary.1, "seed {seed}, {shortcuts:?}\n{text}");
+        assert_eq!(run.record.drops, other.record.drops, "seed {seed}, {shortcuts:?}");
+    }
+    let resolved = scenario(&text).resolved.to_string();
+    let again = finish(Simulation::new(scenario(&resolved)));
+    assert_eq!(run.summary, again.summary, "seed {seed}, resolved");
+    Some((run.number("pauses.pauses"), lost))
+}
+
+#[test]
+fn random_scenarios_with_lossless_priorities_hold() {
+    let checked: Vec<(f64, u64)> = (0..700).filter_map(check).collect();
+    let with_pauses = checked.iter().filter(|(pauses, _)| *pauses > 0.0).count();
+    let with_losses = checked.iter().filter(|(_, lost)| *lost > 0).count();
+    assert!(checked.len() > 300, "{}", checked.len());
+    assert!(with_pauses > 120 && with_losses > 15, "{with_pauses} {with_losses}");
+}
+
+/// What is wrong with a star of four hosts whose switch or NICs are so.
+fn refused(more: &str) -> String {
+    let text = format!(
+        "duration = \"1ms\"\n\
+         topology = {{ kind = \"star\", hosts = 4, host_rate = \"8Gbps\", link_delay = \"1us\" }}\n{more}"
+    );
+    let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
+    match spillway_net::scenario::Scenario::read(given, &sources) {
+        Err(error) => format!("{}: {}", error.path, error.problem),
+        Ok(_) => panic!("it is read: {more}"),
+    }
+}
+
+fn with(pfc: &str) -> String {
+    refused(&format!("switch = {{ buffer = \"200KB\", queues_per_port = 2, pfc = {{ {pfc} }} }}"))
+}
+
+/// A port's headroom is 2 * 1,000 + 2 * 1,500 + 64 bytes; four ports have 20,256 bytes, and 16,000 of
+/// reserve.
+#[test]
+fn what_leaves_no_room_is_refused_with_the_reason() {
+    assert_eq!(
+        with("kind = \"dynamic\", headroom = \"60KB\""),
+        "switch.pfc.headroom: reserves and headrooms of leaf0 are 256000B, more than its buffer, 200000B"
+    );
+    assert_eq!(
+        refused("switch = { buffer = \"37KB\", pfc = \"static\" }"),
+        "switch.pfc.headroom: reserves and headrooms of leaf0, 36256B, leave 744B of its buffer: less \
+         than one packet, 1500B"
+    );
+    assert_eq!(
+        refused("switch = { buffer = \"40KB\", pfc = { kind = \"dynamic\", alpha = 0.25 } }"),
+        "switch.pfc.headroom: reserves and headrooms of leaf0, 36256B, leave 3744B of its buffer: the \
+         threshold is less than one packet, 1500B"
+    );
+    assert_eq!(
+        with("kind = \"static\", threshold = \"1400B\""),
+        "switch.pfc.threshold: 1400B is not valid; it must hold a packet, 1500B: else every packet pauses"
+    );
+    assert_eq!(
+        with("kind = \"static\", threshold = \"9KB\", resume_offset = \"10KB\""),
+        "switch.pfc.resume_offset: 10000B is more than threshold, 9000B"
+    );
+    assert_eq!(
+        with("kind = \"static\", priorities = [0, 2]"),
+        "switch.pfc.priorities: 2 is no queue class: queues_per_port = 2, so there are 0 to 1"
+    );
+    assert_eq!(
+        with("kind = \"static\", priorities = [1, 1]"),
+        "switch.pfc.priorities: 1 is there twice"
+    );
+    assert_eq!(
+        with("kind = \"static\", priorities = []"),
+        "switch.pfc.priorities: it is empty; without lossless priorities it is pfc = \"none\""
+    );
+    assert_eq!(
+        with("kind = \"static\", ends = \"quanta\", quanta = 10, refresh_after = \"2us\""),
+        "switch.pfc.refresh_after: 2us is not before 10 quanta are over, after 640ns at leaf0"
+    );
+    assert_eq!(
+        with("kind = \"static\", mtu = \"1KB\""),
+        "switch.pfc.mtu: 1000B is less than a full packet, 1500B (at a leaf): headroom would not suffice"
+    );
+}
+
+#[test]
+fn what_does_not_go_with_lossless_priorities_is_refused() {
+    let of_switch = |more: &str| {
+        refused(&format!("switch = {{ buffer = \"200KB\", pfc = \"dynamic\", {more} }}"))
+    };
+    let cases = [
+        (refused("switch = { pfc = \"static\" }"), "switch.pfc.kind: not with an unlimited buffer"),
+        (of_switch("port_fifo_packets = 2"), "switch.pfc.kind: not with port_fifo_packets"),
+        (of_switch("scheduling = \"pfabric\""), "switch.scheduling.kind: \"pfabric\" is not valid"),
+        (
+            refused(
+                "switch = { buffer = \"200KB\", pfc = { kind = \"dynamic\", sees = \"all\" }, \
+                 sharing = \"lqd\" }",
+            ),
+            "switch.sharing.kind: \"lqd\" is not valid with sees = \"all\"",
+        ),
+        (refused("nic = { receive_rate = \"1Gbps\" }"), "nic.receive_rate: it needs lossless"),
+        (
+            refused("nic = { receive_buffer = \"1MB\" }"),
+            "nic.receive_buffer: it needs `receive_rate`",
+        ),
+        (refused("record = { pauses = true }"), "record.pauses: it needs lossless priorities"),
+    ];
+    for (error, expected) in cases {
+        assert!(error.starts_with(expected), "{error}\n{expected}");
+    }
+    for (nic, expected) in [
+        ("fifo_packets = 1", "nic.fifo_packets: not with lossless priorities"),
+        ("scheduling = \"pfabric\"", "nic.scheduling: \"pfabric\" is not valid with lossless"),
+        (
+            "receive_rate = \"1Gbps\", receive_threshold = \"1KB\"",
+            "nic.receive_threshold: 1000B is not valid; it must hold a packet",
+        ),
+    ] {
+        let error = refused(&format!(
+            "switch = {{ buffer = \"200KB\", pfc = \"dynamic\" }}\nnic = {{ {nic} }}"
+        ));
+        assert!(error.starts_with(expected), "{error}\n{expected}");
+    }
+}
