@@ -163,8 +163,14 @@ fn places() -> Vec<Place> {
         places.push(Place::asked("topology", &has));
     }
     for transport::Kind { id, .. } in transport::KINDS {
-        let has = format!("kind = {id:?}");
-        places.push(Place::new("transport", &has, names(&transport::Transport::keys(id))));
+        let also: &[&str] = match *id {
+            "dcqcn" => &["", "window = \"1bdp\"", "preset = \"simulator\""],
+            _ => &[""],
+        };
+        for also in also {
+            let has = format!("kind = {id:?}\n{also}");
+            places.push(Place::new("transport", &has, names(&transport::Transport::keys(id))));
+        }
     }
     for kind in tagging::KINDS {
         // The ports of the scenario have two queues.
@@ -437,6 +443,18 @@ fn what_would_do_nothing_or_never_end_is_refused() {
         (
             &["transport.kind=timely", "transport.min_rtt=0us"],
             "transport.min_rtt: \"0us\" is not valid",
+        ),
+        (
+            &["transport.kind=dcqcn", "transport.alpha_interval=99ns"],
+            "transport.alpha_interval: \"99ns\" is not valid; expected a time from 100ns on, such as",
+        ),
+        (
+            &["transport.kind=dcqcn", "transport.byte_counter=0B"],
+            "transport.byte_counter: \"0B\" is not valid; expected a size above 0 such as",
+        ),
+        (
+            &["transport.kind=dcqcn", "transport.window=1bdp", "transport.window=0B"],
+            "transport.window: \"0B\" is not valid; expected a size above 0 such as",
         ),
     ] {
         let refused = assigned(assignments).unwrap_err().to_string();

@@ -21,6 +21,11 @@ const KINDS: [&str; 4] = [
     "kind = \"timely\"\nt_low = \"1ms\"\nt_high = \"2ms\"",
 ];
 
+/// The same, and senders with a rate that marks cut.
+fn all_kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().chain(["kind = \"dcqcn\""])
+}
+
 /// A flow of this many packets; what is sent at the times `lost_at` is lost. Returns the completion
 /// time, the number of retransmissions, and the timeouts.
 fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> (u64, u32, u32) {
@@ -49,7 +54,7 @@ fn flow(packets: u64, transport: &str, lost_at: &[u64]) -> (u64, u32, u32) {
 /// behind it, shows that.
 #[test]
 fn a_loss_is_repaired_and_cuts_nothing() {
-    for kind in KINDS {
+    for kind in all_kinds() {
         let known = 8 * PACKET + RTT;
         assert_eq!(flow(20, kind, &[5 * PACKET]), (known + THERE, 1, 0), "{kind}");
         // Of 400 packets, which take eleven round trips, one more is sent, and the window waits
@@ -67,7 +72,7 @@ fn a_loss_is_repaired_and_cuts_nothing() {
 #[test]
 fn a_lost_tail_waits_for_the_timeout() {
     // The last ack, of number 18, sets the timer.
-    for kind in KINDS {
+    for kind in all_kinds() {
         for (min_rto, us) in [("10ms", 10_000), ("1ms", 1_000)] {
             let transport = format!("{kind}\nmin_rto = \"{min_rto}\"");
             let expected = 18 * PACKET + RTT + us * US + THERE;
@@ -81,8 +86,10 @@ fn a_lost_tail_waits_for_the_timeout() {
 /// reports have to be compared, the second.
 #[test]
 fn a_timeout_leaves_one_segment_until_an_ack_tells_more() {
-    // C tau is 36 packets of 52,000 bytes in all; TIMELY paces 35 until the first ack.
-    for (kind, (sent, round_trips)) in KINDS.into_iter().zip([(36, 1), (36, 2), (36, 2), (35, 1)]) {
+    // C tau is 36 packets of 52,000 bytes in all; TIMELY paces 35 until the first ack. DCQCN has no
+    // window, and paces all.
+    let all = [(36, 1), (36, 2), (36, 2), (35, 1), (40, 1)];
+    for (kind, (sent, round_trips)) in all_kinds().zip(all) {
         let all: Vec<u64> = (0..sent).map(|packet| packet * PACKET).collect();
         let (fct, again, timeouts) = flow(40, kind, &all);
         assert_eq!((u64::from(again), timeouts), (sent, 1), "{kind}");

@@ -36,6 +36,8 @@ pub mod flags {
     pub const TELEMETRY: u16 = 1 << 11;
     /// Has a number in the order in which its flow's packets were sent; its ack carries it back.
     pub const NUMBERED: u16 = 1 << 12;
+    /// Notifies a sender of marks: a control packet that acknowledges nothing.
+    pub const CNP: u16 = 1 << 13;
     /// Carries something that few packets do, in a side table.
     pub const CARRIES: u16 = SACK | TELEMETRY | NUMBERED;
 }

@@ -8,6 +8,7 @@ mod by_timeout;
 mod connections;
 mod ends;
 mod handshake;
+mod notifications;
 mod open_loop;
 mod ports;
 mod priority;
@@ -21,6 +22,7 @@ use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
 use crate::transport::receiver::SackBlocks;
 use connections::{Connections, Idle};
+use notifications::Told;
 use ports::Ports;
 use spillway_engine::Time;
 use spillway_switch::SideTable;
@@ -37,6 +39,8 @@ pub(crate) struct Hosts {
     names_connections: bool,
     /// Selective acks: the ranges that acks report.
     sacks: SideTable<SackBlocks>,
+    /// When receivers may next tell senders of marks.
+    told: Told,
     /// A flow that is over. The simulation writes its row and frees its place.
     over: Option<u32>,
     /// Flows alive that are not complete.
@@ -74,10 +78,12 @@ impl Hosts {
     /// A packet has arrived at a host.
     #[inline(always)]
     pub fn deliver(&mut self, net: &mut Network, scenario: &Scenario, host: u32, id: PacketId) {
-        match net.packets[id].flags & (flags::CONTROL | flags::SYN | flags::DATAGRAM) {
+        const NOTIFICATION: u16 = flags::CONTROL | flags::CNP;
+        match net.packets[id].flags & (NOTIFICATION | flags::SYN | flags::DATAGRAM) {
             0 => self.on_data(net, scenario, host, id),
             flags::CONTROL => self.on_ack(net, scenario, id),
             flags::DATAGRAM => self.on_datagram(net, scenario, id),
+            NOTIFICATION => self.on_notification(net, id),
             _ => self.on_syn(net, scenario, host, id),
         }
     }
@@ -127,7 +133,11 @@ impl Hosts {
 
     /// Bytes of memory that flows and selective acks take.
     pub fn bytes(&self) -> u64 {
-        self.ends.bytes() + self.connections.bytes() + self.ports.bytes() + self.sacks.bytes()
+        self.ends.bytes()
+            + self.connections.bytes()
+            + self.ports.bytes()
+            + self.sacks.bytes()
+            + self.told.bytes()
     }
 
     #[inline]

@@ -46,6 +46,11 @@ impl Hosts {
         id: PacketId,
     ) {
         let (segment, slot) = segment_of(net, id);
+        if segment.ce
+            && let Some(notifications) = &closed.notifications
+        {
+            self.notify(net, slot, notifications);
+        }
         let (packet, contents) = (net.packets[id], *net.packets.contents(id));
         let end = self.ends.receiving_mut(slot);
         let (mut acks, mut count) = ([None; 2], 0);

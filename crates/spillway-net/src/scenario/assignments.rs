@@ -8,7 +8,7 @@
 use super::RoutingSettings;
 use crate::extensions::Extensions;
 use crate::topology::{self, TIERS};
-use crate::transport::{self, Losses, Transport};
+use crate::transport::{self, Transport};
 use spillway_settings::{SettingsError, Table, Value};
 
 /// The keys of a switch, or of a tier, that hold a policy.
@@ -67,6 +67,8 @@ fn apply_each(
             }
             let reason = if is_parameter {
                 "a policy of another kind starts anew".to_string()
+            } else if path_of(assignment) == "transport.preset" {
+                "a preset decides about it".to_string()
             } else {
                 format!("there is no {} there", path.rsplit('.').next().unwrap_or_default())
             };
@@ -82,10 +84,13 @@ fn apply_each(
 /// have. Keys that no kind has stay, so that reading reports them. Returns the paths of dropped
 /// keys.
 fn forget_other_kinds(table: &mut Table, assignment: &str, extensions: &Extensions) -> Vec<String> {
-    match path_of(assignment) {
-        "transport.loss_detection" => return forget_other_losses(table),
-        "routing.hash" => return forget_other_hashes(table),
-        _ => {}
+    if path_of(assignment) == "routing.hash" {
+        return forget_other_hashes(table);
+    }
+    if let Some(choice) = path_of(assignment).strip_prefix("transport.")
+        && transport::CHOICES.contains(&choice)
+    {
+        return forget_other_choice(table, choice);
     }
     let Some(section) = path_of(assignment).strip_suffix(".kind") else { return Vec::new() };
     let Some(Value::Table(settings)) = table.get_mut(section) else { return Vec::new() };
@@ -166,12 +171,12 @@ fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Value> {
     rest.split('.').try_fold(table.get_mut(first)?, |value, step| value.get_mut(step))
 }
 
-/// Drops the keys that mean nothing with another loss detection.
-fn forget_other_losses(table: &mut Table) -> Vec<String> {
+/// Drops the keys of the transport that another choice does not leave, such as those that mean
+/// nothing with another loss detection.
+fn forget_other_choice(table: &mut Table, choice: &str) -> Vec<String> {
     let Some(Value::Table(settings)) = table.get_mut("transport") else { return Vec::new() };
-    let way = settings.get("loss_detection").and_then(Value::as_str).unwrap_or_default();
-    let way = way.to_string();
-    drop_keys(settings, "transport", |key| !Losses::is_foreign(key, &way))
+    let value = settings.get(choice).and_then(Value::as_str).unwrap_or_default().to_string();
+    drop_keys(settings, "transport", |key| !transport::is_foreign(key, choice, &value))
 }
 
 /// Drops the keys that mean nothing with another hash.
@@ -378,6 +383,28 @@ mod tests {
         let given = "[transport]\ntail_loss_probe = true\ndupthresh = 4";
         let (found, _) = applied(given, &["transport.loss_detection=ns3"]);
         assert_eq!(found, table("[transport]\nloss_detection = \"ns3\"\ndupthresh = 4"));
+    }
+
+    #[test]
+    fn another_preset_decides_anew() {
+        let given = "[transport]\nkind = \"dcqcn\"\npreset = \"paper\"\nbyte_counter = \"1MB\"\ng = 0.5\n\
+                     mss = \"960B\"\ncnp_size = \"64B\"";
+        let (found, _) = applied(given, &["transport.preset=simulator"]);
+        let expected = "[transport]\nkind = \"dcqcn\"\npreset = \"simulator\"\ng = 0.5";
+        assert_eq!(found, table(expected));
+        let (found, _) = applied(given, &["transport.cnp=ack-flag"]);
+        let expected = given.replace("cnp_size = \"64B\"", "cnp = \"ack-flag\"");
+        assert_eq!(found, table(&expected));
+        // What is assigned after it stays, and what was assigned before does not.
+        let (found, warnings) = applied(
+            given,
+            &["transport.mss=1KB", "transport.preset=simulator", "transport.header=9B"],
+        );
+        assert_eq!(found["transport"].get("header").and_then(Value::as_str), Some("9B"));
+        assert_eq!(found["transport"].get("mss"), None);
+        let dropped = "transport.mss is set, but transport.preset=simulator after it drops it: a preset \
+                       decides about it";
+        assert_eq!(warnings, [dropped]);
     }
 
     #[test]

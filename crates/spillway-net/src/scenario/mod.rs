@@ -27,7 +27,7 @@ use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology};
 use crate::traffic::{Context, FlowColumns, ReadNumbers, Traffic};
-use crate::transport::{self, Access, ClosedLoop, Connections, Losses, Transport};
+use crate::transport::{self, Access, ClosedLoop, Transport};
 use loads::Loads;
 use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
@@ -522,12 +522,11 @@ impl Overrides<'_> {
             }
             merged.insert("kind".into(), kind);
         }
-        if let Some(Value::String(way)) = rest.get("loss_detection") {
-            // The same with another loss detection.
-            merged.retain(|key, _| !Losses::is_foreign(key, way));
-        }
-        if let Some(Value::String(connections)) = rest.get("connections") {
-            merged.retain(|key, _| !Connections::is_foreign(key, connections));
+        for choice in transport::CHOICES {
+            if let Some(Value::String(value)) = rest.get(choice) {
+                // The same with another loss detection, and so on.
+                merged.retain(|key, _| !transport::is_foreign(key, choice, value));
+            }
         }
         merged.extend(rest);
         let mut section = Section::new(path, merged);

@@ -5,7 +5,7 @@ use super::control::{Congestion, ControlMaker};
 use super::initial::{Access, InitialWindow, Windows};
 use super::kind::{Ecn, Needs, Pace};
 use super::losses::{LossDetection, Losses};
-use super::receiver::AckPolicy;
+use super::receiver::{AckPolicy, EcnEcho, Notifications};
 use super::rtt::RtoBounds;
 use super::size;
 use super::timeouts::Timeouts;
@@ -29,6 +29,8 @@ pub struct ClosedLoop {
     pub ecn: bool,
     /// How the receiver acknowledges.
     pub acks: AckPolicy,
+    /// How it tells of marks, if not by acks.
+    pub notifications: Option<Notifications>,
     /// The bounds of the retransmission timeout.
     pub rto: RtoBounds,
     /// How losses are found and repaired.
@@ -118,6 +120,7 @@ impl ClosedLoop {
         let meaning = "whether a connection is opened by a handshake";
         let handshake = section.flag("handshake", false, meaning)?;
         let connections = Connections::read(section, is_paced)?;
+        let notifications = maker.notifications();
         Ok(ClosedLoop {
             maker,
             windows,
@@ -128,9 +131,10 @@ impl ClosedLoop {
             acks: AckPolicy {
                 every,
                 delay,
-                echo: needs.echo,
+                echo: if notifications.is_some() { EcnEcho::Notified } else { needs.echo },
                 tells_duplicates: losses.detection == LossDetection::Rack,
             },
+            notifications,
             rto,
             losses,
             timeouts: None,
@@ -163,6 +167,7 @@ impl ClosedLoop {
                 echo: needs.echo,
                 tells_duplicates: false,
             },
+            notifications: None,
             // Not used: the timeout is that of `timeouts`.
             rto: RtoBounds { initial: LONGEST, min: LONGEST, max: LONGEST },
             losses: Losses::BY_TIMEOUTS,

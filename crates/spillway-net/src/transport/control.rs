@@ -2,9 +2,12 @@
 
 use super::extension::FlowControl;
 use super::kind::Kind;
+use super::receiver::Notifications;
 use super::udp::{self, Udp};
 use super::window::{Ack, CongestionControl, Window};
-use super::{Access, cubic, dctcp, hpcc, newreno, pfabric, powertcp, theta_powertcp, timely};
+use super::{
+    Access, cubic, dcqcn, dctcp, hpcc, newreno, pfabric, powertcp, theta_powertcp, timely,
+};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
 use std::fmt::Debug;
@@ -23,6 +26,11 @@ pub enum DriverParams {
 pub trait ControlMaker: Debug + Send + Sync {
     /// Makes the controller of a flow that starts. It may change the flow's window.
     fn start(&self, window: &mut Window, access: &Access) -> Congestion;
+
+    /// How receivers tell senders of marks, if not by acks.
+    fn notifications(&self) -> Option<Notifications> {
+        None
+    }
 }
 
 impl DriverParams {
@@ -74,6 +82,7 @@ transports! {
         powertcp: PowerTcp(Box<powertcp::PowerTcp>),
         hpcc: Hpcc(Box<hpcc::Hpcc>),
         timely: Timely(Box<timely::Timely>),
+        dcqcn: Dcqcn(Box<dcqcn::Dcqcn>),
         pfabric: PFabric(pfabric::PFabric),
     }
     by a clock {
@@ -102,6 +111,12 @@ impl CongestionControl for Congestion {
     fn on_local_drop(&mut self, window: &mut Window) {
         each!(self, control => control.on_local_drop(window));
     }
+    fn on_send(&mut self, window: &mut Window, now: Time, bytes: u64) -> Time {
+        each!(self, control => control.on_send(window, now, bytes))
+    }
+    fn on_notification(&mut self, window: &mut Window, now: Time) {
+        each!(self, control => control.on_notification(window, now));
+    }
 }
 
 /// The number of flows that an additive increase assumes.
@@ -111,7 +126,7 @@ pub(super) fn expected_flows(section: &mut Section) -> Result<f64, SettingsError
 }
 
 /// The least rate of a sender, in bits per second.
-pub(super) fn min_rate(section: &mut Section) -> Result<f64, SettingsError> {
-    let rate = section.rate("min_rate", "100Mbps", "the least rate of a sender")?;
+pub(super) fn min_rate(section: &mut Section, default: &str) -> Result<f64, SettingsError> {
+    let rate = section.rate("min_rate", default, "the least rate of a sender")?;
     Ok(rate.bits_per_second() as f64)
 }

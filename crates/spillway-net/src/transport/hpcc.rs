@@ -78,7 +78,7 @@ impl HpccParams {
         let meaning = "additive steps before the window is set from the links' utilisation again";
         let max_stage = section.integer("max_stage", 5, 0..=1_000_000, meaning)? as u32;
         let expected_flows = expected_flows(section)?;
-        let min_rate = min_rate(section)?;
+        let min_rate = min_rate(section, "100Mbps")?;
         Ok(HpccParams { eta, max_stage, expected_flows, min_rate })
     }
 }

@@ -1,10 +1,12 @@
 //! How flows become packets: windows, acks and loss recovery, with one file for each congestion
 //! controller.
 
+mod choices;
 mod closed_loop;
 mod connections;
 mod control;
 mod cubic;
+mod dcqcn;
 mod dctcp;
 mod extension;
 mod hpcc;
@@ -16,8 +18,10 @@ mod newreno;
 pub mod orders;
 mod pfabric;
 mod powertcp;
+mod preset;
 pub mod rack;
 pub mod ranges;
+mod rates;
 pub mod receiver;
 pub mod reduction;
 pub mod rtt;
@@ -30,10 +34,12 @@ mod timeouts;
 mod udp;
 pub mod window;
 
+pub use choices::{CHOICES, is_foreign};
 pub use closed_loop::ClosedLoop;
 pub use connections::{Connections, Restart};
 pub use control::{Congestion, ControlMaker, KINDS};
 pub use cubic::{Cubic, CubicParams};
+pub use dcqcn::{Dcqcn, DcqcnParams};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use extension::{ControlExtension, FlowControl};
 pub use hpcc::{Hpcc, HpccParams};
@@ -51,6 +57,7 @@ pub use udp::{Pacing, Udp};
 use crate::extensions::Extensions;
 use crate::tagging::Tagging;
 use control::DriverParams;
+use preset::Sizes;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::BdpSize;
 use spillway_settings::{Key, Section, SettingsError, nearest_name};
@@ -115,11 +122,12 @@ impl Transport {
     ) -> Result<Transport, SettingsError> {
         let kinds: Vec<_> = ids(extensions).map(|kind| (kind, kind)).collect();
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
-        let mss = size(section, "mss", "1448B", 1..=65_000, "payload of a full packet")?;
+        let sizes = Sizes::of(kind, section);
+        let mss = size(section, "mss", sizes.mss, 1..=65_000, "payload of a full packet")?;
         let meaning = "bytes of a data packet that are not payload";
-        let header = size(section, "header", "52B", 0..=500, meaning)?;
+        let header = size(section, "header", sizes.header, 0..=500, meaning)?;
         let meaning = "bytes of an ack on the wire, and of the packets of a handshake";
-        let ack_size = size(section, "ack_size", "52B", 1..=1500, meaning)?;
+        let ack_size = size(section, "ack_size", sizes.ack_size, 1..=1500, meaning)?;
         let meaning =
             "payload that counts as sent in the first round trip; those packets are tagged";
         let first_rtt = section.bdp_size("first_rtt_bytes", "1bdp", meaning)?;
@@ -164,12 +172,13 @@ impl Transport {
     }
 
     /// Sections of a kind of transport that together have all its keys: one in which nothing is given
-    /// that would change any, and one for the losses that are found by order.
+    /// that would change any, one for the losses that are found by order, and one with a window
+    /// beside a rate.
     fn variants(kind: &str, extensions: &Extensions) -> Vec<Section> {
-        let section = |loss_detection: Option<&str>| {
+        let section = |more: Option<(&str, &str)>| {
             // Where connections stay open, all keys mean something.
             let mut given = vec![("kind", kind), ("connections", "open")];
-            given.extend(loss_detection.map(|way| ("loss_detection", way)));
+            given.extend(more);
             let given = given.into_iter().map(|(key, value)| (key.to_string(), value.into()));
             let mut section = Section::new("", given.collect());
             let read = Transport::read(&mut section, extensions);
@@ -177,9 +186,11 @@ impl Transport {
             section
         };
         let plain = section(None);
-        let detects = plain.keys().iter().any(|key| key.name == "loss_detection");
-        let by_order = detects.then(|| section(Some("per-priority")));
-        [Some(plain), by_order].into_iter().flatten().collect()
+        let has = |name: &str| plain.keys().iter().any(|key| key.name == name);
+        let by_order = ("loss_detection", "per-priority");
+        let others = [by_order, ("window", "1bdp")].into_iter().filter(|(key, _)| has(key));
+        let others: Vec<Section> = others.map(|setting| section(Some(setting))).collect();
+        std::iter::once(plain).chain(others).collect()
     }
 
     /// The names of the keys of a kind of transport, on behalf of the traffic section at `path`.

@@ -80,7 +80,7 @@ impl PowerTcpParams {
         let meaning = "weight of the window computed from the power";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
         let expected_flows = expected_flows(section)?;
-        let min_rate = min_rate(section)?;
+        let min_rate = min_rate(section, "100Mbps")?;
         let meaning = "the target utilisation of the busiest port";
         let eta = section.number("eta", 1.0, Range::Positive, meaning)?;
         let meaning = "the least current assumed, as a share of the port's rate";

@@ -16,6 +16,17 @@ pub enum EcnEcho {
     PerPacket,
     /// After a mark all acks echo it, until the sender announces a cut (RFC 3168).
     Latched,
+    /// As per packet, and besides by notifications of their own.
+    Notified,
+}
+
+/// Packets by which a receiver tells that others were marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notifications {
+    /// The least time between two of a flow.
+    pub interval: Time,
+    /// Bytes on the wire.
+    pub size: u32,
 }
 
 /// How a receiver acknowledges.
@@ -141,7 +152,7 @@ impl Receiver {
         mut reply: impl FnMut(AckFields),
     ) -> u64 {
         let mark_changed = match policy.echo {
-            EcnEcho::PerPacket => segment.ce != self.ce,
+            EcnEcho::PerPacket | EcnEcho::Notified => segment.ce != self.ce,
             EcnEcho::Latched => false,
         };
         if mark_changed && self.pending > 0 {
@@ -150,7 +161,7 @@ impl Receiver {
             reply(self.ack(None));
         }
         match policy.echo {
-            EcnEcho::PerPacket => self.ce = segment.ce,
+            EcnEcho::PerPacket | EcnEcho::Notified => self.ce = segment.ce,
             EcnEcho::Latched => self.ce = segment.ce || (self.ce && !segment.cwr),
         }
         let had_gap = !self.early.is_empty();

@@ -292,8 +292,14 @@ impl Sender {
         }
         let piece = self.next_piece(now, transport)?;
         let size = u64::from(piece.payload + header);
-        self.paced_until = now + Time::from_ps(size * u64::from(self.window.pace));
+        self.paced_until = now + self.control.on_send(&mut self.window, now, size);
         Some(piece)
+    }
+
+    /// The receiver tells by a notification that a packet was marked.
+    #[cold]
+    pub fn on_notification(&mut self, now: Time) {
+        self.control.on_notification(&mut self.window, now);
     }
 
     /// When to ask again, if nothing but the pace keeps the sender from sending.

@@ -84,7 +84,7 @@ impl ThetaPowerTcpParams {
         let meaning = "weight of the window computed from the power";
         let gamma = section.number("gamma", 0.9, Range::Unit, meaning)?;
         let expected_flows = expected_flows(section)?;
-        let min_rate = min_rate(section)?;
+        let min_rate = min_rate(section, "100Mbps")?;
         let meaning = "when power is measured: with every ack, or once each round trip";
         let ways = [("every-ack", true), ("round-trip", false)];
         let every_ack = section.choice("measure", &ways, meaning)?;

@@ -45,8 +45,9 @@
 use super::Access;
 use super::control::{Congestion, ControlMaker, DriverParams, min_rate};
 use super::kind::{Kind, Needs};
+use super::rates::LineRate;
 use super::window::{Ack, CongestionControl, Window};
-use spillway_engine::{Rate, Time};
+use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Range, Section, SettingsError};
 
@@ -67,7 +68,7 @@ pub struct TimelyParams {
     low: f64,
     high: f64,
     min_rtt: f64,
-    delta: f64,
+    delta: LineRate,
     min_rate: f64,
     /// In bytes; `None` stands for what is in flight.
     segment: Option<u64>,
@@ -89,9 +90,8 @@ impl TimelyParams {
             let problem = format!("{low} is not valid; it must not be above t_high = {high}");
             return Err(section.error("t_low", problem));
         }
-        let bits = |rate: Rate| rate.bits_per_second() as f64;
-        let delta = section.rate("rate_step", "10Mbps", "the additive increase")?;
-        let min_rate = min_rate(section)?;
+        let delta = LineRate::step(section, "10Mbps")?;
+        let min_rate = min_rate(section, "100Mbps")?;
         let segment = section.quantity(
             "segment",
             "16KB",
@@ -109,7 +109,7 @@ impl TimelyParams {
             low: ps(low),
             high: ps(high),
             min_rtt: ps(min_rtt),
-            delta: bits(delta),
+            delta,
             min_rate,
             segment,
         })
@@ -120,8 +120,9 @@ impl TimelyParams {
 #[derive(Clone, Copy, Debug)]
 pub struct Timely {
     params: TimelyParams,
-    /// The rate of the host's line.
+    /// The rate of the host's line, and the additive increase.
     most: f64,
+    delta: f64,
     rate: f64,
     rtt_before: Option<f64>,
     difference: f64,
@@ -135,11 +136,21 @@ impl Timely {
     /// The state of a flow that starts.
     pub fn new(params: TimelyParams, access: &Access) -> Timely {
         let most = access.rate.bits_per_second() as f64;
-        Timely { params, most, rate: most, rtt_before: None, difference: 0.0, row: 0, due_at: 0 }
+        Timely {
+            params,
+            most,
+            delta: params.delta.of(most),
+            rate: most,
+            rtt_before: None,
+            difference: 0.0,
+            row: 0,
+            due_at: 0,
+        }
     }
 
     fn update(&mut self, rtt: f64) {
-        let TimelyParams { alpha, beta, low, high, min_rtt, delta, min_rate, .. } = self.params;
+        let TimelyParams { alpha, beta, low, high, min_rtt, min_rate, .. } = self.params;
+        let delta = self.delta;
         let Some(before) = self.rtt_before.replace(rtt) else { return };
         self.difference = (1.0 - alpha) * self.difference + alpha * (rtt - before);
         let gradient = self.difference / min_rtt;

@@ -35,7 +35,17 @@ impl Window {
     pub fn set_paced(&mut self, cwnd: u64, pace: f64) {
         self.cwnd = cwnd;
         self.ssthresh = cwnd;
+        self.set_pace(pace);
+    }
+
+    /// Sets the pace alone.
+    pub fn set_pace(&mut self, pace: f64) {
         self.pace = pace.round().clamp(1.0, f64::from(u32::MAX)) as u32;
+    }
+
+    /// The time that a packet of so many bytes takes at the pace.
+    pub fn time_of(&self, bytes: u64) -> Time {
+        Time::from_ps(bytes * u64::from(self.pace))
     }
 
     /// Growth by newly acknowledged bytes: slow start up to `ssthresh`, then a segment for every
@@ -154,6 +164,15 @@ pub trait CongestionControl {
 
     /// The sender's own host has dropped a packet: cuts as for a mark, if marks cut.
     fn on_local_drop(&mut self, _window: &mut Window) {}
+
+    /// A paced sender lets a packet of so many bytes on the wire go. Returns the time after which the
+    /// next one may.
+    fn on_send(&mut self, window: &mut Window, _now: Time, bytes: u64) -> Time {
+        window.time_of(bytes)
+    }
+
+    /// The receiver tells by a notification of its own that a packet was marked.
+    fn on_notification(&mut self, _window: &mut Window, _now: Time) {}
 }
 
 #[cfg(test)]

@@ -349,6 +349,56 @@ fn by_timeouts(draw: &mut Draw) -> String {
 /// Transports with paced senders.
 const PACED: [&str; 4] = ["theta-powertcp", "powertcp", "hpcc", "timely"];
 
+/// Transports with a rate that marks cut, which take the place of some paced ones.
+const MARKED: [&str; 1] = ["dcqcn"];
+
+/// Gives a section of traffic whose sender is paced a rate that marks cut, every second time. It has a
+/// stream of its own, as [`connections`].
+fn marked(seed: u64, place: u64, section: &mut String) {
+    let mut draw = Draw(Stream::new(seed, "marked", place));
+    let Some(kind) = PACED.iter().find(|kind| section.contains(&format!("\"{kind}\""))) else {
+        return;
+    };
+    if draw.once_in(2) {
+        return;
+    }
+    let window = match draw.below(3) {
+        0 => String::new(),
+        varies => format!(
+            "window = \"{}\"\nvary_window = {}",
+            draw.one(&["1bdp", "9KB", "1B"]),
+            varies == 1
+        ),
+    };
+    let own = dcqcn(&mut draw);
+    let other = format!("transport = {own}\n{window}");
+    *section = section.replace(&format!("transport = \"{kind}\""), &other);
+}
+
+/// DCQCN with timers of all kinds.
+fn dcqcn(draw: &mut Draw) -> String {
+    let preset = draw.one(&["paper", "simulator", "simulator-paper"]);
+    let timers = draw.one(&[
+        "",
+        "timers = \"from-cut\"\ndecrease_interval = \"4us\"",
+        "timers = \"free-running\"\ndecrease_interval = \"3us\"\nfirst_cut = \"at-once\"",
+        "first_cut = \"after-interval\"\nincrease_timer = \"5us\"",
+        "alpha_interval = \"2us\"\nalpha_first = true\nshrink_target = true",
+    ]);
+    let counter = draw.one(&[
+        "",
+        "byte_counter = \"9KB\"\nhyper_halves = true",
+        "byte_counter = \"3KB\"\nclamp_target = \"after-byte-counter\"",
+        "byte_counter = \"none\"\nfast_recovery = 0\nhyper_after = 1",
+    ]);
+    let told = draw.one(&[
+        "cnp = \"packet\"\ncnp_interval = \"5us\"",
+        "cnp = \"packet\"\ncnp_size = \"1500B\"\ncnp_interval = \"0us\"",
+        "cnp = \"ack-flag\"",
+    ]);
+    format!("\"dcqcn\"\npreset = \"{preset}\"\nmin_rate = \"500Mbps\"\n{timers}\n{counter}\n{told}")
+}
+
 fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowColumns) {
     let mut sections = Vec::new();
     let mut list = FlowColumns::default();
@@ -476,8 +526,15 @@ pub fn case(seed: u64) -> Case {
     let fifo = if events.is_empty() { draw.one(&["0", "0", "2"]) } else { "0" };
     let hystart = draw.one(&["none", "exact", "ns3"]);
     let (mut traffic, list) = traffic(draw, hosts, is_split);
+    for (place, section) in (0..).zip(&mut traffic) {
+        marked(seed, place, section);
+    }
     let cuts_not = |section: &String| {
-        PACED.iter().chain(&["pfabric"]).any(|kind| section.contains(&format!("\"{kind}\"")))
+        PACED
+            .iter()
+            .chain(&MARKED)
+            .chain(&["pfabric"])
+            .any(|kind| section.contains(&format!("\"{kind}\"")))
     };
     let all_cut = !traffic.iter().any(cuts_not);
     let (switch_queues, nic) = (queues(&switch, "queues_per_port"), nic(draw, all_cut));

@@ -1,0 +1,182 @@
+//! What senders share that set a rate: steps of the rate, and the window beside it.
+
+use super::Access;
+use super::window::Window;
+use spillway_settings::quantity::{self, BdpSize};
+use spillway_settings::{Section, SettingsError};
+
+/// A rate, which may be a share of the rate of the sender's line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LineRate {
+    /// In bits per second.
+    Fixed(f64),
+    /// The share.
+    Share(f64),
+}
+
+impl LineRate {
+    /// What a key with such a value takes.
+    pub const TAKES: &'static str =
+        "a rate such as \"40Mbps\", or a share of the line's rate such as \"0.2%\"";
+
+    /// `"40Mbps"` or `"0.2%"`: above 0, and at most the whole line's.
+    pub fn parse(text: &str) -> Option<LineRate> {
+        match quantity::rate(text) {
+            Some(rate) => Some(LineRate::Fixed(rate.bits_per_second() as f64)),
+            None => quantity::share(text)
+                .filter(|&share| share > 0.0 && share <= 1.0)
+                .map(LineRate::Share),
+        }
+    }
+
+    /// Bits per second for a line of this rate.
+    pub fn of(self, line: f64) -> f64 {
+        match self {
+            LineRate::Fixed(rate) => rate,
+            LineRate::Share(share) => share * line,
+        }
+    }
+
+    /// Reads the additive increase.
+    pub fn step(section: &mut Section, default: &str) -> Result<LineRate, SettingsError> {
+        let meaning = "the additive increase";
+        section.quantity("rate_step", default, LineRate::TAKES, meaning, LineRate::parse)
+    }
+}
+
+/// The window beside a rate: what may be in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateWindow {
+    /// `None` if there is none.
+    bytes: Option<BdpSize>,
+    varies: bool,
+}
+
+impl RateWindow {
+    /// The keys that mean something only with a window.
+    pub const OF_WINDOW: &'static [&'static str] = &["vary_window"];
+
+    /// Reads the settings; the defaults are these.
+    pub fn read(
+        section: &mut Section,
+        default: &str,
+        varies: bool,
+    ) -> Result<RateWindow, SettingsError> {
+        let bytes = section.quantity(
+            "window",
+            default,
+            "a size above 0 such as \"52KB\" or \"1bdp\", or \"none\"",
+            "a packet may leave while less than this is in flight",
+            |text| match text {
+                "none" => Some(None),
+                _ => BdpSize::parse(text).filter(|&size| size != BdpSize::Bytes(0)).map(Some),
+            },
+        )?;
+        if bytes.is_none() {
+            section.needs("a window", RateWindow::OF_WINDOW)?;
+            return Ok(RateWindow { bytes, varies: false });
+        }
+        let meaning = "whether the window is reduced in proportion to the rate";
+        let varies = section.flag("vary_window", varies, meaning)?;
+        Ok(RateWindow { bytes, varies })
+    }
+
+    /// The window at the line's rate, in bytes.
+    pub fn at_line(self, access: &Access) -> f64 {
+        let bytes = |size: BdpSize| size.bytes(access.rate, access.base_rtt).max(1) as f64;
+        self.bytes.map_or(f64::INFINITY, bytes)
+    }
+
+    /// Sets a flow's window, which is `at_line` at the line's rate, and its pace for records.
+    pub fn set(self, window: &mut Window, at_line: f64, rate: f64, line: f64) {
+        let cwnd = self.cwnd(at_line, rate / line, window.mss);
+        window.set_paced(cwnd, 8e12 / rate);
+    }
+
+    /// The same for a rate that has fallen: a timeout may have left a smaller window.
+    pub fn reduce(self, window: &mut Window, at_line: f64, rate: f64, line: f64) {
+        let cwnd = self.cwnd(at_line, rate / line, window.mss).min(window.cwnd);
+        window.set_paced(cwnd, 8e12 / rate);
+    }
+
+    /// The window at a share of the line's rate. A sender sends a segment if it fits into its window
+    /// beside what is in flight. With a segment more, less a byte, one leaves while less than this
+    /// window is in flight.
+    fn cwnd(self, at_line: f64, share: f64, mss: u64) -> u64 {
+        match (self.bytes, self.varies) {
+            (None, _) => Window::UNLIMITED,
+            (Some(_), false) => at_line as u64 + mss - 1,
+            (Some(_), true) => ((at_line * share) as u64).max(1) + mss - 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::access;
+    use super::super::window::tests::segments;
+    use super::*;
+
+    #[test]
+    fn a_rate_may_be_a_share_of_the_line_s() {
+        let of = |text| LineRate::parse(text).map(|rate| rate.of(40e9));
+        assert_eq!(of("40Mbps"), Some(4e7));
+        assert_eq!(of("0.02%"), Some(8e6));
+        assert_eq!(of("100%"), Some(40e9));
+        for text in ["0%", "100.1%", "0bps", "7bps", "-1%", "0.02", "fast", ""] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_falls_never_widens_the_window() {
+        let settings = read("window = \"8KB\"\nvary_window = true").unwrap();
+        let mut window = segments(5, 5);
+        settings.reduce(&mut window, 8_000.0, 5e9, 10e9);
+        // 4,000 bytes and a segment less a byte.
+        assert_eq!((window.cwnd, window.pace), (4_999, 1_600));
+        // After a timeout.
+        window.cwnd = 1_000;
+        settings.reduce(&mut window, 8_000.0, 4e9, 10e9);
+        assert_eq!((window.cwnd, window.pace), (1_000, 2_000));
+    }
+
+    fn read(text: &str) -> Result<RateWindow, SettingsError> {
+        RateWindow::read(&mut Section::new("transport", text.parse().unwrap()), "none", false)
+    }
+
+    /// 10 Gbps and 80 us are 100,000 bytes; half of the rate, and segments of 1,000 bytes.
+    #[test]
+    fn a_packet_may_leave_while_less_than_the_window_is_in_flight() {
+        let cwnd = |text: &str, rate: f64| {
+            let settings = read(text).unwrap();
+            let mut window = segments(1, 1);
+            let at_line = settings.at_line(&access(10, 80));
+            settings.set(&mut window, at_line, rate, 10e9);
+            (window.cwnd, window.pace)
+        };
+        assert_eq!(cwnd("", 5e9), (Window::UNLIMITED, 1_600));
+        // 7,999 bytes in flight and 1,000 more are 8,999, 8,000 and 1,000 are more.
+        assert_eq!(cwnd("window = \"8KB\"", 5e9), (8_999, 1_600));
+        assert_eq!(cwnd("window = \"1bdp\"", 10e9), (100_999, 800));
+        assert_eq!(cwnd("window = \"1bdp\"\nvary_window = true", 5e9), (50_999, 1_600));
+        // Nothing may be in flight besides; the first packet goes all the same.
+        assert_eq!(cwnd("window = \"1B\"\nvary_window = true", 1e8), (1_000, 80_000));
+        assert_eq!(cwnd("window = \"0bdp\"", 1e8), (1_000, 80_000));
+    }
+
+    #[test]
+    fn a_window_that_is_none_does_not_vary() {
+        let refused = |text| read(text).unwrap_err().to_string();
+        assert_eq!(refused("vary_window = true"), "transport.vary_window: it needs a window");
+        let expected = "expected a size above 0 such as \"52KB\" or \"1bdp\", or \"none\"";
+        assert_eq!(
+            refused("window = \"0B\""),
+            format!("transport.window: \"0B\" is not valid; {expected}")
+        );
+        assert_eq!(
+            refused("window = \"flow\""),
+            format!("transport.window: \"flow\" is not valid; {expected}")
+        );
+    }
+}
