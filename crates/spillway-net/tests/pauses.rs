@@ -308,6 +308,18 @@ fn what_leaves_no_room_is_refused_with_the_reason() {
     );
 }
 
+/// Three times 1 us at 8 Gbps are 3,000 bytes for each of four ports.
+#[test]
+fn headroom_may_be_a_multiple_of_what_links_hold() {
+    assert_eq!(
+        refused(
+            "switch = { buffer = \"11KB\", pfc = { kind = \"static\", headroom = \"3bdp\", \
+                 reserve = \"0B\" } }"
+        ),
+        "switch.pfc.headroom: reserves and headrooms of leaf0 are 12000B, more than its buffer, 11000B"
+    );
+}
+
 #[test]
 fn what_does_not_go_with_lossless_priorities_is_refused() {
     let of_switch = |more: &str| {

@@ -49,11 +49,38 @@ pub struct PfcSettings {
     /// The largest packet that headroom is reckoned for.
     pub mtu: u64,
     threshold: PauseThreshold,
+    /// Whether alpha is that of the slowest ports, and others have it in proportion to their rate.
+    by_rate: bool,
     reserve: u64,
-    /// The formula's if it is `None`.
-    headroom: Option<u64>,
+    headroom: Headroom,
     crossing: Crossing,
     sees_all: bool,
+}
+
+/// The headroom of a port's accounts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Headroom {
+    /// What may arrive after a pause is sent.
+    Auto,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many times what the port's link holds: its rate times its delay, one way.
+    OfLink(f64),
+}
+
+impl Headroom {
+    fn parse(text: &str) -> Option<Headroom> {
+        if text == "auto" {
+            return Some(Headroom::Auto);
+        }
+        match text.strip_suffix("bdp") {
+            None => quantity::size(text).map(Headroom::Bytes),
+            Some(factor) => {
+                let factor: f64 = factor.parse().ok()?;
+                (0.0..=1e6).contains(&factor).then_some(Headroom::OfLink(factor))
+            }
+        }
+    }
 }
 
 impl PfcSettings {
@@ -79,6 +106,13 @@ impl PfcSettings {
                 PauseThreshold::OfFree(section.number("alpha", 0.125, Range::Positive, meaning)?)
             }
         };
+        let by_rate = choice.id == "dynamic"
+            && section.choice(
+                "alpha_of",
+                &[("all", false), ("rate", true)],
+                "alpha is that of all ports, or that of the slowest ones, and others have it in \
+                 proportion to their rate",
+            )?;
         let meaning = "how far below the threshold a pause ends";
         let resume_offset = section.size("resume_offset", "3KB", meaning)?;
         let meaning = "bytes that belong to each port and priority";
@@ -86,14 +120,13 @@ impl PfcSettings {
         let meaning = "the largest packet for which headroom is reckoned";
         let default = format!("{full_packet}B");
         let mtu = section.positive_size("mtu", &default, meaning)?;
-        let takes = "\"auto\" or bytes such as 64KB";
+        let takes =
+            "\"auto\", bytes such as \"64KB\", or a multiple of rate times delay such as \"3bdp\"";
         let meaning = "bytes of each port and priority for what comes after a pause is sent; \
                        \"auto\": 2 rate delay + 2 mtu + a frame + rate response_time, and one mtu more \
                        if the packet that crosses the threshold goes there";
-        let headroom = section.value("headroom", "auto", takes, meaning, |value| {
-            let text = value.as_str()?;
-            if text == "auto" { Some(None) } else { quantity::size(text).map(Some) }
-        })?;
+        let parse = |value: &Value| value.as_str().and_then(Headroom::parse);
+        let headroom = section.value("headroom", "auto", takes, meaning, parse)?;
         let crossing = section.choice(
             "crosses_into",
             &[("shared", Crossing::Shared), ("headroom", Crossing::Headroom)],
@@ -117,6 +150,7 @@ impl PfcSettings {
             ends_run,
             mtu,
             threshold,
+            by_rate,
             reserve,
             headroom,
             crossing,
@@ -145,9 +179,17 @@ impl PfcSettings {
 
     /// What a switch accounts for, by its ports' links.
     pub fn parts(&self, topology: &Topology, switch: u32) -> LosslessParts {
+        let rates = || incoming(topology, switch).map(|line| line.rate.bits_per_second());
+        let slowest = rates().min().unwrap_or(1) as f64;
+        let threshold = |rate: u64| match self.threshold {
+            PauseThreshold::OfFree(alpha) if self.by_rate => {
+                PauseThreshold::OfFree(alpha * rate as f64 / slowest)
+            }
+            threshold => threshold,
+        };
         LosslessParts {
             queue_classes: self.queue_classes.clone(),
-            threshold: self.threshold,
+            thresholds: rates().map(threshold).collect(),
             resume_offset: self.resume_offset,
             reserve: self.reserve,
             headroom: incoming(topology, switch).map(|line| self.headroom_of(line)).collect(),
@@ -165,7 +207,11 @@ impl PfcSettings {
         let packets = if self.crossing == Crossing::Headroom { 3 } else { 2 };
         let formula =
             2 * bytes(line.delay) + packets * self.mtu + u64::from(frame) + bytes(response_time);
-        self.headroom.unwrap_or(formula)
+        match self.headroom {
+            Headroom::Auto => formula,
+            Headroom::Bytes(bytes) => bytes,
+            Headroom::OfLink(factor) => (factor * bytes(line.delay) as f64) as u64,
+        }
     }
 
     /// Refuses what leaves no room at a switch with this much buffer, and quanta that are over before

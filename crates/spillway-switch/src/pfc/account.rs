@@ -1,6 +1,6 @@
 //! The accounts of one switch.
 
-use super::{Crossing, LosslessParts, PauseChange};
+use super::{Crossing, LosslessParts, PauseChange, PauseThreshold};
 
 /// What one account holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +59,11 @@ impl Accounts {
         (account / classes, self.parts.queue_classes[(account % classes) as usize])
     }
 
+    #[inline]
+    fn threshold(&self, account: u32) -> PauseThreshold {
+        self.parts.thresholds[account as usize / self.parts.queue_classes.len()]
+    }
+
     /// Bytes that all accounts hold of what is shared.
     #[inline]
     pub fn shared(&self) -> u64 {
@@ -94,13 +99,17 @@ impl Accounts {
         let shared = (own + u64::from(size)).saturating_sub(self.parts.reserve);
         // What it takes is not free while it is there.
         let free = free.saturating_sub(size.into());
-        headroom == 0 && !is_paused && shared < self.parts.threshold.bytes(free) && shared <= free
+        headroom == 0
+            && !is_paused
+            && shared < self.threshold(account).bytes(free)
+            && shared <= free
     }
 
     /// Accounts for a packet of `size` bytes if there is room for it; `free` bytes of what is shared
     /// are free. Returns whether there is.
     pub fn admit(&mut self, account: u32, size: u32, free: u64) -> bool {
-        let LosslessParts { threshold, reserve, crossing, .. } = self.parts;
+        let threshold = self.threshold(account);
+        let LosslessParts { reserve, crossing, .. } = self.parts;
         let of = &mut self.accounts[account as usize];
         let size = u64::from(size);
         let after = of.own + size;
@@ -126,7 +135,7 @@ impl Accounts {
     }
 
     fn pause_if_due(&mut self, account: u32, free: u64) {
-        let threshold = self.parts.threshold.bytes(free);
+        let threshold = self.threshold(account).bytes(free);
         let of = &mut self.accounts[account as usize];
         let shared = of.own.saturating_sub(self.parts.reserve);
         if !of.is_paused && (of.headroom > 0 || shared >= threshold) {
@@ -137,7 +146,8 @@ impl Accounts {
 
     /// A packet of `size` bytes has left; `free` bytes of what is shared were free before.
     pub fn release(&mut self, account: u32, size: u32, free: u64) {
-        let LosslessParts { threshold, reserve, resume_offset, .. } = self.parts;
+        let threshold = self.threshold(account);
+        let LosslessParts { reserve, resume_offset, .. } = self.parts;
         let of = &mut self.accounts[account as usize];
         let size = u64::from(size);
         let from_headroom = size.min(of.headroom);
@@ -158,7 +168,8 @@ impl Accounts {
     /// Whether an account would still pause its neighbour if only `stuck` of all it holds were left,
     /// and `free` bytes of what is shared were free then.
     pub fn stays_paused(&self, account: u32, stuck: u64, free: u64) -> bool {
-        let LosslessParts { threshold, reserve, resume_offset, .. } = self.parts;
+        let threshold = self.threshold(account);
+        let LosslessParts { reserve, resume_offset, .. } = self.parts;
         let Account { own, headroom, .. } = self.accounts[account as usize];
         // What leaves frees headroom first.
         let left = headroom.saturating_sub(own + headroom - stuck);
@@ -216,14 +227,13 @@ impl Accounts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PauseThreshold;
     use super::*;
 
     /// Two ports, priorities 1 and 3; reserves of 1,000 bytes, headrooms of 2,000 and 3,000.
     fn accounts(threshold: PauseThreshold, crossing: Crossing) -> Accounts {
         Accounts::new(LosslessParts {
             queue_classes: [1, 3].into(),
-            threshold,
+            thresholds: [threshold; 2].into(),
             resume_offset: 500,
             reserve: 1_000,
             headroom: [2_000, 3_000].into(),
@@ -338,6 +348,22 @@ mod tests {
         assert_eq!((accounts.shared(), accounts.headroom_peak()), (0, 600));
         accounts.release(0, 600, 0);
         assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
+    }
+
+    /// Port 1 has twice the alpha of port 0: x bytes pause it where x >= (10,000 - x) / 2, and
+    /// those of port 0 where x >= (10,000 - x) / 4.
+    #[test]
+    fn every_port_has_a_threshold_of_its_own() {
+        let mut parts = accounts(PauseThreshold::OfFree(0.25), Crossing::Shared).parts;
+        parts.thresholds[1] = PauseThreshold::OfFree(0.5);
+        let pauses = |account: u32, shared: u32| {
+            let mut accounts = Accounts::new(parts.clone());
+            // The reserve holds 1,000 of them.
+            accounts.admit(account, 1_000 + shared, 10_000);
+            accounts.has_changes()
+        };
+        assert_eq!([pauses(0, 1_999), pauses(0, 2_000)], [false, true]);
+        assert_eq!([pauses(2, 3_332), pauses(2, 3_334)], [false, true]);
     }
 
     #[test]

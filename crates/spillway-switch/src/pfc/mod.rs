@@ -46,8 +46,8 @@ pub enum Crossing {
 pub struct LosslessParts {
     /// The queue classes that are lossless, in order.
     pub queue_classes: Box<[u8]>,
-    /// When an account pauses its neighbour.
-    pub threshold: PauseThreshold,
+    /// For every port, when its accounts pause their neighbour.
+    pub thresholds: Box<[PauseThreshold]>,
     /// How far below the threshold it lets the neighbour go on, in bytes.
     pub resume_offset: u64,
     /// Bytes that belong to each account.

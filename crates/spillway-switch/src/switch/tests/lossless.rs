@@ -32,7 +32,7 @@ fn switch(sharing: &str, settings: &str, sees_all: bool) -> Switch {
         meter: Meter::new(20_000, Time::ZERO, Time::from_us(1_000)),
         lossless: Some(LosslessParts {
             queue_classes: [1].into(),
-            threshold: PauseThreshold::Bytes(4_000),
+            thresholds: [PauseThreshold::Bytes(4_000); 2].into(),
             resume_offset: 0,
             reserve: 500,
             headroom: [3_000; 2].into(),
