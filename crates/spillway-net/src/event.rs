@@ -39,6 +39,8 @@ kinds! {
     FlowStart,
     /// An open-loop flow sends.
     Clock,
+    /// A packet that waited at its NIC begins to be sent, or is lost there.
+    Begun,
     /// A delayed ack is due.
     AckDue,
     /// A flow's timer expires.

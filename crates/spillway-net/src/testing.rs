@@ -146,6 +146,7 @@ impl Bench {
                 }
             }
             Kind::Wake => net.on_wake(number),
+            Kind::Begun => hosts.on_begun(net, scenario, number),
             Kind::Clock => hosts.on_clock(net, scenario, number),
             Kind::AckDue => hosts.on_ack_due(net, scenario, number),
             Kind::FlowTimer => hosts.on_flow_timer(net, scenario, number),

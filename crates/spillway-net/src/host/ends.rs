@@ -64,6 +64,9 @@ pub(crate) struct Outgoing {
     pub spec: FlowSpec,
     /// When the pending event for its next paced packet is due; [`Time::MAX`] if there is none.
     pub pace_timer: Time,
+    /// When its packet was handed to the NIC that waits there, if it hands over one at a time;
+    /// [`Time::MAX`] if none waits.
+    pub handed_at: Time,
     /// The number of its first byte on its connection, on which bytes are numbered on from flow to
     /// flow. Packets number them within the flow.
     pub first_byte: u64,
@@ -275,6 +278,7 @@ mod tests {
             leaves_open: false,
             spec,
             pace_timer: Time::MAX,
+            handed_at: Time::MAX,
             first_byte: 0,
             ideal: Time::ZERO,
             acked_at: Time::MAX,

@@ -112,9 +112,14 @@ impl Hosts {
         }
         let now = net.now;
         let tells = scenario.tells_senders();
+        let is_pair = scenario.nic.queue_pairs && closed.paces();
+        if is_pair && flow.handed_at != Time::MAX {
+            // What is sent next is chosen when the packet that waits has left.
+            return set_timer(net, flow, sender);
+        }
         while let Some(piece) = sender.next_paced_piece(now, closed, transport.header) {
             self.tally.retransmitted += u64::from(piece.again);
-            let lost = net.lost.len();
+            let (lost, waiting) = (net.lost.len(), net.waiting_at(flow.spec.src));
             let tells_cut = sender.take_cut();
             let (next, remaining) = (sender.never_sent(), flow.remaining(piece.seq));
             let made = packet_of(net, flow, transport, slot, (piece, next), tells_cut, remaining);
@@ -126,6 +131,10 @@ impl Hosts {
                 }
                 Some(DropReason::Aqm) if tells => sender.on_local_drop(closed),
                 _ => {}
+            }
+            if is_pair && net.waiting_at(flow.spec.src) > waiting {
+                flow.handed_at = now;
+                return set_timer(net, flow, sender);
             }
         }
         if let Some(at) = sender.waits_until(now)
@@ -169,6 +178,20 @@ impl Hosts {
             }
         }
         self.send_pieces(net, scenario, slot);
+    }
+
+    /// A packet that waited at its NIC has left it. If its flow hands over one at a time, its pace counts
+    /// from now, and it may hand over the next.
+    pub fn on_begun(&mut self, net: &mut Network, scenario: &Scenario, number: u32) {
+        let Some(slot) = self.ends.slot_of(number) else { return };
+        let SendingEnd { flow, driver } = self.ends.sending_mut(slot);
+        let handed_at = std::mem::replace(&mut flow.handed_at, Time::MAX);
+        if let (Driver::ClosedLoop(sender), true) = (driver, handed_at != Time::MAX) {
+            sender.delay_pace(net.now - handed_at);
+            if !sender.is_done() {
+                self.send_pieces(net, scenario, slot);
+            }
+        }
     }
 
     /// A clock fires: that of an open-loop flow, or of a sender that paces.
@@ -445,6 +468,40 @@ mod tests {
         assert_eq!(bench.net.totals.made_packets, 3);
         // All is sent: the next to happen is the arrival of the first packet.
         assert_eq!(bench.step(), (11 * US, Kind::Arrival, 0));
+    }
+
+    /// Two flows of one host, each with the line's rate as its pace. The second's packet waits from 0 to
+    /// 1 us, and its pace counts from then; the first's next packet waits from 1 to 2 us, and so on: they
+    /// take turns, and never more than one of each waits.
+    #[test]
+    fn queue_pairs_hand_over_one_packet_at_a_time_and_count_from_its_beginning() {
+        let nic = "nic = { scheduling = \"per-flow-rr\", queue_pairs = true }";
+        let mut bench = bench("timely", "", nic);
+        bench.start(flow(0, 1, 3 * 960));
+        bench.start(flow(0, 2, 3 * 960));
+        assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (2, 1));
+        // At 1 us the line is free: the second flow's packet begins, and then the first's pace lets it
+        // hand over its next one.
+        let told = bench.steps::<3>();
+        assert_eq!(told, [(US, Kind::Wake, 0), (US, Kind::Clock, 0), (US, Kind::Begun, 1)]);
+        assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (3, 1));
+        // The second flow may send again at 2 us, a packet's time after its packet began.
+        let told = bench.steps::<3>();
+        assert_eq!(
+            told,
+            [(2 * US, Kind::Wake, 0), (2 * US, Kind::Clock, 1), (2 * US, Kind::Begun, 0)]
+        );
+        assert_eq!(bench.net.waiting_at(0), 1);
+        let flows = bench.on_line(0).into_iter().map(|id| bench.net.packets.contents(id).flow);
+        assert_eq!(flows.collect::<Vec<_>>(), [0, 1, 0]);
+        // Without it the second flow hands over all at its pace, and they wait.
+        let mut at_once = self::bench("timely", "", &nic.replace("true", "false"));
+        at_once.start(flow(0, 1, 3 * 960));
+        at_once.start(flow(0, 2, 3 * 960));
+        while at_once.net.totals.made_packets < 6 {
+            at_once.step();
+        }
+        assert_eq!((at_once.net.now, at_once.net.waiting_at(0)), (Time::from_us(2), 3));
     }
 
     /// One packet is on the line and two wait; the fourth finds the queue full.

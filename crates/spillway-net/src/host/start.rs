@@ -50,6 +50,7 @@ impl Hosts {
             leaves_open,
             spec,
             pace_timer: Time::MAX,
+            handed_at: Time::MAX,
             first_byte: 0,
             ideal,
             acked_at: Time::MAX,

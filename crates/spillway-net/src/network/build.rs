@@ -65,6 +65,7 @@ impl Network {
             timers: timers::of_policies(&switches, &nics),
             switches,
             nic_queueing: NicQueueing::Queued,
+            tells_begun: false,
             nics,
             port_fifos,
             routing,

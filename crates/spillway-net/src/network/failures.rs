@@ -127,6 +127,9 @@ impl Network {
             Node::Host(host) => {
                 self.forget_intake(host);
                 while let Some(id) = self.nics[host as usize].lose(now, &mut self.packets) {
+                    if self.tells_begun {
+                        self.tell_begun(id);
+                    }
                     self.lose(id, DropReason::LinkDown, at);
                 }
             }

@@ -1,6 +1,7 @@
 //! The hosts' NICs within the network: what they send, and what they lose.
 
 use super::{Lost, Network};
+use crate::event::Kind;
 use crate::port::nic::NicQueueing;
 use crate::topology::Node;
 use spillway_engine::Time;
@@ -79,7 +80,8 @@ impl Network {
         let line = &self.lines[host as usize];
         if !line.waits {
             match line.busy_until <= self.now {
-                true => self.send_managed(host),
+                // Its flow sees at once that it does not wait.
+                true => self.send_managed(host, false),
                 false => self.wait(host),
             }
         }
@@ -87,11 +89,15 @@ impl Network {
 
     /// A managed NIC can send: it sends the first packet that is not paused, and that its discipline
     /// does not drop on the way out.
+    /// Flows are told of packets that have waited, or not.
     #[inline(never)]
-    pub fn send_managed(&mut self, host: u32) {
+    pub fn send_managed(&mut self, host: u32, tells: bool) {
         while let Some((id, outcome)) =
             self.nics[host as usize].release(self.now, &mut self.packets)
         {
+            if tells {
+                self.tell_begun(id);
+            }
             match outcome {
                 Ok(()) => {
                     let waits = self.nics[host as usize].can_send(&self.packets);
@@ -100,6 +106,18 @@ impl Network {
                 Err(reason) => self.lose_at_nic(host, id, reason),
             }
         }
+    }
+
+    /// A packet that has waited at a NIC leaves it: its flow is told.
+    pub(super) fn tell_begun(&mut self, id: PacketId) {
+        if self.packets[id].flags & flags::CONTROL == 0 {
+            self.events.push(self.now, Kind::Begun.key(self.packets.contents(id).flow));
+        }
+    }
+
+    /// Packets that wait at a host's NIC.
+    pub fn waiting_at(&self, host: u32) -> u32 {
+        self.nics[host as usize].packets()
     }
 
     #[cold]
@@ -112,7 +130,6 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Kind;
     use crate::telemetry::Hop;
     use crate::testing::{Bench, NS, STAR, US};
     use spillway_switch::packet::NO_PRIORITY;

@@ -391,7 +391,7 @@ impl Network {
         }
         let is_idle = line.busy_until <= self.now;
         match (self.sender_on(at.0), is_idle) {
-            (Node::Host(host), true) => self.send_managed(host),
+            (Node::Host(host), true) => self.send_managed(host, self.tells_begun),
             (Node::Host(host), false) => {
                 if self.nics[host as usize].can_send(&self.packets) {
                     self.wait(host);

@@ -29,7 +29,10 @@ impl Network {
         let has_events = !scenario.events.is_empty();
         // What a line has sent is known by its time, unless packets that wait have times of their own.
         let is_exact = !has_events && self.whole_ns.is_none();
-        let is_managed = scenario.discipline.is_some() || scenario.hosts_can_be_paused();
+        let is_managed = scenario.discipline.is_some()
+            || scenario.hosts_can_be_paused()
+            || scenario.nic.queue_pairs;
+        self.tells_begun = scenario.nic.queue_pairs;
         self.nic_queueing = allowed.of_nics(&scenario.nic, is_managed, is_exact);
         for line in &mut self.lines[self.nics.len()..] {
             let switch = &mut self.switches[line.from as usize];
@@ -129,7 +132,7 @@ impl Network {
         }
         if let Some(nic) = self.nics.get_mut(line_id as usize) {
             if self.nic_queueing == NicQueueing::Managed {
-                return self.send_managed(line_id);
+                return self.send_managed(line_id, self.tells_begun);
             }
             if nic.has_backlog() {
                 let next = (nic.dequeue(&mut self.packets), nic.has_backlog());

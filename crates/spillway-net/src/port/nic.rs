@@ -36,6 +36,9 @@ pub struct NicSettings {
     pub data_queue: u8,
     /// Packets that fit into the ring below its queues.
     pub fifo_packets: u32,
+    /// Whether a paced flow has at most one packet there, as a queue pair of RDMA, and is told when
+    /// that packet begins to be sent.
+    pub queue_pairs: bool,
 }
 
 impl NicSettings {
@@ -196,6 +199,11 @@ impl Nic {
     #[inline]
     pub fn has_backlog(&self) -> bool {
         self.packets > 0
+    }
+
+    /// Packets that wait.
+    pub fn packets(&self) -> u32 {
+        self.packets
     }
 
     /// Bytes that wait.
@@ -386,8 +394,14 @@ mod tests {
 
     /// The order in which packets leave, as their indices among those given as (slot, priority).
     fn order(scheduling: NicScheduling, given: &[(u32, u8)]) -> Vec<u64> {
-        let settings =
-            NicSettings { scheduling, queues: 3, ack_queue: 0, data_queue: 2, fifo_packets: 0 };
+        let settings = NicSettings {
+            scheduling,
+            queues: 3,
+            ack_queue: 0,
+            data_queue: 2,
+            fifo_packets: 0,
+            queue_pairs: false,
+        };
         let (mut nic, mut packets) = (Nic::new(settings, None, None), Arena::new());
         for (seq, &(slot, priority)) in (0..).zip(given) {
             let id = {
@@ -420,6 +434,7 @@ mod tests {
             ack_queue: 0,
             data_queue: 0,
             fifo_packets: 0,
+            queue_pairs: false,
         };
         let (mut nic, mut packets) = (Nic::new(settings, None, None), Arena::new());
         let control = flags::CONTROL;

@@ -171,6 +171,7 @@ mod tests {
             ack_queue: 0,
             data_queue: 0,
             fifo_packets: 0,
+            queue_pairs: false,
         };
         let of =
             |nic, has_discipline, is_exact| Shortcuts::ALL.of_nics(&nic, has_discipline, is_exact);

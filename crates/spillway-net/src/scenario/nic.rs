@@ -81,7 +81,9 @@ pub(super) fn read(
     let meaning = "packets that it takes out of its queues ahead of time";
     let fifo_packets = section.integer("fifo_packets", 0, 0..=10_000, meaning)? as u32;
     let (ack_queue, data_queue) = (ack_queue as u8, data_queue as u8);
-    let nic = NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets };
+    let meaning = "whether paced flows hand it one packet at a time, as queue pairs of RDMA";
+    let queue_pairs = section.flag("queue_pairs", false, meaning)?;
+    let nic = NicSettings { scheduling, queues, ack_queue, data_queue, fifo_packets, queue_pairs };
     if scheduling == NicScheduling::PFabric && queues > 1 {
         let problem = format!(
             "\"pfabric\" is not valid with queues = {queues}: priorities are on the packets; it needs \

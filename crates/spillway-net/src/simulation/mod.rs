@@ -183,6 +183,7 @@ impl Simulation {
             Kind::FlowTimer => self.hosts.on_flow_timer(&mut self.network, &self.scenario, id),
             Kind::PolicyTimer => self.network.on_policy_timer(id),
             Kind::AckDue => self.hosts.on_ack_due(&mut self.network, &self.scenario, id),
+            Kind::Begun => self.hosts.on_begun(&mut self.network, &self.scenario, id),
             Kind::Clock => self.hosts.on_clock(&mut self.network, &self.scenario, id),
             Kind::LinkChange => self.network.on_link_change(&self.scenario.events, id),
             Kind::RouteChange => {

@@ -296,6 +296,11 @@ impl Sender {
         Some(piece)
     }
 
+    /// The packet that was sent last has begun so much later: the next one is due later, too.
+    pub fn delay_pace(&mut self, by: Time) {
+        self.paced_until = self.paced_until.saturating_add(by);
+    }
+
     /// The receiver tells by a notification that a packet was marked.
     #[cold]
     pub fn on_notification(&mut self, now: Time) {
