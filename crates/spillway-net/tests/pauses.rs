@@ -145,6 +145,7 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         "\"static\", threshold = \"3KB\"",
         "\"static\", threshold = \"4KB\"",
         "\"dynamic\", alpha = 0.02",
+        "\"dynamic\", alpha = 0.03, alpha_of = \"rate\"",
         "\"dynamic\"",
     ]);
     let sees = if pushes_out { "lossy" } else { draw.one(&["lossy", "lossy", "all"]) };
@@ -162,7 +163,8 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         Some("port_fifo_packets") => "port_fifo_packets = 0".into(),
         Some("fifo_packets") => {
             let rate = draw_rate(seed);
-            format!("fifo_packets = 0\npauses_acks = {}\n{rate}", !seed.is_multiple_of(3))
+            let (acks, pairs) = (!seed.is_multiple_of(3), seed.is_multiple_of(2));
+            format!("fifo_packets = 0\npauses_acks = {acks}\nqueue_pairs = {pairs}\n{rate}")
         }
         _ => line.to_string(),
     };
