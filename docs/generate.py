@@ -273,17 +273,21 @@ def transports() -> str:
     """A table for the keys that many transports share, then one for those of each transport."""
     entries = CATALOGUE["transport"]
     keys: dict[str, tuple[Json, dict[str, str]]] = {}
+    own: dict[tuple[str, str], Json] = {}
     for entry in entries:
         for key in entry["keys"]:
             known, defaults = keys.setdefault(key["name"], (key, {}))
-            if {**known, "default": None} != {**key, "default": None}:
+            if key["name"] in DIFFERENT:
+                own[entry["id"], key["name"]] = key
+            elif {**known, "default": None} != {**key, "default": None}:
                 raise SystemExit(f"transports differ about {key['name']}")
             defaults[entry["id"]] = default_of(key)
 
-    def key_rows(names: Iterable[str], kinds: Iterable[str]) -> str:
+    def key_rows(names: Iterable[str], kinds: list[str]) -> str:
         rows = []
         for name in names:
             key, defaults = keys[name]
+            key = own.get((kinds[0], name), key)
             values = {kind: defaults[kind] for kind in kinds}
             if len(set(values.values())) > 1:
                 told = ", ".join(f"{value} ({kind})" for kind, value in values.items())
@@ -295,7 +299,8 @@ def transports() -> str:
 
     sharers: dict[tuple[str, ...], list[str]] = {}
     for name, (_, defaults) in keys.items():
-        sharers.setdefault(tuple(defaults), []).append(name)
+        if name not in DIFFERENT:
+            sharers.setdefault(tuple(defaults), []).append(name)
     shared = {
         kinds: names
         for kinds, names in sharers.items()
@@ -304,7 +309,7 @@ def transports() -> str:
     ids = [entry["id"] for entry in entries]
     blocks = []
     for kinds, names in sorted(shared.items(), key=lambda each: -len(each[0])):
-        blocks += [f"#### {in_words(kinds, ids)}", key_rows(names, kinds)]
+        blocks += [f"#### {in_words(kinds, ids)}", key_rows(names, list(kinds))]
     common = {name for names in shared.values() for name in names}
     for entry in entries:
         names = [key["name"] for key in entry["keys"] if key["name"] not in common]
@@ -321,6 +326,9 @@ def kinds_of_transport() -> str:
     listed = f"{ids[0]} (the default), {', '.join(ids[1:-1])} and {ids[-1]}"
     return textwrap.fill(f"`kind` is one of {listed}.", 116, break_on_hyphens=False)
 
+
+DIFFERENT = ("preset", "rate_step", "hyper_after", "window", "base_rtt", "pace_from")
+"""Keys that take or mean something else in some transports, or list their values otherwise."""
 
 SHARED_KEYS = 4
 """This many keys that the same transports have are a table; fewer stand with each of them."""

@@ -118,7 +118,13 @@ TOLD = {
         "cbm",
         ALL,
         LOADS,
-        DROPS | {"traffic.incast.transport": "timely", "traffic.incast.min_rate": "10Gbps"},
+        DROPS
+        | {
+            "traffic.incast.transport": "timely",
+            "traffic.incast.min_rate": "10Gbps",
+            # Its own default; the scenario's incast, of another transport, has that of its flows.
+            "traffic.incast.base_rtt": "network",
+        },
         scales=EXPERIMENT,
     ),
     "cbm/rates": Told("cbm", THREE, WAYS, AT_30, scales=EXPERIMENT),

@@ -21,6 +21,54 @@ pub struct Hop {
     pub ps_per_byte: u64,
 }
 
+/// How exactly telemetry is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fields {
+    /// Exactly.
+    Exact,
+    /// As in HPCC's 64 bits for every port: nanoseconds in 24 bits, multiples of 128 bytes sent in
+    /// 20, and of 80 bytes queued in 17, all rounded down. Both units are multiplied by this.
+    Rounded(u64),
+}
+
+/// What an entry of a port tells beside an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The picoseconds in between.
+    pub ps: u64,
+    /// The bytes that the port has sent in between.
+    pub sent_bytes: u64,
+    /// The lesser of the two queue lengths.
+    pub queue_bytes: u64,
+}
+
+impl Fields {
+    /// What an entry tells beside one that was written earlier. Rounded times may be the same.
+    pub fn compare(self, now: &Hop, before: &Hop) -> Difference {
+        let least = now.queue_bytes.min(before.queue_bytes);
+        match self {
+            Fields::Exact => Difference {
+                ps: (now.time - before.time).ps(),
+                sent_bytes: now.sent_bytes - before.sent_bytes,
+                queue_bytes: least,
+            },
+            Fields::Rounded(multiplier) => {
+                // Fields that overflow begin again at 0, and so do differences.
+                let between = |now: u64, before: u64, unit: u64, bits: u32| {
+                    (now / unit).wrapping_sub(before / unit) & ((1 << bits) - 1)
+                };
+                let (sent, queued) = (128 * multiplier, 80 * multiplier);
+                let length = |hop: &Hop| (hop.queue_bytes / queued) & ((1 << 17) - 1);
+                Difference {
+                    ps: 1_000 * between(now.time.ps(), before.time.ps(), 1_000, 24),
+                    sent_bytes: sent * between(now.sent_bytes, before.sent_bytes, sent, 20),
+                    queue_bytes: queued * length(now).min(length(before)),
+                }
+            }
+        }
+    }
+}
+
 /// What the ports on a packet's path have written, in order. An ack carries it back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
@@ -80,6 +128,29 @@ pub(crate) mod tests {
         let seven = telemetry(&[(1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 5, 5), (6, 6, 6)]);
         assert_eq!(seven.hops().len(), 5);
         assert_eq!(seven.hops()[4].queue_bytes, 5);
+    }
+
+    #[test]
+    fn rounded_fields_are_multiples_and_begin_again() {
+        let hop = |time: u64, sent_bytes: u64, queue_bytes: u64| Hop {
+            time: Time::from_ps(time),
+            queue_bytes,
+            sent_bytes,
+            ps_per_byte: 80,
+        };
+        let (before, now) = (hop(1_000_999, 1_023, 700), hop(1_084_000, 2_048, 319));
+        let exact = Difference { ps: 83_001, sent_bytes: 1_025, queue_bytes: 319 };
+        assert_eq!(Fields::Exact.compare(&now, &before), exact);
+        // 1,084 - 1,000 ns. With units of 512 bytes, 4 - 1 of them were sent, and less than 320 wait.
+        let rounded = Difference { ps: 84_000, sent_bytes: 1_536, queue_bytes: 0 };
+        assert_eq!(Fields::Rounded(4).compare(&now, &before), rounded);
+        // With units of 128 bytes, 16 - 7, and 3 * 80 wait.
+        let rounded = Difference { ps: 84_000, sent_bytes: 1_152, queue_bytes: 240 };
+        assert_eq!(Fields::Rounded(1).compare(&now, &before), rounded);
+        // 2^24 ns, 2^20 * 128 bytes and 2^17 * 80 bytes are 0 again.
+        let late = hop(1_084_000 + (1_000 << 24), 2_048 + (128 << 20), 700 + (80 << 17));
+        let rounded = Difference { queue_bytes: 640, ..rounded };
+        assert_eq!(Fields::Rounded(1).compare(&late, &before), rounded);
     }
 
     #[test]

@@ -164,7 +164,8 @@ fn places() -> Vec<Place> {
     }
     for transport::Kind { id, .. } in transport::KINDS {
         let also: &[&str] = match *id {
-            "dcqcn" => &["", "window = \"1bdp\"", "preset = \"simulator\""],
+            "dcqcn" | "timely" => &["", "window = \"1bdp\"", "preset = \"simulator\""],
+            "hpcc" => &["", "preset = \"simulator\""],
             _ => &[""],
         };
         for also in also {
@@ -451,6 +452,22 @@ fn what_would_do_nothing_or_never_end_is_refused() {
         (
             &["transport.kind=dcqcn", "transport.byte_counter=0B"],
             "transport.byte_counter: \"0B\" is not valid; expected a size above 0 such as",
+        ),
+        (
+            &["transport.kind=hpcc", "transport.telemetry_units=0"],
+            "transport.telemetry_units: 0 is not valid; expected \"exact\", \"per-25Gbps\", or a whole",
+        ),
+        (
+            &["transport.kind=hpcc", "transport.rate_step=1000"],
+            "transport.rate_step: 1000 is not valid; expected a rate such as",
+        ),
+        (
+            &["transport.kind=hpcc", "transport.preset=simulator", "transport.expected_flows=9"],
+            "transport.expected_flows: it needs rate_step = \"expected-flows\"",
+        ),
+        (
+            &["transport.kind=timely", "transport.window=first"],
+            "transport.window: \"first\" is not valid; expected a size above 0 such as",
         ),
         (
             &["transport.kind=dcqcn", "transport.window=1bdp", "transport.window=0B"],

@@ -97,6 +97,33 @@ fn telemetry_keeps_queues_next_to_empty_where_marks_keep_them_at_the_threshold()
     }
 }
 
+/// As the public simulator runs it: the window always follows the use, and 0.04% of the line's rate are
+/// added. In packets of 1,090 bytes 1,000 are payload; `shared` compares with 1,448 of 1,500. More than ten
+/// flows would have more than the line's rate at 1 Gbps, the least.
+#[test]
+fn hpcc_as_simulated_keeps_the_queue_next_to_empty() {
+    let most = 1000.0 / 1090.0 * 1500.0 / 1448.0;
+    for n in [2, 8] {
+        let (throughput, fairness, queue) = shared("kind = \"hpcc\", preset = \"simulator\"", n);
+        assert!((0.93..0.97).contains(&(throughput / most)), "{n}: {throughput}");
+        // Increases of 4 Mbps make shares equal only slowly.
+        assert!(fairness > 0.8 && queue < 10_000.0, "{n}: {fairness}, {queue}");
+    }
+}
+
+/// 1,000 bytes of 1,056 are payload.
+#[test]
+fn timely_as_simulated_keeps_round_trips_between_its_thresholds() {
+    let most = 1000.0 / 1056.0 * 1500.0 / 1448.0;
+    for n in [2, 8] {
+        let text = "kind = \"timely\", preset = \"simulator\", t_low = \"100us\", min_rtt = \"64us\", \
+                    min_rate = \"100Mbps\"";
+        let (throughput, _, queue) = shared(text, n);
+        assert!((0.8..1.001).contains(&(throughput / most)), "{n}: {throughput}");
+        assert!(queue < (500e-6 - TAU_S) * 1.25e9, "{n}: {queue}");
+    }
+}
+
 /// The results of two endless flows, joined by six more at 2 ms, in the time from 4 to 8 ms. Links
 /// have 100 Gbps and 1 us (PRED, section 6.3.5). Returns the line's utilisation and the mean queue
 /// before it.
@@ -199,6 +226,9 @@ fn telemetry_counts_on_the_wire() {
         fct("kind = \"hpcc\"\ntelemetry_bytes = \"0B\""),
         Some(2 * (1500 * 800 + 20_000_000))
     );
+    // Two packets, one of 1,000 and one of 448 bytes, with 90 more each.
+    let simulated = fct("kind = \"hpcc\"\npreset = \"simulator\"");
+    assert_eq!(simulated, Some(2 * (1090 * 800 + 20_000_000) + 538 * 800));
 }
 
 #[test]

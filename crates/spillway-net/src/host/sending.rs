@@ -117,7 +117,14 @@ impl Hosts {
             // What is sent next is chosen when the packet that waits has left.
             return set_timer(net, flow, sender);
         }
-        while let Some(piece) = sender.next_paced_piece(now, closed, transport.header) {
+        let wait = |net: &Network, host: u32| match closed.paces_from_nic && !is_pair {
+            true => net.host_backlog(host),
+            false => Time::ZERO,
+        };
+        loop {
+            let wait = wait(net, flow.spec.src);
+            let piece = sender.next_paced_piece(now, closed, transport.header, wait);
+            let Some(piece) = piece else { break };
             self.tally.retransmitted += u64::from(piece.again);
             let (lost, waiting) = (net.lost.len(), net.waiting_at(flow.spec.src));
             let tells_cut = sender.take_cut();
@@ -502,6 +509,30 @@ mod tests {
             at_once.step();
         }
         assert_eq!((at_once.net.now, at_once.net.waiting_at(0)), (Time::from_us(2), 3));
+    }
+
+    /// Two flows at the rate of one line, a packet of each flow at 0. The line is busy with them until 1
+    /// and 2 us. A pace that counts from there gives a packet every 2 us: of flow 0 at 1 and 3 us, of
+    /// flow 1 at 2 and 4 us. One that counts from the hand-over gives one of each every microsecond.
+    #[test]
+    fn a_pace_may_count_from_when_the_nic_sends() {
+        let handed = |from: &str| {
+            let mut bench = bench("timely", &format!("pace_from = \"{from}\""), "");
+            bench.start(flow(0, 1, 90 * 960));
+            bench.start(flow(0, 2, 90 * 960));
+            let mut times = Vec::new();
+            while bench.net.now < Time::from_us(4) {
+                let made = bench.net.totals.made_packets;
+                let (at, _, flow) = bench.step();
+                if bench.net.totals.made_packets > made {
+                    times.push((at / US, flow));
+                }
+            }
+            times
+        };
+        assert_eq!(handed("nic"), [(1, 0), (2, 1), (3, 0), (4, 1)]);
+        let every = [1, 2, 3, 4].map(|at| [(at, 0), (at, 1)]).concat();
+        assert_eq!(handed("host")[..7], every[..7]);
     }
 
     /// One packet is on the line and two wait; the fourth finds the queue full.

@@ -175,8 +175,10 @@ fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Value> {
 /// nothing with another loss detection.
 fn forget_other_choice(table: &mut Table, choice: &str) -> Vec<String> {
     let Some(Value::Table(settings)) = table.get_mut("transport") else { return Vec::new() };
-    let value = settings.get(choice).and_then(Value::as_str).unwrap_or_default().to_string();
-    drop_keys(settings, "transport", |key| !transport::is_foreign(key, choice, &value))
+    let text = |key: &str| settings.get(key).and_then(Value::as_str).map(str::to_string);
+    let kind = text("kind").unwrap_or_else(|| transport::KINDS[0].id.into());
+    let value = text(choice).unwrap_or_default();
+    drop_keys(settings, "transport", |key| !transport::is_foreign(&kind, key, choice, &value))
 }
 
 /// Drops the keys that mean nothing with another hash.

@@ -522,10 +522,12 @@ impl Overrides<'_> {
             }
             merged.insert("kind".into(), kind);
         }
+        let kind =
+            merged.get("kind").and_then(Value::as_str).unwrap_or(&self.default.kind).to_string();
         for choice in transport::CHOICES {
             if let Some(Value::String(value)) = rest.get(choice) {
                 // The same with another loss detection, and so on.
-                merged.retain(|key, _| !transport::is_foreign(key, choice, value));
+                merged.retain(|key, _| !transport::is_foreign(&kind, key, choice, value));
             }
         }
         merged.extend(rest);

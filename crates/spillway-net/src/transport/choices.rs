@@ -2,22 +2,25 @@
 //! default.
 
 use super::dcqcn::DcqcnParams;
+use super::hpcc::HpccParams;
 use super::preset;
 use super::rates::RateWindow;
 use super::{Connections, Losses};
 
 /// The keys that decide about others.
-pub const CHOICES: [&str; 5] = ["loss_detection", "connections", "cnp", "window", preset::KEY];
+pub const CHOICES: [&str; 6] =
+    ["loss_detection", "connections", "cnp", "window", "rate_step", preset::KEY];
 
-/// Whether a key's value is not to be kept when one of [`CHOICES`] gets another value: the key means
-/// nothing then, or the new value is to decide about it.
-pub fn is_foreign(key: &str, choice: &str, value: &str) -> bool {
+/// Whether a transport of some kind is not to keep a key's value when one of [`CHOICES`] gets this
+/// one: the key means nothing then, or the new value is to decide about it.
+pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
     match choice {
         "loss_detection" => Losses::is_foreign(key, value),
         "connections" => Connections::is_foreign(key, value),
         "cnp" => value != "packet" && DcqcnParams::OF_PACKETS.contains(&key),
         "window" => value == "none" && RateWindow::OF_WINDOW.contains(&key),
-        preset::KEY => preset::decides(key),
+        "rate_step" => HpccParams::is_foreign(key, value),
+        preset::KEY => preset::decides(kind, key),
         _ => false,
     }
 }
@@ -38,26 +41,35 @@ mod tests {
             super::super::Transport::read(&mut section, &Default::default()).unwrap();
             section.finish().unwrap()
         };
-        for kind in ["dcqcn"] {
-            let paper = keys(kind, "paper");
-            let others = ["simulator", "simulator-paper"].map(|preset| keys(kind, preset));
-            for other in &others {
-                for (key, value) in other {
-                    let differs = paper.get(key) != Some(value);
-                    let is_known = preset::decides(key) || key == preset::KEY;
-                    assert!(is_known || !differs, "{kind}: {key} = {value}");
-                }
+        for (kind, preset) in [
+            ("dcqcn", "simulator"),
+            ("dcqcn", "simulator-paper"),
+            ("hpcc", "simulator"),
+            ("timely", "simulator"),
+        ] {
+            let (paper, other) = (keys(kind, "paper"), keys(kind, preset));
+            for key in paper.keys().chain(other.keys()) {
+                let differs = paper.get(key) != other.get(key);
+                let is_known = preset::decides(kind, key) || key == preset::KEY;
+                assert!(is_known || !differs, "{kind}: {key}");
             }
         }
-        assert!(!preset::decides("g") && preset::decides("mss"));
+        let decides = |kind, key| preset::decides(kind, key);
+        assert!(!decides("dcqcn", "g") && decides("dcqcn", "mss") && !decides("dctcp", "mss"));
+        assert!(!decides("dcqcn", "window") && decides("timely", "window"));
     }
 
     #[test]
     fn what_a_choice_makes_meaningless_is_refused() {
-        assert!(is_foreign("cnp_size", "cnp", "ack-flag"));
-        assert!(!is_foreign("cnp_size", "cnp", "packet") && !is_foreign("g", "cnp", "ack-flag"));
-        assert!(is_foreign("vary_window", "window", "none"));
-        assert!(!is_foreign("vary_window", "window", "8KB"));
+        assert!(is_foreign("dcqcn", "cnp_size", "cnp", "ack-flag"));
+        assert!(
+            !is_foreign("dcqcn", "cnp_size", "cnp", "packet")
+                && !is_foreign("dcqcn", "g", "cnp", "ack-flag")
+        );
+        assert!(is_foreign("dcqcn", "vary_window", "window", "none"));
+        assert!(is_foreign("hpcc", "expected_flows", "rate_step", "1Mbps"));
+        assert!(!is_foreign("hpcc", "expected_flows", "rate_step", "expected-flows"));
+        assert!(!is_foreign("dcqcn", "vary_window", "window", "8KB"));
         // What is not foreign is read.
         transport("kind = \"dcqcn\"\nwindow = \"8KB\"\nvary_window = true\ncnp_size = \"64B\"");
     }

@@ -5,6 +5,7 @@ use super::control::{Congestion, ControlMaker};
 use super::initial::{Access, InitialWindow, Windows};
 use super::kind::{Ecn, Needs, Pace};
 use super::losses::{LossDetection, Losses};
+use super::preset::Defaults;
 use super::receiver::{AckPolicy, EcnEcho, Notifications};
 use super::rtt::RtoBounds;
 use super::size;
@@ -21,6 +22,8 @@ pub struct ClosedLoop {
     maker: Arc<dyn ControlMaker>,
     windows: Windows,
     paces: bool,
+    /// Whether the time to the next packet counts from when the NIC sends the one before it.
+    pub paces_from_nic: bool,
     /// Whether a flow's base RTT is that of its own path.
     own_base_rtt: bool,
     /// Bytes of telemetry on data packets and on acks.
@@ -52,6 +55,7 @@ impl ClosedLoop {
         section: &mut Section,
         needs: Needs,
         mss: u32,
+        defaults: &Defaults,
         maker: Arc<dyn ControlMaker>,
     ) -> Result<ClosedLoop, SettingsError> {
         if needs.by_timeouts_alone {
@@ -62,7 +66,7 @@ impl ClosedLoop {
             true => {
                 let meaning = "which base RTT it compares with: that of the flow's own path, or \
                                the network's";
-                section.choice("base_rtt", &[("flow", true), ("network", false)], meaning)?
+                section.choice("base_rtt", &defaults.base_rtt, meaning)?
             }
             false => false,
         };
@@ -72,6 +76,14 @@ impl ClosedLoop {
                 size(section, "telemetry_bytes", "42B", 0..=500, meaning)?
             }
             false => 0,
+        };
+        let paces_from_nic = match is_paced {
+            true => {
+                let meaning = "from when the time to the next packet counts: from when the packet goes \
+                               to the NIC, or from when the NIC has sent what is there before it";
+                section.choice("pace_from", &defaults.pace_from, meaning)?
+            }
+            false => false,
         };
         let windows = match is_paced {
             true => Windows::of_line(mss),
@@ -125,6 +137,7 @@ impl ClosedLoop {
             maker,
             windows,
             paces,
+            paces_from_nic,
             own_base_rtt,
             telemetry,
             ecn,
@@ -158,6 +171,7 @@ impl ClosedLoop {
             maker,
             windows,
             paces: false,
+            paces_from_nic: false,
             own_base_rtt: false,
             telemetry: 0,
             ecn: false,
@@ -211,6 +225,7 @@ impl ClosedLoop {
             cut_until: 0,
             min: self.windows.min,
             slow_start: self.windows.slow_start,
+            moves_next: false,
             pace: 0,
             credit: 0,
         };

@@ -38,7 +38,7 @@
 //!   300 us after a cut the rate returns half of the way, 300 us later the target rises by 0.02% of
 //!   the line's rate, and then by 0.2% every 300 us. A cut leaves the target where it is, if nothing has
 //!   increased the rate since the cut before. Packets have 1000 bytes of payload and 48 of headers,
-//!   acks 60.
+//!   acks 60. The pace counts from when the NIC sends a packet (`pace_from`).
 //! - `simulator-paper`: the same, with 50 us for alpha and cuts, and 55 us for the timer.
 //!
 //! # What the paper leaves open
@@ -75,6 +75,8 @@
 //! with a slope of 2 per MB from 5 KB on: with `simulator` a queue of 18.5 KB on average between 50
 //! and 100 ms, and 18.5 KB in the public simulator; with `simulator-paper` and 1% at 200 KB 146.0 KB,
 //! and 145.4 KB there (means over six seeds, and one run of the simulator).
+//! 2,000 flows of websearch at 50% on a leaf-spine network, each on its path: the mean slowdowns of five
+//! classes of sizes, from 2.5 to 3.5, are 0% to 7% above that simulator's.
 //!
 //! # Cost
 //! A comparison for every packet, and a few operations for every time that a timer expires; 300 bytes

@@ -57,7 +57,7 @@ pub use udp::{Pacing, Udp};
 use crate::extensions::Extensions;
 use crate::tagging::Tagging;
 use control::DriverParams;
-use preset::Sizes;
+use preset::Defaults;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::BdpSize;
 use spillway_settings::{Key, Section, SettingsError, nearest_name};
@@ -122,12 +122,12 @@ impl Transport {
     ) -> Result<Transport, SettingsError> {
         let kinds: Vec<_> = ids(extensions).map(|kind| (kind, kind)).collect();
         let kind = section.choice("kind", &kinds, "what decides when a flow sends")?;
-        let sizes = Sizes::of(kind, section);
-        let mss = size(section, "mss", sizes.mss, 1..=65_000, "payload of a full packet")?;
+        let defaults = Defaults::of(kind, section);
+        let mss = size(section, "mss", defaults.mss, 1..=65_000, "payload of a full packet")?;
         let meaning = "bytes of a data packet that are not payload";
-        let header = size(section, "header", sizes.header, 0..=500, meaning)?;
+        let header = size(section, "header", defaults.header, 0..=500, meaning)?;
         let meaning = "bytes of an ack on the wire, and of the packets of a handshake";
-        let ack_size = size(section, "ack_size", sizes.ack_size, 1..=1500, meaning)?;
+        let ack_size = size(section, "ack_size", defaults.ack_size, 1..=1500, meaning)?;
         let meaning =
             "payload that counts as sent in the first round trip; those packets are tagged";
         let first_rtt = section.bdp_size("first_rtt_bytes", "1bdp", meaning)?;
@@ -143,7 +143,7 @@ impl Transport {
         let (control, carried) = match driver {
             DriverParams::Clock(clock) => (Control::OpenLoop(clock), 0),
             DriverParams::Acks(maker) => {
-                let closed = ClosedLoop::read(section, needs, mss, maker)?;
+                let closed = ClosedLoop::read(section, needs, mss, &defaults, maker)?;
                 let carried = closed.carried_bytes();
                 (Control::ClosedLoop(closed), carried)
             }

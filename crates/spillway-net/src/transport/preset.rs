@@ -1,6 +1,9 @@
 //! Presets: the values of several keys under one name. A key that a scenario gives keeps its value.
 
 use super::dcqcn::DcqcnParams;
+use super::hpcc::HpccParams;
+use super::rates::RateWindow;
+use super::timely::TimelyParams;
 use spillway_settings::{Section, SettingsError, Value};
 
 /// The key.
@@ -30,31 +33,54 @@ impl Preset {
     }
 }
 
-/// The defaults of the keys that all transports have for sizes of packets.
+/// The defaults of keys that are not the congestion controller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
+pub(super) struct Defaults {
     pub mss: &'static str,
     pub header: &'static str,
     pub ack_size: &'static str,
+    /// The values of `base_rtt` and whether they stand for the flow's own; the first is the default.
+    pub base_rtt: [(&'static str, bool); 2],
+    /// The values of `pace_from` and whether they stand for the NIC.
+    pub pace_from: [(&'static str, bool); 2],
 }
 
-/// Whether presets decide about a key: they give it a value, or make it mean nothing.
-pub fn decides(key: &str) -> bool {
-    let all = [&Sizes::KEYS[..], DcqcnParams::OF_PRESETS, DcqcnParams::OF_PACKETS];
-    all.concat().contains(&key)
+/// Whether a transport's presets decide about a key: they give it a value, or make it mean nothing.
+pub fn decides(kind: &str, key: &str) -> bool {
+    let own: &[&[&str]] = match kind {
+        "dcqcn" => &[DcqcnParams::OF_PRESETS, DcqcnParams::OF_PACKETS],
+        "hpcc" => &[HpccParams::OF_PRESETS],
+        "timely" => &[TimelyParams::OF_PRESETS, RateWindow::OF_WINDOW],
+        _ => return false,
+    };
+    Defaults::KEYS.contains(&key) || own.concat().contains(&key)
 }
 
-impl Sizes {
-    const KEYS: [&'static str; 3] = ["mss", "header", "ack_size"];
+impl Defaults {
+    const KEYS: [&'static str; 5] = ["mss", "header", "ack_size", "base_rtt", "pace_from"];
 
     /// Those of a kind of transport, with the preset that its section gives.
-    pub fn of(kind: &str, section: &Section) -> Sizes {
+    pub fn of(kind: &str, section: &Section) -> Defaults {
         let preset = section.peek(KEY).and_then(Value::as_str).unwrap_or_default();
-        let of_simulator = preset.starts_with("simulator");
-        let (mss, header, ack_size) = match kind {
-            "dcqcn" if of_simulator => ("1000B", "48B", "60B"),
-            _ => ("1448B", "52B", "52B"),
+        let (flow, network) = (("flow", true), ("network", false));
+        let (host, nic) = (("host", false), ("nic", true));
+        let of_simulator = |header, ack_size| Defaults {
+            mss: "1000B",
+            header,
+            ack_size,
+            base_rtt: [network, flow],
+            pace_from: [nic, host],
         };
-        Sizes { mss, header, ack_size }
+        match kind {
+            "dcqcn" if preset.starts_with("simulator") => of_simulator("48B", "60B"),
+            // 8 bytes of a timestamp; telemetry comes on top.
+            "timely" if preset == "simulator" => of_simulator("56B", "60B"),
+            "hpcc" if preset == "simulator" => of_simulator("48B", "46B"),
+            _ => {
+                let base_rtt = if kind == "timely" { [network, flow] } else { [flow, network] };
+                let pace_from = [host, nic];
+                Defaults { mss: "1448B", header: "52B", ack_size: "52B", base_rtt, pace_from }
+            }
+        }
     }
 }

@@ -47,9 +47,17 @@ impl LineRate {
 /// The window beside a rate: what may be in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateWindow {
-    /// `None` if there is none.
-    bytes: Option<BdpSize>,
+    size: Size,
     varies: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    /// There is no window.
+    None,
+    /// There is one until the rate is first set: what the line carries in a base RTT.
+    Start,
+    Of(BdpSize),
 }
 
 impl RateWindow {
@@ -62,29 +70,52 @@ impl RateWindow {
         default: &str,
         varies: bool,
     ) -> Result<RateWindow, SettingsError> {
-        let bytes = section.quantity(
-            "window",
-            default,
-            "a size above 0 such as \"52KB\" or \"1bdp\", or \"none\"",
-            "a packet may leave while less than this is in flight",
-            |text| match text {
-                "none" => Some(None),
-                _ => BdpSize::parse(text).filter(|&size| size != BdpSize::Bytes(0)).map(Some),
-            },
-        )?;
-        if bytes.is_none() {
+        let takes = "a size above 0 such as \"52KB\" or \"1bdp\", or \"none\"";
+        RateWindow::read_size(section, (default, takes), Size::parse, varies)
+    }
+
+    /// The same for a sender that may have a window only until it first sets its rate.
+    pub fn read_for_start(
+        section: &mut Section,
+        default: &str,
+    ) -> Result<RateWindow, SettingsError> {
+        let takes = "a size above 0 such as \"52KB\" or \"1bdp\", \"start\" for 1bdp until the rate is first \
+                     set, or \"none\"";
+        let parse = |text: &str| match text {
+            "start" => Some(Size::Start),
+            _ => Size::parse(text),
+        };
+        RateWindow::read_size(section, (default, takes), parse, false)
+    }
+
+    fn read_size(
+        section: &mut Section,
+        (default, takes): (&str, &str),
+        parse: impl Fn(&str) -> Option<Size>,
+        varies: bool,
+    ) -> Result<RateWindow, SettingsError> {
+        let meaning = "a packet may leave while less than this is in flight";
+        let size = section.quantity("window", default, takes, meaning, parse)?;
+        let Size::Of(_) = size else {
             section.needs("a window", RateWindow::OF_WINDOW)?;
-            return Ok(RateWindow { bytes, varies: false });
-        }
+            return Ok(RateWindow { size, varies: false });
+        };
         let meaning = "whether the window is reduced in proportion to the rate";
         let varies = section.flag("vary_window", varies, meaning)?;
-        Ok(RateWindow { bytes, varies })
+        Ok(RateWindow { size, varies })
+    }
+
+    /// Whether there is a window only until the rate is first set.
+    pub fn is_for_start(self) -> bool {
+        self.size == Size::Start
     }
 
     /// The window at the line's rate, in bytes.
     pub fn at_line(self, access: &Access) -> f64 {
-        let bytes = |size: BdpSize| size.bytes(access.rate, access.base_rtt).max(1) as f64;
-        self.bytes.map_or(f64::INFINITY, bytes)
+        match self.size {
+            Size::None | Size::Start => f64::INFINITY,
+            Size::Of(size) => size.bytes(access.rate, access.base_rtt).max(1) as f64,
+        }
     }
 
     /// Sets a flow's window, which is `at_line` at the line's rate, and its pace for records.
@@ -103,10 +134,19 @@ impl RateWindow {
     /// beside what is in flight. With a segment more, less a byte, one leaves while less than this
     /// window is in flight.
     fn cwnd(self, at_line: f64, share: f64, mss: u64) -> u64 {
-        match (self.bytes, self.varies) {
-            (None, _) => Window::UNLIMITED,
-            (Some(_), false) => at_line as u64 + mss - 1,
-            (Some(_), true) => ((at_line * share) as u64).max(1) + mss - 1,
+        match (self.size, self.varies) {
+            (Size::None | Size::Start, _) => Window::UNLIMITED,
+            (Size::Of(_), false) => at_line as u64 + mss - 1,
+            (Size::Of(_), true) => ((at_line * share) as u64).max(1) + mss - 1,
+        }
+    }
+}
+
+impl Size {
+    fn parse(text: &str) -> Option<Size> {
+        match text {
+            "none" => Some(Size::None),
+            _ => BdpSize::parse(text).filter(|&size| size != BdpSize::Bytes(0)).map(Size::Of),
         }
     }
 }
@@ -139,6 +179,20 @@ mod tests {
         window.cwnd = 1_000;
         settings.reduce(&mut window, 8_000.0, 4e9, 10e9);
         assert_eq!((window.cwnd, window.pace), (1_000, 2_000));
+    }
+
+    #[test]
+    fn a_window_may_be_for_the_start_alone() {
+        let given = "window = \"start\"".parse().unwrap();
+        let mut section = Section::new("transport", given);
+        let settings = RateWindow::read_for_start(&mut section, "none").unwrap();
+        assert!(settings.is_for_start() && !read("").unwrap().is_for_start());
+        // Behind the start there is none.
+        let mut window = segments(5, 5);
+        settings.set(&mut window, settings.at_line(&access(10, 80)), 5e9, 10e9);
+        assert_eq!((window.cwnd, window.pace), (Window::UNLIMITED, 1_600));
+        let refused = read("window = \"start\"").unwrap_err().to_string();
+        assert!(refused.starts_with("transport.window: \"start\" is not valid"), "{refused}");
     }
 
     fn read(text: &str) -> Result<RateWindow, SettingsError> {

@@ -104,8 +104,11 @@ pub struct Sender {
     withheld: u64,
     /// The reduction to a cut window that is under way.
     reduction: Option<Reduction>,
-    /// When a paced sender may send again.
+    /// When a paced sender may send again, at the pace with which its last packet left.
     paced_until: Time,
+    /// When that packet left, or will leave the NIC, and its bytes on the wire.
+    paced_from: Time,
+    paced_bytes: u32,
     /// Segments sent again.
     pub retransmitted_packets: u32,
     /// Those of them that were sent again after a timeout, and not because a loss was detected.
@@ -140,6 +143,8 @@ impl Sender {
             reduction: None,
             detector: Detector::new(window.mss, transport, access),
             paced_until: Time::ZERO,
+            paced_from: Time::ZERO,
+            paced_bytes: 0,
             duplicate_acks: 0,
             probe: None,
             rtt: RttEstimate::default(),
@@ -280,19 +285,23 @@ impl Sender {
         self.keep_time_of(now, piece);
     }
 
-    /// The same for a paced sender, whose packets have a header of `header` bytes.
+    /// The same for a paced sender, whose packets have a header of `header` bytes, and whose pace
+    /// counts from `wait` on, when its NIC begins with what it gets now.
     pub fn next_paced_piece(
         &mut self,
         now: Time,
         transport: &ClosedLoop,
         header: u32,
+        wait: Time,
     ) -> Option<Piece> {
         if now < self.due() {
             return None;
         }
         let piece = self.next_piece(now, transport)?;
-        let size = u64::from(piece.payload + header);
-        self.paced_until = now + self.control.on_send(&mut self.window, now, size);
+        let size = piece.payload + header;
+        (self.paced_from, self.paced_bytes) = (now + wait, size);
+        self.paced_until =
+            self.paced_from + self.control.on_send(&mut self.window, now, size.into());
         Some(piece)
     }
 
@@ -318,13 +327,17 @@ impl Sender {
     /// When the pace lets it send again. If the window is only a fraction of a segment, one segment
     /// is sent in that many more round trips: two with half a segment.
     fn due(&self) -> Time {
-        let Window { cwnd, mss, .. } = self.window;
+        let Window { cwnd, mss, moves_next, .. } = self.window;
+        let paced_until = match moves_next {
+            true => self.paced_from + self.window.time_of(self.paced_bytes.into()),
+            false => self.paced_until,
+        };
         if cwnd >= mss || self.at_once != AtOnce::Nothing {
-            return self.paced_until;
+            return paced_until;
         }
         let round_trip = u128::from(self.rtt.smoothed().ps());
         let wait = round_trip * u128::from(mss) / u128::from(cwnd.max(1));
-        self.paced_until.saturating_add(Time::from_ps(wait.min(u128::from(u64::MAX)) as u64))
+        paced_until.saturating_add(Time::from_ps(wait.min(u128::from(u64::MAX)) as u64))
     }
 
     /// An ack has arrived.

@@ -25,9 +25,17 @@
 //! A flow begins at its line's rate; the paper divides that by the number of flows that its host
 //! already has.
 //!
+//! With `preset = "simulator"` as in the public simulator of HPCC's authors: an update for every
+//! round trip (`segment`), delta is 0.1% of the line's rate, all increases in a row count, and not only
+//! those by the gradient (`row_counts`), and N is 5 from the sixth on (`hyper_after`); a rate of at least
+//! 1 Gbps and no window, not even at first; packets of 1000 bytes of payload and 56 of headers, of
+//! which 8 are a timestamp, acks of 60 bytes. Paces count from when the NIC sends a packet (`pace_from`).
+//! There, round trips do so too; here they begin when a packet goes to the NIC.
+//!
 //! # Scope and limitations
-//! There is no window: lost segments are retransmitted without a change of the rate, and after a
-//! timeout one segment is in flight until the next update. Round-trip times are measured per
+//! By default a window of the line's rate times the base RTT holds until the rate is first updated,
+//! and none after that (`window`): lost segments are retransmitted without a change of the rate, and
+//! after a timeout one segment is in flight until the next update. Round-trip times are measured per
 //! packet, by its ack. Marks are ignored. Pacing counts bytes on the wire.
 //!
 //! # Validation
@@ -45,7 +53,8 @@
 use super::Access;
 use super::control::{Congestion, ControlMaker, DriverParams, min_rate};
 use super::kind::{Kind, Needs};
-use super::rates::LineRate;
+use super::preset::Preset;
+use super::rates::{LineRate, RateWindow};
 use super::window::{Ack, CongestionControl, Window};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
@@ -56,7 +65,7 @@ pub(super) const KIND: Kind = Kind {
     id: "timely",
     summary: "TIMELY: pace by the gradient of round trips",
     citation: "Mittal et al.: SIGCOMM 2015, doi:10.1145/2785956.2787510",
-    needs: Needs::OF_PACE,
+    needs: Needs { base_rtt: true, ..Needs::OF_PACE },
     read: |section| Ok(DriverParams::of_acks(TimelyParams::read(section)?)),
 };
 
@@ -72,11 +81,54 @@ pub struct TimelyParams {
     min_rate: f64,
     /// In bytes; `None` stands for what is in flight.
     segment: Option<u64>,
+    /// Whether every increase counts in a row, and how many of a row come before larger ones.
+    all_count: bool,
+    hyper_after: u32,
+    window: RateWindow,
+}
+
+/// The defaults that depend on the preset.
+struct Defaults {
+    rate_step: &'static str,
+    min_rate: &'static str,
+    segment: &'static str,
+    row_counts: [(&'static str, bool); 2],
+    hyper_after: u64,
+    window: &'static str,
+}
+
+impl Defaults {
+    fn of(preset: Preset) -> Defaults {
+        let (gradient, all) = (("gradient-steps", false), ("increases", true));
+        match preset {
+            Preset::Paper => Defaults {
+                rate_step: "10Mbps",
+                min_rate: "100Mbps",
+                segment: "16KB",
+                row_counts: [gradient, all],
+                hyper_after: 4,
+                window: "start",
+            },
+            Preset::Simulator | Preset::SimulatorPaper => Defaults {
+                rate_step: "0.1%",
+                min_rate: "1Gbps",
+                segment: "round-trip",
+                row_counts: [all, gradient],
+                hyper_after: 5,
+                window: "none",
+            },
+        }
+    }
 }
 
 impl TimelyParams {
+    /// The keys that presets give values.
+    pub const OF_PRESETS: &'static [&'static str] =
+        &["rate_step", "min_rate", "segment", "row_counts", "hyper_after", "window"];
+
     /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<TimelyParams, SettingsError> {
+        let defaults = Defaults::of(Preset::read(section, false)?);
         let meaning = "weight of a new difference of round trips";
         let alpha = section.number("ewma_weight", 0.875, Range::Unit, meaning)?;
         let meaning = "the share of the rate that a gradient of 1 removes";
@@ -90,11 +142,11 @@ impl TimelyParams {
             let problem = format!("{low} is not valid; it must not be above t_high = {high}");
             return Err(section.error("t_low", problem));
         }
-        let delta = LineRate::step(section, "10Mbps")?;
-        let min_rate = min_rate(section, "100Mbps")?;
+        let delta = LineRate::step(section, defaults.rate_step)?;
+        let min_rate = min_rate(section, defaults.min_rate)?;
         let segment = section.quantity(
             "segment",
-            "16KB",
+            defaults.segment,
             "a size such as \"16KB\", or \"round-trip\"",
             "how much data is acknowledged between updates of the rate",
             |text| match Amount::parse(text) {
@@ -103,6 +155,13 @@ impl TimelyParams {
                 _ => None,
             },
         )?;
+        let meaning = "which steps make a row, after some of which they are five times as large: those by \
+                       the gradient, or all increases";
+        let all_count = section.choice("row_counts", &defaults.row_counts, meaning)?;
+        let meaning = "steps in a row after which they are five times as large";
+        let hyper_after =
+            section.integer("hyper_after", defaults.hyper_after, 0..=1_000_000, meaning)? as u32;
+        let window = RateWindow::read_for_start(section, defaults.window)?;
         Ok(TimelyParams {
             alpha,
             beta,
@@ -112,6 +171,9 @@ impl TimelyParams {
             delta,
             min_rate,
             segment,
+            all_count,
+            hyper_after,
+            window,
         })
     }
 }
@@ -130,6 +192,8 @@ pub struct Timely {
     row: u32,
     /// The next update comes when this byte is acknowledged.
     due_at: u64,
+    /// The window at the line's rate.
+    at_line: f64,
 }
 
 impl Timely {
@@ -145,6 +209,7 @@ impl Timely {
             difference: 0.0,
             row: 0,
             due_at: 0,
+            at_line: params.window.at_line(access),
         }
     }
 
@@ -155,13 +220,14 @@ impl Timely {
         self.difference = (1.0 - alpha) * self.difference + alpha * (rtt - before);
         let gradient = self.difference / min_rtt;
         let row = std::mem::take(&mut self.row);
-        let rate = if rtt < low {
+        let rate = if rtt < low && !self.params.all_count {
             self.rate + delta
         } else if rtt > high {
             self.rate * (1.0 - beta * (1.0 - high / rtt))
-        } else if gradient <= 0.0 {
-            self.row = row + 1;
-            self.rate + if self.row >= 5 { 5.0 } else { 1.0 } * delta
+        } else if gradient <= 0.0 || rtt < low {
+            self.row = row.saturating_add(1);
+            let times = if self.row > self.params.hyper_after { 5.0 } else { 1.0 };
+            self.rate + times * delta
         } else {
             self.rate * (1.0 - beta * gradient)
         };
@@ -170,8 +236,12 @@ impl Timely {
 }
 
 impl ControlMaker for TimelyParams {
-    fn start(&self, _window: &mut Window, access: &Access) -> Congestion {
-        Congestion::Timely(Box::new(Timely::new(*self, access)))
+    fn start(&self, window: &mut Window, access: &Access) -> Congestion {
+        let control = Timely::new(*self, access);
+        if !self.window.is_for_start() {
+            self.window.set(window, control.at_line, control.rate, control.most);
+        }
+        Congestion::Timely(Box::new(control))
     }
 }
 
@@ -182,7 +252,7 @@ impl CongestionControl for Timely {
         }
         self.due_at = self.params.segment.map_or(ack.nxt, |segment| ack.una + segment - 1);
         self.update(ack.rtt.ps() as f64);
-        window.set_paced(Window::UNLIMITED, 8e12 / self.rate);
+        self.params.window.set(window, self.at_line, self.rate, self.most);
     }
 
     fn on_loss(&mut self, window: &mut Window, _in_flight: u64) {
@@ -197,7 +267,7 @@ impl CongestionControl for Timely {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::access;
+    use super::super::tests::{access, transport};
     use super::*;
 
     const US: f64 = 1e6;
@@ -244,5 +314,66 @@ mod tests {
         assert_eq!(control.rate, 1e8);
         control.rate = 9.995e9;
         assert_eq!(after(&mut control, &[30.0]), 10_000.0);
+    }
+
+    fn read(text: &str) -> TimelyParams {
+        TimelyParams::read(&mut Section::new("transport", text.parse().unwrap())).unwrap()
+    }
+
+    fn at_half(text: &str) -> Timely {
+        Timely { rate: 5e9, ..Timely::new(read(text), &access(10, 80)) }
+    }
+
+    /// Below the low threshold and by the gradient: five of 10 Mbps, and from the sixth on 50.
+    #[test]
+    fn all_increases_may_make_a_row() {
+        let mut control = at_half("row_counts = \"increases\"\nhyper_after = 5");
+        assert_eq!(after(&mut control, &[100.0, 100.0, 100.0, 40.0, 40.0, 40.0]), 5_050.0);
+        assert_eq!(after(&mut control, &[40.0, 40.0]), 5_150.0);
+        // By default round trips below the low threshold end a row, and the fifth step is larger.
+        let mut control = at_half("");
+        let steady = [100.0; 6];
+        assert_eq!(after(&mut control, &steady), 5_090.0);
+        assert_eq!(after(&mut control, &[40.0, 40.0]), 5_110.0);
+        assert_eq!(control.row, 0);
+    }
+
+    /// What the line carries in a base RTT of 80 us are 100,000 bytes.
+    #[test]
+    fn a_window_lasts_for_the_start_or_for_ever_or_is_not_there() {
+        use super::super::window::tests::{ack, segments};
+        let cwnd = |text: &str| {
+            let mut window = segments(100, 100);
+            let mut control = read(text).start(&mut window, &access(10, 80));
+            let first = window.cwnd;
+            // The first round trip is only noted; the second, of no time, raises the rate.
+            control.on_ack(&mut window, &ack(1, 100, false));
+            control.on_ack(&mut window, &ack(101, 200, false));
+            (first, window.cwnd)
+        };
+        assert_eq!(cwnd(""), (100_000, Window::UNLIMITED));
+        assert_eq!(cwnd("window = \"none\""), (Window::UNLIMITED, Window::UNLIMITED));
+        assert_eq!(cwnd("window = \"8KB\""), (8_999, 8_999));
+    }
+
+    #[test]
+    fn a_preset_is_the_public_simulator_s() {
+        assert_eq!(read("preset = \"paper\""), read(""));
+        let expected = "rate_step = \"0.1%\"\nmin_rate = \"1Gbps\"\nsegment = \"round-trip\"\n\
+                        row_counts = \"increases\"\nhyper_after = 5\nwindow = \"none\"";
+        assert_eq!(read("preset = \"simulator\""), read(expected));
+        let simulator = transport("kind = \"timely\"\npreset = \"simulator\"");
+        assert_eq!((simulator.mss, simulator.header, simulator.ack_size), (1_000, 56, 60));
+        let of_path = |text: &str| {
+            transport(&format!("kind = \"timely\"\n{text}"))
+                .closed_loop()
+                .unwrap()
+                .measures_its_own_way()
+        };
+        assert!(
+            !of_path("") && !of_path("preset = \"simulator\"") && of_path("base_rtt = \"flow\"")
+        );
+        // 100 Mbps at 100 Gbps.
+        assert_eq!(read("preset = \"simulator\"").delta.of(1e11), 1e8);
     }
 }

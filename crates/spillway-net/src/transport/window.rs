@@ -20,6 +20,8 @@ pub struct Window {
     pub cut_until: u64,
     /// Whether there is slow start.
     pub slow_start: bool,
+    /// Whether a packet that waits for its pace leaves earlier or later when the pace changes.
+    pub moves_next: bool,
     /// The spacing of packets, in picoseconds for every byte on the wire; 0 if only the window
     /// limits them.
     pub pace: u32,
@@ -188,6 +190,7 @@ pub(super) mod tests {
             min: 2000,
             cut_until: 0,
             slow_start: true,
+            moves_next: false,
             pace: 0,
             credit: 0,
         }

@@ -375,6 +375,33 @@ fn marked(seed: u64, place: u64, section: &mut String) {
     *section = section.replace(&format!("transport = \"{kind}\""), &other);
 }
 
+/// Gives HPCC and TIMELY other rules, in two of three sections with them. It has a stream of its own,
+/// as [`connections`].
+fn as_simulated(seed: u64, place: u64, section: &mut String) {
+    let mut draw = Draw(Stream::new(seed, "as-simulated", place));
+    let (hpcc, timely) = ("transport = \"hpcc\"", "transport = \"timely\"");
+    let (kind, more) = match (section.contains(hpcc), section.contains(timely)) {
+        (true, _) => (
+            hpcc,
+            draw.one(&[
+                "",
+                "preset = \"simulator\"",
+                "telemetry_units = 3\nfast_react = false\nrate_step = \"100Mbps\"\nmoves_next = true",
+            ]),
+        ),
+        (_, true) => (
+            timely,
+            draw.one(&[
+                "",
+                "preset = \"simulator\"",
+                "window = \"0.5bdp\"\nvary_window = true\nrow_counts = \"increases\"",
+            ]),
+        ),
+        _ => return,
+    };
+    *section = section.replace(kind, &format!("{kind}\n{more}"));
+}
+
 /// DCQCN with timers of all kinds.
 fn dcqcn(draw: &mut Draw) -> String {
     let preset = draw.one(&["paper", "simulator", "simulator-paper"]);
@@ -528,6 +555,7 @@ pub fn case(seed: u64) -> Case {
     let (mut traffic, list) = traffic(draw, hosts, is_split);
     for (place, section) in (0..).zip(&mut traffic) {
         marked(seed, place, section);
+        as_simulated(seed, place, section);
     }
     let cuts_not = |section: &String| {
         PACED
