@@ -29,6 +29,7 @@ class Reference(enum.StrEnum):
     credence = "credence"
     pfabric = "pfabric"
     pias = "pias"
+    rdma = "rdma"
 
 
 @app.command()
@@ -68,6 +69,8 @@ def validate(
         pfabric,
         pias,
         pias_tables,
+        rdma,
+        rdma_tables,
     )
 
     jobs = jobs or processors()
@@ -77,6 +80,8 @@ def validate(
         raise ScenarioError("--paths: between any two hosts of aqm there is one", "leave it away")
     if differences and name == Reference.aqm:
         raise ScenarioError("--differences: no changes are listed for aqm", "leave it away")
+    if paths and name == Reference.rdma:
+        raise ScenarioError("--paths: the paths of rdma are known", "leave it away")
     if name == Reference.pfabric and (paths or differences):
         option = "--paths" if paths else "--differences"
         raise ScenarioError(f"{option}: pfabric is compared in one way alone", "leave it away")
@@ -97,6 +102,9 @@ def validate(
         case Reference.pias:
             tagged = pias.pias(folder, paths=paths, jobs=jobs, differences=differences)
             shown = tagged.document, pias_tables.table(tagged), tagged.bounds
+        case Reference.rdma:
+            lossless = rdma.rdma(folder, jobs=jobs, differences=differences)
+            shown = lossless.document, rdma_tables.table(lossless), lossless.bounds
     document, tables, bounds = shown
     display(document, tables, as_json, closing=bounds.sentence)
     if bounds.broken:

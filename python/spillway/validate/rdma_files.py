@@ -1,0 +1,442 @@
+"""The folder of runs of the public RDMA simulator (HPCC's, on ns-3)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spillway import parquet
+from spillway.columns import taken
+from spillway.errors import ScenarioError, UncheckedWarning
+from spillway.validate.rdma_network import Network, hop_order, rate_of, read_network
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    Floats = npt.NDArray[np.float64]
+    Whole = npt.NDArray[np.int64]
+
+INPUTS = "inputs"
+_CONFIG = ".config.txt"
+_LAYOUT = "folders with RUN.config.txt and its output, and inputs/ with topologies and flows"
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of a run, as the simulator read them."""
+
+    file: Path
+    values: Mapping[str, str]
+
+    def text(self, key: str) -> str:
+        """A setting."""
+        if key not in self.values:
+            raise ScenarioError(f"{self.file}: it has no {key}")
+        return self.values[key]
+
+    def number(self, key: str) -> float:
+        """A setting that is a number."""
+        try:
+            return float(self.text(key))
+        except ValueError as error:
+            raise ScenarioError(f"{self.file}: {key}: {self.text(key)} is no number") from error
+
+    def whole(self, key: str) -> int:
+        """A setting that is a whole number."""
+        if not (value := self.number(key)).is_integer():
+            raise ScenarioError(f"{self.file}: {key}: {value:g} is no whole number")
+        return int(value)
+
+    def rate(self, key: str) -> int:
+        """A setting that is a rate, in bits per second."""
+        return rate_of(self.text(key), f"{self.file}: {key}")
+
+    def by_rate(self, key: str) -> dict[int, float]:
+        """A setting that is a list of rates, each with its value."""
+        words = self.text(key).split()
+        try:
+            count, *pairs = (float(word) for word in words)
+        except ValueError as error:
+            raise ScenarioError(f"{self.file}: {key}: it is no list of numbers") from error
+        if len(pairs) != 2 * count:
+            raise ScenarioError(f"{self.file}: {key}: it has not {count:g} rates with a value each")
+        return {int(rate): value for rate, value in zip(pairs[::2], pairs[1::2], strict=True)}
+
+    @property
+    def has_pfc(self) -> bool:
+        """Whether pause frames are obeyed."""
+        return self.whole("PFC_ON") == 1
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The flows of a run, in the order of its file."""
+
+    src: Whole
+    dst: Whole
+    size_bytes: Whole
+    start_ns: Whole
+    """In the simulator's time, which cuts decimals of a second to whole nanoseconds."""
+    priorities: frozenset[int]
+    receiving_ports: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue of one port, at regular times."""
+
+    time_ns: Whole
+    queue_bytes: Floats
+    node: int
+    """The switch."""
+    neighbour: int
+    """The node that the port leads to."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What each flow had sent and got acknowledged, at regular times."""
+
+    time_ns: Whole
+    acked_bytes: Floats
+    """A row for each flow, in the order of the list, and a column for each time."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The completion times of all flows, in the order of the list."""
+
+    fct_ns: Floats
+    """Infinite for a flow that is not complete."""
+    ideal_ns: Floats
+    """What the simulator takes for the time of the flow alone."""
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """The pauses of a run: one for each time that a port was paused."""
+
+    node: Whole
+    """The node that was paused."""
+    time_ns: Floats
+    """How long."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A run of the simulator: what it was given, and what it has left."""
+
+    name: str
+    """Such as A/dcqcn_paper_n20_slope2."""
+    config: Config
+    network: Network
+    flows: Listed
+    hop_order: str
+    """In which order a switch counts next hops: ascending, descending or neither."""
+    queue: Queue | None
+    progress: Progress | None
+    completed: Completed | None
+    pauses: Pauses | None
+    has_losses: bool
+    """Whether packets were lost, or sent again."""
+    lacks: list[str]
+    """Files that are not there, in words."""
+
+    @cached_property
+    def begin_ns(self) -> int:
+        """The simulator's time that is the start of our run."""
+        starts = [int(self.flows.start_ns.min())]
+        if self.queue is not None:
+            starts.append(int(self.queue.time_ns[0]))
+        return min(starts)
+
+    @property
+    def stop_ns(self) -> int:
+        """When the simulator ended."""
+        return _whole_ns(self.config.text("SIMULATOR_STOP_TIME"))
+
+    @cached_property
+    def window_ns(self) -> tuple[int, int]:
+        """The time in which queues and rates are compared.
+
+        The second half of a run whose flows do not end; otherwise from the start to the end of
+        the last flow.
+        """
+        last = None if self.completed is None else self.completed.fct_ns.max()
+        if last is not None and last < float("inf"):
+            assert self.completed is not None
+            return self.begin_ns, int((self.flows.start_ns + self.completed.fct_ns).max())
+        times = [found.time_ns for found in (self.queue, self.progress) if found is not None]
+        end = int(min(time[-1] for time in times)) if times else self.stop_ns
+        half = (end - self.begin_ns) // 2
+        return self.begin_ns + half, self.begin_ns + 2 * half
+
+
+def runs(folder: Path) -> tuple[list[Reference], list[str]]:
+    """The runs in the folder, and those that cannot be read for want of files, in words.
+
+    Raises:
+        ScenarioError: there is none, or a file is not what it should be.
+    """
+    if not folder.is_dir():
+        raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
+    configs = sorted(folder.glob(f"*/*{_CONFIG}"))
+    if not configs:
+        raise ScenarioError(f"{folder}: there are no runs", _LAYOUT)
+    networks: dict[Path, Network] = {}
+    found, left_out = [], []
+    for file in configs:
+        config = _config(file)
+        name = f"{file.parent.name}/{file.name.removesuffix(_CONFIG)}"
+        inputs = [folder / INPUTS / config.text(key) for key in ("TOPOLOGY_FILE", "FLOW_FILE")]
+        missing = [f"{INPUTS}/{path.name}" for path in inputs if not path.is_file()]
+        if missing:
+            left_out.append(f"{name}: there is no {' and no '.join(missing)}")
+            continue
+        topology, flows = inputs
+        if topology not in networks:
+            networks[topology] = read_network(topology)
+        found.append(_reference(name, config, networks[topology], _flows(flows)))
+    return found, left_out
+
+
+def _reference(name: str, config: Config, network: Network, flows: Listed) -> Reference:
+    wrong = str(config.file)
+    if max(flows.src.max(), flows.dst.max()) >= network.hosts:
+        raise ScenarioError(f"{wrong}: its flows have hosts that its topology has not")
+    stem = config.file.name.removesuffix(_CONFIG)
+
+    def beside(kind: str) -> Path | None:
+        """The file of this kind of output, be it Parquet or CSV."""
+        paths = (config.file.parent / f"{stem}.{kind}.{form}" for form in ("parquet", "csv"))
+        return next((path for path in paths if path.is_file()), None)
+
+    files = {kind: beside(kind) for kind in ("q", "rate", "fct", "pfc")}
+    unfinished = beside("unfinished")
+    lacks = []
+    if files["fct"] is None and unfinished is None:
+        lacks.append("there is no fct.parquet or fct.csv: completion times are not compared")
+    if files["rate"] is None and files["fct"] is None:
+        lacks.append("there is no rate.parquet: rates are not compared")
+    if files["q"] is None:
+        lacks.append("there is no q.parquet: the queue is not compared")
+    order, routes = "ascending", config.file.parent.parent / INPUTS
+    if network.has_choices:
+        listed = routes / f"routes_{Path(network.source).stem}.csv"
+        if listed.is_file():
+            order = hop_order(listed)
+        else:
+            lacks.append(f"there is no {INPUTS}/{listed.name}: next hops are taken in order")
+    completed = None if files["fct"] is None else _completed(files["fct"], flows)
+    drops = beside("drops")
+    counts = config.file.parent / f"{stem}.summary.txt"
+    return Reference(
+        name,
+        config,
+        network,
+        flows,
+        order,
+        None if files["q"] is None else _queue(files["q"], config, network),
+        None if files["rate"] is None else _progress(files["rate"], flows),
+        completed,
+        _pauses(files["pfc"], counts, config),
+        drops is not None or _recoveries(counts) > 0,
+        lacks,
+    )
+
+
+def _config(file: Path) -> Config:
+    values = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        key, _, value = line.strip().partition(" ")
+        if key:
+            values[key] = value.strip()
+    return Config(file, values)
+
+
+def _flows(file: Path) -> Listed:
+    """Reads a list of flows: the count, then source, destination, priority, port, size, start."""
+    import numpy as np
+
+    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    rows = [line.split() for line in lines if line.strip()]
+    try:
+        count = int(first)
+        whole = np.array([[int(word) for word in row[:5]] for row in rows]).reshape(-1, 5)
+        start = np.array([_whole_ns(row[5]) for row in rows])
+    except (IndexError, ValueError, ArithmeticError) as error:
+        raise ScenarioError(
+            f"{file}: it is no list of flows: {error}",
+            "the first line is their number; then: source destination priority port bytes seconds",
+        ) from error
+    if count != len(rows) or not rows:
+        raise ScenarioError(f"{file}: it has {len(rows)} flows, and {count} are announced")
+    src, dst, priority, port, size = whole.T
+    if (size <= 0).any() or (src == dst).any() or (whole < 0).any():
+        raise ScenarioError(f"{file}: a flow has no bytes, or the same source and destination")
+    return Listed(src, dst, size, start, frozenset(priority.tolist()), frozenset(port.tolist()))
+
+
+def _whole_ns(seconds: str) -> int:
+    """Seconds in decimals as the simulator reads them: a binary fraction, cut to nanoseconds."""
+    return int(Decimal(float(seconds)) * 10**9)
+
+
+def _table(file: Path) -> pa.Table:
+    """A table of the reference."""
+    if file.suffix == ".csv":
+        import pyarrow as pa
+        from pyarrow import csv
+
+        try:
+            return csv.read_csv(file)
+        except pa.ArrowException as error:
+            raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error
+    with warnings.catch_warnings():
+        # All files of a reference run come from another program.
+        warnings.simplefilter("ignore", UncheckedWarning)
+        return parquet.read(file)
+
+
+def _queue(file: Path, config: Config, network: Network) -> Queue | None:
+    """The queue of one port; none if the file has those of several."""
+    table = _table(file)
+    if "port" in table.column_names:
+        return None
+    count, *place = (int(word) for word in config.text("REF_Q_PORTS").split())
+    if count != 1 or len(place) != 2 or place[0] not in network.switches:
+        raise ScenarioError(f"{config.file}: REF_Q_PORTS names not one port of a switch")
+    node, port = place
+    if not 1 <= port <= len(network.ports[node]):
+        raise ScenarioError(f"{config.file}: REF_Q_PORTS: switch {node} has no port {port}")
+    columns = taken(table, {"time_ns": "int64", "queue_bytes": "double"}, str(file))
+    time, length = (column.to_numpy() for column in columns.values())
+    steps = {int(step) for step in time[1:] - time[:-1]}
+    if len(time) < 2 or len(steps) != 1 or min(steps) <= 0:
+        if len(time) < 3:
+            # A run that was not meant to record its queue has two samples at most.
+            return None
+        raise ScenarioError(f"{file}: its times are not at equal distances")
+    return Queue(time, length, node, network.ports[node][port - 1].neighbour)
+
+
+def _order(table: pa.Table, flows: Listed, file: Path) -> Whole:
+    """The place of each row's flow in the list: the k-th of a pair has the port 10,000 + k."""
+    columns = taken(table, dict.fromkeys(("src", "dst", "sport"), "int64"), str(file))
+    wanted = zip(*(column.to_pylist() for column in columns.values()), strict=True)
+    return _places(wanted, _named(flows), file)
+
+
+def _named(flows: Listed) -> dict[tuple[int, ...], int]:
+    """The place of each flow, by sender, receiver and source port."""
+    counts: dict[tuple[int, int], int] = {}
+    found: dict[tuple[int, ...], int] = {}
+    for place, pair in enumerate(zip(flows.src.tolist(), flows.dst.tolist(), strict=True)):
+        number = counts.get(pair, 0)
+        counts[pair] = number + 1
+        found[(*pair, 10_000 + number)] = place
+    return found
+
+
+def _places(
+    wanted: Iterable[tuple[int, ...]], named: Mapping[tuple[int, ...], int], file: Path
+) -> Whole:
+    """The places of flows that are named."""
+    import numpy as np
+
+    found = []
+    for name in wanted:
+        if name not in named:
+            raise ScenarioError(f"{file}: it has a flow that is not listed: {name}")
+        found.append(named[name])
+    return np.array(found, dtype=np.int64)
+
+
+def _progress(file: Path, flows: Listed) -> Progress:
+    """What flows have sent. The file names senders and ports; each such flow must be one only."""
+    import numpy as np
+
+    names = ("time_ns", "src", "sport", "snd_una")
+    columns = taken(_table(file), dict.fromkeys(names, "int64"), str(file))
+    time, src, sport, acked = (column.to_numpy() for column in columns.values())
+    by_sender: dict[tuple[int, ...], int]
+    by_sender = {(name[0], name[2]): place for name, place in _named(flows).items()}
+    if len(by_sender) != len(flows.src):
+        raise ScenarioError(f"{file}: two flows have the same sender and port")
+    place = _places(zip(src.tolist(), sport.tolist(), strict=True), by_sender, file)
+    times = np.unique(time)
+    found = np.full((len(flows.src), len(times)), np.nan)
+    found[place, np.searchsorted(times, time)] = acked
+    # A flow that has ended is not told any more.
+    for row in found:
+        known = np.flatnonzero(~np.isnan(row))
+        if len(known):
+            row[known[-1] + 1 :] = row[known[-1]]
+            row[: known[0]] = 0
+    return Progress(times, np.nan_to_num(found))
+
+
+def _completed(file: Path, flows: Listed) -> Completed:
+    import numpy as np
+
+    table = _table(file)
+    place = _order(table, flows, file)
+    if sorted(place.tolist()) != list(range(len(flows.src))):
+        raise ScenarioError(f"{file}: its flows are not those of the list, each once")
+    types = {"size_bytes": "int64", "fct_ns": "double", "ideal_fct_ns": "double"}
+    columns = taken(table, types, str(file), may_be_unknown=("fct_ns", "ideal_fct_ns"))
+    size, fct, ideal = (
+        column.fill_null(unknown).to_numpy()
+        for column, unknown in zip(columns.values(), (0, np.inf, np.inf), strict=True)
+    )
+    if (size != flows.size_bytes[place]).any() or (fct <= 0).any() or (ideal <= 0).any():
+        raise ScenarioError(f"{file}: sizes are not those of the list, or times not above 0")
+    order = np.argsort(place)
+    return Completed(fct[order], ideal[order])
+
+
+def _pauses(file: Path | None, counts: Path, config: Config) -> Pauses | None:
+    """The pauses of a run. Without a list there are none, if no pause frame was sent."""
+    import numpy as np
+
+    if not config.has_pfc:
+        return None
+    if file is None:
+        frames = _count(counts, "link_tx_pfc")
+        return Pauses(np.array([], dtype=np.int64), np.array([])) if frames == 0 else None
+    names = ("time_ns", "node", "port", "pause")
+    columns = taken(_table(file), dict.fromkeys(names, "int64"), str(file))
+    begun: dict[tuple[int, int], int] = {}
+    node_of, lasted = [], []
+    for time, node, port, pause in zip(*(c.to_pylist() for c in columns.values()), strict=True):
+        if pause:
+            begun.setdefault((node, port), time)
+        elif (node, port) in begun:
+            node_of.append(node)
+            lasted.append(time - begun.pop((node, port)))
+    if begun:
+        node, port = next(iter(begun))
+        raise ScenarioError(f"{file}: the last pause of port {port} of node {node} does not end")
+    return Pauses(np.array(node_of, dtype=np.int64), np.array(lasted, dtype=float))
+
+
+def _recoveries(file: Path) -> int:
+    return _count(file, "go_back_n_recoveries") or 0
+
+
+def _count(file: Path, name: str) -> int | None:
+    """A count of a run's summary, if there is one."""
+    if not file.is_file():
+        return None
+    for line in file.read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        if words[:1] == [name] and len(words) > 1 and words[1].isdigit():
+            return int(words[1])
+    return None

@@ -1,0 +1,512 @@
+"""Comparing with the public RDMA simulator: what comes of it, and what wrong folders say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spillway.validate.rdma_files import runs
+from spillway.validate.rdma_network import hop_order, read_network
+from spillway.validate.rdma_runs import changes, plan
+from support import change
+
+BEGIN = 2_000_000_000
+LINE, ACK, DELAY = 209, 11, 1_000
+"""What 1,048 and 60 bytes take at 40 Gbps, cut to whole ns, and the delay of a link."""
+PACKETS = 100
+
+CONFIG = {
+    "ENABLE_QCN": "1",
+    "USE_DYNAMIC_PFC_THRESHOLD": "1",
+    "PACKET_PAYLOAD_SIZE": "1000",
+    "TOPOLOGY_FILE": "star.txt",
+    "FLOW_FILE": "two.txt",
+    "SIMULATOR_STOP_TIME": "2.0002",
+    "CC_MODE": "1",
+    "ALPHA_RESUME_INTERVAL": "1",
+    "RATE_DECREASE_INTERVAL": "4",
+    "CLAMP_TARGET_RATE": "0",
+    "RP_TIMER": "300",
+    "EWMA_GAIN": "0.00390625",
+    "FAST_RECOVERY_TIMES": "1",
+    "RATE_AI": "8Mb/s",
+    "RATE_HAI": "80Mb/s",
+    "MIN_RATE": "100Mb/s",
+    "ERROR_RATE_PER_LINK": "0.0000",
+    "L2_ACK_INTERVAL": "1",
+    "HAS_WIN": "0",
+    "GLOBAL_T": "1",
+    "VAR_WIN": "0",
+    "RATE_BOUND": "1",
+    "ACK_HIGH_PRIO": "1",
+    "LINK_DOWN": "0 0 0",
+    "KMAX_MAP": "1 40000000000 100000",
+    "KMIN_MAP": "1 40000000000 100000",
+    "PMAX_MAP": "1 40000000000 0.01",
+    "BUFFER_SIZE": "12",
+    "PFC_ON": "1",
+    "REF_Q_PORTS": "1 3 3",
+}
+
+
+def write_config(folder: Path, run: str, **settings: str) -> None:
+    """The settings of a run."""
+    lines = [f"{key} {value}" for key, value in (CONFIG | settings).items()]
+    (folder / f"{run}.config.txt").write_text("\n".join(lines) + "\n")
+
+
+def write_flows(folder: Path, name: str, flows: list[tuple[int, int, int, str]]) -> None:
+    """A list of flows."""
+    lines = [f"{src} {dst} 3 100 {size} {start}" for src, dst, size, start in flows]
+    (folder / "inputs" / name).write_text("\n".join([str(len(flows)), *lines]) + "\n")
+
+
+def queue_at(time: int) -> int:
+    """What waits at the receiver's port so many ns after both flows have begun.
+
+    Packet k of each sender comes after LINE + DELAY + LINE k; the port begins one every LINE.
+    """
+    first = LINE + DELAY
+    if time < first:
+        return 0
+    turns = (time - first) // LINE + 1
+    return 1_048 * (min(2 * turns, 2 * PACKETS) - min(turns, 2 * PACKETS))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two senders that begin together, at line rate, to one receiver; nothing is marked or paused.
+
+    The receiver's port sends a packet every LINE from LINE + DELAY on: host 0's last one is number
+    2 PACKETS - 1, host 1's the next.
+    """
+    place = tmp_path / "reference"
+    for name in ("inputs", "C"):
+        (place / name).mkdir(parents=True)
+    links = "".join(f"{host} 3 40Gbps 1000ns 0.0\n" for host in range(3))
+    (place / "inputs" / "star.txt").write_text(f"4 1 3\n3\n{links}")
+    write_flows(place, "two.txt", [(src, 2, 1_000 * PACKETS, "2.000000000") for src in (0, 1)])
+    write_config(place / "C", "incast")
+    fct = [LINE + DELAY + number * LINE + DELAY + 2 * (ACK + DELAY) for number in (199, 200)]
+    flows = {
+        "src": [0, 1],
+        "dst": [2, 2],
+        "sport": [10_000, 10_000],
+        "size_bytes": [1_000 * PACKETS] * 2,
+        "fct_ns": fct,
+        "ideal_fct_ns": [25_000] * 2,
+    }
+    pq.write_table(pa.table(flows), place / "C" / "incast.fct.parquet")
+    times = range(0, 60_000, 1_000)
+    queue = {
+        "time_ns": [BEGIN + time for time in times],
+        "queue_bytes": [queue_at(time) for time in times],
+    }
+    pq.write_table(pa.table(queue), place / "C" / "incast.q.parquet")
+    (place / "C" / "incast.summary.txt").write_text("link_tx_pfc 0 bytes 0\n")
+    return place
+
+
+def endless(folder: Path) -> None:
+    """A run with one sender, whose flow does not end: a packet every LINE, and an empty queue."""
+    (folder / "A").mkdir()
+    write_flows(folder, "one.txt", [(0, 2, 1_000_000_000, "2.000000000")])
+    write_config(folder / "A", "alone", FLOW_FILE="one.txt")
+    times = np.arange(100_000, 1_000_001, 100_000)
+    rate = {
+        "time_ns": BEGIN + times,
+        "src": [0] * len(times),
+        "sport": [10_000] * len(times),
+        "snd_una": times // LINE * 1_000,
+    }
+    pq.write_table(pa.table(rate), folder / "A" / "alone.rate.parquet")
+    (folder / "A" / "alone.unfinished.csv").write_text("src\n0\n")
+    (folder / "A" / "alone.summary.txt").write_text("link_tx_pfc 0 bytes 0\n")
+
+
+def leaf_spine(folder: Path) -> None:
+    """Two leaves with two hosts of 100 Gbps each, and two spines, 1 us for each link."""
+    hosts = "".join(f"{host} {4 + host // 2} 100Gbps 1000ns 0\n" for host in range(4))
+    links = "".join(f"{leaf} {spine} 200Gbps 1us 0\n" for leaf in (4, 5) for spine in (6, 7))
+    (folder / "inputs" / "fabric.txt").write_text(f"8 4 8\n4 5 6 7\n{hosts}{links}")
+    (folder / "inputs" / "routes_fabric.csv").write_text(
+        "switch,dst,n_next,next_hops_in_order\n4,0,1,0\n4,2,2,7 6\n"
+    )
+    write_flows(folder, "pairs.txt", [(0, 2, 2_500, "2.000000577"), (0, 2, 999, "2.001")])
+    maps = {"KMIN_MAP": "400", "KMAX_MAP": "1600", "PMAX_MAP": "0.2"}
+    write_config(
+        folder / "C",
+        "fabric",
+        TOPOLOGY_FILE="fabric.txt",
+        FLOW_FILE="pairs.txt",
+        SIMULATOR_STOP_TIME="2.003",
+        BUFFER_SIZE="2",
+        **{
+            key: f"2 100000000000 {value} 200000000000 {2 * float(value):g}"
+            for key, value in maps.items()
+        },
+    )
+    flows = {
+        "src": [0, 0],
+        "dst": [2, 2],
+        "sport": [10_001, 10_000],
+        "size_bytes": [999, 2_500],
+        "fct_ns": [8_300, 8_500],
+        "ideal_fct_ns": [8_300, 8_500],
+    }
+    pq.write_table(pa.table(flows), folder / "C" / "fabric.fct.parquet")
+
+
+def numbers(document: dict[str, object], run: str) -> dict[str, dict[str, object]]:
+    """The numbers of a run, by what they are."""
+    found = document[run]
+    assert isinstance(found, dict)
+    return {each["what"]: each for each in found["numbers"]}
+
+
+def test_what_is_the_same_agrees(command, folder):
+    found = command("validate", "rdma", folder, "--json")
+    assert found.status == 0, found.err
+    told = numbers(found.json, "C/incast")
+    assert list(told) == [
+        "queue mean",
+        "queue deviation",
+        "queue p99",
+        "slowdown up to 100 KB p50",
+        "slowdown up to 100 KB p95",
+        "pauses host",
+        "pauses host time",
+    ]
+    # (209 + 1,000 + 199 * 209 + 1,000 + 2,022) / 25,000, and one packet more.
+    assert told["slowdown up to 100 KB p50"]["reference"] == pytest.approx(45_822 / 25_000)
+    assert told["slowdown up to 100 KB p95"]["reference"] == pytest.approx(46_031 / 25_000)
+    # Our senders take 209.6 ns for a packet, and the port sends all the time.
+    for name in ("slowdown up to 100 KB p50", "slowdown up to 100 KB p95"):
+        assert told[name]["ours"] == pytest.approx(told[name]["reference"], rel=1e-12)
+    # At most two packets more or less wait at any time.
+    assert told["queue mean"]["ours"] == pytest.approx(told["queue mean"]["reference"], abs=2.1)
+    assert [told[name]["verdict"] for name in told] == ["agrees"] * 5 + ["told"] * 2
+    assert found.json["bounds"] == {"compared": 5, "undecided": [], "broken": []}
+    flows = found.json["C/incast"]["flow_by_flow"][0]
+    assert (flows["matched"], flows["within"]) == (2, [1.0, 1.0, 1.0])
+
+
+def test_endless_flows_are_compared_by_their_second_half(command, folder):
+    endless(folder)
+    found = command("validate", "rdma", folder, "--json")
+    assert found.status == 0, found.err
+    told = numbers(found.json, "A/alone")
+    assert list(told) == ["goodput", "fairness", "pauses host", "pauses host time"]
+    assert told["goodput"]["reference"] == pytest.approx(8_000 / LINE, rel=1e-3)
+    assert told["goodput"]["ours"] == pytest.approx(8_000 / LINE, rel=5e-3)
+    assert told["fairness"]["reference"] == told["fairness"]["ours"] == 1.0
+    assert found.json["A/alone"]["notes"][0] == "there is no q.parquet: the queue is not compared"
+
+
+def test_what_differs_breaks_a_bound(command, folder):
+    file = folder / "C" / "incast.fct.parquet"
+    times = pq.read_table(file)["fct_ns"].to_pylist()
+    # Medians may be 5% off, tails 15%; moved starts do not reach as far.
+    for factor, broken in [(1.04, []), (1.1, ["p50"]), (1.3, ["p50", "p95"])]:
+        change(file, "fct_ns", [round(factor * ns) for ns in times])
+        change(folder / "C" / "incast.fct.parquet", "ideal_fct_ns", [25_000] * 2)
+        found = command("validate", "rdma", folder)
+        last = found.out.splitlines()[-1]
+        assert found.status == (1 if broken else 0)
+        for p in ("p50", "p95"):
+            assert (f"C/incast slowdown up to 100 KB {p} -" in last) == (p in broken)
+        assert "pauses within 15% where there are 100" in last
+
+
+def pauses(folder: Path, count: int) -> None:
+    """Pauses of host 1 of 2 us each, one every 10 us."""
+    rows = [
+        (BEGIN + 10_000 * number + after, pause)
+        for number in range(count)
+        for after, pause in ((0, 1), (2_000, 0))
+    ]
+    lines = [f"{time},1,0,1,{pause}" for time, pause in rows]
+    text = "\n".join(["time_ns,node,is_switch,port,pause", *lines])
+    (folder / "C" / "incast.pfc.csv").write_text(text + "\n")
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(99, "told"), (100, "differs")])
+def test_few_pauses_are_told_and_many_judged(command, folder, count, verdict):
+    pauses(folder, count)
+    found = command("validate", "rdma", folder, "--json")
+    told = numbers(found.json, "C/incast")
+    assert found.status == (1 if verdict == "differs" else 0)
+    for name, value in (("pauses host", count), ("pauses host time", 2.0 * count)):
+        assert (told[name]["reference"], told[name]["ours"]) == (value, 0.0)
+        assert told[name]["verdict"] == verdict
+
+
+def test_our_pauses_are_counted(command, folder):
+    # Of 1 MiB three ports have 15,000 and 4,096 bytes each; an eighth of what is free is theirs.
+    write_config(folder / "C", "incast", BUFFER_SIZE="1")
+    size = 1_000 * 3 * PACKETS
+    write_flows(folder, "two.txt", [(src, 2, size, "2.000000000") for src in (0, 1)])
+    change(folder / "C" / "incast.fct.parquet", "size_bytes", [size] * 2)
+    found = command("validate", "rdma", folder, "--json")
+    told = numbers(found.json, "C/incast")
+    # Both senders fill the port by 209 ns for each packet; (1,048,576 - 57,288) / 10 + 4,096
+    # bytes of each are 98.5 packets. So each is paused at least once, for some time.
+    assert told["pauses host"]["ours"] >= 2
+    assert told["pauses host time"]["ours"] > 1
+
+
+def test_settings_are_changed_one_at_a_time(command, folder):
+    found = command("validate", "rdma", folder, "--differences", "--json")
+    assert found.status == 0, found.err
+    differences = found.json["C/incast"]["differences"]
+    assert {
+        "exact times of packets on lines",
+        "complete with the last byte",
+        "hosts' acks and data in one queue",
+        "the packet that crosses is shared",
+    } <= set(differences)
+    # There is one path, acks are already spared, and all ports have one rate.
+    for name in ("our own hash", "pauses spare hosts' acks", "alpha 1/8 at all ports"):
+        assert name not in differences
+    places = [each["what"] for each in found.json["C/incast"]["numbers"]]
+    last = places.index("slowdown up to 100 KB p95")
+    # The ack takes 2 (11 + 1,000) ns; a packet 209.6 ns instead of 209, 201 times.
+    assert differences["complete with the last byte"][last] == pytest.approx(44_009 / 25_000)
+    exact = (201 * 209.6 + 2 * DELAY + 2 * (12 + DELAY)) / 25_000
+    assert differences["exact times of packets on lines"][last] == pytest.approx(exact)
+    shown = command("validate", "rdma", folder, "--differences").out
+    assert "one change at a time" in shown and "pause frames of 64 bytes" in shown
+
+
+def test_the_scenario_is_the_reference_s_network(folder):
+    leaf_spine(folder)
+    reference = next(run for run in runs(folder)[0] if run.name == "C/fabric")
+    # 2.000000577 is a little less in binary; the second flow of the pair has the port 10,001.
+    assert reference.flows.start_ns.tolist() == [2_000_000_576, 2_000_999_999]
+    assert reference.completed is not None
+    assert reference.completed.fct_ns.tolist() == [8_500, 8_300]
+    planned = plan(reference, folder)
+    found = planned.scenario.resolved
+    assert found["topology"]["whole_ns"] is True
+    assert [host["rate"] for host in found["topology"]["host"]] == ["100000000000bps"] * 4
+    assert {link["rate"] for link in found["topology"]["link"]} == {"200000000000bps"}
+    assert (found["routing"]["hash"], found["routing"]["next_hops"]) == ("murmur3", "descending")
+    assert found["completion"] == "last-ack"
+    leaf, spine = found["switch"], found["switch"]["spine"]
+    assert leaf["buffer"] == "2097152B"
+    assert leaf["aqm"]["min"] == "400000B" and spine["aqm"]["min"] == "800000B"
+    assert leaf["aqm"]["max"] == "1600000B" and spine["aqm"]["max"] == "3200000B"
+    assert leaf["aqm"]["marks_at"] == "departure"
+    # An eighth for ports of 100 Gbps, a quarter for those of 200 Gbps.
+    assert (leaf["pfc"]["alpha"], spine["pfc"]["alpha"]) == (0.125, 0.25)
+    assert leaf["pfc"]["crosses_into"] == "headroom"
+    assert (leaf["pfc"]["frame"], leaf["pfc"]["reserve"]) == ("43B", "4096B")
+    assert leaf["pfc"]["resume_offset"] == "3072B"
+    nic = found["nic"]
+    assert (nic["scheduling"], nic["queues"], nic["ack_queue"]) == ("per-flow-rr", 2, 0)
+    assert nic["pauses_acks"] is False
+    senders = {
+        "kind": "dcqcn",
+        "mss": "1000B",
+        "header": "48B",
+        "ack_size": "60B",
+        "alpha_interval": "1us",
+        "decrease_interval": "4us",
+        "increase_timer": "300us",
+        "fast_recovery": 1,
+        "hyper_after": 2,
+        "rate_step": "8000000bps",
+        "hyper_step": "80000000bps",
+        "min_rate": "100000000bps",
+        "clamp_target": "after-increase",
+        "timers": "free-running",
+        "first_cut": "after-interval",
+        "cnp": "ack-flag",
+        "window": "none",
+    }
+    assert {key: found["transport"][key] for key in senders} == senders
+    assert "all ports of a leaf switch mark as its slowest ones do" in planned.lacks
+    assert {"our own hash", "next hops in ascending order"} <= set(changes(planned))
+
+
+def test_windows_are_the_largest_product_of_all_pairs(folder):
+    leaf_spine(folder)
+    write_config(folder / "C", "incast", HAS_WIN="1", VAR_WIN="1")
+    by_name = {run.name: run for run in runs(folder)[0]}
+    # 2 (1,000 + 1,000) + 2 * 200 ns at 40 Gbps.
+    transport = plan(by_name["C/incast"], folder).scenario.resolved["transport"]
+    assert (transport["window"], transport["vary_window"]) == ("22000B", True)
+    # Across: 8 us, and 80 + 40 + 40 + 80 ns, at 100 Gbps.
+    assert by_name["C/fabric"].network.largest_window == 103_000
+
+
+def test_ports_have_our_numbers(folder):
+    leaf_spine(folder)
+    network = read_network(folder / "inputs" / "fabric.txt")
+    assert network.tiers == {4: "leaf", 5: "leaf", 6: "spine", 7: "spine"}
+    assert [network.own_port(4, node) for node in (0, 1, 6, 7)] == [0, 1, 2, 3]
+    assert [network.own_port(7, node) for node in (4, 5)] == [0, 1]
+    assert network.has_choices
+    assert not read_network(folder / "inputs" / "star.txt").has_choices
+
+
+@pytest.mark.parametrize(
+    ("hops", "order"),
+    [("6 7", "ascending"), ("7 6", "descending"), ("7 6\n5,0,2,6 7", "neither")],
+)
+def test_next_hops_have_an_order(tmp_path, hops, order):
+    file = tmp_path / "routes.csv"
+    file.write_text(f"switch,dst,n_next,next_hops_in_order\n4,0,1,0\n4,2,2,{hops}\n")
+    assert hop_order(file) == order
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"CC_MODE": "99"}, "its scheme (CC_MODE 99) is not repeated yet"),
+        ({"PFC_ON": "0"}, "packets may be lost, which needs retransmission by go-back-N"),
+        ({"ERROR_RATE_PER_LINK": "0.01"}, "packets may be lost"),
+        ({"LINK_DOWN": "1 2 3"}, "LINK_DOWN is 1 2 3, and only 0 0 0 is repeated"),
+        ({"HAS_WIN": "1", "GLOBAL_T": "0"}, "GLOBAL_T is 0"),
+        ({"TOPOLOGY_FILE": "x.txt"}, "there is no inputs/x.txt"),
+        ({"TOPOLOGY_FILE": "x", "FLOW_FILE": "y"}, "there is no inputs/x and no inputs/y"),
+    ],
+)
+def test_a_run_that_cannot_be_repeated_is_left_out(command, folder, settings, says):
+    write_config(folder / "C", "other", **settings)
+    found = command("validate", "rdma", folder, "--json")
+    assert found.status == 0, found.err
+    (told,) = found.json["left_out"]
+    assert told.startswith("C/other: ") and says in told
+    (folder / "C" / "incast.config.txt").unlink()
+    found = command("validate", "rdma", folder)
+    assert found.status == 2
+    assert f"{folder}: there is nothing to compare: C/other: " in found.err
+
+
+def test_losses_and_several_priorities_are_left_out(command, folder):
+    links = "".join(f"{host} 3 40Gbps 1us 0.001\n" for host in range(3))
+    (folder / "inputs" / "lossy.txt").write_text(f"4 1 3\n3\n{links}")
+    write_config(folder / "C", "lossy", TOPOLOGY_FILE="lossy.txt")
+    (folder / "inputs" / "mixed.txt").write_text("2\n0 2 3 100 9 2.0\n1 2 4 100 9 2.0\n")
+    write_config(folder / "C", "mixed", FLOW_FILE="mixed.txt")
+    write_config(folder / "C", "recovered")
+    (folder / "C" / "recovered.summary.txt").write_text("go_back_n_recoveries 2 rewound_bytes 9\n")
+    told = command("validate", "rdma", folder, "--json").json["left_out"]
+    assert [line.split(":")[0] for line in told] == ["C/lossy", "C/mixed", "C/recovered"]
+    assert "go-back-N" in told[0] and "several priorities" in told[1] and "go-back-N" in told[2]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda folder: folder.rename(f"{folder}-moved"), "there is no folder {}"),
+        (lambda folder: (folder / "C" / "incast.config.txt").unlink(), "{}: there are no runs"),
+        (
+            lambda folder: (folder / "C" / "incast.config.txt").write_text("CC_MODE 1\n"),
+            "incast.config.txt: it has no TOPOLOGY_FILE",
+        ),
+        (lambda folder: write_config(folder / "C", "incast", PFC_ON="yes"), "PFC_ON: yes is no"),
+        (lambda folder: write_config(folder / "C", "incast", CC_MODE="1.5"), "CC_MODE: 1.5 is no"),
+        (lambda folder: write_config(folder / "C", "incast", RATE_AI="8"), "RATE_AI: 8 is no rate"),
+        (
+            lambda folder: write_config(folder / "C", "incast", KMIN_MAP="1 1000"),
+            "KMIN_MAP: it has not 1 rates with a value each",
+        ),
+        (
+            lambda folder: write_config(folder / "C", "incast", KMIN_MAP="1 1000 5"),
+            "it has no thresholds for ports of 40000000000 bps",
+        ),
+        (
+            lambda folder: write_config(folder / "C", "incast", REF_Q_PORTS="1 3 9"),
+            "REF_Q_PORTS: switch 3 has no port 9",
+        ),
+        (
+            lambda folder: write_config(folder / "C", "incast", REF_Q_PORTS="2 3 1 3 2"),
+            "REF_Q_PORTS names not one port of a switch",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1\n"),
+            "star.txt: it is no topology",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 9\n3\n"),
+            "star.txt: it has 0 links, and 9 are announced",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 0\n0\n"),
+            "star.txt: the nodes must be hosts, from 0 on, and then switches",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 0\n3\n"),
+            "star.txt: host 0 must have one link, to a switch",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 1\n3\n0 3 9x 1ns 0\n"),
+            "star.txt: 9x is no rate",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "two.txt").write_text("2\n0 2 3 100 9\n"),
+            "two.txt: it is no list of flows",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "two.txt").write_text("2\n0 2 3 100 9 2.0\n"),
+            "two.txt: it has 1 flows, and 2 are announced",
+        ),
+        (
+            lambda folder: (folder / "inputs" / "two.txt").write_text("1\n2 2 3 100 9 2.0\n"),
+            "two.txt: a flow has no bytes, or the same source and destination",
+        ),
+        (
+            lambda folder: write_flows(folder, "two.txt", [(0, 3, 9, "2.0")]),
+            "its flows have hosts that its topology has not",
+        ),
+        (
+            lambda folder: change(folder / "C" / "incast.fct.parquet", "sport", [1, 2]),
+            "incast.fct.parquet: it has a flow that is not listed: (0, 2, 1)",
+        ),
+        (
+            lambda folder: change(folder / "C" / "incast.fct.parquet", "src", [0, 0]),
+            "incast.fct.parquet: its flows are not those of the list, each once",
+        ),
+        (
+            lambda folder: change(folder / "C" / "incast.fct.parquet", "size_bytes", [1, 2]),
+            "incast.fct.parquet: sizes are not those of the list",
+        ),
+        (
+            lambda folder: change(folder / "C" / "incast.fct.parquet", "fct_ns", None),
+            "incast.fct.parquet: it has no fct_ns",
+        ),
+        (
+            lambda folder: change(
+                folder / "C" / "incast.q.parquet", "time_ns", [time**2 for time in range(60)]
+            ),
+            "incast.q.parquet: its times are not at equal distances",
+        ),
+        (
+            lambda folder: (folder / "C" / "incast.pfc.csv").write_text(
+                "time_ns,node,is_switch,port,pause\n2000000001,1,0,1,1\n"
+            ),
+            "incast.pfc.csv: the last pause of port 1 of node 1 does not end",
+        ),
+    ],
+)
+def test_a_folder_that_is_wrong_is_refused(command, folder, spoil, says):
+    spoil(folder)
+    found = command("validate", "rdma", folder)
+    assert found.status == 2, found.out
+    assert says.format(folder) in " ".join(found.err.split())
+
+
+def test_options_that_say_nothing_here_are_refused(command, folder):
+    for option, says in (
+        (("--paths", "2"), "--paths: the paths of rdma are known"),
+        (("--others",), "--others: nothing else is known of rdma"),
+    ):
+        found = command("validate", "rdma", folder, *option)
+        assert found.status == 2
+        assert says in found.err
