@@ -17,7 +17,7 @@ pub fn facts(scenario: &Scenario, most_flows: u64) -> Value {
     let host_rate = topology.lines[topology.nics[0] as usize].rate;
     let (load_of, capacity_bps) = capacity(topology);
     let timed = scenario.transports.iter().filter_map(Transport::closed_loop);
-    let min_rto = timed.map(|closed| closed.min_rto(scenario.base_rtt)).max();
+    let min_rto = timed.filter_map(|closed| closed.min_rto(scenario.base_rtt)).max();
     let base_rtt = scenario.base_rtt.ps() as f64;
     let hosts_bps: u64 = topology.nics.iter().map(|&line| rate(scenario, line)).sum();
     json!({

@@ -214,12 +214,13 @@ fn backwards(list: &FlowColumns) -> FlowColumns {
 #[test]
 fn random_scenarios_keep_every_packet_and_repeat() {
     let mut drops = [0; 8];
-    let (mut timeouts, mut marks, mut packets, mut shared) = (0, 0.0, 0, 0);
+    let (mut timeouts, mut marks, mut packets, mut shared, mut discarded) = (0, 0.0, 0, 0, 0.0);
     for seed in 0..400 {
         let run = check(seed);
         (0..8).for_each(|reason| drops[reason] += run.counters.drops[reason]);
         timeouts += run.counters.timeouts;
         marks += run.number("marks");
+        discarded += run.number("repairs.all.discarded_packets");
         packets += run.counters.totals.made_packets;
         if let Some(connections) = &run.record.connections {
             let flows = run.record.flows.flow_id.iter();
@@ -229,11 +230,12 @@ fn random_scenarios_keep_every_packet_and_repeat() {
     // The test is worth something only if all of this happens.
     println!(
         "{packets} packets, {drops:?} lost, {marks} marked, {timeouts} timeouts, {shared} flows on \
-         connections of others"
+         connections of others, {discarded} discarded"
     );
     assert!(drops.iter().all(|&lost| lost > 20), "{drops:?}");
     assert!(timeouts > 20 && marks > 200.0, "{timeouts} timeouts, {marks} marks");
     assert!(shared > 50, "{shared} flows on connections of others");
+    assert!(discarded > 1_000.0, "{discarded} discarded");
 }
 
 #[test]

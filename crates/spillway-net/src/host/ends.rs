@@ -8,7 +8,7 @@
 use super::open_loop::Clock;
 use crate::event;
 use crate::flow::FlowSpec;
-use crate::transport::receiver::Receiver;
+use crate::transport::receiver::{InOrder, Receiver};
 use crate::transport::sender::Sender;
 use spillway_engine::Time;
 use std::collections::BTreeMap;
@@ -153,6 +153,8 @@ pub(crate) struct Ends {
     sending: Vec<SendingEnd>,
     receiving: Vec<ReceivingEnd>,
     free: Vec<u32>,
+    /// What receiving ends that accept packets in order only keep besides, by their places.
+    in_order: Vec<InOrder>,
     /// The places, by the flows' numbers.
     by_number: BTreeMap<u32, u32>,
 }
@@ -187,6 +189,9 @@ impl Ends {
     pub fn rest(&mut self, slot: u32) {
         let known = self.by_number.remove(&event::id(self.sending(slot).flow.id));
         assert_eq!(known, Some(slot), "a flow is removed once");
+        if let Some(state) = self.in_order.get_mut(slot as usize) {
+            *state = InOrder::default();
+        }
     }
 
     /// Puts the next flow of a connection into the place that was kept for it.
@@ -215,6 +220,20 @@ impl Ends {
         (&mut self.sending[slot as usize], &self.receiving[slot as usize])
     }
 
+    /// The receiving end at a place, which accepts packets in order only, and what it keeps besides.
+    pub fn in_order_mut(&mut self, slot: u32) -> (&mut ReceivingEnd, &mut InOrder) {
+        let place = slot as usize;
+        if place >= self.in_order.len() {
+            self.in_order.resize(place + 1, InOrder::default());
+        }
+        (&mut self.receiving[place], &mut self.in_order[place])
+    }
+
+    /// Packets of the flow at a place that came too early and were discarded.
+    pub fn discarded(&self, slot: u32) -> u32 {
+        self.in_order.get(slot as usize).map_or(0, |state| state.discarded)
+    }
+
     /// The receiving end at a place.
     #[inline]
     pub fn receiving(&self, slot: u32) -> &ReceivingEnd {
@@ -241,7 +260,8 @@ impl Ends {
 
     /// Bytes of memory: there are as many places as flows were ever alive at once.
     pub fn bytes(&self) -> u64 {
-        (size_of_val(self.sending.as_slice()) + size_of_val(self.receiving.as_slice())) as u64
+        let ends = size_of_val(self.sending.as_slice()) + size_of_val(self.receiving.as_slice());
+        (ends + size_of_val(self.in_order.as_slice())) as u64
     }
 
     /// The places of all flows that are alive, in the order of their numbers.

@@ -52,15 +52,27 @@ impl Hosts {
             self.notify(net, slot, notifications);
         }
         let (packet, contents) = (net.packets[id], *net.packets.contents(id));
-        let end = self.ends.receiving_mut(slot);
         let (mut acks, mut count) = ([None; 2], 0);
-        let new = end.receiver.on_segment(net.now, &segment, &closed.acks, |ack| {
+        let reply = |ack: AckFields| {
             acks[count] = Some(ack);
             count += 1;
-        });
+        };
+        let (new, is_early) = match closed.acks.in_order {
+            None => {
+                let receiver = &mut self.ends.receiving_mut(slot).receiver;
+                (receiver.on_segment(net.now, &segment, &closed.acks, reply), false)
+            }
+            Some(rule) => {
+                let (end, state) = self.ends.in_order_mut(slot);
+                let is_early = segment.seq > end.receiver.next();
+                let (rule, policy) = ((rule, state), &closed.acks);
+                let receiver = &mut end.receiver;
+                (receiver.on_segment_in_order(net.now, &segment, policy, rule, reply), is_early)
+            }
+        };
         self.note_arrived(net.now, scenario, slot, new);
         let end = self.ends.receiving_mut(slot);
-        end.arrived_twice += u32::from(new == 0 && segment.payload > 0);
+        end.arrived_twice += u32::from(new == 0 && !is_early && segment.payload > 0);
         let ack_size = scenario.transport(end.transport).ack_size;
         set_ack_timer(net, end);
         match acks {

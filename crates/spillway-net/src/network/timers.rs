@@ -26,9 +26,9 @@ impl Network {
     }
 
     /// Whether no packet is left in the network and no event is pending other than policies'
-    /// timers.
-    pub fn is_still(&self) -> bool {
-        self.packets.live() == 0 && self.events.len() <= self.timers.len()
+    /// timers and so many samples.
+    pub fn is_still(&self, samples: usize) -> bool {
+        self.packets.live() == 0 && self.events.len() <= self.timers.len() + samples
     }
 
     /// A policy's period is over; the next one begins.
@@ -173,16 +173,16 @@ mod tests {
     #[test]
     fn a_network_is_still_when_only_timers_are_left() {
         let (mut bench, _) = ticking();
-        assert!(bench.net.is_still());
+        assert!(bench.net.is_still(0));
         let packet = Packet { size: 1_000, dst: 1, ..Packet::default() };
         let id = bench.make(packet, Contents::default());
-        assert!(!bench.net.is_still(), "a packet is somewhere");
+        assert!(!bench.net.is_still(0), "a packet is somewhere");
         bench.net.packets.remove(id);
         bench.net.events.push(Time::from_us(11), Kind::Arrival.key(0));
-        assert!(!bench.net.is_still(), "something is still to come");
+        assert!(!bench.net.is_still(0), "something is still to come");
         // 2, 4, 6, 8 and 10 us, and the event of the arrival at 11 us, which finds nothing.
         bench.steps::<5>();
         assert_eq!(bench.step(), (11 * US, Kind::Arrival, 0));
-        assert!(bench.net.is_still());
+        assert!(bench.net.is_still(0));
     }
 }

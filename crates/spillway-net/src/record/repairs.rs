@@ -5,7 +5,7 @@ use super::column::{Column, Field};
 use crate::host::Ends;
 use crate::transport::orders::OrderCounts;
 
-/// What a flow's losses led to. All but the first three are counted only where losses are found by
+/// What a flow's losses led to. All but the first four are counted only where losses are found by
 /// the order of packets (`loss_detection = "per-priority"`); the simulator knows them, and no sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
@@ -15,16 +15,19 @@ pub struct Repairs {
     pub by_timeout: u32,
     /// Data packets that brought nothing new.
     pub arrived_twice: u32,
+    /// Data packets that came too early for their receiver, which discarded them.
+    pub discarded: u32,
     /// What the order of packets tells.
     pub order: OrderCounts,
 }
 
 impl Repairs {
     /// The names of the counts.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 9] = [
         "repairs_by_detection",
         "repairs_by_timeout",
         "arrived_twice",
+        "discarded_packets",
         "overtaking_packets",
         "right_detections",
         "wrong_detections",
@@ -41,18 +44,21 @@ impl Repairs {
             by_detection: repaired - by_timeout,
             by_timeout,
             arrived_twice: ends.receiving(slot).arrived_twice,
+            discarded: ends.discarded(slot),
             order: sender.map(|sender| sender.order_counts()).unwrap_or_default(),
         }
     }
 
     /// The counts, in the order of their names.
-    pub fn counts(&self) -> [u32; 8] {
-        let Repairs { by_detection, by_timeout: repaired_late, arrived_twice, order } = *self;
+    pub fn counts(&self) -> [u32; 9] {
+        let Repairs { by_detection, by_timeout: repaired_late, arrived_twice, discarded, order } =
+            *self;
         let OrderCounts { overtaking, right, wrong, unanswered, by_timeout } = order;
         [
             by_detection,
             repaired_late,
             arrived_twice,
+            discarded,
             overtaking,
             right,
             wrong,

@@ -37,6 +37,14 @@ impl DisciplineSettings {
             return Err(SettingsError::new("nic.queue_limit", problem));
         }
         let cuts = |transport: &Transport| transport.needs.cuts_for_local_drops;
+        let has_nacks = |transport: &Transport| {
+            transport.closed_loop().is_some_and(|closed| closed.nacks.is_some())
+        };
+        if self.tells_senders && transports.iter().any(has_nacks) {
+            let problem = "\"cut\" is not valid where NACKs tell of losses (transport.retransmit): no \
+                           loss cuts there; it needs \"silent\"";
+            return Err(SettingsError::new("nic.local_drops", problem));
+        }
         match transports.iter().find(|transport| self.tells_senders && !cuts(transport)) {
             None => Ok(()),
             Some(Transport { kind, .. }) => {

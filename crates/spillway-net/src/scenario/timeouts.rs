@@ -8,6 +8,7 @@
 use super::Result;
 use crate::topology::{Topology, base_rtt, base_rtt_at_most};
 use crate::transport::Transport;
+use spillway_engine::Time;
 use spillway_settings::SettingsError;
 
 /// Checks the timeouts of all transports in use.
@@ -27,17 +28,23 @@ impl Timeouts<'_> {
     pub fn check(&mut self, path: &str, transport: &Transport) -> Result<()> {
         let Some(closed) = transport.closed_loop() else { return Ok(()) };
         let full = transport.full_packet().into();
-        if let Some(timeouts) = closed.timeouts {
+        let fixed = |round_trip: Time| match (closed.timeouts, &closed.nacks) {
+            (Some(timeouts), _) => Some((timeouts.rto(round_trip), "rto")),
+            (None, Some(nacks)) => nacks.shortest_rto(round_trip),
+            (None, None) => None,
+        };
+        if closed.timeouts.is_some() || closed.nacks.is_some() {
             let round_trip = base_rtt(self.topology, full);
-            let rto = timeouts.rto(round_trip);
-            if rto >= round_trip {
-                return Ok(());
-            }
-            let problem = format!(
-                "{rto} is not valid: a packet and its ack take {round_trip} in the empty network, and \
-                 all would be sent again before its ack can be there"
-            );
-            return Err(SettingsError::new(format!("{path}.rto"), problem));
+            return match fixed(round_trip) {
+                Some((rto, key)) if rto < round_trip => {
+                    let problem = format!(
+                        "{rto} is not valid: a packet and its ack take {round_trip} in the empty \
+                         network, and all would be sent again before its ack can be there"
+                    );
+                    Err(SettingsError::new(format!("{path}.{key}"), problem))
+                }
+                _ => Ok(()),
+            };
         }
         let rto = &closed.rto;
         let longest = rto.longest_without_an_ack();

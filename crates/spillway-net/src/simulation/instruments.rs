@@ -81,6 +81,19 @@ impl Simulation {
         }
     }
 
+    /// How many kinds of samples are taken. Each has one pending event.
+    pub(super) fn samplers(&self) -> usize {
+        let recording = &self.scenario.recording;
+        let taken = [
+            recording.queue_interval.is_some(),
+            !recording.window_flows.is_empty(),
+            recording.link_interval.is_some(),
+            recording.port_interval.is_some(),
+            recording.aqm_interval.is_some(),
+        ];
+        taken.into_iter().filter(|&is_taken| is_taken).count()
+    }
+
     /// The window of measurement begins or ends.
     pub(super) fn on_measure(&mut self) {
         let place = usize::from(self.network.now >= self.scenario.duration);

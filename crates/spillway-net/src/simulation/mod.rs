@@ -28,7 +28,7 @@ pub enum Progress {
     Running,
     /// All flows are complete.
     Complete,
-    /// The scenario's `stop` was reached before all flows were complete.
+    /// The scenario's `stop` was reached before all flows were complete, or nothing was left to happen.
     Stopped,
     /// Ports pause each other for ever, and the scenario ends the run where they do.
     Deadlock,
@@ -131,7 +131,7 @@ impl Simulation {
             if self.hosts.unfinished == 0 && self.is_quiet() {
                 return Progress::Complete;
             }
-            let Some(event) = self.network.events.pop() else { return Progress::Complete };
+            let Some(event) = self.network.events.pop() else { return self.progress_at_stop() };
             if event.time > self.scenario.stop {
                 self.network.now = self.scenario.stop;
                 return self.progress_at_stop();
@@ -152,8 +152,8 @@ impl Simulation {
                 if self.is_deadlocked {
                     return Progress::Deadlock;
                 }
-                if Kind::PolicyTimer.id_of(event.key).is_some() && self.network.is_still() {
-                    return Progress::Complete;
+                if self.is_still_after(event.key) {
+                    return self.progress_at_stop();
                 }
             }
             if !self.network.lost.is_empty() {
@@ -216,6 +216,23 @@ impl Simulation {
         !self.has_traffic && (is_empty || self.network.now >= self.scenario.duration)
     }
 
+    /// Whether nothing is left to happen but what comes at regular times, of which this event is one.
+    /// Samples go on to the stop all the same where only endless flows are left.
+    fn is_still_after(&self, key: u32) -> bool {
+        let is_stalled = self.hosts.unfinished > self.endless;
+        match Kind::of(key).0 {
+            Kind::PolicyTimer if !is_stalled => self.network.is_still(0),
+            Kind::PolicyTimer
+            | Kind::SampleQueues
+            | Kind::SampleWindows
+            | Kind::SampleLinks
+            | Kind::SamplePorts
+            | Kind::SampleAqms => is_stalled && self.network.is_still(self.samplers()),
+            _ => false,
+        }
+    }
+
+    /// What has become of the flows when nothing more happens, or at the stop.
     fn progress_at_stop(&self) -> Progress {
         match self.hosts.unfinished == self.endless && !self.has_traffic {
             true => Progress::Complete,

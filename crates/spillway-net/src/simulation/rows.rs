@@ -250,8 +250,8 @@ mod tests {
         assert_eq!(told(961), (None, 22_500 * NS));
     }
 
-    /// Of a flow the summary keeps 48 bytes. The eight counts of its repairs, where there are any, lie
-    /// in a box of 40 bytes, which has a time besides.
+    /// Of a flow the summary keeps 48 bytes. The nine counts of its repairs, where there are any, lie
+    /// in a box of 48 bytes, which has a time besides.
     #[test]
     fn memory_counts_repairs_where_a_flow_has_some() {
         let kept = |rto: &str, list: &[Listed]| {
@@ -263,8 +263,8 @@ mod tests {
         };
         let [one, other] = [(0, 1, 960, 0), (0, 2, 960, 500_000)];
         // An ack is back after 42.1 us.
-        assert_eq!([kept("50us", &[one]), kept("15us", &[one])], [48, 88]);
-        assert_eq!(kept("15us", &[one, other]), 176);
+        assert_eq!([kept("50us", &[one]), kept("15us", &[one])], [48, 96]);
+        assert_eq!(kept("15us", &[one, other]), 192);
     }
 
     #[test]

@@ -5,17 +5,18 @@ use super::dcqcn::DcqcnParams;
 use super::hpcc::HpccParams;
 use super::preset;
 use super::rates::RateWindow;
-use super::{Connections, Losses};
+use super::{Connections, Losses, Nacks};
 
 /// The keys that decide about others.
-pub const CHOICES: [&str; 6] =
-    ["loss_detection", "connections", "cnp", "window", "rate_step", preset::KEY];
+pub const CHOICES: [&str; 7] =
+    ["loss_detection", "retransmit", "connections", "cnp", "window", "rate_step", preset::KEY];
 
 /// Whether a transport of some kind is not to keep a key's value when one of [`CHOICES`] gets this
 /// one: the key means nothing then, or the new value is to decide about it.
 pub fn is_foreign(kind: &str, key: &str, choice: &str, value: &str) -> bool {
     match choice {
         "loss_detection" => Losses::is_foreign(key, value),
+        "retransmit" => Nacks::is_foreign(key, value),
         "connections" => Connections::is_foreign(key, value),
         "cnp" => value != "packet" && DcqcnParams::OF_PACKETS.contains(&key),
         "window" => value == "none" && RateWindow::OF_WINDOW.contains(&key),

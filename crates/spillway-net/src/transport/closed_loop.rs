@@ -5,8 +5,9 @@ use super::control::{Congestion, ControlMaker};
 use super::initial::{Access, InitialWindow, Windows};
 use super::kind::{Ecn, Needs, Pace};
 use super::losses::{LossDetection, Losses};
+use super::nacks::Nacks;
 use super::preset::Defaults;
-use super::receiver::{AckPolicy, EcnEcho, Notifications};
+use super::receiver::{AckPolicy, EcnEcho, Notifications, Tells};
 use super::rtt::RtoBounds;
 use super::size;
 use super::timeouts::Timeouts;
@@ -15,6 +16,9 @@ use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::{Amount, BdpSize, LONGEST};
 use spillway_settings::{Section, SettingsError};
 use std::sync::Arc;
+
+/// Not used: the timeout is another one, that never changes.
+const NO_RTO: RtoBounds = RtoBounds { initial: LONGEST, min: LONGEST, max: LONGEST };
 
 /// The settings of a transport that acks drive.
 #[derive(Clone, Debug)]
@@ -40,6 +44,8 @@ pub struct ClosedLoop {
     pub losses: Losses,
     /// The settings of a sender that learns of losses by timeouts alone.
     pub timeouts: Option<Timeouts>,
+    /// The settings of NACKs, if they tell of losses.
+    pub nacks: Option<Nacks>,
     /// Bytes that may be in flight before the first ack: the window that the receiver announced in
     /// the handshake.
     pub syn_window: u64,
@@ -103,34 +109,21 @@ impl ClosedLoop {
         )? as u32;
         let meaning = "the longest that an ack is delayed (with ack_every above 1)";
         let delay = section.time("ack_delay", "500us", meaning)?;
-        let rto = RtoBounds {
-            initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
-            min: section.positive_time("min_rto", "10ms", "the least retransmission timeout")?,
-            max: section.time("max_rto", "1s", "the greatest retransmission timeout")?,
+        let nacks = Nacks::read(section)?;
+        let (rto, losses) = match nacks {
+            None => (ClosedLoop::read_rto(section)?, Losses::read(section, needs.echo, is_paced)?),
+            Some(_) => (NO_RTO, Losses::BY_NACKS),
         };
-        if rto.min > rto.max {
-            let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
-            return Err(section.error("min_rto", problem));
-        }
-        let losses = Losses::read(section, needs.echo, is_paced)?;
         if losses.numbers_packets() && every > 1 {
             let problem = "per-priority loss detection needs an ack of its own for every packet";
             return Err(section.error("ack_every", problem));
         }
         let has_fractions = windows.min < mss.into() && losses.detection != LossDetection::Ns3;
         let paces = needs.pace != Pace::Never || has_fractions;
-        let meaning =
-            "the most in flight before the first ack, since the window in a SYN is not scaled";
-        let syn_window = match section.amount("syn_window", "unlimited", meaning)? {
-            Amount::Packets(packets) => packets * u64::from(mss),
-            Amount::Bytes(bytes) => bytes,
-            Amount::Unlimited => u64::MAX,
+        let (syn_window, handshake) = match nacks {
+            None => ClosedLoop::read_opening(section, mss)?,
+            Some(_) => (u64::MAX, false),
         };
-        if syn_window < u64::from(mss) {
-            return Err(section.error("syn_window", format!("{syn_window}B is less than a packet")));
-        }
-        let meaning = "whether a connection is opened by a handshake";
-        let handshake = section.flag("handshake", false, meaning)?;
         let connections = Connections::read(section, is_paced)?;
         let notifications = maker.notifications();
         Ok(ClosedLoop {
@@ -145,16 +138,54 @@ impl ClosedLoop {
                 every,
                 delay,
                 echo: if notifications.is_some() { EcnEcho::Notified } else { needs.echo },
-                tells_duplicates: losses.detection == LossDetection::Rack,
+                tells: match losses.detection {
+                    LossDetection::Rack => Tells::Duplicates,
+                    LossDetection::Nacks => Tells::Packet,
+                    _ => Tells::Ranges,
+                },
+                in_order: match nacks {
+                    Some(Nacks::GoBackN { receiver, .. }) => Some(receiver),
+                    Some(Nacks::Selective(_)) | None => None,
+                },
             },
             notifications,
             rto,
             losses,
             timeouts: None,
+            nacks,
             syn_window,
             handshake,
             connections,
         })
+    }
+
+    fn read_rto(section: &mut Section) -> Result<RtoBounds, SettingsError> {
+        let rto = RtoBounds {
+            initial: section.time("initial_rto", "10ms", "timeout before the first RTT sample")?,
+            min: section.positive_time("min_rto", "10ms", "the least retransmission timeout")?,
+            max: section.time("max_rto", "1s", "the greatest retransmission timeout")?,
+        };
+        if rto.min > rto.max {
+            let problem = format!("{} is not valid; it must not be above max_rto", rto.min);
+            return Err(section.error("min_rto", problem));
+        }
+        Ok(rto)
+    }
+
+    /// Reads how a connection is opened: its first window, and whether there is a handshake.
+    fn read_opening(section: &mut Section, mss: u32) -> Result<(u64, bool), SettingsError> {
+        let meaning =
+            "the most in flight before the first ack, since the window in a SYN is not scaled";
+        let syn_window = match section.amount("syn_window", "unlimited", meaning)? {
+            Amount::Packets(packets) => packets * u64::from(mss),
+            Amount::Bytes(bytes) => bytes,
+            Amount::Unlimited => u64::MAX,
+        };
+        if syn_window < u64::from(mss) {
+            return Err(section.error("syn_window", format!("{syn_window}B is less than a packet")));
+        }
+        let meaning = "whether a connection is opened by a handshake";
+        Ok((syn_window, section.flag("handshake", false, meaning)?))
     }
 
     /// The same for a transport that learns of losses by timeouts alone. It has no handshake, and
@@ -179,13 +210,15 @@ impl ClosedLoop {
                 every: 1,
                 delay: Time::ZERO,
                 echo: needs.echo,
-                tells_duplicates: false,
+                tells: Tells::Ranges,
+                in_order: None,
             },
             notifications: None,
             // Not used: the timeout is that of `timeouts`.
-            rto: RtoBounds { initial: LONGEST, min: LONGEST, max: LONGEST },
+            rto: NO_RTO,
             losses: Losses::BY_TIMEOUTS,
             timeouts: Some(timeouts),
+            nacks: None,
             syn_window: u64::MAX,
             handshake: false,
             connections: Connections::Own,
@@ -197,9 +230,13 @@ impl ClosedLoop {
         self.telemetry + self.losses.number_bytes
     }
 
-    /// The least retransmission timeout.
-    pub fn min_rto(&self, base_rtt: Time) -> Time {
-        self.timeouts.map_or(self.rto.min, |timeouts| timeouts.rto(base_rtt))
+    /// The least retransmission timeout, if there is one.
+    pub fn min_rto(&self, base_rtt: Time) -> Option<Time> {
+        match (self.timeouts, &self.nacks) {
+            (Some(timeouts), _) => Some(timeouts.rto(base_rtt)),
+            (None, Some(nacks)) => nacks.shortest_rto(base_rtt).map(|(rto, _)| rto),
+            (None, None) => Some(self.rto.min),
+        }
     }
 
     /// The longest backlog of the sender's own line with which windows may still grow.

@@ -23,6 +23,8 @@ pub enum LossDetection {
     DuplicateAcks,
     /// By timeouts alone.
     Timeout,
+    /// By NACKs of the receiver.
+    Nacks,
 }
 
 /// The settings of loss detection and recovery.
@@ -55,6 +57,7 @@ impl LossDetection {
             LossDetection::PerPriority { .. } => "per-priority",
             LossDetection::DuplicateAcks => "duplicate-acks",
             LossDetection::Timeout => "timeout-only",
+            LossDetection::Nacks => "nacks",
         }
     }
 }
@@ -62,6 +65,10 @@ impl LossDetection {
 impl Losses {
     /// The keys of loss detection by order.
     const OF_ORDER: [&'static str; 2] = ["or_worse", "number_bytes"];
+
+    /// Those of a sender that learns of losses by NACKs.
+    pub(super) const BY_NACKS: Losses =
+        Losses { detection: LossDetection::Nacks, ..Losses::BY_TIMEOUTS };
 
     /// Those of a sender that learns of losses by timeouts alone.
     pub(super) const BY_TIMEOUTS: Losses = Losses {
@@ -218,7 +225,8 @@ impl Losses {
         }
     }
 
-    fn refuse(section: &Section, key: &str, why: &str) -> Result<(), SettingsError> {
+    /// Refuses a key if it is given.
+    pub(super) fn refuse(section: &Section, key: &str, why: &str) -> Result<(), SettingsError> {
         if section.has(key) {
             return Err(section.error(key, format!("means nothing {why}")));
         }

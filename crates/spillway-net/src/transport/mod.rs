@@ -14,6 +14,7 @@ mod hystart;
 mod initial;
 mod kind;
 mod losses;
+mod nacks;
 mod newreno;
 pub mod orders;
 mod pfabric;
@@ -46,6 +47,7 @@ pub use hpcc::{Hpcc, HpccParams};
 pub use initial::{Access, InitialWindow};
 pub use kind::{Ecn, Kind, Needs, Pace};
 pub use losses::{LossDetection, Losses};
+pub use nacks::{Nacks, Selective};
 pub use newreno::NewReno;
 pub use pfabric::{PFabric, PFabricParams};
 pub use powertcp::{PowerTcp, PowerTcpParams};
@@ -172,10 +174,10 @@ impl Transport {
     }
 
     /// Sections of a kind of transport that together have all its keys: one in which nothing is given
-    /// that would change any, one for the losses that are found by order, and one with a window
-    /// beside a rate.
+    /// that would change any, one for the losses that are found by order, two for those that NACKs tell of,
+    /// and one with a window beside a rate.
     fn variants(kind: &str, extensions: &Extensions) -> Vec<Section> {
-        let section = |more: Option<(&str, &str)>| {
+        let section = |more: Option<(&'static str, &'static str)>| {
             // Where connections stay open, all keys mean something.
             let mut given = vec![("kind", kind), ("connections", "open")];
             given.extend(more);
@@ -187,8 +189,13 @@ impl Transport {
         };
         let plain = section(None);
         let has = |name: &str| plain.keys().iter().any(|key| key.name == name);
-        let by_order = ("loss_detection", "per-priority");
-        let others = [by_order, ("window", "1bdp")].into_iter().filter(|(key, _)| has(key));
+        let others = [
+            ("loss_detection", "per-priority"),
+            ("retransmit", "go-back-n"),
+            ("retransmit", "selective"),
+            ("window", "1bdp"),
+        ];
+        let others = others.into_iter().filter(|(key, _)| has(key));
         let others: Vec<Section> = others.map(|setting| section(Some(setting))).collect();
         std::iter::once(plain).chain(others).collect()
     }

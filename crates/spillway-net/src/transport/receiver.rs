@@ -1,5 +1,9 @@
 //! The receiving half of a flow: what has arrived, and what its acks report.
 
+mod in_order;
+
+pub use in_order::{InOrder, InOrderRule};
+
 use super::ranges::{Range, Ranges};
 use spillway_engine::Time;
 
@@ -38,8 +42,21 @@ pub struct AckPolicy {
     pub delay: Time,
     /// How marks are echoed.
     pub echo: EcnEcho,
-    /// Whether an ack reports data that has arrived twice (D-SACK, RFC 2883).
-    pub tells_duplicates: bool,
+    /// What acks tell of data behind a gap.
+    pub tells: Tells,
+    /// How a receiver answers that accepts packets in order only.
+    pub in_order: Option<InOrderRule>,
+}
+
+/// What an ack tells of data behind a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// Up to three ranges (RFC 2018).
+    Ranges,
+    /// The same, and first what has arrived twice (D-SACK, RFC 2883).
+    Duplicates,
+    /// The packet that it answers, if that is behind a gap: it is then a NACK.
+    Packet,
 }
 
 /// A data packet as the receiver sees it.
@@ -55,6 +72,13 @@ pub struct Segment {
     pub cwr: bool,
     /// When it was sent.
     pub sent_at: Time,
+}
+
+impl Segment {
+    /// Its bytes, as the only range of an ack.
+    fn block(&self) -> SackBlocks {
+        [(self.seq, self.seq + u64::from(self.payload)), (0, 0), (0, 0)]
+    }
 }
 
 /// What an ack reports.
@@ -151,6 +175,48 @@ impl Receiver {
         policy: &AckPolicy,
         mut reply: impl FnMut(AckFields),
     ) -> u64 {
+        self.note_mark(segment, policy, &mut reply);
+        let had_gap = !self.early.is_empty();
+        let (new, arrived) = self.place(segment);
+        if self.pending == 0 {
+            self.pending_sent_at = segment.sent_at;
+        }
+        self.pending += 1;
+        let in_order = arrived.is_none() && new > 0 && !had_gap;
+        if !in_order || self.pending >= policy.every {
+            // A packet out of order, a repeated one, or one that fills a gap is acknowledged at
+            // once (RFC 5681, section 4.2).
+            let latest = arrived.or_else(|| self.early.as_slice().last().copied());
+            let mut fields = self.ack(latest);
+            match policy.tells {
+                Tells::Ranges => {}
+                Tells::Duplicates if new > 0 => {}
+                Tells::Duplicates => {
+                    let [first, second, _] = fields.sack.unwrap_or_default();
+                    let [repeated, ..] = segment.block();
+                    fields.sack = Some([repeated, first, second]);
+                }
+                Tells::Packet => fields.sack = arrived.map(|_| segment.block()),
+            }
+            reply(match in_order {
+                true => fields,
+                false => AckFields { sent_at: segment.sent_at, ..fields },
+            });
+        } else if self.ack_deadline == Time::MAX {
+            self.ack_deadline = now.saturating_add(policy.delay);
+        }
+        new
+    }
+
+    /// Notes whether a packet was marked. Packets that wait for their ack get it at once if their mark
+    /// is another.
+    #[inline]
+    fn note_mark(
+        &mut self,
+        segment: &Segment,
+        policy: &AckPolicy,
+        mut reply: impl FnMut(AckFields),
+    ) {
         let mark_changed = match policy.echo {
             EcnEcho::PerPacket | EcnEcho::Notified => segment.ce != self.ce,
             EcnEcho::Latched => false,
@@ -164,31 +230,6 @@ impl Receiver {
             EcnEcho::PerPacket | EcnEcho::Notified => self.ce = segment.ce,
             EcnEcho::Latched => self.ce = segment.ce || (self.ce && !segment.cwr),
         }
-        let had_gap = !self.early.is_empty();
-        let (new, arrived) = self.place(segment);
-        if self.pending == 0 {
-            self.pending_sent_at = segment.sent_at;
-        }
-        self.pending += 1;
-        let in_order = arrived.is_none() && new > 0 && !had_gap;
-        if !in_order || self.pending >= policy.every {
-            // A packet out of order, a repeated one, or one that fills a gap is acknowledged at
-            // once (RFC 5681, section 4.2).
-            let latest = arrived.or_else(|| self.early.as_slice().last().copied());
-            let mut fields = self.ack(latest);
-            if new == 0 && policy.tells_duplicates {
-                let [first, second, _] = fields.sack.unwrap_or_default();
-                let repeated = (segment.seq, segment.seq + u64::from(segment.payload));
-                fields.sack = Some([repeated, first, second]);
-            }
-            reply(match in_order {
-                true => fields,
-                false => AckFields { sent_at: segment.sent_at, ..fields },
-            });
-        } else if self.ack_deadline == Time::MAX {
-            self.ack_deadline = now.saturating_add(policy.delay);
-        }
-        new
     }
 
     /// A packet of an open-loop flow has arrived. Returns the number of new bytes.
@@ -254,7 +295,8 @@ mod tests {
         every: 1,
         delay: Time::from_us(500),
         echo: EcnEcho::PerPacket,
-        tells_duplicates: false,
+        tells: Tells::Ranges,
+        in_order: None,
     };
 
     /// The acks for segments of 100 bytes, given as (number, marked).
@@ -312,7 +354,7 @@ mod tests {
 
     #[test]
     fn what_has_arrived_twice_is_told_first_where_that_is_asked_for() {
-        let tells = AckPolicy { tells_duplicates: true, ..EACH };
+        let tells = AckPolicy { tells: Tells::Duplicates, ..EACH };
         let (mut receiver, mut told) = (Receiver::default(), Vec::new());
         for number in [0, 0, 2, 2] {
             let segment = Segment {
@@ -329,6 +371,23 @@ mod tests {
         assert_eq!(told[..2], [None, Some([below, none, none])]);
         // A duplicate behind a gap is reported too (RFC 2883, section 4).
         assert_eq!(told[2..], [Some([behind, none, none]), Some([behind, behind, none])]);
+    }
+
+    #[test]
+    fn a_nack_tells_of_its_own_packet_only() {
+        let policy = AckPolicy { tells: Tells::Packet, ..EACH };
+        let (mut receiver, mut told) = (Receiver::default(), Vec::new());
+        // 3 fills a part of the gap, 2 comes again, and so does 0.
+        for number in [0, 2, 4, 3, 2, 0, 1, 6, 5] {
+            let (seq, sent_at) = (number * 100, Time::ZERO);
+            let segment = Segment { seq, payload: 100, ce: false, cwr: false, sent_at };
+            receiver.on_segment(Time::ZERO, &segment, &policy, |ack| {
+                told.push((ack.seq / 100, ack.sack.map(|[range, ..]| range)));
+            });
+        }
+        let nack = |number: u64| Some((100 * number, 100 * number + 100));
+        assert_eq!(told[..5], [(1, None), (1, nack(2)), (1, nack(4)), (1, nack(3)), (1, nack(2))]);
+        assert_eq!(told[5..], [(1, None), (5, None), (5, nack(6)), (7, None)]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! losses, and its [`Scoreboard`] keeps what was sent and what has become of it.
 
 mod as_ns3;
+mod by_nacks;
 mod by_order;
 mod by_rack;
 mod by_timeout;
@@ -130,11 +131,7 @@ impl Sender {
             window,
             control,
             withheld,
-            phase: match (transport.handshake, transport.timeouts) {
-                (true, _) => Phase::Connecting,
-                (false, None) => Phase::Open,
-                (false, Some(_)) => Phase::ByTimeout,
-            },
+            phase: if transport.handshake { Phase::Connecting } else { Phase::first(transport) },
             recover: 0,
             repairs_under_marks: false,
             at_once: AtOnce::Nothing,
@@ -179,6 +176,7 @@ impl Sender {
     pub fn timeouts_in_a_row(&self) -> u32 {
         match &self.detector {
             Detector::FixedTimeout(state) => state.in_a_row(),
+            Detector::Nacks(state) => state.in_a_row(),
             _ => self.rtt.backoff(),
         }
     }
@@ -240,6 +238,7 @@ impl Sender {
         match &self.detector {
             Detector::Scoreboard | Detector::FixedTimeout(_) => self.board.pipe(),
             Detector::Timeout => self.sent_to() - self.board.una,
+            Detector::Nacks(_) => self.sent_by_nacks() - self.board.una,
             Detector::Rack(by_rack) => self.board.missing() - by_rack.lost_bytes(),
             Detector::Order(by_order) => self.board.missing() - by_order.lost_bytes(),
         }
@@ -266,7 +265,7 @@ impl Sender {
         let piece = match self.phase {
             Phase::Connecting => None,
             Phase::Open => self.new_piece(transport),
-            Phase::Recovery | Phase::Loss | Phase::Reduced | Phase::ByTimeout => {
+            Phase::Recovery | Phase::Loss | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => {
                 self.repair_piece(transport)
             }
         }?;
@@ -318,10 +317,15 @@ impl Sender {
 
     /// When to ask again, if nothing but the pace keeps the sender from sending.
     pub fn waits_until(&self, now: Time) -> Option<Time> {
-        let has_more = self.board.nxt < self.size || self.phase != Phase::Open;
-        let may = self.in_flight() < self.window.cwnd || self.at_once != AtOnce::Nothing;
+        let may = match self.phase {
+            Phase::ByNacks => self.has_piece_by_nacks(),
+            _ => {
+                let has_more = self.board.nxt < self.size || self.phase != Phase::Open;
+                has_more && (self.in_flight() < self.window.cwnd || self.at_once != AtOnce::Nothing)
+            }
+        };
         let due = self.due();
-        (now < due && has_more && may).then_some(due)
+        (now < due && may).then_some(due)
     }
 
     /// When the pace lets it send again. If the window is only a fraction of a segment, one segment
@@ -355,6 +359,9 @@ impl Sender {
     fn take_any_ack(&mut self, now: Time, ack: &AckSegment, transport: &ClosedLoop) {
         if transport.timeouts.is_some() {
             return self.take_ack_by_timeout(now, ack);
+        }
+        if self.phase == Phase::ByNacks {
+            return self.take_ack_by_nacks(now, ack);
         }
         self.take_ack::<false>(now, ack, transport);
     }
@@ -416,9 +423,10 @@ impl Sender {
         }
         match detection {
             LossDetection::Sack if IN_ORDER => {}
-            LossDetection::Sack | LossDetection::DuplicateAcks | LossDetection::Timeout => {
-                self.advance_phase(&told, transport);
-            }
+            LossDetection::Sack
+            | LossDetection::DuplicateAcks
+            | LossDetection::Timeout
+            | LossDetection::Nacks => self.advance_phase(&told, transport),
             LossDetection::PerPriority { .. } => self.advance_by_order(transport),
             LossDetection::Rack => self.advance_by_rack(now, ack, transport),
             LossDetection::Ns3 => self.advance_as_ns3(&told, cut_until),
@@ -450,6 +458,10 @@ impl Sender {
     pub fn on_deadline(&mut self, now: Time, transport: &ClosedLoop) -> Option<Piece> {
         if transport.timeouts.is_some() {
             return self.on_timeout_alone(now);
+        }
+        if self.phase == Phase::ByNacks {
+            self.on_timeout_by_nacks(now);
+            return None;
         }
         let as_ns3 = transport.losses.detection == LossDetection::Ns3;
         if self.has_nothing_out() && !(as_ns3 && self.is_stuck_as_ns3()) {
@@ -576,6 +588,7 @@ impl Sender {
     fn set_other_timers(&mut self, now: Time, transport: &ClosedLoop) {
         match self.detector {
             Detector::FixedTimeout(_) => self.set_timer_by_timeout(now),
+            Detector::Nacks(_) => self.set_timer_by_nacks(now),
             Detector::Rack(_) => self.set_timers(now, true, transport),
             Detector::Scoreboard | Detector::Timeout | Detector::Order(_) => {
                 if transport.losses.tail_loss_probe
@@ -603,6 +616,8 @@ mod every_way;
 mod lossy;
 #[cfg(test)]
 mod naive;
+#[cfg(test)]
+mod naive_nacks;
 #[cfg(test)]
 mod naive_rack;
 #[cfg(test)]

@@ -261,6 +261,54 @@ fn window(draw: &mut Draw) -> String {
     )
 }
 
+/// Retransmission by NACKs. Its timeouts are above any round trip here.
+fn nacks(draw: &mut Draw) -> String {
+    match draw.once_in(2) {
+        true => format!(
+            "retransmit = \"go-back-n\"\nack_timeout = \"{}\"\nnack_interval = \"{}\"",
+            draw.one(&["3rtt", "1ms"]),
+            draw.one(&["0us", "30us", "500us"]),
+        ),
+        false => format!(
+            "retransmit = \"selective\"\nmax_in_flight = \"{}\"\nrto_low = \"{}\"\n\
+             rto_high = \"1ms\"\nrto_low_packets = {}\nafter_timeout = \"{}\"",
+            draw.one(&["1bdp", "10KB", "unlimited"]),
+            draw.one(&["2rtt", "300us"]),
+            draw.one(&["0", "3"]),
+            draw.one(&["first", "all"]),
+        ),
+    }
+}
+
+/// The same settings of windows, with NACKs in place of loss recovery.
+fn with_nacks(window: &str, draw: &mut Draw) -> String {
+    let stays = ["initial_window", "ack_", "min_window", "transport", "ecn"];
+    let lines = window.lines().filter(|line| stays.iter().any(|key| line.starts_with(key)));
+    let lines: Vec<&str> = lines.collect();
+    format!("{}\n{}", lines.join("\n"), nacks(draw))
+}
+
+/// Puts NACKs into a fifth of the sections with a window or a pace of their own, and in a sixth of all
+/// scenarios into the common settings, which are returned. Drawn from a stream of its own.
+fn put_nacks(seed: u64, traffic: &mut [String], common: String) -> String {
+    let draw = &mut Draw(Stream::new(seed, "nacks", 0));
+    let has_own = |section: &str| section.contains("transport = ") && !section.contains("\"udp\"");
+    for section in traffic.iter_mut().filter(|section| has_own(section)) {
+        if draw.once_in(5) && !section.contains("\"pfabric\"") {
+            let (body, own) = section.split_once("transport = ").expect("it has one of its own");
+            let own = with_nacks(&format!("transport = {own}"), draw);
+            *section = format!("{body}{own}\n");
+        }
+    }
+    if !draw.once_in(6) {
+        return common;
+    }
+    for section in traffic.iter_mut().filter(|section| section.contains("loss_detection")) {
+        section.push_str("retransmit = \"tcp\"\n");
+    }
+    with_nacks(&common, draw)
+}
+
 /// How NICs mark and drop; mostly not at all. Senders are told of drops only if all of those with a
 /// window cut for marks.
 fn discipline(draw: &mut Draw, all_cut: bool) -> String {
@@ -564,7 +612,10 @@ pub fn case(seed: u64) -> Case {
             .chain(&["pfabric"])
             .any(|kind| section.contains(&format!("\"{kind}\"")))
     };
-    let all_cut = !traffic.iter().any(cuts_not);
+    let common = format!("min_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}");
+    let window = put_nacks(seed, &mut traffic, common);
+    let has_nacks = |text: &String| ["go-back-n", "selective"].iter().any(|way| text.contains(way));
+    let all_cut = !traffic.iter().any(cuts_not) && !traffic.iter().chain([&window]).any(has_nacks);
     let (switch_queues, nic) = (queues(&switch, "queues_per_port"), nic(draw, all_cut));
     let queues = switch_queues.min(queues(&nic, "queues"));
     // ABM's shares of a line leave out packets that pass an idle port, which tells where two queues of
@@ -578,7 +629,7 @@ pub fn case(seed: u64) -> Case {
          [routing]\n{}\n\
          [switch]\n{switch}\n\
          [nic]\nfifo_packets = {fifo}\n{}\n\
-         [transport]\nkind = {}\nmin_rto = \"1ms\"\ninitial_rto = \"2ms\"\n{window}\n{}\n\
+         [transport]\nkind = {}\n{window}\n{}\n\
          {events}",
         draw.one(&["0us", "0us", "100us"]),
         completion(seed),

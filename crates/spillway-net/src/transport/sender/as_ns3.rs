@@ -46,7 +46,7 @@ impl Sender {
             }
             Phase::Recovery => {}
             Phase::Open | Phase::Loss | Phase::Reduced | Phase::Connecting => {}
-            Phase::ByTimeout => {}
+            Phase::ByTimeout | Phase::ByNacks => {}
         }
         if self.phase == Phase::Open && self.board.is_head_lost() {
             self.recover_as_ns3();

@@ -1,11 +1,13 @@
 //! The one way in which a sender finds losses, with what it keeps for this.
 
+use super::by_nacks::ByNacks;
 use super::by_order::ByOrder;
 use super::by_rack::ByRack;
 use super::by_timeout::ByTimeout;
 use crate::transport::ranges::Range;
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{Access, ClosedLoop, LossDetection};
+use spillway_engine::Time;
 
 /// How a sender finds losses.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(super) enum Detector {
     Rack(Box<ByRack>),
     /// By the order in which packets were sent.
     Order(Box<ByOrder>),
+    /// By NACKs, and by timeouts whose length never changes.
+    Nacks(Box<ByNacks>),
 }
 
 impl Detector {
@@ -29,12 +33,15 @@ impl Detector {
         if let Some(timeouts) = transport.timeouts {
             return Detector::FixedTimeout(Box::new(ByTimeout::new(timeouts, access)));
         }
+        if let Some(nacks) = &transport.nacks {
+            return Detector::Nacks(Box::new(ByNacks::new(nacks, mss, access)));
+        }
         let dupthresh = transport.losses.dupthresh;
         match transport.losses.detection {
             LossDetection::Sack | LossDetection::Ns3 | LossDetection::DuplicateAcks => {
                 Detector::Scoreboard
             }
-            LossDetection::Timeout => Detector::Timeout,
+            LossDetection::Timeout | LossDetection::Nacks => Detector::Timeout,
             LossDetection::Rack => Detector::Rack(Box::new(ByRack::new(mss, transport))),
             LossDetection::PerPriority { or_worse } => {
                 Detector::Order(Box::new(ByOrder::new(mss, dupthresh, or_worse)))
@@ -45,9 +52,10 @@ impl Detector {
     /// The next lost segment that has not been retransmitted.
     pub fn next_lost(&self, board: &Scoreboard) -> Option<Range> {
         match self {
-            Detector::Scoreboard | Detector::Timeout | Detector::FixedTimeout(_) => {
-                board.next_lost()
-            }
+            Detector::Scoreboard
+            | Detector::Timeout
+            | Detector::FixedTimeout(_)
+            | Detector::Nacks(_) => board.next_lost(),
             Detector::Rack(by_rack) => by_rack.next_lost(),
             Detector::Order(by_order) => by_order.next_lost(),
         }
@@ -56,16 +64,32 @@ impl Detector {
     /// The last new segment was not sent after all.
     pub fn take_back(&mut self, seq: u64) {
         match self {
-            Detector::Scoreboard | Detector::Timeout | Detector::FixedTimeout(_) => {}
+            Detector::Scoreboard
+            | Detector::Timeout
+            | Detector::FixedTimeout(_)
+            | Detector::Nacks(_) => {}
             Detector::Rack(by_rack) => by_rack.take_back(seq),
             Detector::Order(by_order) => by_order.take_back(seq),
         }
     }
 
-    /// The next flow of the same connection begins.
-    pub fn begin_next(&mut self) {
-        if let Detector::Order(by_order) = self {
-            by_order.begin_next();
+    /// The next flow of the same connection begins, with this byte.
+    pub fn begin_next(&mut self, first: u64) {
+        match self {
+            Detector::Scoreboard
+            | Detector::Timeout
+            | Detector::FixedTimeout(_)
+            | Detector::Rack(_) => {}
+            Detector::Order(by_order) => by_order.begin_next(),
+            Detector::Nacks(by_nacks) => by_nacks.begin_next(first),
+        }
+    }
+
+    /// The timeout with nothing in flight, if it never changes.
+    pub fn fixed_timeout(&self) -> Option<Time> {
+        match self {
+            Detector::Nacks(by_nacks) => Some(by_nacks.rto(0)),
+            _ => None,
         }
     }
 }

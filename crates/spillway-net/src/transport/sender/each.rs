@@ -28,7 +28,7 @@ impl Sender {
             Phase::Recovery | Phase::Loss => {
                 transport.losses.reduction == ReductionRule::AtOnce && of_new_window
             }
-            Phase::Connecting | Phase::Reduced | Phase::ByTimeout => false,
+            Phase::Connecting | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => false,
         };
         if !cuts {
             return false;

@@ -2,7 +2,7 @@
 
 use super::{AckSegment, Piece};
 use crate::transport::ClosedLoop;
-use crate::transport::receiver::{AckFields, Receiver, Segment};
+use crate::transport::receiver::{AckFields, InOrder, Receiver, Segment};
 use proptest::prelude::*;
 use spillway_engine::Time;
 use std::collections::BTreeMap;
@@ -23,6 +23,13 @@ pub struct Fate {
     delay: u64,
 }
 
+impl Fate {
+    /// The same, but its ack is not lost.
+    pub fn answered(self) -> Fate {
+        Fate { is_ack_lost: false, ..self }
+    }
+}
+
 /// Fates of packets, in the order in which they are sent.
 pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let fate = (0u8..10, 0u8..10, 0u64..12).prop_map(|(lost, ack_lost, delay)| Fate {
@@ -36,6 +43,8 @@ pub fn fates() -> impl Strategy<Value = Vec<Fate>> {
 /// Packets under way to a receiver, which acknowledges them at once.
 pub struct Network {
     receiver: Receiver,
+    /// What the receiver keeps besides if it accepts packets in order only.
+    in_order: InOrder,
     fates: Vec<Fate>,
     /// Packets sent so far.
     sent: usize,
@@ -46,7 +55,13 @@ pub struct Network {
 impl Network {
     /// A network that repeats these fates forever.
     pub fn new(fates: Vec<Fate>) -> Network {
-        Network { receiver: Receiver::default(), fates, sent: 0, on_the_way: BTreeMap::new() }
+        Network {
+            receiver: Receiver::default(),
+            in_order: InOrder::default(),
+            fates,
+            sent: 0,
+            on_the_way: BTreeMap::new(),
+        }
     }
 
     /// Sends a packet that arrives in the step `arrives` if it is not delayed. `safe` packets are
@@ -70,13 +85,36 @@ impl Network {
     /// Delivers the next packet. Returns its place in the order of sending, and the acks that get
     /// back.
     pub fn deliver(&mut self, now: Time, transport: &ClosedLoop) -> (u64, Vec<AckFields>) {
-        let (mut number, mut acks) = (0, Vec::new());
-        if let Some(((_, place), (segment, is_answered))) = self.on_the_way.pop_first() {
-            number = place as u64;
-            self.receiver.on_segment(now, &segment, &transport.acks, |ack| acks.push(ack));
-            acks.retain(|_| is_answered);
-        }
-        (number, acks)
+        let Some(((_, place), (segment, is_answered))) = self.on_the_way.pop_first() else {
+            return (0, Vec::new());
+        };
+        let mut acks = self.arrive(now, &segment, transport);
+        acks.retain(|_| is_answered);
+        (place as u64, acks)
+    }
+
+    /// The next packet, and whether its acks get back. The caller delivers it.
+    pub fn take_next(&mut self) -> Option<(Segment, bool)> {
+        self.on_the_way.pop_first().map(|(_, next)| next)
+    }
+
+    /// A packet arrives. Returns the acks that it causes.
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        transport: &ClosedLoop,
+    ) -> Vec<AckFields> {
+        let (policy, mut acks) = (&transport.acks, Vec::new());
+        let reply = |ack| acks.push(ack);
+        match policy.in_order {
+            None => self.receiver.on_segment(now, segment, policy, reply),
+            Some(rule) => {
+                let rule = (rule, &mut self.in_order);
+                self.receiver.on_segment_in_order(now, segment, policy, rule, reply)
+            }
+        };
+        acks
     }
 }
 

@@ -29,14 +29,16 @@ impl Sender {
             _ => first.saturating_add(size),
         };
         self.forget_losses();
+        self.phase = Phase::first(transport);
         (self.retransmitted_packets, self.timeout_repairs, self.timeouts) = (0, 0, 0);
-        self.detector.begin_next();
+        self.detector.begin_next(first);
         self.control.on_idle(idle);
         let restart = match transport.connections {
             Connections::Open { restart } => restart,
             Connections::Own => Restart::Never,
         };
-        let is_idle = || idle > self.rtt.timeout(&transport.rto);
+        let timeout = self.detector.fixed_timeout();
+        let is_idle = || idle > timeout.unwrap_or_else(|| self.rtt.timeout(&transport.rto));
         if restart == Restart::Each || (restart == Restart::Idle && is_idle()) {
             let initial = transport.initial_window(size, self.window.mss as u32, access);
             let most = if restart == Restart::Each { u64::MAX } else { self.window.cwnd };
@@ -49,7 +51,6 @@ impl Sender {
     }
 
     fn forget_losses(&mut self) {
-        self.phase = Phase::Open;
         self.at_once = AtOnce::Nothing;
         (self.has_moved_timer, self.keeps_timer) = (false, false);
         self.repairs_under_marks = false;

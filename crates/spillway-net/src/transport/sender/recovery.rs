@@ -23,6 +23,19 @@ pub enum Phase {
     Reduced,
     /// Always, for a sender that learns of losses by timeouts alone.
     ByTimeout,
+    /// Always, for a sender that learns of losses by NACKs.
+    ByNacks,
+}
+
+impl Phase {
+    /// That of a sender whose connection is open, and whose flow begins.
+    pub(super) fn first(transport: &ClosedLoop) -> Phase {
+        match (transport.timeouts, &transport.nacks) {
+            (Some(_), _) => Phase::ByTimeout,
+            (None, Some(_)) => Phase::ByNacks,
+            (None, None) => Phase::Open,
+        }
+    }
 }
 
 /// What is sent next whatever the window is.
@@ -59,8 +72,10 @@ impl Sender {
     /// data that may be lost, and finally the last missing segment.
     #[inline(never)]
     pub(super) fn repair_piece(&mut self, transport: &ClosedLoop) -> Option<Piece> {
-        if self.phase == Phase::ByTimeout {
-            return self.piece_by_timeout();
+        match self.phase {
+            Phase::ByTimeout => return self.piece_by_timeout(),
+            Phase::ByNacks => return self.piece_by_nacks(),
+            _ => {}
         }
         match std::mem::replace(&mut self.at_once, AtOnce::Nothing) {
             AtOnce::Nothing => {}
@@ -182,7 +197,7 @@ impl Sender {
                 self.board.end_repair();
             }
             Phase::Open | Phase::Recovery | Phase::Loss => {}
-            Phase::Connecting | Phase::Reduced | Phase::ByTimeout => {}
+            Phase::Connecting | Phase::Reduced | Phase::ByTimeout | Phase::ByNacks => {}
         }
     }
 
@@ -229,9 +244,10 @@ impl Sender {
         self.phase = Phase::Loss;
         self.recover = self.board.nxt;
         match &mut self.detector {
-            Detector::Scoreboard | Detector::Timeout | Detector::FixedTimeout(_) => {
-                self.board.lose_all();
-            }
+            Detector::Scoreboard
+            | Detector::Timeout
+            | Detector::FixedTimeout(_)
+            | Detector::Nacks(_) => self.board.lose_all(),
             Detector::Rack(by_rack) => {
                 by_rack.on_timeout(now);
                 self.at_once = AtOnce::Lost;
