@@ -6,6 +6,7 @@
 
 pub mod aqm;
 mod averages;
+mod backlog;
 pub mod buffer;
 mod burst;
 mod bursts;
@@ -28,6 +29,7 @@ mod side_table;
 mod switch;
 
 pub use averages::{Averages, Averaging};
+pub use backlog::Backlog;
 pub use buffer::{Buffer, Length, QueueId};
 pub use bursts::{BurstReport, BurstTracing, Limits};
 pub use catalogue::{Entry, Environment, Policy, Service};

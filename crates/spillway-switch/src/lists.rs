@@ -1,5 +1,6 @@
 //! The packets of every queue, as linked lists through the packets themselves.
 
+use crate::backlog::Backlog;
 use crate::buffer::QueueId;
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::scheduling::{Waiting, worst_of};
@@ -13,25 +14,59 @@ pub(crate) struct List {
 
 /// A list for every queue.
 #[derive(Debug)]
-pub(crate) struct Lists(Vec<List>);
+pub(crate) struct Lists {
+    lists: Vec<List>,
+    /// By port, the queues that hold packets.
+    backlogs: Vec<Backlog>,
+    queues_per_port: u32,
+}
+
+/// A queue, with its port and its queue class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub queue: QueueId,
+    pub port: u32,
+    pub queue_class: u8,
+}
 
 impl Lists {
-    /// Empty lists for `queues` queues.
-    pub fn new(queues: usize) -> Lists {
-        Lists(vec![List { head: NO_PACKET, tail: NO_PACKET }; queues])
+    /// Empty lists for the queues of some ports.
+    pub fn new(ports: usize, queues_per_port: u32) -> Lists {
+        Lists {
+            lists: vec![
+                List { head: NO_PACKET, tail: NO_PACKET };
+                ports * queues_per_port as usize
+            ],
+            backlogs: vec![Backlog::default(); ports],
+            queues_per_port,
+        }
     }
 
     /// All lists, by their queues' numbers.
     #[inline]
     pub fn as_slice(&self) -> &[List] {
-        &self.0
+        &self.lists
+    }
+
+    /// The queues of a port that hold packets.
+    #[inline(always)]
+    pub fn backlog(&self, port: u32) -> Backlog {
+        self.backlogs[port as usize]
+    }
+
+    /// The first packet of a queue, which must not be empty.
+    #[inline(always)]
+    pub fn head(&self, queue: QueueId) -> PacketId {
+        self.lists[queue as usize].head
     }
 
     /// Puts a packet at the end of a queue.
     #[inline]
-    pub fn append(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
-        self.join(queue, self.0[queue as usize].tail, id, packets);
-        self.join(queue, id, NO_PACKET, packets);
+    pub fn append(&mut self, place: Place, id: PacketId, packets: &mut Arena) {
+        let tail = self.lists[place.queue as usize].tail;
+        self.join(place.queue, tail, id, packets);
+        self.join(place.queue, id, NO_PACKET, packets);
+        self.backlogs[place.port as usize].insert(place.queue_class);
     }
 
     /// The packets of a queue, in the order in which they came.
@@ -42,19 +77,20 @@ impl Lists {
         packets: &Arena,
     ) -> impl Iterator<Item = PacketId> + Clone {
         let known = |id: PacketId| (id != NO_PACKET).then_some(id);
-        let first = known(self.0[queue as usize].head);
+        let first = known(self.lists[queue as usize].head);
         std::iter::successors(first, move |&id| known(packets[id].next))
     }
 
     /// Takes out the first packet of a queue, which must not be empty.
     #[inline]
-    pub fn take_head(&mut self, queue: QueueId, packets: &Arena) -> PacketId {
-        let list = &mut self.0[queue as usize];
+    pub fn take_head(&mut self, place: Place, packets: &Arena) -> PacketId {
+        let list = &mut self.lists[place.queue as usize];
         let id = list.head;
         debug_assert_ne!(id, NO_PACKET, "the first packet of an empty queue");
         list.head = packets[id].next;
         if list.head == NO_PACKET {
             list.tail = NO_PACKET;
+            self.backlogs[place.port as usize].remove(place.queue_class);
         }
         id
     }
@@ -69,10 +105,14 @@ impl Lists {
     /// Takes a packet out of its queue. The packet's own links still say where it was.
     pub fn unlink(&mut self, queue: QueueId, id: PacketId, packets: &mut Arena) {
         // The first packet's `prev` may name a packet that has left.
-        if self.0[queue as usize].head == id {
+        if self.lists[queue as usize].head == id {
             packets[id].prev = NO_PACKET;
         }
         self.join(queue, packets[id].prev, packets[id].next, packets);
+        if self.lists[queue as usize].head == NO_PACKET {
+            let Place { port, queue_class, .. } = self.place_of(queue);
+            self.backlogs[port as usize].remove(queue_class);
+        }
     }
 
     /// Puts the packet that was unlinked last back where it was.
@@ -80,12 +120,23 @@ impl Lists {
         let (prev, next) = (packets[id].prev, packets[id].next);
         self.join(queue, prev, id, packets);
         self.join(queue, id, next, packets);
+        let Place { port, queue_class, .. } = self.place_of(queue);
+        self.backlogs[port as usize].insert(queue_class);
+    }
+
+    /// The place of a queue.
+    pub fn place_of(&self, queue: QueueId) -> Place {
+        match self.queues_per_port {
+            // Most ports have one queue, and a division takes long.
+            1 => Place { queue, port: queue, queue_class: 0 },
+            of => Place { queue, port: queue / of, queue_class: (queue % of) as u8 },
+        }
     }
 
     /// Makes two packets neighbours. [`NO_PACKET`] stands for the end of the list.
     #[inline]
     fn join(&mut self, queue: QueueId, before: PacketId, after: PacketId, packets: &mut Arena) {
-        let list = &mut self.0[queue as usize];
+        let list = &mut self.lists[queue as usize];
         match before {
             NO_PACKET => list.head = after,
             before => packets[before].next = after,

@@ -19,9 +19,9 @@ use crate::buffer::{Buffer, QueueId};
 use crate::bursts::Bursts;
 use crate::fates::Fates;
 use crate::limit::QueueLimit;
-use crate::lists::Lists;
+use crate::lists::{Lists, Place};
 use crate::meter::Meter;
-use crate::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
+use crate::packet::{Arena, NO_PRIORITY, Packet, PacketId, flags};
 use crate::pfc::LosslessParts;
 use crate::policy::{Admission, Arrival, Departure, DropReason, Verdict};
 use crate::scheduling::{Head, Scheduling, SchedulingPolicy, Waiting};
@@ -30,6 +30,7 @@ use lossless::Lossless;
 use spillway_engine::{Rate, Time};
 use spillway_settings::quantity::Amount;
 use std::collections::VecDeque;
+use std::hint::select_unpredictable;
 
 /// The parts that make up a switch.
 #[derive(Debug)]
@@ -136,6 +137,8 @@ pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     names_flows: bool,
     /// Whether the AQM is asked about arrivals that find their port idle.
     asks_passing: bool,
+    /// Whether the scheduler must hear of packets that are sent: not where ports have one queue.
+    tells_scheduler: bool,
     /// Its first field, the occupancy, still lies in the first cache line.
     buffer: Buffer,
     lists: Lists,
@@ -171,7 +174,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// An empty switch.
     pub fn new(parts: SwitchParts<S, A>) -> Switch<S, A> {
         let ports = parts.port_rates.len();
-        let queues = ports * parts.queues_per_port as usize;
         let last_queue_class = parts.queues_per_port as u8 - 1;
         let watches_departures =
             parts.aqm.watches_departures() || parts.sharing.watches_departures();
@@ -187,7 +189,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let capacity = lossless.as_ref().map_or(parts.capacity, Lossless::capacity_left);
         let mut switch = Switch {
             buffer: Buffer::new(capacity, parts.port_rates, parts.queues_per_port),
-            lists: Lists::new(queues),
+            lists: Lists::new(ports, parts.queues_per_port),
             sizes: vec![VecDeque::new(); ports].into(),
             sharing: parts.sharing,
             aqm: parts.aqm,
@@ -210,6 +212,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             is_traced: false,
             introduces: false,
             asks_passing: false,
+            tells_scheduler: false,
             names_flows: false,
             dequeueing: Dequeueing::InOrder,
             open_below: 0,
@@ -219,6 +222,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         switch.introduces = switch.sharing.knows_packets();
         switch.asks_passing = !switch.aqm.passes_idle_ports();
         switch.names_flows = switch.aqm.knows_flows();
+        switch.tells_scheduler = last_queue_class > 0 && switch.scheduling.watches_sending();
         let tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
         let can_be_paused = switch.lossless.is_some();
         switch.dequeueing = match (switch.scheduling.chooses_packets(), tells_turns) {
@@ -242,19 +246,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Whether a port has anything to send.
     #[inline]
     pub fn has_backlog(&self, port: u32) -> bool {
-        if self.last_queue_class == 0 {
-            return self.lists.as_slice()[port as usize].head != NO_PACKET;
-        }
-        let last = usize::from(self.last_queue_class);
-        let first = port as usize * (last + 1);
-        self.lists.as_slice()[first..=first + last].iter().any(|list| list.head != NO_PACKET)
+        !self.lists.backlog(port).is_empty()
     }
 
     /// Prefetches the packet that a port will probably send next.
     #[inline]
     pub fn prefetch_next(&self, port: u32, packets: &Arena) {
-        let queue = self.buffer.queue_of(port, self.plain_queue_classes[0]);
-        packets.prefetch(self.lists.as_slice()[queue as usize].head);
+        let backlog = self.lists.backlog(port);
+        if !backlog.is_empty() {
+            packets.prefetch(self.lists.head(self.buffer.queue_of(port, backlog.first())));
+        }
     }
 
     /// Bytes that wait in the queue of a packet, without that packet, which the port begins to send
@@ -340,7 +341,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let queued = &mut packets[id];
         queued.time = now;
         queued.queue_class = arrival.queue_class;
-        self.lists.append(arrival.queue, id, packets);
+        let Arrival { queue, queue_class, .. } = arrival;
+        self.lists.append(Place { queue, port, queue_class }, id, packets);
         self.joins(&arrival);
     }
 
@@ -406,17 +408,18 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     ) -> Option<PacketId> {
         // The queue class whose turn began last, if it has sent nothing yet.
         let mut begun = NO_QUEUE_CLASS;
-        while if PAUSES { self.can_send(port) } else { self.has_backlog(port) } {
-            let paused = if PAUSES { self.paused(port) } else { 0 };
+        loop {
+            let held = self.lists.backlog(port);
+            let backlog = if PAUSES { held.but(self.paused(port)) } else { held };
+            if backlog.is_empty() {
+                return None;
+            }
             let queue_class = match self.last_queue_class {
                 0 => 0,
-                last => {
-                    let first = port as usize * (usize::from(last) + 1);
-                    let lists = &self.lists.as_slice()[first..=first + usize::from(last)];
-                    let head = |queue_class: u8| match lists[usize::from(queue_class)].head {
-                        NO_PACKET => None,
-                        _ if PAUSES && paused >> queue_class & 1 == 1 => None,
-                        id => Some(Head { size: packets[id].size, queued_at: packets[id].time }),
+                _ => {
+                    let head = |queue_class: u8| {
+                        let id = self.lists.head(self.buffer.queue_of(port, queue_class));
+                        Head { size: packets[id].size, queued_at: packets[id].time }
                     };
                     let turn = |queue_class| {
                         if TELLS {
@@ -427,13 +430,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                             begun = queue_class;
                         }
                     };
-                    self.scheduling.select(port, last + 1, head, turn)
+                    self.scheduling.select(port, backlog, head, turn)
                 }
             };
             let queue = self.buffer.queue_of(port, queue_class);
             let id = match CHOOSES {
                 true => self.take_chosen(queue, packets),
-                false => self.lists.take_head(queue, packets),
+                false => self.lists.take_head(Place { queue, port, queue_class }, packets),
             };
             let size = packets[id].size - self.uncounted_bytes;
             if PAUSES && self.is_lossless(queue_class) {
@@ -446,17 +449,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                     continue;
                 }
             }
-            if self.last_queue_class > 0 {
-                let size = size + self.uncounted_bytes;
+            let size = size + self.uncounted_bytes;
+            if self.tells_scheduler {
                 self.scheduling.on_send(port, queue_class, size);
-                if TELLS {
-                    let begins = begun != NO_QUEUE_CLASS;
-                    self.aqm.on_send(&Sending { now, port, queue, size, begins }, &self.buffer);
-                }
+            }
+            if TELLS {
+                let begins = begun != NO_QUEUE_CLASS;
+                self.aqm.on_send(&Sending { now, port, queue, size, begins }, &self.buffer);
             }
             return Some(id);
         }
-        None
     }
 
     /// A port can send again. Returns the packet that it sends next, and whether `send_next` must
@@ -548,12 +550,14 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
 
     #[inline]
     fn queue_class_of(&self, packet: &Packet) -> u8 {
-        match packet.priority {
-            NO_PRIORITY => {
-                self.plain_queue_classes[usize::from(packet.flags & flags::CONTROL != 0)]
-            }
-            priority => priority.min(self.last_queue_class),
+        if self.last_queue_class == 0 {
+            return 0;
         }
+        // Packets of all kinds come mixed, so that a branch could not be predicted.
+        let is_control = packet.flags & flags::CONTROL != 0;
+        let plain = self.plain_queue_classes[usize::from(is_control)];
+        let by_priority = packet.priority.min(self.last_queue_class);
+        select_unpredictable(packet.priority == NO_PRIORITY, plain, by_priority)
     }
 
     /// Decides about an arrival, makes room for it, and marks it. Returns false if it is lost.

@@ -486,19 +486,19 @@ mod tests {
         let mut bench = bench("timely", "", nic);
         bench.start(flow(0, 1, 3 * 960));
         bench.start(flow(0, 2, 3 * 960));
-        assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (2, 1));
+        assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (2, 1_000));
         // At 1 us the line is free: the second flow's packet begins, and then the first's pace lets it
         // hand over its next one.
         let told = bench.steps::<3>();
         assert_eq!(told, [(US, Kind::Wake, 0), (US, Kind::Clock, 0), (US, Kind::Begun, 1)]);
-        assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (3, 1));
+        assert_eq!((bench.net.totals.made_packets, bench.net.waiting_at(0)), (3, 1_000));
         // The second flow may send again at 2 us, a packet's time after its packet began.
         let told = bench.steps::<3>();
         assert_eq!(
             told,
             [(2 * US, Kind::Wake, 0), (2 * US, Kind::Clock, 1), (2 * US, Kind::Begun, 0)]
         );
-        assert_eq!(bench.net.waiting_at(0), 1);
+        assert_eq!(bench.net.waiting_at(0), 1_000);
         let flows = bench.on_line(0).into_iter().map(|id| bench.net.packets.contents(id).flow);
         assert_eq!(flows.collect::<Vec<_>>(), [0, 1, 0]);
         // Without it the second flow hands over all at its pace, and they wait.
@@ -508,7 +508,7 @@ mod tests {
         while at_once.net.totals.made_packets < 6 {
             at_once.step();
         }
-        assert_eq!((at_once.net.now, at_once.net.waiting_at(0)), (Time::from_us(2), 3));
+        assert_eq!((at_once.net.now, at_once.net.waiting_at(0)), (Time::from_us(2), 3_000));
     }
 
     /// Two flows at the rate of one line, a packet of each flow at 0. The line is busy with them until 1

@@ -179,8 +179,7 @@ impl Network {
         let (to, end) = (line.to, line.end);
         // One combined condition, which is seldom true, costs a single branch.
         if (line.waking == Waking::Deferred) & line.waits & (line.head == NO_PACKET) {
-            let from = line.from;
-            self.catch_up(from);
+            self.catch_up_line(line_id);
         }
         if end == End::Host {
             self.totals.arrived_packets += 1;

@@ -2,6 +2,7 @@
 
 use super::{Lost, Network};
 use crate::event::Kind;
+use crate::port::line::Waking;
 use crate::port::nic::NicQueueing;
 use crate::topology::Node;
 use spillway_engine::Time;
@@ -39,18 +40,39 @@ impl Network {
         self.totals.made_packets += 1;
         self.totals.made_bytes += u64::from(self.packets[id].size);
         match self.nic_queueing {
-            NicQueueing::Plain => return self.transmit(host, id),
-            NicQueueing::Managed => return self.offer(host, id),
-            NicQueueing::Queued => {}
+            NicQueueing::Plain => self.transmit(host, id),
+            NicQueueing::Queued => self.send_or_queue(host, id),
+            NicQueueing::Managed => self.offer(host, id),
+        }
+    }
+
+    /// Sends a packet of a NIC that accepts every packet, or queues it.
+    #[inline(never)]
+    fn send_or_queue(&mut self, host: u32, id: PacketId) {
+        let line = &self.lines[host as usize];
+        match (line.busy_until <= self.now) & !line.waits {
+            true => self.transmit(host, id),
+            false => self.queue_at_nic(host, id),
+        }
+    }
+
+    /// The same for a NIC that is sending or has a backlog.
+    #[inline(never)]
+    fn queue_at_nic(&mut self, host: u32, id: PacketId) {
+        let line = &self.lines[host as usize];
+        if line.busy_until <= self.now && line.waits {
+            self.catch_up_nic(host);
         }
         let line = &mut self.lines[host as usize];
         if line.busy_until <= self.now && !line.waits {
             return self.transmit(host, id);
         }
-        let waits = line.waits;
         self.nics[host as usize].enqueue(id, &mut self.packets);
-        if !waits {
-            self.wait(host);
+        if !line.waits {
+            match line.waking {
+                Waking::ByEvent | Waking::Pausable => self.wait(host),
+                Waking::Deferred | Waking::InOrder => line.waits = true,
+            }
         }
     }
 
@@ -61,8 +83,12 @@ impl Network {
         if self.nic_queueing == NicQueueing::Plain {
             return line.busy_until.since(self.now);
         }
-        let sending = self.busy_until(host).since(self.now);
-        sending + line.time_of(self.nics[host as usize].bytes())
+        let waiting = line.time_of(self.nics[host as usize].bytes());
+        match line.waking {
+            // What a deferred NIC could have sent by now still waits: its time is over.
+            Waking::Deferred => (self.busy_until(host) + waiting).since(self.now),
+            _ => self.busy_until(host).since(self.now) + waiting,
+        }
     }
 
     /// Offers a packet to a managed NIC. If the line is idle, the packet is queued and sent at
@@ -88,8 +114,7 @@ impl Network {
     }
 
     /// A managed NIC can send: it sends the first packet that is not paused, and that its discipline
-    /// does not drop on the way out.
-    /// Flows are told of packets that have waited, or not.
+    /// does not drop on the way out. Flows are told of packets that have waited, or not.
     #[inline(never)]
     pub fn send_managed(&mut self, host: u32, tells: bool) {
         while let Some((id, outcome)) =
@@ -115,9 +140,9 @@ impl Network {
         }
     }
 
-    /// Packets that wait at a host's NIC.
-    pub fn waiting_at(&self, host: u32) -> u32 {
-        self.nics[host as usize].packets()
+    /// Bytes that wait at a host's NIC.
+    pub fn waiting_at(&self, host: u32) -> u64 {
+        self.nics[host as usize].bytes()
     }
 
     #[cold]
@@ -130,6 +155,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::port::Shortcuts;
     use crate::telemetry::Hop;
     use crate::testing::{Bench, NS, STAR, US};
     use spillway_switch::packet::NO_PRIORITY;
@@ -160,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_waits_leaves_by_priority_when_the_line_is_free() {
-        let mut bench = bench(THREE_QUEUES);
+        let mut bench = Bench::with(&format!("{STAR}\n{THREE_QUEUES}"), Shortcuts::NONE);
         launch(&mut bench, 1_000, NO_PRIORITY, 0);
         launch(&mut bench, 900, NO_PRIORITY, 0);
         launch(&mut bench, 800, 1, 0);
@@ -176,6 +202,45 @@ mod tests {
         assert_eq!(bench.arrivals_on_line(0), arrivals);
         assert_eq!(bench.net.host_backlog(0), Time::from_ns(900));
         assert_eq!(bench.step(), (11 * US, Kind::Arrival, 0));
+    }
+
+    #[test]
+    fn a_deferred_nic_sends_late_with_the_times_at_which_it_could() {
+        let mut bench = bench(THREE_QUEUES);
+        launch(&mut bench, 1_000, NO_PRIORITY, 0);
+        launch(&mut bench, 900, NO_PRIORITY, 0);
+        launch(&mut bench, 800, 1, 0);
+        // At 1.2 us nobody has looked: 800 bytes could be on the line since 1 us, and 900 then wait.
+        bench.net.now = Time::from_ns(1_200);
+        assert_eq!(bench.sizes_on_line(0), [1_000]);
+        assert_eq!(bench.net.host_backlog(0), Time::from_ns(600 + 900));
+        // So an ack comes too late for 1 us, and leaves at 1.8 us, before the 900 bytes.
+        launch(&mut bench, 50, NO_PRIORITY, flags::CONTROL);
+        assert_eq!(bench.sizes_on_line(0), [1_000, 800]);
+        assert_eq!(bench.net.host_backlog(0), Time::from_ns(600 + 950));
+        bench.net.now = Time::from_us(9);
+        assert_eq!((bench.net.host_backlog(0), bench.net.packet_hops), (Time::ZERO, 2));
+        bench.net.catch_up_all();
+        assert_eq!(bench.sizes_on_line(0), [1_000, 800, 50, 900]);
+        let arrivals = [11_000, 11_800, 11_850, 12_750].map(|ns| ns * NS);
+        assert_eq!((bench.arrivals_on_line(0), bench.net.packet_hops), (arrivals.into(), 4));
+        assert_eq!(bench.pending(), [(11 * US, Kind::Arrival, 0)]);
+        // An idle line sends at once again.
+        bench.net.now = Time::from_us(20);
+        launch(&mut bench, 700, NO_PRIORITY, 0);
+        assert_eq!(bench.arrivals_on_line(0)[4], 30_700 * NS);
+    }
+
+    #[test]
+    fn a_deferred_nic_sends_when_its_line_runs_empty() {
+        let mut bench = bench(THREE_QUEUES);
+        [1_000, 900].into_iter().for_each(|size| launch(&mut bench, size, NO_PRIORITY, 0));
+        assert_eq!(bench.step(), (11 * US, Kind::Arrival, 0));
+        assert_eq!(bench.arrivals_on_line(0), [11_900 * NS]);
+        assert!(!bench.net.lines[0].waits);
+        // The other event is that of the packet that has come to the switch.
+        let due = bench.pending().into_iter().filter(|event| event.2 == 0);
+        assert_eq!(due.collect::<Vec<_>>(), [(11_900 * NS, Kind::Arrival, 0)]);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! A port waits while it sends and has a backlog. Where its sending could be observed, an event
 //! wakes it. Elsewhere it is deferred: it sends later, but with the time at which it could have
-//! sent. It does so when the next packet arrives at its switch, before anything is decided about
-//! that packet, or when the last packet on its line arrives at the far end, because the next
-//! arrival must then be scheduled. Until then nothing depends on what it sends. Before a policy's
-//! timer, a sample, or a look at the run from outside, all deferred ports catch up.
+//! sent. It does so when the next packet arrives at its switch or comes to its NIC, before anything
+//! is decided about that packet, or when the last packet on its line arrives at the far end, because
+//! the next arrival must then be scheduled. Until then nothing depends on what it sends. Before a
+//! policy's timer, a sample, or a look at the run from outside, all deferred ports catch up.
 //!
 //! If the port sends in the order of arrival and nobody pushes out, no decision can affect a packet
 //! once it is queued. Its departure time is then known and it goes on the line at once; only the
@@ -20,6 +20,7 @@ use crate::port::line::Waking;
 use crate::port::nic::NicQueueing;
 use crate::port::shortcuts::{Shortcuts, SwitchPort};
 use crate::scenario::Scenario;
+use crate::topology::Node;
 use spillway_switch::packet::PacketId;
 
 impl Network {
@@ -34,7 +35,11 @@ impl Network {
             || scenario.nic.queue_pairs;
         self.tells_begun = scenario.nic.queue_pairs;
         self.nic_queueing = allowed.of_nics(&scenario.nic, is_managed, is_exact);
-        for line in &mut self.lines[self.nics.len()..] {
+        let (of_hosts, of_switches) = self.lines.split_at_mut(self.nics.len());
+        for line in of_hosts {
+            line.waking = allowed.of_nic(self.nic_queueing, line.attended, has_events);
+        }
+        for line in of_switches {
             let switch = &mut self.switches[line.from as usize];
             let facts = switch.port_facts();
             let port = SwitchPort { facts: &facts, is_attended: line.attended, has_events };
@@ -112,9 +117,49 @@ impl Network {
         }
     }
 
-    /// The same for all switches.
-    pub fn catch_up_all(&mut self) {
+    /// The same for a host's NIC, if it is deferred.
+    #[inline(never)]
+    pub fn catch_up_nic(&mut self, host: u32) {
+        let (line, nic) = (&mut self.lines[host as usize], &mut self.nics[host as usize]);
+        if line.waking != Waking::Deferred || !line.waits {
+            return;
+        }
+        while line.waits && line.busy_until <= self.now {
+            let id = nic.dequeue(&mut self.packets);
+            self.packet_hops += 1;
+            line.waits = nic.has_backlog();
+            line.send(line.busy_until, id, &mut self.packets, &mut self.events);
+        }
+        if line.waits {
+            nic.prefetch_next(&self.packets);
+        }
+    }
+
+    /// A deferred port's line has run empty.
+    #[inline(never)]
+    pub fn catch_up_line(&mut self, line_id: u32) {
+        match self.sender_on(line_id) {
+            Node::Host(host) => self.catch_up_nic(host),
+            Node::Switch(switch) => self.catch_up(switch),
+        }
+    }
+
+    /// Carries out what all deferred ports of switches could have sent by now.
+    pub fn catch_up_switches(&mut self) {
         (0..self.switches.len() as u32).for_each(|switch| self.catch_up(switch));
+    }
+
+    /// The same for all NICs.
+    pub fn catch_up_nics(&mut self) {
+        if self.nic_queueing == NicQueueing::Queued {
+            (0..self.nics.len() as u32).for_each(|host| self.catch_up_nic(host));
+        }
+    }
+
+    /// The same for all ports.
+    pub fn catch_up_all(&mut self) {
+        self.catch_up_nics();
+        self.catch_up_switches();
     }
 
     /// A port's wake event is due: it can send again.
@@ -135,8 +180,12 @@ impl Network {
                 return self.send_managed(line_id, self.tells_begun);
             }
             if nic.has_backlog() {
-                let next = (nic.dequeue(&mut self.packets), nic.has_backlog());
-                self.send_and_wait(line_id, next);
+                let id = nic.dequeue(&mut self.packets);
+                let waits = nic.has_backlog();
+                if waits {
+                    nic.prefetch_next(&self.packets);
+                }
+                self.send_and_wait(line_id, (id, waits));
             }
             return;
         }

@@ -11,7 +11,7 @@ use spillway_switch::packet::{Arena, NO_PACKET, Packet, PacketId};
 pub(crate) enum Waking {
     /// An event.
     ByEvent,
-    /// Deferred: the next arrival at its switch, or its line running empty.
+    /// Deferred: the next arrival at its switch or NIC, or its line running empty.
     Deferred,
     /// Deferred, and its packets, which leave in the order of arrival, are on the line already.
     /// Only the buffer is still to be told that they leave.

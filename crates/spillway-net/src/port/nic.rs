@@ -8,8 +8,9 @@ use crate::port::classes::PacketClasses;
 use spillway_engine::Time;
 use spillway_switch::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use spillway_switch::scheduling::{Waiting, next_to_send, worst_of};
-use spillway_switch::{Discipline, DropReason, Length};
+use spillway_switch::{Backlog, Discipline, DropReason, Length};
 use std::collections::VecDeque;
+use std::hint::select_unpredictable;
 
 /// How packets of equal priority are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,15 +107,26 @@ impl List {
     }
 }
 
+/// The queues of a NIC, by priority.
+#[derive(Debug)]
+enum Queues {
+    /// Each is a list, which tells nothing while the queue is empty.
+    One(Box<[List]>),
+    /// Each has a list for every flow, in the order in which they are served.
+    PerFlow(Box<[VecDeque<List>]>),
+}
+
 /// The queues of one host's NIC.
 #[derive(Debug)]
 pub struct Nic {
-    settings: NicSettings,
-    /// For every priority its lists, in the order in which they are served; except with turns there
-    /// is at most one.
-    queues: Vec<VecDeque<List>>,
-    packets: u32,
+    /// The priorities whose queues hold packets.
+    backlog: Backlog,
     bytes: u64,
+    queues: Queues,
+    settings: NicSettings,
+    /// The priorities of data without one, and of control packets. The two kinds come mixed, so a
+    /// branch could not be predicted.
+    plain_queues: [u8; 2],
     /// What marks and drops packets, if anything does.
     discipline: Option<Box<Discipline>>,
     /// What pause frames stop, if they stop anything.
@@ -142,9 +154,23 @@ impl Stops {
 impl Nic {
     /// An empty NIC.
     pub fn new(settings: NicSettings, discipline: Option<Discipline>, stops: Option<Stops>) -> Nic {
-        let queues = vec![VecDeque::new(); settings.queues.into()];
-        let discipline = discipline.map(Box::new);
-        Nic { settings, queues, packets: 0, bytes: 0, discipline, stops }
+        let queues = match settings.scheduling {
+            NicScheduling::Fifo | NicScheduling::PFabric => {
+                Queues::One(vec![List::of(0, NO_PACKET); settings.queues.into()].into())
+            }
+            NicScheduling::PerFlowRoundRobin => {
+                Queues::PerFlow(vec![VecDeque::new(); settings.queues.into()].into())
+            }
+        };
+        Nic {
+            backlog: Backlog::default(),
+            bytes: 0,
+            queues,
+            settings,
+            plain_queues: [settings.data_queue, settings.ack_queue],
+            discipline: discipline.map(Box::new),
+            stops,
+        }
     }
 
     /// A pause frame stops a queue class, or lets it go on.
@@ -174,12 +200,14 @@ impl Nic {
 
     /// The queue and the place in it of the list that is served next: the first one, of the highest
     /// priority, whose first packet is not paused.
-    fn first_unpaused(&self, packets: &Arena) -> Option<(usize, usize)> {
+    fn first_unpaused(&self, packets: &Arena) -> Option<(u8, usize)> {
         let is_free =
             |list: &List| !self.stops.is_some_and(|stops| stops.stops(&packets[list.head]));
-        let of_queue = |lists: &VecDeque<List>| lists.iter().position(is_free);
-        let mut queues = self.queues.iter().enumerate();
-        queues.find_map(|(queue, lists)| of_queue(lists).map(|place| (queue, place)))
+        let place = |queue: u8| match &self.queues {
+            Queues::One(lists) => is_free(&lists[usize::from(queue)]).then_some(0),
+            Queues::PerFlow(lists) => lists[usize::from(queue)].iter().position(is_free),
+        };
+        self.backlog.iter().find_map(|queue| place(queue).map(|place| (queue, place)))
     }
 
     /// What marks and drops packets, if anything does.
@@ -198,12 +226,7 @@ impl Nic {
     /// Whether it has anything to send.
     #[inline]
     pub fn has_backlog(&self) -> bool {
-        self.packets > 0
-    }
-
-    /// Packets that wait.
-    pub fn packets(&self) -> u32 {
-        self.packets
+        !self.backlog.is_empty()
     }
 
     /// Bytes that wait.
@@ -241,17 +264,16 @@ impl Nic {
         packets: &mut Arena,
     ) -> Result<Vec<PacketId>, DropReason> {
         let arrival = Waiting::of(id, packets);
-        let Some(discipline) = &mut self.discipline else { return Ok(Vec::new()) };
+        let Some(discipline) = &self.discipline else { return Ok(Vec::new()) };
         let (mut worst, mut freed) = (Vec::new(), Length::default());
         while !discipline.has_room(&packets[id], freed) {
-            let waiting = self.queues[0].iter().flat_map(|list| list.waiting(packets));
-            let others = waiting.filter(|packet| !worst.contains(&packet.id));
+            let others = self.waiting(packets).filter(|packet| !worst.contains(&packet.id));
             let next = worst_of(others, arrival).ok_or(DropReason::PushedOut)?;
             freed = Length { packets: freed.packets + 1, bytes: freed.bytes + packets[next].size };
             worst.push(next);
         }
-        for &id in &worst {
-            discipline.on_loss(now, &packets[id]);
+        if let Some(discipline) = &mut self.discipline {
+            worst.iter().for_each(|&id| discipline.on_loss(now, &packets[id]));
         }
         for &id in &worst {
             self.remove(id, packets);
@@ -259,33 +281,62 @@ impl Nic {
         Ok(worst)
     }
 
+    /// The packets of the only queue, in the order in which they came.
+    fn waiting<'a>(
+        &'a self,
+        packets: &'a Arena,
+    ) -> impl Iterator<Item = Waiting> + Clone + use<'a> {
+        self.lists(0).flat_map(|list| list.waiting(packets))
+    }
+
     /// Removes a packet of the only queue.
     fn remove(&mut self, id: PacketId, packets: &mut Arena) {
-        self.packets -= 1;
         self.bytes -= u64::from(packets[id].size);
-        let list = self.queues[0].front_mut().expect("the queue is not empty");
-        if list.remove(id, packets) {
-            self.queues[0].clear();
+        if let Queues::One(lists) = &mut self.queues
+            && lists[0].remove(id, packets)
+        {
+            self.backlog.remove(0);
         }
+    }
+
+    /// The lists of a queue, in the order in which they are served.
+    fn lists(&self, queue: u8) -> impl Iterator<Item = &List> + Clone {
+        let (one, per_flow) = match &self.queues {
+            Queues::One(lists) => (Some(&lists[usize::from(queue)]), None),
+            Queues::PerFlow(lists) => (None, Some(&lists[usize::from(queue)])),
+        };
+        let one = one.filter(|_| self.backlog.has(queue));
+        one.into_iter().chain(per_flow.into_iter().flatten())
     }
 
     /// Queues a packet at a NIC without a discipline.
     #[inline]
     pub fn enqueue(&mut self, id: PacketId, packets: &mut Arena) {
-        self.packets += 1;
-        let slot = packets.contents(id).slot;
         let packet = &mut packets[id];
         packet.next = NO_PACKET;
         self.bytes += u64::from(packet.size);
-        let queue = usize::from(self.queue_of(packet));
-        let lists = &mut self.queues[queue];
-        let mine = match self.settings.scheduling {
-            NicScheduling::Fifo | NicScheduling::PFabric => lists.front_mut(),
-            NicScheduling::PerFlowRoundRobin => lists.iter_mut().find(|list| list.slot == slot),
-        };
-        match mine {
-            Some(list) => list.append(id, packets),
-            None => lists.push_back(List::of(slot, id)),
+        let queue = self.queue_of(packet);
+        match &mut self.queues {
+            Queues::One(lists) => match &mut lists[usize::from(queue)] {
+                list if self.backlog.has(queue) => list.append(id, packets),
+                list => *list = List::of(0, id),
+            },
+            Queues::PerFlow(lists) => {
+                let (lists, slot) = (&mut lists[usize::from(queue)], packets.contents(id).slot);
+                match lists.iter_mut().find(|list| list.slot == slot) {
+                    Some(list) => list.append(id, packets),
+                    None => lists.push_back(List::of(slot, id)),
+                }
+            }
+        }
+        self.backlog.insert(queue);
+    }
+
+    /// Prefetches the packet that a NIC with a backlog will probably send next.
+    #[inline]
+    pub fn prefetch_next(&self, packets: &Arena) {
+        if let Queues::One(lists) = &self.queues {
+            packets.prefetch(lists[usize::from(self.backlog.first())].head);
         }
     }
 
@@ -326,42 +377,46 @@ impl Nic {
     #[inline]
     pub fn dequeue(&mut self, packets: &mut Arena) -> PacketId {
         if self.settings.scheduling == NicScheduling::PFabric {
-            let list = self.queues[0].front().expect("a backlog is in the queue");
-            let id = next_to_send(list.waiting(packets));
+            let id = next_to_send(self.waiting(packets));
             self.remove(id, packets);
             return id;
         }
-        let queue = self.queues.iter().position(|lists| !lists.is_empty());
-        self.take(queue.expect("a backlog is in some queue"), 0, packets)
+        self.take(self.backlog.first(), 0, packets)
     }
 
     /// Removes the first packet of the list at a place of a queue.
     #[inline(always)]
-    fn take(&mut self, queue: usize, place: usize, packets: &Arena) -> PacketId {
-        self.packets -= 1;
-        let lists = &mut self.queues[queue];
-        let (id, emptied) = lists[place].take(packets);
-        self.bytes -= u64::from(packets[id].size);
+    fn take(&mut self, queue: u8, place: usize, packets: &Arena) -> PacketId {
+        let (id, emptied) = match &mut self.queues {
+            Queues::One(lists) => lists[usize::from(queue)].take(packets),
+            Queues::PerFlow(lists) => {
+                let lists = &mut lists[usize::from(queue)];
+                let (id, emptied) = lists[place].take(packets);
+                let list = lists.remove(place);
+                if !emptied {
+                    // The others are served first.
+                    lists.extend(list);
+                }
+                (id, lists.is_empty())
+            }
+        };
         if emptied {
-            lists.remove(place);
-        } else if self.settings.scheduling == NicScheduling::PerFlowRoundRobin {
-            // The others are served first.
-            let list = lists.remove(place);
-            lists.extend(list);
+            self.backlog.remove(queue);
         }
+        self.bytes -= u64::from(packets[id].size);
         id
     }
 
     /// The first packet of every list, for tests.
     pub fn heads(&self) -> impl Iterator<Item = PacketId> {
-        self.queues.iter().flatten().map(|list| list.head)
+        (0..self.settings.queues).flat_map(|queue| self.lists(queue)).map(|list| list.head)
     }
 
     /// Whether the counters of its discipline, if it has one, agree with its packets. For tests.
     pub fn is_consistent(&self, packets: &Arena) -> bool {
-        let length = |lists: &VecDeque<List>| {
+        let length = |queue: u8| {
             let mut length = Length::default();
-            for list in lists {
+            for list in self.lists(queue) {
                 let mut id = list.head;
                 while id != NO_PACKET {
                     length.bytes += packets[id].size;
@@ -371,19 +426,18 @@ impl Nic {
             }
             length
         };
-        let waiting: Vec<Length> = self.queues.iter().map(length).collect();
-        self.discipline().is_none_or(|discipline| discipline.holds(&waiting))
+        let waiting: Vec<Length> = (0..self.settings.queues).map(length).collect();
+        let holds = |queue: u8| waiting[usize::from(queue)].packets > 0;
+        let backlog: Backlog = (0..self.settings.queues).filter(|&queue| holds(queue)).collect();
+        let bytes: u64 = waiting.iter().map(|length| u64::from(length.bytes)).sum();
+        (backlog, bytes) == (self.backlog, self.bytes)
+            && self.discipline().is_none_or(|discipline| discipline.holds(&waiting))
     }
 
     fn queue_of(&self, packet: &Packet) -> u8 {
-        let last = self.settings.queues - 1;
-        if packet.flags & flags::CONTROL != 0 {
-            self.settings.ack_queue
-        } else if packet.priority == NO_PRIORITY {
-            self.settings.data_queue
-        } else {
-            packet.priority.min(last)
-        }
+        let plain = self.plain_queues[usize::from(packet.flags & flags::CONTROL != 0)];
+        let by_priority = packet.priority.min(self.settings.queues - 1);
+        select_unpredictable(packet.priority == NO_PRIORITY, plain, by_priority)
     }
 }
 

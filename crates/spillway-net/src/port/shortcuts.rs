@@ -3,7 +3,7 @@
 //! | shortcut | left out | allowed where | why no result changes |
 //! | --- | --- | --- | --- |
 //! | pass when idle | a packet that finds its port idle and without a backlog is not queued | no policy watches queues, the scheduler keeps no account of empty queues, and bytes are freed when a packet begins to be sent | queued and sent at once, it would leave queues, buffer and schedule as they were |
-//! | deferred | no event wakes a waiting port: its packets are sent when the next packet arrives at its switch, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; its line has no telemetry, ring or losses; no link fails; no pause frame can stop it | until then nothing depends on what it sends |
+//! | deferred | no event wakes a waiting port: its packets are sent when the next packet comes to its switch or NIC, or when its line runs empty, each with the time at which it could have been sent | packets on their way out are neither dropped nor traced, and nothing must see them leave in time; a NIC has neither limit nor AQM; its line has no telemetry, ring or losses; no link fails; no pause frame can stop it | until then nothing depends on what it sends |
 //! | in order | a deferred port's packets go on their line at once; only the buffer's account of their departure comes later | one queue that sends its packets in order, nobody pushes out or marks packets on their way out, bytes are freed when a packet begins to be sent | no decision can affect a packet once it is queued, so its time is known |
 //! | plain NIC | a host's packets are not queued: each goes on the line at once | one FIFO queue without a ring, a limit or an AQM, which no pause frame can stop; no link fails or loses packets, and times are not cut to whole nanoseconds | packets leave in the order in which they come, whatever happens meanwhile |
 //!
@@ -82,6 +82,19 @@ impl Shortcuts {
             true => NicQueueing::Managed,
             false if self.plain_nic && nic.is_plain() && is_exact => NicQueueing::Plain,
             false => NicQueueing::Queued,
+        }
+    }
+
+    /// What makes a waiting NIC send again, whose line needs a check for every packet or not.
+    pub(crate) fn of_nic(
+        self,
+        queueing: NicQueueing,
+        is_attended: bool,
+        has_events: bool,
+    ) -> Waking {
+        match queueing {
+            NicQueueing::Queued if self.deferred && !is_attended && !has_events => Waking::Deferred,
+            NicQueueing::Plain | NicQueueing::Queued | NicQueueing::Managed => Waking::ByEvent,
         }
     }
 }
@@ -180,5 +193,16 @@ mod tests {
         assert_eq!(of(fifo, false, false), NicQueueing::Queued);
         assert_eq!(of(NicSettings { queues: 2, ..fifo }, false, true), NicQueueing::Queued);
         assert_eq!(Shortcuts::NONE.of_nics(&fifo, false, true), NicQueueing::Queued);
+    }
+
+    #[test]
+    fn a_nic_that_accepts_every_packet_is_deferred_where_nothing_disturbs_its_line() {
+        let of = |queueing, attended, events| Shortcuts::ALL.of_nic(queueing, attended, events);
+        assert_eq!(of(NicQueueing::Queued, false, false), Waking::Deferred);
+        assert_eq!(of(NicQueueing::Queued, true, false), Waking::ByEvent);
+        assert_eq!(of(NicQueueing::Queued, false, true), Waking::ByEvent);
+        assert_eq!(of(NicQueueing::Managed, false, false), Waking::ByEvent);
+        let without = Shortcuts { deferred: false, ..Shortcuts::ALL };
+        assert_eq!(without.of_nic(NicQueueing::Queued, false, false), Waking::ByEvent);
     }
 }

@@ -96,6 +96,7 @@ impl Simulation {
 
     /// The window of measurement begins or ends.
     pub(super) fn on_measure(&mut self) {
+        self.network.catch_up_nics();
         let place = usize::from(self.network.now >= self.scenario.duration);
         self.instruments.on_wire[place] = self.sent_by_hosts();
     }
@@ -115,7 +116,7 @@ impl Simulation {
     }
 
     pub(super) fn sample_queues(&mut self) {
-        self.network.catch_up_all();
+        self.network.catch_up_switches();
         let recording = &self.scenario.recording;
         self.record.queues.sample(self.network.now, &self.network.switches, recording.empty_queues);
         if let Some(interval) = recording.queue_interval {
@@ -124,7 +125,7 @@ impl Simulation {
     }
 
     pub(super) fn sample_aqms(&mut self) {
-        self.network.catch_up_all();
+        self.network.catch_up_switches();
         let (now, recording) = (self.network.now, &self.scenario.recording);
         for (number, switch) in (0..).zip(&self.network.switches) {
             if recording.aqm_switch.is_none_or(|wanted| wanted == number) {

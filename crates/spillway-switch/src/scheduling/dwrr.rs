@@ -25,6 +25,7 @@
 //! Constant for every packet as long as the quanta are at least a packet; 8 bytes for every queue.
 
 use super::{Head, Scheduling};
+use crate::backlog::Backlog;
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Range, Section, SettingsError};
 
@@ -96,22 +97,21 @@ impl Scheduling for DeficitRoundRobin {
     fn select(
         &mut self,
         port: u32,
-        queue_classes: u8,
-        head: impl Fn(u8) -> Option<Head>,
+        backlog: Backlog,
+        head: impl Fn(u8) -> Head,
         mut turn: impl FnMut(u8),
     ) -> u8 {
         let mut queue_class = self.visiting[port as usize];
         loop {
-            match head(queue_class) {
-                Some(first) if *self.deficit(port, queue_class) >= u64::from(first.size) => {
-                    self.visiting[port as usize] = queue_class;
-                    return queue_class;
-                }
-                Some(_) => {}
-                None => *self.deficit(port, queue_class) = 0,
+            if !backlog.has(queue_class) {
+                *self.deficit(port, queue_class) = 0;
+            } else if *self.deficit(port, queue_class) >= u64::from(head(queue_class).size) {
+                self.visiting[port as usize] = queue_class;
+                return queue_class;
             }
-            queue_class = if queue_class + 1 == queue_classes { 0 } else { queue_class + 1 };
-            if head(queue_class).is_some() {
+            let next = queue_class + 1;
+            queue_class = if usize::from(next) == self.queue_classes { 0 } else { next };
+            if backlog.has(queue_class) {
                 let quantum = self.quantum_of(queue_class);
                 *self.deficit(port, queue_class) += quantum;
                 turn(queue_class);

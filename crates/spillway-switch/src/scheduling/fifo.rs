@@ -5,6 +5,7 @@
 //! same picosecond, the one of the lowest queue class.
 
 use super::{Head, Scheduling};
+use crate::backlog::Backlog;
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
@@ -33,13 +34,16 @@ impl Scheduling for Fifo {
     fn select(
         &mut self,
         _port: u32,
-        queue_classes: u8,
-        head: impl Fn(u8) -> Option<Head>,
+        backlog: Backlog,
+        head: impl Fn(u8) -> Head,
         _turn: impl FnMut(u8),
     ) -> u8 {
-        let waiting = (0..queue_classes)
-            .filter_map(|queue_class| head(queue_class).map(|h| (h.queued_at, queue_class)));
+        let waiting = backlog.iter().map(|queue_class| (head(queue_class).queued_at, queue_class));
         waiting.min().map_or(0, |(_, queue_class)| queue_class)
+    }
+
+    fn watches_sending(&self) -> bool {
+        false
     }
 }
 

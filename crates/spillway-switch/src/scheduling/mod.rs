@@ -8,6 +8,7 @@ mod strict;
 
 pub use pfabric::next_to_send;
 
+use crate::backlog::Backlog;
 use crate::catalogue::catalogue;
 use crate::packet::{Arena, PacketId, flags};
 use spillway_engine::Time;
@@ -45,14 +46,14 @@ impl Waiting {
 
 /// A service discipline for the queues of every port of a switch.
 pub trait Scheduling {
-    /// The queue class that sends next. At least one queue has a packet; `head` gives the first
-    /// packet of a queue class. A scheduler that serves queues in turn tells `turn` of each queue
-    /// class whose turn begins, in order.
+    /// The queue class that sends next, of those that hold packets; there is one at least. `head`
+    /// gives the first packet of one of these. A scheduler that serves queues in turn tells `turn`
+    /// of each queue class whose turn begins, in order.
     fn select(
         &mut self,
         port: u32,
-        queue_classes: u8,
-        head: impl Fn(u8) -> Option<Head>,
+        backlog: Backlog,
+        head: impl Fn(u8) -> Head,
         turn: impl FnMut(u8),
     ) -> u8;
 
@@ -79,6 +80,12 @@ pub trait Scheduling {
     /// than one that passes.
     fn keeps_account(&self) -> bool {
         false
+    }
+
+    /// Whether it must hear of every packet that is sent. If not, [`on_send`](Scheduling::on_send) is
+    /// not called.
+    fn watches_sending(&self) -> bool {
+        true
     }
 
     /// A packet of this queue class with `size` bytes on the wire is sent. Not called for a packet
@@ -128,11 +135,11 @@ impl Scheduling for SchedulingPolicy {
     fn select(
         &mut self,
         port: u32,
-        queue_classes: u8,
-        head: impl Fn(u8) -> Option<Head>,
+        backlog: Backlog,
+        head: impl Fn(u8) -> Head,
         turn: impl FnMut(u8),
     ) -> u8 {
-        each!(self, policy => policy.select(port, queue_classes, head, turn))
+        each!(self, policy => policy.select(port, backlog, head, turn))
     }
     fn chooses_packets(&self) -> bool {
         each!(self, policy => policy.chooses_packets())
@@ -145,6 +152,9 @@ impl Scheduling for SchedulingPolicy {
     }
     fn keeps_account(&self) -> bool {
         each!(self, policy => policy.keeps_account())
+    }
+    fn watches_sending(&self) -> bool {
+        each!(self, policy => policy.watches_sending())
     }
     #[inline(always)]
     fn on_send(&mut self, port: u32, queue_class: u8, size: u32) {
@@ -175,10 +185,12 @@ mod tests {
     ) -> Vec<(u8, Vec<u8>)> {
         let mut served = Vec::new();
         while served.len() < n && queues.iter().any(|queue| !queue.is_empty()) {
-            let head = |queue_class: u8| queues[usize::from(queue_class)].front().copied();
+            let head = |queue_class: u8| queues[usize::from(queue_class)][0];
             let mut turns = Vec::new();
             let turn = |queue_class| turns.push(queue_class);
-            let queue_class = policy.select(0, queues.len() as u8, head, turn);
+            let holds = |&queue_class: &u8| !queues[usize::from(queue_class)].is_empty();
+            let backlog = (0..queues.len() as u8).filter(holds).collect();
+            let queue_class = policy.select(0, backlog, head, turn);
             let packet =
                 queues[usize::from(queue_class)].pop_front().expect("a queue with a packet");
             policy.on_send(0, queue_class, packet.size);

@@ -40,6 +40,7 @@
 //! --release -p spillway-switch --example pfabric`).
 
 use super::{Head, Scheduling, Waiting};
+use crate::backlog::Backlog;
 use crate::catalogue::{Environment, Policy};
 use crate::packet::PacketId;
 use spillway_settings::{Section, SettingsError};
@@ -70,12 +71,16 @@ impl Scheduling for PFabric {
     fn select(
         &mut self,
         _port: u32,
-        queue_classes: u8,
-        head: impl Fn(u8) -> Option<Head>,
+        backlog: Backlog,
+        _head: impl Fn(u8) -> Head,
         _turn: impl FnMut(u8),
     ) -> u8 {
         // A port has one queue. Where a test gives it more, the first that holds anything.
-        (0..queue_classes).find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
+        backlog.first()
+    }
+
+    fn watches_sending(&self) -> bool {
+        false
     }
 
     fn chooses_packets(&self) -> bool {

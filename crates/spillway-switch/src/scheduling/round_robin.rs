@@ -4,6 +4,7 @@
 //! The turn moves to the next queue after every packet; empty queues are skipped at no cost.
 
 use super::{Head, Scheduling};
+use crate::backlog::Backlog;
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
@@ -37,14 +38,11 @@ impl Scheduling for RoundRobin {
     fn select(
         &mut self,
         port: u32,
-        queue_classes: u8,
-        head: impl Fn(u8) -> Option<Head>,
+        backlog: Backlog,
+        _head: impl Fn(u8) -> Head,
         mut turn: impl FnMut(u8),
     ) -> u8 {
-        let next = self.turn[port as usize];
-        let from_next = (next..queue_classes).chain(0..next);
-        let queue_class =
-            from_next.into_iter().find(|&queue_class| head(queue_class).is_some()).unwrap_or(0);
+        let queue_class = backlog.first_from(self.turn[port as usize]);
         turn(queue_class);
         queue_class
     }

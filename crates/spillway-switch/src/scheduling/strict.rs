@@ -4,6 +4,7 @@
 //! Packet by packet and without preemption; queues of lower priority can starve.
 
 use super::{Head, Scheduling};
+use crate::backlog::Backlog;
 use crate::catalogue::{Environment, Policy};
 use spillway_settings::{Section, SettingsError};
 
@@ -32,11 +33,15 @@ impl Scheduling for StrictPriority {
     fn select(
         &mut self,
         _port: u32,
-        queue_classes: u8,
-        head: impl Fn(u8) -> Option<Head>,
+        backlog: Backlog,
+        _head: impl Fn(u8) -> Head,
         _turn: impl FnMut(u8),
     ) -> u8 {
-        (0..queue_classes).find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
+        backlog.first()
+    }
+
+    fn watches_sending(&self) -> bool {
+        false
     }
 }
 

@@ -9,8 +9,9 @@
 use super::{Lost, Switch};
 use crate::aqm::Aqm;
 use crate::buffer::{Buffer, QueueId};
+use crate::lists::Place;
 use crate::meter::Meter;
-use crate::packet::{Arena, NO_PACKET, PacketId, flags};
+use crate::packet::{Arena, PacketId, flags};
 use crate::pfc::{Accounts, LosslessParts, PauseChange};
 use crate::policy::{Arrival, Departure, DropReason};
 use crate::scheduling::Scheduling;
@@ -109,13 +110,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Whether a port has anything to send that is not paused.
     #[inline]
     pub fn can_send(&self, port: u32) -> bool {
-        let (paused, first) = (self.paused(port), port as usize * self.queues());
-        let lists = &self.lists.as_slice()[first..first + self.queues()];
-        (0..).zip(lists).any(|(class, list)| list.head != NO_PACKET && paused >> class & 1 == 0)
-    }
-
-    fn queues(&self) -> usize {
-        usize::from(self.last_queue_class) + 1
+        !self.lists.backlog(port).but(self.paused(port)).is_empty()
     }
 
     /// The buffer that counts a queue.
@@ -187,7 +182,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             && lossless.lets_pass
             && lossless.accounts.lets_pass(account, size, self.buffer.free())
         {
-            if self.last_queue_class > 0 {
+            if self.tells_scheduler {
                 self.scheduling.on_send(port, queue_class, packet.size);
             }
             return Some(id);
@@ -226,7 +221,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             }
         }
         packets.name_account(id, account);
-        self.lists.append(queue, id, packets);
+        self.lists.append(
+            Place { queue, port: self.buffer.port_of(queue), queue_class },
+            id,
+            packets,
+        );
         lossless.buffer.add(queue, size);
         if lossless.accounts.parts().sees_all {
             self.buffer.add(queue, size);

@@ -31,7 +31,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             self.pass_telling(now, port, id, packets);
             return Some(id);
         }
-        if self.last_queue_class > 0 {
+        if self.tells_scheduler {
             self.scheduling.on_send(port, self.queue_class_of(packet), packet.size);
         }
         Some(id)
@@ -53,7 +53,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     fn pass_telling_of_class(&mut self, now: Time, port: u32, id: PacketId, packets: &Arena) {
         let packet = &packets[id];
         let passing = self.arrival(now, port, id, packet, packets);
-        self.scheduling.on_send(port, passing.queue_class, packet.size);
+        if self.tells_scheduler {
+            self.scheduling.on_send(port, passing.queue_class, packet.size);
+        }
         if passing.queue_class != self.unmanaged {
             self.aqm.on_pass(&passing, &self.buffer);
         }
@@ -81,7 +83,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 self.aqm.on_pass(&arrival, &self.buffer);
             }
         }
-        if self.last_queue_class > 0 {
+        if self.tells_scheduler {
             self.scheduling.on_send(port, arrival.queue_class, size);
         }
         Some(id)
@@ -115,7 +117,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 return None;
             }
         }
-        if self.last_queue_class > 0 {
+        if self.tells_scheduler {
             self.scheduling.on_send(port, arrival.queue_class, packet.size);
         }
         Some(id)

@@ -246,21 +246,18 @@ impl ShadowSwitch {
             }
             let first = self.buffer.queue_of(port, 0);
             let (waiting, uncounted_bytes) = (&self.waiting, self.service.uncounted_bytes);
+            let queue_of = |queue_class: u8| &waiting[(first + u32::from(queue_class)) as usize];
             let head = |queue_class: u8| {
-                let head = waiting[(first + u32::from(queue_class)) as usize].front();
-                head.map(|packet| Head {
-                    size: packet.size + uncounted_bytes,
-                    queued_at: packet.came,
-                })
+                let packet = queue_of(queue_class)[0];
+                Head { size: packet.size + uncounted_bytes, queued_at: packet.came }
             };
-            let queue_classes = self.buffer.queues_per_port() as u8;
-            let queue_class = match queue_classes {
+            let mut holding =
+                (0..self.buffer.queues_per_port() as u8).filter(|&of| !queue_of(of).is_empty());
+            let queue_class = match self.buffer.queues_per_port() {
                 1 => 0,
                 // With a single packet there is no choice.
-                _ if self.backlog[place] == 1 && self.is_stateless => {
-                    (0..queue_classes).find(|&queue_class| head(queue_class).is_some()).unwrap_or(0)
-                }
-                _ => self.service.scheduling.select(port, queue_classes, head, |_| ()),
+                _ if self.backlog[place] == 1 && self.is_stateless => holding.next().unwrap_or(0),
+                _ => self.service.scheduling.select(port, holding.collect(), head, |_| ()),
             };
             let queue = first + u32::from(queue_class);
             let head = self.waiting[queue as usize].pop_front();
