@@ -1,13 +1,16 @@
 """Ctrl-C, exits and closed pipes: while modules are imported, in plug-ins, at any output."""
 
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+import spillway
+from spillway.run import _read, _simulate
 from support import TINY, names
-from test_cli_errors import refused
+from test_cli_errors import LONG, refused
 
 PLUGIN = """
 from spillway.plugins import Sharing
@@ -118,3 +121,29 @@ def test_whoever_reads_the_output_may_stop(tmp_path, arguments, buffered):
     )
     os.close(writes)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+class Interrupted:
+    """Takes rows, and is told to stop when the first of them are neither in the core nor kept."""
+
+    rows = 5
+
+    def __init__(self):
+        self.kept = 0
+
+    def take(self, simulation):
+        rows = len(simulation.take("flows")["flow_id"])
+        if not self.kept:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.kept += rows
+
+    def tables(self):
+        return {}
+
+
+def test_ctrl_c_while_rows_are_on_their_way_loses_none():
+    scenario = spillway.Scenario.load(TINY).set(*LONG[1::2])
+    sink = Interrupted()
+    result = _simulate(*_read(scenario), sink, None)
+    assert result.status == "interrupted"
+    assert sink.kept == result.summary["flows"]["started"] > Interrupted.rows

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spillway import _core, parquet
+from spillway import _core, interrupts, parquet
 from spillway.arguments import LARGEST_SEED, Assignments, assignments_of, callback, whole
 from spillway.errors import Interrupted, ScenarioWarning
 from spillway.folder import OutputFolder
@@ -190,8 +190,13 @@ def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report
         if progress is not None:
             progress(Progress(now, *times, *counts))
 
-    simulation.run(report, _REPORT_INTERVAL_S, lambda: sink.take(simulation), sink.rows)
-    sink.take(simulation)
+    def drain() -> None:
+        # Rows that the core has given away are nowhere until the sink has them.
+        with interrupts.deferred():
+            sink.take(simulation)
+
+    simulation.run(report, _REPORT_INTERVAL_S, drain, sink.rows)
+    drain()
     summary: dict[str, Any] = json.loads(simulation.summary())
     summary["run"] = {
         "cpu_s": round(time.thread_time() - cpu, 6),
