@@ -66,7 +66,7 @@ def refused(outcome, error: str, hint: str, status: int = 2) -> None:
         (
             "traffic.background.transport=dctpc",
             'traffic.background.transport: "dctpc" is not known; expected one of dctcp, newreno, '
-            "cubic, theta-powertcp, powertcp, hpcc, timely, dcqcn, pfabric, udp",
+            "cubic, theta-powertcp, powertcp, hpcc, timely, dcqcn, dctcp-rdma, pfabric, udp",
             "did you mean `dctcp`?",
         ),
         ("transport.mss=-1448B", 'transport.mss: "-1448B" must not be negative; expected', "`"),

@@ -176,9 +176,17 @@ fn where_no_two_flows_could_share_nothing_changes() {
         .filter(|(src, dst)| src != dst)
         .map(|(src, dst)| (src, dst, 4_000 + 9_000 * u64::from(dst), 3_000 * u64::from(src)))
         .collect();
-    for kind in
-        ["dctcp", "newreno", "cubic", "theta-powertcp", "powertcp", "hpcc", "timely", "dcqcn"]
-    {
+    for kind in [
+        "dctcp",
+        "newreno",
+        "cubic",
+        "theta-powertcp",
+        "powertcp",
+        "hpcc",
+        "timely",
+        "dcqcn",
+        "dctcp-rdma",
+    ] {
         let of = |connections: &str| {
             let text = format!(
                 "duration = \"1ms\"\nstop = \"10s\"\n\

@@ -6,7 +6,8 @@ use super::receiver::Notifications;
 use super::udp::{self, Udp};
 use super::window::{Ack, CongestionControl, Window};
 use super::{
-    Access, cubic, dcqcn, dctcp, hpcc, newreno, pfabric, powertcp, theta_powertcp, timely,
+    Access, cubic, dcqcn, dctcp, dctcp_rdma, hpcc, newreno, pfabric, powertcp, theta_powertcp,
+    timely,
 };
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError};
@@ -83,6 +84,7 @@ transports! {
         hpcc: Hpcc(Box<hpcc::Hpcc>),
         timely: Timely(Box<timely::Timely>),
         dcqcn: Dcqcn(Box<dcqcn::Dcqcn>),
+        dctcp_rdma: DctcpRdma(Box<dctcp_rdma::DctcpRdma>),
         pfabric: PFabric(pfabric::PFabric),
     }
     by a clock {

@@ -77,9 +77,15 @@ impl Defaults {
             "timely" if preset == "simulator" => of_simulator("56B", "60B"),
             "hpcc" if preset == "simulator" => of_simulator("48B", "46B"),
             _ => {
-                let base_rtt = if kind == "timely" { [network, flow] } else { [flow, network] };
-                let pace_from = [host, nic];
-                Defaults { mss: "1448B", header: "52B", ack_size: "52B", base_rtt, pace_from }
+                let of_network = ["timely", "dctcp-rdma"].contains(&kind);
+                let of_nic = kind == "dctcp-rdma";
+                Defaults {
+                    mss: "1448B",
+                    header: "52B",
+                    ack_size: "52B",
+                    base_rtt: if of_network { [network, flow] } else { [flow, network] },
+                    pace_from: if of_nic { [nic, host] } else { [host, nic] },
+                }
             }
         }
     }

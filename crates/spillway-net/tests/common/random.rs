@@ -398,7 +398,7 @@ fn by_timeouts(draw: &mut Draw) -> String {
 const PACED: [&str; 4] = ["theta-powertcp", "powertcp", "hpcc", "timely"];
 
 /// Transports with a rate that marks cut, which take the place of some paced ones.
-const MARKED: [&str; 1] = ["dcqcn"];
+const MARKED: [&str; 2] = ["dcqcn", "dctcp-rdma"];
 
 /// Gives a section of traffic whose sender is paced a rate that marks cut, every second time. It has a
 /// stream of its own, as [`connections`].
@@ -418,7 +418,10 @@ fn marked(seed: u64, place: u64, section: &mut String) {
             varies == 1
         ),
     };
-    let own = dcqcn(&mut draw);
+    let own = match draw.once_in(3) {
+        true => "\"dctcp-rdma\"\nmin_rate = \"500Mbps\"\nrate_step = \"1%\"".into(),
+        false => dcqcn(&mut draw),
+    };
     let other = format!("transport = {own}\n{window}");
     *section = section.replace(&format!("transport = \"{kind}\""), &other);
 }
