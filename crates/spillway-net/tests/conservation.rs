@@ -34,7 +34,8 @@ fn check(seed: u64) -> Run {
 
     // Flows that retransmit must be complete, and datagrams too unless one of them is lost.
     let scenario = scenario_with(&case.text(), &case.list);
-    assert_eq!(run.progress, Progress::Complete, "seed {seed}");
+    let may_stall = case.may_stall() && run.progress == Progress::Stopped;
+    assert!(may_stall || run.progress == Progress::Complete, "seed {seed}: {:?}", run.progress);
     for row in &run.flows {
         let place = scenario.class_transport[usize::from(row.class)];
         let is_open_loop = scenario.transports[usize::from(place)].kind == "udp";
@@ -44,8 +45,11 @@ fn check(seed: u64) -> Run {
             continue;
         }
         assert!(row.delivered <= row.size && row.ideal_ps > 0, "seed {seed}: {row:?}");
-        assert_eq!(row.delivered == row.size, row.fct_ps.is_some(), "seed {seed}: {row:?}");
-        assert!(row.fct_ps.is_some() || is_open_loop, "seed {seed}: {row:?}");
+        let (is_whole, is_complete) = (row.delivered == row.size, row.fct_ps.is_some());
+        // A flow that stalls may only lack its last ack.
+        let lacks_ack = is_whole && !is_complete && may_stall;
+        assert!(is_whole == is_complete || lacks_ack, "seed {seed}: {row:?}");
+        assert!(row.fct_ps.is_some() || is_open_loop || may_stall, "seed {seed}: {row:?}");
         assert!(row.fct_ps.is_none_or(|fct| fct >= row.ideal_ps), "seed {seed}: {row:?}");
         assert!(!is_open_loop || row.retransmitted == 0, "seed {seed}: {row:?}");
     }
@@ -215,10 +219,12 @@ fn backwards(list: &FlowColumns) -> FlowColumns {
 fn random_scenarios_keep_every_packet_and_repeat() {
     let mut drops = [0; 8];
     let (mut timeouts, mut marks, mut packets, mut shared, mut discarded) = (0, 0.0, 0, 0, 0.0);
+    let mut stalled = 0;
     for seed in 0..400 {
         let run = check(seed);
         (0..8).for_each(|reason| drops[reason] += run.counters.drops[reason]);
         timeouts += run.counters.timeouts;
+        stalled += u32::from(run.progress == Progress::Stopped);
         marks += run.number("marks");
         discarded += run.number("repairs.all.discarded_packets");
         packets += run.counters.totals.made_packets;
@@ -230,12 +236,13 @@ fn random_scenarios_keep_every_packet_and_repeat() {
     // The test is worth something only if all of this happens.
     println!(
         "{packets} packets, {drops:?} lost, {marks} marked, {timeouts} timeouts, {shared} flows on \
-         connections of others, {discarded} discarded"
+         connections of others, {discarded} discarded, {stalled} stalled"
     );
     assert!(drops.iter().all(|&lost| lost > 20), "{drops:?}");
     assert!(timeouts > 20 && marks > 200.0, "{timeouts} timeouts, {marks} marks");
     assert!(shared > 50, "{shared} flows on connections of others");
     assert!(discarded > 1_000.0, "{discarded} discarded");
+    assert!(stalled < 10, "{stalled} stalled");
 }
 
 #[test]

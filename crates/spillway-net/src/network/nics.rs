@@ -2,12 +2,12 @@
 
 use super::{Lost, Network};
 use crate::event::Kind;
-use crate::port::line::Waking;
+use crate::port::line::{Line, Waking};
 use crate::port::nic::NicQueueing;
 use crate::topology::Node;
 use spillway_engine::Time;
 use spillway_switch::DropReason;
-use spillway_switch::packet::{Contents, Packet, PacketId, flags};
+use spillway_switch::packet::{Contents, NO_PACKET, Packet, PacketId, flags};
 
 impl Network {
     /// Makes a packet and sends it out of a host.
@@ -113,6 +113,29 @@ impl Network {
         }
     }
 
+    /// Packets that have begun to be sent on a line. Plain NICs put on their lines, and count, also what
+    /// still waits for its turn.
+    pub fn packet_hops_begun(&self) -> u64 {
+        if self.nic_queueing != NicQueueing::Plain {
+            return self.packet_hops;
+        }
+        let lines = self.lines[..self.nics.len()].iter();
+        let busy = lines.filter(|line| line.busy_until > self.now);
+        self.packet_hops - busy.map(|line| self.not_begun(line)).sum::<u64>()
+    }
+
+    /// Packets on a line whose turn has not come.
+    fn not_begun(&self, line: &Line) -> u64 {
+        let (mut waiting, mut id) = (0, line.head);
+        while id != NO_PACKET {
+            let packet = &self.packets[id];
+            let begins = packet.time.since(line.delay + line.time_of(packet.size.into()));
+            waiting += u64::from(begins > self.now);
+            id = packet.next;
+        }
+        waiting
+    }
+
     /// A managed NIC can send: it sends the first packet that is not paused, and that its discipline
     /// does not drop on the way out. Flows are told of packets that have waited, or not.
     #[inline(never)]
@@ -182,6 +205,14 @@ mod tests {
         assert_eq!(bench.net.host_backlog(0), Time::from_ns(1_150));
         assert_eq!(bench.net.host_backlog(1), Time::ZERO);
         assert_eq!((bench.net.totals.made_packets, bench.net.totals.made_bytes), (3, 1_550));
+        // The first has begun, at 1 us also the second.
+        assert_eq!(bench.net.packet_hops_begun(), 1);
+        bench.net.now = Time::from_ns(999);
+        assert_eq!(bench.net.packet_hops_begun(), 1);
+        bench.net.now = Time::from_us(1);
+        assert_eq!(bench.net.packet_hops_begun(), 2);
+        bench.net.now = Time::from_us(2);
+        assert_eq!(bench.net.packet_hops_begun(), 3);
     }
 
     #[test]

@@ -254,7 +254,7 @@ impl Simulation {
     pub fn counters(&self) -> Counters {
         let tally = self.hosts.tally.clone();
         Counters {
-            packet_hops: self.network.packet_hops,
+            packet_hops: self.network.packet_hops_begun(),
             totals: self.network.totals,
             flows_completed: tally.completed,
             retransmitted_packets: tally.retransmitted,
