@@ -4,7 +4,7 @@ import pytest
 
 from cells import SEED, apart, changed, flat, resolved, run_of
 from spillway.reproduce import pred
-from spillway.reproduce.pred import figure19
+from spillway.reproduce.pred import figure19, figure21
 from spillway.reproduce.pred import star as stars
 from spillway.scenario import Scenario
 
@@ -133,14 +133,14 @@ def leaves(keys):
 
 
 def settings(keys, sections):
-    """All settings with this traffic; `senders.` are those of all its senders."""
-    own = {key: value for key, value in keys.items() if not key.startswith("senders.")}
+    """All settings with this traffic; `senders` is the transport of all its senders."""
+    own = {key: value for key, value in keys.items() if key.split(".")[0] != "senders"}
     found = leaves(changed("incast-star", {"seed": SEED, **own}))
     found = {key: value for key, value in found.items() if not key.startswith("traffic.")}
     senders = {
         key.replace("senders", "transport"): value
         for key, value in keys.items()
-        if key.startswith("senders.")
+        if key.split(".")[0] == "senders"
     }
     hosts = {"topology.hosts": keys["topology.hosts"]}
     traffic = Scenario.load("incast-star").set({**hosts, **senders, "traffic": sections})
@@ -329,6 +329,106 @@ def test_figure_19():
     for name in ("first", "second"):
         assert runs[f"traffic.{name}.transport"] == "hpcc"
         assert runs[f"traffic.{name}.eta"] == 0.95
+
+
+WITH_DCQCN = star(20, "2us", "8.3us") | {
+    "topology.host_rate": "40Gbps",
+    "senders": {"kind": "dcqcn"},
+}
+PAUSES = {"leaf.pfc": "dynamic", "nic.queue_pairs": True}
+PAUSES |= {"leaf.pfc.priorities": [0], "leaf.pfc.alpha": 0.125, "leaf.pfc.alpha_of": "all"}
+PAUSES |= {"leaf.pfc.resume_offset": "3KB", "leaf.pfc.reserve": "4KB", "leaf.pfc.mtu": "1500B"}
+PAUSES |= {"leaf.pfc.headroom": "auto", "leaf.pfc.crosses_into": "shared", "leaf.pfc.sees": "lossy"}
+PAUSES |= {"leaf.pfc.frame": "64B", "leaf.pfc.response_time": "0us", "leaf.pfc.ends": "resume"}
+PAUSES |= {"leaf.pfc.on_deadlock": "stop"}
+LOSSLESS = {"leaf.buffer": "12MB", **PAUSES}
+REDS = {"RED (0.2)": red(0.2), "RED (2)": red(2)}
+
+
+def with_senders(*numbers):
+    return {f"N = {n}": [at_once("flows", n)] for n in numbers}
+
+
+def test_figure_21():
+    scales = {"quick": (THREE, sized("100ms", "200ms")), "full": (FIVE, sized("100ms", "500ms"))}
+    traffics, schemes = with_senders(2, 4, 8, 12, 16, 20), REDS | PRED | PRED_80
+    check(figure21.FIGURE, WITH_DCQCN, schemes, traffics, scales)
+    check(figure21.PFC, WITH_DCQCN | LOSSLESS, schemes, traffics, scales)
+    dcqcn = flat(resolved(run_of(figure21.FIGURE, figure21.GENTLE, figure21.FIGURE.points[0])))
+    keys = {"preset": "paper", "rate_step": "40Mbps", "increase_timer": "55us", "g": 1 / 256}
+    assert {key: dcqcn[f"traffic.flows.{key}"] for key in keys} == keys
+
+
+def test_figure_21_over_time():
+    scales = {"quick": (THREE, sized("100ms", "120ms")), "full": (FIVE, sized("100ms", "500ms"))}
+    schemes = {
+        f"{name}, N = {n}": keys for n in (2, 20) for name, keys in (REDS | PRED | PRED_80).items()
+    }
+    sections = {
+        f"{name}, N = {n}": [at_once("flows", n)] for n in (2, 20) for name in REDS | PRED | PRED_80
+    }
+    check(figure21.QUEUES, WITH_DCQCN, schemes, {"20 senders": sections}, scales)
+
+
+def test_choices_of_figure_21():
+    """What each choice changes, of the senders, the switch, or one scheme's AQM."""
+    program = {
+        "senders.fast_recovery": 4,
+        "senders.hyper_after": 4,
+        "senders.alpha_first": True,
+        "senders.clamp_target": "after-byte-counter",
+        "senders.shrink_target": True,
+        "senders.hyper_halves": True,
+    }
+    constants = {
+        "senders.g": 0.0625,
+        "senders.increase_timer": "1500us",
+        "senders.byte_counter": "150KB",
+        "senders.rate_step": "5Mbps",
+        "senders.hyper_step": "50Mbps",
+    }
+    departure = {"leaf.aqm.marks_at": "departure"}
+    # A full packet of these has 1,048 bytes.
+    small = {"topology.base_rtt": "8.2096us"}
+    choices = {
+        "as in Figure 21": {},
+        "slopes per MB": {},
+        "marked on their way out": departure,
+        "the same, slopes per MB": departure,
+        "RED from 5 KB on": {},
+        "DCQCN as its authors' program": program,
+        "the same, its class's constants": program | constants,
+        "DCQCN as HPCC's simulator": small | {"senders.preset": "simulator"},
+        "the same, with the paper's times": small | {"senders.preset": "simulator-paper"},
+        "acks tell of marks": {"senders.cnp": "ack-flag"},
+        "pause frames": LOSSLESS,
+        "pause frames, a buffer of 2 MB": PAUSES | {"leaf.buffer": "2MB"},
+    }
+    per_mb = {
+        "RED (0.2)": {"leaf.aqm.slope": 0.2},
+        "RED (2)": {"leaf.aqm.slope": 2.0},
+        "PRED": {"leaf.aqm.lambda_unit": "1MB"},
+        "PRED (80 us)": {"leaf.aqm.lambda_unit": "1MB"},
+    }
+    of_scheme = {
+        "slopes per MB": per_mb,
+        "the same, slopes per MB": per_mb,
+        "RED from 5 KB on": {name: {"leaf.aqm.min": "5KB"} for name in REDS},
+    }
+    figure, schemes = figure21.CHOICES, REDS | PRED | PRED_80
+    length = sized("100ms", "500ms")
+    differ, seen = {}, []
+    for point in figure.points:
+        name, flows = point.values["choice"], point.values["flows"]
+        seen.append((name, flows))
+        for scheme in figure.schemes:
+            own = of_scheme.get(name, {}).get(scheme.name, {})
+            keys = WITH_DCQCN | length | schemes[scheme.name] | choices[name] | own
+            said = settings(keys, [at_once("flows", flows)])
+            runs = leaves(flat(resolved(run_of(figure, scheme, point, "full"))))
+            differ[name, flows, scheme.name] = apart(said, runs)
+    assert {cell: what for cell, what in differ.items() if what} == {}
+    assert seen == [(name, flows) for name in choices for flows in (2, 20)]
 
 
 def test_figure_24():
