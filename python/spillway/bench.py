@@ -66,8 +66,22 @@ CASES = (
         quick=("duration=100ms", "stop=100ms"),
         counted=("warmup=0us", "duration=50ms", "stop=50ms"),
     ),
+    Case(
+        "rdma-leaf-spine",
+        "rdma-leaf-spine",
+        settings=("duration=10ms",),
+        quick=("duration=1ms",),
+        counted=("duration=500us",),
+    ),
+    Case(
+        "rdma-leaf-spine-2MB",
+        "rdma-leaf-spine",
+        settings=("duration=10ms", "switch.buffer=2MB"),
+        quick=("duration=1ms", "switch.buffer=2MB"),
+        counted=("duration=500us", "switch.buffer=2MB"),
+    ),
 )
-"""What `spillway bench` runs."""
+"""What `spillway bench` runs: the last one with pauses."""
 
 
 SHAPES = {128: (16, 8, 8), 1_024: (64, 16, 16), 8_192: (256, 32, 32)}

@@ -116,7 +116,7 @@ def bench(
     scenario: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Measure only leaf-spine-128, credence or incast-star. Repeatable."
+            metavar="NAME", help="Measure only this one, such as leaf-spine-128. Repeatable."
         ),
     ] = None,
     growth: Annotated[
