@@ -244,6 +244,61 @@ fn random_scenarios_with_lossless_priorities_hold() {
     assert!(with_pauses > 120 && with_losses > 15, "{with_pauses} {with_losses}");
 }
 
+/// Every AQM, with settings by which it marks in the star below.
+const AQMS: [&str; 14] = [
+    "{ kind = \"ecn\", threshold = \"4pkt\" }",
+    "{ kind = \"ecn\", threshold = \"4pkt\", marks_at = \"departure\" }",
+    "{ kind = \"red\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, gentle = true }",
+    "{ kind = \"ared\", min = \"2pkt\", max = \"9pkt\", weight = 0.1, interval = \"20us\" }",
+    "{ kind = \"codel\", target = \"2us\", interval = \"20us\" }",
+    "{ kind = \"tcn\", threshold = \"5us\" }",
+    "{ kind = \"ecn-sharp\", instant = \"8us\", target = \"2us\", interval = \"20us\" }",
+    "{ kind = \"pie\", target = \"3us\", update_interval = \"5us\", mark_up_to = 1.0 }",
+    "{ kind = \"pie\", target = \"3us\", delay = \"rate\", update_interval = \"5us\", mark_up_to = 1.0 }",
+    "{ kind = \"pred\", min = \"2pkt\", q_left = \"3pkt\", max = \"90KB\" }",
+    "{ kind = \"pred\", min = \"2pkt\", fcs = false, mean = \"arrivals\" }",
+    "{ kind = \"pred\", min = \"1pkt\", lambda = 2.0, qla_scope = \"port\", marks_at = \"departure\" }",
+    "{ kind = \"mq-ecn\", rtt = \"9us\" }",
+    "{ kind = \"mq-ecn\", rtt = \"5us\", alpha = 0.5, idle = \"reset\" }",
+];
+
+/// Five DCTCP senders into one host, in one to three priorities, with a buffer that never fills.
+fn calm(aqm: &str, queues: u32, pfc: &str) -> Run {
+    let flows: String = (0..queues)
+        .map(|priority| {
+            format!(
+                "[[traffic]]\nname = \"p{priority}\"\nkind = \"poisson\"\nsizes = \"40KB\"\n\
+                 load = 0.3\nload_of = \"receiver\"\ndestinations = 0\npriority = {priority}\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "seed = 4\nduration = \"2ms\"\nstop = \"1s\"\n\
+         topology = {{ kind = \"star\", hosts = 6, host_rate = \"10Gbps\", link_delay = \"1us\" }}\n\
+         switch = {{ buffer = \"100MB\", pfc = {pfc}, queues_per_port = {queues}, aqm = {aqm}, \
+         scheduling = \"dwrr\" }}\n\
+         nic = {{ queue_limit = \"unlimited\" }}\n\
+         transport = {{ kind = \"dctcp\" }}\n{flows}"
+    );
+    finish(Simulation::new(scenario(&text)))
+}
+
+#[test]
+fn lossless_priorities_change_nothing_in_a_buffer_that_never_fills() {
+    for aqm in AQMS {
+        for (queues, lossless) in [(2, "[0, 1]"), (2, "[1]"), (3, "[0, 2]")] {
+            let lossy = calm(aqm, queues, "\"none\"");
+            let pfc = format!("{{ kind = \"dynamic\", priorities = {lossless} }}");
+            let calm = calm(aqm, queues, &pfc);
+            let what = format!("{aqm}, {queues} queues, {lossless}");
+            assert!(lossy.all_drops() == 0 && lossy.number("marks") > 0.0, "{what}");
+            assert_eq!(calm.number("pauses.pauses"), 0.0, "{what}");
+            assert_eq!(lossy.number("marks"), calm.number("marks"), "{what}");
+            assert_eq!(lossy.flows, calm.flows, "{what}");
+        }
+    }
+}
+
 /// What is wrong with a star of four hosts whose switch or NICs are so.
 fn refused(more: &str) -> String {
     let text = format!(

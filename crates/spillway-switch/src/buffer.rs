@@ -145,6 +145,11 @@ impl Buffer {
         self.capacity = capacity;
     }
 
+    /// A queue is this long, as another buffer has it, which holds its bytes.
+    pub fn copy_length(&mut self, queue: QueueId, length: Length) {
+        self.queues[queue as usize] = length;
+    }
+
     /// Accounts for a packet that joins a queue.
     #[inline]
     pub fn add(&mut self, queue: QueueId, size: u32) {

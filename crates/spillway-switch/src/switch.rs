@@ -425,7 +425,13 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                         if TELLS {
                             if begun != NO_QUEUE_CLASS {
                                 let queue = self.buffer.queue_of(port, begun);
-                                self.aqm.on_vain_turn(now, queue, &self.buffer);
+                                let buffer = match &mut self.lossless {
+                                    Some(lossless) if PAUSES => {
+                                        lossless.with_lossy(port, &self.buffer)
+                                    }
+                                    _ => &self.buffer,
+                                };
+                                self.aqm.on_vain_turn(now, queue, buffer);
                             }
                             begun = queue_class;
                         }
@@ -455,7 +461,11 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             }
             if TELLS {
                 let begins = begun != NO_QUEUE_CLASS;
-                self.aqm.on_send(&Sending { now, port, queue, size, begins }, &self.buffer);
+                let buffer = match &mut self.lossless {
+                    Some(lossless) if PAUSES => lossless.with_lossy(port, &self.buffer),
+                    _ => &self.buffer,
+                };
+                self.aqm.on_send(&Sending { now, port, queue, size, begins }, buffer);
             }
             return Some(id);
         }
@@ -501,7 +511,10 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     pub fn on_timer(&mut self, now: Time, policy: usize) {
         match policy {
             0 => self.sharing.on_timer(now, &self.buffer),
-            _ => self.aqm.on_timer(now, &self.buffer),
+            _ => match &mut self.lossless {
+                Some(lossless) => self.aqm.on_timer(now, lossless.with_all(&self.buffer)),
+                None => self.aqm.on_timer(now, &self.buffer),
+            },
         }
     }
 

@@ -4,7 +4,8 @@
 //! The sharing policy's buffer is what reserves, headrooms and the lossless packets leave of it.
 //! Lossless queues are counted apart, so the policy never sees them, and no victim is taken from them;
 //! or it sees them too, and what reserves and headrooms do not use is hidden from it. An AQM manages
-//! lossless queues as others, but only marks: what it would drop passes.
+//! lossless queues as others, but only marks: what it would drop passes. Where it looks at more than
+//! one queue, it finds the others there as they are.
 
 use super::{Lost, Switch};
 use crate::aqm::Aqm;
@@ -29,8 +30,11 @@ pub(super) struct Lossless {
     places: Box<[u8]>,
     /// The queue classes of each port that are paused, a bit each.
     paused: Box<[u64]>,
-    /// The lengths of lossless queues; other queues are empty here.
+    /// The lengths of lossless queues. Those of others are copies, made when an AQM looks at them;
+    /// their bytes are held elsewhere.
     buffer: Buffer,
+    /// The queue classes that are not lossless.
+    lossy: Box<[u8]>,
     /// With `release_at_end`: for every port, the account of the packet in transmission.
     in_transmission: Box<[u32]>,
     /// Whether a packet that finds its port idle, and its account far from the threshold, passes.
@@ -54,6 +58,11 @@ impl Lossless {
         }
         Lossless {
             accounts: Accounts::new(parts),
+            lossy: (0..)
+                .zip(&places)
+                .filter(|&(_, &place)| place == LOSSY)
+                .map(|(n, _)| n)
+                .collect(),
             places: places.into(),
             paused: vec![0; port_rates.len()].into(),
             buffer: Buffer::new(capacity, port_rates.to_vec(), queues_per_port),
@@ -77,6 +86,23 @@ impl Lossless {
     pub fn meter(&mut self, now: Time) -> &Meter {
         self.meter.changes(now, self.occupancy, self.occupancy);
         &self.meter
+    }
+
+    /// All queues of a port, as AQMs see them; `buffer` counts those that are not lossless.
+    pub fn with_lossy(&mut self, port: u32, buffer: &Buffer) -> &Buffer {
+        for &queue_class in &self.lossy {
+            let queue = buffer.queue_of(port, queue_class);
+            self.buffer.copy_length(queue, buffer.length(queue));
+        }
+        &self.buffer
+    }
+
+    /// The same for all ports.
+    pub fn with_all(&mut self, buffer: &Buffer) -> &Buffer {
+        for port in 0..buffer.ports() {
+            self.with_lossy(port, buffer);
+        }
+        &self.buffer
     }
 
     fn change(&mut self, now: Time, occupancy: u64) {
@@ -207,13 +233,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let Some(lossless) = &mut self.lossless else { return false };
         if !lossless.accounts.admit(account, size, free) {
             self.lost.push(Lost { packet: id, queue, reason: DropReason::Headroom });
-            self.aqm.on_drop(now, queue, size, &lossless.buffer);
+            let port = self.buffer.port_of(queue);
+            self.aqm.on_drop(now, queue, size, lossless.with_lossy(port, &self.buffer));
             return false;
         }
         let packet = &mut packets[id];
         (packet.time, packet.queue_class) = (now, queue_class);
         if is_managed {
-            let verdict = self.aqm.on_arrival(arrival, &lossless.buffer);
+            let port = self.buffer.port_of(queue);
+            let verdict = self.aqm.on_arrival(arrival, lossless.with_lossy(port, &self.buffer));
             let can_mark = packet.flags & flags::ECT != 0;
             if verdict.outcome(can_mark, DropReason::Aqm) == Ok(true) {
                 packet.flags |= flags::CE;
@@ -230,7 +258,8 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         if lossless.accounts.parts().sees_all {
             self.buffer.add(queue, size);
         }
-        self.aqm.on_enqueue(arrival, &lossless.buffer);
+        let port = self.buffer.port_of(queue);
+        self.aqm.on_enqueue(arrival, lossless.with_lossy(port, &self.buffer));
         self.buffer.set_capacity(lossless.capacity_left());
         self.note_occupancy(now);
         true
@@ -259,15 +288,16 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
                 }
             }
         }
-        let Some(lossless) = &self.lossless else { return };
-        self.aqm.on_dequeue(now, queue, size, &lossless.buffer);
+        let Some(lossless) = &mut self.lossless else { return };
+        let buffer = lossless.with_lossy(port, &self.buffer);
+        self.aqm.on_dequeue(now, queue, size, buffer);
         let packet = &mut packets[id];
         if self.aqm.watches_departures() && packet.queue_class != self.unmanaged {
             let (first_rtt, ect) =
                 (packet.flags & flags::FIRST_RTT != 0, packet.flags & flags::ECT != 0);
             let (queue_class, queued_at) = (packet.queue_class, packet.time);
             let departure = Departure { now, queue, queue_class, size, first_rtt, ect, queued_at };
-            let verdict = self.aqm.on_departure(&departure, &lossless.buffer);
+            let verdict = self.aqm.on_departure(&departure, buffer);
             if verdict.outcome(ect, DropReason::Aqm) == Ok(true) {
                 packet.flags |= flags::CE;
                 self.marks += 1;
@@ -319,8 +349,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         let size = packets[id].size - self.uncounted_bytes;
         self.frees_account(now, packets.account_of(id), queue, size, true);
         self.lost.push(Lost { packet: id, queue, reason });
-        if let Some(lossless) = &self.lossless {
-            self.aqm.on_drop(now, queue, size, &lossless.buffer);
+        if let Some(lossless) = &mut self.lossless {
+            let port = self.buffer.port_of(queue);
+            self.aqm.on_drop(now, queue, size, lossless.with_lossy(port, &self.buffer));
         }
     }
 
