@@ -1,0 +1,48 @@
+"""Quantities as the public RDMA simulator writes them, and as a scenario does."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?)"
+_RATE = re.compile(_NUMBER + r"\s*([kKMGT]?)(i?)(b|B)(?:ps|/s)")
+_TIME = re.compile(_NUMBER + r"\s*(ps|ns|us|ms|s)?")
+_STEPS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12, None: 10**12}
+
+
+def rate_of(text: str) -> int | None:
+    """A rate in bits per second; None if it is none. `b` stands for bits, `B` for bytes.
+
+    >>> rate_of("100Gbps"), rate_of("20.0Mb/s"), rate_of("1MBps"), rate_of("1KiB/s"), rate_of("4G")
+    (100000000000, 20000000, 8000000, 8192, None)
+    """
+    match = _RATE.fullmatch(text)
+    if match is None:
+        return None
+    number, step, binary, unit = match.groups()
+    bits = Decimal(number) * (1024 if binary else 1000) ** _STEPS[step]
+    return int(bits * (8 if unit == "B" else 1))
+
+
+def time_ps_of(text: str) -> int | None:
+    """A time in picoseconds; None if it is none. Without a unit it is in seconds.
+
+    >>> time_ps_of("1000ns"), time_ps_of("0.001ms"), time_ps_of("2"), time_ps_of("1h")
+    (1000000, 1000000, 2000000000000, None)
+    """
+    match = _TIME.fullmatch(text)
+    return None if match is None else int(Decimal(match[1]) * _PS[match[2]])
+
+
+def whole_ns(seconds: str) -> int:
+    """Seconds in decimals as the simulator reads them: a binary fraction, cut to nanoseconds.
+
+    >>> whole_ns("2.001"), whole_ns("2.000000577")
+    (2000999999, 2000000576)
+    """
+    try:
+        return int(Decimal(float(seconds)) * 10**9)
+    except OverflowError:
+        raise ValueError(f"{seconds} is no time") from None
