@@ -1,11 +1,22 @@
 """The command line: a module for every group of commands."""
 
-from spillway.cli import bounds, fluid, measure, oracle, reproduce, simulate, slotted, thresholds
+from spillway.cli import (
+    bounds,
+    exchange,
+    fluid,
+    measure,
+    oracle,
+    reproduce,
+    simulate,
+    slotted,
+    thresholds,
+)
 from spillway.cli.app import app, invoke
 
 __all__ = [
     "app",
     "bounds",
+    "exchange",
     "fluid",
     "invoke",
     "measure",

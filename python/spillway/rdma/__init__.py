@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from spillway.rdma.config import near
+from spillway.rdma.export import Exported, export
 from spillway.rdma.source import Source, read_source
 from spillway.rdma.translate import Translation, translate
-from spillway.rdma.write import write
+from spillway.rdma.write import check, files_of, write
 
-__all__ = ["Source", "Translation", "read_source", "translate", "write"]
+__all__ = [
+    "Exported",
+    "Source",
+    "Translation",
+    "check",
+    "export",
+    "files_of",
+    "near",
+    "read_source",
+    "translate",
+    "write",
+]

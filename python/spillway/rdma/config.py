@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -98,7 +99,9 @@ class Config:
         self.asked.add(key)
         value = self.values.get(key, DEFAULTS[key])
         if value is None:
-            raise ScenarioError(f"{self.file}: it has no {key}")
+            meant = difflib.get_close_matches(key, self.unknown, n=1)
+            hint = f"is {meant[0]} meant to be it?" if meant else None
+            raise ScenarioError(f"{self.file}: it has no {key}", hint)
         return value
 
     def number(self, key: str) -> float:
@@ -174,6 +177,12 @@ def read_config(file: Path) -> Config:
             "its lines have a key and a value, such as: CC_MODE 1",
         )
     return Config(file, values, unknown, tuple(dict.fromkeys(repeated)))
+
+
+def near(key: str) -> str | None:
+    """The key of the simulator that an unknown one may be meant to be."""
+    found = difflib.get_close_matches(key, [*DEFAULTS, *WITHOUT_EFFECT], n=1, cutoff=0.8)
+    return found[0] if found else None
 
 
 def _length(file: Path, number: int, key: str, words: list[str]) -> int:

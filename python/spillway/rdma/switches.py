@@ -8,6 +8,7 @@ from typing import Any
 
 from spillway.rdma.config import Config
 from spillway.rdma.topology import Topology
+from spillway.rdma.units import size_text
 
 PAUSE_BYTES = 43
 """A pause frame on the wire: PPP 14, IPv4 20, and 9."""
@@ -73,7 +74,7 @@ def switches_of(config: Config, topology: Topology, groups: list[int], plain: bo
         notes += _differences(tier, ports, rules, slowest, has_pfc)
         by_tier[tier] = settings
     first = by_tier.pop("leaf")
-    settings = {"buffer": f"{_buffer(config, notes)}B", "queues_per_port": 1}
+    settings = {"buffer": size_text(_buffer(config, notes)), "queues_per_port": 1}
     if len(groups) > 1:
         settings |= {
             "queues_per_port": 8,
@@ -133,8 +134,8 @@ def _marks(thresholds: Thresholds | None) -> dict[str, Any] | str:
     low, high, most = thresholds
     return {
         "kind": "red",
-        "min": f"{low}B",
-        "max": f"{high}B",
+        "min": size_text(low),
+        "max": size_text(high),
         "max_probability": most,
         "marks_at": "departure",
         "not_ect": "pass",
@@ -146,7 +147,7 @@ def _pfc(alpha: float, is_uneven: bool, plain: bool) -> dict[str, Any]:
     rules = {
         "kind": "dynamic",
         "alpha": alpha,
-        "alpha_of": "rate" if is_uneven else "all",
+        **({"alpha_of": "rate"} if is_uneven else {}),
         "reserve": f"{_RESERVE}B",
         "resume_offset": f"{_RESUME}B",
     }

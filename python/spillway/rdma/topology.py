@@ -168,7 +168,7 @@ class Paths:
         for host in topology.hosts:
             link = topology.link(host)
             like.setdefault((topology.switch(host), link.rate_bps, link.delay_ns), []).append(host)
-        found = {}
+        found: dict[Pair, None] = {}
         for some, others in combinations_with_replacement(like.values(), 2):
             for src, dst in ((some[0], others[-1]), (others[-1], some[0])):
                 if src != dst:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from spillway.errors import ScenarioError
 from spillway.rdma.config import WITHOUT_EFFECT, Config
 from spillway.rdma.flows import USUAL_PORT
 from spillway.rdma.source import Source
 from spillway.rdma.switches import switches_of
 from spillway.rdma.topology import Paths, Topology
 from spillway.rdma.transports import HEADER_BYTES, transport_of
+from spillway.rdma.units import rate_text, time_text
 
 _MS = 10**6
 _FAILURES_FROM_NS = 2 * 10**9
@@ -31,8 +31,10 @@ class Translation:
     """Keys that the scenario has."""
     without_effect: dict[str, str]
     """Keys that change nothing, and why."""
-    notes: list[str] = field(default_factory=list)
-    """What is unlike the simulator, and keys that it does not know."""
+    unknown: list[str]
+    """Keys that the simulator does not know."""
+    notes: list[str]
+    """What is unlike the simulator, in words."""
 
 
 def node_name(node: int) -> str:
@@ -62,16 +64,16 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
     switches = switches_of(config, topology, groups, plain)
     notes += switches.notes + _of_inputs(source, plain)
     times = _times(source, paths, notes)
-    section = {"name": "flows", "kind": "flows", "origin": f"{times['origin']}ns"}
+    section = {"name": "flows", "kind": "flows", "origin": time_text(times["origin"])}
     scenario: dict[str, Any] = {
         "name": source.name,
-        "duration": f"{times['duration']}ns",
-        "stop": f"{times['stop']}ns",
+        "duration": time_text(times["duration"]),
+        "stop": time_text(times["stop"]),
         **({} if plain else {"completion": "last-ack"}),
         "topology": {
             "kind": "graph",
             **({} if plain else {"whole_ns": True}),
-            "base_rtt": f"{paths.largest_rtt_ns}ns",
+            "base_rtt": time_text(paths.largest_rtt_ns),
         },
         **_routing(topology, plain, next_hops),
         "switch": switches.settings,
@@ -88,7 +90,8 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
         _rows(source, len(groups) > 1),
         translated,
         _idle(config),
-        [*notes, *_unknown(config)],
+        list(config.unknown),
+        [*(f"{key} is given twice: the last one counts" for key in config.repeated), *notes],
     )
 
 
@@ -111,9 +114,7 @@ def _times(source: Source, paths: Paths, notes: list[str]) -> dict[str, int]:
         wire = flow.size_bytes + HEADER_BYTES * ((flow.size_bytes - 1) // payload + 1)
         for end_of in ((flow.src, True), (flow.dst, False)):
             busy[end_of] = busy.get(end_of, 0) + wire
-    most = max(
-        wire * 8 * 10**9 // topology.link(host).rate_bps for (host, _), wire in busy.items()
-    )
+    most = max(wire * 8 * 10**9 // topology.link(host).rate_bps for (host, _), wire in busy.items())
     last = max(flow.start_ns for flow in flows)
     duration = max(last - begin, most + paths.largest_rtt_ns)
     stop = max(1, end - begin)
@@ -166,7 +167,7 @@ def _events(source: Source, origin_ns: int) -> dict[str, Any]:
         at = _FAILURES_FROM_NS + 1_000 * time_us - origin_ns
         if at < 0:
             raise config.wrong("LINK_DOWN", "is before the first flow begins")
-        down = {"kind": "link-down", "a": node_name(a), "b": node_name(b), "at": f"{at}ns"}
+        down = {"kind": "link-down", "a": node_name(a), "b": node_name(b), "at": time_text(at)}
         events.append(down)
     return {"event": events} if events else {}
 
@@ -175,7 +176,7 @@ def _graph(topology: Topology, tiers: dict[int, str]) -> dict[str, list[dict[str
     """Switches, hosts and links. Links are sorted, so that ports are in the order of nodes."""
 
     def line(rate_bps: int, delay_ns: int) -> dict[str, str]:
-        return {"rate": f"{rate_bps}bps", "delay": f"{delay_ns}ns"}
+        return {"rate": rate_text(rate_bps), "delay": time_text(delay_ns)}
 
     hosts = [(host, topology.switch(host), topology.link(host)) for host in topology.hosts]
     links = sorted(
@@ -264,11 +265,3 @@ def _idle(config: Config) -> dict[str, str]:
         elif key not in config.asked:
             found[key] = "with the other settings nothing depends on it"
     return found
-
-
-def _unknown(config: Config) -> list[str]:
-    """What is said of keys that the simulator does not know, or that are given twice."""
-    notes = [f"{key} is given more than once: the last one counts" for key in config.repeated]
-    for key, value in config.unknown.items():
-        notes.append(f"{key} is no key of the simulator ({value or 'without a value'})")
-    return notes

@@ -8,6 +8,7 @@ from typing import Any
 from spillway.errors import ScenarioError
 from spillway.rdma.config import Config
 from spillway.rdma.topology import Paths
+from spillway.rdma.units import rate_text, size_text
 
 HEADER_BYTES = 48
 """What data has on the wire beside its payload: PPP 14, IPv4 20, UDP 8, sequence number 6."""
@@ -17,7 +18,7 @@ _ACK_WITHOUT_TELEMETRY = 46
 
 
 def _bps(config: Config, key: str) -> str:
-    return f"{config.rate(key)}bps"
+    return rate_text(config.rate(key))
 
 
 def _us(config: Config, key: str) -> str:
@@ -90,9 +91,7 @@ _NOT_KNOWN = {10: "HPCC-PINT"}
 _HPCC, _TIMELY = 3, 7
 
 
-def transport_of(
-    config: Config, paths: Paths, plain: bool, notes: list[str]
-) -> dict[str, Any]:
+def transport_of(config: Config, paths: Paths, plain: bool, notes: list[str]) -> dict[str, Any]:
     """The keys of `[transport]`. What is approximated is added to the notes.
 
     Raises:
@@ -110,9 +109,7 @@ def transport_of(
     _approximate(config, mode, notes)
     header = HEADER_BYTES + (_TIMESTAMP_BYTES if mode == _TIMELY else 0)
     if config.number("L2_ACK_INTERVAL") > payload:
-        notes.append(
-            "L2_ACK_INTERVAL: every packet has an ack; there, one for so many bytes"
-        )
+        notes.append("L2_ACK_INTERVAL: every packet has an ack; there, one for so many bytes")
     return {
         **SCHEMES[mode](config),
         **({} if mode == _HPCC else _window(config, paths)),
@@ -129,7 +126,7 @@ def _window(config: Config, paths: Paths) -> dict[str, Any]:
     """The largest window that the simulator gives any two hosts, or none."""
     if not config.flag("HAS_WIN"):
         return {"window": "none"}
-    return {"window": f"{paths.largest_bdp_bytes}B", "vary_window": config.flag("VAR_WIN")}
+    return {"window": size_text(paths.largest_bdp_bytes), "vary_window": config.flag("VAR_WIN")}
 
 
 def _base_rtt(config: Config, mode: int, notes: list[str]) -> str:

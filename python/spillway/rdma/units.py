@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 _NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?)"
 _RATE = re.compile(_NUMBER + r"\s*([kKMGT]?)(i?)(b|B)(?:ps|/s)")
 _TIME = re.compile(_NUMBER + r"\s*(ps|ns|us|ms|s)?")
+_SIZE = re.compile(_NUMBER + r"\s*([KMG]?)(i?)B")
 _STEPS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12, None: 10**12}
 
@@ -36,6 +38,19 @@ def time_ps_of(text: str) -> int | None:
     return None if match is None else int(Decimal(match[1]) * _PS[match[2]])
 
 
+def size_of(text: str) -> int:
+    """A size of a scenario in bytes.
+
+    >>> size_of("1000B"), size_of("1.5KB"), size_of("8MiB")
+    (1000, 1500, 8388608)
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text} is no size")
+    number, step, binary = match.groups()
+    return int(Decimal(number) * (1024 if binary else 1000) ** _STEPS[step])
+
+
 def whole_ns(seconds: str) -> int:
     """Seconds in decimals as the simulator reads them: a binary fraction, cut to nanoseconds.
 
@@ -46,3 +61,34 @@ def whole_ns(seconds: str) -> int:
         return int(Decimal(float(seconds)) * 10**9)
     except OverflowError:
         raise ValueError(f"{seconds} is no time") from None
+
+
+def rate_text(bps: int) -> str:
+    """A rate as a scenario has it, in its largest unit.
+
+    >>> rate_text(20_000_000), rate_text(100 * 10**9), rate_text(1_001)
+    ('20Mbps', '100Gbps', '1001bps')
+    """
+    return _text(bps, {"Gbps": 10**9, "Mbps": 10**6, "Kbps": 10**3, "bps": 1})
+
+
+def time_text(ns: int) -> str:
+    """A time as a scenario has it, in its largest unit.
+
+    >>> time_text(2 * 10**9), time_text(8_240), time_text(0)
+    ('2s', '8240ns', '0s')
+    """
+    return _text(ns, {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1})
+
+
+def size_text(size: int) -> str:
+    """A size as a scenario has it, in its largest unit.
+
+    >>> size_text(8 << 20), size_text(400_000), size_text(1_001)
+    ('8MiB', '400KB', '1001B')
+    """
+    return _text(size, {"MiB": 1 << 20, "MB": 10**6, "KB": 10**3, "B": 1})
+
+
+def _text(value: int, units: Mapping[str, int]) -> str:
+    return next(f"{value // unit}{name}" for name, unit in units.items() if value % unit == 0)

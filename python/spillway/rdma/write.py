@@ -7,7 +7,7 @@ import io
 import json
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,9 @@ def write(found: Translation, source: Source, out: str | Path, *, force: bool = 
     scenario["topology"] = dict(scenario["topology"]) | {"file": topology}
     scenario["traffic"] = [dict(section) | {"file": flows} for section in scenario["traffic"]]
     head = [_HEAD.format(name=source.config.file.name)]
-    notes = [f"Unlike there: {note}." for note in found.notes]
+    notes = [f"Note: {note}." for note in found.notes]
+    if found.unknown:
+        notes.append(f"Not read: {', '.join(found.unknown)}.")
     texts = (toml_of(found.topology), _csv(found.flows), toml_of(scenario, [*head, *notes]))
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}-") as made:
         parts = [Path(made, place.name) for place in places]
@@ -77,7 +79,8 @@ def _tables(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
     for key, value in table.items():
         name = ".".join((*path, key))
         if _is_table(value):
-            yield from ("", f"[{name}]")
+            if not all(map(_is_table, value.values())):
+                yield from ("", f"[{name}]")
             yield from _tables(value, (*path, key))
         elif _is_array(value):
             for row in value:
@@ -112,8 +115,8 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _is_toml_with(*names: str):  # type: ignore[no-untyped-def]
-    """Whether a file is TOML with these tables."""
+def _is_toml_with(*names: str) -> Callable[[Path], bool]:
+    """A check whether a file is TOML with these tables."""
 
     def is_one(file: Path) -> bool:
         try:
