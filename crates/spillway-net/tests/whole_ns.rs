@@ -34,6 +34,23 @@ fn a_megabyte_takes_a_thousand_times_83_ns() {
     assert_eq!(acked, Some(fct + 2 * (4 * NS + US)));
 }
 
+/// A sender with a pace needs 83 ns for each packet as well, where its pace is that of its line: the
+/// gap to the next packet is cut, too. With a timestamp a packet has 1,056 bytes, which take 84.48 ns.
+/// 10 packets with telemetry, 1,090 bytes and 87.2 ns each, are sent before HPCC's first ack.
+#[test]
+fn paces_are_cut_as_lines_are() {
+    for (kind, each, packets) in [
+        ("kind = \"dcqcn\"\npreset = \"simulator\"", 83, 1_000),
+        ("kind = \"dctcp-rdma\"\nmss = \"1000B\"\nheader = \"48B\"", 83, 20),
+        ("kind = \"timely\"\npreset = \"simulator\"", 84, 20),
+        ("kind = \"hpcc\"\npreset = \"simulator\"", 87, 10),
+    ] {
+        let text = format!("duration = \"1ms\"\n{STAR}\n[transport]\n{kind}");
+        let run = run_flows(&text, &[(0, 1, 1_000 * packets, 0)]);
+        assert_eq!(run.fct(0), (packets + 1) * each * NS + 2 * US, "{kind}");
+    }
+}
+
 #[test]
 fn a_time_that_is_a_whole_number_of_nanoseconds_loses_one() {
     let slow = STAR.replace("100Gbps", "40Gbps");

@@ -31,11 +31,12 @@ impl Hosts {
         };
         let ways = Ways { scenario, net };
         let (there, back) = Ways::of_connection(hashed, &spec, transport);
-        let rate = ways.nic_rate(spec.src);
+        let &LineSpec { rate, whole_ns, .. } = ways.nic_line(spec.src);
         let closed = transport.closed_loop();
         let shakes_hands = idle.is_none() && closed.is_some_and(|closed| closed.handshake);
         let ideal = ways.ideal_of(&spec, transport, (there, back), shakes_hands);
-        let access = Access { rate, base_rtt: ways.base_rtt(&spec, transport, there, back) };
+        let base_rtt = ways.base_rtt(&spec, transport, there, back);
+        let access = Access { rate, base_rtt, whole_ns };
         let mut flow = Outgoing {
             timer: Time::MAX,
             host_backlog: closed

@@ -264,7 +264,9 @@ impl Scenario {
         let mut loads = Loads::of(&network);
         let rates = network.nics.iter().map(|&line| network.lines[line as usize].rate);
         let fastest = rates.min_by_key(|rate| rate.ps_per_byte()).expect("a network has hosts");
-        let access = |least_rtt| Access { rate: fastest, base_rtt: base_rtt.max(least_rtt) };
+        let whole_ns = network.lines[0].whole_ns;
+        let access =
+            |least_rtt| Access { rate: fastest, base_rtt: base_rtt.max(least_rtt), whole_ns };
         let most = access(topology::base_rtt_at_most(&network, full_packet));
         for (section, source) in sections.into_iter().zip(&traffic.sources) {
             let (own_transport, table) = own.read(section)?;

@@ -263,6 +263,7 @@ impl ClosedLoop {
             min: self.windows.min,
             slow_start: self.windows.slow_start,
             moves_next: false,
+            whole_ns: access.whole_ns,
             pace: 0,
             credit: 0,
         };

@@ -299,8 +299,8 @@ impl Sender {
         let piece = self.next_piece(now, transport)?;
         let size = piece.payload + header;
         (self.paced_from, self.paced_bytes) = (now + wait, size);
-        self.paced_until =
-            self.paced_from + self.control.on_send(&mut self.window, now, size.into());
+        let gap = self.control.on_send(&mut self.window, now, size.into());
+        self.paced_until = self.paced_from + self.window.gap(gap);
         Some(piece)
     }
 
@@ -333,7 +333,10 @@ impl Sender {
     fn due(&self) -> Time {
         let Window { cwnd, mss, moves_next, .. } = self.window;
         let paced_until = match moves_next {
-            true => self.paced_from + self.window.time_of(self.paced_bytes.into()),
+            true => {
+                let gap = self.window.time_of(self.paced_bytes.into());
+                self.paced_from + self.window.gap(gap)
+            }
             false => self.paced_until,
         };
         if cwnd >= mss || self.at_once != AtOnce::Nothing {

@@ -1,6 +1,7 @@
 //! The congestion window, and how it changes.
 
 use crate::telemetry::Telemetry;
+use crate::topology::in_whole_ns;
 use spillway_engine::Time;
 
 /// A sender's congestion window, in bytes of payload.
@@ -22,6 +23,8 @@ pub struct Window {
     pub slow_start: bool,
     /// Whether a packet that waits for its pace leaves earlier or later when the pace changes.
     pub moves_next: bool,
+    /// Whether gaps between packets are cut to whole nanoseconds.
+    pub whole_ns: bool,
     /// The spacing of packets, in picoseconds for every byte on the wire; 0 if only the window
     /// limits them.
     pub pace: u32,
@@ -48,6 +51,11 @@ impl Window {
     /// The time that a packet of so many bytes takes at the pace.
     pub fn time_of(&self, bytes: u64) -> Time {
         Time::from_ps(bytes * u64::from(self.pace))
+    }
+
+    /// The gap to the next packet, which is to be `exact`: cut, where times are, as a line's.
+    pub fn gap(&self, exact: Time) -> Time {
+        if self.whole_ns { in_whole_ns(exact) } else { exact }
     }
 
     /// Growth by newly acknowledged bytes: slow start up to `ssthresh`, then a segment for every
@@ -191,8 +199,20 @@ pub(super) mod tests {
             cut_until: 0,
             slow_start: true,
             moves_next: false,
+            whole_ns: false,
             pace: 0,
             credit: 0,
+        }
+    }
+
+    /// At 200 ps a byte 1,048 bytes take 209.6 ns, and 1,000 bytes 200 ns.
+    #[test]
+    fn gaps_are_cut_where_times_are() {
+        let exact = segments(1, 1);
+        let cut = Window { whole_ns: true, ..exact };
+        for (ps, whole) in [(209_600, 209), (200_000, 199), (0, 0)] {
+            let gap = Time::from_ps(ps);
+            assert_eq!((exact.gap(gap), cut.gap(gap)), (gap, Time::from_ns(whole)));
         }
     }
 
