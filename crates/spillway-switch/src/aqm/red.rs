@@ -15,6 +15,8 @@
 //! two-point: p = max_p (avg - min) / (max - min); point-slope: p = lambda (avg - min), at most 1,
 //! with lambda per MB (the paper's example: 0.1 / (0.2 MB - 0.005 MB) is about 0.5).
 //! Gentle: from max to 2 max, p = max_p + (1 - max_p) (avg - max) / max, and from 2 max on 1.
+//! `thresholds_of = "rate"`: min and max are those of the switch's slowest ports. A port that is r times
+//! as fast has r times as much, and the line between them is r times as flat: p is that of avg / r.
 //!
 //! # Departures from the paper
 //! Marks are independent of each other by default, as in switches; `spacing = "uniform"` spaces
@@ -39,7 +41,8 @@
 //! (`tests/naive_aqm.rs`).
 //!
 //! # Cost
-//! A comparison for every packet; from min on also a random number. 72 bytes for every queue.
+//! A comparison and a division for every packet; from min on also a random number. 80 bytes for every
+//! queue.
 
 pub(super) mod average;
 pub(super) mod coin;
@@ -62,6 +65,8 @@ use spillway_settings::{Range, Section, SettingsError};
 struct QueueState {
     average: Average,
     coin: Coin,
+    /// How many times as large its thresholds are as the parameters say.
+    scale: f64,
 }
 
 /// How the probability of a mark grows with the queue.
@@ -71,6 +76,8 @@ pub struct RedParams {
     /// The weight of a new sample in the average, at least 1e-9. With 1, the average is the queue
     /// itself.
     weight: f64,
+    /// Whether thresholds are those of the slowest ports, and others' in proportion to their rate.
+    by_rate: bool,
     /// How marks are spread over packets.
     spacing: Spacing,
     scope: Scope,
@@ -129,23 +136,39 @@ impl Policy for Red {
         let meaning = "weight of a new sample in the average; 1 is the instantaneous queue";
         let weight = section.number("weight", 1.0, Range::Within(1e-9, 1.0), meaning)?;
         let gentle = ramp::read_gentle(section, false)?;
+        let by_rate = section.choice(
+            "thresholds_of",
+            &[("all", false), ("rate", true)],
+            "min and max are those of all ports, or those of the switch's slowest ones, and others \
+             have them in proportion to their rate",
+        )?;
         let spacing = Spacing::read(section)?;
         let scope = Scope::read(section)?;
         let moment = Moment::read(section)?;
         let verdict = read_not_ect(section, Verdict::MarkOrDrop)?;
         let ramp = Ramp { thresholds, curve, gentle };
-        Ok(RedParams { ramp, weight, spacing, scope, moment, verdict })
+        Ok(RedParams { ramp, weight, by_rate, spacing, scope, moment, verdict })
     }
 
     fn new(params: &RedParams, environment: &Environment) -> Self {
         let averages = Average::all(params.scope, environment, |_| params.weight).into_iter();
+        let slowest = environment.port_rates.iter().map(|rate| rate.bits_per_second()).min();
+        let state = |average: Average| {
+            let scale = match slowest {
+                Some(slowest) if params.by_rate => {
+                    average.rate().bits_per_second() as f64 / slowest as f64
+                }
+                _ => 1.0,
+            };
+            QueueState { average, coin: Coin::default(), scale }
+        };
         Red {
             params: params.clone(),
             left: LeftBehind::new(params.scope, environment),
             full_packet: u64::from(environment.full_packet),
             unmanaged: environment.unmanaged(),
             random: Stream::new(environment.seed, "red", environment.switch.into()),
-            queues: averages.map(|average| QueueState { average, coin: Coin::default() }).collect(),
+            queues: averages.map(state).collect(),
         }
     }
 }
@@ -176,8 +199,8 @@ impl Red {
     fn decide(&mut self, now: Time, place: usize, length: Length) -> Verdict {
         let average = self.average(now, place, length);
         let RedParams { ramp, spacing, verdict, .. } = self.params;
-        let probability = ramp.probability(average);
-        let coin = &mut self.queues[place].coin;
+        let QueueState { coin, scale, .. } = &mut self.queues[place];
+        let probability = ramp.probability(average / *scale);
         let marks = coin.is_hit(probability, spacing, &mut self.random);
         if marks { verdict } else { Verdict::Pass }
     }
@@ -218,8 +241,9 @@ impl Aqm for Red {
         }
     }
 
-    fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
-        Some(self.params.ramp.sample(self.full_packet))
+    fn sample(&self, _now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
+        let scale = self.queues[self.place(queue, buffer)].scale;
+        Some(self.params.ramp.sample(self.full_packet).scaled(scale))
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
@@ -265,6 +289,7 @@ mod tests {
     use super::*;
     use crate::aqm::tests::leaving;
     use crate::sharing::tests::{arrival, filled};
+    use spillway_engine::Rate;
 
     fn red(text: &str) -> Red {
         let mut section = Section::new("aqm", text.parse().unwrap());
@@ -303,6 +328,40 @@ mod tests {
         let text = "min = \"20KB\"\nmax = \"100KB\"\nmax_probability = 0.1";
         assert!((share_marked(text, 60_000) - 0.05).abs() < 0.003);
         assert_eq!((share_marked(text, 19_999), share_marked(text, 100_000)), (0.0, 1.0));
+    }
+
+    /// A port of 40 Gbps beside one of 10 Gbps: thresholds of 20 and 100 KB are 80 and 400 KB there, and
+    /// 240 KB are what 60 KB are at the slower one: p = 0.05.
+    #[test]
+    fn faster_ports_may_have_more() {
+        let mut environment = Environment::example(2);
+        environment.port_rates[1] = Rate::from_bits_per_second(40_000_000_000).unwrap();
+        let made = |of: &str| {
+            let text = format!("min = \"20KB\"\nmax = \"100KB\"\nmax_probability = 0.1\n{of}");
+            let mut section = Section::new("aqm", text.parse().unwrap());
+            Red::read(&mut section, &environment).unwrap()
+        };
+        let share = |of: &str, queue: u32, bytes: u32| {
+            let mut red = made(of);
+            let buffer = filled(&[if queue == 0 { bytes } else { 0 }, bytes]);
+            let arrival = arrival(queue, 1500);
+            let n = 100_000;
+            let marked = (0..n).filter(|_| red.on_arrival(&arrival, &buffer) != Verdict::Pass);
+            marked.count() as f64 / f64::from(n)
+        };
+        let by_rate = "thresholds_of = \"rate\"";
+        for (of, queue, bytes) in [(by_rate, 0, 60_000), (by_rate, 1, 240_000), ("", 1, 60_000)] {
+            assert!((share(of, queue, bytes) - 0.05).abs() < 0.003, "{of} {queue} {bytes}");
+        }
+        let ends = [79_999, 400_000].map(|bytes| share(by_rate, 1, bytes));
+        assert_eq!(ends, [0.0, 1.0]);
+        let buffer = filled(&[0, 0]);
+        let told = |queue| made(by_rate).sample(Time::ZERO, queue, &buffer).unwrap();
+        assert_eq!((told(0).min_bytes, told(0).max_bytes), (Some(20_000), Some(100_000)));
+        assert_eq!((told(1).min_bytes, told(1).max_bytes), (Some(80_000), Some(400_000)));
+        // 0.1 per 80 KB is 1.25 per MB, and a quarter of that at the faster port.
+        let slopes = [0, 1].map(|queue| told(queue).slope_per_mb.unwrap());
+        assert!((slopes[0] - 1.25).abs() < 1e-9 && (slopes[1] - 0.3125).abs() < 1e-9, "{slopes:?}");
     }
 
     #[test]

@@ -20,3 +20,16 @@ pub struct AqmSample {
     /// The utility of the last complete trial.
     pub utility: Option<f64>,
 }
+
+impl AqmSample {
+    /// The same line with thresholds that are so many times as large.
+    pub(super) fn scaled(self, scale: f64) -> AqmSample {
+        let bytes = |length: u64| (length as f64 * scale).round() as u64;
+        AqmSample {
+            min_bytes: self.min_bytes.map(bytes),
+            max_bytes: self.max_bytes.map(bytes),
+            slope_per_mb: self.slope_per_mb.map(|slope| slope / scale),
+            ..self
+        }
+    }
+}

@@ -25,6 +25,11 @@ pub struct Average {
 }
 
 impl Average {
+    /// The rate of the port.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// The averages of all queues (or ports), with the weight of a sample at a port that takes so
     /// long to send a full packet.
     pub fn all(
