@@ -65,10 +65,10 @@ def switches_of(config: Config, topology: Topology, groups: list[int], plain: bo
         }
         slowest = Counter(min(rates) for rates in ports.values()).most_common(1)[0][0]
         rules = {rate: _rules(config, topology, rate) for each in ports.values() for rate in each}
-        settings: dict[str, Any] = {"aqm": _marks(rules[slowest].thresholds)}
+        is_uneven = any(len(set(each)) > 1 for each in ports.values())
+        settings: dict[str, Any] = {"aqm": _marks(rules[slowest].thresholds, is_uneven)}
         if has_pfc:
-            alpha = rules[slowest].alpha
-            settings["pfc"] = _pfc(alpha, any(len(set(each)) > 1 for each in ports.values()), plain)
+            settings["pfc"] = _pfc(rules[slowest].alpha, is_uneven, plain)
             if len(groups) > 1:
                 settings["pfc"]["priorities"] = sorted(groups)
         notes += _differences(tier, ports, rules, slowest, has_pfc)
@@ -127,7 +127,7 @@ def _rules(config: Config, topology: Topology, rate: int) -> Rules:
     return Rules(thresholds if marks else None, 1 / 2**shift)
 
 
-def _marks(thresholds: Thresholds | None) -> dict[str, Any] | str:
+def _marks(thresholds: Thresholds | None, is_uneven: bool) -> dict[str, Any] | str:
     """RED at the departure, or nothing."""
     if thresholds is None:
         return "none"
@@ -137,6 +137,7 @@ def _marks(thresholds: Thresholds | None) -> dict[str, Any] | str:
         "min": size_text(low),
         "max": size_text(high),
         "max_probability": most,
+        **({"thresholds_of": "rate"} if is_uneven else {}),
         "marks_at": "departure",
         "not_ect": "pass",
     }
@@ -165,11 +166,18 @@ def _differences(
 ) -> list[str]:
     """What is said of ports that the settings of their tier do not fit."""
     notes = []
-    wrong = sorted({rate for rate in rules if rules[rate].thresholds != rules[slowest].thresholds})
+    wrong = sorted(
+        {
+            rate
+            for rates in ports.values()
+            for rate in rates
+            if rules[rate].thresholds != _stretched(rules[slowest].thresholds, rate, min(rates))
+        }
+    )
     if wrong:
         notes.append(
-            f"ports of {_gbps(wrong)} of {tier} switches mark by the thresholds of those of "
-            f"{_gbps([slowest])}: a tier has one set"
+            f"ports of {_gbps(wrong)} of {tier} switches mark by the thresholds of the slowest "
+            f"ports, in proportion to their rate: those of {_gbps([slowest])} are given"
         )
     wrong = sorted(
         {
@@ -185,6 +193,14 @@ def _differences(
             "there alpha is 1/8, doubled once, twice or three times for faster ports"
         )
     return notes
+
+
+def _stretched(thresholds: Thresholds | None, rate: int, slowest: int) -> Thresholds | None:
+    """The thresholds of a port of this rate, where those of the slowest ports are given."""
+    if thresholds is None:
+        return None
+    low, high, most = thresholds
+    return round(low * rate / slowest), round(high * rate / slowest), most
 
 
 def _gbps(rates: list[int]) -> str:

@@ -1,0 +1,391 @@
+"""`spillway import rdma`: scenarios of the public RDMA simulator's files, and what wrong ones say."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdma_inputs import (
+    DCTCP,
+    HPCC,
+    SETTINGS,
+    TIMELY,
+    dumbbell,
+    fat_tree,
+    flow_list,
+    leaf_spine,
+    settings,
+    star,
+    topology,
+    write_inputs,
+)
+from support import names
+
+import spillway
+from spillway import rdma
+from spillway.errors import ScenarioError
+from spillway.scenario import Scenario
+
+LONE = [(0, 2, 1_000_000, "2.000000000")]
+
+
+def imported(folder: Path, *args: Any, plain: bool = False, **changes: str | None):
+    """The translation of files that are written into a folder."""
+    source = rdma.read_source(write_inputs(folder, *args, **changes))
+    return rdma.translate(source, plain=plain)
+
+
+def written(folder: Path, *args: Any, **changes: str | None) -> Path:
+    """The scenario of such files, as a file."""
+    source = rdma.read_source(write_inputs(folder, *args, **changes))
+    rdma.write(rdma.translate(source), source, folder / "scenario.toml", force=True)
+    return folder / "scenario.toml"
+
+
+def test_a_star_becomes_a_scenario_in_three_files(command, tmp_path):
+    write_inputs(tmp_path / "star", star(3), LONE)
+    done = command("import", "rdma", "star", "--out", "s.toml", "--json")
+    assert done.status == 0 and done.err.count("warning") == 0, done.err
+    assert names(tmp_path) == ["s-flows.csv", "s-topology.toml", "s.toml", "star"]
+    assert (tmp_path / "s-flows.csv").read_text() == (
+        "src,dst,size_bytes,start_ns\n0,2,1000000,2000000000\n"
+    )
+    scenario = tomllib.loads((tmp_path / "s.toml").read_text())
+    # A round trip: 2 * 2 us, and 1,000 bytes twice, 80 ns each. The flow alone: 83,840 ns of bits.
+    assert scenario["topology"] == {
+        "kind": "graph",
+        "whole_ns": True,
+        "base_rtt": "4160ns",
+        "file": "s-topology.toml",
+    }
+    assert scenario["duration"] == "88us" and scenario["stop"] == "99999999ns"
+    assert scenario["switch"]["buffer"] == "8MiB"
+    assert scenario["switch"]["aqm"] == {
+        "kind": "red",
+        "min": "400KB",
+        "max": "1600KB",
+        "max_probability": 0.2,
+        "marks_at": "departure",
+        "not_ect": "pass",
+    }
+    assert "routing" not in scenario
+    graph = tomllib.loads((tmp_path / "s-topology.toml").read_text())
+    assert graph["host"][1] == {"name": "n1", "switch": "n3", "rate": "100Gbps", "delay": "1us"}
+    assert done.json["hosts"] == 3 and done.json["unknown"] == []
+
+
+@pytest.mark.parametrize(
+    "scheme", [{}, HPCC, TIMELY, DCTCP], ids=["dcqcn", "hpcc", "timely", "dctcp"]
+)
+def test_no_key_is_passed_over(tmp_path, scheme):
+    found = imported(tmp_path, star(3), LONE, **scheme)
+    assert sorted([*found.translated, *found.without_effect]) == sorted(SETTINGS)
+    assert found.notes == [] and found.unknown == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "keys"),
+    [
+        (
+            {},
+            {
+                "kind": "dcqcn",
+                "alpha_interval": "1us",
+                "decrease_interval": "4us",
+                "clamp_target": "after-increase",
+                "increase_timer": "300us",
+                "fast_recovery": 1,
+                "hyper_after": 2,
+                "rate_step": "20Mbps",
+                "hyper_step": "200Mbps",
+                "min_rate": "1Gbps",
+                "window": "none",
+                "header": "48B",
+                "ack_size": "60B",
+            },
+        ),
+        # 4,160 ns at 100 Gbps are 52,000 bytes.
+        ({"HAS_WIN": "1", "VAR_WIN": "0"}, {"window": "52KB", "vary_window": False}),
+        ({"CLAMP_TARGET_RATE": "1"}, {"clamp_target": "always"}),
+        (
+            HPCC,
+            {
+                "kind": "hpcc",
+                "eta": 0.95,
+                "max_stage": 0,
+                "rate_step": "40Mbps",
+                "fast_react": True,
+                "telemetry_units": 4,
+                "telemetry_bytes": "42B",
+                "ack_size": "46B",
+            },
+        ),
+        (TIMELY, {"kind": "timely", "rate_step": "100Mbps", "header": "56B", "window": "none"}),
+        (
+            DCTCP,
+            {
+                "kind": "dctcp-rdma",
+                "g": 0.0625,
+                "rate_step": "615Mbps",
+                "window": "52KB",
+                "vary_window": True,
+            },
+        ),
+    ],
+)
+def test_schemes_become_transports(tmp_path, scheme, keys):
+    transport = imported(tmp_path, star(3), LONE, **scheme).scenario["transport"]
+    losses = {"retransmit": "go-back-n", "ack_timeout": "none", "old_packets": "silent"}
+    assert {key: transport[key] for key in keys | losses} == keys | losses
+
+
+def test_a_leaf_spine_has_tiers_paths_and_thresholds_by_rate(tmp_path):
+    found = imported(tmp_path, leaf_spine(), [(0, 2, 5_000, "2"), (3, 1, 5_000, "2.0001")])
+    switch = found.scenario["switch"]
+    assert found.notes == []
+    assert [row["tier"] for row in found.topology["switch"]] == ["leaf"] * 2 + ["spine"] * 2
+    assert (switch["aqm"]["min"], switch["aqm"]["thresholds_of"]) == ("400KB", "rate")
+    assert (switch["pfc"]["alpha"], switch["pfc"]["alpha_of"]) == (0.125, "rate")
+    assert (switch["spine"]["aqm"]["min"], switch["spine"]["pfc"]["alpha"]) == ("800KB", 0.25)
+    assert found.scenario["routing"] == {
+        "kind": "ecmp",
+        "hash": "murmur3",
+        "next_hops": "descending",
+    }
+    # 8 us, and 1,000 bytes on four lines: 2 * 80 + 2 * 40 ns.
+    assert found.scenario["topology"]["base_rtt"] == "8240ns"
+    assert found.flows[1]["start_ns"] == 2_000_099_999
+
+
+def test_thresholds_that_do_not_go_by_rate_are_told(tmp_path):
+    low = "2 100000000000 400 200000000000 400"
+    (note,) = imported(tmp_path, leaf_spine(), LONE, KMIN_MAP=low).notes
+    assert "ports of 200 Gbps of leaf switches mark by the thresholds of the slowest" in note
+
+
+def test_a_fat_tree_runs(tmp_path):
+    flows = [(host, (host + 5) % 16, 20_000, "2.0") for host in range(16)]
+    file = written(tmp_path, fat_tree(), flows)
+    tiers = [
+        row["tier"]
+        for row in tomllib.loads(file.with_stem("scenario-topology").read_text())["switch"]
+    ]
+    assert tiers == ["leaf"] * 8 + ["aggregation"] * 8 + ["core"] * 4
+    scenario = tomllib.loads(file.read_text())
+    # Six links of 1 us both ways, 80 ns on two of them and 20 on four.
+    assert scenario["topology"]["base_rtt"] == "12240ns"
+    # 400 Gbps are two doublings: alpha = 1/8 * 4.
+    assert scenario["switch"]["core"]["pfc"]["alpha"] == 0.5
+    result = spillway.run(file)
+    assert (result.status, result.flows.num_rows) == ("complete", 16)
+
+
+def test_losses_are_events(tmp_path):
+    file = written(tmp_path, dumbbell("0.01"), [(0, 2, 500_000, "2"), (1, 3, 500_000, "2")])
+    (event,) = tomllib.loads(file.read_text())["event"]
+    assert event == {"kind": "link-loss", "a": "n4", "b": "n5", "at": "0us", "rate": 0.01}
+    result = spillway.run(file)
+    assert set(result.summary["drops"]) == {"link_loss"}
+    assert result.summary["retransmitted_packets"] > 0
+    everywhere = imported(tmp_path, dumbbell("0"), LONE, ERROR_RATE_PER_LINK="0.001")
+    assert [event["rate"] for event in everywhere.scenario["event"]] == [0.001] * 5
+
+
+def test_a_link_fails_so_long_after_second_2(tmp_path):
+    found = imported(tmp_path, leaf_spine(), [(0, 2, 5_000, "2.003")], LINK_DOWN="5000 4 6")
+    # The run begins at 2.002 s: 2.003 is read as 2.002999999.
+    assert found.scenario["traffic"][0]["origin"] == "2002ms"
+    (event,) = found.scenario["event"]
+    assert event == {"kind": "link-down", "a": "n4", "b": "n6", "at": "3ms"}
+
+
+def test_spaces_comments_and_what_follows_change_nothing(tmp_path):
+    plain = imported(tmp_path / "a", star(3), LONE)
+    folder = write_inputs(tmp_path / "b", star(3), LONE)
+    lines = settings().splitlines()
+    text = "# settings\r\n\n" + "".join(
+        f"\t{line.replace(' ', '   ')} {{as it is}}\n\n" for line in lines
+    )
+    (folder / "config.txt").write_text(text + "\n")
+    network = star(3).replace("\n0 3", " # switches\n\n  0   3")
+    explained = (
+        "\nFirst line: total node #, switch node #, link #\nsrc0 dst0 rate delay error_rate\n"
+    )
+    (folder / "topology.txt").write_text(network + explained)
+    (folder / "flow.txt").write_text(flow_list(LONE) + "\n\nFirst line: # of flows\nsrc0 dst0 3\n")
+    other = rdma.translate(rdma.read_source(folder))
+    assert (other.topology, other.flows, other.notes) == (plain.topology, plain.flows, [])
+    assert other.scenario | {"name": ""} == plain.scenario | {"name": ""}
+
+
+def test_more_than_announced_is_left_out_and_told(tmp_path):
+    flows = flow_list([*LONE, (1, 2, 5, "2")]).replace("2\n", "1\n", 1)
+    network = star(3) + "0 9 25Gbps 1us 0\n"
+    found = imported(tmp_path, network, flows)
+    assert len(found.flows) == 1
+    assert ["it has more" in found.notes[0], "it has 1 more" in found.notes[1]] == [True, True]
+
+
+def test_switches_may_have_the_first_numbers(tmp_path):
+    links = [f"0 {host} 100Gbps 0.001ms 0" for host in (1, 2, 3)]
+    found = imported(tmp_path, topology(4, [0], links), [(1, 3, 1_000, "2")])
+    assert [row["name"] for row in found.topology["host"]] == ["n1", "n2", "n3"]
+    assert (found.flows[0]["src"], found.flows[0]["dst"]) == (0, 2)
+
+
+def test_groups_and_ports_of_flows_are_kept(tmp_path):
+    flows = "3\n0 2 3 100 1000 2\n1 2 3 200 1000 2\n0 1 5 100 1000 2\n"
+    found = imported(tmp_path, star(3), flows)
+    assert [row["priority"] for row in found.flows] == [3, 3, 5]
+    assert [row["class"] for row in found.flows] == ["port100", "port200", "port100"]
+    switch = found.scenario["switch"]
+    assert (switch["queues_per_port"], switch["data_queue"], switch["ack_queue"]) == (8, 3, 3)
+    assert switch["pfc"]["priorities"] == [3, 5] and len(found.notes) == 3
+    assert spillway.run(written(tmp_path, star(3), flows)).status == "complete"
+
+
+def test_pauses_and_marks_may_be_off(tmp_path):
+    found = imported(tmp_path, star(3), LONE, PFC_ON="0", ENABLE_QCN="0")
+    assert "pfc" not in found.scenario["switch"] and found.scenario["switch"]["aqm"] == "none"
+    assert found.scenario["record"] == {} and "PFC_ON is 0" in found.notes[0]
+
+
+def test_plain_has_none_of_its_ways(command, tmp_path):
+    write_inputs(tmp_path / "in", leaf_spine(), LONE)
+    assert command("import", "rdma", "in", "--out", "p.toml", "--plain").status == 0
+    scenario = tomllib.loads((tmp_path / "p.toml").read_text())
+    assert not {"completion", "routing"} & set(scenario) and "whole_ns" not in scenario["topology"]
+    assert not {"old_packets", "ack_timeout"} & set(scenario["transport"])
+    assert not {"headroom", "frame"} & set(scenario["switch"]["pfc"])
+
+
+def test_unknown_keys_are_told_with_the_nearest(command, tmp_path):
+    folder = write_inputs(tmp_path / "in", star(3), LONE)
+    (folder / "config.txt").write_text(settings() + "RP_TIMERS 4\nXYZ\nRP_TIMER 400\n")
+    done = command("import", "rdma", "in", "--out", "s.toml", "--json")
+    assert "RP_TIMERS (RP_TIMER?), XYZ" in done.err and "RP_TIMER is given twice" in done.err
+    assert done.json["unknown"] == ["RP_TIMERS", "XYZ"]
+    assert 'increase_timer = "400us"' in (tmp_path / "s.toml").read_text()
+
+
+FLOWS = flow_list(LONE)
+
+
+@pytest.mark.parametrize(
+    ("network", "flows", "changes", "said"),
+    [
+        (star(3), FLOWS, {"CC_MODE": "10"}, "CC_MODE 10 (HPCC-PINT) is not known here"),
+        (star(3), FLOWS, {"CC_MODE": "2"}, "CC_MODE 2 is not known here"),
+        (star(3), FLOWS, {"RATE_BOUND": "0"}, "RATE_BOUND: 0 is not known here, only 1"),
+        (star(3), FLOWS, {"L2_BACK_TO_ZERO": "1"}, "L2_BACK_TO_ZERO: 1 is not known here"),
+        (star(3), FLOWS, HPCC | {"VAR_WIN": "0"}, "VAR_WIN: 0 is not known under HPCC"),
+        (star(3), FLOWS, {"RP_TIMER": None}, "it has no RP_TIMER"),
+        (star(3), FLOWS, {"RP_TIMER": "x"}, "RP_TIMER: x is no number from 0 on"),
+        (star(3), FLOWS, {"RATE_AI": "5"}, "RATE_AI: 5 is no rate"),
+        (star(3), FLOWS, {"KMAX_MAP": "1 5 1"}, "has no value for ports of 100000000000 bps"),
+        (star(3), FLOWS, {"KMAX_MAP": "2 5 1"}, "KMAX_MAP has 3 of 5 values"),
+        (star(3), FLOWS, {"KMAX_MAP": "x"}, "KMAX_MAP: x is no number"),
+        (star(3), FLOWS, {"KMAX_MAP": "1 100000000000 3"}, "KMIN_MAP"),
+        (star(3), FLOWS, {"BUFFER_SIZE": "0"}, "BUFFER_SIZE: 0 is no size"),
+        (star(3), FLOWS, {"LINK_DOWN": "5 0 1"}, "LINK_DOWN: 5 0 1 is no link"),
+        (star(3), FLOWS, {"LINK_DOWN": "5 0"}, "LINK_DOWN has 2 of 3 values"),
+        (star(3), FLOWS, {"SIMULATOR_STOP_TIME": "1.9"}, "is before the first flow begins"),
+        (star(3), FLOWS, {"ERROR_RATE_PER_LINK": "2"}, "is no probability"),
+        (
+            star(3),
+            FLOWS,
+            {"TOPOLOGY_FILE": "mix/no.txt"},
+            "there is no file mix/no.txt; looked for",
+        ),
+        ("", FLOWS, {}, "it ends where the number of nodes should be"),
+        ("4 1 3\n3\n0 3 100Gbps 1us 0\n", FLOWS, {}, "it ends where link 2 of 3 should be"),
+        (star(3).replace("3 100Gbps", "3 fast", 1), FLOWS, {}, "line 3: fast is no rate"),
+        (star(3, delay="1h"), FLOWS, {}, "1h is no time"),
+        (star(3, loss="2"), FLOWS, {}, "2 is no probability"),
+        (star(3).replace("0 3", "0 4", 1), FLOWS, {}, "4 is no node: they are 0 to 3"),
+        (
+            topology(5, [3, 4], [*star(3).splitlines()[2:], "3 4 1Gbps 1us 0", "0 4 1Gbps 1us 0"]),
+            FLOWS,
+            {},
+            "host 0 must have one link, to a switch; it has links to: 3, 4",
+        ),
+        (
+            topology(5, [3, 4], star(3).splitlines()[2:]),
+            FLOWS,
+            {},
+            "no path leads from host 0 to the switches 4",
+        ),
+        (dumbbell().replace("4 5 100Gbps 1000ns 0.01", "4 4 1Gbps 1us 0"), FLOWS, {}, "to itself"),
+        (topology(4, [3], [*star(3).splitlines()[2:], "3 0 1Gbps 1us 0"]), FLOWS, {}, "two links"),
+        (star(3), "2\n" + FLOWS[2:], {}, "it has 1 flows, and 2 are announced"),
+        (star(3), "flows\n", {}, "its first line is not the number of flows"),
+        (star(3), "0\n", {}, "it announces no flows"),
+        (star(3), "1\n0 0 3 100 5 2\n", {}, "line 2: the flow leads from host 0 to itself"),
+        (star(3), "1\n0 3 3 100 5 2\n", {}, "3 is no host of the topology"),
+        (star(3), "1\n0 1 0 100 5 2\n", {}, "the priority group 0 is not from 1 to 7"),
+        (star(3), "1\n0 1 3 100 0 2\n", {}, "at least one byte"),
+        (star(3), "1\n0 1 3 100 5\n", {}, "0 1 3 100 5 is no flow"),
+        (star(3), "1\n0 1 3 70000 5 2\n", {}, "70000 is no port"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_is_written(
+    command, tmp_path, network, flows, changes, said
+):
+    write_inputs(tmp_path / "in", network, flows, **changes)
+    done = command("import", "rdma", "in", "--out", "s.toml")
+    assert (done.status, names(tmp_path)) == (2, ["in"])
+    assert said in done.err
+
+
+def test_the_settings_are_found_or_asked_for(command, tmp_path):
+    assert "there is no here" in command("import", "rdma", "here", "--out", "s.toml").err
+    folder = write_inputs(tmp_path / "mix", star(3), LONE, TOPOLOGY_FILE="mix/topology.txt")
+    (folder / "config.txt").rename(folder / "config_a.txt")
+    assert command("import", "rdma", "mix", "--out", "s.toml").status == 0
+    (folder / "config_b.txt").write_text(settings())
+    several = command("import", "rdma", "mix", "--out", "t.toml")
+    assert "several files of settings: config_a.txt, config_b.txt" in several.err
+    (folder / "flow.txt").rename(tmp_path / "other.txt")
+    there = command("import", "rdma", "mix/config_a.txt", "--flows", "other.txt", "--out", "t.toml")
+    assert there.status == 0
+    (folder / "config_a.txt").unlink()
+    (folder / "config_b.txt").unlink()
+    assert "there is no config.txt" in command("import", "rdma", "mix", "--out", "u.toml").err
+
+
+def test_files_are_replaced_only_by_force_and_only_their_like(command, tmp_path):
+    write_inputs(tmp_path / "in", star(3), LONE)
+    assert "it ends in .toml" in command("import", "rdma", "in", "--out", "s.txt").err
+    (tmp_path / "s-flows.csv").write_text("diary\n")
+    assert "is there already" in command("import", "rdma", "in", "--out", "s.toml").err
+    forced = command("import", "rdma", "in", "--out", "s.toml", "--force")
+    assert "s-flows.csv is not a list of flows" in forced.err
+    assert names(tmp_path) == ["in", "s-flows.csv"]
+    (tmp_path / "s-flows.csv").unlink()
+    assert command("import", "rdma", "in", "--out", "s.toml").status == 0
+    assert command("import", "rdma", "in", "--out", "s.toml").status == 2
+    assert command("import", "rdma", "in", "--out", "s.toml", "--force").status == 0
+
+
+def test_an_interrupted_import_leaves_nothing(tmp_path, monkeypatch):
+    source = rdma.read_source(write_inputs(tmp_path / "in", star(3), LONE))
+    found = rdma.translate(source)
+
+    def interrupted(self: Scenario) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Scenario, "read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rdma.write(found, source, tmp_path / "s.toml")
+    assert names(tmp_path) == ["in"]
+
+
+def test_a_scenario_that_is_not_valid_is_not_written(tmp_path):
+    # 1 MiB is less than the headroom of 40 ports with 1 ms of delay each.
+    folder = write_inputs(tmp_path / "in", star(3, delay="1ms"), LONE, BUFFER_SIZE="1")
+    source = rdma.read_source(folder)
+    with pytest.raises(ScenarioError):
+        rdma.write(rdma.translate(source), source, tmp_path / "s.toml")
+    assert names(tmp_path) == ["in"]
