@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rdma_inputs import DCTCP, HPCC, TIMELY, star, write_inputs
-from support import TINY
 
 import spillway
+from rdma_inputs import DCTCP, HPCC, TIMELY, star, write_inputs
 from spillway import rdma
+from support import TINY
 
 LINE, ACK, DELAY = 83, 4, 1_000
 """What 1,048 and 60 bytes take at 100 Gbps, cut to whole ns, and the delay of a link."""
@@ -28,7 +28,7 @@ def rows(file: Path) -> list[list[str]]:
 
 
 def slowdowns(file: Path, port: str = "100") -> list[tuple[int, float]]:
-    """Sizes and slowdowns of flows to a port, read as the simulator's scripts do: columns 4 to 8."""
+    """Sizes and slowdowns of flows to a port, read by columns 4 to 8, as scripts do."""
     found = [(int(row[4]), int(row[6]) / int(row[7])) for row in rows(file) if row[3] == port]
     return sorted((size, max(1.0, slowdown)) for size, slowdown in found)
 
@@ -55,19 +55,19 @@ def test_a_lone_flow_to_the_nanosecond(command, tmp_path, scheme, line, ack, pac
 
 
 def test_an_incast_in_the_order_of_completion(command, tmp_path):
-    flows = [(src, 4, 50_000, "2.0001") for src in (0, 1, 2, 3, 0)]
+    flows = [(src, 4, 50_000, "2.001") for src in (0, 1, 2, 3, 0)]
     folder = run(tmp_path / "in", star(5), flows)
     done = command("export", "rdma", folder, "--fct", "fct.txt", "--json")
     assert done.json == {"fct": "fct.txt", "pfc": None, "flows": 5, "unfinished": 0, "frames": None}
     found = rows(tmp_path / "fct.txt")
     ends = [int(row[5]) + int(row[6]) for row in found]
     assert ends == sorted(ends)
-    # The simulator reads 2.0001 s as a binary fraction, and cuts it.
-    assert {row[5] for row in found} == {"2000099999"}
+    # The simulator reads 2.001 s as a binary fraction, and cuts it.
+    assert {row[5] for row in found} == {"2000999999"}
     ports = sorted((row[0], row[2]) for row in found)
     assert ports[:2] == [("0b000001", "10000"), ("0b000001", "10001")]
     # 250 packets pass one line: the last is complete no sooner than that.
-    assert ends[-1] - 2_000_099_999 >= 250 * LINE
+    assert ends[-1] - 2_000_999_999 >= 250 * LINE
     assert [size for size, _ in slowdowns(tmp_path / "fct.txt")] == [50_000] * 5
 
 

@@ -116,7 +116,7 @@ def _times(source: Source, paths: Paths, notes: list[str]) -> dict[str, int]:
             busy[end_of] = busy.get(end_of, 0) + wire
     most = max(wire * 8 * 10**9 // topology.link(host).rate_bps for (host, _), wire in busy.items())
     last = max(flow.start_ns for flow in flows)
-    duration = max(last - begin, most + paths.largest_rtt_ns)
+    duration = max(last - begin + 1, most + paths.largest_rtt_ns)
     stop = max(1, end - begin)
     return {"origin": begin, "duration": min(duration, stop), "stop": stop}
 
