@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from spillway import parquet
 from spillway.columns import taken
 from spillway.errors import ScenarioError, UncheckedWarning
-from spillway.validate.rdma_network import Network, hop_order, rate_of, read_network
+from spillway.validate.rdma_network import Network, hop_order, read_network
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,21 +53,6 @@ class Config:
         if not (value := self.number(key)).is_integer():
             raise ScenarioError(f"{self.file}: {key}: {value:g} is no whole number")
         return int(value)
-
-    def rate(self, key: str) -> int:
-        """A setting that is a rate, in bits per second."""
-        return rate_of(self.text(key), f"{self.file}: {key}")
-
-    def by_rate(self, key: str) -> dict[int, float]:
-        """A setting that is a list of rates, each with its value."""
-        words = self.text(key).split()
-        try:
-            count, *pairs = (float(word) for word in words)
-        except ValueError as error:
-            raise ScenarioError(f"{self.file}: {key}: it is no list of numbers") from error
-        if len(pairs) != 2 * count:
-            raise ScenarioError(f"{self.file}: {key}: it has not {count:g} rates with a value each")
-        return {int(rate): value for rate, value in zip(pairs[::2], pairs[1::2], strict=True)}
 
     @property
     def has_pfc(self) -> bool:
@@ -144,8 +129,6 @@ class Reference:
     progress: Progress | None
     completed: Completed | None
     pauses: Pauses | None
-    has_losses: bool
-    """Whether packets were lost, or sent again."""
     lacks: list[str]
     """Files that are not there, in words."""
 
@@ -235,7 +218,6 @@ def _reference(name: str, config: Config, network: Network, flows: Listed) -> Re
         else:
             lacks.append(f"there is no {INPUTS}/{listed.name}: next hops are taken in order")
     completed = None if files["fct"] is None else _completed(files["fct"], flows)
-    drops = beside("drops")
     counts = config.file.parent / f"{stem}.summary.txt"
     return Reference(
         name,
@@ -247,7 +229,6 @@ def _reference(name: str, config: Config, network: Network, flows: Listed) -> Re
         None if files["rate"] is None else _progress(files["rate"], flows),
         completed,
         _pauses(files["pfc"], counts, config),
-        drops is not None or _recoveries(counts) > 0,
         lacks,
     )
 
@@ -425,10 +406,6 @@ def _pauses(file: Path | None, counts: Path, config: Config) -> Pauses | None:
         node, port = next(iter(begun))
         raise ScenarioError(f"{file}: the last pause of port {port} of node {node} does not end")
     return Pauses(np.array(node_of, dtype=np.int64), np.array(lasted, dtype=float))
-
-
-def _recoveries(file: Path) -> int:
-    return _count(file, "go_back_n_recoveries") or 0
 
 
 def _count(file: Path, name: str) -> int | None:

@@ -26,8 +26,6 @@ class Link:
     b: int
     rate_bps: int
     delay_ns: int
-    error_rate: float
-    """The probability that a packet is lost on it."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,6 @@ class Network:
         return {switch: names[self.distances[switch] - 1] for switch in self.switches}
 
     @property
-    def nic_bps(self) -> int:
-        """The rate of the hosts' links; the slowest, if there are several."""
-        return min(self.ports[host][0].rate_bps for host in range(self.hosts))
-
-    @property
     def has_choices(self) -> bool:
         """Whether some two hosts may have more than one path between them."""
         # A connected network without cycles has one link less than nodes.
@@ -90,42 +83,6 @@ class Network:
     def own_port(self, node: int, neighbour: int) -> int:
         """The number that a switch's port has here: hosts in order, then switches in order."""
         return sorted(port.neighbour for port in self.ports[node]).index(neighbour)
-
-    def path(self, src: int, dst: int) -> list[Port]:
-        """The ports on one shortest path between two hosts."""
-        before: dict[int, Port] = {}
-        reached = [src]
-        for node in reached:
-            for port in self.ports[node]:
-                if port.neighbour not in before and port.neighbour != src:
-                    before[port.neighbour] = port
-                    reached.append(port.neighbour)
-        found = [before[dst]]
-        while found[-1].node != src:
-            found.append(before[found[-1].node])
-        return found[::-1]
-
-    @cached_property
-    def largest_window(self) -> int:
-        """The largest bandwidth-delay product of all pairs of hosts, in bytes.
-
-        A round trip is the delay both ways, and the time of 1,000 bytes on every link of one way.
-        """
-        leaf = {host: self.ports[host][0].neighbour for host in range(self.hosts)}
-        # Hosts of one switch have the same paths, apart from their own links.
-        seen, largest = set(), 0
-        for src in range(self.hosts):
-            for dst in range(self.hosts):
-                ends = [(leaf[node], self.ports[node][0].rate_bps) for node in (src, dst)]
-                delays = tuple(self.ports[node][0].delay_ns for node in (src, dst))
-                kind = (*ends, *delays)
-                if src == dst or kind in seen:
-                    continue
-                seen.add(kind)
-                path = self.path(src, dst)
-                trip = sum(2 * port.delay_ns + 8 * 10**12 // port.rate_bps for port in path)
-                largest = max(largest, trip * min(port.rate_bps for port in path) // (8 * 10**9))
-        return largest
 
 
 def rate_of(text: str, wrong: str) -> int:
@@ -170,12 +127,12 @@ def read_network(file: Path) -> Network:
 
 
 def _link(words: list[str], wrong: str) -> Link:
-    a, b, rate, delay, loss = words
+    a, b, rate, delay, _ = words
     match = _DELAY.fullmatch(delay)
     if match is None:
         raise ValueError(f"{delay} is no time")
     ns = round(float(match[1]) * _NS[match[2]])
-    return Link(int(a), int(b), rate_of(rate, wrong), ns, float(loss))
+    return Link(int(a), int(b), rate_of(rate, wrong), ns)
 
 
 def hop_order(file: Path) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
 from spillway.errors import ScenarioError
+from spillway.rdma.config import read_config
+from spillway.rdma.flows import read_flows
+from spillway.rdma.source import Source
+from spillway.rdma.topology import read_topology
+from spillway.rdma.translate import Translation, translate
 from spillway.scenario import Scenario
-from spillway.validate.rdma_files import Config, Reference
-from spillway.validate.rdma_network import TIERS, Network, Port
+from spillway.validate.rdma_files import Reference
+from spillway.validate.rdma_network import TIERS, Network
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,22 +24,9 @@ if TYPE_CHECKING:
 
     Whole = npt.NDArray[np.int64]
 
-HEADER_BYTES, ACK_BYTES, PAUSE_BYTES = 48, 60, 43
-"""On the wire: what data has beside its payload (PPP 14, IPv4 20, UDP 8, numbers 6); acks; pause
-frames (14, 20 and 9)."""
-_RESERVE, _RESUME = 4_096, 3_072
-_SLOWEST_ALPHA = 1 / 8
-"""What ports at the rate of NICs may have of the free buffer; those of twice the rate have twice
-that."""
 _RECEIVING_PORT = 100
-_NAMES = {1: "DCQCN", 3: "HPCC", 7: "TIMELY", 8: "DCTCP", 10: "HPCC-PINT"}
-_FIXED = {
-    "ENABLE_QCN": "1",
-    "USE_DYNAMIC_PFC_THRESHOLD": "1",
-    "LINK_DOWN": "0 0 0",
-    "RATE_BOUND": "1",
-}
-"""Settings of which we repeat one value only."""
+_TAKEN = ("switch", "nic", "transport", "event")
+"""What a run has as `spillway import rdma` tells it."""
 
 
 @dataclass(frozen=True)
@@ -49,53 +40,12 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """A setting that is asked for if it is known here. Otherwise something else stands for it."""
-
-    key: str
-    value: Any
-    otherwise: str
-    if_uneven: bool
-    """Whether it only matters if ports of a switch have unlike rates."""
-
-
-WISHES = (
-    Wish("switch.pfc.alpha_of", "rate", "alpha is that of a switch's slowest ports", True),
-    Wish("switch.pfc.headroom", "3bdp", "each port has the mean headroom of its switch", True),
-    Wish("nic.queue_pairs", True, "flows' packets pile up in NICs that are busy or paused", False),
-)
-
-
-@dataclass(frozen=True)
 class Difference:
     """A setting that stands for a way of the simulator, and what it is without it."""
 
     name: str
     values: Mapping[str, Any]
 
-
-def _dcqcn(config: Config) -> dict[str, Any]:
-    """DCQCN as Mellanox's NICs have it, in the simulator's reading."""
-    steps = config.whole("FAST_RECOVERY_TIMES")
-    clamps = config.whole("CLAMP_TARGET_RATE") == 1
-    return {
-        "kind": "dcqcn",
-        "preset": "simulator",
-        "g": config.number("EWMA_GAIN"),
-        "alpha_interval": f"{config.number('ALPHA_RESUME_INTERVAL'):g}us",
-        "decrease_interval": f"{config.number('RATE_DECREASE_INTERVAL'):g}us",
-        "clamp_target": "always" if clamps else "after-increase",
-        "increase_timer": f"{config.number('RP_TIMER'):g}us",
-        "fast_recovery": steps,
-        "hyper_after": steps + 1,
-        "rate_step": f"{config.rate('RATE_AI')}bps",
-        "hyper_step": f"{config.rate('RATE_HAI')}bps",
-        "min_rate": f"{config.rate('MIN_RATE')}bps",
-    }
-
-
-SCHEMES: dict[int, Callable[[Config], dict[str, Any]]] = {1: _dcqcn}
-"""The transport's keys, by the simulator's number of the scheme (CC_MODE)."""
 
 DIFFERENCES = (
     Difference("exact times of packets on lines", {"topology.whole_ns": None}),
@@ -129,48 +79,43 @@ DIFFERENCES = (
 
 def cannot(reference: Reference) -> str | None:
     """Why a run cannot be repeated, if so."""
-    config = reference.config
-    mode = config.whole("CC_MODE")
-    if mode not in SCHEMES:
-        return f"{_NAMES.get(mode, 'its scheme')} (CC_MODE {mode}) is not repeated yet"
-    for key, value in _FIXED.items():
-        if config.text(key) != value:
-            return f"{key} is {config.text(key)}, and only {value} is repeated"
-    losses = config.number("ERROR_RATE_PER_LINK") > 0
-    losses = losses or any(link.error_rate > 0 for link in reference.network.links)
-    if losses or reference.has_losses or not config.has_pfc:
-        return "packets may be lost, which needs retransmission by go-back-N"
-    if config.whole("HAS_WIN") and not config.whole("GLOBAL_T"):
-        return "GLOBAL_T is 0: windows by pairs of hosts are not repeated"
+    if not reference.config.has_pfc:
+        return (
+            "pause frames have no effect there, and packets are lost by the accounts of the ports "
+            "by which they came in"
+        )
     if len(reference.flows.priorities) > 1:
         return "its flows have several priorities"
     if reference.network.has_choices and reference.flows.receiving_ports != {_RECEIVING_PORT}:
         return f"its flows go to other ports than {_RECEIVING_PORT}, by which paths are chosen"
     if reference.network.has_choices and reference.hop_order == "neither":
         return "its next hops are neither in ascending nor in descending order"
+    try:
+        translated(reference)
+    except ScenarioError as error:
+        return str(error).removeprefix(f"{reference.config.file}: ")
     return None
+
+
+def translated(reference: Reference) -> Translation:
+    """The run as `spillway import rdma` has it.
+
+    Raises:
+        ScenarioError: a setting is not known here.
+    """
+    config = read_config(reference.config.file)
+    topology_file = Path(reference.network.source)
+    topology = read_topology(topology_file)
+    flow_file = topology_file.parent / config.text("FLOW_FILE")
+    source = Source(config, topology, topology_file, read_flows(flow_file, topology), flow_file)
+    return translate(source, next_hops=reference.hop_order)
 
 
 def plan(reference: Reference, place: Path) -> Planned:
     """The run as a scenario. The list of flows is written into `place`."""
-    given = described(reference, written(reference, place, None))
-    scenario, lacks = Scenario(given), []
-    for wish in WISHES:
-        if wish.if_uneven and not _is_uneven(reference.network):
-            continue
-        values = dict.fromkeys(_everywhere(given, wish.key), wish.value)
-        try:
-            scenario.set(values).read()
-        except ScenarioError as error:
-            if error.path not in values:
-                raise
-            value = json.dumps(wish.value)
-            lacks.append(f"{wish.key} = {value} is not known here: {wish.otherwise}")
-        else:
-            scenario = scenario.set(values)
-    if lines := _uneven_marks(reference):
-        lacks.append(lines)
-    return Planned(reference, scenario, lacks)
+    told = translated(reference)
+    given = described(reference, told, written(reference, place, None))
+    return Planned(reference, Scenario(given), told.notes)
 
 
 def changes(planned: Planned) -> dict[str, Scenario]:
@@ -229,9 +174,9 @@ def starts_ps(reference: Reference, moved_by: int | None) -> Whole:
     return starts + np.random.default_rng(moved_by).integers(0, 10**6, len(starts))
 
 
-def described(reference: Reference, flows: Path) -> dict[str, Any]:
-    """The scenario of a run, with these flows."""
-    config, network = reference.config, reference.network
+def described(reference: Reference, told: Translation, flows: Path) -> dict[str, Any]:
+    """The scenario of a run, with these flows: what is told of it, and what is compared."""
+    network, settings = reference.network, told.scenario
     begin = reference.begin_ns
     last = max(int(reference.flows.start_ns.max()) + 1_000, reference.window_ns[1])
     record: dict[str, Any] = {"drops": False, "pauses": True}
@@ -251,17 +196,9 @@ def described(reference: Reference, flows: Path) -> dict[str, Any]:
         "duration": f"{last - begin}ns",
         "stop": f"{max(reference.stop_ns, last) - begin}ns",
         "completion": "last-ack",
-        "topology": _topology(network),
+        "topology": _topology(network) | {"base_rtt": settings["topology"]["base_rtt"]},
         "routing": routing,
-        "switch": _switches(config, network),
-        "nic": {
-            "scheduling": "per-flow-rr",
-            "queues": 2,
-            "ack_queue": 0,
-            "data_queue": 1,
-            "pauses_acks": config.whole("ACK_HIGH_PRIO") == 0,
-        },
-        "transport": _transport(config, network),
+        **{key: settings[key] for key in _TAKEN if key in settings},
         "traffic": [{"name": "flows", "kind": "flows", "file": str(flows.resolve())}],
         "record": record,
     }
@@ -296,98 +233,3 @@ def _topology(network: Network) -> dict[str, Any]:
 
 def _line(rate_bps: int, delay_ns: int) -> dict[str, str]:
     return {"rate": f"{rate_bps}bps", "delay": f"{delay_ns}ns"}
-
-
-def _ports(network: Network) -> dict[str, list[Port]]:
-    """The ports of the first switch of each tier. Switches of a tier are alike in these runs."""
-    found: dict[str, list[Port]] = {}
-    for switch in network.switches:
-        found.setdefault(network.tiers[switch], network.ports[switch])
-    return found
-
-
-def _is_uneven(network: Network) -> bool:
-    """Whether ports of one switch have unlike rates."""
-    return any(len({port.rate_bps for port in ports}) > 1 for ports in _ports(network).values())
-
-
-def _uneven_marks(reference: Reference) -> str | None:
-    """What is said where ports of one switch would mark by unlike thresholds."""
-    maps = [reference.config.by_rate(key) for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")]
-    for tier, ports in _ports(reference.network).items():
-        rates = sorted({port.rate_bps for port in ports})
-        if len({tuple(by_rate.get(rate) for by_rate in maps) for rate in rates}) > 1:
-            return f"all ports of a {tier} switch mark as its slowest ones do"
-    return None
-
-
-def _switches(config: Config, network: Network) -> dict[str, Any]:
-    """The switches: the first tier's settings, and those of other tiers where they differ."""
-    tiers = {
-        tier: {"aqm": _marks(config, ports), "pfc": _pfc(network, ports)}
-        for tier, ports in _ports(network).items()
-    }
-    leaf = tiers.pop("leaf")
-    return {
-        "buffer": f"{_buffer(config)}B",
-        "queues_per_port": 1,
-        "sharing": "cs",
-        "release": "start",
-        **leaf,
-        **{tier: settings for tier, settings in tiers.items() if settings != leaf},
-    }
-
-
-def _buffer(config: Config) -> int:
-    """The bytes of a switch's buffer."""
-    return round(config.number("BUFFER_SIZE") * 2**20)
-
-
-def _marks(config: Config, ports: list[Port]) -> dict[str, Any] | str:
-    """RED at the departure, by the thresholds of the slowest ports; none if no queue gets there."""
-    rate = min(port.rate_bps for port in ports)
-    low, high, most = (config.by_rate(key) for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"))
-    if rate not in low.keys() & high.keys() & most.keys():
-        raise ScenarioError(f"{config.file}: it has no thresholds for ports of {rate} bps")
-    if 1_000 * low[rate] >= _buffer(config):
-        return "none"
-    return {
-        "kind": "red",
-        "min": f"{round(1_000 * low[rate])}B",
-        "max": f"{round(1_000 * high[rate])}B",
-        "max_probability": most[rate],
-        "marks_at": "departure",
-        "not_ect": "pass",
-    }
-
-
-def _pfc(network: Network, ports: list[Port]) -> dict[str, Any]:
-    """Dynamic thresholds with headroom of three times rate and delay."""
-    headroom = sum(3 * port.rate_bps * port.delay_ns // (8 * 10**9) for port in ports)
-    slowest = min(port.rate_bps for port in ports)
-    return {
-        "kind": "dynamic",
-        "alpha": _SLOWEST_ALPHA * slowest / network.nic_bps,
-        "reserve": f"{_RESERVE}B",
-        "resume_offset": f"{_RESUME}B",
-        "headroom": f"{headroom // len(ports)}B",
-        "crosses_into": "headroom",
-        "frame": f"{PAUSE_BYTES}B",
-    }
-
-
-def _transport(config: Config, network: Network) -> dict[str, Any]:
-    window: dict[str, Any] = {}
-    if config.whole("HAS_WIN"):
-        window["window"] = f"{network.largest_window}B"
-        window["vary_window"] = config.whole("VAR_WIN") == 1
-    return {
-        **SCHEMES[config.whole("CC_MODE")](config),
-        **window,
-        "mss": f"{config.whole('PACKET_PAYLOAD_SIZE')}B",
-        "header": f"{HEADER_BYTES}B",
-        "ack_size": f"{ACK_BYTES}B",
-        "ack_every": config.whole("L2_ACK_INTERVAL"),
-        # The simulator has no timeouts, and nothing is lost in runs that are repeated.
-        **dict.fromkeys(("initial_rto", "min_rto", "max_rto"), "100s"),
-    }
