@@ -201,6 +201,13 @@ def test_a_link_fails_so_long_after_second_2(tmp_path):
     assert event == {"kind": "link-down", "a": "n4", "b": "n6", "at": "5ms"}
 
 
+def test_intervals_are_whole_microseconds(tmp_path):
+    found = imported(tmp_path, star(3), LONE, RP_TIMER="1234567.5", ALPHA_RESUME_INTERVAL="4000")
+    transport = found.scenario["transport"]
+    assert (transport["increase_timer"], transport["alpha_interval"]) == ("1234567us", "4ms")
+    assert found.notes == ["RP_TIMER: 1234567.5 us are read as 1234567, as there"]
+
+
 def test_spaces_comments_and_what_follows_change_nothing(tmp_path):
     plain = imported(tmp_path / "a", star(3), LONE)
     folder = write_inputs(tmp_path / "b", star(3), LONE)
@@ -288,6 +295,10 @@ FLOWS = flow_list(LONE)
         (star(3), FLOWS, {"KMAX_MAP": "2 5 1"}, "KMAX_MAP has 3 of 5 values"),
         (star(3), FLOWS, {"KMAX_MAP": "x"}, "KMAX_MAP: x is no number"),
         (star(3), FLOWS, {"KMAX_MAP": "1 100000000000 3"}, "KMIN_MAP"),
+        (star(3), FLOWS, {"KMAX_MAP": "1 100000000000 nan"}, "is no list of numbers from 0 on"),
+        (star(3), FLOWS, {"KMIN_MAP": "1 inf 4"}, "is no list of numbers from 0 on"),
+        (star(3), FLOWS, {"PMAX_MAP": "1 100000000000 -1"}, "is no list of numbers from 0 on"),
+        (star(3), FLOWS, {"PACKET_PAYLOAD_SIZE": "0"}, "0 is no whole number from 1 on"),
         (star(3), FLOWS, {"BUFFER_SIZE": "0"}, "BUFFER_SIZE: 0 is no size"),
         (star(3), FLOWS, {"LINK_DOWN": "5 0 1"}, "LINK_DOWN: 5 0 1 is no link"),
         (star(3), FLOWS, {"LINK_DOWN": "5 0"}, "LINK_DOWN has 2 of 3 values"),
@@ -302,6 +313,7 @@ FLOWS = flow_list(LONE)
         ("", FLOWS, {}, "it ends where the number of nodes should be"),
         ("4 1 3\n3\n0 3 100Gbps 1us 0\n", FLOWS, {}, "it ends where link 2 of 3 should be"),
         (star(3).replace("3 100Gbps", "3 fast", 1), FLOWS, {}, "line 3: fast is no rate"),
+        (star(3, rate="1e999999Gbps"), FLOWS, {}, "line 3: 1e999999Gbps is no rate"),
         (star(3, delay="1h"), FLOWS, {}, "1h is no time"),
         (star(3, loss="2"), FLOWS, {}, "2 is no probability"),
         (star(3).replace("0 3", "0 4", 1), FLOWS, {}, "4 is no node: they are 0 to 3"),

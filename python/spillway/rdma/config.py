@@ -120,6 +120,12 @@ class Config:
             raise self.wrong(key, "is no whole number")
         return int(value)
 
+    def count(self, key: str) -> int:
+        """A setting that is a whole number, at least 1."""
+        if not (value := self.whole(key)):
+            raise self.wrong(key, "is no whole number from 1 on")
+        return value
+
     def flag(self, key: str) -> bool:
         """A setting that is 0 or another whole number."""
         return self.whole(key) != 0
@@ -142,6 +148,8 @@ class Config:
             _, *words = (float(word) for word in self.text(key).split())
         except ValueError:
             raise self.wrong(key, "is no list of numbers") from None
+        if not all(0 <= word < float("inf") for word in words):
+            raise self.wrong(key, "is no list of numbers from 0 on")
         return {int(rate): value for rate, value in zip(words[::2], words[1::2], strict=True)}
 
     def wrong(self, key: str, problem: str, hint: str | None = None) -> ScenarioError:

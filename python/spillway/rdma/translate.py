@@ -58,7 +58,7 @@ def translate(source: Source, *, plain: bool = False, next_hops: str = "descendi
     """
     config, topology = source.config, source.topology
     notes: list[str] = []
-    paths = topology.between(config.whole("PACKET_PAYLOAD_SIZE"))
+    paths = topology.between(config.count("PACKET_PAYLOAD_SIZE"))
     groups = source.flows.groups
     transport = transport_of(config, paths, plain, notes)
     switches = switches_of(config, topology, groups, plain)
@@ -108,7 +108,7 @@ def _times(source: Source, paths: Paths, notes: list[str]) -> dict[str, int]:
         raise source.config.wrong("SIMULATOR_STOP_TIME", "is before the first flow begins")
     if late:
         notes.append(f"{late} flows begin after SIMULATOR_STOP_TIME, and are left out")
-    payload = source.config.whole("PACKET_PAYLOAD_SIZE")
+    payload = source.config.count("PACKET_PAYLOAD_SIZE")
     busy: dict[tuple[int, bool], int] = {}
     for flow in flows:
         wire = flow.size_bytes + HEADER_BYTES * ((flow.size_bytes - 1) // payload + 1)

@@ -8,7 +8,7 @@ from typing import Any
 from spillway.errors import ScenarioError
 from spillway.rdma.config import Config
 from spillway.rdma.topology import Paths
-from spillway.rdma.units import rate_text, size_text
+from spillway.rdma.units import rate_text, size_text, time_text
 
 HEADER_BYTES = 48
 """What data has on the wire beside its payload: PPP 14, IPv4 20, UDP 8, sequence number 6."""
@@ -22,7 +22,8 @@ def _bps(config: Config, key: str) -> str:
 
 
 def _us(config: Config, key: str) -> str:
-    return f"{config.number(key):g}us"
+    """A setting in microseconds, of which the simulator waits whole ones."""
+    return time_text(1_000 * int(config.number(key)))
 
 
 def _dcqcn(config: Config) -> dict[str, Any]:
@@ -88,7 +89,8 @@ SCHEMES: dict[int, Callable[[Config], dict[str, Any]]] = {
 }
 """The transport's own keys, by the simulator's number of the scheme."""
 _NOT_KNOWN = {10: "HPCC-PINT"}
-_HPCC, _TIMELY = 3, 7
+_DCQCN, _HPCC, _TIMELY = 1, 3, 7
+_INTERVALS = ("ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER")
 
 
 def transport_of(config: Config, paths: Paths, plain: bool, notes: list[str]) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def transport_of(config: Config, paths: Paths, plain: bool, notes: list[str]) ->
     for key, value in (("RATE_BOUND", True), ("L2_BACK_TO_ZERO", False)):
         if config.flag(key) is not value:
             raise config.wrong(key, f"is not known here, only {int(value)}")
-    payload = config.whole("PACKET_PAYLOAD_SIZE")
+    payload = config.count("PACKET_PAYLOAD_SIZE")
     _approximate(config, mode, notes)
     header = HEADER_BYTES + (_TIMESTAMP_BYTES if mode == _TIMELY else 0)
     if config.number("L2_ACK_INTERVAL") > payload:
@@ -155,7 +157,11 @@ def _losses(plain: bool) -> dict[str, Any]:
 
 
 def _approximate(config: Config, mode: int, notes: list[str]) -> None:
-    """Notes the settings of which one value alone is known, where they have another."""
+    """Notes the settings of which not every value is known, where they have another."""
+    if mode == _DCQCN:
+        for key in _INTERVALS:
+            if not (value := config.number(key)).is_integer():
+                notes.append(f"{key}: {config.text(key)} us are read as {int(value)}, as there")
     if mode == _HPCC:
         if config.flag("MULTI_RATE"):
             notes.append("MULTI_RATE is 1: a flow has one rate, not one for each hop")

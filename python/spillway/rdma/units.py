@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-_NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?)"
+_NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d{1,2})?)"
 _RATE = re.compile(_NUMBER + r"\s*([kKMGT]?)(i?)(b|B)(?:ps|/s)")
 _TIME = re.compile(_NUMBER + r"\s*(ps|ns|us|ms|s)?")
 _SIZE = re.compile(_NUMBER + r"\s*([KMG]?)(i?)B")
