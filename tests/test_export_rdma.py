@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 import spillway
-from rdma_inputs import DCTCP, HPCC, TIMELY, star, write_inputs
+from rdma_inputs import (
+    DCTCP,
+    HPCC,
+    TIMELY,
+    dumbbell,
+    fat_tree,
+    leaf_spine,
+    star,
+    write_inputs,
+)
 from spillway import rdma
 from support import TINY
 
@@ -123,3 +132,39 @@ def test_what_cannot_be_written_is_told(command, tmp_path):
         assert command("export", "rdma", folder, "--fct", "fct.txt", *force).status == 0
     spillway.run(TINY, out=tmp_path / "tiny")
     assert "its topology is no graph" in command("export", "rdma", "tiny", "--fct", "t.txt").err
+
+
+@pytest.mark.parametrize(
+    ("network", "changes"),
+    [
+        (star(5), {"HAS_WIN": "1", "VAR_WIN": "1"}),
+        (leaf_spine(), HPCC),
+        (dumbbell("0.001"), TIMELY),
+        (fat_tree(), DCTCP),
+        (leaf_spine(), {"PFC_ON": "0"}),
+        (leaf_spine(), {"LINK_DOWN": "5 4 6"}),
+    ],
+    ids=["star", "leaf-spine", "dumbbell", "fat-tree", "without-pauses", "failure"],
+)
+def test_files_go_in_and_out_by_the_command_line(command, tmp_path, network, changes):
+    """Three flows to one host: two begin together, one later; no link is needed by all."""
+    flows = [(0, 2, 30_000, "2"), (1, 2, 30_000, "2"), (3, 2, 1_500, "2.000001")]
+    write_inputs(tmp_path / "mix", network, flows, **changes)
+    for arguments in (
+        ("import", "rdma", "mix", "--out", "s.toml"),
+        ("run", "s.toml", "--out", "result"),
+        ("export", "rdma", "result", "--fct", "fct.txt"),
+    ):
+        done = command(*arguments)
+        assert done.status == 0, done.err
+    found = rows(tmp_path / "fct.txt")
+    assert sorted((row[0], row[1], row[4], row[5]) for row in found) == [
+        ("0b000001", "0b000201", "30000", "2000000000"),
+        ("0b000101", "0b000201", "30000", "2000000000"),
+        ("0b000301", "0b000201", "1500", "2000001000"),
+    ]
+    ends = [int(row[5]) + int(row[6]) for row in found]
+    assert ends == sorted(ends)
+    # 62 packets pass the receiver's line, at 83 ns or more, and the last of them is acknowledged.
+    assert ends[-1] >= 2_000_000_000 + 61 * LINE + 4 * DELAY
+    assert all(int(row[6]) >= 0.9 * int(row[7]) for row in found)
