@@ -312,6 +312,7 @@ FLOWS = flow_list(LONE)
         ),
         ("", FLOWS, {}, "it ends where the number of nodes should be"),
         ("4 1 3\n3\n0 3 100Gbps 1us 0\n", FLOWS, {}, "it ends where link 2 of 3 should be"),
+        (star(3).replace("4 1", f"{10**20} 1", 1), FLOWS, {}, "hosts are announced, and 3 links"),
         (star(3).replace("3 100Gbps", "3 fast", 1), FLOWS, {}, "line 3: fast is no rate"),
         (star(3, rate="1e999999Gbps"), FLOWS, {}, "line 3: 1e999999Gbps is no rate"),
         (star(3, delay="1h"), FLOWS, {}, "1h is no time"),

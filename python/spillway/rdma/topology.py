@@ -200,6 +200,9 @@ def read_topology(file: Path) -> Topology:
     left_over = len({line for line, word in words if word.isdecimal()})
     if len(set(switches)) != switch_count:
         raise ScenarioError(f"{file}: a switch is listed twice")
+    if nodes - switch_count > link_count:
+        few = f"{nodes - switch_count} hosts are announced, and {link_count} links"
+        raise ScenarioError(f"{file}: {few}", f"each host has a link; {_LAYOUT}")
     hosts = sorted(set(range(nodes)) - set(switches))
     if len(hosts) < 2 or not switches:
         raise ScenarioError(f"{file}: there must be two hosts and a switch, at the least")
