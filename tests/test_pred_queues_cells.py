@@ -340,6 +340,7 @@ PAUSES |= {"leaf.pfc.priorities": [0], "leaf.pfc.alpha": 0.125, "leaf.pfc.alpha_
 PAUSES |= {"leaf.pfc.resume_offset": "3KB", "leaf.pfc.reserve": "4KB", "leaf.pfc.mtu": "1500B"}
 PAUSES |= {"leaf.pfc.headroom": "auto", "leaf.pfc.crosses_into": "shared", "leaf.pfc.sees": "lossy"}
 PAUSES |= {"leaf.pfc.frame": "64B", "leaf.pfc.response_time": "0us", "leaf.pfc.ends": "resume"}
+PAUSES |= {"leaf.pfc.obeyed": True}
 PAUSES |= {"leaf.pfc.on_deadlock": "stop"}
 LOSSLESS = {"leaf.buffer": "12MB", **PAUSES}
 REDS = {"RED (0.2)": red(0.2), "RED (2)": red(2)}

@@ -347,6 +347,18 @@ def test_windows_are_the_largest_product_of_all_pairs(folder):
 HPCC = {"CC_MODE": "3", "HAS_WIN": "1", "VAR_WIN": "1", "U_TARGET": "0.95", "MI_THRESH": "0"}
 
 
+def test_flows_that_are_never_complete_are_counted(command, folder):
+    """One of the two is complete there, and both are here; its time is not compared then."""
+    file = folder / "C" / "incast.fct.parquet"
+    change(file, "fct_ns", [pq.read_table(file)["fct_ns"][0].as_py(), None])
+    found = command("validate", "rdma", folder, "--json")
+    numbers = {each["what"]: each for each in found.json["C/incast"]["numbers"]}
+    complete = numbers["complete flows"]
+    assert (complete["reference"], complete["ours"], complete["verdict"]) == (1, 2, "differs")
+    assert not any(what.startswith("slowdown") for what in numbers)
+    assert found.status == 1
+
+
 @pytest.mark.parametrize(
     ("settings", "senders"),
     [
@@ -365,6 +377,13 @@ def test_every_scheme_has_a_transport(folder, settings, senders):
     assert {key: found["transport"][key] for key in senders} == senders
     # 4 us, and 200 ns for 1,000 bytes on each of two links.
     assert found["topology"]["base_rtt"] == "4400ns"
+
+
+def test_pause_frames_may_have_no_effect(folder):
+    write_config(folder / "C", "incast", PFC_ON="0")
+    (reference,) = runs(folder)[0]
+    switch = plan(reference, folder).scenario.resolved["switch"]
+    assert (switch["pfc"]["kind"], switch["pfc"]["obeyed"]) == ("dynamic", False)
 
 
 def test_lost_packets_are_sent_again_by_go_back_n(folder):
@@ -408,7 +427,6 @@ def test_next_hops_have_an_order(tmp_path, hops, order):
     [
         ({"CC_MODE": "99"}, "CC_MODE 99 is not known here"),
         ({"CC_MODE": "3"}, "HAS_WIN: 0 is not known under HPCC (CC_MODE 3)"),
-        ({"PFC_ON": "0"}, "pause frames have no effect there"),
         ({"RATE_BOUND": "0"}, "RATE_BOUND: 0 is not known here, only 1"),
         ({"TOPOLOGY_FILE": "x.txt"}, "there is no inputs/x.txt"),
         ({"TOPOLOGY_FILE": "x", "FLOW_FILE": "y"}, "there is no inputs/x and no inputs/y"),

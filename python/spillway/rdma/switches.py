@@ -55,7 +55,6 @@ def switches_of(config: Config, topology: Topology, groups: list[int], plain: bo
     """
     notes: list[str] = []
     tiers = tiers_of(topology)
-    has_pfc = config.flag("PFC_ON")
     by_tier = {}
     for tier in dict.fromkeys(tiers.values()):
         ports = {
@@ -67,11 +66,12 @@ def switches_of(config: Config, topology: Topology, groups: list[int], plain: bo
         rules = {rate: _rules(config, topology, rate) for each in ports.values() for rate in each}
         is_uneven = any(len(set(each)) > 1 for each in ports.values())
         settings: dict[str, Any] = {"aqm": _marks(rules[slowest].thresholds, is_uneven)}
-        if has_pfc:
-            settings["pfc"] = _pfc(rules[slowest].alpha, is_uneven, plain)
-            if len(groups) > 1:
-                settings["pfc"]["priorities"] = sorted(groups)
-        notes += _differences(tier, ports, rules, slowest, has_pfc)
+        settings["pfc"] = _pfc(rules[slowest].alpha, is_uneven, plain)
+        if not config.flag("PFC_ON"):
+            settings["pfc"]["obeyed"] = False
+        if len(groups) > 1:
+            settings["pfc"]["priorities"] = sorted(groups)
+        notes += _differences(tier, ports, rules, slowest)
         by_tier[tier] = settings
     first = by_tier.pop("leaf")
     settings = {"buffer": size_text(_buffer(config, notes)), "queues_per_port": 1}
@@ -85,15 +85,9 @@ def switches_of(config: Config, topology: Topology, groups: list[int], plain: bo
         notes.append(
             f"acks of all flows wait in queue {groups[0]}: there they wait in that of their data"
         )
-        if has_pfc:
-            notes.append(
-                "each priority group has a reserve and headroom of its own at every port: there "
-                "all groups of a port have one"
-            )
-    if not has_pfc:
         notes.append(
-            "PFC_ON is 0: packets are lost where a buffer is full; there, where what came in by "
-            "one port is more than its threshold and headroom"
+            "each priority group has a reserve and headroom of its own at every port: there all "
+            "groups of a port have one"
         )
     settings |= {"sharing": "cs", "release": "start", **first}
     settings |= {tier: own for tier, own in by_tier.items() if own != first}
@@ -162,7 +156,6 @@ def _differences(
     ports: dict[int, list[int]],
     rules: dict[int, Rules],
     slowest: int,
-    has_pfc: bool,
 ) -> list[str]:
     """What is said of ports that the settings of their tier do not fit."""
     notes = []
@@ -187,7 +180,7 @@ def _differences(
             if rules[rate].alpha != rules[slowest].alpha * rate / min(rates)
         }
     )
-    if has_pfc and wrong:
+    if wrong:
         notes.append(
             f"ports of {_gbps(wrong)} of {tier} switches pause at other thresholds than there: "
             "there alpha is 1/8, doubled once, twice or three times for faster ports"

@@ -150,12 +150,14 @@ class Reference:
         """The time in which queues and rates are compared.
 
         The second half of a run whose flows do not end; otherwise from the start to the end of
-        the last flow.
+        the last flow that is complete.
         """
-        last = None if self.completed is None else self.completed.fct_ns.max()
-        if last is not None and last < float("inf"):
-            assert self.completed is not None
-            return self.begin_ns, int((self.flows.start_ns + self.completed.fct_ns).max())
+        import numpy as np
+
+        if self.completed is not None:
+            ends = (self.flows.start_ns + self.completed.fct_ns)[np.isfinite(self.completed.fct_ns)]
+            if len(ends):
+                return self.begin_ns, int(ends.max())
         times = [found.time_ns for found in (self.queue, self.progress) if found is not None]
         end = int(min(time[-1] for time in times)) if times else self.stop_ns
         half = (end - self.begin_ns) // 2

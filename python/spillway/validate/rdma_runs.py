@@ -79,11 +79,6 @@ DIFFERENCES = (
 
 def cannot(reference: Reference) -> str | None:
     """Why a run cannot be repeated, if so."""
-    if not reference.config.has_pfc:
-        return (
-            "pause frames have no effect there, and packets are lost by the accounts of the ports "
-            "by which they came in"
-        )
     if len(reference.flows.priorities) > 1:
         return "its flows have several priorities"
     if reference.network.has_choices and reference.flows.receiving_ports != {_RECEIVING_PORT}:

@@ -345,15 +345,17 @@ impl Network {
         if !pauses {
             return self.go_on(at);
         }
-        let frames = pausing.frames[at.0 as usize].map(|frames| frames.ends);
-        let until = match frames {
-            Some(Ends::Quanta { quanta, .. }) => {
+        let Some(frames) = pausing.frames[at.0 as usize].filter(|frames| frames.obeyed) else {
+            return;
+        };
+        let until = match frames.ends {
+            Ends::Quanta { quanta, .. } => {
                 let until = self.now + quanta_time(&self.lines[at.0 as usize], quanta);
                 let number = pausing.note(at, false);
                 self.events.push(until, Kind::PauseEnd.key(number));
                 until
             }
-            Some(Ends::Resume) | None => Time::MAX,
+            Ends::Resume => Time::MAX,
         };
         pausing.begin(at, self.now, until);
         self.set_paused(at, true);

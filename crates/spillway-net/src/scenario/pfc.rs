@@ -31,6 +31,8 @@ pub struct PauseFrames {
     pub bytes: u32,
     /// The time from a frame's arrival until it acts.
     pub response_time: Time,
+    /// Whether the neighbours obey.
+    pub obeyed: bool,
     /// What ends a pause.
     pub ends: Ends,
 }
@@ -318,6 +320,8 @@ fn read_frames(section: &mut Section) -> Result<PauseFrames> {
     let bytes = section.positive_size("frame", "64B", meaning)?.min(u64::from(u32::MAX)) as u32;
     let meaning = "time from a frame's arrival until the neighbour stops";
     let response_time = section.time("response_time", "0us", meaning)?;
+    let meaning = "whether neighbours stop; if not, frames take their time on lines alone";
+    let obeyed = section.flag("obeyed", true, meaning)?;
     let ends = section.choice(
         "ends",
         &[("resume", false), ("quanta", true)],
@@ -325,13 +329,13 @@ fn read_frames(section: &mut Section) -> Result<PauseFrames> {
     )?;
     if !ends {
         section.needs("ends = \"quanta\"", &["quanta", "refresh_after"])?;
-        return Ok(PauseFrames { bytes, response_time, ends: Ends::Resume });
+        return Ok(PauseFrames { bytes, response_time, obeyed, ends: Ends::Resume });
     }
     let meaning = "how long a pause lasts after a frame, in times of 512 bits";
     let quanta = section.integer("quanta", 65_535, 1..=65_535, meaning)? as u32;
     let meaning = "when a pause that must last is said again";
     let refresh_after = section.positive_time("refresh_after", "10us", meaning)?;
-    Ok(PauseFrames { bytes, response_time, ends: Ends::Quanta { quanta, refresh_after } })
+    Ok(PauseFrames { bytes, response_time, obeyed, ends: Ends::Quanta { quanta, refresh_after } })
 }
 
 /// How hosts take in packets.

@@ -144,6 +144,21 @@ fn a_pause_ends_when_the_account_has_fallen_by_the_offset() {
     assert_eq!(bench.net.totals.arrived_packets, 80);
 }
 
+/// Nobody obeys: both hosts send all 40 packets, the last of which arrive at 50 us. 40 packets have begun
+/// to be sent then, from 11 us on, and each account holds 3,000 bytes and 2,000 of headroom, so 10 wait:
+/// 30 of 80 are lost.
+#[test]
+fn pauses_that_nobody_obeys_lose_what_headroom_does_not_hold() {
+    let mut bench = bench(&format!("{STATIC}, headroom = \"2KB\", obeyed = false"));
+    launch(&mut bench, 0, 40);
+    launch(&mut bench, 2, 40);
+    let frames = run(&mut bench, 1_000_000);
+    assert!(frames.iter().all(|(_, kind)| *kind == Kind::Pause) && frames.len() >= 2, "{frames:?}");
+    assert_eq!(ended(&mut bench), []);
+    let totals = bench.net.totals;
+    assert_eq!((totals.arrived_packets, totals.lost_packets), (50, 30));
+}
+
 /// Headroom for the worst alignment. The reverse line has just begun a packet of 1,000 bytes when a
 /// pause is to be sent, and the sender has just begun one when it acts.
 ///
