@@ -136,3 +136,33 @@ def test_only_a_list_has_what_a_model_looks_at(tmp_path):
     with pytest.raises(ScenarioError, match=problem) as raised:
         scenario.set(f"traffic.{name}.bound={bound}").read()
     assert raised.value.path == f"traffic.{name}.bound"
+
+
+@pytest.mark.parametrize(
+    ("bound", "problem"),
+    [
+        ('"best"', '"best" is not known; expected one of none, exact, constant, uniform, miss, '),
+        ("7", "7 is not valid; expected one of none, exact"),
+        ('"constant"', "bound.size: missing; expected a size"),
+        ('{ kind = "exact", least = 1 }', "bound.least: unknown key"),
+        ('{ kind = "uniform", least = 1.5 }', "bound.least: 1.5 is not valid"),
+        ('{ kind = "miss", misses = -0.1 }', "bound.misses: -0.1 is not valid"),
+        ('{ kind = "miss", excess = 0 }', "bound.excess: 0 is not valid"),
+    ],
+)
+def test_a_bound_that_says_nothing_is_refused(tmp_path, bound, problem):
+    files.write_list(pa.table(ROWS), tmp_path / "list.csv", ".csv")
+    with pytest.raises(ScenarioError) as raised:
+        listed(tmp_path, f'file = "list.csv"\nbound = {bound}').read()
+    assert problem in str(raised.value)
+    assert str(raised.value).startswith("traffic.list.bound")
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1.5", "99999999999999999999"])
+def test_a_bound_in_a_list_is_a_whole_number(tmp_path, value):
+    header = "src,dst,size_bytes,start_ns,bound_bytes"
+    (tmp_path / "list.csv").write_text(f"{header}\n0,4,60,30,\n5,1,20,10,{value}\n")
+    with pytest.raises(ScenarioError) as raised:
+        listed(tmp_path, 'file = "list.csv"').read()
+    problem = f'line 3, column bound_bytes: "{value}" is not a whole number of bytes'
+    assert problem in str(raised.value)
