@@ -164,6 +164,25 @@ fn a_host_drops_the_packet_with_the_most_left() {
     }
 }
 
+/// The same where packets carry what was not sent before them: of the five that wait, with 5 to 1
+/// packets left, the first two packets of the short flow, with 2 and 1 left, push out the first two. The
+/// last one has 1 left and came before the short flow's: so the long flow leaves first, from 1.2 us
+/// on, and the short one from 4.8 us on. What is lost goes again 100 us after the ack at 42.4832 us,
+/// both at once: three have arrived behind.
+#[test]
+fn what_was_not_sent_before_may_be_what_counts() {
+    let text = format!(
+        "duration = \"1s\"\n{STAR}\nnic = {{ scheduling = \"pfabric\", queue_limit = \"7500B\" \
+         }}\nrecord = {{ drops = true }}\n[transport]\n{TRANSPORT}\nremaining = \"unsent\""
+    );
+    let run = run_flows(&text, &[(0, 1, 6 * MSS, 0), (0, 2, 2 * MSS, 0)]);
+    let lost: Vec<_> = run.lost().iter().map(|l| (l.flow, l.seq / MSS, l.reason)).collect();
+    assert_eq!(lost, [(0, 1, DropReason::PushedOut), (0, 2, DropReason::PushedOut)]);
+    assert_eq!(run.fct(1), 6_000 * NS + 22_400 * NS);
+    assert_eq!(run.fct(0), 42_483_200 + 100 * US + 1_200 * NS + 22_400 * NS);
+    assert_eq!((run.flows[0].timeouts, run.flows[0].retransmitted), (1, 2));
+}
+
 /// Hosts 1 and 2 send to host 0, whose port has room for one packet: at 11.2 us A0 passes and B0
 /// waits. At 12.4 us B0 leaves, A1 comes and waits, B1 comes.
 fn two_to_one(packets_of_b: u64) -> Run {

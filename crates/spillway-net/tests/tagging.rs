@@ -30,6 +30,9 @@ fn text(switch: &str, tagging: &str, more: &str) -> String {
 
 const FIVE: &str = "queues_per_port = 5, scheduling = \"strict\"";
 const SLIDES: &str = "{ kind = \"qclimb\", thresholds = [\"1KB\", \"3KB\", \"5KB\"] }";
+/// The other reading: the way down counts the packet itself.
+const COUNTING: &str =
+    "{ kind = \"qclimb\", thresholds = [\"1KB\", \"3KB\", \"6KB\"], counts_packet = true }";
 
 fn run(text: &str, list: &FlowColumns) -> Run {
     finish(Simulation::new(scenario_with(text, list)))
@@ -68,17 +71,10 @@ fn of_slides() -> FlowColumns {
 /// | 8 | b1 | a4, a5 (3), a6 (4) |
 /// | 9, 10, 11 | a4, a5, a6 | |
 ///
-/// A packet that begins to be sent at 8 us is there at 8 + 1 + 1 us.
+/// A packet that begins to be sent at 8 us is there at 8 + 1 + 1 us. Both readings give the same.
 #[test]
 fn one_port_serves_the_slides_flows_in_order_of_priority() {
     let sampled = "[record]\nqueue_interval = \"1us\"";
-    let run = run(&text(FIVE, SLIDES, sampled), &of_slides());
-    assert_eq!([run.fct(0), run.fct(1)], [13_000_000, 7_000_000]);
-    // What waits, as the time in microseconds, the level, and packets; acks have the first queue.
-    let queues = &run.record.queues;
-    let of_data = (0..queues.len()).filter(|&row| queues.port[row] == 2);
-    let waits = of_data
-        .map(|row| (queues.time_ps[row] / 1_000_000, queues.queue[row], queues.packets[row]));
     let expected = [
         (5, 2, 1),
         (6, 1, 1),
@@ -91,7 +87,16 @@ fn one_port_serves_the_slides_flows_in_order_of_priority() {
         (9, 4, 1),
         (10, 4, 1),
     ];
-    assert_eq!(waits.collect::<Vec<_>>(), expected);
+    for tagging in [SLIDES, COUNTING] {
+        let run = run(&text(FIVE, tagging, sampled), &of_slides());
+        assert_eq!([run.fct(0), run.fct(1)], [13_000_000, 7_000_000]);
+        // What waits, as the time in microseconds, the level, and packets; acks have the first queue.
+        let queues = &run.record.queues;
+        let of_data = (0..queues.len()).filter(|&row| queues.port[row] == 2);
+        let waits = of_data
+            .map(|row| (queues.time_ps[row] / 1_000_000, queues.queue[row], queues.packets[row]));
+        assert_eq!(waits.collect::<Vec<_>>(), expected, "{tagging}");
+    }
 }
 
 /// In the same table, a2 is the last of the four packets that flow 0 sends on the way up: it is there at
