@@ -10,7 +10,8 @@
 //! - Down, once the bound is used up: the first level i with sent <= down_i, as in PIAS.
 //!
 //! sent: the flow's payload before the packet. With equal thresholds the way down begins at about the
-//! level at which the flow entered. L = 0 is PIAS; L = size is SRPT in K levels.
+//! level at which the flow entered. L = 0 is PIAS; L = size is SRPT in K levels, until timeouts take a
+//! flow back (`reset_after`).
 //!
 //! # Departures from the paper
 //! The slides show no thresholds and no formula; the rule is read from their example, which it gives

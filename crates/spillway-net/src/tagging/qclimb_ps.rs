@@ -15,7 +15,8 @@
 //! No program knows all sizes beforehand: it shows what better bounds could still give.
 //!
 //! # Validation
-//! `qclimb.rs`: the same levels as `srpt`, and as QCLIMB with exact bounds.
+//! `qclimb.rs`: the same levels as `srpt` until timeouts take a flow back, and as QCLIMB with exact
+//! bounds.
 //!
 //! # Cost
 //! That of QCLIMB.
