@@ -7,7 +7,7 @@ mod common;
 
 use common::{Listed, Run, columns, finish, scenario_with};
 use spillway_net::scenario::{Scenario, Sources};
-use spillway_net::simulation::Simulation;
+use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::traffic::FlowColumns;
 use std::path::Path;
 
@@ -145,6 +145,7 @@ fn the_aqm_manages_data_of_the_best_level_wherever_acks_wait() {
     }
 }
 
+/// The same packets: those that are lost, those that wait in every queue, and all that flows tell.
 #[test]
 fn without_bounds_qclimb_is_pias_and_with_sizes_srpt() {
     let flows: Vec<Listed> = (0..60)
@@ -154,9 +155,18 @@ fn without_bounds_qclimb_is_pias_and_with_sizes_srpt() {
     let of = |kind: &str, list: &FlowColumns| {
         let tagging = SLIDES.replace("qclimb", kind);
         let small = "buffer = \"12KB\", queues_per_port = 5, scheduling = \"strict\"";
-        let run = run(&text(small, &tagging, ""), list);
+        let every_microsecond = "[record]\ndrops = true\nqueue_interval = \"1us\"";
+        let run = run(&text(small, &tagging, every_microsecond), list);
         assert!(run.all_drops() > 0, "packets are sent again");
-        run.flows
+        let queues = &run.record.queues;
+        let waits = (0..queues.len())
+            .map(|row| {
+                let place = (queues.time_ps[row], queues.port[row], queues.queue[row]);
+                (place, queues.packets[row])
+            })
+            .collect::<Vec<_>>();
+        assert!(waits.len() > 1_000, "{}", waits.len());
+        (run.flows, run.record.drops, waits)
     };
     let without = columns(&flows);
     assert_eq!(of("qclimb", &without), of("pias", &without));
@@ -164,6 +174,61 @@ fn without_bounds_qclimb_is_pias_and_with_sizes_srpt() {
     assert_eq!(exact, of("qclimb-ps", &without));
     assert_eq!(exact, of("srpt", &without));
     assert_ne!(exact, of("pias", &without));
+}
+
+/// Flows from 15 hosts to five others across two spines, with small buffers and strict priorities
+/// everywhere: packets overtake one another and are lost, and those of one priority stay in order.
+#[test]
+fn on_one_path_nothing_that_was_overtaken_is_taken_for_lost() {
+    let (mut overtaking, mut right, mut by_timeout) = (0.0, 0.0, 0.0);
+    for seed in 0..40_u64 {
+        let draw = |n: u64, salt: u64| (seed * 1_000 + n).wrapping_mul(0x9e37_79b9 + 2 * salt) >> 7;
+        let flows: Vec<Listed> = (0..80)
+            .map(|flow| {
+                let (from, to) = (draw(flow, 1) % 15, 15 + draw(flow, 2) % 5);
+                (from as u32, to as u32, 1 + draw(flow, 3) % 90_000, flow * 900)
+            })
+            .collect();
+        // A third has no bound, a third one that is too low, a third one that is too high.
+        let bounds: Vec<u64> = (0..80)
+            .map(|flow| flows[flow as usize].2 * (draw(flow, 4) % 3) * (draw(flow, 5) % 8) / 7)
+            .collect();
+        let kind = ["qclimb", "qclimb-ps", "pias"][seed as usize % 3];
+        let repairs = ["as-before", "as-next", "as-first"][seed as usize / 3 % 3];
+        let tagging = format!(
+            "{{ kind = \"{kind}\", thresholds = [\"3KB\", \"9KB\", \"30KB\"], reset_after = {}, \
+             repairs = \"{repairs}\" }}",
+            seed % 4
+        );
+        let buffer = [15, 30, 60][seed as usize / 2 % 3];
+        let text = format!(
+            "duration = \"300ms\"
+             seed = {seed}
+             topology = {{ kind = \"leaf-spine\", leaves = 4, spines = 2, hosts_per_leaf = 5, \
+             host_rate = \"10Gbps\", fabric_rate = \"10Gbps\", link_delay = \"1us\" }}
+             routing = {{ kind = \"ecmp\" }}
+             switch = {{ buffer = \"{buffer}KB\", queues_per_port = 5, scheduling = \"strict\" }}
+             nic = {{ queues = 5, scheduling = \"fifo\" }}
+             transport = {{ kind = \"dctcp\", mss = \"1000B\", initial_window = \"{}pkt\", \
+             loss_detection = \"per-priority\", or_worse = {}, min_rto = \"500us\", \
+             initial_rto = \"500us\", tagging = {tagging} }}
+             [[traffic]]
+             name = \"list\"
+             kind = \"flows\"
+             file = \"list\"",
+            10 + seed % 30,
+            seed % 2 == 0
+        );
+        let run = run(&text, &bounded(&flows, &bounds));
+        let count = |name: &str| run.number(&format!("repairs.all.{name}"));
+        assert_eq!(count("wrong_detections"), 0.0, "{text}");
+        assert_eq!(run.progress, Progress::Complete, "{text}");
+        overtaking += count("overtaking_packets");
+        right += count("right_detections");
+        by_timeout += count("losses_by_timeout");
+    }
+    println!("{overtaking} overtook, {right} found lost, {by_timeout} by timeout");
+    assert!(overtaking > 1_000.0 && right > 1_000.0 && by_timeout > 1_000.0);
 }
 
 #[test]
