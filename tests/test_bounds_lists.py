@@ -166,3 +166,34 @@ def test_a_bound_in_a_list_is_a_whole_number(tmp_path, value):
         listed(tmp_path, 'file = "list.csv"').read()
     problem = f'line 3, column bound_bytes: "{value}" is not a whole number of bytes'
     assert problem in str(raised.value)
+
+
+def test_jobs_start_as_densely_as_is_asked(tmp_path):
+    lists = {}
+    for gap_ms in (None, 20.0, 5.0):
+        folder = tmp_path / f"{gap_ms}"
+        folder.mkdir()
+        told = files.generate("kmeans", folder, 4, 16, 3, gap_ms)
+        assert told["parameters"]["gap_ms"] == (20.0 if gap_ms is None else gap_ms)
+        lists[gap_ms] = files.read_csv(folder / files.LIST)
+    # A mean of 20 ms is the default, and nothing but starts depends on it.
+    assert lists[None] == lists[20.0]
+    names = [name for name in lists[None].column_names if name != "start_ns"]
+    assert lists[5.0].select(names) == lists[20.0].select(names)
+    begins = {
+        gap_ms: np.array([min(start for start, own in rows if own == job) for job in range(4)])
+        for gap_ms, table in lists.items()
+        for rows in [
+            list(zip(table["start_ns"].to_pylist(), table["job"].to_pylist(), strict=True))
+        ]
+    }
+    first = begins[20.0][0]
+    # Times between the starts are a quarter, but for nanoseconds to which starts are rounded.
+    assert np.abs(4 * (begins[5.0] - begins[5.0][0]) - (begins[20.0] - first)).max() <= 5
+    assert begins[5.0][0] == first
+
+
+@pytest.mark.parametrize("gap_ms", [0, -1.0, float("nan"), float("inf"), True, "5ms"])
+def test_no_other_density_is_taken(tmp_path, gap_ms):
+    with pytest.raises(ScenarioError, match=r"gap_ms: .* is not valid; expected a time"):
+        files.generate("kmeans", tmp_path, 2, 16, 1, gap_ms)

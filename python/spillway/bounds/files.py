@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import _core, parquet
-from spillway.arguments import whole
+from spillway.arguments import shown, whole
 from spillway.bounds import synthetic
 from spillway.bounds.columns import INDEX, SIZE, TIME, kind_of, nearest
 from spillway.bounds.job import Job
-from spillway.bounds.parameters import JOBS
+from spillway.bounds.parameters import JOBS, JobParameters
 from spillway.errors import ScenarioError
 from spillway.folder import check_plain, path_of
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spillway.bounds.synthetic import SyntheticJob
 
 LIST, NOTE = "flows.csv", "synthetic.json"
+_LONGEST_GAP_MS = 3_600_000
+"""The longest mean time between the starts of two jobs: an hour."""
 _LFS = b"version https://git-lfs.github.com/spec/"
 _INSTEAD = "`spillway bounds generate` makes synthetic jobs with the same columns"
 
@@ -151,12 +153,15 @@ def write_job(job: Job, file: Path) -> None:
     _write_csv(pa.table(columns), file)
 
 
-def write_flows(jobs: Iterable[SyntheticJob], hosts: int, seed: int, file: Path) -> None:
+def write_flows(
+    jobs: Iterable[SyntheticJob], hosts: int, seed: int, file: Path, gap_ms: float | None = None
+) -> None:
     """Writes jobs as one list of flows for a scenario with some hosts.
 
     Each job's machines are placed on hosts of their own, drawn at random, and the jobs begin one
-    after the other, with exponential times between. The list has the features of every flow, and
-    the number of its job.
+    after the other, with exponential times between. Their mean is `gap_ms`, by default that of the
+    kind of jobs; with another mean jobs and places stay as they are. The list has the features of
+    every flow, and the number of its job.
     """
     import numpy as np
     import pyarrow as pa
@@ -181,7 +186,7 @@ def write_flows(jobs: Iterable[SyntheticJob], hosts: int, seed: int, file: Path)
             **_told(made.job),
         }
         parts.append(pa.table(columns))
-        begin += draws.exponential(JOBS[made.job.kind].gap_ms)
+        begin += draws.exponential(JOBS[made.job.kind].gap_ms if gap_ms is None else gap_ms)
     _write_csv(pa.concat_tables(parts), file)
 
 
@@ -203,16 +208,28 @@ def _write_csv(table: pa.Table, file: Path) -> None:
     csv.write_csv(table, file, plain)
 
 
-def generate(kind: str, folder: Path, jobs: int | None, hosts: int, seed: int) -> dict[str, Any]:
+def generate(
+    kind: str,
+    folder: Path,
+    jobs: int | None,
+    hosts: int,
+    seed: int,
+    gap_ms: float | None = None,
+) -> dict[str, Any]:
     """Writes synthetic jobs into a folder that is there: a file for each, and all as a list.
 
+    `gap_ms` is the mean time between the starts of two jobs in the list, by default the kind's.
     Returns what was made, which the folder's `synthetic.json` also tells, with all parameters.
+
+    Raises:
+        ScenarioError: an argument is wrong, or a job has more machines than there are hosts.
     """
     import numpy as np
 
     hosts = whole("hosts", hosts, 2, 2**32 - 1)
+    parameters = _with_gap(JOBS[synthetic.kind_named(kind)], gap_ms)
     made = list(synthetic.make_all(kind, jobs, seed))
-    write_flows(made, hosts, seed, folder / LIST)
+    write_flows(made, hosts, seed, folder / LIST, parameters.gap_ms)
     for each in made:
         write_job(each.job, folder / f"{each.job.name}.csv")
     told = {
@@ -224,10 +241,21 @@ def generate(kind: str, folder: Path, jobs: int | None, hosts: int, seed: int) -
         "hosts": hosts,
         "seed": seed,
         "versions": {"spillway": _core.__version__, "numpy": np.__version__},
-        "parameters": asdict(JOBS[kind]),
+        "parameters": asdict(parameters),
     }
     (folder / NOTE).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     return told
+
+
+def _with_gap(parameters: JobParameters, gap_ms: object) -> JobParameters:
+    """The parameters with another mean time between the starts of jobs, if one is given."""
+    if gap_ms is None:
+        return parameters
+    is_number = isinstance(gap_ms, (int, float)) and not isinstance(gap_ms, bool)
+    if not is_number or not 0 < gap_ms <= _LONGEST_GAP_MS:  # type: ignore[operator]
+        expected = f"a time in milliseconds above 0, at most {_LONGEST_GAP_MS:,}"
+        raise ScenarioError(f"gap_ms: {shown(gap_ms)} is not valid; expected {expected}")
+    return replace(parameters, gap_ms=float(gap_ms))  # type: ignore[arg-type]
 
 
 def is_generated(folder: Path) -> bool:

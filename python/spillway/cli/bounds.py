@@ -71,6 +71,14 @@ def generate(
         int, typer.Option(metavar="N", min=2, help="The hosts between which the flows are listed.")
     ] = 16,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Other seeds, other jobs.")] = 1,
+    gap_ms: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MS",
+            help="The mean time between the starts of two jobs in the list, in milliseconds; 20 by "
+            "default.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make synthetic jobs: a trace of each, and a list of all their flows for a scenario."""
@@ -78,7 +86,7 @@ def generate(
     from spillway.folder import OutputFolder
 
     with OutputFolder(out, force, files.is_generated, "a folder of synthetic jobs") as output:
-        told = files.generate(kind.value, output.partial, jobs, hosts, seed)
+        told = files.generate(kind.value, output.partial, jobs, hosts, seed, gap_ms)
     display(told, tables.generated(told), as_json)
     console(sys.stderr).print(f"written to {out}", style="dim", highlight=False)
 
