@@ -6,6 +6,7 @@ from spillway.reproduce.qclimb import (
     climbing,
     comparison,
     fan_in,
+    job_choices,
     jobs,
     small_buffers,
 )
@@ -19,5 +20,6 @@ FIGURES = (
     *small_buffers.FIGURES,
     choices.FIGURE,
     choices.SPRAYING,
-    jobs.FIGURE,
+    *jobs.FIGURES,
+    job_choices.FIGURE,
 )

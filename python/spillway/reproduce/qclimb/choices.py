@@ -10,7 +10,15 @@ from spillway.reproduce.figure import Figure, Point, choice, product
 from spillway.reproduce.metric import Metric, Number
 from spillway.reproduce.qclimb import gains, setup
 from spillway.reproduce.qclimb.bounds import BEST
-from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PIAS, QCLIMB, WEBSEARCH, ladder
+from spillway.reproduce.qclimb.setup import (
+    FACE_VALUE,
+    PERFECT,
+    PFABRIC,
+    PIAS,
+    QCLIMB,
+    WEBSEARCH,
+    ladder,
+)
 
 _TAGGING = "transport.tagging"
 _LOSSES = "transport.loss_detection"
@@ -88,6 +96,16 @@ CHOICES = (
     choice("PIAS finds losses by timeouts alone", of={PIAS.name: (f"{_LOSSES}=timeout-only",)}),
     choice("four levels", of=dict.fromkeys(_TAGGED, (f"{_TAGGING}.thresholds={_FOUR}",))),
     choice("DT with a quarter of the free buffer", "switch.sharing.alpha=0.25"),
+    choice("alpha follows marks fast (g 1/4)", "transport.g=0.25"),
+    choice("alpha follows marks slowly (g 1/256)", "transport.g=0.00390625"),
+    choice("a handshake opens connections", "transport.handshake=true"),
+    choice("connections stay open", "transport.connections=open"),
+    choice(
+        "connections stay open, each flow begins with the first window",
+        *("transport.connections=open", "transport.restart_each=true"),
+    ),
+    choice("cuts take effect ack by ack", "transport.reduction=proportional"),
+    choice("a mark's cut counts for a loss, too", "transport.cut_once=true"),
 )
 
 
@@ -119,9 +137,12 @@ SPRAYED = (
     choice("one path for each flow"),
     choice("packets sprayed", "routing.kind=spray"),
     choice(
-        "packets sprayed, losses by timeouts alone", "routing.kind=spray", f"{_LOSSES}=timeout-only"
+        "packets sprayed, losses by timeouts alone",
+        "routing.kind=spray",
+        of=dict.fromkeys(_TAGGED, (f"{_LOSSES}=timeout-only",)),
     ),
 )
+"""pFabric knows of losses by timeouts alone in any case; its own simulations spray packets."""
 _WRONG = Number(
     "repairs.all.wrong_detections", "packets found lost that were on their way", "packets"
 )
@@ -133,9 +154,14 @@ SPRAYING = replace(
     about="144 hosts, leaf-spine, 40 and 100 Gbps; a row for each way of spreading packets. "
     + setup.ABOUT,
     measure=setup.SIMULATION,
-    points=product(
-        (WEBSEARCH.at(0.8, 3_600, spines=True, tagged=_TAGGED, pfabric=False),), SPRAYED
+    points=product((WEBSEARCH.at(0.8, 3_600, spines=True, tagged=_TAGGED),), SPRAYED),
+    schemes=(PIAS, QCLIMB, PERFECT, PFABRIC),
+    plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.LONG_MEAN, _WRONG), "choice"),
+    claims=(
+        *_claims(SPRAYED),
+        *gains.below_at_each(
+            {"Small flows' mean": setup.SHORT_MEAN, "All flows' mean": setup.ALL_MEAN},
+            *("abstract", (point.values for point in SPRAYED), PFABRIC.name),
+        ),
     ),
-    plot=Variants((setup.SHORT_MEAN, setup.SHORT, setup.LONG_MEAN, _WRONG), "choice"),
-    claims=_claims(SPRAYED),
 )
