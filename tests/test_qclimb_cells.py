@@ -91,6 +91,12 @@ SCHEMES = {
         f"{BOUND}.excess": 9.0,
     },
 }
+SCHEMES["Flux in levels"] = {
+    **SCHEMES["face value"],
+    TAGS: "srpt",
+    f"{TAGS}.size": "predicted",
+    **{f"{TAGS}.{key}": None for key in ("counts_packet", "reset_after")},
+}
 WORKLOADS = {
     "websearch": ("websearch-pfabric", 1_665_831),
     "datamining": ("datamining-pfabric", 7_470_236),
@@ -129,7 +135,11 @@ def test_schemes_and_loads_are_what_they_are_called(name, workload, gbps, flows)
             for key, value in {**own, **times(ms, 3 * ms // 10), **OF_RUN}.items()
             if plain.get(key) != value
         }
-        for scheme in figure.schemes[:4]:
+        names = [scheme.name for scheme in figure.schemes]
+        assert names == [
+            each for each in (*SCHEMES, "pFabric") if each != "Flux in levels" or name == "testbed"
+        ]
+        for scheme in figure.schemes[:-1]:
             assert cell(figure, scheme, point) == {**always, **SCHEMES[scheme.name]}, scheme.name
 
 
@@ -208,6 +218,7 @@ HALF = [f"{730 * n}B" for n in (909, 1329, 1648, 1960, 2143, 2337, 2484)]
 BEST = [f"{n}B" for n in (8_760, 27_740, 77_380, 194_180, 1_946_180, 9_733_820, 29_200_000)]
 DOWN_HALF, DOWN_BEST = ({f"{TAGS}.thresholds": down} for down in (HALF, BEST))
 AT_FACE_VALUE = SCHEMES["face value"]
+FLUX = {TAGS: "srpt", f"{TAGS}.size": "predicted"}
 CHOICES = {
     "as in the scenario": {},
     "the packet itself counts": {f"{TAGS}.counts_packet": True},
@@ -225,6 +236,8 @@ CHOICES = {
     "down by the best, up by the best": DOWN_BEST | {f"{TAGS}.up": BEST},
     "bounds at face value": AT_FACE_VALUE,
     "bounds at face value, the best thresholds": AT_FACE_VALUE | DOWN_BEST | {f"{TAGS}.up": BEST},
+    "predictions as sizes, as in Flux": AT_FACE_VALUE | FLUX,
+    "predictions as sizes, as in Flux, the best thresholds": AT_FACE_VALUE | FLUX | DOWN_BEST,
     "worse priorities tell of losses too": {f"{SENDERS}.or_worse": True},
     "losses by selective acks": {f"{SENDERS}.loss_detection": "sack"},
     "losses by duplicate acks": {f"{SENDERS}.loss_detection": "duplicate-acks"},

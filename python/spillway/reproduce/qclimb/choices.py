@@ -53,6 +53,13 @@ def _both(down: str, up: str) -> dict[str, tuple[str, ...]]:
     return {PIAS.name: (sinks,), **{name: (sinks, *sets) for name, sets in _up(up).items()}}
 
 
+def _flux(thresholds: str) -> dict[str, tuple[str, ...]]:
+    """In QCLIMB's place: SRPT in these levels, by predictions."""
+    return {
+        QCLIMB.name: (setup.tagger("srpt"), f"{_TAGGING}.thresholds={LADDERS[thresholds]}"),
+    }
+
+
 CHOICES = (
     choice("as in the scenario"),
     choice("the packet itself counts", f"{_TAGGING}.counts_packet=true"),
@@ -70,6 +77,12 @@ CHOICES = (
     choice("bounds at face value", *_FACE_VALUE),
     choice(
         "bounds at face value, the best thresholds", *_FACE_VALUE, of=_both("the best", "the best")
+    ),
+    choice("predictions as sizes, as in Flux", *_FACE_VALUE, of=_flux("the published")),
+    choice(
+        "predictions as sizes, as in Flux, the best thresholds",
+        *_FACE_VALUE,
+        of={**_both("the best", "the best"), **_flux("the best")},
     ),
     choice("worse priorities tell of losses too", "transport.or_worse=true"),
     choice("losses by selective acks", f"{_LOSSES}=sack"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spillway.reproduce.qclimb import forests, setup
 from spillway.reproduce.qclimb.forests import Way
-from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PFABRIC, PIAS, QCLIMB
+from spillway.reproduce.qclimb.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, PIAS, QCLIMB
 
 if TYPE_CHECKING:
     from spillway.bounds.synthetic import SyntheticJob
@@ -25,9 +25,9 @@ _SEEDS_OF_TRAFFIC = 1_000
 FLAT = 5
 """The depth of the other forests that the slides tell of."""
 _TAGGERS = {PIAS.name: "pias", QCLIMB.name: "qclimb", PERFECT.name: "qclimb-ps"}
-_TAGGERS |= {FACE_VALUE.name: "qclimb"}
-_BOUNDED = (QCLIMB.name, FACE_VALUE.name)
-"""The schemes whose hosts know what a forest says."""
+_TAGGERS |= {FACE_VALUE.name: "qclimb", FLUX.name: "srpt"}
+_BOUNDED = (QCLIMB.name, FACE_VALUE.name, FLUX.name)
+"""The schemes whose hosts know what a forest says: a bound, or the predicted size."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from spillway.reproduce.metric import Number
 from spillway.reproduce.point import Computed
 from spillway.reproduce.qclimb import events, gains, job_runs
 from spillway.reproduce.qclimb.job_runs import FLAT, KINDS
-from spillway.reproduce.qclimb.setup import FACE_VALUE, PERFECT, PFABRIC, PIAS, QCLIMB
+from spillway.reproduce.qclimb.setup import FACE_VALUE, FLUX, PERFECT, PFABRIC, PIAS, QCLIMB
 from spillway.reproduce.verdict import Beside
 
 
@@ -55,7 +55,7 @@ _ESTIMATES = tuple(
         Beside(23),
         _MOST,
     )
-    for words, scheme in (("at face value", FACE_VALUE),)
+    for words, scheme in (("at face value", FACE_VALUE), ("as sizes, as in Flux,", FLUX))
 )
 _NEAR_PFABRIC = (
     Claim(
@@ -140,7 +140,7 @@ SIMULATED = (
 
 SCHEMES = tuple(
     Scheme(scheme.name, style=scheme.style)
-    for scheme in (PIAS, QCLIMB, PERFECT, FACE_VALUE, PFABRIC)
+    for scheme in (PIAS, QCLIMB, PERFECT, FACE_VALUE, FLUX, PFABRIC)
 )
 POINTS = tuple(
     Point({"kind": kind}, (), {"kind": words}, {"kind": words}) for kind, words in KINDS.items()
@@ -176,9 +176,9 @@ _PLOT = Lines(
 )
 ABOUT = (
     "Forests of depth 10 are trained on other jobs; a bound is the least size in any leaf, at face "
-    "value the predicted size. Thresholds are the best for the sizes of the jobs in training at "
-    "50% load, by the objective ml-fcfs. The slides' jobs are others: their numbers stand beside, "
-    "unjudged."
+    "value the predicted size, which Flux in levels takes for the size. Thresholds are the best "
+    "for the sizes of the jobs in training at 50% load, by the objective ml-fcfs. The slides' jobs "
+    "are others: their numbers stand beside, unjudged."
 )
 
 

@@ -27,8 +27,12 @@ def ladder(thresholds: str | Iterable[int]) -> str:
 
 
 def tagger(kind: str, thresholds: str | Iterable[int] | None = None) -> str:
-    """A tagger whose best level has the queue of acks; without thresholds it has its own."""
+    """A tagger whose best level has the queue of acks; without thresholds it has its own.
+
+    SRPT takes predictions for sizes.
+    """
     own = "" if thresholds is None else f",thresholds={ladder(thresholds)}"
+    own += ",size='predicted'" if kind == "srpt" else ""
     return f"{_TAGGING}={{kind='{kind}'{own},acks='with-first'}}"
 
 
@@ -41,6 +45,8 @@ FACE_VALUE = Scheme(
     style=5,
 )
 """A prediction taken as the bound: half of them are ten times the size, as an estimate may be."""
+FLUX = Scheme("Flux in levels", (tagger("srpt"), *FACE_VALUE.assignments), style=6)
+"""The same predictions taken as sizes: a level by what is left of them, more when that is sent."""
 PFABRIC_NETWORK = (
     *("switch.aqm=none", "switch.scheduling=pfabric", "switch.sharing=pfabric"),
     *("switch.queues_per_port=1", "switch.data_queue=0", "switch.buffer=unlimited"),
