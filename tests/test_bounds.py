@@ -293,8 +293,10 @@ def test_what_is_not_there_is_refused(tmp_path):
 
 
 def test_from_jobs_to_bounds(command, tmp_path):
-    made = command("bounds", "generate", "pagerank", "--jobs", 12, "--out", "jobs", "--json")
+    dense = ("--jobs", 12, "--gap-ms", 2.5)
+    made = command("bounds", "generate", "pagerank", *dense, "--out", "jobs", "--json")
     told = json.loads(made.out)
+    assert told["parameters"]["gap_ms"] == 2.5
     assert (told["kind"], told["jobs"], told["hosts"], told["synthetic"]) == (
         ("pagerank", 12, 16, True)
     )
@@ -346,6 +348,7 @@ def test_wrong_commands_are_told(command, tmp_path):
     command("bounds", "train", "jobs", "--trees", 2, "--out", "model")
     for arguments, problem in [
         (("generate", "kmeans", "--jobs", 2, "--hosts", 3, "--out", "x"), "3 hosts are too few"),
+        (("generate", "kmeans", "--gap-ms", 0, "--out", "x"), "gap_ms: 0.0 is not valid"),
         (("train", "jobs", "--sweep-depths", "5,x"), "is not a list of depths"),
         (("train", "jobs", "--sweep-depths", "5", "--out", "x"), "--sweep-depths writes no model"),
         (("train", "jobs", "--out", "model"), "is there already"),
