@@ -91,12 +91,6 @@ SCHEMES = {
         f"{BOUND}.excess": 9.0,
     },
 }
-SCHEMES["Flux in levels"] = {
-    **SCHEMES["face value"],
-    TAGS: "srpt",
-    f"{TAGS}.size": "predicted",
-    **{f"{TAGS}.{key}": None for key in ("counts_packet", "reset_after")},
-}
 WORKLOADS = {
     "websearch": ("websearch-pfabric", 1_665_831),
     "datamining": ("datamining-pfabric", 7_470_236),
@@ -136,9 +130,7 @@ def test_schemes_and_loads_are_what_they_are_called(name, workload, gbps, flows)
             if plain.get(key) != value
         }
         names = [scheme.name for scheme in figure.schemes]
-        assert names == [
-            each for each in (*SCHEMES, "pFabric") if each != "Flux in levels" or name == "testbed"
-        ]
+        assert names == [*SCHEMES, "pFabric"]
         for scheme in figure.schemes[:-1]:
             assert cell(figure, scheme, point) == {**always, **SCHEMES[scheme.name]}, scheme.name
 

@@ -4,18 +4,16 @@ from dataclasses import replace
 
 from spillway.reproduce.claim import Claim, Excess, Over
 from spillway.reproduce.draw import Lines, Panel
-from spillway.reproduce.figure import Figure, Scheme
+from spillway.reproduce.figure import Figure
 from spillway.reproduce.metric import TailTime, WithTimeout
 from spillway.reproduce.point import Run
 from spillway.reproduce.qclimb import events, gains, setup
 from spillway.reproduce.qclimb.setup import (
     FACE_VALUE,
-    FLUX,
     PERFECT,
     PFABRIC,
     PIAS,
     QCLIMB,
-    TAGGED,
     Workload,
 )
 from spillway.reproduce.verdict import Apart, Near, Within
@@ -59,9 +57,7 @@ def _figure(
     claims: tuple[Claim, ...],
     *,
     spines: bool,
-    more: tuple[Scheme, ...] = (),
 ) -> Figure:
-    """`more` are further schemes with thresholds."""
     where = "144 hosts, leaf-spine, 40 and 100 Gbps" if spines else "8 hosts of 25 Gbps"
     return Figure(
         name=f"qclimb/{name}",
@@ -69,16 +65,8 @@ def _figure(
         source="QCLIMB (NSDI 2024), slides",
         about=setup.ABOUT,
         measure=measure,
-        points=tuple(
-            workload.at(
-                *(load, gbps),
-                spines=spines,
-                settled=True,
-                tagged=(*TAGGED, *(scheme.name for scheme in more)),
-            )
-            for load in setup.LOADS
-        ),
-        schemes=(PIAS, QCLIMB, PERFECT, FACE_VALUE, *more, PFABRIC),
+        points=tuple(workload.at(load, gbps, spines=spines, settled=True) for load in setup.LOADS),
+        schemes=(PIAS, QCLIMB, PERFECT, FACE_VALUE, PFABRIC),
         scales=setup.SCALES,
         plot=Lines(setup.PANELS, "load", "load", columns=2),
         claims=claims,
@@ -96,12 +84,6 @@ _NEAR_PFABRIC = tuple(
     for words, metric in (("All flows'", setup.ALL_MEAN), ("Small flows'", setup.SHORT_MEAN))
 )
 """The abstract's 9% do not say of which flows."""
-_BY_FLUX = Claim(
-    "Predictions as sizes, as in Flux, make small flows slower, over loads",
-    "slide on Flux",
-    Excess(setup.SHORT_MEAN, FLUX.name, _Q),
-    Apart(),
-)
 _ON_TESTBED = (*_claims("slide 23, testbed", 0.88, 0.97), *_beside("slide 23, testbed"))
 _SIMULATED = (
     *_claims("slide 26, simulation", 0.465, 0.62),
@@ -114,9 +96,8 @@ _SIMULATED = (
 FIGURES = (
     _figure(
         *("testbed", setup.TESTBED, setup.WEBSEARCH, 200),
-        (*_ON_TESTBED, _BY_FLUX, *_NEAR_PFABRIC),
+        (*_ON_TESTBED, *_NEAR_PFABRIC),
         spines=False,
-        more=(FLUX,),
     ),
     _figure("testbed-datamining", setup.TESTBED, setup.DATAMINING, 200, _ON_TESTBED, spines=False),
     _figure("simulation", setup.SIMULATION, setup.WEBSEARCH, 3_600, _SIMULATED, spines=True),

@@ -45,8 +45,8 @@ FACE_VALUE = Scheme(
     style=5,
 )
 """A prediction taken as the bound: half of them are ten times the size, as an estimate may be."""
-FLUX = Scheme("Flux in levels", (tagger("srpt"), *FACE_VALUE.assignments), style=6)
-"""The same predictions taken as sizes: a level by what is left of them, more when that is sent."""
+FLUX = Scheme("Flux in levels", (tagger("srpt"),), style=6)
+"""Predictions taken as sizes: a level by what is left of them, and more when that is sent."""
 PFABRIC_NETWORK = (
     *("switch.aqm=none", "switch.scheduling=pfabric", "switch.sharing=pfabric"),
     *("switch.queues_per_port=1", "switch.data_queue=0", "switch.buffer=unlimited"),
