@@ -75,12 +75,12 @@ FIGURE = Figure(
     name="qclimb/jobs-choices",
     title="Synthetic jobs on the testbed: bounds and thresholds made in other ways",
     source=_SOURCE,
-    about="The jobs of qclimb/jobs, for 100 ms of them; a row for each choice that is made "
+    about="The jobs of qclimb/jobs, for 80 ms of them; a row for each choice that is made "
     f"another way. Calibrated: to {_CALIBRATED:.1%} of flows bounded too high. {jobs.ABOUT}",
     measure=Computed(f"{__name__}:run"),
     points=_POINTS,
     schemes=tuple(scheme for scheme in jobs.SCHEMES if scheme.name in (PIAS.name, QCLIMB.name)),
-    scales=jobs.scales(60, 100),
+    scales=jobs.scales(60, 80),
     plot=Variants((jobs.SMALL, jobs.TAIL, jobs.ALL), "choice"),
     claims=_claims(),
     is_of_paper=False,
