@@ -88,7 +88,7 @@ _ON_TESTBED = (*_claims("slide 23, testbed", 0.88, 0.97), *_beside("slide 23, te
 _SIMULATED = (
     *_claims("slide 26, simulation", 0.465, 0.62),
     *_beside("slide 23, testbed"),
-    _NEAR_PFABRIC[0],
+    *_NEAR_PFABRIC,
     events.lower_tail(setup.SHORT),
     *events.claims("repairs."),
 )
