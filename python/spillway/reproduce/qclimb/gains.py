@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from spillway.reproduce.claim import Claim, Over, Reduction
+from spillway.reproduce.claim import Claim, Excess, Over, Reduction
 from spillway.reproduce.figure import Value
 from spillway.reproduce.metric import Metric
-from spillway.reproduce.qclimb.setup import PIAS, QCLIMB
+from spillway.reproduce.qclimb.setup import PFABRIC, PIAS, QCLIMB
 from spillway.reproduce.verdict import Apart, Rule
 
 _APART, _ALL = Apart(), Over()
@@ -39,4 +39,19 @@ def below_at_each(
         below(f"{words} is below {old}'s", source, metric, over=Over(place), old=old)
         for words, metric in metrics.items()
         for place in places
+    )
+
+
+def near_pfabric(
+    all_flows: Metric, small_flows: Metric, rule: Rule, over: str = ""
+) -> tuple[Claim, ...]:
+    """The abstract's 9%, of all flows and of small ones: it does not say of which."""
+    return tuple(
+        Claim(
+            f"{words} mean is near pFabric's{over}",
+            "abstract",
+            Excess(metric, QCLIMB.name, PFABRIC.name),
+            rule,
+        )
+        for words, metric in (("All flows'", all_flows), ("Small flows'", small_flows))
     )

@@ -57,21 +57,7 @@ _ESTIMATES = tuple(
     )
     for words, scheme in (("at face value", FACE_VALUE), ("as sizes, as in Flux,", FLUX))
 )
-_NEAR_PFABRIC = (
-    Claim(
-        "All flows' mean is near pFabric's",
-        "abstract",
-        Excess(ALL, QCLIMB.name, PFABRIC.name),
-        Beside(0.09),
-    ),
-    Claim(
-        "Small flows' mean is near pFabric's",
-        "abstract",
-        Excess(SMALL, QCLIMB.name, PFABRIC.name),
-        Beside(0.09),
-    ),
-)
-"""The abstract does not say of which flows."""
+_NEAR_PFABRIC = gains.near_pfabric(ALL, SMALL, Beside(0.09))
 _LOADS = tuple(
     Claim(
         "Load on the wire, in percent",
