@@ -5,7 +5,9 @@
 
 mod common;
 
+use common::random::Draw;
 use common::{Listed, Run, columns, finish, scenario_with};
+use spillway_engine::Stream;
 use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Simulation};
 use spillway_net::traffic::FlowColumns;
@@ -182,17 +184,16 @@ fn without_bounds_qclimb_is_pias_and_with_sizes_srpt() {
 fn on_one_path_nothing_that_was_overtaken_is_taken_for_lost() {
     let (mut overtaking, mut right, mut by_timeout) = (0.0, 0.0, 0.0);
     for seed in 0..40_u64 {
-        let draw = |n: u64, salt: u64| (seed * 1_000 + n).wrapping_mul(0x9e37_79b9 + 2 * salt) >> 7;
+        let mut draw = Draw(Stream::new(seed, "overtaking", 0));
         let flows: Vec<Listed> = (0..80)
             .map(|flow| {
-                let (from, to) = (draw(flow, 1) % 15, 15 + draw(flow, 2) % 5);
-                (from as u32, to as u32, 1 + draw(flow, 3) % 90_000, flow * 900)
+                let (from, to) = (draw.below(15), 15 + draw.below(5));
+                (from as u32, to as u32, 1 + draw.below(90_000), flow * 900)
             })
             .collect();
-        // A third has no bound, a third one that is too low, a third one that is too high.
-        let bounds: Vec<u64> = (0..80)
-            .map(|flow| flows[flow as usize].2 * (draw(flow, 4) % 3) * (draw(flow, 5) % 8) / 7)
-            .collect();
+        // Some have no bound; others lie between nothing and twice the size.
+        let bounds: Vec<u64> =
+            flows.iter().map(|flow| flow.2 * draw.below(3) * draw.below(8) / 7).collect();
         let kind = ["qclimb", "qclimb-ps", "pias"][seed as usize % 3];
         let repairs = ["as-before", "as-next", "as-first"][seed as usize / 3 % 3];
         let tagging = format!(
