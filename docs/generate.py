@@ -630,7 +630,8 @@ EVERYTHING: Json = {
             "burst": "90KB",
             "fan_in": 3,
             "senders": "any",
-        }
+        },
+        {"name": "y", "kind": "all-reduce", "size": "9KB"},
     ],
     "record": {
         "queue_interval": "1us",
@@ -658,6 +659,7 @@ def names_of_a_run() -> dict[str, list[str]]:
     names["load"] = list(summary["load"])
     names["repairs"] = list(summary["repairs"]["all"])
     names["run"] = list(summary["run"])
+    names["job"] = list(summary["job_us"]["all"])
     names["pausing"] = list(summary["pauses"])
     return names
 

@@ -23,6 +23,11 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
         raise ScenarioError(
             f"{file} is neither Parquet nor CSV", "its name tells: .parquet or .csv"
         )
+    if waiting := read.waiting():
+        raise ScenarioError(
+            f"when flows of {', '.join(waiting)} start is known only in a run: they wait for others",
+            "run the scenario: its table flows is a list with which kind = \"flows\" repeats it",
+        )
     check_new_file(file, force, "a list of flows", is_list)
     from spillway import arrow
 

@@ -22,6 +22,8 @@ _OPTIONAL = {
     "ack_path": 2**32 - 1,
     "query_id": 2**32 - 1,
     "bound_bytes": 2**53,
+    "delay_ns": 2**53,
+    "job": 2**32 - 1,
 }
 
 
@@ -32,7 +34,7 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
     path = folder / name
     if not path.is_file():
         raise _wrong(f"{path}: there is no such file")
-    table = parquet.read(path, [*_REQUIRED, *_STARTS, *_OPTIONAL, "class"])
+    table = parquet.read(path, [*_REQUIRED, *_STARTS, *_OPTIONAL, "class", "after"])
     names = table.column_names
     start = next((column for column in _STARTS if column in names), "start_ns")
     columns: dict[str, Any] = {}
@@ -44,6 +46,8 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
     for column, most in _OPTIONAL.items():
         if column in names:
             columns[column] = _optional(path, table[column], column, most)
+    if "after" in names:
+        columns["after"] = _after(path, table["after"])
     if "class" in names:
         columns["class"] = _classes(path, table["class"])
     return columns
@@ -108,6 +112,37 @@ def _cast(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> pa.Chu
         return values.cast(pa.type_for_alias(kind))
     except pa.ArrowInvalid as error:
         raise _not_whole(path, column, error) from error
+
+
+def _after(
+    path: Path, values: pa.ChunkedArray
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """For each flow how many others it waits for, and their numbers, one flow's after the other's."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        values = pc.split_pattern_regex(pc.utf8_trim_whitespace(values.fill_null("")), r"\s+")
+        values = pa.chunked_array(
+            [[[n for n in row if n] for row in chunk.to_pylist()] for chunk in values.chunks],
+            pa.list_(pa.string()),
+        )
+    if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        numbers = pc.list_value_length(values).fill_null(0)
+        others = pc.list_flatten(values)
+    else:
+        numbers = pc.cast(pc.is_valid(values), pa.uint32())
+        others = values.drop_null()
+    if others.null_count:
+        raise _not_whole(path, "after", "a list of numbers has an empty place")
+    if pa.types.is_string(others.type):
+        try:
+            others = others.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            raise _not_whole(path, "after", error) from error
+    filled = _optional(path, others, "after", 2**32 - 1)
+    return numbers.cast(pa.uint32()).to_numpy(), filled.astype("uint32")
 
 
 def _classes(path: Path, values: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], list[str]]:

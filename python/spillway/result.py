@@ -74,6 +74,11 @@ class Result:
         return self.table("drops")
 
     @property
+    def jobs(self) -> pa.Table:
+        """A row for every iteration of a job, where there are jobs."""
+        return self.table("jobs")
+
+    @property
     def pauses(self) -> pa.Table:
         """A row for every pause, with `record.pauses`."""
         return self.table("pauses")

@@ -60,6 +60,9 @@ fn packets_of_flows(scenario: &Scenario, source: &Source, transport: &Transport)
     let until = source.sends_until().unwrap_or(scenario.stop).min(scenario.stop);
     let full_packet = f64::from(transport.full_packet());
     let (mut ending, mut endless) = (0.0, BTreeMap::new());
+    if source.waits() {
+        return source.expected().bytes / f64::from(transport.mss);
+    }
     for flow in source.flows().take(MOST_COUNTED) {
         if flow.size != FlowSpec::ENDLESS {
             ending += flow.size.div_ceil(u64::from(transport.mss)) as f64;
@@ -115,13 +118,22 @@ fn tier(scenario: &Scenario, place: usize) -> Option<Value> {
     }))
 }
 
+/// The flows of a section that are counted, and their payload.
+fn counted(source: &Source, most_flows: u64) -> (u64, u64) {
+    let (mut flows, mut bytes) = (0, 0);
+    for flow in source.flows().take(usize::try_from(most_flows).unwrap_or(usize::MAX)) {
+        flows += 1;
+        bytes += if flow.size == FlowSpec::ENDLESS { 0 } else { flow.size };
+    }
+    (flows, bytes)
+}
+
 fn traffic(scenario: &Scenario, capacity_bps: u64, most_flows: u64) -> Value {
     let sources = scenario.traffic.sources.iter().map(|source| {
-        let (mut flows, mut bytes) = (0_u64, 0_u64);
-        for flow in source.flows().take(usize::try_from(most_flows).unwrap_or(usize::MAX)) {
-            flows += 1;
-            bytes += if flow.size == FlowSpec::ENDLESS { 0 } else { flow.size };
-        }
+        let (flows, bytes) = match source.waits() {
+            true => (source.expected().flows as u64, source.expected().bytes as u64),
+            false => counted(source, most_flows),
+        };
         let offered = source.offered_bits_per_second();
         json!({
             "name": source.name(),

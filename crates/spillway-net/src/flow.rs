@@ -25,6 +25,11 @@ pub struct FlowSpec {
     pub ack_path: Option<u32>,
     /// The query that it answers. A query is complete when all of its flows are.
     pub query: Option<u32>,
+    /// What flows that wait know it by: a number that means something to its section. [`NO_TAG`] if
+    /// none waits.
+    ///
+    /// [`NO_TAG`]: FlowSpec::NO_TAG
+    pub tag: u32,
     /// When its first byte can be sent.
     pub start: Time,
     /// Payload in bytes; [`FlowSpec::ENDLESS`] for a flow that never ends.
@@ -37,15 +42,18 @@ pub struct FlowSpec {
 impl FlowSpec {
     /// The size of a flow that never ends.
     pub const ENDLESS: u64 = u64::MAX;
+
+    /// The tag of a flow that no other waits for.
+    pub const NO_TAG: u32 = u32::MAX;
 }
 
 impl Ord for FlowSpec {
     /// By start first; flows are numbered in this order.
     fn cmp(&self, other: &FlowSpec) -> Ordering {
         let key = |flow: &FlowSpec| {
-            let FlowSpec { src, dst, class, priority, path, ack_path, query, start, size, bound } =
-                *flow;
-            (start, src, dst, size, class, priority, path, ack_path, query, bound)
+            let FlowSpec { src, dst, class, priority, path, ack_path, query, .. } = *flow;
+            let FlowSpec { tag, start, size, bound, .. } = *flow;
+            (start, src, dst, size, class, priority, path, ack_path, query, bound, tag)
         };
         key(self).cmp(&key(other))
     }

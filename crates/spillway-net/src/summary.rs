@@ -1,9 +1,13 @@
 //! The summary of a run: `summary.json`.
 
+mod jobs;
+
 use crate::record::{Outcome, Repairs};
 use crate::scenario::Scenario;
 use crate::simulation::{Progress, Simulation};
 use crate::topology::Topology;
+use crate::traffic::Source;
+use jobs::Jobs;
 use serde_json::{Map, Value, json};
 use spillway_engine::{Rate, Time};
 use spillway_switch::{Buffer, DropReason, Meter};
@@ -78,6 +82,15 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     });
     if let Some(pauses) = simulation.pauses() {
         summary["pauses"] = pauses;
+    }
+    if scenario.traffic.sources.iter().any(Source::waits) {
+        summary["flows"]["waiting"] = simulation.flows_left().into();
+    }
+    if scenario.traffic.has_jobs() {
+        let (ended, unfinished) = simulation.jobs();
+        let jobs = Jobs::of(scenario, ended.iter().chain(&unfinished), end);
+        summary["job_us"] = jobs.job_us();
+        summary["iteration_us"] = jobs.iteration_us();
     }
     if scenario.recording.climbing {
         summary["climbing"] = classes.climbing();

@@ -92,6 +92,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64) -> FlowSpec {
         ack_path: None,
         query: None,
         bound: 0,
+        tag: FlowSpec::NO_TAG,
         start: Time::ZERO,
         size,
     }

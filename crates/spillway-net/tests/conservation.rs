@@ -8,6 +8,7 @@ mod common;
 use common::random::{Case, Draw, case};
 use common::*;
 use spillway_engine::Stream;
+use spillway_net::scenario::Scenario;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;
 use std::collections::BTreeMap;
@@ -35,7 +36,12 @@ fn check(seed: u64) -> Run {
     // Flows that retransmit must be complete, and datagrams too unless one of them is lost.
     let scenario = scenario_with(&case.text(), &case.list);
     let may_stall = case.may_stall() && run.progress == Progress::Stopped;
-    assert!(may_stall || run.progress == Progress::Complete, "seed {seed}: {:?}", run.progress);
+    let is_stuck = is_stuck(&scenario, &run);
+    assert!(
+        may_stall || is_stuck || run.progress == Progress::Complete,
+        "seed {seed}: {:?}",
+        run.progress
+    );
     for row in &run.flows {
         let place = scenario.class_transport[usize::from(row.class)];
         let is_open_loop = scenario.transports[usize::from(place)].kind == "udp";
@@ -107,6 +113,17 @@ fn check(seed: u64) -> Run {
     case.list = backwards(&case.list);
     same(finish(Simulation::new(scenario_with(&reversed, &case.list))), "rows backwards");
     run
+}
+
+/// Whether flows wait for datagrams that were lost.
+fn is_stuck(scenario: &Scenario, run: &Run) -> bool {
+    let waits = run.summary["flows"]["waiting"].as_u64().is_some_and(|left| left > 0);
+    let is_open_loop = |class: u16| {
+        let place = scenario.class_transport[usize::from(class)];
+        scenario.transports[usize::from(place)].kind == "udp"
+    };
+    let lost = |row: &Row| row.fct_ps.is_none() && is_open_loop(row.class);
+    run.progress == Progress::Stopped && waits && run.flows.iter().any(lost)
 }
 
 /// What was sent again was found lost by detection or by a timeout, and packets that stay in order are
@@ -211,6 +228,13 @@ fn backwards(list: &FlowColumns) -> FlowColumns {
         start_ns: turned(&list.start_ns),
         path: list.path.as_deref().map(turned),
         ack_path: list.ack_path.as_deref().map(turned),
+        after: list.after.as_deref().map(|after| {
+            let last = list.src.len() as u32 - 1;
+            let of_row = |others: &Vec<u32>| others.iter().map(|other| last - other).collect();
+            turned(after).iter().map(of_row).collect()
+        }),
+        delay_ns: list.delay_ns.as_deref().map(turned),
+        job: list.job.as_deref().map(turned),
         ..FlowColumns::default()
     }
 }
@@ -219,12 +243,14 @@ fn backwards(list: &FlowColumns) -> FlowColumns {
 fn random_scenarios_keep_every_packet_and_repeat() {
     let mut drops = [0; 8];
     let (mut timeouts, mut marks, mut packets, mut shared, mut discarded) = (0, 0.0, 0, 0, 0.0);
-    let mut stalled = 0;
+    let (mut stalled, mut waited, mut jobs) = (0, 0, 0);
     for seed in 0..400 {
         let run = check(seed);
         (0..8).for_each(|reason| drops[reason] += run.counters.drops[reason]);
         timeouts += run.counters.timeouts;
-        stalled += u32::from(run.progress == Progress::Stopped);
+        stalled += u32::from(run.progress == Progress::Stopped && case(seed).may_stall());
+        waited += run.summary["flows"].get("waiting").map_or(0, |_| 1);
+        jobs += run.record.jobs.len();
         marks += run.number("marks");
         discarded += run.number("repairs.all.discarded_packets");
         packets += run.counters.totals.made_packets;
@@ -236,13 +262,14 @@ fn random_scenarios_keep_every_packet_and_repeat() {
     // The test is worth something only if all of this happens.
     println!(
         "{packets} packets, {drops:?} lost, {marks} marked, {timeouts} timeouts, {shared} flows on \
-         connections of others, {discarded} discarded, {stalled} stalled"
+         connections of others, {discarded} discarded, {stalled} stalled, {waited} with flows that wait, {jobs} iterations"
     );
     assert!(drops.iter().all(|&lost| lost > 20), "{drops:?}");
     assert!(timeouts > 20 && marks > 200.0, "{timeouts} timeouts, {marks} marks");
     assert!(shared > 50, "{shared} flows on connections of others");
     assert!(discarded > 1_000.0, "{discarded} discarded");
     assert!(stalled < 10, "{stalled} stalled");
+    assert!(waited > 30 && jobs > 50, "{waited} with flows that wait, {jobs} iterations");
 }
 
 #[test]

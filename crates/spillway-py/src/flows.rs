@@ -9,7 +9,8 @@ use spillway_net::traffic::{self, FlowColumns, Merge, SpecTable, Traffic};
 use std::sync::{Mutex, PoisonError};
 
 /// A list of flows from a dict of arrays. Negative numbers stand for absent values in optional
-/// columns; `class` is a pair of indices and names.
+/// columns; `class` is a pair of indices and names, and `after` one of the numbers of others that each
+/// flow waits for, and of those others.
 pub fn columns_of(given: &Bound<'_, PyDict>) -> PyResult<FlowColumns> {
     let start_ps = numbers(given, "start_ps")?;
     Ok(FlowColumns {
@@ -27,6 +28,9 @@ pub fn columns_of(given: &Bound<'_, PyDict>) -> PyResult<FlowColumns> {
         ack_path: optional(given, "ack_path")?,
         query_id: optional(given, "query_id")?,
         bound_bytes: optional(given, "bound_bytes")?,
+        after: after(given)?,
+        delay_ns: optional(given, "delay_ns")?,
+        job: optional(given, "job")?,
     })
 }
 
@@ -61,6 +65,16 @@ fn classes(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<String>>> {
     let places = PyBuffer::<u32>::get(&places)?.to_vec(given.py())?;
     let name = |place: u32| names.get(place as usize).cloned().unwrap_or_default();
     Ok(Some(places.into_iter().map(name).collect()))
+}
+
+fn after(given: &Bound<'_, PyDict>) -> PyResult<Option<Vec<Vec<u32>>>> {
+    let Some(pair) = given.get_item("after")? else { return Ok(None) };
+    let (numbers, others): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+    let numbers = PyBuffer::<u32>::get(&numbers)?.to_vec(given.py())?;
+    let others = PyBuffer::<u32>::get(&others)?.to_vec(given.py())?;
+    let mut rest = others.into_iter();
+    let of_row = |&number: &u32| rest.by_ref().take(number as usize).collect();
+    Ok(Some(numbers.iter().map(of_row).collect()))
 }
 
 /// The flows of a scenario, from the first.

@@ -162,7 +162,16 @@ impl Scenario {
         packets.ok_or_else(|| errors::spent(py, "scenario"))
     }
 
-    /// The flows that it would send.
+    /// The names of the sections of traffic of which some flows start when others are complete.
+    fn waiting(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let names = self.lock().as_ref().map(|read| {
+            let waiting = read.traffic.sources.iter().filter(|source| source.waits());
+            waiting.map(|source| source.name().to_string()).collect()
+        });
+        names.ok_or_else(|| errors::spent(py, "scenario"))
+    }
+
+    /// The flows that it would send, but for those that start when others are complete.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
         let flows = self.lock().as_ref().map(|read| Flows::of(&read.traffic));
         flows.ok_or_else(|| errors::spent(py, "scenario"))

@@ -18,6 +18,7 @@ mod start;
 
 pub(crate) use ends::Ends;
 
+use crate::flow::FlowSpec;
 use crate::network::Network;
 use crate::scenario::{Completion, Scenario};
 use crate::transport::receiver::SackBlocks;
@@ -41,14 +42,20 @@ pub(crate) struct Hosts {
     sacks: SideTable<SackBlocks>,
     /// When receivers may next tell senders of marks.
     told: Told,
-    /// A flow that is over. The simulation writes its row and frees its place.
+    /// A flow that is over. The simulation writes its row and frees its place. [`NONE_OVER`] if it is
+    /// only to look at those that are complete and for which others wait.
     over: Option<u32>,
     /// Flows alive that are not complete.
     pub unfinished: u64,
     pub tally: Tally,
     /// When flows are complete.
     completion: Completion,
+    /// Flows for which others wait, and which have become complete. The simulation takes them.
+    pub awaited: Vec<FlowSpec>,
 }
+
+/// No flow's place.
+const NONE_OVER: u32 = u32::MAX;
 
 /// Counts over all hosts.
 #[derive(Clone, Debug, Default)]
@@ -103,16 +110,27 @@ impl Hosts {
         }
     }
 
-    /// Counts a flow that is complete now.
-    fn count_complete(&mut self) {
+    /// Counts a flow that is complete now. If others wait for it, they may start now.
+    #[cold]
+    fn count_complete(&mut self, slot: u32) {
         self.unfinished -= 1;
         self.tally.completed += 1;
+        let spec = self.ends.sending(slot).flow.spec;
+        if spec.tag != FlowSpec::NO_TAG {
+            self.awaited.push(spec);
+            self.over = Some(NONE_OVER);
+        }
+    }
+
+    /// Whether a flow became over in this event, or complete while others wait for it.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.over.is_some()
     }
 
     /// The flow that became over in this event, if there is one.
-    #[inline]
     pub fn take_over(&mut self) -> Option<u32> {
-        self.over.take()
+        self.over.take().filter(|&slot| slot != NONE_OVER)
     }
 
     /// Removes a flow whose row has been written. Its connection may stay open.

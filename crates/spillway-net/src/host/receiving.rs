@@ -128,7 +128,7 @@ impl Hosts {
             end.awaits = u64::MAX;
             end.completed_at = now;
             if self.completed_at(slot) == now {
-                self.count_complete();
+                self.count_complete(slot);
             }
         }
     }

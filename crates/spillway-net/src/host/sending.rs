@@ -66,7 +66,7 @@ impl Hosts {
             if flow.acked_at == Time::MAX {
                 flow.acked_at = net.now;
                 if self.completion == Completion::LastAck {
-                    self.count_complete();
+                    self.count_complete(slot);
                 }
             }
             self.note_if_over(slot);

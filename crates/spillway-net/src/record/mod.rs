@@ -12,6 +12,7 @@ mod decisions;
 mod drops;
 mod flows;
 mod history;
+mod jobs;
 mod links;
 pub mod names;
 mod oracle_trace;
@@ -29,6 +30,7 @@ pub use decisions::{DecisionRow, DecisionTable};
 pub use drops::{DropRow, DropTable, LossPlace};
 pub use flows::{Extra, FlowRow, FlowTable, Outcome, Outcomes};
 pub use history::{HistoryRow, HistoryTable};
+pub use jobs::{JobRow, JobTable};
 pub use links::{LinkRow, LinkTable};
 pub use oracle_trace::{OracleTraceRow, OracleTraceTable};
 pub use pauses::{PauseRow, PauseTable};
@@ -164,6 +166,8 @@ record! {
         port_classes: PortClassTable,
         /// AQM samples.
         aqm: AqmTable,
+        /// Iterations of jobs.
+        jobs: JobTable,
         /// Pauses.
         pauses: PauseTable,
         /// Bursts.

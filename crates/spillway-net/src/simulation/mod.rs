@@ -5,6 +5,7 @@ mod instruments;
 mod pauses;
 mod ports;
 mod rows;
+mod waits;
 
 use crate::event::Kind;
 use crate::flow::FlowSpec;
@@ -13,13 +14,14 @@ use crate::network::Network;
 pub use crate::network::Totals;
 pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
-use crate::record::Record;
+use crate::record::{JobRow, Record};
 use crate::scenario::Scenario;
-use crate::traffic::{self, Merge};
+use crate::traffic::{self, Iteration, Merge};
 use instruments::Instruments;
 use spillway_engine::Time;
 use spillway_switch::{Discipline, DropReason, Switch};
 use std::iter::Peekable;
+use waits::Waits;
 
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,11 @@ pub struct Simulation {
     network: Network,
     hosts: Hosts,
     traffic: Peekable<Merge<traffic::Flows>>,
-    /// Whether flows are still to start.
+    /// Flows that start when others are complete.
+    waits: Waits,
+    /// When the next flows start, if that has an event.
+    starts_at: Time,
+    /// Whether flows are still to start, of which that is known.
     has_traffic: bool,
     /// Endless flows that are alive.
     endless: u64,
@@ -90,6 +96,8 @@ impl Simulation {
         let mut simulation = Simulation {
             hosts: Hosts::new(&scenario),
             traffic: scenario.traffic.flows().peekable(),
+            waits: Waits::of(&scenario.traffic),
+            starts_at: Time::MAX,
             has_traffic: false,
             endless: 0,
             instruments: Instruments::new(&scenario, network.lines.len()),
@@ -129,7 +137,7 @@ impl Simulation {
     fn handle_events(&mut self, events: u64) -> Progress {
         for _ in 0..events {
             if self.hosts.unfinished == 0 && self.is_quiet() {
-                return Progress::Complete;
+                return self.progress_at_stop();
             }
             let Some(event) = self.network.events.pop() else { return self.progress_at_stop() };
             if event.time > self.scenario.stop {
@@ -168,7 +176,7 @@ impl Simulation {
         let packets = self.network.packets.bytes()
             + self.network.telemetry.bytes()
             + self.network.numbers.bytes();
-        packets + self.hosts.bytes() + self.record.bytes()
+        packets + self.hosts.bytes() + self.record.bytes() + self.waits.bytes()
     }
 
     fn is_out_of_memory(&self) -> bool {
@@ -213,7 +221,8 @@ impl Simulation {
     /// Whether nothing more can change a measurement.
     fn is_quiet(&self) -> bool {
         let is_empty = self.network.packets.live() == 0;
-        !self.has_traffic && (is_empty || self.network.now >= self.scenario.duration)
+        let is_all = !self.has_traffic && self.hosts.awaited.is_empty();
+        is_all && (is_empty || self.network.now >= self.scenario.duration)
     }
 
     /// Whether nothing is left to happen but what comes at regular times, of which this event is one.
@@ -233,8 +242,10 @@ impl Simulation {
     }
 
     /// What has become of the flows when nothing more happens, or at the stop.
+    #[cold]
     fn progress_at_stop(&self) -> Progress {
-        match self.hosts.unfinished == self.endless && !self.has_traffic {
+        let has_all_begun = !self.has_traffic && !self.waits.is_stuck();
+        match self.hosts.unfinished == self.endless && has_all_begun {
             true => Progress::Complete,
             false => Progress::Stopped,
         }
@@ -276,6 +287,16 @@ impl Simulation {
         switches.sum::<u64>() + hosts.sum::<u64>()
     }
 
+    /// Iterations of jobs: those that have ended, and those that have not.
+    pub(crate) fn jobs(&self) -> (&[Iteration], Vec<Iteration>) {
+        (self.waits.ended(), self.waits.unfinished())
+    }
+
+    /// How many flows wait for others that are not complete.
+    pub(crate) fn flows_left(&self) -> u64 {
+        self.waits.left()
+    }
+
     /// The record so far, from which tables may be taken.
     pub fn record_mut(&mut self) -> &mut Record {
         &mut self.record
@@ -288,17 +309,25 @@ impl Simulation {
     }
 
     fn schedule_start(&mut self) {
-        let next = self.traffic.peek();
+        let next = [self.traffic.peek(), self.waits.next()].into_iter().flatten().min();
         self.has_traffic = next.is_some();
-        if let Some(next) = next {
+        if let Some(next) = next.filter(|next| next.start < self.starts_at) {
+            self.starts_at = next.start;
             self.network.events.push(next.start, Kind::FlowStart.key(0));
         }
     }
 
-    /// Starts all flows that are due now.
+    /// Releases the flows that wait for those that are complete, and starts all that are due now.
     fn start_flows(&mut self) {
         let now = self.network.now;
-        while let Some(spec) = self.traffic.next_if(|spec: &FlowSpec| spec.start <= now) {
+        if self.starts_at <= now {
+            self.starts_at = Time::MAX;
+        }
+        for flow in std::mem::take(&mut self.hosts.awaited) {
+            let ended = self.waits.on_complete(&flow, now);
+            ended.iter().for_each(|each| self.record.jobs.push(JobRow::of(each)));
+        }
+        while let Some(spec) = self.next_due(now) {
             self.start_flow(spec);
             if self.is_out_of_memory() {
                 // `run_events` reports this when it returns.
@@ -306,6 +335,18 @@ impl Simulation {
             }
         }
         self.schedule_start();
+    }
+
+    /// Takes the next flow that starts now.
+    fn next_due(&mut self, now: Time) -> Option<FlowSpec> {
+        let is_due = |spec: &FlowSpec| spec.start <= now;
+        let Some(released) = self.waits.next().filter(|next| is_due(next)) else {
+            return self.traffic.next_if(is_due);
+        };
+        match self.traffic.peek() {
+            Some(next) if next < released => self.traffic.next(),
+            _ => self.waits.take_next(),
+        }
     }
 
     fn start_flow(&mut self, spec: FlowSpec) {

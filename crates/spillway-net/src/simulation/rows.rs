@@ -1,17 +1,30 @@
 //! The row of each flow, written at its end.
 
 use super::Simulation;
+use crate::event::Kind;
 use crate::flow::FlowSpec;
 use crate::record::column::Field;
-use crate::record::{Extra, FlowRow, Outcome, Repairs};
+use crate::record::{Extra, FlowRow, JobRow, Outcome, Repairs};
 use spillway_engine::Time;
 
 impl Simulation {
     /// If a flow became over in this event, writes its row and frees its place.
     #[inline(always)]
     pub(super) fn write_row_if_over(&mut self) {
+        if self.hosts.has_news() {
+            self.look_after_flows();
+        }
+    }
+
+    /// Writes the row of a flow that is over, and sees to it that those start that wait for one that is
+    /// complete.
+    #[cold]
+    fn look_after_flows(&mut self) {
         if let Some(slot) = self.hosts.take_over() {
             self.write_last_row(slot);
+        }
+        if !self.hosts.awaited.is_empty() {
+            self.network.events.push(self.network.now, Kind::FlowStart.key(0));
         }
     }
 
@@ -51,6 +64,7 @@ impl Simulation {
         for slot in self.hosts.ends.slots() {
             self.write_last_row(slot);
         }
+        self.waits.unfinished().iter().for_each(|each| self.record.jobs.push(JobRow::of(each)));
         self.finish_fates();
         self.finish_ports();
         self.finish_lines();

@@ -3,89 +3,47 @@
 //! # What it does
 //! The shuffle, or all-to-all collective: each host starts a flow to every other host. With a
 //! jitter each host starts all of its flows at its own random time, like hosts that are not quite
-//! synchronised.
+//! synchronised. In phases it sends to some others at a time.
 //!
 //! # Rule
 //! n hosts send n (n - 1) flows of the same size. A host starts at `start` plus a delay, uniform
-//! from 0 to `jitter`.
+//! from 0 to `jitter`. With p `phases` host h sends in phase i (from 0) to the hosts h + k, for k from
+//! floor((n - 1) i / p) + 1 to floor((n - 1) (i + 1) / p), modulo n. It begins a phase when the flows
+//! that it sends and receives in the phase before are complete. Between iterations it waits for
+//! `compute` and another jitter. Jobs do so each among their own hosts.
 //!
 //! # Cost
-//! Memory per host, not per flow.
+//! Memory per host, and for the flows of the first phase.
 
-use super::label::Label;
-use super::{Context, Expected, Flows, Kind, Pattern};
-use spillway_engine::Time;
-use spillway_settings::{Section, SettingsError};
+use super::Kind;
+use super::collective::{Algorithm, Collective, Jobs, Schedule};
 
 /// The kind `all-to-all`.
 pub const KIND: Kind = Kind {
     id: "all-to-all",
-    summary: "Every host sends one flow to every other host.",
+    summary: "Every host sends to every other host, at once or in phases.",
     example: "size = \"1MB\"",
-    read: |section, label, context| Ok(Box::new(AllToAllParams::read(section, label, context)?)),
-};
-
-/// A section of kind `all-to-all`, read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AllToAllParams {
-    label: Label,
-    hosts: u32,
-    size: u64,
-    start: Time,
-    jitter: Time,
-    /// No flow starts at this time or later.
-    duration: Time,
-}
-
-impl AllToAllParams {
-    /// Reads a section's keys.
-    pub fn read(
-        section: &mut Section,
-        label: Label,
-        context: &Context,
-    ) -> Result<AllToAllParams, SettingsError> {
+    read: |section, label, context| {
         let size = super::read_size(section)?;
-        let start = section.time("start", "0us", "When the first flows may start.")?;
-        let meaning = "Each host starts its flows after a delay, uniform up to this.";
-        let jitter = section.time("jitter", "0us", meaning)?;
-        let (hosts, duration) = (context.topology.hosts(), context.duration);
-        Ok(AllToAllParams { label, hosts, size, start, jitter, duration })
-    }
-}
-
-impl Pattern for AllToAllParams {
-    fn flows(&self) -> Flows {
-        let AllToAllParams { label, hosts, size, start, jitter, duration } = self.clone();
-        let start_of = |host: u32| {
-            let delay = label.stream(u64::from(host)).below(jitter.ps().saturating_add(1));
-            (start.saturating_add(Time::from_ps(delay)), host)
-        };
-        let mut starts: Vec<(Time, u32)> =
-            (0..hosts).map(start_of).filter(|(start, _)| *start < duration).collect();
-        starts.sort_unstable();
-        Box::new(starts.into_iter().flat_map(move |(start, src)| {
-            let label = label.clone();
-            let others = (0..hosts).filter(move |&dst| dst != src);
-            others.map(move |dst| label.flow(start, src, dst, size))
-        }))
-    }
-
-    fn expected(&self) -> Expected {
-        let time = self.duration.since(self.start).ps() as f64;
-        let in_time = (time / self.jitter.ps().max(1) as f64).min(1.0);
-        Expected::equal(self.most_flows() as f64 * in_time, self.size)
-    }
-
-    fn most_flows(&self) -> u64 {
-        let hosts = u64::from(self.hosts);
-        hosts * (hosts - 1)
-    }
-}
+        let jobs = Jobs::read(section, label, context)?;
+        let meaning = "Each host sends to so many groups of others one after the other.";
+        let most = u64::from(context.topology.hosts()) - 1;
+        let phases = section.integer("phases", Some(1), 1..=most, meaning)? as u32;
+        let jobs = jobs.read_hosts(section, context)?;
+        let ranks = jobs.hosts();
+        if phases >= ranks {
+            let problem = format!("{phases} phases for the {} others of a job", ranks - 1);
+            return Err(section.error("phases", problem));
+        }
+        let algorithm = Algorithm::Shift { phases };
+        Ok(Box::new(Collective::new(jobs, Schedule { algorithm, ranks, size })))
+    },
+};
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::traffic::fixture::{self, Fixture};
+    use spillway_engine::Time;
 
     #[test]
     fn everyone_sends_to_everyone_else() {

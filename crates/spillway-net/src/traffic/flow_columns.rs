@@ -28,6 +28,12 @@ pub struct FlowColumns {
     pub query_id: Option<Vec<Option<u32>>>,
     /// The lower bound of a flow's size that its host knows, in bytes.
     pub bound_bytes: Option<Vec<Option<u64>>>,
+    /// The flows that must be complete before a flow starts, by their numbers in the list, from 0.
+    pub after: Option<Vec<Vec<u32>>>,
+    /// How long after that it starts, in nanoseconds.
+    pub delay_ns: Option<Vec<Option<u64>>>,
+    /// The job of which a flow is a part.
+    pub job: Option<Vec<Option<u32>>>,
 }
 
 /// An error in a file of flows.
@@ -53,8 +59,8 @@ pub const FIRST_LINE: usize = 2;
 impl FlowColumns {
     /// Reads plain comma-separated values. The first line names the columns, in any order: `src`,
     /// `dst`, `size_bytes` and `start_ns` (or `start_ps`, in picoseconds), and optionally `class`,
-    /// `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Other columns are ignored. Values
-    /// may not contain commas.
+    /// `priority`, `path`, `ack_path`, `query_id`, `bound_bytes`, `after` (numbers with spaces between
+    /// them), `delay_ns` and `job`. Other columns are ignored. Values may not contain commas.
     pub fn from_csv(text: &str) -> Result<FlowColumns, ColumnsError> {
         let table = Csv::of(text)?;
         let picoseconds = "a whole number of picoseconds";
@@ -76,6 +82,12 @@ impl FlowColumns {
             ack_path: table.optional("ack_path", "a path's number")?,
             query_id: table.optional("query_id", "a query's number")?,
             bound_bytes: table.optional("bound_bytes", "a whole number of bytes")?,
+            after: table.column("after", |cell| {
+                let numbers = cell.split_ascii_whitespace().map(whole);
+                numbers.collect::<Option<_>>().ok_or("numbers of flows with spaces between them")
+            })?,
+            delay_ns: table.optional("delay_ns", "a whole number of nanoseconds")?,
+            job: table.optional("job", "a job's number")?,
         })
     }
 }

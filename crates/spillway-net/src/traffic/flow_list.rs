@@ -7,8 +7,9 @@
 //! # Rule
 //! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
 //! optionally `class`, `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Rows need not be
-//! sorted. With
-//! a `class` column the list defines the classes that it names. With `only_class` only the flows of
+//! sorted. A flow may wait for others of the list (`after`, their numbers, the first row's being 0; see
+//! `flow_graph.rs`), and start some time (`delay_ns`) after the last of them is complete; `start_ns` is
+//! then the earliest start. Flows with the same number in the column `job` are a job. With a `class` column the list defines the classes that it names. With `only_class` only the flows of
 //! one class are taken, and they belong to the section's own class. Flows that start after the
 //! scenario's duration are left out. With `bound = { kind = "model", model = FILE }` the forest in
 //! that file bounds each flow by further columns: those that it looks at, and `job`, the number of
@@ -18,8 +19,10 @@
 //! Memory per flow.
 
 use super::flow_columns::{ColumnsError, FIRST_LINE, FlowColumns, numbers_of_csv};
+use super::flow_graph::{FlowGraph, Node};
 use super::flow_model::FlowModel;
 use super::label::Label;
+use super::waiting::Waiting;
 use super::{Context, Expected, Flows, Kind, Pattern};
 use crate::flow::FlowSpec;
 use spillway_engine::Time;
@@ -43,7 +46,10 @@ const MOST_CLASSES: usize = 256;
 /// A section of kind `flows`, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowListParams {
+    /// The flows that wait for no other.
     flows: Arc<[FlowSpec]>,
+    /// All flows, if some wait or belong to jobs.
+    graph: Option<Arc<FlowGraph>>,
     /// The classes that the list names, if it names any.
     classes: Option<Vec<String>>,
 }
@@ -58,7 +64,7 @@ impl FlowListParams {
         let takes = "a file's name";
         let meaning = "The list, in the scenario's folder: columns src, dst, size_bytes, start_ns (or \
                        start_ps), and optionally class, priority, path, ack_path, query_id, \
-                       bound_bytes.";
+                       bound_bytes, after, delay_ns, job.";
         let file = section.text("file", "", takes, meaning)?;
         let meaning = "Takes only the flows of this class of the list.";
         let only_class = section.optional("only_class", "a class's name", meaning, |s| {
@@ -91,7 +97,7 @@ impl FlowListParams {
             return Err(section.error("only_class", problem).hint(hint));
         }
 
-        let mut flows = Vec::new();
+        let (mut flows, mut rows) = (Vec::new(), Vec::new());
         for row in 0..list.columns.src.len() {
             let class = list.class_of(row);
             if only_class.is_some() && only_class.as_deref() != class {
@@ -103,7 +109,11 @@ impl FlowListParams {
                 let place = class.and_then(|class| classes.binary_search(&class).ok());
                 flow.class += place.unwrap_or(0) as u16;
             }
-            match flow.start.ps().checked_sub(origin.ps()) {
+            let start = match list.waits(row) {
+                true => Some(flow.start.ps().saturating_sub(origin.ps())),
+                false => flow.start.ps().checked_sub(origin.ps()),
+            };
+            match start {
                 Some(start) => flow.start = Time::from_ps(start),
                 None => {
                     let problem = format!("{} starts before {origin}", list.place(row));
@@ -111,13 +121,34 @@ impl FlowListParams {
                 }
             }
             flows.push(flow);
+            rows.push(row);
+        }
+        let graph = list
+            .graph(&flows, &rows, context.duration)
+            .map_err(|problem| section.error("file", named(problem)))?;
+        if let Some(graph) = &graph {
+            flows = graph.first().collect();
+            if limit.is_some() && graph.all().count() > flows.len() {
+                let problem = "flows that wait for others have no order of starts to be cut by";
+                return Err(section.error("limit", problem));
+            }
         }
         flows.retain(|flow| flow.start < context.duration);
         flows.sort_unstable();
         flows.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
         let own = only_class.is_none() && !classes.is_empty();
         let classes = own.then(|| classes.iter().map(ToString::to_string).collect());
-        Ok(FlowListParams { flows: flows.into(), classes })
+        Ok(FlowListParams { flows: flows.into(), graph: graph.map(Arc::new), classes })
+    }
+}
+
+impl FlowListParams {
+    /// All flows, those that wait among them.
+    fn all(&self) -> Box<dyn Iterator<Item = FlowSpec> + '_> {
+        match &self.graph {
+            Some(graph) => Box::new(graph.all()),
+            None => Box::new(self.flows.iter().copied()),
+        }
     }
 }
 
@@ -127,12 +158,24 @@ impl Pattern for FlowListParams {
         Box::new((0..flows.len()).map(move |place| flows[place]))
     }
 
+    fn waiting(&self) -> Option<Box<dyn Waiting>> {
+        self.graph.as_ref().map(|graph| Box::new(graph.waiting()) as Box<dyn Waiting>)
+    }
+
+    fn has_jobs(&self) -> bool {
+        self.graph.as_ref().is_some_and(|graph| graph.has_jobs())
+    }
+
+    fn most_flows(&self) -> u64 {
+        self.all().count() as u64
+    }
+
     fn expected(&self) -> Expected {
-        let sizes = self.flows.iter().map(|flow| flow.size);
+        let sizes = || self.all().map(|flow| flow.size);
         Expected {
-            flows: self.flows.len() as f64,
-            bytes: sizes.clone().map(|size| size as f64).sum(),
-            largest: sizes.max().unwrap_or(0),
+            flows: self.most_flows() as f64,
+            bytes: sizes().map(|size| size as f64).sum(),
+            largest: sizes().max().unwrap_or(0),
         }
     }
 
@@ -141,11 +184,11 @@ impl Pattern for FlowListParams {
     }
 
     fn has_bounds(&self) -> bool {
-        self.flows.iter().any(|flow| flow.bound > 0)
+        self.all().any(|flow| flow.bound > 0)
     }
 
     fn has_priorities(&self) -> bool {
-        self.flows.iter().any(|flow| flow.priority.is_some())
+        self.all().any(|flow| flow.priority.is_some())
     }
 }
 
@@ -224,6 +267,9 @@ impl List {
             ack_path,
             query_id,
             bound_bytes,
+            after,
+            delay_ns,
+            job,
         } = &self.columns;
         let start = start_ps.as_ref().unwrap_or(start_ns);
         let optional = [
@@ -233,6 +279,9 @@ impl List {
             ack_path.as_ref().map(Vec::len),
             query_id.as_ref().map(Vec::len),
             bound_bytes.as_ref().map(Vec::len),
+            after.as_ref().map(Vec::len),
+            delay_ns.as_ref().map(Vec::len),
+            job.as_ref().map(Vec::len),
         ];
         let required = [dst.len(), size_bytes.len(), start.len()];
         required.into_iter().chain(optional.into_iter().flatten()).all(|len| len == src.len())
@@ -246,6 +295,68 @@ impl List {
 
     fn class_of(&self, row: usize) -> Option<&str> {
         self.columns.class.as_ref().map(|classes| classes[row].as_str())
+    }
+
+    /// Whether the flow of a row waits for others.
+    fn waits(&self, row: usize) -> bool {
+        self.columns.after.as_ref().is_some_and(|after| !after[row].is_empty())
+    }
+
+    /// Which of the flows of these rows wait for which; `None` if none does and there are no jobs.
+    fn graph(
+        &self,
+        flows: &[FlowSpec],
+        rows: &[usize],
+        duration: Time,
+    ) -> Result<Option<FlowGraph>, String> {
+        let FlowColumns { src, after, delay_ns, job, .. } = &self.columns;
+        let has_jobs = job.as_ref().is_some_and(|jobs| rows.iter().any(|&row| jobs[row].is_some()));
+        if !has_jobs && !rows.iter().any(|&row| self.waits(row)) {
+            return Ok(None);
+        }
+        let node = |(tag, (spec, &row)): (u32, (&FlowSpec, &usize))| {
+            let after = after.as_ref().map_or(&[][..], |after| &after[row]);
+            let place_of = |&other: &u32| {
+                let wrong = |problem: String| {
+                    Err(format!("{}, column after: {other} {problem}", self.place(row)))
+                };
+                if other as usize >= src.len() {
+                    let (number, last) = (src.len(), src.len() - 1);
+                    return wrong(format!("is not a flow; there are {number}, from 0 to {last}"));
+                }
+                match rows.binary_search(&(other as usize)) {
+                    _ if other as usize == row => wrong("is the flow itself".into()),
+                    Err(_) => wrong("is of another class, which is not taken".into()),
+                    Ok(place) => Ok(place as u32),
+                }
+            };
+            let mut after = after.iter().map(place_of).collect::<Result<Vec<_>, _>>()?;
+            after.sort_unstable();
+            after.dedup();
+            let of_row = |column: &Option<Vec<Option<u64>>>| column.as_ref().and_then(|c| c[row]);
+            let delay = of_row(delay_ns).unwrap_or(0);
+            let Some(delay) = delay.checked_mul(1_000) else {
+                let problem = "is beyond what can be simulated, 213 days";
+                return Err(format!("{}, column delay_ns: {delay} {problem}", self.place(row)));
+            };
+            Ok(Node {
+                spec: FlowSpec { tag, ..*spec },
+                delay: Time::from_ps(delay),
+                after,
+                job: job.as_ref().and_then(|jobs| jobs[row]),
+            })
+        };
+        let nodes = (0..).zip(flows.iter().zip(rows)).map(node).collect::<Result<_, _>>()?;
+        FlowGraph::new(nodes, duration).map(Some).map_err(|cycle| {
+            const MOST: usize = 8;
+            let mut names: Vec<_> =
+                cycle.iter().take(MOST).map(|&place| rows[place as usize].to_string()).collect();
+            if cycle.len() > MOST {
+                names.push("...".into());
+            }
+            names.push(rows[cycle[0] as usize].to_string());
+            format!("flows that wait for each other: {}", names.join(" after "))
+        })
     }
 
     fn place(&self, row: usize) -> String {

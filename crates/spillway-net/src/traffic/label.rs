@@ -35,6 +35,7 @@ impl Label {
             ack_path: None,
             query: None,
             bound: 0,
+            tag: FlowSpec::NO_TAG,
         }
     }
 }

@@ -6,14 +6,17 @@
 //! depend on the order in which they were declared.
 
 mod active_time;
+mod all_reduce;
 mod all_to_all;
 mod bounds;
 mod cdf;
+mod collective;
 mod demand;
 mod expected;
 #[cfg(test)]
 mod fixture;
 mod flow_columns;
+mod flow_graph;
 mod flow_list;
 mod flow_model;
 mod incast;
@@ -26,6 +29,7 @@ mod poisson;
 mod racks;
 mod sizes;
 mod spec_table;
+mod waiting;
 
 pub use demand::Demand;
 pub use expected::Expected;
@@ -34,6 +38,7 @@ pub use flow_model::FlowModel;
 pub use merge::Merge;
 pub use sizes::{NAMED as NAMED_SIZES, NamedCdf, Sizes};
 pub use spec_table::{SpecRow, SpecTable};
+pub use waiting::{Iteration, Released, Waiting};
 
 use crate::flow::FlowSpec;
 use crate::topology::{self, Topology};
@@ -44,6 +49,7 @@ use spillway_settings::{Files, Key, Section, SettingsError, nearest_name};
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
+use waiting::Bounded;
 
 /// Flows in the order of [`FlowSpec`], made when they are asked for.
 pub type Flows = Box<dyn Iterator<Item = FlowSpec> + Send>;
@@ -54,6 +60,7 @@ pub const KINDS: &[Kind] = &[
     incast::KIND,
     permutation::KIND,
     all_to_all::KIND,
+    all_reduce::KIND,
     persistent::KIND,
     flow_list::KIND,
 ];
@@ -74,8 +81,18 @@ type Read = fn(&mut Section, Label, &Context) -> Result<Box<dyn Pattern>, Settin
 
 /// A section of traffic as its kind has read it.
 trait Pattern: fmt::Debug + Send + Sync {
-    /// Its flows, from the first.
+    /// Its flows, from the first, but for those that start when others are complete.
     fn flows(&self) -> Flows;
+
+    /// Its flows that start when others are complete, if it has any, or jobs that are to be noted.
+    fn waiting(&self) -> Option<Box<dyn Waiting>> {
+        None
+    }
+
+    /// Whether it has jobs.
+    fn has_jobs(&self) -> bool {
+        false
+    }
 
     /// The expected amount of its flows.
     fn expected(&self) -> Expected;
@@ -281,6 +298,21 @@ impl Source {
         Box::new(flows.map(move |flow| FlowSpec { bound: bounds.draw(&flow, &mut random), ..flow }))
     }
 
+    /// Its flows that start when others are complete, if it has any, or jobs that are to be noted.
+    pub fn waiting(&self) -> Option<Box<dyn Waiting>> {
+        let (waiting, bounds) = (self.pattern.waiting()?, self.bounds);
+        if matches!(bounds, Bounds::None | Bounds::Model) {
+            return Some(waiting);
+        }
+        let random = Stream::new(self.seed, &format!("bound/{}", self.name), 1);
+        Some(Box::new(Bounded { waiting, bounds, random }))
+    }
+
+    /// Whether some of its flows start when others are complete.
+    pub fn waits(&self) -> bool {
+        self.pattern.waiting().is_some_and(|waiting| waiting.left() > 0)
+    }
+
     /// Whether some of its flows have bounds.
     pub fn has_bounds(&self) -> bool {
         self.bounds != Bounds::None || self.pattern.has_bounds()
@@ -364,7 +396,12 @@ impl Traffic {
         self.sources.iter().fold(0, |all, source| all.saturating_add(source.pattern.most_flows()))
     }
 
-    /// All flows in the order of [`FlowSpec`].
+    /// Whether some of its flows belong to jobs.
+    pub fn has_jobs(&self) -> bool {
+        self.sources.iter().any(|source| source.pattern.has_jobs())
+    }
+
+    /// All flows in the order of [`FlowSpec`], but for those that start when others are complete.
     pub fn flows(&self) -> Merge<Flows> {
         merge(self.sources.iter().map(Source::flows).collect())
     }
@@ -536,7 +573,8 @@ mod tests {
             "places queries_per_host_per_s interval load load_of burst sizes sizes_within fan_in \
              senders jitter receivers start stop queries",
             "size start shift",
-            "size start jitter",
+            "size start jitter phases hosts jobs placement iterations compute",
+            "algorithm size start jitter hosts jobs placement iterations compute",
             "flows_per_pair start stop stagger pairs senders receiver",
             "file only_class limit origin",
         ]) {
@@ -583,7 +621,7 @@ mod tests {
             (
                 vec!["name = \"x\"\nkind = \"poison\""],
                 "traffic.x.kind: \"poison\" is not known; expected one of poisson, incast, \
-                 permutation, all-to-all, persistent, flows\nhint: did you mean `poisson`?",
+                 permutation, all-to-all, all-reduce, persistent, flows\nhint: did you mean `poisson`?",
             ),
             (vec!["name = \"x\""], "traffic.x.kind: missing; expected one of poisson, incast"),
             (vec!["name = \"x\"\nkind = \"poisson\"\npriority = 256"], "traffic.x.priority: 256"),

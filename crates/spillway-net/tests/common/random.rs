@@ -512,7 +512,7 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
                 let ends = format!("receiver = 0\nsenders = {sender}\nstop = \"2ms\"");
                 format!("kind = \"persistent\"\n{ends}\ninitial_window = \"5pkt\"")
             }
-            3 if hosts <= 6 => "kind = \"all-to-all\"\nsize = \"9KB\"\njitter = \"30us\"".into(),
+            3 if hosts <= 6 => collective(draw, hosts),
             _ if list.src.is_empty() => {
                 for _ in 0..12 {
                     let src = draw.below(hosts);
@@ -526,6 +526,9 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
                 let given = |draw: &mut Draw| (0..12).map(|_| Some(draw.below(4) as u32)).collect();
                 list.path = draw.once_in(2).then(|| given(draw));
                 list.ack_path = draw.once_in(2).then(|| given(draw));
+                if draw.once_in(3) {
+                    waiting(draw, &mut list);
+                }
                 "kind = \"flows\"\nfile = \"list\"".into()
             }
             _ => "kind = \"permutation\"\nsize = \"1B\"\nstart = \"50us\"".into(),
@@ -548,6 +551,37 @@ fn traffic(draw: &mut Draw, hosts: u64, is_split: bool) -> (Vec<String>, FlowCol
         sections.push(format!("[[traffic]]\nname = \"{name}\"\n{body}\n{priority}\n{own}\n"));
     }
     (sections, list)
+}
+
+/// Hosts that send to each other in steps.
+fn collective(draw: &mut Draw, hosts: u64) -> String {
+    let kind = match draw.below(3) {
+        0 => format!("\"all-to-all\"\nsize = \"9KB\"\nphases = {}", 1 + draw.below(hosts - 1)),
+        1 if hosts.is_power_of_two() => {
+            "\"all-reduce\"\nalgorithm = \"halving-doubling\"\nsize = \"30KB\"".into()
+        }
+        _ => "\"all-reduce\"\nsize = \"20KB\"".into(),
+    };
+    format!(
+        "kind = {kind}\niterations = {}\ncompute = \"{}\"\njitter = \"{}\"\nplacement = \"{}\"",
+        1 + draw.below(2),
+        draw.one(&["0us", "40us"]),
+        draw.one(&["0us", "30us"]),
+        draw.one(&["packed", "random"]),
+    )
+}
+
+/// Some flows of a list wait for earlier ones, and some belong to jobs.
+fn waiting(draw: &mut Draw, list: &mut FlowColumns) {
+    let flows = list.src.len() as u64;
+    let after = (0..flows).map(|flow| match draw.below(3) {
+        _ if flow == 0 => Vec::new(),
+        0 => Vec::new(),
+        number => (0..number).map(|_| draw.below(flow) as u32).collect(),
+    });
+    list.after = Some(after.collect());
+    list.delay_ns = Some((0..flows).map(|_| draw.once_in(2).then(|| draw.below(9_000))).collect());
+    list.job = Some((0..flows).map(|_| draw.once_in(2).then(|| draw.below(3) as u32)).collect());
 }
 
 /// A tagger for a section of traffic whose flows have no priority, and bounds for its flows, where a

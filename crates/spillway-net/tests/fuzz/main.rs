@@ -201,6 +201,17 @@ fn columns_of_flows() {
             numbers(random, 3).into_iter().map(|n| ["", "a", "b", "c"][n as usize % 4].into());
         let class = (random.below(2) == 0).then(|| classes.collect());
         let start_ps = (random.below(2) == 0).then(|| numbers(random, 20_000_000));
+        let job = optional(random, 3);
+        let delay_ns = optional(random, 9_000);
+        let delay_ns = delay_ns.map(|list| list.iter().map(|n| n.map(u64::from)).collect());
+        // Most wait for none or for an earlier one.
+        let after = (random.below(2) == 0).then(|| {
+            let of_row = |row: u64, random: &mut Stream| match random.below(3) {
+                0 => Vec::new(),
+                n => narrow((0..n).map(|_| number(random, row.max(1))).collect()),
+            };
+            (0..rows(random) as u64).map(|row| of_row(row, random)).collect()
+        });
         FlowColumns {
             src,
             dst,
@@ -213,6 +224,9 @@ fn columns_of_flows() {
             ack_path,
             query_id,
             bound_bytes,
+            after,
+            delay_ns,
+            job,
         }
     };
     fuzz(

@@ -1,0 +1,83 @@
+//! Flows that start when others are complete.
+
+use crate::flow::FlowSpec;
+use crate::traffic::{Iteration, Released, Traffic, Waiting};
+use spillway_engine::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What of a scenario's traffic waits for other flows.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    sections: Vec<Box<dyn Waiting>>,
+    /// The place of each class's section among them; of classes without one, any.
+    place_of_class: Vec<usize>,
+    /// Flows that have been released, and start.
+    released: BinaryHeap<Reverse<FlowSpec>>,
+    /// Iterations of jobs that have ended.
+    ended: Vec<Iteration>,
+}
+
+impl Waits {
+    /// Nothing has been released.
+    pub fn of(traffic: &Traffic) -> Waits {
+        let mut waits =
+            Waits { place_of_class: vec![0; traffic.classes.len()], ..Waits::default() };
+        for source in &traffic.sources {
+            if let Some(waiting) = source.waiting() {
+                for class in source.class_numbers() {
+                    waits.place_of_class[usize::from(class)] = waits.sections.len();
+                }
+                waits.sections.push(waiting);
+            }
+        }
+        waits
+    }
+
+    /// A flow that others wait for is complete now. Returns the iterations of jobs that have ended.
+    pub fn on_complete(&mut self, flow: &FlowSpec, now: Time) -> Vec<Iteration> {
+        let section = &mut self.sections[self.place_of_class[usize::from(flow.class)]];
+        let mut released = Released::default();
+        section.on_complete(flow, now, &mut released);
+        self.released.extend(released.starts.into_iter().map(Reverse));
+        self.ended.extend_from_slice(&released.ended);
+        released.ended
+    }
+
+    /// The next flow that starts.
+    pub fn next(&self) -> Option<&FlowSpec> {
+        self.released.peek().map(|Reverse(flow)| flow)
+    }
+
+    /// Takes the next flow.
+    pub fn take_next(&mut self) -> Option<FlowSpec> {
+        self.released.pop().map(|Reverse(flow)| flow)
+    }
+
+    /// Whether flows wait that will never start, if nothing is under way any more.
+    pub fn is_stuck(&self) -> bool {
+        self.sections.iter().any(|section| section.left() > 0)
+    }
+
+    /// Flows that wait for others still.
+    pub fn left(&self) -> u64 {
+        self.sections.iter().map(|section| section.left()).sum()
+    }
+
+    /// The iterations of jobs that have ended, in this order.
+    pub fn ended(&self) -> &[Iteration] {
+        &self.ended
+    }
+
+    /// Those that have not.
+    pub fn unfinished(&self) -> Vec<Iteration> {
+        self.sections.iter().flat_map(|section| section.unfinished()).collect()
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        let sections: u64 = self.sections.iter().map(|section| section.bytes()).sum();
+        sections
+            + (self.released.len() * size_of::<FlowSpec>() + size_of_val(&self.ended[..])) as u64
+    }
+}

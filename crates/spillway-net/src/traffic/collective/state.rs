@@ -1,0 +1,221 @@
+//! How far the ranks of a collective are.
+
+use super::{Jobs, Schedule};
+use crate::flow::FlowSpec;
+use crate::traffic::waiting::{Iteration, Released, Waiting};
+use spillway_engine::{Stream, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The state of all jobs of a section. The tag of a flow is its job.
+#[derive(Debug)]
+pub struct State {
+    jobs: Arc<Jobs>,
+    schedule: Schedule,
+    /// The rank of every host in its job.
+    rank_of: BTreeMap<u32, u32>,
+    courses: Vec<Course>,
+}
+
+/// A job.
+#[derive(Debug, Default)]
+struct Course {
+    ranks: Vec<Rank>,
+    /// Flows that have arrived, by the rank that received them and the step, where it has not done that
+    /// step.
+    arrived: BTreeMap<(u32, u64), u32>,
+    /// The iterations that have begun and not ended: their starts, and the flows that are not complete.
+    iterations: BTreeMap<u32, (Time, u64)>,
+    /// Flows that have not started.
+    left: u64,
+}
+
+/// A host in a job.
+#[derive(Debug)]
+struct Rank {
+    /// The step that it does, counted over all iterations.
+    step: u64,
+    /// Flows of this step that it has not sent to their end.
+    sending: u32,
+    stream: Stream,
+}
+
+/// A step of a rank that begins.
+#[derive(Clone, Copy, Debug)]
+struct Begin {
+    start: Time,
+    job: u32,
+    rank: u32,
+    step: u32,
+}
+
+impl Begin {
+    fn host(self, jobs: &Jobs) -> u32 {
+        jobs.ranks[self.job as usize][self.rank as usize]
+    }
+
+    fn flows(self, jobs: &Jobs, schedule: Schedule) -> impl Iterator<Item = FlowSpec> {
+        let Begin { start, job, rank, step } = self;
+        let src = self.host(jobs);
+        let sends = schedule.sends(rank, step);
+        sends.map(move |(to, size)| {
+            let dst = jobs.ranks[job as usize][to as usize];
+            FlowSpec { tag: job, ..jobs.label.flow(start, src, dst, size) }
+        })
+    }
+}
+
+impl State {
+    /// The beginning.
+    pub fn new(jobs: Arc<Jobs>, schedule: Schedule) -> State {
+        State::begun(jobs, schedule).0
+    }
+
+    /// The beginning, and when each rank of each job starts.
+    fn begun(jobs: Arc<Jobs>, schedule: Schedule) -> (State, Vec<Begin>) {
+        let mut rank_of = BTreeMap::new();
+        for hosts in &jobs.ranks {
+            rank_of.extend(hosts.iter().copied().zip(0..));
+        }
+        let course = |hosts: &Vec<u32>| Course {
+            left: schedule.flows() * u64::from(jobs.iterations),
+            ranks: hosts
+                .iter()
+                .map(|&host| Rank {
+                    step: 0,
+                    sending: 0,
+                    stream: jobs.label.stream(u64::from(host)),
+                })
+                .collect(),
+            ..Course::default()
+        };
+        let courses = jobs.ranks.iter().map(course).collect();
+        let mut state = State { schedule, rank_of, courses, jobs };
+        let mut begins = Vec::new();
+        for job in 0..state.courses.len() as u32 {
+            for rank in 0..schedule.ranks {
+                begins.extend(state.begin(job, rank, state.jobs.start));
+            }
+        }
+        (state, begins)
+    }
+
+    /// The flows that start by themselves, in their order.
+    pub fn first(jobs: Arc<Jobs>, schedule: Schedule) -> impl Iterator<Item = FlowSpec> {
+        let mut begins = State::begun(jobs.clone(), schedule).1;
+        begins.sort_unstable_by_key(|begin| (begin.start, begin.host(&jobs)));
+        begins.into_iter().flat_map(move |begin| {
+            let mut flows: Vec<FlowSpec> = begin.flows(&jobs, schedule).collect();
+            flows.sort_unstable();
+            flows
+        })
+    }
+
+    /// A rank begins the step that it has come to. If that would be too late, it and all that wait for it
+    /// never go on.
+    fn begin(&mut self, job: u32, rank: u32, now: Time) -> Option<Begin> {
+        let State { jobs, schedule, courses, .. } = self;
+        let course = &mut courses[job as usize];
+        let own = &mut course.ranks[rank as usize];
+        let steps = u64::from(schedule.steps());
+        let (iteration, step) = ((own.step / steps) as u32, (own.step % steps) as u32);
+        let start = match step {
+            0 => now.saturating_add(jobs.delay(&mut own.stream)),
+            _ => now,
+        };
+        own.sending = schedule.width(step);
+        if start >= jobs.duration {
+            course.left = 0;
+            return None;
+        }
+        course.left = course.left.saturating_sub(own.sending.into());
+        let entry = course.iterations.entry(iteration).or_insert((start, schedule.flows()));
+        entry.0 = entry.0.min(start);
+        Some(Begin { start, job, rank, step })
+    }
+
+    /// Lets a rank go on if it has done its step.
+    fn go_on(&mut self, job: u32, rank: u32, now: Time, starts: &mut Vec<FlowSpec>) {
+        let course = &mut self.courses[job as usize];
+        let own = &mut course.ranks[rank as usize];
+        let steps = u64::from(self.schedule.steps());
+        if own.step >= steps * u64::from(self.jobs.iterations) || own.sending > 0 {
+            return;
+        }
+        let arrived = course.arrived.get(&(rank, own.step)).copied().unwrap_or(0);
+        if arrived < self.schedule.width((own.step % steps) as u32) {
+            return;
+        }
+        course.arrived.remove(&(rank, own.step));
+        own.step += 1;
+        let is_over = own.step == steps * u64::from(self.jobs.iterations);
+        let pause = if own.step.is_multiple_of(steps) { self.jobs.compute } else { Time::ZERO };
+        if !is_over {
+            let begin = self.begin(job, rank, now.saturating_add(pause));
+            let flows = begin.map(|begin| begin.flows(&self.jobs, self.schedule));
+            starts.extend(flows.into_iter().flatten());
+        }
+    }
+
+    fn iteration(
+        &self,
+        job: u32,
+        number: u32,
+        start: Option<Time>,
+        end: Option<Time>,
+    ) -> Iteration {
+        Iteration { class: self.jobs.label.class, job, number, start, end }
+    }
+}
+
+impl Waiting for State {
+    fn on_complete(&mut self, flow: &FlowSpec, now: Time, released: &mut Released) {
+        let job = flow.tag;
+        let (from, to) = (self.rank_of[&flow.src], self.rank_of[&flow.dst]);
+        let course = &mut self.courses[job as usize];
+        // A rank sends the flows of one step only.
+        let step = course.ranks[from as usize].step;
+        course.ranks[from as usize].sending -= 1;
+        *course.arrived.entry((to, step)).or_default() += 1;
+        let iteration = (step / u64::from(self.schedule.steps())) as u32;
+        if let Some((start, left)) = course.iterations.get_mut(&iteration) {
+            *left -= 1;
+            if *left == 0 {
+                let start = Some(*start);
+                course.iterations.remove(&iteration);
+                released.ended.push(self.iteration(job, iteration, start, Some(now)));
+            }
+        }
+        self.go_on(job, from, now, &mut released.starts);
+        self.go_on(job, to, now, &mut released.starts);
+    }
+
+    fn left(&self) -> u64 {
+        self.courses.iter().map(|course| course.left).sum()
+    }
+
+    fn unfinished(&self) -> Vec<Iteration> {
+        let steps = u64::from(self.schedule.steps());
+        let of_job = |(job, course): (u32, &Course)| {
+            let rows = course.iterations.iter();
+            let mut rows: Vec<Iteration> = rows
+                .map(|(&iteration, &(start, _))| self.iteration(job, iteration, Some(start), None))
+                .collect();
+            let last = course.ranks.iter().map(|rank| rank.step).max().unwrap_or(0) / steps;
+            if rows.is_empty() && last < u64::from(self.jobs.iterations) {
+                // It computes, or would begin too late.
+                rows.push(self.iteration(job, last as u32, None, None));
+            }
+            rows
+        };
+        (0..).zip(&self.courses).flat_map(of_job).collect()
+    }
+
+    fn bytes(&self) -> u64 {
+        let of_course = |course: &Course| {
+            course.ranks.len() * size_of::<Rank>()
+                + course.arrived.len() * size_of::<(u64, u64, u32)>()
+        };
+        self.courses.iter().map(of_course).sum::<usize>() as u64
+    }
+}

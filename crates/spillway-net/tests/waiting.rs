@@ -1,0 +1,305 @@
+//! Flows that start when others are complete: lists, all-reduce, all-to-all in phases, and jobs.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Listed, Row, Run, columns, finish, run, scenario_with, with_list};
+use spillway_engine::Stream;
+use spillway_net::scenario::{Scenario, Sources};
+use spillway_net::simulation::{Progress, Simulation};
+use spillway_net::traffic::FlowColumns;
+use std::path::Path;
+
+const US: u64 = 1_000_000;
+
+/// Four hosts at a switch; a packet of 1,000 bytes takes 1 us on each of two lines, which delay it by
+/// 1 us each: a flow of n packets takes n + 3 us where nothing else is. An ack takes a nanosecond, for
+/// which data may wait.
+fn text(more: &str) -> String {
+    format!(
+        "duration = \"10ms\"
+         topology = {{ kind = \"star\", hosts = 4, host_rate = \"8Gbps\", link_delay = \"1us\" }}
+         transport = {{ kind = \"dctcp\", mss = \"1000B\", header = \"0B\", ack_size = \"1B\", \
+         initial_window = \"100pkt\" }}
+         {more}"
+    )
+}
+
+/// A list in which flows wait for those with these numbers.
+fn after(flows: &[Listed], after: &[&[u32]]) -> FlowColumns {
+    let after = after.iter().map(|others| others.to_vec()).collect();
+    FlowColumns { after: Some(after), ..columns(flows) }
+}
+
+fn run_list(text: &str, list: &FlowColumns) -> Run {
+    finish(Simulation::new(scenario_with(&with_list(text), list)))
+}
+
+/// Start, sender, receiver and end of every flow, in microseconds.
+fn times(run: &Run) -> Vec<(u64, u32, u32, u64)> {
+    let of_row = |row: &Row| {
+        let end = row.start_ps + row.fct_ps.unwrap();
+        (row.start_ps / US, row.src, row.dst, end / US)
+    };
+    run.flows.iter().map(of_row).collect()
+}
+
+/// Class, job, iteration, and its start and end in microseconds.
+type Iteration = (u16, u32, u32, Option<u64>, Option<u64>);
+
+/// The table of jobs.
+fn jobs(run: &Run) -> Vec<Iteration> {
+    let jobs = &run.record.jobs;
+    let us = |time: Option<u64>| time.map(|ps| ps / US);
+    let row = |row: usize| {
+        let (start, end) = (us(jobs.start_ps.known(row)), us(jobs.end_ps.known(row)));
+        (jobs.class[row], jobs.job[row], jobs.iteration[row], start, end)
+    };
+    (0..jobs.len()).map(row).collect()
+}
+
+/// One packet each. The first is complete at 4 us. The second waits for it; the third for both, and 2 us
+/// more; the fourth for the first, but does not start before 6 us.
+#[test]
+fn a_flow_starts_when_the_last_of_those_before_it_is_complete() {
+    let flows = [(0, 1, 1_000, 0), (1, 2, 1_000, 0), (2, 3, 1_000, 0), (3, 0, 1_000, 6_000)];
+    let list = FlowColumns {
+        delay_ns: Some(vec![None, None, Some(2_000), None]),
+        job: Some(vec![Some(7), Some(7), Some(7), None]),
+        ..after(&flows, &[&[], &[0], &[1, 0, 1], &[0]])
+    };
+    let run = run_list(&text(""), &list);
+    assert_eq!(times(&run), [(0, 0, 1, 4), (4, 1, 2, 8), (6, 3, 0, 10), (10, 2, 3, 14)]);
+    assert_eq!(run.progress, Progress::Complete);
+    assert_eq!(jobs(&run), [(0, 7, 0, Some(0), Some(14))]);
+    let job = &run.summary["job_us"];
+    assert_eq!(
+        (job["list"]["p50"].as_f64().map(f64::floor), job["all"]["count"].as_u64()),
+        (Some(14.0), Some(1))
+    );
+    assert_eq!(run.summary["flows"]["waiting"], 0);
+}
+
+#[test]
+fn a_flow_that_would_start_too_late_does_not_and_nor_do_those_that_wait_for_it() {
+    let short = text("").replace("10ms", "8us");
+    let flows = [(0, 1, 1_000, 0); 4];
+    let list = FlowColumns {
+        job: Some(vec![Some(0), Some(0), Some(1), Some(1)]),
+        ..after(&flows, &[&[], &[0], &[1], &[2]])
+    };
+    let run = run_list(&short, &list);
+    // The second starts at 4 us; the third would at 8 us, when none starts any more.
+    assert_eq!(times(&run), [(0, 0, 1, 4), (4, 0, 1, 8)]);
+    assert_eq!((run.progress, &run.summary["flows"]["waiting"]), (Progress::Complete, &0.into()));
+    assert_eq!(jobs(&run), [(0, 0, 0, Some(0), Some(8)), (0, 1, 0, None, None)]);
+    // One that waits for a flow that is left out from the first.
+    let late = [(0, 1, 1_000, 9_000), (0, 1, 1_000, 0), (0, 1, 1_000, 0)];
+    let run = run_list(&short, &after(&late, &[&[], &[0], &[]]));
+    assert_eq!((times(&run), run.progress), (vec![(0, 0, 1, 4)], Progress::Complete));
+}
+
+#[test]
+fn what_waits_for_lost_datagrams_never_starts_and_that_is_told() {
+    let lossy =
+        "[[event]]\nkind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nat = \"0us\"\nrate = 1.0";
+    let text = text(lossy).replace("kind = \"dctcp\"", "kind = \"udp\"");
+    let text = text.replace(", ack_size = \"1B\", initial_window = \"100pkt\"", "");
+    let run = run_list(&text, &after(&[(0, 1, 1_000, 0), (1, 2, 1_000, 0)], &[&[], &[0]]));
+    assert_eq!((run.flows.len(), run.progress), (1, Progress::Stopped));
+    assert_eq!(run.summary["flows"]["waiting"], 1);
+}
+
+/// What a run did, as a list in which no flow waits, repeats it to the bit.
+#[test]
+fn a_run_with_flows_that_wait_is_repeated_by_its_own_flows() {
+    let text = text("switch = { buffer = \"15KB\" }").replace("10ms", "10s");
+    let mut waited = 0;
+    for seed in 0..40 {
+        let mut random = Stream::new(seed, "waiting", 0);
+        let mut below = |n: u64| random.below(n) as u32;
+        let flows: Vec<Listed> = (0..60)
+            .map(|_| {
+                let src = below(4);
+                let dst = (src + 1 + below(3)) % 4;
+                (src, dst, 1 + u64::from(below(30_000)), u64::from(below(40_000)))
+            })
+            .collect();
+        // Those before a flow have lower numbers, but flow 0 and some others wait for none.
+        let before =
+            (0..60_u32).map(|flow| (0..below(3)).map(|_| below(flow.max(1).into())).collect());
+        let mut before: Vec<Vec<u32>> = before.collect();
+        before[0].clear();
+        let delays = (0..60).map(|_| (below(2) == 0).then(|| u64::from(below(20_000)))).collect();
+        let list = FlowColumns { after: Some(before), delay_ns: Some(delays), ..columns(&flows) };
+        let run = run_list(&text, &list);
+        assert_eq!((run.flows.len(), run.progress), (60, Progress::Complete));
+        assert!(run.all_drops() > 0);
+        let rows = &run.flows;
+        waited += rows.iter().filter(|row| row.start_ps > 40 * US).count();
+        let replay = FlowColumns {
+            src: rows.iter().map(|row| row.src).collect(),
+            dst: rows.iter().map(|row| row.dst).collect(),
+            size_bytes: rows.iter().map(|row| row.size).collect(),
+            start_ps: Some(rows.iter().map(|row| row.start_ps).collect()),
+            ..FlowColumns::default()
+        };
+        assert_eq!(run_list(&text, &replay).flows, run.flows, "seed {seed}");
+        assert_eq!(run_list(&text, &list).flows, run.flows, "seed {seed}");
+    }
+    assert!(waited > 100, "{waited}");
+}
+
+/// The error about a list.
+fn refused(more: &str, list: &FlowColumns) -> String {
+    let flows = |_: &str, _: &str| Some(list.clone());
+    let sources = Sources { flows: &flows, ..Sources::of(Path::new("")) };
+    let text = format!("{}\n{more}", with_list(&text("")));
+    Scenario::read(text.parse().unwrap(), &sources).unwrap_err().to_string()
+}
+
+#[test]
+fn flows_that_can_never_start_are_refused() {
+    let flows = [(0, 1, 1_000, 0); 4];
+    let error = |others: [&[u32]; 4]| refused("", &after(&flows, &others));
+    assert_eq!(
+        error([&[], &[1], &[], &[]]),
+        "traffic.list.file: list: row 2, column after: 1 is the flow itself"
+    );
+    assert_eq!(
+        error([&[], &[], &[4], &[]]),
+        "traffic.list.file: list: row 3, column after: 4 is not a flow; there are 4, from 0 to 3"
+    );
+    assert_eq!(
+        error([&[], &[3], &[1, 0], &[2]]),
+        "traffic.list.file: list: flows that wait for each other: 1 after 3 after 2 after 1"
+    );
+    let long = FlowColumns {
+        delay_ns: Some(vec![Some(u64::MAX); 4]),
+        ..after(&flows, &[&[], &[0], &[], &[]])
+    };
+    assert!(refused("", &long).contains("column delay_ns: 18446744073709551615 is beyond what"));
+    let classes = ["a", "b", "a", "a"].map(String::from).to_vec();
+    let classes = FlowColumns { class: Some(classes), ..after(&flows, &[&[], &[], &[1], &[]]) };
+    assert_eq!(
+        refused("only_class = \"a\"", &classes),
+        "traffic.list.file: list: row 3, column after: 1 is of another class, which is not taken"
+    );
+    let error = refused("limit = 2", &after(&flows, &[&[], &[0], &[], &[]]));
+    assert_eq!(
+        error,
+        "traffic.list.limit: flows that wait for others have no order of starts to be cut by"
+    );
+}
+
+fn traffic(keys: &str) -> String {
+    text(&format!("[[traffic]]\nname = \"job\"\n{keys}"))
+}
+
+/// Three hosts with 3 packets: in each of 4 steps each sends one packet to the next, which takes 4 us.
+/// After 5 us of computing they do it again.
+#[test]
+fn a_ring_takes_its_steps_and_computes_between_iterations() {
+    let ring = traffic(
+        "kind = \"all-reduce\"\nsize = \"3000B\"\nhosts = \"0..2\"\niterations = 2\ncompute = \"5us\"",
+    );
+    let run = run(&ring);
+    let starts: Vec<u64> = run.flows.iter().map(|row| row.start_ps / US).collect();
+    let expected = [0, 4, 8, 12, 21, 25, 29, 33].map(|start| [start; 3]).concat();
+    assert_eq!(starts, expected);
+    assert!(
+        run.flows.iter().all(|row| row.dst == (row.src + 1) % 3 && row.fct_ps.unwrap() / US == 4)
+    );
+    assert_eq!(jobs(&run), [(0, 0, 0, Some(0), Some(16)), (0, 0, 1, Some(21), Some(37))]);
+    assert_eq!(run.number("job_us.job.max").floor(), 37.0);
+    assert_eq!(run.number("iteration_us.all.mean").floor(), 16.0);
+    // With 10 us no step begins after 8 us; the iteration does not end.
+    let run = common::run(&ring.replace("10ms", "10us"));
+    assert_eq!((run.flows.len(), run.progress), (9, Progress::Complete));
+    assert_eq!(jobs(&run), [(0, 0, 0, Some(0), None)]);
+    assert_eq!(run.number("job_us.job.unfinished"), 1.0);
+}
+
+/// Four hosts with 4 packets exchange 2, 1, 1 and 2: 5 + 4 + 4 + 5 us.
+#[test]
+fn halving_and_doubling_takes_its_steps() {
+    let run =
+        run(&traffic("kind = \"all-reduce\"\nalgorithm = \"halving-doubling\"\nsize = \"4000B\""));
+    let starts: Vec<u64> = run.flows.iter().map(|row| row.start_ps / US).collect();
+    assert_eq!(starts, [0, 5, 9, 13].map(|start| [start; 4]).concat());
+    assert_eq!(jobs(&run), [(0, 0, 0, Some(0), Some(18))]);
+}
+
+/// Host 0 sends 10 packets of another flow first: its part of the first phase, which begins at 1 us, is at
+/// host 1 after 14 us, and one more for a packet that has come between. Hosts 0 and 1 begin the second
+/// phase then; hosts 2 and 3 do after 5 us, and host 3's packet is the one between, at host 1's port.
+#[test]
+fn a_host_waits_for_what_it_sends_and_receives_only() {
+    let phases = traffic("kind = \"all-to-all\"\nsize = \"1000B\"\nphases = 3");
+    let alone = run(&phases);
+    let starts: Vec<u64> = alone.flows.iter().map(|row| row.start_ps / US).collect();
+    assert_eq!(starts, [0, 4, 8].map(|start| [start; 4]).concat());
+    let distance = |row: &Row| (row.dst + 4 - row.src) % 4;
+    assert!(alone.flows.iter().all(|row| u64::from(distance(row)) == 1 + row.start_ps / (4 * US)));
+    let run = run_list(&format!("{phases}\nstart = \"1us\""), &columns(&[(0, 1, 10_000, 0)]));
+    let start = |src: u32, dst: u32| {
+        let own = run.flows.iter().filter(|row| row.class == 0 && row.size == 1_000);
+        own.filter(|row| (row.src, row.dst) == (src, dst))
+            .map(|row| row.start_ps / US)
+            .next()
+            .unwrap()
+    };
+    assert_eq!([start(0, 2), start(1, 3)], [15, 15]);
+    assert_eq!([start(2, 0), start(3, 1)], [5, 5]);
+}
+
+#[test]
+fn jobs_share_hosts_as_asked() {
+    let pairs = |placement: &str| {
+        let text = traffic(&format!(
+            "kind = \"all-reduce\"\nsize = \"2000B\"\njobs = 2\nplacement = \"{placement}\""
+        ));
+        let run = run(&text);
+        assert_eq!(jobs(&run).len(), 2);
+        let mut pairs: Vec<(u32, u32)> = run.flows.iter().map(|row| (row.src, row.dst)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    };
+    assert_eq!(pairs("packed"), [(0, 1), (1, 0), (2, 3), (3, 2)]);
+    assert_eq!(pairs("spread"), [(0, 2), (1, 3), (2, 0), (3, 1)]);
+    assert_eq!(pairs("random").len(), 4);
+}
+
+#[test]
+fn collectives_that_cannot_be_are_refused() {
+    let refused = |keys: &str| {
+        let sources = Sources::of(Path::new(""));
+        Scenario::read(traffic(keys).parse().unwrap(), &sources).unwrap_err().to_string()
+    };
+    for (keys, error) in [
+        (
+            "kind = \"all-reduce\"\nsize = \"1MB\"\njobs = 3",
+            "traffic.job.jobs: 4 hosts for 3 jobs; expected as many for each, and at least 2",
+        ),
+        (
+            "kind = \"all-reduce\"\nsize = \"1MB\"\njobs = 4",
+            "traffic.job.jobs: 4 hosts for 4 jobs; expected as many for each, and at least 2",
+        ),
+        (
+            "kind = \"all-reduce\"\nsize = \"3B\"",
+            "traffic.job.size: 3 bytes for 4 hosts; each adds up at least one",
+        ),
+        (
+            "kind = \"all-reduce\"\nsize = \"1MB\"\nhosts = \"0..2\"\nalgorithm = \"halving-doubling\"",
+            "traffic.job.algorithm: \"halving-doubling\" takes a power of two; each job has 3 hosts",
+        ),
+        (
+            "kind = \"all-to-all\"\nsize = \"1MB\"\nhosts = \"0..1\"\nphases = 2",
+            "traffic.job.phases: 2 phases for the 1 others of a job",
+        ),
+    ] {
+        assert_eq!(refused(keys), error);
+    }
+}
