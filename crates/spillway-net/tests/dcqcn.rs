@@ -117,6 +117,29 @@ fn a_window_bounds_what_is_in_flight() {
     assert_eq!(fct(44, "window = \"0.5bdp\"\nvary_window = true"), round_trip + 21 * US + 22 * US);
 }
 
+/// A flow alone, whose last packet has 100 + 40 bytes. With less than 8,100 bytes in flight, which are
+/// no multiple of 960, packets leave: nine at once, 8,640 bytes. The last one leaves with the first
+/// ack, at 42.1 us, and not behind the nine, though 8,640 + 100 is less than a segment beyond the
+/// window. As the ninth it follows the eight at once, and waits at the switch for the one before it.
+#[test]
+fn a_short_last_packet_does_not_leave_early() {
+    for way in ["", "retransmit = \"go-back-n\"", "retransmit = \"selective\""] {
+        let fct = |packets: u64| {
+            let text = format!(
+                "duration = \"1ms\"\n\
+                 topology = {{ kind = \"star\", hosts = 2, host_rate = \"8Gbps\", link_delay = \"10us\" }}\n\
+                 [transport]\nkind = \"dcqcn\"\nwindow = \"8100B\"\nmss = \"960B\"\nheader = \"40B\"\n\
+                 ack_size = \"50B\"\n{way}"
+            );
+            run_flows(&text, &[(0, 1, packets * 960 + 100, 0)]).fct(0)
+        };
+        assert_eq!(fct(8), 8 * US + 21 * US + 140 * NS, "{way}");
+        assert_eq!(fct(9), 42 * US + 100 * NS + 20 * US + 2 * 140 * NS, "{way}");
+        // A full packet would leave then, too.
+        assert_eq!(fct(10), 43 * US + 100 * NS + 21 * US + 140 * NS, "{way}");
+    }
+}
+
 /// A window of 48 packets is no limit. The notification at 56.12 us halves the rate, and the window if
 /// it varies. At 57 us packets 0 to 56 have left and 13 of them are acknowledged: the ack of packet k
 /// comes at k + 44.1 us if k is 12 or more. Fewer than 24 packets are in flight when packet 33 is

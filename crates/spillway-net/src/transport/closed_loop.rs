@@ -264,6 +264,7 @@ impl ClosedLoop {
             slow_start: self.windows.slow_start,
             moves_next: false,
             whole_ns: access.whole_ns,
+            is_for_full: false,
             pace: 0,
             credit: 0,
         };

@@ -323,7 +323,7 @@ impl ControlMaker for HpccParams {
     fn start(&self, window: &mut Window, access: &Access) -> Congestion {
         window.moves_next = self.moves_next;
         if self.overshoots {
-            window.cwnd += window.mss - 1;
+            window.cwnd = window.with_overshoot(window.cwnd);
         }
         Congestion::Hpcc(Box::new(Hpcc::new(*self, access)))
     }
@@ -347,7 +347,7 @@ impl CongestionControl for Hpcc {
         let shrink = if follows { self.in_use / eta } else { 1.0 };
         let next = (self.reference / shrink + self.step).clamp(self.least, self.most);
         let cwnd = match overshoots {
-            true => (next as u64).max(1) + window.mss - 1,
+            true => window.with_overshoot((next as u64).max(1)),
             false => next.max(window.mss as f64) as u64,
         };
         window.set_paced(cwnd, self.base_rtt / next);

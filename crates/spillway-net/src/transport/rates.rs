@@ -120,24 +120,23 @@ impl RateWindow {
 
     /// Sets a flow's window, which is `at_line` at the line's rate, and its pace for records.
     pub fn set(self, window: &mut Window, at_line: f64, rate: f64, line: f64) {
-        let cwnd = self.cwnd(at_line, rate / line, window.mss);
+        let cwnd = self.cwnd(at_line, rate / line, window);
         window.set_paced(cwnd, 8e12 / rate);
     }
 
     /// The same for a rate that has fallen: a timeout may have left a smaller window.
     pub fn reduce(self, window: &mut Window, at_line: f64, rate: f64, line: f64) {
-        let cwnd = self.cwnd(at_line, rate / line, window.mss).min(window.cwnd);
+        let before = window.cwnd;
+        let cwnd = self.cwnd(at_line, rate / line, window).min(before);
         window.set_paced(cwnd, 8e12 / rate);
     }
 
-    /// The window at a share of the line's rate. A sender sends a segment if it fits into its window
-    /// beside what is in flight. With a segment more, less a byte, one leaves while less than this
-    /// window is in flight.
-    fn cwnd(self, at_line: f64, share: f64, mss: u64) -> u64 {
+    /// The window at a share of the line's rate.
+    fn cwnd(self, at_line: f64, share: f64, window: &mut Window) -> u64 {
         match (self.size, self.varies) {
             (Size::None | Size::Start, _) => Window::UNLIMITED,
-            (Size::Of(_), false) => at_line as u64 + mss - 1,
-            (Size::Of(_), true) => ((at_line * share) as u64).max(1) + mss - 1,
+            (Size::Of(_), false) => window.with_overshoot(at_line as u64),
+            (Size::Of(_), true) => window.with_overshoot(((at_line * share) as u64).max(1)),
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Window {
     pub moves_next: bool,
     /// Whether gaps between packets are cut to whole nanoseconds.
     pub whole_ns: bool,
+    /// Whether a short packet needs as much room as a full one.
+    pub is_for_full: bool,
     /// The spacing of packets, in picoseconds for every byte on the wire; 0 if only the window
     /// limits them.
     pub pace: u32,
@@ -46,6 +48,21 @@ impl Window {
     /// Sets the pace alone.
     pub fn set_pace(&mut self, pace: f64) {
         self.pace = pace.round().clamp(1.0, f64::from(u32::MAX)) as u32;
+    }
+
+    /// The window with which packets leave while less than so many bytes are in flight, also those that do
+    /// not fit. A
+    /// segment leaves if it fits beside what is in flight: with a segment more, less a byte, a full
+    /// one fits while less than the window is in flight.
+    pub fn with_overshoot(&mut self, bytes: u64) -> u64 {
+        self.is_for_full = true;
+        bytes + self.mss - 1
+    }
+
+    /// What a segment with so much payload needs of the window.
+    #[inline]
+    pub fn room_for(&self, payload: u64) -> u64 {
+        if self.is_for_full { self.mss } else { payload }
     }
 
     /// The time that a packet of so many bytes takes at the pace.
@@ -200,6 +217,7 @@ pub(super) mod tests {
             slow_start: true,
             moves_next: false,
             whole_ns: false,
+            is_for_full: false,
             pace: 0,
             credit: 0,
         }

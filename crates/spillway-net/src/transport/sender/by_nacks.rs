@@ -196,16 +196,18 @@ impl Sender {
         let Detector::Nacks(state) = &self.detector else { return None };
         let from = |seq: u64| (seq, seq + self.window.mss.min(self.size - seq));
         let (next, most, is_missing) = match state.way {
-            Way::GoBackN { position, .. } => (from(position), self.window.cwnd, false),
+            Way::GoBackN { position, .. } => (from(position), u64::MAX, false),
             Way::Selective { is_recovering, most, .. } => {
                 match is_recovering.then(|| self.board.next_lost()).flatten() {
-                    Some(lost) => (lost, self.window.cwnd, true),
-                    None => (from(self.board.nxt), self.window.cwnd.min(most), false),
+                    Some(lost) => (lost, u64::MAX, true),
+                    None => (from(self.board.nxt), most, false),
                 }
             }
         };
         let (seq, end) = next;
-        let may = seq == self.board.una || end - self.board.una <= most;
+        let una = self.board.una;
+        let fits = seq + self.window.room_for(end - seq) - una <= self.window.cwnd;
+        let may = seq == una || (fits && end - una <= most);
         (may && seq < end).then_some((next, is_missing))
     }
 

@@ -99,7 +99,7 @@ impl Sender {
     /// In recovery a short segment needs as much room as a full one (section 5, step C).
     #[inline]
     pub(super) fn room_for(&self, payload: u64) -> u64 {
-        if self.phase == Phase::Recovery { self.window.mss } else { payload }
+        if self.phase == Phase::Recovery { self.window.mss } else { self.window.room_for(payload) }
     }
 
     #[cold]

@@ -69,6 +69,37 @@ fn a_packet_that_waits_for_its_pace_may_move() {
     assert_eq!(due("true"), [800, 900, 700]);
 }
 
+/// 10 Gbps and 25 us are 31,250 bytes. Packet 31 leaves with 31,000 bytes in flight, whether it is full
+/// or the last one, of 100 bytes. With 32,000 in flight a last packet of 100 bytes waits as a full one
+/// does, until an ack leaves 31,000.
+#[test]
+fn a_short_packet_leaves_as_a_full_one_would() {
+    for kind in [
+        "hpcc\"\nwindow_overshoots = true",
+        "hpcc\"\npreset = \"simulator\"",
+        "dcqcn\"\nwindow = \"1bdp\"",
+        "dcqcn\"\nwindow = \"1bdp\"\nvary_window = true",
+        "timely\"\nwindow = \"31250B\"",
+        "dctcp-rdma\"",
+    ] {
+        let selective = "retransmit = \"selective\"\nmax_in_flight = \"unlimited\"";
+        for way in ["", "retransmit = \"go-back-n\"", selective] {
+            let text = format!("kind = \"{kind}\nmss = \"1000B\"\n{way}");
+            let t = closed_loop(&text);
+            let last = |size: u64| {
+                let mut s = Sender::new(size, 1_000, &t, &access(10, 25));
+                let count = std::iter::from_fn(|| s.next_piece(us(0), &t)).count();
+                acked(&mut s, &t, us(80), 1, &[]);
+                (count, sends(&mut s, &t, us(80)))
+            };
+            assert_eq!(last(31_100), (32, String::new()), "{text}");
+            assert_eq!(last(32_000), (32, String::new()), "{text}");
+            assert_eq!(last(32_100), (32, "32".into()), "{text}");
+            assert_eq!(last(33_000), (32, "32".into()), "{text}");
+        }
+    }
+}
+
 #[test]
 fn a_window_goes_out_and_each_ack_releases_two_in_slow_start() {
     let (mut s, t) = sender(100, "initial_window = \"4pkt\"");
