@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spillway.rdma.topology import read_topology
 from spillway.validate.rdma_files import runs
-from spillway.validate.rdma_network import hop_order, read_network
+from spillway.validate.rdma_network import Network, hop_order, network_of
 from spillway.validate.rdma_runs import changes, plan
 from support import change
 
@@ -190,7 +191,12 @@ def test_what_is_the_same_agrees(command, folder):
     # At most two packets more or less wait at any time.
     assert told["queue mean"]["ours"] == pytest.approx(told["queue mean"]["reference"], abs=2.1)
     assert [told[name]["verdict"] for name in told] == ["agrees"] * 5 + ["told"] * 2
-    assert found.json["bounds"] == {"compared": 5, "undecided": [], "broken": []}
+    assert found.json["bounds"] == {
+        "compared": 5,
+        "undecided": [],
+        "broken": [],
+        "wrong_runs": [],
+    }
     flows = found.json["C/incast"]["flow_by_flow"][0]
     assert (flows["matched"], flows["within"]) == (2, [1.0, 1.0, 1.0])
 
@@ -284,7 +290,7 @@ def test_settings_are_changed_one_at_a_time(command, folder):
 
 def test_the_scenario_is_the_reference_s_network(folder):
     leaf_spine(folder)
-    reference = next(run for run in runs(folder)[0] if run.name == "C/fabric")
+    reference = next(run for run in runs(folder).read if run.name == "C/fabric")
     # 2.000000577 is a little less in binary; the second flow of the pair has the port 10,001.
     assert reference.flows.start_ns.tolist() == [2_000_000_576, 2_000_999_999]
     assert reference.completed is not None
@@ -338,7 +344,7 @@ def test_the_scenario_is_the_reference_s_network(folder):
 def test_windows_are_the_largest_product_of_all_pairs(folder):
     leaf_spine(folder)
     write_config(folder / "C", "incast", HAS_WIN="1", VAR_WIN="1")
-    by_name = {run.name: run for run in runs(folder)[0]}
+    by_name = {run.name: run for run in runs(folder).read}
     # 2 (1,000 + 1,000) + 2 * 200 ns at 40 Gbps.
     transport = plan(by_name["C/incast"], folder).scenario.resolved["transport"]
     assert (transport["window"], transport["vary_window"]) == ("22KB", True)
@@ -372,7 +378,7 @@ def test_flows_that_are_never_complete_are_counted(command, folder):
 )
 def test_every_scheme_has_a_transport(folder, settings, senders):
     write_config(folder / "C", "incast", **settings)
-    (reference,) = runs(folder)[0]
+    (reference,) = runs(folder).read
     found = plan(reference, folder).scenario.resolved
     assert {key: found["transport"][key] for key in senders} == senders
     # 4 us, and 200 ns for 1,000 bytes on each of two links.
@@ -381,7 +387,7 @@ def test_every_scheme_has_a_transport(folder, settings, senders):
 
 def test_pause_frames_may_have_no_effect(folder):
     write_config(folder / "C", "incast", PFC_ON="0")
-    (reference,) = runs(folder)[0]
+    (reference,) = runs(folder).read
     switch = plan(reference, folder).scenario.resolved["switch"]
     assert (switch["pfc"]["kind"], switch["pfc"]["obeyed"]) == ("dynamic", False)
 
@@ -390,7 +396,7 @@ def test_lost_packets_are_sent_again_by_go_back_n(folder):
     links = "".join(f"{host} 3 40Gbps 1us {0.001 * (host == 0):g}\n" for host in range(3))
     (folder / "inputs" / "lossy.txt").write_text(f"4 1 3\n3\n{links}")
     write_config(folder / "C", "incast", TOPOLOGY_FILE="lossy.txt")
-    (reference,) = runs(folder)[0]
+    (reference,) = runs(folder).read
     found = plan(reference, folder).scenario.resolved
     (event,) = found["event"]
     assert (event["kind"], event["rate"], {event["a"], event["b"]}) == (
@@ -400,6 +406,10 @@ def test_lost_packets_are_sent_again_by_go_back_n(folder):
     )
     senders = {"retransmit": "go-back-n", "nack_interval": "500us", "ack_timeout": "none"}
     assert {key: found["transport"][key] for key in senders} == senders
+
+
+def read_network(file: Path) -> Network:
+    return network_of(read_topology(file), file)
 
 
 def test_ports_have_our_numbers(folder):
@@ -454,8 +464,6 @@ def test_several_priorities_are_left_out(command, folder):
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda folder: folder.rename(f"{folder}-moved"), "there is no folder {}"),
-        (lambda folder: (folder / "C" / "incast.config.txt").unlink(), "{}: there are no runs"),
         (
             lambda folder: (folder / "C" / "incast.config.txt").write_text("CC_MODE 1\n"),
             "incast.config.txt: it has no TOPOLOGY_FILE",
@@ -481,27 +489,29 @@ def test_several_priorities_are_left_out(command, folder):
         ),
         (
             lambda folder: (folder / "inputs" / "star.txt").write_text("4 1\n"),
-            "star.txt: it is no topology",
+            "star.txt: it ends where the number of links should be",
         ),
         (
             lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 9\n3\n"),
-            "star.txt: it has 0 links, and 9 are announced",
+            "star.txt: it ends where link 1 of 9 should be",
         ),
         (
-            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 0\n0\n"),
+            lambda folder: (folder / "inputs" / "star.txt").write_text(
+                "4 1 3\n0\n" + "".join(f"{host} 0 40Gbps 1us 0\n" for host in (1, 2, 3))
+            ),
             "star.txt: the nodes must be hosts, from 0 on, and then switches",
         ),
         (
             lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 0\n3\n"),
-            "star.txt: host 0 must have one link, to a switch",
+            "star.txt: 3 hosts are announced, and 0 links",
         ),
         (
-            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 1\n3\n0 3 9x 1ns 0\n"),
-            "star.txt: 9x is no rate",
+            lambda folder: (folder / "inputs" / "star.txt").write_text("4 1 3\n3\n0 3 9x 1ns 0\n"),
+            "star.txt: line 3: 9x is no rate",
         ),
         (
             lambda folder: (folder / "inputs" / "two.txt").write_text("2\n0 2 3 100 9\n"),
-            "two.txt: it is no list of flows",
+            "two.txt: line 2: 0 2 3 100 9 is no flow",
         ),
         (
             lambda folder: (folder / "inputs" / "two.txt").write_text("2\n0 2 3 100 9 2.0\n"),
@@ -509,11 +519,11 @@ def test_several_priorities_are_left_out(command, folder):
         ),
         (
             lambda folder: (folder / "inputs" / "two.txt").write_text("1\n2 2 3 100 9 2.0\n"),
-            "two.txt: a flow has no bytes, or the same source and destination",
+            "two.txt: line 2: the flow leads from host 2 to itself",
         ),
         (
             lambda folder: write_flows(folder, "two.txt", [(0, 3, 9, "2.0")]),
-            "its flows have hosts that its topology has not",
+            "two.txt: line 2: 3 is no host of the topology",
         ),
         (
             lambda folder: change(folder / "C" / "incast.fct.parquet", "sport", [1, 2]),
@@ -543,13 +553,67 @@ def test_several_priorities_are_left_out(command, folder):
             ),
             "incast.pfc.csv: the last pause of port 1 of node 1 does not end",
         ),
+        (
+            lambda folder: (folder / "C" / "incast.pfc.csv").write_text(
+                "time_ns,node,is_switch,port,pause\n2000000001,1,0,1,1\n2000000002,9,0,1,0\n"
+            ),
+            "incast.pfc.csv: row 2: the topology has no node 9",
+        ),
+        (
+            lambda folder: (folder / "C" / "incast.fct.parquet").write_bytes(b"no table"),
+            "incast.fct.parquet",
+        ),
+        (
+            lambda folder: (folder / "C" / "incast.config.txt").write_bytes(b"CC_MODE \xff"),
+            "incast.config.txt cannot be read",
+        ),
+        (
+            lambda folder: (folder / "C" / "incast.config.txt").write_text("KMIN_MAP\nCC_MODE"),
+            "incast.config.txt: line 1: KMIN_MAP has 0 of 1 values",
+        ),
+        # What our own settings refuse: three ports' headroom is more than the buffer.
+        (
+            lambda folder: (folder / "inputs" / "star.txt").write_text(
+                "4 1 3\n3\n" + "".join(f"{host} 3 40Gbps 1ms 0\n" for host in range(3))
+            ),
+            "headroom",
+        ),
     ],
 )
-def test_a_folder_that_is_wrong_is_refused(command, folder, spoil, says):
+def test_a_run_with_a_wrong_file_is_left_out_and_others_are_compared(command, folder, spoil, says):
+    inputs, runs_of = folder / "inputs", folder / "C"
+    for name in ("star", "two"):
+        (inputs / f"good-{name}.txt").write_text((inputs / f"{name}.txt").read_text())
+    write_config(runs_of, "good", TOPOLOGY_FILE="good-star.txt", FLOW_FILE="good-two.txt")
+    for kind in ("fct.parquet", "q.parquet", "summary.txt"):
+        (runs_of / f"good.{kind}").write_bytes((runs_of / f"incast.{kind}").read_bytes())
     spoil(folder)
     found = command("validate", "rdma", folder)
-    assert found.status == 2, found.out
-    assert says.format(folder) in " ".join(found.err.split())
+    assert found.status == 1, found.err
+    assert found.out.splitlines()[-1].endswith("; 1 run is left out for a wrong file (C/incast)")
+    assert "wrong, and left out: C/incast: " in found.out
+    document = command("validate", "rdma", folder, "--json").json
+    (told,) = document["wrong"]
+    assert told.startswith("C/incast: ")
+    assert says in told
+    assert document["bounds"]["wrong_runs"] == ["C/incast"]
+    assert document["bounds"]["compared"] == 5
+    # With nothing else to compare, that is an error.
+    (runs_of / "good.config.txt").unlink()
+    found = command("validate", "rdma", folder)
+    assert found.status == 2
+    assert says in " ".join(found.err.split())
+
+
+def test_a_folder_without_runs_is_refused(command, folder):
+    (folder / "C" / "incast.config.txt").unlink()
+    for place, says in (
+        (folder, f"{folder}: there are no runs"),
+        (folder / "x", "there is no folder"),
+    ):
+        found = command("validate", "rdma", place)
+        assert found.status == 2
+        assert says in " ".join(found.err.split())
 
 
 def test_options_that_say_nothing_here_are_refused(command, folder):

@@ -69,6 +69,11 @@ class Bounds:
     """Numbers that differ, with their differences."""
 
     @property
+    def is_kept(self) -> bool:
+        """Whether no number differs."""
+        return not self.broken
+
+    @property
     def rule(self) -> str:
         """The bounds in words."""
         return f"medians within {100 * MEDIAN_WITHIN:g}%, tails within {100 * TAIL_WITHIN:g}%"

@@ -82,6 +82,10 @@ _MAPS = ("KMAX_MAP", "KMIN_MAP", "PMAX_MAP")
 """Values that are a number of pairs, and then the pairs."""
 
 
+class NotKnownError(ScenarioError):
+    """A setting that the simulator knows, and that has no like here."""
+
+
 @dataclass
 class Config:
     """The settings of a run, as they are written. It notes which of them are asked for."""
@@ -155,6 +159,10 @@ class Config:
     def wrong(self, key: str, problem: str, hint: str | None = None) -> ScenarioError:
         """An error about a setting."""
         return ScenarioError(f"{self.file}: {key}: {self.text(key)} {problem}", hint)
+
+    def not_known(self, key: str, problem: str, hint: str | None = None) -> NotKnownError:
+        """An error about a setting that is not known here."""
+        return NotKnownError(f"{self.file}: {key}: {self.text(key)} {problem}", hint)
 
 
 def read_config(file: Path) -> Config:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from spillway.errors import ScenarioError
-from spillway.rdma.config import Config
+from spillway.rdma.config import Config, NotKnownError
 from spillway.rdma.topology import Paths
 from spillway.rdma.units import rate_text, size_text, time_text
 
@@ -48,7 +47,7 @@ def _hpcc(config: Config) -> dict[str, Any]:
     for key in ("HAS_WIN", "VAR_WIN"):
         if not config.flag(key):
             hint = "its window is one with its rate here: set HAS_WIN and VAR_WIN to 1"
-            raise config.wrong(key, "is not known under HPCC (CC_MODE 3)", hint)
+            raise config.not_known(key, "is not known under HPCC (CC_MODE 3)", hint)
     return {
         "kind": "hpcc",
         "preset": "simulator",
@@ -103,10 +102,10 @@ def transport_of(config: Config, paths: Paths, plain: bool, notes: list[str]) ->
     if mode not in SCHEMES:
         name = f" ({_NOT_KNOWN[mode]})" if mode in _NOT_KNOWN else ""
         hint = "1 is DCQCN, 3 HPCC, 7 TIMELY and 8 DCTCP"
-        raise ScenarioError(f"{config.file}: CC_MODE {mode}{name} is not known here", hint)
+        raise NotKnownError(f"{config.file}: CC_MODE {mode}{name} is not known here", hint)
     for key, value in (("RATE_BOUND", True), ("L2_BACK_TO_ZERO", False)):
         if config.flag(key) is not value:
-            raise config.wrong(key, f"is not known here, only {int(value)}")
+            raise config.not_known(key, f"is not known here, only {int(value)}")
     payload = config.count("PACKET_PAYLOAD_SIZE")
     _approximate(config, mode, notes)
     header = HEADER_BYTES + (_TIMESTAMP_BYTES if mode == _TIMELY else 0)

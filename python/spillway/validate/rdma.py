@@ -123,6 +123,14 @@ class Comparison:
 class RdmaBounds(Bounds):
     """The bounds of this validation; undecided numbers are those in the range of our runs."""
 
+    wrong_runs: list[str]
+    """Runs that are left out because a file of theirs is wrong."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether nothing differs, and every run could be read."""
+        return super().is_kept and not self.wrong_runs
+
     @property
     def rule(self) -> str:
         """The bounds in words."""
@@ -143,7 +151,12 @@ class RdmaBounds(Bounds):
         ):
             if names:
                 counts.append(f"{len(names)} {words} ({'; '.join(names)})")
-        return f"of {self.compared} numbers {', '.join(counts)}; {self.rule}"
+        sentence = f"of {self.compared} numbers {', '.join(counts)}; {self.rule}"
+        if self.wrong_runs:
+            count, them = len(self.wrong_runs), ", ".join(self.wrong_runs)
+            runs = "run is" if count == 1 else "runs are"
+            sentence += f"; {count} {runs} left out for a wrong file ({them})"
+        return sentence
 
 
 @dataclass(frozen=True)
@@ -153,12 +166,15 @@ class Validation:
     comparisons: list[Comparison]
     left_out: list[str]
     """Runs that are not repeated, in words."""
+    wrong: list[str]
+    """Runs that are not repeated because a file of theirs is wrong, in words."""
 
     @property
     def document(self) -> dict[str, Any]:
         """Everything, as JSON, by the name of the run."""
         by_run = {found.run: found.document for found in self.comparisons}
-        return by_run | {"left_out": self.left_out, "bounds": asdict(self.bounds)}
+        lists = {"left_out": self.left_out, "wrong": self.wrong}
+        return by_run | lists | {"bounds": asdict(self.bounds)}
 
     @property
     def bounds(self) -> RdmaBounds:
@@ -173,7 +189,8 @@ class Validation:
         def named(of: Verdict) -> list[str]:
             return [name for name, verdict in judged if verdict is of]
 
-        return RdmaBounds(len(judged), named(Verdict.in_range), named(Verdict.outside))
+        wrong = [each.split(":", 1)[0] for each in self.wrong]
+        return RdmaBounds(len(judged), named(Verdict.in_range), named(Verdict.outside), wrong)
 
 
 def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validation:
@@ -184,25 +201,29 @@ def rdma(folder: Path, *, jobs: int = 2, differences: bool = False) -> Validatio
     flows and routes. What is missing is left out, and so are runs that cannot be repeated.
     `differences` adds one run for each setting that is changed.
     """
-    references, left_out = runs(folder)
+    found = runs(folder)
+    left_out, wrong = found.missing, found.wrong
     comparisons = []
     with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
-        for reference in references:
-            if reason := cannot(reference):
-                left_out.append(f"{reference.name}: {reason}")
-                continue
-            there = _reference(reference)
-            if not _numbers(reference, there):
-                lacks = "; ".join(reference.lacks)
-                left_out.append(f"{reference.name}: there is nothing to compare: {lacks}")
-                continue
-            comparisons.append(_compare(reference, there, Path(place), pool, differences))
+        for reference in found.read:
+            try:
+                if reason := cannot(reference):
+                    left_out.append(f"{reference.name}: {reason}")
+                    continue
+                there = _reference(reference)
+                if not _numbers(reference, there):
+                    lacks = "; ".join(reference.lacks)
+                    left_out.append(f"{reference.name}: there is nothing to compare: {lacks}")
+                    continue
+                comparisons.append(_compare(reference, there, Path(place), pool, differences))
+            except ScenarioError as error:
+                wrong.append(f"{reference.name}: {error}")
     if not comparisons:
         raise ScenarioError(
-            f"{folder}: there is nothing to compare: {'; '.join(left_out)}",
+            f"{folder}: there is nothing to compare: {'; '.join([*wrong, *left_out])}",
             "see docs/validation.md for what such a folder holds",
         )
-    return Validation(comparisons, left_out)
+    return Validation(comparisons, left_out, wrong)
 
 
 def _compare(
@@ -260,7 +281,7 @@ def _reference(reference: Reference) -> Outcome:
     if (found := reference.queue) is not None:
         queue = found.queue_bytes[(found.time_ns >= begin) & (found.time_ns <= end)]
     if (sent := reference.progress) is not None and reference.completed is None:
-        rows = [np.interp((begin, end), sent.time_ns, row) for row in sent.acked_bytes]
+        rows = [np.interp((begin, end), sent.time_ns, row, left=0.0) for row in sent.acked_bytes]
         delivered = np.array([last - first for first, last in rows])
     completed = reference.completed
     if reference.pauses is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,11 @@ from typing import TYPE_CHECKING
 from spillway import parquet
 from spillway.columns import taken
 from spillway.errors import ScenarioError, UncheckedWarning
-from spillway.validate.rdma_network import Network, hop_order, read_network
+from spillway.rdma.config import Config, read_config, text_of
+from spillway.rdma.flows import FlowList, read_flows
+from spillway.rdma.source import Source
+from spillway.rdma.topology import read_topology
+from spillway.validate.rdma_network import Network, hop_order, network_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,38 +29,6 @@ if TYPE_CHECKING:
 INPUTS = "inputs"
 _CONFIG = ".config.txt"
 _LAYOUT = "folders with RUN.config.txt and its output, and inputs/ with topologies and flows"
-
-
-@dataclass(frozen=True)
-class Config:
-    """The settings of a run, as the simulator read them."""
-
-    file: Path
-    values: Mapping[str, str]
-
-    def text(self, key: str) -> str:
-        """A setting."""
-        if key not in self.values:
-            raise ScenarioError(f"{self.file}: it has no {key}")
-        return self.values[key]
-
-    def number(self, key: str) -> float:
-        """A setting that is a number."""
-        try:
-            return float(self.text(key))
-        except ValueError as error:
-            raise ScenarioError(f"{self.file}: {key}: {self.text(key)} is no number") from error
-
-    def whole(self, key: str) -> int:
-        """A setting that is a whole number."""
-        if not (value := self.number(key)).is_integer():
-            raise ScenarioError(f"{self.file}: {key}: {value:g} is no whole number")
-        return int(value)
-
-    @property
-    def has_pfc(self) -> bool:
-        """Whether pause frames are obeyed."""
-        return self.whole("PFC_ON") == 1
 
 
 @dataclass(frozen=True)
@@ -120,7 +91,8 @@ class Reference:
 
     name: str
     """Such as A/dcqcn_paper_n20_slope2."""
-    config: Config
+    source: Source
+    """The settings, topology and flows, as `spillway import rdma` reads them."""
     network: Network
     flows: Listed
     hop_order: str
@@ -143,14 +115,21 @@ class Reference:
     @property
     def stop_ns(self) -> int:
         """When the simulator ended."""
-        return _whole_ns(self.config.text("SIMULATOR_STOP_TIME"))
+        return self.source.config.seconds("SIMULATOR_STOP_TIME")
+
+    @property
+    def loses(self) -> bool:
+        """Whether links lose packets at random."""
+        usual = self.source.config.number("ERROR_RATE_PER_LINK")
+        return any(link.loss or usual for link in self.source.topology.links)
 
     @cached_property
     def window_ns(self) -> tuple[int, int]:
         """The time in which queues and rates are compared.
 
-        The second half of a run whose flows do not end; otherwise from the start to the end of
-        the last flow that is complete.
+        The second half of a run whose flows do not end, or all of it where links lose packets:
+        recoveries come from the first round trip on. Otherwise from the start to the end of the
+        last flow that is complete.
         """
         import numpy as np
 
@@ -160,42 +139,55 @@ class Reference:
                 return self.begin_ns, int(ends.max())
         times = [found.time_ns for found in (self.queue, self.progress) if found is not None]
         end = int(min(time[-1] for time in times)) if times else self.stop_ns
+        if self.loses:
+            return self.begin_ns, end
         half = (end - self.begin_ns) // 2
         return self.begin_ns + half, self.begin_ns + 2 * half
 
 
-def runs(folder: Path) -> tuple[list[Reference], list[str]]:
-    """The runs in the folder, and those that cannot be read for want of files, in words.
+@dataclass(frozen=True)
+class Runs:
+    """What a folder has."""
+
+    read: list[Reference]
+    missing: list[str]
+    """Runs that cannot be read for want of files, in words."""
+    wrong: list[str]
+    """Runs of which a file is not what it should be, in words."""
+
+
+def runs(folder: Path) -> Runs:
+    """The runs in the folder.
 
     Raises:
-        ScenarioError: there is none, or a file is not what it should be.
+        ScenarioError: there is none.
     """
     if not folder.is_dir():
         raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
     configs = sorted(folder.glob(f"*/*{_CONFIG}"))
     if not configs:
         raise ScenarioError(f"{folder}: there are no runs", _LAYOUT)
-    networks: dict[Path, Network] = {}
-    found, left_out = [], []
+    found = Runs([], [], [])
     for file in configs:
-        config = _config(file)
         name = f"{file.parent.name}/{file.name.removesuffix(_CONFIG)}"
-        inputs = [folder / INPUTS / config.text(key) for key in ("TOPOLOGY_FILE", "FLOW_FILE")]
-        missing = [f"{INPUTS}/{path.name}" for path in inputs if not path.is_file()]
-        if missing:
-            left_out.append(f"{name}: there is no {' and no '.join(missing)}")
-            continue
-        topology, flows = inputs
-        if topology not in networks:
-            networks[topology] = read_network(topology)
-        found.append(_reference(name, config, networks[topology], _flows(flows)))
-    return found, left_out
+        try:
+            config = read_config(file)
+            inputs = [folder / INPUTS / config.text(key) for key in ("TOPOLOGY_FILE", "FLOW_FILE")]
+            missing = [f"{INPUTS}/{path.name}" for path in inputs if not path.is_file()]
+            if missing:
+                found.missing.append(f"{name}: there is no {' and no '.join(missing)}")
+            else:
+                found.read.append(_reference(name, config, *inputs))
+        except ScenarioError as error:
+            found.wrong.append(f"{name}: {error}")
+    return found
 
 
-def _reference(name: str, config: Config, network: Network, flows: Listed) -> Reference:
-    wrong = str(config.file)
-    if max(flows.src.max(), flows.dst.max()) >= network.hosts:
-        raise ScenarioError(f"{wrong}: its flows have hosts that its topology has not")
+def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) -> Reference:
+    topology = read_topology(topology_file)
+    network = network_of(topology, topology_file)
+    told = read_flows(flow_file, topology)
+    source, flows = Source(config, topology, topology_file, told, flow_file), _flows(told)
     stem = config.file.name.removesuffix(_CONFIG)
 
     def beside(kind: str) -> Path | None:
@@ -221,55 +213,30 @@ def _reference(name: str, config: Config, network: Network, flows: Listed) -> Re
             lacks.append(f"there is no {INPUTS}/{listed.name}: next hops are taken in order")
     completed = None if files["fct"] is None else _completed(files["fct"], flows)
     counts = config.file.parent / f"{stem}.summary.txt"
+    pauses = _pauses(files["pfc"], counts, config, network)
+    if config.flag("PFC_ON") and pauses is None:
+        lacks.append("there is no pfc.csv or pfc.parquet: pauses are not compared")
     return Reference(
         name,
-        config,
+        source,
         network,
         flows,
         order,
         None if files["q"] is None else _queue(files["q"], config, network),
         None if files["rate"] is None else _progress(files["rate"], flows),
         completed,
-        _pauses(files["pfc"], counts, config),
+        pauses,
         lacks,
     )
 
 
-def _config(file: Path) -> Config:
-    values = {}
-    for line in file.read_text(encoding="utf-8").splitlines():
-        key, _, value = line.strip().partition(" ")
-        if key:
-            values[key] = value.strip()
-    return Config(file, values)
-
-
-def _flows(file: Path) -> Listed:
-    """Reads a list of flows: the count, then source, destination, priority, port, size, start."""
+def _flows(listed: FlowList) -> Listed:
+    """The flows by columns."""
     import numpy as np
 
-    first, *lines = file.read_text(encoding="utf-8").splitlines()
-    rows = [line.split() for line in lines if line.strip()]
-    try:
-        count = int(first)
-        whole = np.array([[int(word) for word in row[:5]] for row in rows]).reshape(-1, 5)
-        start = np.array([_whole_ns(row[5]) for row in rows])
-    except (IndexError, ValueError, ArithmeticError) as error:
-        raise ScenarioError(
-            f"{file}: it is no list of flows: {error}",
-            "the first line is their number; then: source destination priority port bytes seconds",
-        ) from error
-    if count != len(rows) or not rows:
-        raise ScenarioError(f"{file}: it has {len(rows)} flows, and {count} are announced")
-    src, dst, priority, port, size = whole.T
-    if (size <= 0).any() or (src == dst).any() or (whole < 0).any():
-        raise ScenarioError(f"{file}: a flow has no bytes, or the same source and destination")
-    return Listed(src, dst, size, start, frozenset(priority.tolist()), frozenset(port.tolist()))
-
-
-def _whole_ns(seconds: str) -> int:
-    """Seconds in decimals as the simulator reads them: a binary fraction, cut to nanoseconds."""
-    return int(Decimal(float(seconds)) * 10**9)
+    rows = [(each.src, each.dst, each.size_bytes, each.start_ns) for each in listed.flows]
+    src, dst, size, start = np.array(rows, dtype=np.int64).T
+    return Listed(src, dst, size, start, frozenset(listed.groups), frozenset(listed.ports))
 
 
 def _table(file: Path) -> pa.Table:
@@ -293,10 +260,15 @@ def _queue(file: Path, config: Config, network: Network) -> Queue | None:
     table = _table(file)
     if "port" in table.column_names:
         return None
-    count, *place = (int(word) for word in config.text("REF_Q_PORTS").split())
-    if count != 1 or len(place) != 2 or place[0] not in network.switches:
-        raise ScenarioError(f"{config.file}: REF_Q_PORTS names not one port of a switch")
-    node, port = place
+    # A key of the programs that made such runs, which the public one does not have.
+    words = config.unknown.get("REF_Q_PORTS", "").split()
+    whole = [int(word) for word in words if word.isdecimal()]
+    if len(words) != 3 or len(whole) != 3 or whole[0] != 1 or whole[1] not in network.switches:
+        raise ScenarioError(
+            f"{config.file}: REF_Q_PORTS names not one port of a switch",
+            "it is 1, the switch, and its port, counted from 1 in the order of links",
+        )
+    _, node, port = whole
     if not 1 <= port <= len(network.ports[node]):
         raise ScenarioError(f"{config.file}: REF_Q_PORTS: switch {node} has no port {port}")
     columns = taken(table, {"time_ns": "int64", "queue_bytes": "double"}, str(file))
@@ -385,11 +357,11 @@ def _completed(file: Path, flows: Listed) -> Completed:
     return Completed(fct[order], ideal[order])
 
 
-def _pauses(file: Path | None, counts: Path, config: Config) -> Pauses | None:
+def _pauses(file: Path | None, counts: Path, config: Config, network: Network) -> Pauses | None:
     """The pauses of a run. Without a list there are none, if no pause frame was sent."""
     import numpy as np
 
-    if not config.has_pfc:
+    if not config.flag("PFC_ON"):
         return None
     if file is None:
         frames = _count(counts, "link_tx_pfc")
@@ -398,7 +370,10 @@ def _pauses(file: Path | None, counts: Path, config: Config) -> Pauses | None:
     columns = taken(_table(file), dict.fromkeys(names, "int64"), str(file))
     begun: dict[tuple[int, int], int] = {}
     node_of, lasted = [], []
-    for time, node, port, pause in zip(*(c.to_pylist() for c in columns.values()), strict=True):
+    rows = zip(*(c.to_pylist() for c in columns.values()), strict=True)
+    for row, (time, node, port, pause) in enumerate(rows, 1):
+        if node not in network.ports:
+            raise ScenarioError(f"{file}: row {row}: the topology has no node {node}")
         if pause:
             begun.setdefault((node, port), time)
         elif (node, port) in begun:
@@ -414,7 +389,7 @@ def _count(file: Path, name: str) -> int | None:
     """A count of a run's summary, if there is one."""
     if not file.is_file():
         return None
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in text_of(file).splitlines():
         words = line.split()
         if words[:1] == [name] and len(words) > 1 and words[1].isdigit():
             return int(words[1])

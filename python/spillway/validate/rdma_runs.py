@@ -8,11 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
-from spillway.errors import ScenarioError
-from spillway.rdma.config import read_config
-from spillway.rdma.flows import read_flows
-from spillway.rdma.source import Source
-from spillway.rdma.topology import read_topology
+from spillway.rdma.config import NotKnownError
 from spillway.rdma.translate import Translation, translate
 from spillway.scenario import Scenario
 from spillway.validate.rdma_files import Reference
@@ -78,7 +74,11 @@ DIFFERENCES = (
 
 
 def cannot(reference: Reference) -> str | None:
-    """Why a run cannot be repeated, if so."""
+    """Why a run cannot be repeated, if so.
+
+    Raises:
+        ScenarioError: a setting is wrong.
+    """
     if len(reference.flows.priorities) > 1:
         return "its flows have several priorities"
     if reference.network.has_choices and reference.flows.receiving_ports != {_RECEIVING_PORT}:
@@ -87,8 +87,8 @@ def cannot(reference: Reference) -> str | None:
         return "its next hops are neither in ascending nor in descending order"
     try:
         translated(reference)
-    except ScenarioError as error:
-        return str(error).removeprefix(f"{reference.config.file}: ")
+    except NotKnownError as error:
+        return str(error).removeprefix(f"{reference.source.config.file}: ")
     return None
 
 
@@ -96,14 +96,9 @@ def translated(reference: Reference) -> Translation:
     """The run as `spillway import rdma` has it.
 
     Raises:
-        ScenarioError: a setting is not known here.
+        ScenarioError: a setting is wrong; `NotKnownError`: it is fine there, and not known here.
     """
-    config = read_config(reference.config.file)
-    topology_file = Path(reference.network.source)
-    topology = read_topology(topology_file)
-    flow_file = topology_file.parent / config.text("FLOW_FILE")
-    source = Source(config, topology, topology_file, read_flows(flow_file, topology), flow_file)
-    return translate(source, next_hops=reference.hop_order)
+    return translate(reference.source, next_hops=reference.hop_order)
 
 
 def plan(reference: Reference, place: Path) -> Planned:

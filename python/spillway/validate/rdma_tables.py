@@ -28,7 +28,8 @@ def table(validation: Validation) -> Group:
             parts.append(_flow_by_flow(found))
         if found.differences:
             parts += _differences(found)
-    return Group(*parts, *(Text(f"left out: {each}") for each in validation.left_out))
+    parts += [Text(f"left out: {each}") for each in validation.left_out]
+    return Group(*parts, *(Text(f"wrong, and left out: {each}") for each in validation.wrong))
 
 
 def _numbers(found: Comparison) -> Table:
