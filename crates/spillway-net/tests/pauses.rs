@@ -365,6 +365,27 @@ fn what_leaves_no_room_is_refused_with_the_reason() {
     );
 }
 
+/// At 400 Gbps 1,048 bytes take 20.96 ns, cut to 20: a host sends 4.8% more than 2 MB in the 40 us that a
+/// pause takes to act. Its receiver takes in next to nothing.
+#[test]
+fn headroom_suffices_where_times_are_cut() {
+    for (whole_ns, more_than) in [(false, 1_990_000.0), (true, 2_080_000.0)] {
+        let text = format!(
+            "duration = \"200us\"\nstop = \"100ms\"\n\
+             [topology]\nkind = \"graph\"\nwhole_ns = {whole_ns}\nswitch = [{{ name = \"a\" }}]\n\
+             host = [{{ name = \"slow\", switch = \"a\", rate = \"1Gbps\", delay = \"20us\" }},\n\
+             {{ name = \"fast\", switch = \"a\", rate = \"400Gbps\", delay = \"20us\" }}]\n\
+             [switch]\nbuffer = \"20MB\"\n\
+             pfc = {{ kind = \"static\", threshold = \"100KB\", mtu = \"1048B\" }}\n\
+             [transport]\nkind = \"dcqcn\"\npreset = \"simulator\"\n"
+        );
+        let run = run_flows(&text, &[(1, 0, 6_000_000, 0)]);
+        assert_eq!(run.all_drops(), 0, "{whole_ns}");
+        let peak = run.number("pauses.headroom_peak_bytes");
+        assert!(peak > more_than, "{whole_ns}: {peak}");
+    }
+}
+
 /// Three times 1 us at 8 Gbps are 3,000 bytes for each of four ports.
 #[test]
 fn headroom_may_be_a_multiple_of_what_links_hold() {

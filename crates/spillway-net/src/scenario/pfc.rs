@@ -202,15 +202,24 @@ impl PfcSettings {
 
     /// The headroom for what comes in on a line: what may arrive after a pause is sent. A frame may
     /// have to wait for a packet that has begun, and a packet may have begun when it acts. The packet
-    /// on which the pause is sent may need room there, too.
+    /// on which the pause is sent may need room there, too. Where times are cut, full packets come a
+    /// little faster than the line's rate.
     fn headroom_of(&self, line: &LineSpec) -> u64 {
         let bytes = |time: Time| time.ps().div_ceil(line.rate.ps_per_byte());
+        let arriving = |time: Time| match line.whole_ns {
+            true => {
+                let each = line.time_of(self.mtu).ps().max(1);
+                (u128::from(time.ps()) * u128::from(self.mtu)).div_ceil(each.into()) as u64
+            }
+            false => bytes(time),
+        };
         let PauseFrames { bytes: frame, response_time, .. } = self.frames;
         let packets = if self.crossing == Crossing::Headroom { 3 } else { 2 };
-        let formula =
-            2 * bytes(line.delay) + packets * self.mtu + u64::from(frame) + bytes(response_time);
         match self.headroom {
-            Headroom::Auto => formula,
+            Headroom::Auto => {
+                let in_flight = 2 * arriving(line.delay) + arriving(response_time);
+                in_flight + packets * self.mtu + u64::from(frame)
+            }
             Headroom::Bytes(bytes) => bytes,
             Headroom::OfLink(factor) => (factor * bytes(line.delay) as f64) as u64,
         }
