@@ -369,7 +369,10 @@ def test_flows_that_are_never_complete_are_counted(command, folder):
     ("settings", "senders"),
     [
         (HPCC, {"kind": "hpcc", "header": "48B", "telemetry_bytes": "42B", "max_stage": 0}),
-        ({"CC_MODE": "7"}, {"kind": "timely", "header": "56B", "ack_size": "60B"}),
+        (
+            {"CC_MODE": "7"},
+            {"kind": "timely", "header": "56B", "ack_size": "60B", "rtt_from": "nic"},
+        ),
         (
             {"CC_MODE": "8", "EWMA_GAIN": "0.0625", "DCTCP_RATE_AI": "615Mb/s"},
             {"kind": "dctcp-rdma", "g": 0.0625, "rate_step": "615Mbps", "header": "48B"},
@@ -379,8 +382,11 @@ def test_flows_that_are_never_complete_are_counted(command, folder):
 def test_every_scheme_has_a_transport(folder, settings, senders):
     write_config(folder / "C", "incast", **settings)
     (reference,) = runs(folder).read
-    found = plan(reference, folder).scenario.resolved
+    planned = plan(reference, folder)
+    found = planned.scenario.resolved
     assert {key: found["transport"][key] for key in senders} == senders
+    is_timely = senders["kind"] == "timely"
+    assert ("round trips from when a packet goes to the NIC" in changes(planned)) == is_timely
     # 4 us, and 200 ns for 1,000 bytes on each of two links.
     assert found["topology"]["base_rtt"] == "4400ns"
 

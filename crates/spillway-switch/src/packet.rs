@@ -38,6 +38,8 @@ pub mod flags {
     pub const NUMBERED: u16 = 1 << 12;
     /// Notifies a sender of marks: a control packet that acknowledges nothing.
     pub const CNP: u16 = 1 << 13;
+    /// Counts as sent when its host's NIC begins to send it, and not when it goes to the NIC.
+    pub const TIMED_BY_NIC: u16 = 1 << 14;
     /// Carries something that few packets do, in a side table.
     pub const CARRIES: u16 = SACK | TELEMETRY | NUMBERED;
 }

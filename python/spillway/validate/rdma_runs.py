@@ -69,6 +69,7 @@ DIFFERENCES = (
     Difference("timers from the last cut", {"transport.timers": "from-cut"}),
     Difference("each cut clamps the target", {"transport.clamp_target": "always"}),
     Difference("notifications as packets", {"transport.cnp": "packet"}),
+    Difference("round trips from when a packet goes to the NIC", {"transport.rtt_from": "host"}),
 )
 """One change of settings at a time."""
 

@@ -343,6 +343,7 @@ pub(super) fn set_timer(net: &mut Network, flow: &mut Outgoing, sender: &Sender)
 mod tests {
     use super::*;
     use crate::flow::FlowSpec;
+    use crate::port::Shortcuts;
     use crate::testing::{Bench, NS, STAR, US, flow, transport};
 
     fn bench(kind: &str, more: &str, nic: &str) -> Bench {
@@ -509,6 +510,32 @@ mod tests {
             at_once.step();
         }
         assert_eq!((at_once.net.now, at_once.net.waiting_at(0)), (Time::from_us(2), 3_000));
+    }
+
+    /// Two flows of one host, each with the line's rate as its pace, two packets each. The first of flow 1
+    /// goes to the NIC at 0, and begins at 1 us; the others go there at 1 us, and begin at 2 and 3 us.
+    #[test]
+    fn round_trips_may_count_from_when_the_nic_begins_to_send() {
+        for pairs in [true, false] {
+            let sent_at = |from: &str| {
+                let nic =
+                    format!("nic = {{ scheduling = \"per-flow-rr\", queue_pairs = {pairs} }}");
+                let timely = transport("timely", &format!("rtt_from = \"{from}\""));
+                let mut bench = Bench::with(&format!("{STAR}\n{timely}\n{nic}"), Shortcuts::NONE);
+                bench.start(flow(0, 1, 2 * 960));
+                bench.start(flow(0, 2, 2 * 960));
+                while bench.net.totals.made_packets < 4 || bench.net.waiting_at(0) > 0 {
+                    bench.step();
+                }
+                let ids = bench.on_line(0);
+                let times = ids.into_iter().map(|id| bench.net.packets.contents(id).sent_at);
+                times.map(|at| at.ps() / US).collect::<Vec<_>>()
+            };
+            assert_eq!(sent_at("nic"), [0, 1, 2, 3], "{pairs}");
+            // Flow 1 hands its second packet over a packet's time after its first began.
+            let handed = if pairs { [0, 0, 1, 2] } else { [0, 0, 1, 1] };
+            assert_eq!(sent_at("host"), handed, "{pairs}");
+        }
     }
 
     /// Two flows at the rate of one line, a packet of each flow at 0. The line is busy with them until 1

@@ -46,7 +46,10 @@ impl Hosts {
             path: there.path,
             first_rtt_bytes: transport.first_rtt_bytes(rate, scenario.base_rtt),
             transport: place,
-            data_flags: there.flags,
+            data_flags: match closed.is_some_and(|closed| closed.times_from_nic) {
+                true => there.flags | flags::TIMED_BY_NIC,
+                false => there.flags,
+            },
             sends_singly: closed.is_some_and(ClosedLoop::sends_singly) || scenario.tells_senders(),
             leaves_open,
             spec,

@@ -66,6 +66,7 @@ impl Network {
             switches,
             nic_queueing: NicQueueing::Queued,
             tells_begun: false,
+            has_queue_pairs: false,
             nics,
             port_fifos,
             routing,

@@ -104,8 +104,10 @@ pub(crate) struct Network {
     /// Rings below the queues of ports, by line, if there are any.
     port_fifos: Vec<Option<PortFifo>>,
     pub nic_queueing: NicQueueing,
-    /// Whether flows are told when packets that have waited at NICs begin to be sent.
+    /// Whether something is noted when packets that have waited at NICs begin to be sent.
     tells_begun: bool,
+    /// Whether flows are told of it.
+    has_queue_pairs: bool,
     pub routing: Routing,
     /// Whether some transport asks switches for telemetry.
     pub writes_telemetry: bool,

@@ -156,10 +156,18 @@ impl Network {
         }
     }
 
-    /// A packet that has waited at a NIC leaves it: its flow is told.
+    /// A packet that has waited at a NIC leaves it: its flow is told, or the packet notes the time.
     pub(super) fn tell_begun(&mut self, id: PacketId) {
-        if self.packets[id].flags & flags::CONTROL == 0 {
-            self.events.push(self.now, Kind::Begun.key(self.packets.contents(id).flow));
+        let packet_flags = self.packets[id].flags;
+        if packet_flags & flags::CONTROL != 0 {
+            return;
+        }
+        let contents = self.packets.contents_mut(id);
+        if packet_flags & flags::TIMED_BY_NIC != 0 {
+            contents.sent_at = self.now;
+        }
+        if self.has_queue_pairs {
+            self.events.push(self.now, Kind::Begun.key(contents.flow));
         }
     }
 

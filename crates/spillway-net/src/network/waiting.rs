@@ -21,6 +21,7 @@ use crate::port::nic::NicQueueing;
 use crate::port::shortcuts::{Shortcuts, SwitchPort};
 use crate::scenario::Scenario;
 use crate::topology::Node;
+use crate::transport::Transport;
 use spillway_switch::packet::PacketId;
 
 impl Network {
@@ -30,10 +31,11 @@ impl Network {
         let has_events = !scenario.events.is_empty();
         // What a line has sent is known by its time, unless packets that wait have times of their own.
         let is_exact = !has_events && self.whole_ns.is_none();
-        let is_managed = scenario.discipline.is_some()
-            || scenario.hosts_can_be_paused()
-            || scenario.nic.queue_pairs;
-        self.tells_begun = scenario.nic.queue_pairs;
+        let mut closed = scenario.transports.iter().filter_map(Transport::closed_loop);
+        self.has_queue_pairs = scenario.nic.queue_pairs;
+        self.tells_begun = self.has_queue_pairs || closed.any(|closed| closed.times_from_nic);
+        let is_managed =
+            scenario.discipline.is_some() || scenario.hosts_can_be_paused() || self.tells_begun;
         self.nic_queueing = allowed.of_nics(&scenario.nic, is_managed, is_exact);
         let (of_hosts, of_switches) = self.lines.split_at_mut(self.nics.len());
         for line in of_hosts {

@@ -28,6 +28,8 @@ pub struct ClosedLoop {
     paces: bool,
     /// Whether the time to the next packet counts from when the NIC sends the one before it.
     pub paces_from_nic: bool,
+    /// Whether round trips count from when the NIC begins to send a packet.
+    pub times_from_nic: bool,
     /// Whether a flow's base RTT is that of its own path.
     own_base_rtt: bool,
     /// Bytes of telemetry on data packets and on acks.
@@ -127,6 +129,7 @@ impl ClosedLoop {
         let connections = Connections::read(section, is_paced)?;
         let notifications = maker.notifications();
         Ok(ClosedLoop {
+            times_from_nic: maker.times_from_nic(),
             maker,
             windows,
             paces,
@@ -203,6 +206,7 @@ impl ClosedLoop {
             windows,
             paces: false,
             paces_from_nic: false,
+            times_from_nic: false,
             own_base_rtt: false,
             telemetry: 0,
             ecn: false,

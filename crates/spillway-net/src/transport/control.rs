@@ -32,6 +32,12 @@ pub trait ControlMaker: Debug + Send + Sync {
     fn notifications(&self) -> Option<Notifications> {
         None
     }
+
+    /// Whether round trips count from when the NIC begins to send a packet, and not from when the
+    /// packet goes to the NIC.
+    fn times_from_nic(&self) -> bool {
+        false
+    }
 }
 
 impl DriverParams {

@@ -29,8 +29,8 @@
 //! round trip (`segment`), delta is 0.1% of the line's rate, all increases in a row count, and not only
 //! those by the gradient (`row_counts`), and N is 5 from the sixth on (`hyper_after`); a rate of at least
 //! 1 Gbps and no window, not even at first; packets of 1000 bytes of payload and 56 of headers, of
-//! which 8 are a timestamp, acks of 60 bytes. Paces count from when the NIC sends a packet (`pace_from`).
-//! There, round trips do so too; here they begin when a packet goes to the NIC.
+//! which 8 are a timestamp, acks of 60 bytes. Paces and round trips count from when the NIC sends a
+//! packet (`pace_from`, `rtt_from`).
 //!
 //! # Scope and limitations
 //! By default a window of the line's rate times the base RTT holds until the rate is first updated,
@@ -85,6 +85,8 @@ pub struct TimelyParams {
     all_count: bool,
     hyper_after: u32,
     window: RateWindow,
+    /// Whether round trips count from when the NIC begins to send a packet.
+    from_nic: bool,
 }
 
 /// The defaults that depend on the preset.
@@ -95,11 +97,13 @@ struct Defaults {
     row_counts: [(&'static str, bool); 2],
     hyper_after: u64,
     window: &'static str,
+    rtt_from: [(&'static str, bool); 2],
 }
 
 impl Defaults {
     fn of(preset: Preset) -> Defaults {
         let (gradient, all) = (("gradient-steps", false), ("increases", true));
+        let (host, nic) = (("host", false), ("nic", true));
         match preset {
             Preset::Paper => Defaults {
                 rate_step: "10Mbps",
@@ -108,6 +112,7 @@ impl Defaults {
                 row_counts: [gradient, all],
                 hyper_after: 4,
                 window: "start",
+                rtt_from: [host, nic],
             },
             Preset::Simulator | Preset::SimulatorPaper => Defaults {
                 rate_step: "0.1%",
@@ -116,6 +121,7 @@ impl Defaults {
                 row_counts: [all, gradient],
                 hyper_after: 5,
                 window: "none",
+                rtt_from: [nic, host],
             },
         }
     }
@@ -124,7 +130,7 @@ impl Defaults {
 impl TimelyParams {
     /// The keys that presets give values.
     pub const OF_PRESETS: &'static [&'static str] =
-        &["rate_step", "min_rate", "segment", "row_counts", "hyper_after", "window"];
+        &["rate_step", "min_rate", "segment", "row_counts", "hyper_after", "window", "rtt_from"];
 
     /// Reads the parameters.
     pub fn read(section: &mut Section) -> Result<TimelyParams, SettingsError> {
@@ -162,6 +168,9 @@ impl TimelyParams {
         let hyper_after =
             section.integer("hyper_after", defaults.hyper_after, 0..=1_000_000, meaning)? as u32;
         let window = RateWindow::read_for_start(section, defaults.window)?;
+        let meaning = "from when round trips count: from when a packet goes to the NIC, or from when the NIC \
+                       begins to send it";
+        let from_nic = section.choice("rtt_from", &defaults.rtt_from, meaning)?;
         Ok(TimelyParams {
             alpha,
             beta,
@@ -174,6 +183,7 @@ impl TimelyParams {
             all_count,
             hyper_after,
             window,
+            from_nic,
         })
     }
 }
@@ -242,6 +252,10 @@ impl ControlMaker for TimelyParams {
             self.window.set(window, control.at_line, control.rate, control.most);
         }
         Congestion::Timely(Box::new(control))
+    }
+
+    fn times_from_nic(&self) -> bool {
+        self.from_nic
     }
 }
 
@@ -360,7 +374,8 @@ mod tests {
     fn a_preset_is_the_public_simulator_s() {
         assert_eq!(read("preset = \"paper\""), read(""));
         let expected = "rate_step = \"0.1%\"\nmin_rate = \"1Gbps\"\nsegment = \"round-trip\"\n\
-                        row_counts = \"increases\"\nhyper_after = 5\nwindow = \"none\"";
+                        row_counts = \"increases\"\nhyper_after = 5\nwindow = \"none\"\n\
+                        rtt_from = \"nic\"";
         assert_eq!(read("preset = \"simulator\""), read(expected));
         let simulator = transport("kind = \"timely\"\npreset = \"simulator\"");
         assert_eq!((simulator.mss, simulator.header, simulator.ack_size), (1_000, 56, 60));
