@@ -8,7 +8,6 @@ mod common;
 use common::random::{Case, Draw, case};
 use common::*;
 use spillway_engine::Stream;
-use spillway_net::scenario::Scenario;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;
 use std::collections::BTreeMap;
@@ -36,7 +35,7 @@ fn check(seed: u64) -> Run {
     // Flows that retransmit must be complete, and datagrams too unless one of them is lost.
     let scenario = scenario_with(&case.text(), &case.list);
     let may_stall = case.may_stall() && run.progress == Progress::Stopped;
-    let is_stuck = is_stuck(&scenario, &run);
+    let is_stuck = run.waits_for_lost(&scenario);
     assert!(
         may_stall || is_stuck || run.progress == Progress::Complete,
         "seed {seed}: {:?}",
@@ -113,17 +112,6 @@ fn check(seed: u64) -> Run {
     case.list = backwards(&case.list);
     same(finish(Simulation::new(scenario_with(&reversed, &case.list))), "rows backwards");
     run
-}
-
-/// Whether flows wait for datagrams that were lost.
-fn is_stuck(scenario: &Scenario, run: &Run) -> bool {
-    let waits = run.summary["flows"]["waiting"].as_u64().is_some_and(|left| left > 0);
-    let is_open_loop = |class: u16| {
-        let place = scenario.class_transport[usize::from(class)];
-        scenario.transports[usize::from(place)].kind == "udp"
-    };
-    let lost = |row: &Row| row.fct_ps.is_none() && is_open_loop(row.class);
-    run.progress == Progress::Stopped && waits && run.flows.iter().any(lost)
 }
 
 /// What was sent again was found lost by detection or by a timeout, and packets that stay in order are

@@ -15,7 +15,17 @@ fn csv(list: &FlowColumns) -> String {
         ("size_bytes", list.size_bytes.iter().map(ToString::to_string).collect()),
         ("start_ns", list.start_ns.iter().map(ToString::to_string).collect()),
     ];
-    for (name, ways) in [("path", &list.path), ("ack_path", &list.ack_path)] {
+    if let Some(after) = &list.after {
+        let text = |others: &Vec<u32>| {
+            others.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        columns.push(("after", after.iter().map(text).collect()));
+    }
+    if let Some(delays) = &list.delay_ns {
+        let text = |delay: &Option<u64>| delay.map_or(String::new(), |delay| delay.to_string());
+        columns.push(("delay_ns", delays.iter().map(text).collect()));
+    }
+    for (name, ways) in [("path", &list.path), ("ack_path", &list.ack_path), ("job", &list.job)] {
         if let Some(ways) = ways {
             let text = |way: &Option<u32>| way.map_or(String::new(), |way| way.to_string());
             columns.push((name, ways.iter().map(text).collect()));
