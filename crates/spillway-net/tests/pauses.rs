@@ -149,8 +149,10 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         "\"dynamic\"",
     ]);
     let sees = if pushes_out { "lossy" } else { draw.one(&["lossy", "lossy", "all"]) };
+    // Frames that nobody obeys: what headroom does not hold is lost.
+    let obeyed = !Draw(Stream::new(seed, "obeyed", 0)).once_in(8);
     let pfc = format!(
-        "pfc = {{ kind = {kind}, {priorities}resume_offset = \"{}\", reserve = \"{}\", headroom = \
+        "pfc = {{ kind = {kind}, obeyed = {obeyed}, {priorities}resume_offset = \"{}\", reserve = \"{}\", headroom = \
          \"{headroom}\", mtu = \"1600B\", crosses_into = \"{crosses}\", response_time = \"{}\", sees = \"{sees}\", {ends} \
          }}",
         draw.one(&["0B", "3KB"]),
@@ -169,8 +171,9 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         _ => line.to_string(),
     };
     case.head = case.head.lines().map(line).collect::<Vec<_>>().join("\n");
-    // Acks that nothing stops need more.
-    let is_enough = headroom == "auto" && !seed.is_multiple_of(3);
+    // Acks that nothing stops need more, and a slow host has no headroom for what is not lossless.
+    let all_lossless = priorities.is_empty() || draw_rate(seed).is_empty();
+    let is_enough = headroom == "auto" && obeyed && all_lossless && !seed.is_multiple_of(3);
     Some((case, is_enough))
 }
 
@@ -201,6 +204,7 @@ fn check(seed: u64) -> Option<(f64, u64)> {
     let run = end(simulation, progress);
     assert!(
         matches!(progress, Progress::Complete | Progress::Deadlock)
+            || case.may_stall()
             || run.waits_for_lost(&scenario(&text)),
         "seed {seed}: {progress:?}\n{text}"
     );
@@ -238,10 +242,11 @@ fn check(seed: u64) -> Option<(f64, u64)> {
 
 #[test]
 fn random_scenarios_with_lossless_priorities_hold() {
-    let checked: Vec<(f64, u64)> = (0..700).filter_map(check).collect();
+    let checked: Vec<(f64, u64)> = (0..950).filter_map(check).collect();
     let with_pauses = checked.iter().filter(|(pauses, _)| *pauses > 0.0).count();
     let with_losses = checked.iter().filter(|(_, lost)| *lost > 0).count();
     assert!(checked.len() > 300, "{}", checked.len());
+    println!("{} runs, {with_pauses} with pauses, {with_losses} with losses", checked.len());
     assert!(with_pauses > 120 && with_losses > 15, "{with_pauses} {with_losses}");
 }
 

@@ -452,7 +452,7 @@ fn as_simulated(seed: u64, place: u64, section: &mut String) {
             draw.one(&[
                 "",
                 "preset = \"simulator\"",
-                "window = \"0.5bdp\"\nvary_window = true\nrow_counts = \"increases\"",
+                "window = \"0.5bdp\"\nvary_window = true\nrow_counts = \"increases\"\nrtt_from = \"nic\"",
             ]),
         ),
         _ => return,
@@ -688,7 +688,7 @@ pub fn case(seed: u64) -> Case {
     );
     let mut case = Case { head, traffic, list };
     if case.may_stall() {
-        case.head = case.head.replace("stop = \"200s\"", "stop = \"100ms\"");
+        case.head = case.head.replace("stop = \"200s\"", "stop = \"20ms\"");
     }
     case
 }
