@@ -159,7 +159,11 @@ def test_the_page_has_all_metrics_and_no_others():
     known = {name for name in known if name.partition(".")[0] not in others}
     # Of the section called `queries` only what nothing else is called needs no longer name.
     of_section = {"queries.flows", "queries.unfinished", "queries.with_timeout", "goodput.queries"}
-    assert told == known - of_section
+    # Jobs and their iterations have metrics where there are jobs.
+    of_jobs = {"jobs.mean", "jobs.p50", "iterations.mean"}
+    assert told == known - of_section | of_jobs
+    with_jobs = metrics.catalogue([{**empty, "job_us": {"all": {}}, "iteration_us": {"all": {}}}])
+    assert of_jobs <= set(with_jobs)
 
 
 def test_a_table_that_is_too_wide_becomes_several(web):

@@ -28,8 +28,8 @@ def of_list(file: str) -> str:
     return scenario(f'[[traffic]]\nname = "list"\nkind = "flows"\nfile = "{file}"\n\n')
 
 
-def run(folder, after):
-    parquet.write(pa.table({**FLOWS, "after": after}), folder / "list.parquet")
+def run(folder, after, **columns):
+    parquet.write(pa.table({**FLOWS, "after": after, **columns}), folder / "list.parquet")
     return spillway.run(spillway.Scenario(of_list("list.parquet"), folder))
 
 
@@ -85,7 +85,7 @@ def test_a_csv_has_numbers_with_spaces_and_says_the_same(tmp_path):
 )
 def test_what_can_never_start_is_refused(tmp_path, after, error):
     with pytest.raises(ScenarioError, match=error):
-        run(tmp_path, after)
+        run(tmp_path, after, delay_ns=pa.nulls(3, pa.int64()))
 
 
 RING = """
@@ -105,6 +105,18 @@ def test_a_ring_is_repeated_by_the_flows_that_came_out(command, tmp_path):
     told = command("run", "ring.toml", "--out", "ring", "--json").json
     assert told["iteration_us"]["training"]["count"] == 3
     assert told["job_us"]["all"]["count"] == 1
+    told = command("run", "ring.toml", "--out", "told").out
+    assert "jobs" in told and "3 of 3 complete, ms: " in told
+    told = command(
+        *("compare", "ring.toml", "--vary", "traffic.training.compute=0us,1ms"),
+        *("--metrics", "jobs.mean,iterations.p50"),
+    ).out.splitlines()
+    at_once, later = (
+        line.split() for line in told if line.split()[:1] == ["compute=1ms"] or "0us" in line
+    )
+    # Two pauses of a millisecond make a job longer, and no iteration.
+    assert float(later[1].rstrip("~")) > 2 > float(at_once[1].rstrip("~"))
+    assert at_once[2] == later[2]
     once = parquet.read(tmp_path / "ring" / "flows.parquet")
     assert once.num_rows == 3 * 6 * 4
     (tmp_path / "again.toml").write_text(of_list("ring/flows.parquet"))
@@ -119,8 +131,8 @@ def test_a_ring_is_repeated_by_the_flows_that_came_out(command, tmp_path):
 def test_starts_that_only_a_run_tells_are_not_written_before(command, tmp_path):
     (tmp_path / "ring.toml").write_text(scenario(RING))
     error = command("flows", "ring.toml", "--out", "list.csv").err
-    assert "when flows of training start is known only in a run" in error
-    assert "its table flows is a list" in error
+    assert "flows of training wait for others: only a run tells when they start" in error
+    assert "its table flows is a list of the starts that came out" in error
     assert not (tmp_path / "list.csv").exists()
     # One phase of all-to-all starts at once.
     at_once = 'name = "shuffle"\nkind = "all-to-all"\nsize = "9KB"\nphases = 1\n\n'

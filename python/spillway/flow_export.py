@@ -25,8 +25,8 @@ def write(read: _core.Scenario, file: Path, *, force: bool = False) -> dict[str,
         )
     if waiting := read.waiting():
         raise ScenarioError(
-            f"when flows of {', '.join(waiting)} start is known only in a run: they wait for others",
-            "run the scenario: its table flows is a list with which kind = \"flows\" repeats it",
+            f"flows of {', '.join(waiting)} wait for others: only a run tells when they start",
+            "run the scenario: its table flows is a list of the starts that came out",
         )
     check_new_file(file, force, "a list of flows", is_list)
     from spillway import arrow

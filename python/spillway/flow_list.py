@@ -117,7 +117,7 @@ def _cast(path: Path, values: pa.ChunkedArray, column: str, kind: str) -> pa.Chu
 def _after(
     path: Path, values: pa.ChunkedArray
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """For each flow how many others it waits for, and their numbers, one flow's after the other's."""
+    """For each flow how many others it waits for, and the numbers of these, flow by flow."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -166,6 +166,22 @@ def _of_class(name: str) -> Iterator[Metric]:
         )
 
 
+def _of_times(name: str, row: Row) -> Iterator[Metric]:
+    for point, key in _SLOWDOWNS.items():
+        yield Metric(
+            f"{name}.{point}",
+            f"{name}\n{point}, ms",
+            _value(row, key, 1e-3),
+            "number",
+            name,
+            point,
+            "completion time, ms",
+            "queries",
+            less_is_better=True,
+            is_few=_is_few(row, key),
+        )
+
+
 def _of_whole_runs(runs: Sequence[Summary]) -> Iterator[Metric]:
     for point, (key, heading) in _COUNTS.items():
         panel = point.replace("_", " ")
@@ -183,19 +199,10 @@ def _of_whole_runs(runs: Sequence[Summary]) -> Iterator[Metric]:
     lost = Metric("drops", "packets\nlost", lambda run: sum(run["drops"].values()), "count", "", "")
     yield replace(lost, panel=lost.name, unit="packets")
     yield from _of_buffers(runs)
-    for point, key in _SLOWDOWNS.items():
-        yield Metric(
-            f"queries.{point}",
-            f"queries\n{point}, ms",
-            _value(lambda run: run["query_us"], key, 1e-3),
-            "number",
-            "queries",
-            point,
-            "completion time, ms",
-            "queries",
-            less_is_better=True,
-            is_few=_is_few(lambda run: run["query_us"], key),
-        )
+    yield from _of_times("queries", lambda run: run["query_us"])
+    if any("job_us" in run for run in runs):
+        yield from _of_times("jobs", lambda run: run.get("job_us", {}).get("all", {}))
+        yield from _of_times("iterations", lambda run: run.get("iteration_us", {}).get("all", {}))
     for name in _names(runs, "goodput_gbps"):
         yield Metric(
             "goodput" if name == "all" else f"goodput.{name}",

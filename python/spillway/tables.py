@@ -164,15 +164,18 @@ def _network(summary: Mapping[str, Any]) -> Table:
         f"{count(flows['completed'])} of {count(flows['started'])} complete "
         f"in {_seconds(summary['simulated_s'])} simulated",
     )
-    queries = summary["query_us"]
-    if queries["count"]:
-        mean = number(queries["mean"] * 1e-3)
-        p50, p95, p99, _ = (text.strip() for text in _flagged(queries, 1e-3))
-        table.add_row(
-            "queries",
-            f"{count(queries['count'] - queries['unfinished'])} of {count(queries['count'])} "
-            f"complete, ms: {mean} mean, {p50} p50, {p95} p95, {p99} p99",
-        )
+    timed = {"queries": summary["query_us"]}
+    if "job_us" in summary:
+        timed |= {"jobs": summary["job_us"]["all"], "iterations": summary["iteration_us"]["all"]}
+    for name, row in timed.items():
+        if row["count"]:
+            mean = number(row["mean"] * 1e-3)
+            p50, p95, p99, _ = (text.strip() for text in _flagged(row, 1e-3))
+            table.add_row(
+                name,
+                f"{count(row['count'] - row['unfinished'])} of {count(row['count'])} "
+                f"complete, ms: {mean} mean, {p50} p50, {p95} p95, {p99} p99",
+            )
     spent = summary["run"]
     rate = summary["packet_hops"] / max(spent["wall_s"], 1e-9)
     table.add_row(

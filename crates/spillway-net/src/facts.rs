@@ -143,7 +143,7 @@ fn traffic(scenario: &Scenario, capacity_bps: u64, most_flows: u64) -> Value {
             "load": offered.map(|bps| bps / capacity_bps as f64),
             "flows": flows,
             "bytes": bytes,
-            "counted_all": flows < most_flows,
+            "counted_all": source.waits() || flows < most_flows,
         })
     });
     sources.collect()

@@ -88,6 +88,8 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
     }
     if scenario.traffic.has_jobs() {
         let (ended, unfinished) = simulation.jobs();
+        // A job of which some flows would have started too late has lasted until the last event.
+        let end = if progress == Progress::Complete { now } else { end };
         let jobs = Jobs::of(scenario, ended.iter().chain(&unfinished), end);
         summary["job_us"] = jobs.job_us();
         summary["iteration_us"] = jobs.iteration_us();

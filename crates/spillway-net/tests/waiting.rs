@@ -131,7 +131,8 @@ fn a_run_with_flows_that_wait_is_repeated_by_its_own_flows() {
             (0..60_u32).map(|flow| (0..below(3)).map(|_| below(flow.max(1).into())).collect());
         let mut before: Vec<Vec<u32>> = before.collect();
         before[0].clear();
-        let delays = (0..60).map(|_| (below(2) == 0).then(|| u64::from(below(20_000)))).collect();
+        let delay = |others: &Vec<u32>| (!others.is_empty()).then(|| u64::from(below(20_000)));
+        let delays = before.iter().map(delay).collect();
         let list = FlowColumns { after: Some(before), delay_ns: Some(delays), ..columns(&flows) };
         let run = run_list(&text, &list);
         assert_eq!((run.flows.len(), run.progress), (60, Progress::Complete));
@@ -176,10 +177,15 @@ fn flows_that_can_never_start_are_refused() {
         "traffic.list.file: list: flows that wait for each other: 1 after 3 after 2 after 1"
     );
     let long = FlowColumns {
-        delay_ns: Some(vec![Some(u64::MAX); 4]),
+        delay_ns: Some(vec![None, Some(u64::MAX), None, None]),
         ..after(&flows, &[&[], &[0], &[], &[]])
     };
     assert!(refused("", &long).contains("column delay_ns: 18446744073709551615 is beyond what"));
+    let in_vain = FlowColumns { delay_ns: Some(vec![Some(5); 4]), ..columns(&flows) };
+    assert_eq!(
+        refused("", &in_vain),
+        "traffic.list.file: list: row 1, column delay_ns: a delay, but no flow in the column after"
+    );
     let classes = ["a", "b", "a", "a"].map(String::from).to_vec();
     let classes = FlowColumns { class: Some(classes), ..after(&flows, &[&[], &[], &[1], &[]]) };
     assert_eq!(
@@ -219,6 +225,8 @@ fn a_ring_takes_its_steps_and_computes_between_iterations() {
     assert_eq!((run.flows.len(), run.progress), (9, Progress::Complete));
     assert_eq!(jobs(&run), [(0, 0, 0, Some(0), None)]);
     assert_eq!(run.number("job_us.job.unfinished"), 1.0);
+    // It has lasted until the run's last event, and not until a stop of 10 s.
+    assert_eq!(run.number("job_us.job.max").floor(), 12.0);
 }
 
 /// Four hosts with 4 packets exchange 2, 1, 1 and 2: 5 + 4 + 4 + 5 us.
@@ -302,4 +310,31 @@ fn collectives_that_cannot_be_are_refused() {
     ] {
         assert_eq!(refused(keys), error);
     }
+}
+
+/// A ring of four in which the second iteration would begin too late. A datagram of the fourth of six steps
+/// is lost, so two flows of the first iteration never start.
+#[test]
+fn an_iteration_that_has_begun_is_stuck_even_if_the_next_would_be_too_late() {
+    let text = traffic(
+        "kind = \"all-reduce\"\nsize = \"4000B\"\niterations = 2\ncompute = \"1s\"\n[[event]]\n\
+         kind = \"link-loss\"\na = \"host0\"\nb = \"leaf0\"\nat = \"15us\"\nuntil = \"17us\"\nrate = 1.0",
+    );
+    let text = text.replace("kind = \"dctcp\"", "kind = \"udp\"");
+    let text = text.replace(", ack_size = \"1B\", initial_window = \"100pkt\"", "");
+    let run = run(&text);
+    assert_eq!((run.flows.len(), run.progress), (22, Progress::Stopped));
+    assert_eq!(run.summary["flows"]["waiting"], 2);
+}
+
+/// The first of two flows, by start, is taken, and its job is over with it.
+#[test]
+fn a_limit_cuts_jobs_of_a_list_too() {
+    let flows = [(0, 1, 1_000, 5_000), (0, 1, 1_000, 0), (0, 1, 1_000, 9_000)];
+    let list = FlowColumns { job: Some(vec![Some(1), Some(0), Some(0)]), ..columns(&flows) };
+    let run = run_list(&text(""), &list);
+    assert_eq!(jobs(&run), [(0, 1, 0, Some(5), Some(9)), (0, 0, 0, Some(0), Some(13))]);
+    let text = format!("{}limit = 1", with_list(&text("")));
+    let run = finish(Simulation::new(scenario_with(&text, &list)));
+    assert_eq!(jobs(&run), [(0, 0, 0, Some(0), Some(4))]);
 }

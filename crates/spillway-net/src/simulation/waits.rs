@@ -69,9 +69,12 @@ impl Waits {
         &self.ended
     }
 
-    /// Those that have not.
+    /// Those that have not, by class, job and number.
     pub fn unfinished(&self) -> Vec<Iteration> {
-        self.sections.iter().flat_map(|section| section.unfinished()).collect()
+        let all = self.sections.iter().flat_map(|section| section.unfinished());
+        let mut all: Vec<Iteration> = all.collect();
+        all.sort_by_key(|each| (each.class, each.job, each.number));
+        all
     }
 
     /// Bytes of memory that it takes.

@@ -119,14 +119,16 @@ fn cycle(nodes: &[Node], left: &[usize]) -> Vec<u32> {
     let waits = |place: u32| left[place as usize] > 0;
     let first = (0..nodes.len() as u32).find(|&place| waits(place)).unwrap_or(0);
     let mut path = vec![first];
+    let mut place_of = BTreeMap::from([(first, 0)]);
     loop {
         let last = path[path.len() - 1] as usize;
         let Some(&next) = nodes[last].after.iter().find(|&&other| waits(other)) else {
             return path;
         };
-        if let Some(place) = path.iter().position(|&other| other == next) {
+        if let Some(&place) = place_of.get(&next) {
             return path.split_off(place);
         }
+        place_of.insert(next, path.len());
         path.push(next);
     }
 }

@@ -7,9 +7,11 @@
 //! # Rule
 //! Every row is a flow: `src`, `dst`, `size_bytes`, `start_ns` (or, exactly, `start_ps`), and
 //! optionally `class`, `priority`, `path`, `ack_path`, `query_id` and `bound_bytes`. Rows need not be
-//! sorted. A flow may wait for others of the list (`after`, their numbers, the first row's being 0; see
-//! `flow_graph.rs`), and start some time (`delay_ns`) after the last of them is complete; `start_ns` is
-//! then the earliest start. Flows with the same number in the column `job` are a job. With a `class` column the list defines the classes that it names. With `only_class` only the flows of
+//! sorted. A flow may wait for others of the list (`after`: their numbers, the first row's being 0), and
+//! start some time (`delay_ns`) after the last of them is complete; `start_ns` is then the earliest
+//! start. Flows with the same number in the column `job` are a job.
+//!
+//! With a `class` column the list defines the classes that it names. With `only_class` only the flows of
 //! one class are taken, and they belong to the section's own class. Flows that start after the
 //! scenario's duration are left out. With `bound = { kind = "model", model = FILE }` the forest in
 //! that file bounds each flow by further columns: those that it looks at, and `job`, the number of
@@ -123,19 +125,25 @@ impl FlowListParams {
             flows.push(flow);
             rows.push(row);
         }
+        if let Some(limit) = limit {
+            if rows.iter().any(|&row| list.waits(row)) {
+                let problem = "flows that wait for others have no order of starts to be cut by";
+                return Err(section.error("limit", problem));
+            }
+            let mut listed: Vec<(FlowSpec, usize)> = flows.into_iter().zip(rows).collect();
+            listed.retain(|(flow, _)| flow.start < context.duration);
+            listed.sort_unstable();
+            listed.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            (flows, rows) = listed.into_iter().unzip();
+        }
         let graph = list
             .graph(&flows, &rows, context.duration)
             .map_err(|problem| section.error("file", named(problem)))?;
         if let Some(graph) = &graph {
             flows = graph.first().collect();
-            if limit.is_some() && graph.all().count() > flows.len() {
-                let problem = "flows that wait for others have no order of starts to be cut by";
-                return Err(section.error("limit", problem));
-            }
         }
         flows.retain(|flow| flow.start < context.duration);
         flows.sort_unstable();
-        flows.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
         let own = only_class.is_none() && !classes.is_empty();
         let classes = own.then(|| classes.iter().map(ToString::to_string).collect());
         Ok(FlowListParams { flows: flows.into(), graph: graph.map(Arc::new), classes })
@@ -310,6 +318,16 @@ impl List {
         duration: Time,
     ) -> Result<Option<FlowGraph>, String> {
         let FlowColumns { src, after, delay_ns, job, .. } = &self.columns;
+        let is_in_vain = |&row: &usize| {
+            let delay = delay_ns.as_ref().and_then(|delays| delays[row]);
+            delay.is_some_and(|delay| delay > 0) && !self.waits(row)
+        };
+        if let Some(&row) = rows.iter().find(|row| is_in_vain(row)) {
+            let place = self.place(row);
+            return Err(format!(
+                "{place}, column delay_ns: a delay, but no flow in the column after"
+            ));
+        }
         let has_jobs = job.as_ref().is_some_and(|jobs| rows.iter().any(|&row| jobs[row].is_some()));
         if !has_jobs && !rows.iter().any(|&row| self.waits(row)) {
             return Ok(None);

@@ -60,6 +60,8 @@ impl Waiting for Bounded {
     fn on_complete(&mut self, flow: &FlowSpec, now: Time, released: &mut Released) {
         let first = released.starts.len();
         self.waiting.on_complete(flow, now, released);
+        // Drawn in an order that does not depend on that of rows.
+        released.starts[first..].sort_unstable();
         for flow in &mut released.starts[first..] {
             flow.bound = self.bounds.draw(flow, &mut self.random);
         }

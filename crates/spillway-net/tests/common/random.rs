@@ -19,11 +19,12 @@ impl Case {
         format!("{}\n{}", self.head, self.traffic.join("\n"))
     }
 
-    /// Whether flows may go on for ever without any progress: go-back-N, whose timeouts and windows
-    /// never change, may lose the same packet again and again (C. Guo et al., "RDMA over Commodity
+    /// Whether flows may go on for ever without any progress: those whose timeouts and windows never
+    /// change, of pFabric where switches are not its own, and of go-back-N, which may lose the same packet again and again (C. Guo et al., "RDMA over Commodity
     /// Ethernet at Scale", SIGCOMM 2016, section 4.1).
     pub fn may_stall(&self) -> bool {
-        self.text().contains("go-back-n")
+        let text = self.text();
+        text.contains("go-back-n") || text.contains("transport = \"pfabric\"")
     }
 }
 
@@ -579,8 +580,10 @@ fn waiting(draw: &mut Draw, list: &mut FlowColumns) {
         0 => Vec::new(),
         number => (0..number).map(|_| draw.below(flow) as u32).collect(),
     });
-    list.after = Some(after.collect());
-    list.delay_ns = Some((0..flows).map(|_| draw.once_in(2).then(|| draw.below(9_000))).collect());
+    let after: Vec<Vec<u32>> = after.collect();
+    let delay = |others: &Vec<u32>| (!others.is_empty()).then(|| draw.below(9_000));
+    list.delay_ns = Some(after.iter().map(delay).collect());
+    list.after = Some(after);
     list.job = Some((0..flows).map(|_| draw.once_in(2).then(|| draw.below(3) as u32)).collect());
 }
 

@@ -72,7 +72,7 @@ impl Jobs {
         context: &Context,
     ) -> Result<Jobs, SettingsError> {
         let all = context.topology.hosts();
-        let meaning = "The hosts that take part; by default all.";
+        let meaning = "The hosts that take part, ranked by their numbers; by default all.";
         let hosts = keys::hosts(section, "hosts", meaning, all)?;
         let mut hosts = hosts.unwrap_or_else(|| (0..all).collect());
         let meaning = "Jobs that share the hosts; each has as many.";
@@ -82,7 +82,7 @@ impl Jobs {
             ("spread", Placement::Spread),
             ("random", Placement::Random),
         ];
-        let meaning = "Which hosts a job has, in the order of ranks: neighbours, every so-manieth \
+        let meaning = "Which hosts a job of n jobs has, in the order of ranks: neighbours, every n-th \
                        host, or hosts that the seed draws.";
         let placement = section.choice("placement", &placements, meaning)?;
         let meaning = "How often each job does it.";

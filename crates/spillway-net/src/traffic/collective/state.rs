@@ -24,10 +24,23 @@ struct Course {
     /// Flows that have arrived, by the rank that received them and the step, where it has not done that
     /// step.
     arrived: BTreeMap<(u32, u64), u32>,
-    /// The iterations that have begun and not ended: their starts, and the flows that are not complete.
-    iterations: BTreeMap<u32, (Time, u64)>,
+    /// The iterations that have begun and not ended.
+    iterations: BTreeMap<u32, Iterating>,
     /// Flows that have not started.
     left: u64,
+    /// The first iteration that a rank would have gone on with too late, if there is one. Those before
+    /// it may still end.
+    cut: Option<u32>,
+}
+
+/// An iteration that has begun.
+#[derive(Debug)]
+struct Iterating {
+    start: Time,
+    /// Flows that have not started.
+    left: u64,
+    /// Flows that are not complete.
+    incomplete: u64,
 }
 
 /// A host in a job.
@@ -125,12 +138,17 @@ impl State {
         };
         own.sending = schedule.width(step);
         if start >= jobs.duration {
-            course.left = 0;
+            // Within an iteration it is too late for all others, too.
+            let cut = if step == 0 { iteration } else { 0 };
+            course.cut = Some(course.cut.map_or(cut, |other| other.min(cut)));
             return None;
         }
-        course.left = course.left.saturating_sub(own.sending.into());
-        let entry = course.iterations.entry(iteration).or_insert((start, schedule.flows()));
-        entry.0 = entry.0.min(start);
+        let flows = schedule.flows();
+        let begun = Iterating { start, left: flows, incomplete: flows };
+        let entry = course.iterations.entry(iteration).or_insert(begun);
+        entry.start = entry.start.min(start);
+        entry.left -= u64::from(own.sending);
+        course.left -= u64::from(own.sending);
         Some(Begin { start, job, rank, step })
     }
 
@@ -178,10 +196,10 @@ impl Waiting for State {
         course.ranks[from as usize].sending -= 1;
         *course.arrived.entry((to, step)).or_default() += 1;
         let iteration = (step / u64::from(self.schedule.steps())) as u32;
-        if let Some((start, left)) = course.iterations.get_mut(&iteration) {
-            *left -= 1;
-            if *left == 0 {
-                let start = Some(*start);
+        if let Some(iterating) = course.iterations.get_mut(&iteration) {
+            iterating.incomplete -= 1;
+            if iterating.incomplete == 0 {
+                let start = Some(iterating.start);
                 course.iterations.remove(&iteration);
                 released.ended.push(self.iteration(job, iteration, start, Some(now)));
             }
@@ -191,7 +209,11 @@ impl Waiting for State {
     }
 
     fn left(&self) -> u64 {
-        self.courses.iter().map(|course| course.left).sum()
+        let of_course = |course: &Course| match course.cut {
+            None => course.left,
+            Some(cut) => course.iterations.range(..cut).map(|(_, each)| each.left).sum(),
+        };
+        self.courses.iter().map(of_course).sum()
     }
 
     fn unfinished(&self) -> Vec<Iteration> {
@@ -199,7 +221,7 @@ impl Waiting for State {
         let of_job = |(job, course): (u32, &Course)| {
             let rows = course.iterations.iter();
             let mut rows: Vec<Iteration> = rows
-                .map(|(&iteration, &(start, _))| self.iteration(job, iteration, Some(start), None))
+                .map(|(&iteration, each)| self.iteration(job, iteration, Some(each.start), None))
                 .collect();
             let last = course.ranks.iter().map(|rank| rank.step).max().unwrap_or(0) / steps;
             if rows.is_empty() && last < u64::from(self.jobs.iterations) {
@@ -211,11 +233,8 @@ impl Waiting for State {
         (0..).zip(&self.courses).flat_map(of_job).collect()
     }
 
+    /// What waits for ranks that lag behind is little, and not counted.
     fn bytes(&self) -> u64 {
-        let of_course = |course: &Course| {
-            course.ranks.len() * size_of::<Rank>()
-                + course.arrived.len() * size_of::<(u64, u64, u32)>()
-        };
-        self.courses.iter().map(of_course).sum::<usize>() as u64
+        (self.rank_of.len() * (size_of::<Rank>() + size_of::<(u32, u32)>())) as u64
     }
 }
