@@ -242,7 +242,7 @@ fn check(seed: u64) -> Option<(f64, u64)> {
 
 #[test]
 fn random_scenarios_with_lossless_priorities_hold() {
-    let checked: Vec<(f64, u64)> = (0..950).filter_map(check).collect();
+    let checked: Vec<(f64, u64)> = (0..1050).filter_map(check).collect();
     let with_pauses = checked.iter().filter(|(pauses, _)| *pauses > 0.0).count();
     let with_losses = checked.iter().filter(|(_, lost)| *lost > 0).count();
     assert!(checked.len() > 300, "{}", checked.len());

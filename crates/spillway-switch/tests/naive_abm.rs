@@ -162,7 +162,8 @@ struct Departure {
     time: u64,
     queue: usize,
     size: u64,
-    /// The queues in which packets waited until then, including its own.
+    /// The queues in which packets waited until then, including its own unless that was empty until
+    /// this moment.
     waiting: Vec<usize>,
 }
 
@@ -181,6 +182,8 @@ struct Abm<'a> {
     history: Vec<Departure>,
     /// The queue length that the last arrival for every queue found.
     found: Vec<u64>,
+    /// When the last packet came that found a queue empty, by queue.
+    since: Vec<u64>,
     /// When the interval began.
     began: u64,
     /// n_p of every queue class.
@@ -198,6 +201,7 @@ impl<'a> Abm<'a> {
             setup,
             history: Vec::new(),
             found: vec![0; queues],
+            since: vec![0; queues],
             began: 0,
             congested: vec![Congested { queues: Ratio::ONE, is_exact: true }; per_port],
             drain: vec![Ratio::ONE; queues],
@@ -274,7 +278,9 @@ impl<'a> Abm<'a> {
     fn drains(&self, queue: usize, now: u64, queues: &Queues) -> Ratio {
         let interval = self.history.iter().filter(|left| (self.began..now).contains(&left.time));
         let own = interval.clone().filter(|left| left.queue == queue);
-        let own: u64 = own.map(|left| left.size).sum();
+        let counts =
+            |left: &&Departure| self.setup.keys.drain_of_interval || left.waiting.contains(&queue);
+        let own: u64 = own.filter(counts).map(|left| left.size).sum();
         if self.setup.keys.drain_of_interval {
             // The bytes that the port could have sent; a byte takes `byte_ps` picoseconds.
             let rates = &self.setup.switch.rates;
@@ -293,6 +299,9 @@ impl<'a> Abm<'a> {
 impl Naive for Abm<'_> {
     fn check(&mut self, arrival: &Given, decision: &Decision, queues: &Queues) -> Checked {
         self.found[arrival.queue] = queues.bytes(arrival.queue);
+        if queues.packets(arrival.queue) == 0 {
+            self.since[arrival.queue] = arrival.now;
+        }
         let (limit, is_exact) = self.limit(arrival, queues);
         let told = decision.threshold.unwrap();
         let is_sure = |bytes: u64| is_exact || !limit.is_at(bytes);
@@ -332,7 +341,10 @@ impl Naive for Abm<'_> {
 
     fn leaves(&mut self, now: u64, queue: usize, size: u64, queues: &Queues) {
         let of_port = queues.of_port(queue / queues.per_port);
-        let waiting = of_port.filter(|&queue| queues.packets(queue) > 0).collect();
+        let has_waited = |&other: &usize| {
+            queues.packets(other) > 0 && (other != queue || self.since[queue] < now)
+        };
+        let waiting = of_port.filter(has_waited).collect();
         self.history.push(Departure { time: now, queue, size, waiting });
     }
 

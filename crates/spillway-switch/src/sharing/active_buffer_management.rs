@@ -28,9 +28,8 @@
 //!
 //! # Scope and limitations
 //! All queues of a queue class count, including those of acks, which have a queue class of their
-//! own. With `drain = "share"` a packet that passes an idle port does not count in mu, since
-//! nothing waits. If such packets have to go through the queue (`dwrr`, `release = "end"`), they
-//! count.
+//! own. With `drain = "share"` a packet that leaves its queue in the moment in which it comes does
+//! not count in mu, since nothing has waited.
 //!
 //! # Validation
 //! Has the same limits, to the byte, and makes the same decisions as a second, naive implementation
@@ -41,7 +40,7 @@
 //! within 5%; without them they are not (docs/validation.md).
 //!
 //! # Cost
-//! Some additions for every packet that waits; a scan of all queues every interval; 40 bytes for
+//! Some additions for every packet that waits; a scan of all queues every interval; 48 bytes for
 //! every queue. With `drain = "interval"` even packets at an idle port go through the policy.
 
 use super::{Sharing, of_queue_class};
@@ -104,6 +103,8 @@ struct Queue {
     /// The bytes that its port had sent when a packet began to wait in the queue, or when the
     /// interval began; `u64::MAX` if no packet waits.
     waits_from: u64,
+    /// When the packets that wait began to, if any do.
+    waits_since: Time,
     /// The bytes that its port sent in this interval while a packet waited in the queue, up to
     /// `waits_from`.
     port_sent: u64,
@@ -204,8 +205,14 @@ impl Policy for ActiveBufferManagement {
 
     fn new(params: &ActiveBufferManagementParams, environment: &Environment) -> Self {
         let queues = environment.queues();
-        let queue =
-            Queue { dequeued: 0, waits_from: u64::MAX, port_sent: 0, drain: 1.0, level: 0.0 };
+        let queue = Queue {
+            dequeued: 0,
+            waits_from: u64::MAX,
+            waits_since: Time::ZERO,
+            port_sent: 0,
+            drain: 1.0,
+            level: 0.0,
+        };
         ActiveBufferManagement {
             params: params.clone(),
             queues: vec![queue; queues],
@@ -299,12 +306,20 @@ impl Watch for ActiveBufferManagement {
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         if buffer.packets(arrival.queue) == 1 {
             let sent = self.sent[buffer.port_of(arrival.queue) as usize];
-            self.queues[arrival.queue as usize].waits_from = sent;
+            let queue = &mut self.queues[arrival.queue as usize];
+            (queue.waits_from, queue.waits_since) = (sent, arrival.now);
         }
     }
 
-    fn on_dequeue(&mut self, _now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        self.queues[queue as usize].dequeued += u64::from(size);
+    fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        let state = &mut self.queues[queue as usize];
+        let has_waited = now > state.waits_since || self.params.drain == Drain::Interval;
+        if has_waited {
+            state.dequeued += u64::from(size);
+        } else {
+            // The port sends it, but not while the queue waits.
+            state.waits_from += u64::from(size);
+        }
         self.sent[buffer.port_of(queue) as usize] += u64::from(size);
         self.settle(queue, buffer);
     }
@@ -437,6 +452,26 @@ mod tests {
         // In the next interval nothing is sent.
         abm.on_timer(Time::from_us(50), &buffer);
         assert_eq!((abm.queues[0].drain, abm.queues[1].drain), (1.0, 1.0));
+    }
+
+    #[test]
+    fn what_leaves_in_the_moment_in_which_it_comes_does_not_count() {
+        // As above: (4,500 + 1,500) of (10,500 + 1,500). Before and after, packets find an idle port:
+        // with them the second queue would have 9,000 of 15,000.
+        let (mut abm, mut buffer) = abm("", 1, 2);
+        let pass = |abm: &mut ActiveBufferManagement, buffer: &mut Buffer, us| {
+            join(abm, buffer, us, 1, 1_500);
+            leave(abm, buffer, us, 1, 1_500);
+        };
+        pass(&mut abm, &mut buffer, 1);
+        join(&mut abm, &mut buffer, 5, 0, 6_000);
+        join(&mut abm, &mut buffer, 5, 1, 4_500);
+        leave(&mut abm, &mut buffer, 9, 0, 6_000);
+        leave(&mut abm, &mut buffer, 9, 1, 4_500);
+        pass(&mut abm, &mut buffer, 15);
+        abm.on_timer(Time::from_us(25), &buffer);
+        // The first: (6,000 + 1,500) of (6,000 + 1,500), since it was empty when the second left.
+        assert_eq!((abm.queues[0].drain, abm.queues[1].drain), (1.0, 0.5));
     }
 
     #[test]
