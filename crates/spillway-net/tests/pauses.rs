@@ -323,8 +323,8 @@ fn with(pfc: &str) -> String {
     refused(&format!("switch = {{ buffer = \"200KB\", queues_per_port = 2, pfc = {{ {pfc} }} }}"))
 }
 
-/// A port's headroom is 2 * 1,000 + 2 * 1,500 + 64 bytes; four ports have 20,256 bytes, and 16,000 of
-/// reserve.
+/// A port's headroom is 2 * 1,000 + 3 * 1,500 + 64 bytes, since what is shared may be full; four ports have
+/// 26,256 bytes, and 16,000 of reserve.
 #[test]
 fn what_leaves_no_room_is_refused_with_the_reason() {
     assert_eq!(
@@ -332,13 +332,13 @@ fn what_leaves_no_room_is_refused_with_the_reason() {
         "switch.pfc.headroom: reserves and headrooms of leaf0 are 256000B, more than its buffer, 200000B"
     );
     assert_eq!(
-        refused("switch = { buffer = \"37KB\", pfc = \"static\" }"),
-        "switch.pfc.headroom: reserves and headrooms of leaf0, 36256B, leave 744B of its buffer: less \
+        refused("switch = { buffer = \"43KB\", pfc = \"static\" }"),
+        "switch.pfc.headroom: reserves and headrooms of leaf0, 42256B, leave 744B of its buffer: less \
          than one packet, 1500B"
     );
     assert_eq!(
-        refused("switch = { buffer = \"40KB\", pfc = { kind = \"dynamic\", alpha = 0.25 } }"),
-        "switch.pfc.headroom: reserves and headrooms of leaf0, 36256B, leave 3744B of its buffer: the \
+        refused("switch = { buffer = \"46KB\", pfc = { kind = \"dynamic\", alpha = 0.25 } }"),
+        "switch.pfc.headroom: reserves and headrooms of leaf0, 42256B, leave 3744B of its buffer: the \
          threshold is less than one packet, 1500B"
     );
     assert_eq!(
@@ -389,6 +389,35 @@ fn headroom_suffices_where_times_are_cut() {
         assert_eq!(run.all_drops(), 0, "{whole_ns}");
         let peak = run.number("pauses.headroom_peak_bytes");
         assert!(peak > more_than, "{whole_ns}: {peak}");
+    }
+}
+
+/// Where accounts alone share the rest, `auto` needs no room for the packet on which a pause is sent: four
+/// ports have 4 * (2 * 1,000 + 2 * 1,500 + 64) = 20,256 bytes. Where that may be full each has 1,500 more.
+///
+/// Static: four thresholds of 9,000 bytes and five packets, 43,500 bytes, must be left. Dynamic with alpha
+/// 1: of `r` bytes four accounts leave r / 16 less a packet of (1/2 + 1/4 + 1/8 + 1/16), and 7,500 must be
+/// left: with r = 142,500 (142,500 / 16 = 8,906.25, less 1,406.25).
+#[test]
+fn headroom_has_a_packet_more_where_what_is_shared_may_be_full() {
+    let set_aside = |buffer: u64, pfc: &str| -> u64 {
+        let text = format!(
+            "duration = \"1ms\"\ntopology = {{ kind = \"star\", hosts = 4, host_rate = \"8Gbps\", \
+             link_delay = \"1us\" }}\nswitch = {{ buffer = \"{buffer}B\", {pfc} }}\n"
+        );
+        let scenario = scenario_with(&with_list(&text), &columns(&[(0, 1, 1, 0)]));
+        let switch = scenario.make_switch(0);
+        switch.accounts().unwrap().parts().set_aside()
+    };
+    let (fixed, dynamic) = (
+        "pfc = { kind = \"static\", threshold = \"9KB\", reserve = \"0B\" }",
+        "pfc = { kind = \"dynamic\", alpha = 1.0, reserve = \"0B\" }",
+    );
+    for (pfc, enough) in [(fixed, 43_500), (dynamic, 142_500)] {
+        assert_eq!(set_aside(20_256 + enough, pfc), 20_256, "{pfc}");
+        assert_eq!(set_aside(20_256 + enough - 16, pfc), 26_256, "{pfc}");
+        // Others may fill it.
+        assert_eq!(set_aside(10_000_000, &format!("queues_per_port = 2, {pfc}")), 26_256);
     }
 }
 

@@ -57,6 +57,8 @@ pub struct PfcSettings {
     headroom: Headroom,
     crossing: Crossing,
     sees_all: bool,
+    /// Whether its switches have no other queue classes.
+    are_all_lossless: bool,
 }
 
 /// The headroom of a port's accounts.
@@ -126,7 +128,7 @@ impl PfcSettings {
             "\"auto\", bytes such as \"64KB\", or a multiple of rate times delay such as \"3bdp\"";
         let meaning = "bytes of each port and priority for what comes after a pause is sent; \
                        \"auto\": 2 rate delay + 2 mtu + a frame + rate response_time, and one mtu more \
-                       if the packet that crosses the threshold goes there";
+                       if the packet on which a pause is sent may go there";
         let parse = |value: &Value| value.as_str().and_then(Headroom::parse);
         let headroom = section.value("headroom", "auto", takes, meaning, parse)?;
         let crossing = section.choice(
@@ -146,6 +148,7 @@ impl PfcSettings {
             "whether the run ends when ports pause each other for ever",
         )?;
         let pfc = PfcSettings {
+            are_all_lossless: queue_classes.len() == switch.queues_per_port as usize,
             queue_classes,
             resume_offset,
             frames,
@@ -179,8 +182,17 @@ impl PfcSettings {
         Ok(())
     }
 
-    /// What a switch accounts for, by its ports' links.
-    pub fn parts(&self, topology: &Topology, switch: u32) -> LosslessParts {
+    /// What a switch with so large a buffer accounts for, by its ports' links.
+    pub fn parts(&self, topology: &Topology, switch: u32, capacity: u64) -> LosslessParts {
+        let parts = self.parts_with(topology, switch, 2);
+        match self.crossing == Crossing::Headroom || self.may_be_full(&parts, capacity) {
+            true => self.parts_with(topology, switch, 3),
+            false => parts,
+        }
+    }
+
+    /// The same if headroom is to hold so many packets beside what is under way.
+    fn parts_with(&self, topology: &Topology, switch: u32, packets: u64) -> LosslessParts {
         let rates = || incoming(topology, switch).map(|line| line.rate.bits_per_second());
         let slowest = rates().min().unwrap_or(1) as f64;
         let threshold = |rate: u64| match self.threshold {
@@ -189,22 +201,43 @@ impl PfcSettings {
             }
             threshold => threshold,
         };
+        let headroom = |line| self.headroom_of(line, packets);
         LosslessParts {
             queue_classes: self.queue_classes.clone(),
             thresholds: rates().map(threshold).collect(),
             resume_offset: self.resume_offset,
             reserve: self.reserve,
-            headroom: incoming(topology, switch).map(|line| self.headroom_of(line)).collect(),
+            headroom: incoming(topology, switch).map(headroom).collect(),
             crossing: self.crossing,
             sees_all: self.sees_all,
         }
     }
 
+    /// Whether a packet that crosses its account's threshold may find what is shared full. Others can
+    /// fill it; accounts alone cannot if there is room for a packet beside what they take at most, one
+    /// after the other: the threshold, a packet that reaches it, and, if it has fallen since, another
+    /// that crosses it.
+    fn may_be_full(&self, parts: &LosslessParts, capacity: u64) -> bool {
+        let mut left = capacity.saturating_sub(parts.set_aside());
+        for &threshold in &parts.thresholds {
+            for _ in &*parts.queue_classes {
+                left = match threshold {
+                    PauseThreshold::Bytes(bytes) => left.saturating_sub(bytes),
+                    PauseThreshold::OfFree(alpha) => {
+                        (left.saturating_sub(self.mtu) as f64 / (1.0 + alpha)) as u64
+                    }
+                };
+            }
+        }
+        let accounts = (parts.thresholds.len() * parts.queue_classes.len()) as u64;
+        !self.are_all_lossless || left < (accounts + 1).saturating_mul(self.mtu)
+    }
+
     /// The headroom for what comes in on a line: what may arrive after a pause is sent. A frame may
     /// have to wait for a packet that has begun, and a packet may have begun when it acts. The packet
-    /// on which the pause is sent may need room there, too. Where times are cut, full packets come a
-    /// little faster than the line's rate.
-    fn headroom_of(&self, line: &LineSpec) -> u64 {
+    /// on which the pause is sent may need room there, too: then there are three. Where times are cut,
+    /// full packets come a little faster than the line's rate.
+    fn headroom_of(&self, line: &LineSpec, packets: u64) -> u64 {
         let bytes = |time: Time| time.ps().div_ceil(line.rate.ps_per_byte());
         let arriving = |time: Time| match line.whole_ns {
             true => {
@@ -214,7 +247,6 @@ impl PfcSettings {
             false => bytes(time),
         };
         let PauseFrames { bytes: frame, response_time, .. } = self.frames;
-        let packets = if self.crossing == Crossing::Headroom { 3 } else { 2 };
         match self.headroom {
             Headroom::Auto => {
                 let in_flight = 2 * arriving(line.delay) + arriving(response_time);
@@ -240,7 +272,7 @@ impl PfcSettings {
                            a part of it";
             return Err(section.error("kind", problem));
         };
-        let set_aside = self.parts(topology, switch).set_aside();
+        let set_aside = self.parts(topology, switch, capacity).set_aside();
         if set_aside > capacity {
             let problem = format!(
                 "reserves and headrooms of {name} are {set_aside}B, more than its buffer, {capacity}B"

@@ -380,9 +380,11 @@ impl SwitchSettings {
         pfc: Option<&PfcSettings>,
     ) -> Environment {
         let port_rates = port_rates(around.topology, switch);
-        let set_aside = pfc.map_or(0, |pfc| pfc.parts(around.topology, switch).set_aside());
         let capacity = self.buffer.bytes(port_rates.iter().copied());
-        let capacity = capacity.map(|capacity| capacity - set_aside);
+        let left = |capacity| {
+            let parts = pfc.map(|pfc| pfc.parts(around.topology, switch, capacity));
+            capacity - parts.map_or(0, |parts| parts.set_aside())
+        };
         let service = Service {
             scheduling: SchedulingPolicy::Fifo(Fifo),
             uncounted_bytes: self.uncounted_bytes,
@@ -393,7 +395,7 @@ impl SwitchSettings {
             seed: around.seed,
             switch,
             names: Arc::clone(around.names),
-            capacity: capacity.unwrap_or(Buffer::UNLIMITED),
+            capacity: capacity.map_or(Buffer::UNLIMITED, left),
             port_rates,
             queues_per_port: self.queues_per_port,
             ack_queue_class: self.ack_queue,
@@ -458,7 +460,7 @@ impl super::Scenario {
             aqm: params.aqm.make(&environment),
             scheduling: environment.service.scheduling,
             meter: Meter::new(capacity, self.warmup, self.duration),
-            lossless: pfc.as_ref().map(|pfc| pfc.parts(&self.topology, switch)),
+            lossless: pfc.as_ref().map(|pfc| pfc.parts(&self.topology, switch, capacity)),
         })
     }
 }

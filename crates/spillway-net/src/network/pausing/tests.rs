@@ -6,7 +6,7 @@
 use super::Pause;
 use crate::event::Kind;
 use crate::port::Shortcuts;
-use crate::testing::{Bench, NS, STAR};
+use crate::testing::{Bench, NS, STAR, US};
 use spillway_engine::Time;
 use spillway_switch::DropReason;
 use spillway_switch::packet::{Contents, NO_PRIORITY, Packet, flags};
@@ -193,6 +193,46 @@ fn the_formula_s_headroom_suffices_in_the_worst_alignment_and_not_a_packet_less(
     assert_eq!(lost("23000B"), (0, 23_000));
     // One byte less has no room for the last packet.
     assert_eq!(lost("22999B"), (1, 22_000));
+}
+
+/// The same where what is shared is full before the threshold is reached: the packet on which the pause
+/// is sent goes into headroom, too, so 24 packets need room there.
+///
+/// Of a buffer with 2,500 bytes beside the headroom of three accounts, the third packet of host 0, at
+/// 13 us, finds 500. The reverse line has just begun a packet then, and the pause acts at 25 us + 1 ps. With
+/// the formula's headroom, whatever the packet that finds nothing free, nothing is lost.
+#[test]
+fn the_formula_has_room_for_the_packet_that_finds_what_is_shared_full() {
+    let run = |headroom: &str, buffer: u64, full_at_us: u64| {
+        let pfc = format!(
+            "kind = \"static\", threshold = \"6KB\", resume_offset = \"2KB\", reserve = \"0B\", \
+             response_time = \"936002ps\", headroom = \"{headroom}\""
+        );
+        let mut bench = Bench::with(
+            &format!(
+                "{STAR}\nswitch = {{ buffer = \"{buffer}B\", pfc = {{ {pfc} }} }}\n\
+                 transport = {{ kind = \"udp\", mss = \"960B\", header = \"40B\", rate = \"8Gbps\" }}"
+            ),
+            Shortcuts::ALL,
+        );
+        bench.net.switches[0].pause(1, 0, true);
+        launch(&mut bench, 0, 100);
+        bench.net.now = Time::from_ps((full_at_us - 11) * US - 1);
+        let packet = Packet { size: 1_000, dst: 0, priority: NO_PRIORITY, ..Packet::default() };
+        bench.net.launch(2, packet, Contents::default());
+        let pauses = run(&mut bench, 100_000);
+        let accounts = bench.net.switches[0].accounts().expect("lossless");
+        let acts = pauses.last().map(|pause| pause.0);
+        (bench.net.totals.lost_packets, accounts.headroom_peak(), acts)
+    };
+    // Host 2's packet finds nothing free either, and pauses host 2 for a moment.
+    let acts = Some(25 * US + 1);
+    assert_eq!(run("24000B", 3 * 24_000 + 2_500, 13), (0, 24_000, acts));
+    assert_eq!(run("23999B", 3 * 23_999 + 2_500, 13), (1, 23_000, acts));
+    for full_at_us in 12..18 {
+        let (lost, _, _) = run("auto", 3 * 24_001 + 2_500, full_at_us);
+        assert_eq!(lost, 0, "{full_at_us}");
+    }
 }
 
 /// The packet that crosses the threshold goes into headroom if that is asked for: then a packet more is
