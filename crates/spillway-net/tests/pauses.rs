@@ -8,9 +8,11 @@ mod common;
 use common::random::{Case, Draw, case};
 use common::*;
 use spillway_engine::Stream;
+use spillway_net::scenario::{Scenario, Sources};
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;
 use spillway_switch::DropReason;
+use std::path::Path;
 
 /// Every line of the ring.
 const LINE: &str = "rate = \"10Gbps\", delay = \"1us\"";
@@ -113,6 +115,57 @@ fn a_flow_that_shares_no_congested_link_is_slowed_by_pauses() {
     // The pauses reach from leaf 1 over the spine and leaf 0 to the victim's own NIC.
     for tier in ["leaf", "spine", "host"] {
         assert!(lossless.number(&format!("pauses.by_tier.{tier}.pauses")) > 0.0, "{tier}");
+    }
+}
+
+/// Leaves have lossless priorities, and the spine what `spine` says. Of three queues data without a
+/// priority waits in the last one at leaves.
+fn tiers(spine: &str) -> String {
+    format!(
+        "duration = \"1ms\"\nstop = \"20ms\"\n\
+         topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 1, hosts_per_leaf = 4, host_rate = \
+         \"10Gbps\", fabric_rate = \"40Gbps\", link_delay = \"1us\" }}\n\
+         transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
+         [switch]\nbuffer = \"2MB\"\nqueues_per_port = 3\n\
+         [switch.leaf]\ndata_queue = 2\npfc = {{ kind = \"static\", threshold = \"20KB\" }}\n\
+         [switch.spine]\n{spine}\n[record]\npauses = true\n"
+    )
+}
+
+const INTO_ONE: [Listed; 3] = [(0, 4, 300_000, 0), (1, 4, 300_000, 0), (2, 4, 300_000, 0)];
+
+#[test]
+fn switches_without_lossless_priorities_are_not_paused() {
+    let run = run_flows(&tiers("data_queue = 2"), &INTO_ONE);
+    // Frames went to the spine, which does not stop: its packets are lost at the leaf.
+    assert!(run.number("pauses.frames") > 0.0 && run.drops(DropReason::Headroom) > 0);
+    assert_eq!((run.number("pauses.pauses"), run.record.pauses.len()), (0.0, 0));
+    let expected = "switch.pfc: a spine has none, so it does not stop when a leaf pauses it: lossless \
+                    packets that come from it may be lost";
+    assert_eq!(run.warnings, [expected]);
+    // With them it stops, and nothing is lost.
+    let pfc = "data_queue = 2\npfc = { kind = \"static\", threshold = \"20KB\" }";
+    let run = run_flows(&tiers(pfc), &INTO_ONE);
+    assert!(run.number("pauses.by_tier.spine.pauses") > 0.0);
+    assert_eq!((run.all_drops(), run.warnings.len()), (0, 0));
+}
+
+#[test]
+fn lossless_priorities_need_the_same_queues_in_all_tiers_that_have_them() {
+    for (spine, paused) in [
+        ("data_queue = 1\npfc = \"static\"", 2),
+        ("queues_per_port = 2\npfc = \"static\"", 2),
+        ("data_queue = 2\nack_queue = 2\npfc = { kind = \"static\", priorities = [0] }", 0),
+    ] {
+        let leaf = if paused == 0 { "priorities = [0, 2], " } else { "" };
+        let text = with_list(&tiers(spine)).replace("threshold =", &format!("{leaf}threshold ="));
+        let error = refusal(&text);
+        let expected = format!(
+            "switch.pfc.priorities: a leaf pauses queue class {paused}, and its packets wait in another \
+             one at a spine, which would not stop them: both need the same queues_per_port, ack_queue \
+             and data_queue"
+        );
+        assert_eq!(error, expected, "{spine}");
     }
 }
 
@@ -311,11 +364,16 @@ fn refused(more: &str) -> String {
         "duration = \"1ms\"\n\
          topology = {{ kind = \"star\", hosts = 4, host_rate = \"8Gbps\", link_delay = \"1us\" }}\n{more}"
     );
+    refusal(&text)
+}
+
+fn refusal(text: &str) -> String {
     let given = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let sources = spillway_net::scenario::Sources::of(std::path::Path::new(""));
-    match spillway_net::scenario::Scenario::read(given, &sources) {
+    let list = columns(&[(0, 1, 1, 0)]);
+    let sources = Sources { flows: &|_, _| Some(list.clone()), ..Sources::of(Path::new("")) };
+    match Scenario::read(given, &sources) {
         Err(error) => format!("{}: {}", error.path, error.problem),
-        Ok(_) => panic!("it is read: {more}"),
+        Ok(_) => panic!("it is read: {text}"),
     }
 }
 

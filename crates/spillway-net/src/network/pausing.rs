@@ -12,9 +12,9 @@
 
 use super::{Network, SwitchPorts};
 use crate::event::Kind;
-use crate::port::line::{End, Line};
+use crate::port::line::{End, Line, Waking};
 use crate::port::timetable::Timetable;
-use crate::scenario::{Ends, PauseFrames, Scenario};
+use crate::scenario::{Ends, PauseFrames, PfcSettings, Scenario};
 use crate::topology::Node;
 use spillway_engine::Time;
 use spillway_switch::DropReason;
@@ -111,12 +111,17 @@ impl Pausing {
                     pfc(line.from).map(|pfc| pfc.frames)
                 }
                 End::Switch => {
+                    // Switches whose priorities are all lossy do not stop.
+                    let obeys = line.number < hosts || pfc(line.from).is_some();
                     let pfc = pfc(line.to);
                     if pfc.is_some() {
                         line.end = End::LosslessSwitch;
                         ports[line.to as usize].waiting = Timetable::always_due();
                     }
-                    pfc.map(|pfc| pfc.frames)
+                    pfc.map(|PfcSettings { frames, .. }| PauseFrames {
+                        obeyed: frames.obeyed && obeys,
+                        ..*frames
+                    })
                 }
                 _ => None,
             });

@@ -220,6 +220,7 @@ impl Scenario {
         };
         let reading = switches::Reading { around, duration, limits: &limits, extensions };
         let (tiers, switch_table) = switches::read(root.section("switch")?, &reading)?;
+        pfc::check_tiers(&tiers)?;
         root.put("switch", switch_table);
         let mut section = root.section("nic")?;
         let (nic, discipline) = nic::read(&mut section, &tiers[0].settings, &reading)?;

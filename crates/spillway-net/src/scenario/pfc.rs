@@ -1,10 +1,11 @@
 //! `[switch] pfc`: lossless priorities and the pause frames that make them so.
 
 use super::choice::Choice;
-use super::{Result, SwitchSettings};
+use super::{Result, SwitchSettings, TierSettings};
 use crate::topology::{LineSpec, Topology};
 use spillway_engine::Time;
 use spillway_settings::{Range, Section, SettingsError, Value, quantity};
+use spillway_switch::packet::{NO_PRIORITY, Packet, flags};
 use spillway_switch::pfc::{Crossing, LosslessParts, PauseThreshold};
 
 /// The ids of `pfc`.
@@ -434,6 +435,34 @@ pub(super) fn read_receiving(
         section.put(key, format!("{value}B"));
     }
     Ok(Some(Receiving { rate, buffer, threshold }))
+}
+
+/// Refuses tiers that would stop other packets than those that they are to stop: a pause frame names a
+/// queue class, and the paused switch stops its queue class of that number.
+pub(super) fn check_tiers(tiers: &[TierSettings]) -> Result<()> {
+    let control = flags::CONTROL;
+    let without = [0, control].map(|flags| (NO_PRIORITY, flags));
+    let kinds = (0..64).map(|priority| (priority, 0)).chain(without);
+    let packets: Vec<Packet> =
+        kinds.map(|(priority, flags)| Packet { priority, flags, ..Packet::default() }).collect();
+    for by in tiers {
+        let Some(pfc) = &by.pfc else { continue };
+        for paused in tiers.iter().filter(|tier| tier.pfc.is_some()) {
+            let (here, there) = (by.settings.packet_classes(), paused.settings.packet_classes());
+            for &class in &pfc.queue_classes {
+                if packets.iter().any(|of| here.of(of) == class && there.of(of) != class) {
+                    let (by, paused) = (by.tier, paused.tier);
+                    let problem = format!(
+                        "a {by} pauses queue class {class}, and its packets wait in another one at a \
+                         {paused}, which would not stop them: both need the same queues_per_port, \
+                         ack_queue and data_queue"
+                    );
+                    return Err(SettingsError::new("switch.pfc.priorities", problem));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses packets larger than those for which headroom was reckoned.

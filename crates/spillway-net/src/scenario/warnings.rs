@@ -1,7 +1,7 @@
 //! Warnings: what is valid but may be a mistake.
 
 use super::{LinkEvent, TierSettings};
-use crate::topology::Topology;
+use crate::topology::{Node, Topology};
 use crate::traffic::Traffic;
 use crate::transport::{LossDetection, Transport};
 use spillway_engine::Time;
@@ -30,8 +30,28 @@ pub(super) fn of(
         let new: Vec<String> = own.filter(|text| !warnings.contains(text)).collect();
         warnings.extend(new);
     }
+    warnings.extend(deaf_to_pauses(topology, tiers));
     warnings.extend(worse_witnesses(tiers, transports));
     warnings
+}
+
+/// A warning if switches that pause send to some that do not stop.
+fn deaf_to_pauses(topology: &Topology, tiers: &[TierSettings]) -> Option<String> {
+    let tier_of = |node: Node| match node {
+        Node::Switch(switch) => {
+            let tier = topology.switches[switch as usize].tier;
+            tiers.iter().find(|settings| settings.tier == tier)
+        }
+        Node::Host(_) => None,
+    };
+    let (from, to) = topology.lines.iter().find_map(|line| {
+        let (from, to) = (tier_of(line.from)?, tier_of(line.to)?);
+        (from.pfc.is_none() && to.pfc.is_some()).then_some((from.tier, to.tier))
+    })?;
+    Some(format!(
+        "switch.pfc: a {from} has none, so it does not stop when a {to} pauses it: lossless packets \
+         that come from it may be lost"
+    ))
 }
 
 /// A warning if packets of worse priorities show losses where they may come first.
