@@ -423,6 +423,19 @@ fn what_leaves_no_room_is_refused_with_the_reason() {
         with("kind = \"static\", ends = \"quanta\", quanta = 10, refresh_after = \"2us\""),
         "switch.pfc.refresh_after: 2us is not before 10 quanta are over, after 640ns at leaf0"
     );
+    // 1,500 bytes take 1.5 us, and 60 quanta 3.84 us.
+    let quanta = "kind = \"static\", ends = \"quanta\", quanta = 60, refresh_after";
+    assert_eq!(
+        with(&format!("{quanta} = \"2341ns\"")),
+        "switch.pfc.refresh_after: 2.341us is too late at leaf0: a frame may have to wait for 1.5us, and 60 \
+         quanta are over after 3.84us"
+    );
+    // A frame about the other priority may go first.
+    assert_eq!(
+        with(&format!("priorities = [0, 1], {quanta} = \"2277ns\"")),
+        "switch.pfc.refresh_after: 2.277us is too late at leaf0: a frame may have to wait for 1.564us, and \
+         60 quanta are over after 3.84us"
+    );
     assert_eq!(
         with("kind = \"static\", mtu = \"1KB\""),
         "switch.pfc.mtu: 1000B is less than a full packet, 1500B (at a leaf): headroom would not suffice"

@@ -292,14 +292,23 @@ impl PfcSettings {
             return Err(section.error("headroom", problem));
         }
         let Ends::Quanta { quanta, refresh_after } = self.frames.ends else { return Ok(()) };
+        // A frame may have to wait for a packet, and for frames about other priorities.
+        let others = (self.queue_classes.len() as u64 - 1) * u64::from(self.frames.bytes);
+        let all = 64 * u64::from(quanta);
         for line in incoming(topology, switch) {
-            let last = line.rate.time_of(64 * u64::from(quanta));
-            if refresh_after >= last {
-                let problem = format!(
+            let (last, waits) =
+                (line.rate.time_of(all), line.rate.time_of(all.min(self.mtu + others)));
+            let problem = match () {
+                () if refresh_after >= last => format!(
                     "{refresh_after} is not before {quanta} quanta are over, after {last} at {name}"
-                );
-                return Err(section.error("refresh_after", problem));
-            }
+                ),
+                () if refresh_after + waits > last => format!(
+                    "{refresh_after} is too late at {name}: a frame may have to wait for {waits}, and \
+                     {quanta} quanta are over after {last}"
+                ),
+                () => continue,
+            };
+            return Err(section.error("refresh_after", problem));
         }
         Ok(())
     }
