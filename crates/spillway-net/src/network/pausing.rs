@@ -73,6 +73,9 @@ pub(crate) struct Pausing {
     open: BTreeMap<Stoppable, Open>,
     /// When pauses are to be said again.
     renewals: BTreeMap<Stoppable, Time>,
+    /// Where switches hold a packet until it is sent: when the packet ends behind which a line has a
+    /// frame.
+    before_frames: BTreeMap<u32, Time>,
     /// The pauses that have ended, if they are recorded and have not been taken.
     ended: Option<Vec<Pause>>,
     /// By kind of node.
@@ -138,6 +141,7 @@ impl Pausing {
             free_notes: Vec::new(),
             open: BTreeMap::new(),
             renewals: BTreeMap::new(),
+            before_frames: BTreeMap::new(),
             ended: scenario.recording.pauses.then(Vec::new),
             sums: vec![PauseSum::default(); scenario.tiers.len() + 1],
             frames_sent: 0,
@@ -233,6 +237,7 @@ impl Pausing {
             note.at = None;
         }
         self.renewals.retain(|&(line, _), _| !lines.contains(&line));
+        self.before_frames.retain(|line, _| !lines.contains(line));
         let over: Vec<Stoppable> = self.paused().filter(|&at| is_of_link(Some(at))).collect();
         over.into_iter().for_each(|at| {
             self.end(at, now);
@@ -332,15 +337,35 @@ impl Network {
         let line = &mut self.lines[back as usize];
         let exact = line.time_of(frames.bytes.into());
         let lasts = self.whole_ns.as_mut().map_or(exact, |whole_ns| whole_ns.cut(back, exact));
-        let end = line.busy_until.max(self.now) + lasts;
+        let before = line.busy_until;
+        let end = before.max(self.now) + lasts;
         line.busy_until = end;
         line.accepted_bytes += u64::from(frames.bytes);
         if line.waits {
-            // What waits there can be sent behind the frame.
+            // What waits there can be sent behind the frame. What is being sent ends before it.
+            if line.waking == Waking::Pausable {
+                pausing.before_frames.entry(back).or_insert(before);
+            }
             self.events.push(end, Kind::Wake.key(back));
         }
         let number = pausing.note(at, pauses);
         self.events.push(end + line.delay + frames.response_time, Kind::Pause.key(number));
+    }
+
+    /// The packet ahead of a pause frame has left: its switch may hold its bytes no longer.
+    #[cold]
+    pub(super) fn on_sent_before_frame(&mut self, line_id: u32) {
+        let Some(pausing) = &mut self.pausing else { return };
+        if pausing.before_frames.get(&line_id) != Some(&self.now) {
+            return;
+        }
+        pausing.before_frames.remove(&line_id);
+        let (from, port) = (self.lines[line_id as usize].from, self.port_of(line_id));
+        let switch = &mut self.switches[from as usize];
+        switch.has_sent(self.now, port);
+        if switch.has_pause_changes() {
+            self.send_pauses(from);
+        }
     }
 
     /// A pause frame acts.

@@ -169,7 +169,10 @@ impl Network {
     pub fn on_wake(&mut self, line_id: u32) {
         let line = &mut self.lines[line_id as usize];
         if !line.waits || line.busy_until != self.now {
-            // The line has failed since the event was scheduled.
+            // The line has failed since the event was scheduled, or a pause frame comes next.
+            if line.waking == Waking::Pausable {
+                self.on_sent_before_frame(line_id);
+            }
             return;
         }
         line.waits = false;

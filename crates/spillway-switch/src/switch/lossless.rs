@@ -370,12 +370,18 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         port: u32,
         packets: &mut Arena,
     ) -> Option<(PacketId, bool)> {
-        if self.releases_at_end() {
-            self.on_sent(now, port);
-        }
+        self.has_sent(now, port);
         let id = self.dequeue(now, port, packets);
         self.note_occupancy(now);
         Some((id?, self.releases_at_end() || self.can_send(port)))
+    }
+
+    /// A port has put the last byte of a packet on its line: with `release_at_end` it is freed now.
+    pub fn has_sent(&mut self, now: Time, port: u32) {
+        if self.releases_at_end() {
+            self.on_sent(now, port);
+            self.note_occupancy(now);
+        }
     }
 
     /// A pause frame stops a port's queue class, or lets it go on.

@@ -335,3 +335,39 @@ fn a_host_that_is_slow_to_take_in_packets_pauses_its_switch() {
     run(&mut bench, 400_000);
     assert_eq!((bench.net.totals.arrived_packets, bench.net.totals.lost_packets), (40, 0));
 }
+
+/// With `release = "end"` a packet's bytes are freed when its last bit has left, also where a pause frame
+/// comes next.
+///
+/// Host 2's packet for host 0 is on line 3 from 12.5 to 13.5 us. At 13 us the third packet of host 0
+/// reaches its threshold: the frame follows from 13.5 to 13.564 us, and acts 10 us later. Then a packet that
+/// came at 13.4 us is sent, until 14.464 us.
+#[test]
+fn a_packet_ahead_of_a_pause_frame_is_freed_when_it_has_left() {
+    let mut bench = Bench::with(
+        &format!(
+            "{STAR}\nswitch = {{ buffer = \"200KB\", release = \"end\", pfc = {{ {STATIC} }} }}\n\
+             transport = {{ kind = \"udp\", mss = \"960B\", header = \"40B\", rate = \"8Gbps\" }}"
+        ),
+        Shortcuts::ALL,
+    );
+    bench.net.switches[0].pause(1, 0, true);
+    launch(&mut bench, 0, 3);
+    let packet = |size: u32| Packet { size, dst: 0, priority: NO_PRIORITY, ..Packet::default() };
+    bench.net.now = Time::from_ns(1_500);
+    bench.net.launch(2, packet(1_000), Contents::default());
+    bench.net.now = Time::from_ns(2_500);
+    bench.net.launch(2, packet(900), Contents::default());
+    let mut held = |until_ns: u64| {
+        let pauses = run(&mut bench, until_ns);
+        // Of hosts 0 and 2.
+        let accounts = bench.net.switches[0].accounts().expect("lossless");
+        ([0, 2].map(|account| accounts.held(account)), bench.net.switches[0].occupancy(), pauses)
+    };
+    assert_eq!(held(13_399), ([3_000, 1_000], 4_000, vec![]));
+    assert_eq!(held(13_499), ([3_000, 1_900], 4_900, vec![]));
+    assert_eq!(held(13_500), ([3_000, 900], 3_900, vec![]));
+    assert_eq!(held(14_463), ([3_000, 900], 3_900, vec![]));
+    assert_eq!(held(14_464), ([3_000, 0], 3_000, vec![]));
+    assert_eq!(held(24_000).2, [(23_564 * NS, Kind::Pause)]);
+}
