@@ -3,9 +3,9 @@
 //! A paused queue class goes on when the account that paused it has sent enough of what it holds. If
 //! what it holds waits in queues that are paused themselves, it may never do so: a cycle of ports that
 //! wait for each other is a deadlock. It is found when it closes: when a pause acts, or a packet joins a
-//! paused queue. A queue class is stuck if its account would still pause it after everything had been sent
-//! that does not wait in a stuck queue; what is found by taking out, from all paused queue classes, those
-//! that are not stuck, until none is left to be taken out.
+//! paused queue. A queue class is stuck if no frame is under way that lets it go on, and its account would
+//! still pause it after everything had been sent that does not wait in a stuck queue; what is found by
+//! taking out, from all paused queue classes, those that are not stuck, until none is left to be taken out.
 //!
 //! Only where routes let lines depend on each other in a cycle can this happen. Shortest paths up and
 //! down a tree do not, and there nothing is looked for.
@@ -138,7 +138,8 @@ impl Network {
             let is_lossless = self.lines[line as usize].end == End::LosslessSwitch;
             is_lossless && matches!(self.sender_on(line), Node::Switch(_))
         };
-        let mut stuck: BTreeSet<Stoppable> = pausing.paused().filter(is_between_switches).collect();
+        let paused = pausing.paused().filter(|&at| !pausing.will_end(at));
+        let mut stuck: BTreeSet<Stoppable> = paused.filter(is_between_switches).collect();
         loop {
             let blocked = self.blocked(&stuck);
             let stays = |&(line, queue_class): &Stoppable| {

@@ -153,6 +153,15 @@ impl Pausing {
         self.open.keys().copied()
     }
 
+    /// Whether a pause will end, as far as has been said: a frame that ends it is under way, or it is not
+    /// said again.
+    pub(super) fn will_end(&self, at: Stoppable) -> bool {
+        match self.frames[at.0 as usize].map(|frames| frames.ends) {
+            Some(Ends::Quanta { .. }) => !self.renewals.contains_key(&at),
+            _ => self.notes.iter().any(|note| note.at == Some(at) && !note.pauses),
+        }
+    }
+
     /// The other line of a line's link.
     pub fn reverse(&self, line: u32) -> u32 {
         self.reverse[line as usize]
@@ -203,9 +212,9 @@ impl Pausing {
 
     /// What an event with this number is about.
     fn take_note(&mut self, number: u32) -> Option<(Stoppable, bool)> {
-        let Note { at, pauses } = self.notes[number as usize];
+        let note = &mut self.notes[number as usize];
         self.free_notes.push(number);
-        at.map(|at| (at, pauses))
+        note.at.take().map(|at| (at, note.pauses))
     }
 
     /// A pause begins to act, or lasts longer.

@@ -371,3 +371,62 @@ fn a_packet_ahead_of_a_pause_frame_is_freed_when_it_has_left() {
     assert_eq!(held(14_464), ([3_000, 0], 3_000, vec![]));
     assert_eq!(held(24_000).2, [(23_564 * NS, Kind::Pause)]);
 }
+
+/// Four switches in a ring, each with a host that sends two hops clockwise from time 0.
+///
+/// A host's packets come to its switch at 11, 12 ... us, and to the next one at 22, 23 ... us: from then on
+/// a switch's line to the next one has two packets to send each microsecond, that of the host first. At
+/// 22 us the host's passes, and one of the neighbour's waits. As in the star above, by turns one of either
+/// leaves and one of both comes: 1 and 1 at 23 us, 1 and 2 at 24, 2 and 2 at 25, 2 and 3 at 26 us. So all
+/// four switches pause their neighbours at 26 us: on the idle lines back the frames act at 36.064 us, and
+/// with the fourth of them the cycle closes.
+#[test]
+fn a_deadlock_is_found_when_the_last_pause_acts_unless_a_frame_will_end_one() {
+    for ends in ["\"resume\"", "\"quanta\", quanta = 900, refresh_after = \"40us\""] {
+        let line = "rate = \"8Gbps\", delay = \"10us\"";
+        let names = ["a", "b", "c", "d"];
+        let switch = names.map(|at| format!("{{ name = \"{at}\" }}")).join(", ");
+        let host = names.map(|at| format!("{{ name = \"h{at}\", switch = \"{at}\", {line} }}"));
+        let next = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")];
+        let link = next.map(|(a, b)| format!("{{ a = \"{a}\", b = \"{b}\", {line} }}"));
+        let mut bench = Bench::with(
+            &format!(
+                "topology = {{ kind = \"graph\", switch = [{switch}], host = [{}], link = [{}] }}\n\
+                 switch = {{ buffer = \"1MB\", pfc = {{ {STATIC}, on_deadlock = \"continue\", ends = \
+                 {ends} }} }}\n\
+                 transport = {{ kind = \"udp\", mss = \"960B\", header = \"40B\", rate = \"8Gbps\" }}",
+                host.join(", "),
+                link.join(", "),
+            ),
+            Shortcuts::ALL,
+        );
+        for host in 0..4 {
+            // Of two next hops the first leads clockwise from a, the second from the others.
+            let path = u32::from(host > 0);
+            let (dst, flags) = ((host + 2) % 4, flags::EXPLICIT_PATH);
+            let packet = Packet {
+                size: 1_000,
+                dst,
+                path,
+                flags,
+                priority: NO_PRIORITY,
+                ..Packet::default()
+            };
+            (0..100).for_each(|_| bench.net.launch(host, packet, Contents::default()));
+        }
+        let found = |bench: &mut Bench| {
+            bench.net.deadlocks.as_mut().expect("cycles are possible").found.take()
+        };
+        let acts: Vec<(u64, Kind)> = run(&mut bench, 36_063);
+        assert_eq!((acts, found(&mut bench)), (vec![], None));
+        run(&mut bench, 36_064);
+        let deadlock = found(&mut bench).expect("the cycle has closed");
+        assert_eq!((deadlock.time.ps(), deadlock.members.len()), (36_064 * NS, 4));
+        bench.net.look_for_deadlock();
+        assert_eq!(found(&mut bench), Some(deadlock.clone()));
+        // One of them is about to go on: whether the cycle holds is seen when that pause has ended.
+        bench.net.send_pause(deadlock.members[2], false);
+        bench.net.look_for_deadlock();
+        assert_eq!(found(&mut bench), None);
+    }
+}
