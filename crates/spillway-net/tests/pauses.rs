@@ -321,8 +321,24 @@ const AQMS: [&str; 14] = [
     "{ kind = \"mq-ecn\", rtt = \"5us\", alpha = 0.5, idle = \"reset\" }",
 ];
 
+/// Sharing policies, of which none drops anything in the star below.
+const SHARING: [&str; 12] = [
+    "\"cs\"",
+    "\"sp\"",
+    "\"dt\"",
+    "\"harmonic\"",
+    "\"lqd\"",
+    "\"followlqd\"",
+    "{ kind = \"credence\", oracle = \"always-accept\" }",
+    "\"abm\"",
+    "\"cbm\"",
+    "\"fab\"",
+    "\"smartbuf\"",
+    "\"edt\"",
+];
+
 /// Five DCTCP senders into one host, in one to three priorities, with a buffer that never fills.
-fn calm(aqm: &str, queues: u32, pfc: &str) -> Run {
+fn calm(sharing: &str, aqm: &str, queues: u32, pfc: &str) -> Run {
     let flows: String = (0..queues)
         .map(|priority| {
             format!(
@@ -335,7 +351,7 @@ fn calm(aqm: &str, queues: u32, pfc: &str) -> Run {
         "seed = 4\nduration = \"2ms\"\nstop = \"1s\"\n\
          topology = {{ kind = \"star\", hosts = 6, host_rate = \"10Gbps\", link_delay = \"1us\" }}\n\
          switch = {{ buffer = \"100MB\", pfc = {pfc}, queues_per_port = {queues}, aqm = {aqm}, \
-         scheduling = \"dwrr\" }}\n\
+         sharing = {sharing}, scheduling = \"dwrr\" }}\n\
          nic = {{ queue_limit = \"unlimited\" }}\n\
          transport = {{ kind = \"dctcp\" }}\n{flows}"
     );
@@ -344,12 +360,17 @@ fn calm(aqm: &str, queues: u32, pfc: &str) -> Run {
 
 #[test]
 fn lossless_priorities_change_nothing_in_a_buffer_that_never_fills() {
-    for aqm in AQMS {
-        for (queues, lossless) in [(2, "[0, 1]"), (2, "[1]"), (3, "[0, 2]")] {
-            let lossy = calm(aqm, queues, "\"none\"");
+    let with_aqms = AQMS.map(|aqm| (SHARING[0], aqm));
+    let with_sharing = SHARING.map(|sharing| (sharing, AQMS[0]));
+    for (sharing, aqm) in with_aqms.into_iter().chain(with_sharing) {
+        // A virtual switch serves what it sees as if it had the port for itself.
+        let is_virtual = sharing.contains("followlqd") || sharing.contains("credence");
+        let cases = [(2, "[0, 1]"), (2, "[1]"), (3, "[0, 2]")];
+        for &(queues, lossless) in &cases[..if is_virtual { 1 } else { 3 }] {
+            let lossy = calm(sharing, aqm, queues, "\"none\"");
             let pfc = format!("{{ kind = \"dynamic\", priorities = {lossless} }}");
-            let calm = calm(aqm, queues, &pfc);
-            let what = format!("{aqm}, {queues} queues, {lossless}");
+            let calm = calm(sharing, aqm, queues, &pfc);
+            let what = format!("{sharing}, {aqm}, {queues} queues, {lossless}");
             assert!(lossy.all_drops() == 0 && lossy.number("marks") > 0.0, "{what}");
             assert_eq!(calm.number("pauses.pauses"), 0.0, "{what}");
             assert_eq!(lossy.number("marks"), calm.number("marks"), "{what}");
