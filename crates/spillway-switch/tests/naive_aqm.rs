@@ -2,7 +2,8 @@
 //!
 //! Packets are decided about as they arrive, or as they leave by the queue that they leave behind. A
 //! verdict that does not depend on chance must be the formula's: always for ECN; for RED below
-//! min, from max on, and wherever the probability is 0 or 1.
+//! min, from max on, and wherever the probability is 0 or 1. Ports have one rate or two, and RED's
+//! thresholds may be those of the slower one, so many times as large at the faster one as that is faster.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,8 +36,20 @@ impl Unit {
 
 #[derive(Clone, Debug)]
 enum Rule {
-    Ecn { threshold: u64, marks_at: bool, drops: bool },
-    Red { min: u64, max: u64, max_probability: f64, weight: f64, gentle: bool, drops: bool },
+    Ecn {
+        threshold: u64,
+        marks_at: bool,
+        drops: bool,
+    },
+    Red {
+        min: u64,
+        max: u64,
+        max_probability: f64,
+        weight: f64,
+        gentle: bool,
+        drops: bool,
+        by_rate: bool,
+    },
 }
 
 /// How and when queues are measured.
@@ -46,6 +59,8 @@ struct Manner {
     of_port: bool,
     at_departure: bool,
     release_at_end: bool,
+    /// Each port's rate in Gbps.
+    rates: [u64; PORTS],
 }
 
 impl Rule {
@@ -68,11 +83,13 @@ impl Rule {
                 );
                 ("ecn", text)
             }
-            Rule::Red { min, max, max_probability, weight, gentle, drops } => {
+            Rule::Red { min, max, max_probability, weight, gentle, drops, by_rate } => {
                 let (min, max, not_ect) = (unit.text(min), unit.text(max), not_ect(drops));
+                let of = if by_rate { "rate" } else { "all" };
                 let text = format!(
                     "min = {min}\nmax = {max}\nmax_probability = {max_probability:?}\n\
-                     weight = {weight:?}\ngentle = {gentle}\nnot_ect = \"{not_ect}\""
+                     weight = {weight:?}\ngentle = {gentle}\nthresholds_of = \"{of}\"\n\
+                     not_ect = \"{not_ect}\""
                 );
                 ("red", text)
             }
@@ -95,6 +112,22 @@ struct Queue {
     idle_from: u64,
 }
 
+/// A port's line.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// The picoseconds that a byte takes.
+    byte: u64,
+    /// How many times as fast as the slowest one it is.
+    speed: f64,
+}
+
+impl Line {
+    fn of(rates: [u64; PORTS], port: usize) -> Line {
+        let slowest = rates.into_iter().min().unwrap();
+        Line { byte: 8_000 / rates[port], speed: rates[port] as f64 / slowest as f64 }
+    }
+}
+
 /// The picoseconds that a byte takes at 10 Gbps.
 const BYTE: u64 = 800;
 
@@ -108,27 +141,28 @@ impl Queue {
 
     /// Whether a packet that finds or leaves this is marked (or dropped); `None` if that depends on
     /// chance.
-    fn verdict(&mut self, now: u64, rule: &Rule, unit: Unit) -> Option<bool> {
+    fn verdict(&mut self, now: u64, line: Line, rule: &Rule, unit: Unit) -> Option<bool> {
         let q = self.length(unit);
         match *rule {
             Rule::Ecn { threshold, marks_at, .. } => {
                 Some(if marks_at { q >= threshold } else { q > threshold })
             }
-            Rule::Red { min, max, max_probability, weight, gentle, .. } => {
+            Rule::Red { min, max, max_probability, weight, gentle, by_rate, .. } => {
                 if weight == 1.0 {
                     self.average = q as f64;
                 } else {
                     if self.waiting.is_empty() {
                         // One step for each packet of 1500 B that the line could have sent
                         // meanwhile.
-                        for _ in 0..now.saturating_sub(self.idle_from) / (1500 * BYTE) {
+                        for _ in 0..now.saturating_sub(self.idle_from) / (1500 * line.byte) {
                             self.average *= 1.0 - weight;
                         }
                         self.idle_from = self.idle_from.max(now);
                     }
                     self.average = (1.0 - weight) * self.average + weight * q as f64;
                 }
-                let (avg, min, max) = (self.average, min as f64, max as f64);
+                let times = if by_rate { line.speed } else { 1.0 };
+                let (avg, min, max) = (self.average, min as f64 * times, max as f64 * times);
                 // Close to an edge, rounding may decide.
                 let at_edge = |edge: f64| weight < 1.0 && (avg - edge).abs() < 1e-6;
                 if at_edge(min) || at_edge(max) || at_edge(2.0 * max) {
@@ -198,10 +232,11 @@ fn compare(
     queues_per_port: usize,
     steps: &[Step],
 ) -> Result<[usize; 4], TestCaseError> {
-    let Manner { unit, of_port, at_departure, release_at_end } = manner;
+    let Manner { unit, of_port, at_departure, release_at_end, rates } = manner;
     // Acks have queue class 0, which is theirs alone if there are at least two queue classes.
     let settings = Settings {
         ports: PORTS,
+        rates: rates.into(),
         queues_per_port,
         queue_classes: (0, queues_per_port - 1),
         release_at_end,
@@ -229,7 +264,7 @@ fn compare(
                     if is_ack { 0 } else { usize::from(queue_class).min(queues_per_port - 1) };
                 let queue = &mut queues[place(port, queue_class)];
                 let expected = match is_managed(queue_class) && !at_departure {
-                    true => queue.verdict(now, rule, unit),
+                    true => queue.verdict(now, Line::of(rates, port), rule, unit),
                     false => Some(false),
                 };
                 let control = if is_ack { flags::CONTROL } else { 0 };
@@ -281,7 +316,7 @@ fn compare(
                     prop_assert_eq!(packet.size, size as u32);
                     if at_departure {
                         let expected = match is_managed(queue_class) {
-                            true => queue.verdict(now, rule, unit),
+                            true => queue.verdict(now, Line::of(rates, port), rule, unit),
                             false => Some(false),
                         };
                         let (ect, marked) =
@@ -289,7 +324,7 @@ fn compare(
                         Fate { ect, marked, dropped }.check(expected, rule, &mut counts)?;
                     }
                     if !dropped {
-                        free[port] = now + size * BYTE;
+                        free[port] = now + size * Line::of(rates, port).byte;
                         if is_managed(queue_class) {
                             queue.idle_from = free[port];
                         }
@@ -307,14 +342,15 @@ fn rule() -> impl Strategy<Value = Rule> {
     let ecn = (0u64..8, any::<bool>(), any::<bool>())
         .prop_map(|(threshold, marks_at, drops)| Rule::Ecn { threshold, marks_at, drops });
     let red = (0u64..5, 0u64..6, select(vec![0.0, 0.5, 1.0]), select(vec![1.0, 0.5, 0.25]));
-    let red = (red, any::<bool>(), any::<bool>()).prop_map(
-        |((min, more, max_probability, weight), gentle, drops)| Rule::Red {
+    let red = (red, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |((min, more, max_probability, weight), gentle, drops, by_rate)| Rule::Red {
             min,
             max: min + more,
             max_probability,
             weight,
             gentle,
             drops,
+            by_rate,
         },
     );
     prop_oneof![ecn, red]
@@ -326,10 +362,16 @@ fn in_bytes(rule: Rule) -> Rule {
         Rule::Ecn { threshold, marks_at, drops } => {
             Rule::Ecn { threshold: threshold * 500, marks_at, drops }
         }
-        Rule::Red { min, max, max_probability, weight, gentle, drops } => {
-            Rule::Red { min: min * 500, max: max * 500, max_probability, weight, gentle, drops }
+        Rule::Red { min, max, max_probability, weight, gentle, drops, by_rate } => {
+            let (min, max) = (min * 500, max * 500);
+            Rule::Red { min, max, max_probability, weight, gentle, drops, by_rate }
         }
     }
+}
+
+/// The rates of ports: equal ones, and ratios that floats represent exactly.
+fn rates() -> impl Strategy<Value = [u64; PORTS]> {
+    select(vec![[10, 10], [10, 20], [40, 10], [10, 25]])
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -355,6 +397,7 @@ proptest! {
         of_port in prop::bool::weighted(0.4),
         at_departure: bool,
         release_at_end in prop::bool::weighted(0.2),
+        rates in rates(),
         steps in steps(),
     ) {
         // In bytes, arrivals find a packet in transmission too, as long as its bytes are held.
@@ -363,7 +406,7 @@ proptest! {
             true => (in_bytes(rule), Unit::Bytes),
             false => (rule, Unit::Packets),
         };
-        let manner = Manner { unit, of_port, at_departure, release_at_end };
+        let manner = Manner { unit, of_port, at_departure, release_at_end, rates };
         compare(&rule, manner, queues_per_port, &steps)?;
     }
 }
@@ -378,8 +421,9 @@ fn the_cases_mark_drop_and_pass() {
         for _ in 0..800 {
             let rule = rule().new_tree(&mut runner).unwrap().current();
             let steps = steps().new_tree(&mut runner).unwrap().current();
+            let rates = rates().new_tree(&mut runner).unwrap().current();
             let (unit, of_port, release_at_end) = (Unit::Packets, false, false);
-            let manner = Manner { unit, of_port, at_departure, release_at_end };
+            let manner = Manner { unit, of_port, at_departure, release_at_end, rates };
             let counts = compare(&rule, manner, 2, &steps).unwrap();
             let total = &mut totals[usize::from(matches!(rule, Rule::Red { .. }))];
             (0..4).for_each(|i| total[i] += counts[i]);
