@@ -346,6 +346,8 @@ impl Network {
         let line = &mut self.lines[back as usize];
         let exact = line.time_of(frames.bytes.into());
         let lasts = self.whole_ns.as_mut().map_or(exact, |whole_ns| whole_ns.cut(back, exact));
+        // Frames about one queue class act one after the other, also where their time is cut to none.
+        let lasts = lasts.max(Time::from_ps(1));
         let before = line.busy_until;
         let end = before.max(self.now) + lasts;
         line.busy_until = end;

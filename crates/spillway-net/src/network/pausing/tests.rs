@@ -430,3 +430,29 @@ fn a_deadlock_is_found_when_the_last_pause_acts_unless_a_frame_will_end_one() {
         assert_eq!(found(&mut bench), None);
     }
 }
+
+/// At 800 Gbps 64 bytes take 640 ps, cut to none. Two frames that wait for the same packet still act in the
+/// order in which they were sent, whatever the numbers of their events.
+#[test]
+fn frames_act_in_the_order_in_which_they_were_sent() {
+    let text = format!(
+        "topology = {{ kind = \"star\", hosts = 3, host_rate = \"800Gbps\", link_delay = \"10us\", whole_ns = \
+         true }}\nswitch = {{ buffer = \"20MB\", pfc = {{ {STATIC} }} }}\n\
+         transport = {{ kind = \"udp\", mss = \"960B\", header = \"40B\", rate = \"8Gbps\" }}\n\
+         record = {{ pauses = true }}"
+    );
+    let mut bench = Bench::with(&text, Shortcuts::ALL);
+    // Numbers are used again, the one freed last first: a pause gets number 1, what ends it number 0.
+    let pausing = bench.net.pausing.as_mut().expect("lossless");
+    let numbers = [0, 1].map(|queue_class| pausing.note((2, queue_class), true));
+    for number in numbers {
+        pausing.take_note(number);
+    }
+    bench.net.lines[3].busy_until = Time::from_ns(10);
+    for pauses in [true, false] {
+        bench.net.send_pause((0, 0), pauses);
+    }
+    run(&mut bench, 20_000);
+    // 10 ns until the line is free, 10 us of delay; each frame lasts a picosecond.
+    assert_eq!(ended(&mut bench), [(0, 10_010_001, Some(10_010_002))]);
+}
