@@ -115,3 +115,20 @@ def test_pauses_have_a_table_that_agrees_with_the_summary(tmp_path, monkeypatch)
     pairs = {(row["by"], row["paused"]) for row in rows}
     assert {("leaf1", "spine0"), ("spine0", "leaf0"), ("leaf0", "host3")} <= pairs
     assert summary["lost_for_headroom"] == 0 and result.drops.num_rows == 0
+
+
+def test_the_victim_of_the_bundled_scenario_is_slowed_by_pauses_alone(command):
+    # As the page on scenarios has it; shorter.
+    vary = ("--vary", "switch.pfc=none,dynamic", "--metrics", "goodput.victim,goodput.three")
+    times = ("--set", "warmup=1ms", "--set", "duration=3ms", "--set", "stop=3ms")
+    outcome = command("compare", "pfc-victim", *vary, *times)
+    assert outcome.status == 0
+    victim = spillway.Scenario.of("pfc-victim").set(*times[1::2])
+    lossy, lossless = (
+        spillway.run(victim.set(f"switch.pfc={pfc}")).summary["goodput_gbps"]
+        for pfc in ("none", "dynamic")
+    )
+    # A host's 10 Gbps are 9.65 Gbps of payload in packets of 1,500 bytes: 1,448 of them.
+    assert all(abs(goodput["three"] - 9.65) < 0.05 for goodput in (lossy, lossless))
+    assert abs(lossy["victim"] - 9.65) < 0.05
+    assert lossless["victim"] < 0.8 * lossy["victim"]
