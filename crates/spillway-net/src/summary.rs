@@ -75,7 +75,7 @@ pub fn summarize(simulation: &mut Simulation, progress: Progress) -> Value {
         "marks": simulation.marks(),
         "sharing_counts": sharing_counts(simulation),
         "retransmitted_packets": counters.retransmitted_packets,
-        "repairs": classes.repairs(),
+        "repairs": classes.repairs(scenario),
         "timeouts": counters.timeouts,
         "events": counters.events,
         "packet_hops": counters.packet_hops,
@@ -140,13 +140,16 @@ impl<'a> Classes<'a> {
         Classes(classes)
     }
 
-    /// How losses were found and repaired.
-    fn repairs(&self) -> Value {
+    /// Losses, and how they were found and repaired. What only numbered packets tell is null where no
+    /// flow has them.
+    fn repairs(&self, scenario: &Scenario) -> Value {
         let sums = |flows: &[&Outcome]| -> Map<String, Value> {
-            let mut sums = [0u64; Repairs::NAMES.len()];
+            let is_numbered = flows.iter().any(|flow| scenario.numbers_packets(flow.class));
+            let empty = Repairs::none(is_numbered).counts();
+            let mut sums = empty.map(|count| count.map(u64::from));
             for extra in flows.iter().filter_map(|outcome| outcome.extra.as_deref()) {
                 for (sum, count) in sums.iter_mut().zip(extra.repairs.counts()) {
-                    *sum += u64::from(count);
+                    *sum = sum.map(|sum| sum + u64::from(count.unwrap_or(0)));
                 }
             }
             let named = Repairs::NAMES.iter().zip(sums);

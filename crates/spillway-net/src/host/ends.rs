@@ -81,6 +81,8 @@ pub(crate) struct Outgoing {
     pub restart: Option<u64>,
     /// Its timeouts so far.
     pub timeouts: u32,
+    /// Its data packets that were lost so far.
+    pub lost: u32,
 }
 
 /// The receiving end of a flow.
@@ -305,6 +307,7 @@ mod tests {
             connection: id,
             restart: None,
             timeouts: 0,
+            lost: 0,
         };
         let receiving = ReceivingEnd {
             receiver: Receiver::default(),

@@ -95,9 +95,11 @@ impl Hosts {
         }
     }
 
-    /// A packet was lost: the sending end is told.
-    pub fn on_lost(&mut self, slot: u32) {
-        self.ends.sending_mut(slot).flow.packets -= 1;
+    /// A packet of data, or another one, was lost: the sending end is told.
+    pub fn on_lost(&mut self, slot: u32, is_data: bool) {
+        let flow = &mut self.ends.sending_mut(slot).flow;
+        flow.packets -= 1;
+        flow.lost += u32::from(is_data);
         self.note_if_over(slot);
     }
 
@@ -222,7 +224,7 @@ mod tests {
         let mut open = bench("udp", "");
         let slot = open.start(flow(0, 1, 960));
         assert_eq!((open.hosts.take_over(), open.hosts.unfinished), (None, 1));
-        open.hosts.on_lost(slot);
+        open.hosts.on_lost(slot, true);
         assert_eq!(open.hosts.take_over(), Some(slot));
         assert_eq!(open.hosts.take_over(), None, "it is told once");
         open.hosts.remove(open.net.now, slot);
@@ -230,7 +232,7 @@ mod tests {
         // A sender that waits for an ack will send it again.
         let mut closed = bench("newreno", "");
         let slot = closed.start(flow(0, 1, 960));
-        closed.hosts.on_lost(slot);
+        closed.hosts.on_lost(slot, true);
         assert_eq!(closed.hosts.take_over(), None);
         assert_eq!(closed.hosts.ends.sending(slot).flow.packets, 0);
     }

@@ -61,6 +61,7 @@ impl Hosts {
             connection,
             restart: None,
             timeouts: 0,
+            lost: 0,
         };
         let climbs_to = match scenario.recording.climbing {
             true => transport.tagging.climbs_to(spec.bound, spec.size),

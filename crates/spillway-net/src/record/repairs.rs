@@ -1,14 +1,17 @@
-//! How losses were found and repaired: counts for each flow, as further columns of its row and as
-//! sums in the summary.
+//! Losses, and how they were found and repaired: counts for each flow, as further columns of its row
+//! and as sums in the summary.
 
-use super::column::{Column, Field};
+use super::column::{Column, Field, Optional};
 use crate::host::Ends;
 use crate::transport::orders::OrderCounts;
 
-/// What a flow's losses led to. All but the first four are counted only where losses are found by
-/// the order of packets (`loss_detection = "per-priority"`); the simulator knows them, and no sender.
+/// What was lost of a flow, and what that led to. The last five counts are there only where losses are
+/// found by the order of packets (`loss_detection = "per-priority"`); the simulator knows them, and no
+/// sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
+    /// Data packets that were lost, repairs and probes included: in switches, in NICs and on links.
+    pub lost: u32,
     /// Segments sent again since a loss was detected, or as a probe.
     pub by_detection: u32,
     /// Segments sent again after a timeout.
@@ -17,13 +20,14 @@ pub struct Repairs {
     pub arrived_twice: u32,
     /// Data packets that came too early for their receiver, which discarded them.
     pub discarded: u32,
-    /// What the order of packets tells.
-    pub order: OrderCounts,
+    /// What the order of packets tells, where they are numbered.
+    pub order: Option<OrderCounts>,
 }
 
 impl Repairs {
     /// The names of the counts.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
+        "lost_packets",
         "repairs_by_detection",
         "repairs_by_timeout",
         "arrived_twice",
@@ -41,35 +45,50 @@ impl Repairs {
         let repaired = sender.map_or(0, |sender| sender.retransmitted_packets);
         let by_timeout = sender.map_or(0, |sender| sender.timeout_repairs);
         Repairs {
+            lost: ends.sending(slot).flow.lost,
             by_detection: repaired - by_timeout,
             by_timeout,
             arrived_twice: ends.receiving(slot).arrived_twice,
             discarded: ends.discarded(slot),
-            order: sender.map(|sender| sender.order_counts()).unwrap_or_default(),
+            order: sender.and_then(|sender| sender.order_counts()),
         }
     }
 
+    /// Those of a flow of which nothing was lost, whose packets may be numbered.
+    pub fn none(is_numbered: bool) -> Repairs {
+        Repairs { order: is_numbered.then(OrderCounts::default), ..Repairs::default() }
+    }
+
+    /// Whether there is nothing to count.
+    pub fn is_empty(&self) -> bool {
+        self.counts().into_iter().flatten().all(|count| count == 0)
+    }
+
     /// The counts, in the order of their names.
-    pub fn counts(&self) -> [u32; 9] {
-        let Repairs { by_detection, by_timeout: repaired_late, arrived_twice, discarded, order } =
-            *self;
-        let OrderCounts { overtaking, right, wrong, unanswered, by_timeout } = order;
+    pub fn counts(&self) -> [Option<u32>; 10] {
+        let Repairs { lost, by_detection, by_timeout, arrived_twice, discarded, order } = *self;
+        let of_order = |count: fn(OrderCounts) -> u32| order.map(count);
         [
-            by_detection,
-            repaired_late,
-            arrived_twice,
-            discarded,
-            overtaking,
-            right,
-            wrong,
-            unanswered,
-            by_timeout,
+            Some(lost),
+            Some(by_detection),
+            Some(by_timeout),
+            Some(arrived_twice),
+            Some(discarded),
+            of_order(|counts| counts.overtaking),
+            of_order(|counts| counts.right),
+            of_order(|counts| counts.wrong),
+            of_order(|counts| counts.unanswered),
+            of_order(|counts| counts.by_timeout),
         ]
     }
 
     /// The counts of rows, as columns.
     pub fn columns(rows: &[Repairs]) -> Vec<Column> {
-        let of = |place: usize| rows.iter().map(|row| row.counts()[place]).collect();
-        (0..).zip(Repairs::NAMES).map(|(place, name)| u32::finish(name, of(place))).collect()
+        let column = |(place, name): (usize, _)| {
+            let mut column = Optional::default();
+            rows.iter().for_each(|row| row.counts()[place].push(&mut column));
+            Option::<u32>::finish(name, column)
+        };
+        (0..).zip(Repairs::NAMES).map(column).collect()
     }
 }

@@ -27,7 +27,7 @@ use crate::extensions::Extensions;
 use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology};
 use crate::traffic::{Context, FlowColumns, ReadNumbers, Traffic};
-use crate::transport::{self, Access, ClosedLoop, Transport};
+use crate::transport::{self, Access, ClosedLoop, LossDetection, Transport};
 use loads::Loads;
 use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
@@ -426,6 +426,13 @@ impl Scenario {
     /// Whether connections of some class of flows stay open.
     pub fn leaves_connections_open(&self) -> bool {
         self.class_transport.iter().any(|&place| self.transport(place).leaves_open())
+    }
+
+    /// Whether flows of a class number their packets, and find losses by their order.
+    pub fn numbers_packets(&self, class: u16) -> bool {
+        let closed_loop = self.transport(self.class_transport[usize::from(class)]).closed_loop();
+        let detection = closed_loop.map(|closed_loop| closed_loop.losses.detection);
+        matches!(detection, Some(LossDetection::PerPriority { .. }))
     }
 
     /// Whether senders are told at once what their own hosts drop.

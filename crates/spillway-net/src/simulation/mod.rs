@@ -19,6 +19,7 @@ use crate::scenario::Scenario;
 use crate::traffic::{self, Iteration, Merge};
 use instruments::Instruments;
 use spillway_engine::Time;
+use spillway_switch::packet::flags;
 use spillway_switch::{Discipline, DropReason, Switch};
 use std::iter::Peekable;
 use waits::Waits;
@@ -365,13 +366,14 @@ impl Simulation {
     fn collect_lost(&mut self) {
         for lost in std::mem::take(&mut self.network.lost) {
             self.note_drop(&lost);
-            let size = self.network.packets[lost.packet].size;
+            let packet = &self.network.packets[lost.packet];
+            let (size, is_data) = (packet.size, packet.flags & flags::CONTROL == 0);
             let slot = self.network.packets.contents(lost.packet).slot;
             self.hosts.note_number_of_lost(&self.network, slot, lost.packet);
             self.network.totals.lost_packets += 1;
             self.network.totals.lost_bytes += u64::from(size);
             self.network.packets.remove(lost.packet);
-            self.hosts.on_lost(slot);
+            self.hosts.on_lost(slot, is_data);
             self.write_row_if_over();
         }
     }

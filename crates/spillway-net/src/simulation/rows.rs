@@ -42,7 +42,7 @@ impl Simulation {
             connections.push(flow.connection);
         }
         if let Some(repairs) = &mut self.record.repairs {
-            repairs.push(outcome.extra.as_ref().map(|extra| extra.repairs).unwrap_or_default());
+            repairs.push(Repairs::of(&self.hosts.ends, slot));
         }
         if let Some(times) = &mut self.record.acknowledged {
             let is_known = flow.acked_at != Time::MAX;
@@ -82,7 +82,7 @@ impl Simulation {
             Time::MAX => Time::MAX,
             at => at.since(spec.start),
         };
-        let has_extra = self.scenario.recording.climbing || repairs != Repairs::default();
+        let has_extra = self.scenario.recording.climbing || !repairs.is_empty();
         let completed_at = self.hosts.completed_at(slot);
         let is_complete = completed_at != Time::MAX;
         let end = if is_complete { completed_at } else { self.network.now };
@@ -264,8 +264,8 @@ mod tests {
         assert_eq!(told(961), (None, 22_500 * NS));
     }
 
-    /// Of a flow the summary keeps 48 bytes. The nine counts of its repairs, where there are any, lie
-    /// in a box of 48 bytes, which has a time besides.
+    /// Of a flow the summary keeps 48 bytes. The ten counts of its repairs, where there are any, lie in
+    /// a box of 56 bytes, which has a time besides.
     #[test]
     fn memory_counts_repairs_where_a_flow_has_some() {
         let kept = |rto: &str, list: &[Listed]| {
@@ -277,8 +277,8 @@ mod tests {
         };
         let [one, other] = [(0, 1, 960, 0), (0, 2, 960, 500_000)];
         // An ack is back after 42.1 us.
-        assert_eq!([kept("50us", &[one]), kept("15us", &[one])], [48, 96]);
-        assert_eq!(kept("15us", &[one, other]), 192);
+        assert_eq!([kept("50us", &[one]), kept("15us", &[one])], [48, 104]);
+        assert_eq!(kept("15us", &[one, other]), 208);
     }
 
     #[test]

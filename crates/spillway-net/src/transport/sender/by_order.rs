@@ -71,10 +71,10 @@ impl Sender {
     }
 
     /// What the simulator has counted, if it finds losses this way.
-    pub fn order_counts(&self) -> OrderCounts {
+    pub fn order_counts(&self) -> Option<OrderCounts> {
         match &self.detector {
-            Detector::Order(by_order) => by_order.orders.counts(),
-            _ => OrderCounts::default(),
+            Detector::Order(by_order) => Some(by_order.orders.counts()),
+            _ => None,
         }
     }
 

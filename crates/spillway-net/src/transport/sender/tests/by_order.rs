@@ -72,7 +72,8 @@ fn overtaking_is_no_loss_and_three_of_the_same_priority_are_one() {
     assert_eq!((s.phase(), s.in_flight(), s.window().ssthresh), (Phase::Recovery, 0, 4_500));
     assert_eq!(numbered(&mut s, &t, us(93), |_| 1), [(1, 10)]);
     let counts = OrderCounts { overtaking: 5, right: 1, ..OrderCounts::default() };
-    assert_eq!((s.order_counts(), s.retransmitted_packets, s.timeout_repairs), (counts, 1, 0));
+    assert_eq!((s.order_counts(), s.retransmitted_packets), (Some(counts), 1));
+    assert_eq!(s.timeout_repairs, 0);
     answered(&mut s, &t, us(173), 10, (10, &[]));
     assert!(s.is_done());
 }
@@ -122,7 +123,7 @@ fn after_a_timeout_all_that_is_missing_goes_again() {
     answered(&mut s, &t, us(20_160), 6, (1, &[(2, 4)]));
     answered(&mut s, &t, us(20_161), 5, (4, &[]));
     assert!(s.is_done());
-    let counts = s.order_counts();
+    let counts = s.order_counts().unwrap();
     assert_eq!((counts.by_timeout, counts.right, counts.overtaking), (3, 0, 1));
     assert_eq!((s.retransmitted_packets, s.timeout_repairs), (3, 3));
 }
