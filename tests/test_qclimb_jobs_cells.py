@@ -45,7 +45,17 @@ def test_jobs_run_with_the_bounds_of_their_scheme(few_jobs):
     assert len({*counts.values()}) == 1 and counts["PIAS"] > 100
     means = {numbers["all.mean"] for numbers in found.values()}
     assert len(means) == len(jobs.SCHEMES), "every scheme has bounds, or a network, of its own"
-    assert all(numbers["all.wrong_detections"] == 0 for numbers in found.values())
+    # pFabric's packets are not numbered, so it is not known what it takes for lost wrongly.
+    wrong = {name: numbers.get("all.wrong_detections") for name, numbers in found.items()}
+    assert wrong == {**dict.fromkeys(found, 0), "pFabric": None}
+    # Climbing is told of QCLIMB alone. Its small flows climb for part of their time.
+    climbing = {name: numbers.get("short.climbing") for name, numbers in found.items()}
+    assert {name for name, share in climbing.items() if share is not None} == {"QCLIMB"}
+    assert 0 < climbing["QCLIMB"] <= 1
+    # What is lost is repaired, and pFabric repairs what had arrived, too.
+    for name, numbers in found.items():
+        repairs = numbers["all.repairs_by_detection"] + numbers["all.repairs_by_timeout"]
+        assert 0 <= numbers["all.lost_packets"] <= repairs, name
     assert all(0.01 < numbers["on_wire"] < 1 for numbers in found.values())
     # pFabric's senders know of losses by timeouts alone.
     assert found["pFabric"]["all.repairs_by_detection"] == 0

@@ -8,6 +8,7 @@ from spillway.reproduce.qclimb import (
     fan_in,
     job_choices,
     jobs,
+    pfabric_choices,
     small_buffers,
 )
 
@@ -20,6 +21,7 @@ FIGURES = (
     *small_buffers.FIGURES,
     choices.FIGURE,
     choices.SPRAYING,
+    pfabric_choices.FIGURE,
     *jobs.FIGURES,
     job_choices.FIGURE,
 )

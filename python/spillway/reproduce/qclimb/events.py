@@ -1,4 +1,4 @@
-"""The slides' loss events, beside what is sent again here."""
+"""The slides' loss events, beside what is lost and what is sent again here."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ _DETECTED = {QCLIMB.name: 83, PFABRIC.name: 0}
 def claims(within: str) -> tuple[Claim, ...]:
     """Events by scheme and class, and those that detection found.
 
-    What the slides count as an event, and of how many flows, is not told. Here it is the packets
-    that a run sends again; `within` is what comes before the class in their paths.
+    What the slides count as an event, and of how many flows, is not told. They stand beside the
+    packets that a run loses, and beside those that it sends again, most of which may have arrived;
+    `within` is what comes before the class in their paths.
     """
 
     def count(of: str, kind: str) -> str:
         return f"{within}{of}.repairs_by_{kind}"
 
+    lost = {
+        of: Number(f"{within}{of}.lost_packets", f"packets of {of} flows that were lost", "packets")
+        for of in _CLASSES
+    }
     again = {
         of: Sum(
             (count(of, "detection"), count(of, "timeout")),
@@ -34,7 +39,13 @@ def claims(within: str) -> tuple[Claim, ...]:
         for of in _CLASSES
     }
     by_class = (
-        Claim(f"Loss events of {of} flows", SLIDE, Plain(again[of], scheme), Beside(events))
+        Claim(
+            f"Loss events of {of} flows, as {words}",
+            SLIDE,
+            Plain(counts[of], scheme),
+            Beside(events),
+        )
+        for words, counts in (("losses", lost), ("repairs", again))
         for scheme, row in _EVENTS.items()
         for of, events in zip(_CLASSES, row, strict=True)
     )

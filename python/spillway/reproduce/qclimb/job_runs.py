@@ -89,7 +89,7 @@ def in_simulation(
 def run(
     report: Report, place: Place, way: Way, kind: str, scheme: str, seed: int, until_ms: int
 ) -> dict[str, float]:
-    """Completion times by class, what was sent again, the load, and how good bounds were."""
+    """Completion times by class, losses and repairs, the load, and how good bounds were."""
     import spillway
     from spillway.bounds import files, synthetic
     from spillway.scenario import Scenario
@@ -120,6 +120,7 @@ def run(
             f"duration={end_ms}ms",
             f"stop={end_ms + 60_000}ms",
             "record.drops=false",
+            f"record.climbing={'true' if scheme == QCLIMB.name else 'false'}",
             f"seed={seed}",
             *_network(scheme, place, kind, way),
             {"traffic": [traffic]},
@@ -137,12 +138,17 @@ def numbers(summary: Mapping[str, Any]) -> dict[str, float]:
         for of in CLASSES
         for name in ("count", "mean", "p99")
     }
-    again = {
-        f"{of}.{name}": summary["repairs"][of][name]
+    names = ("lost_packets", "repairs_by_detection", "repairs_by_timeout", "wrong_detections")
+    of_losses = {
+        f"{of}.{name}": number
         for of in CLASSES
-        for name in ("repairs_by_detection", "repairs_by_timeout", "wrong_detections")
+        for name in names
+        # pFabric's packets are not numbered, so nothing is known of wrong detections.
+        if (number := summary["repairs"][of][name]) is not None
     }
-    return {**times, **again, "on_wire": summary["load"]["on_wire"]}
+    shares = {of: row["share"] for of, row in summary.get("climbing", {}).items() if of in CLASSES}
+    climbing = {f"{of}.climbing": share for of, share in shares.items() if share is not None}
+    return {**times, **of_losses, **climbing, "on_wire": summary["load"]["on_wire"]}
 
 
 def _network(scheme: str, place: Place, kind: str, way: Way) -> tuple[str, ...]:
