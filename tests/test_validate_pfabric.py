@@ -10,6 +10,7 @@ import pytest
 
 import spillway
 from spillway import Scenario
+from spillway.validate import pfabric
 from support import change
 
 FLOWS = "flows_websearch_60_ecmp.parquet"
@@ -194,6 +195,16 @@ def test_the_scenario_is_the_reference_s_network():
         "ack_size": "40B",
     }
     assert {key: found["transport"][key] for key in senders} == senders
+
+
+def test_runs_have_the_reference_s_peculiarities(tmp_path):
+    file = tmp_path / "flows.csv"
+    file.write_text("src,dst,size_bytes,start_ns\n0,1,1460,0\n", encoding="utf-8")
+    found, plain = pfabric.scenario_of(str(file)).resolved, Scenario.load("pfabric").resolved
+    peculiar = {"probe_after": 0, "knows_receiver": True}
+    assert found["transport"] == {**plain["transport"], **peculiar}
+    assert found["topology"] == {**plain["topology"], "arrivals_first": True}
+    assert all(found[section] == plain[section] for section in ("switch", "nic", "routing"))
 
 
 def test_the_scenario_runs():

@@ -1,7 +1,8 @@
 //! The keys of events: what happens, and to which line or flow.
 //!
 //! The kind is in the top bits, so it orders events at the same time: a port that can send again
-//! sends before anything arrives, arrivals come before new flows, and timers after both. The lower
+//! sends before anything arrives (unless the scenario has arrivals first), arrivals come before new
+//! flows, and timers after both. The lower
 //! bits hold the number of a line or a flow.
 
 macro_rules! kinds {
@@ -43,6 +44,8 @@ kinds! {
     Begun,
     /// A delayed ack is due.
     AckDue,
+    /// A port that chooses after arrivals can send.
+    Choose,
     /// A flow's timer expires.
     FlowTimer,
     /// A policy's timer expires.

@@ -147,6 +147,7 @@ impl Bench {
                 }
             }
             Kind::Wake => net.on_wake(number),
+            Kind::Choose => net.on_choice(number),
             Kind::Begun => hosts.on_begun(net, scenario, number),
             Kind::Clock => hosts.on_clock(net, scenario, number),
             Kind::AckDue => hosts.on_ack_due(net, scenario, number),

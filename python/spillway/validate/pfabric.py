@@ -215,16 +215,22 @@ def _run(source: str, flows: pa.Table, file: Path) -> tuple[pa.Table, int]:
     columns = ("src", "dst", "size_bytes", "start_ns")
     listed = {name: flows[name] for name in columns} | {"path": spine, "ack_path": spine}
     parquet.write(pa.table(listed), file)
-    resolved = Scenario.load("pfabric").resolved
-    resolved["traffic"] = [{"name": "list", "kind": "flows", "file": str(file)}]
-    resolved["duration"], resolved["stop"] = "1s", "10s"
-    resolved["transport"] |= {"probe_after": 0, "knows_receiver": True}
-    result = run_to(None, Scenario(resolved))
+    result = run_to(None, scenario_of(str(file)))
     table = result.flows.sort_by("flow_id")
     for name in ("src", "dst", "size_bytes"):
         if table[name].to_pylist() != flows[name].to_pylist():
             raise ScenarioError(f"{source}: its flows are not in order of their starts")
     return table, sum(result.summary["drops"].values())
+
+
+def scenario_of(file: str) -> Scenario:
+    """The reference's network and senders, with its peculiarities and these flows."""
+    resolved = Scenario.load("pfabric").resolved
+    resolved["traffic"] = [{"name": "list", "kind": "flows", "file": file}]
+    resolved["duration"], resolved["stop"] = "1s", "10s"
+    resolved["transport"] |= {"probe_after": 0, "knows_receiver": True}
+    resolved["topology"]["arrivals_first"] = True
+    return Scenario(resolved)
 
 
 def _times(flows: pa.Table, ours: pa.Table) -> tuple[Floats, Floats]:

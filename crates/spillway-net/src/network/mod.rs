@@ -233,9 +233,9 @@ impl Network {
     }
 
     /// Something is to be done at a switch before a packet that has arrived there is decided about: its
-    /// deferred ports catch up. Or the packet is handled apart, at a switch with lossless priorities or
-    /// at a host that is slow to take in packets, which are always found here: others need not be told
-    /// from them packet by packet. Returns whether it has been.
+    /// deferred ports catch up. Or the packet is handled apart, at a switch with lossless priorities, at
+    /// a host that is slow to take in packets, or where ports choose after arrivals. These are always
+    /// found here: others need not be told from them packet by packet. Returns whether it has been.
     #[inline(never)]
     fn is_handled_apart(&mut self, line_id: u32, switch_id: u32, id: PacketId) -> bool {
         if !self.ports[switch_id as usize].waiting.is_always_due() {
@@ -244,16 +244,16 @@ impl Network {
         }
         match self.lines[line_id as usize].end {
             End::SlowHost => self.queue_at_host(line_id, id),
-            _ => self.forward_lossless(line_id, id),
+            End::LosslessSwitch => self.forward_lossless(line_id, id),
+            End::Switch | End::Host => self.queue_for_choice(line_id, id),
         }
         true
     }
 
-    /// The port by which a packet leaves a switch; `None` if no route leads to its destination. Switches
-    /// with lossless priorities have a copy of their own: the choice is inlined only into its only
-    /// caller.
+    /// The port by which a packet leaves a switch; `None` if no route leads to its destination. What is
+    /// handled apart has a copy of its own: the choice is inlined into its only caller elsewhere.
     #[inline(always)]
-    fn next_port<const LOSSLESS: bool>(
+    fn next_port<const APART: bool>(
         &mut self,
         (switch_id, seed): (u32, u32),
         packet: &Packet,

@@ -70,7 +70,7 @@ impl Network {
         self.nics[host as usize].enqueue(id, &mut self.packets);
         if !line.waits {
             match line.waking {
-                Waking::ByEvent | Waking::Pausable => self.wait(host),
+                Waking::ByEvent | Waking::Pausable | Waking::AfterArrivals => self.wait(host),
                 Waking::Deferred | Waking::InOrder => line.waits = true,
             }
         }
@@ -105,7 +105,7 @@ impl Network {
         }
         let line = &self.lines[host as usize];
         if !line.waits {
-            match line.busy_until <= self.now {
+            match line.busy_until <= self.now && line.waking != Waking::AfterArrivals {
                 // Its flow sees at once that it does not wait.
                 true => self.send_managed(host, false),
                 false => self.wait(host),

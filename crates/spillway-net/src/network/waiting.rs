@@ -14,14 +14,16 @@
 //! [Shortcuts](crate::port::shortcuts) lists the ports that may be deferred, and why no result
 //! changes.
 
-use super::Network;
+use super::{Network, SwitchPorts};
 use crate::event::Kind;
 use crate::port::line::Waking;
 use crate::port::nic::NicQueueing;
 use crate::port::shortcuts::{Shortcuts, SwitchPort};
+use crate::port::timetable::Timetable;
 use crate::scenario::Scenario;
 use crate::topology::Node;
 use crate::transport::Transport;
+use spillway_switch::DropReason;
 use spillway_switch::packet::PacketId;
 
 impl Network {
@@ -34,8 +36,11 @@ impl Network {
         let mut closed = scenario.transports.iter().filter_map(Transport::closed_loop);
         self.has_queue_pairs = scenario.nic.queue_pairs;
         self.tells_begun = self.has_queue_pairs || closed.any(|closed| closed.times_from_nic);
-        let is_managed =
-            scenario.discipline.is_some() || scenario.hosts_can_be_paused() || self.tells_begun;
+        let is_late = scenario.topology.arrivals_first;
+        let is_managed = scenario.discipline.is_some()
+            || scenario.hosts_can_be_paused()
+            || self.tells_begun
+            || is_late;
         self.nic_queueing = allowed.of_nics(&scenario.nic, is_managed, is_exact);
         let (of_hosts, of_switches) = self.lines.split_at_mut(self.nics.len());
         for line in of_hosts {
@@ -48,6 +53,38 @@ impl Network {
             let taken = allowed.of_switch_port(&port);
             line.waking = taken.waking;
             switch.let_pass(taken.passes_when_idle);
+        }
+        if is_late {
+            self.choose_after_arrivals();
+        }
+    }
+
+    /// No port takes a shortcut: each chooses after all packets of the same moment have arrived.
+    fn choose_after_arrivals(&mut self) {
+        self.lines.iter_mut().for_each(|line| line.waking = Waking::AfterArrivals);
+        for (ports, switch) in self.ports.iter_mut().zip(&mut self.switches) {
+            ports.waiting = Timetable::always_due();
+            switch.let_pass(false);
+        }
+    }
+
+    /// A packet has arrived on a line, for a port that chooses after arrivals.
+    #[inline(never)]
+    pub(super) fn queue_for_choice(&mut self, line_id: u32, id: PacketId) {
+        let packet = self.packets[id];
+        let switch_id = self.lines[line_id as usize].to;
+        let SwitchPorts { first_line, seed, .. } = self.ports[switch_id as usize];
+        let Some(port) = self.next_port::<true>((switch_id, seed), &packet) else {
+            return self.lose(id, DropReason::NoRoute, Node::Switch(switch_id));
+        };
+        let switch = &mut self.switches[switch_id as usize];
+        switch.enqueue(self.now, port, id, &packet, &mut self.packets);
+        let (lost, has_backlog) = (switch.has_lost(), switch.has_backlog(port));
+        if has_backlog && !self.lines[(first_line + port) as usize].waits {
+            self.wait(first_line + port);
+        }
+        if lost {
+            self.collect_lost(switch_id);
         }
     }
 
@@ -62,6 +99,10 @@ impl Network {
             }
             Waking::ByEvent | Waking::Pausable => {
                 self.events.push(line.busy_until, Kind::Wake.key(line_id));
+            }
+            Waking::AfterArrivals => {
+                let free_at = line.busy_until.max(self.now);
+                self.events.push(free_at, Kind::Choose.key(line_id));
             }
         }
     }
@@ -164,17 +205,32 @@ impl Network {
         self.catch_up_switches();
     }
 
+    /// A port's event is due, and all packets of this moment have arrived: it can send.
+    #[inline(never)]
+    pub fn on_choice(&mut self, line_id: u32) {
+        let line = &self.lines[line_id as usize];
+        // Else the line has failed since the event was scheduled.
+        if line.waits && line.busy_until <= self.now {
+            self.send_waiting(line_id);
+        }
+    }
+
     /// A port's wake event is due: it can send again.
     #[inline(never)]
     pub fn on_wake(&mut self, line_id: u32) {
-        let line = &mut self.lines[line_id as usize];
-        if !line.waits || line.busy_until != self.now {
-            // The line has failed since the event was scheduled, or a pause frame comes next.
-            if line.waking == Waking::Pausable {
-                self.on_sent_before_frame(line_id);
-            }
-            return;
+        let line = &self.lines[line_id as usize];
+        // Else the line has failed since the event was scheduled, or a pause frame comes next.
+        if line.waits && line.busy_until == self.now {
+            self.send_waiting(line_id);
+        } else if line.waking == Waking::Pausable {
+            self.on_sent_before_frame(line_id);
         }
+    }
+
+    /// A port that waits can send.
+    #[inline(always)]
+    fn send_waiting(&mut self, line_id: u32) {
+        let line = &mut self.lines[line_id as usize];
         line.waits = false;
         let from = line.from;
         if line.waking == Waking::Pausable {

@@ -18,6 +18,8 @@ pub(crate) enum Waking {
     InOrder,
     /// An event; and pause frames may stop its queues.
     Pausable,
+    /// An event after the arrivals of the same moment, also where it could send at once.
+    AfterArrivals,
 }
 
 /// What is at the far end of a line.

@@ -228,6 +228,7 @@ impl Scenario {
         let pauses_acks = section.flag("pauses_acks", true, meaning)?;
         let receiving = pfc::read_receiving(&mut section, tiers[0].pfc.as_ref())?;
         nic::check_pauses(&section, &nic, tiers[0].pfc.is_some())?;
+        pfc::check_order(&network, &tiers)?;
         root.put("nic", section.finish()?);
         tags.check(&tiers, &nic)?;
         let ports = |tier| {

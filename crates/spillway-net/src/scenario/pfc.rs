@@ -400,6 +400,15 @@ pub struct Receiving {
     pub threshold: u64,
 }
 
+/// Refuses lossless priorities where ports choose after arrivals: pause frames act before.
+pub(super) fn check_order(topology: &Topology, tiers: &[TierSettings]) -> Result<()> {
+    if !topology.arrivals_first || tiers.iter().all(|tier| tier.pfc.is_none()) {
+        return Ok(());
+    }
+    let problem = "arrivals_first = true is not modelled where priorities are lossless";
+    Err(SettingsError::new("topology", problem).hint("switch.pfc is on"))
+}
+
 /// Reads the keys of `[nic]` about packets that come in. `None` if hosts take them in as they arrive.
 pub(super) fn read_receiving(
     section: &mut Section,

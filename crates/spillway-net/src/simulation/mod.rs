@@ -199,6 +199,7 @@ impl Simulation {
                 let Scenario { topology, events, .. } = &self.scenario;
                 self.network.on_route_change(topology, events, id);
             }
+            Kind::Choose => self.network.on_choice(id),
             Kind::Measure => self.on_measure(),
             Kind::Pause => self.network.on_pause(id),
             Kind::PauseEnd => self.network.on_pause_end(id),

@@ -62,6 +62,13 @@ pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
                 section.flag("whole_ns", false, meaning)
             })?;
             topology.lines.iter_mut().for_each(|line| line.whole_ns = whole_ns == Some(true));
+            let meaning = "whether a port that can send chooses only after all packets of the same \
+                           moment have arrived";
+            let given =
+                section.optional("arrivals_first", "true or false", meaning, |section| {
+                    section.flag("arrivals_first", false, meaning)
+                })?;
+            topology.arrivals_first = given == Some(true);
             Ok(topology)
         }
         None => {

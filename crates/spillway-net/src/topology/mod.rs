@@ -90,6 +90,8 @@ pub struct Topology {
     pub nics: Vec<LineId>,
     /// Whether the network was built so that it looks the same from every rack.
     pub are_racks_alike: bool,
+    /// Whether ports choose what to send after all packets of the same moment have arrived.
+    pub arrivals_first: bool,
     /// Found when first needed.
     longest_path: LongestPath,
 }

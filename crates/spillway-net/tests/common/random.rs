@@ -373,6 +373,12 @@ fn whole_ns(seed: u64) -> &'static str {
     if is_cut { "whole_ns = true" } else { "" }
 }
 
+/// Whether ports choose after the arrivals of the same moment, in a sixth of all scenarios.
+fn arrivals_first(seed: u64) -> &'static str {
+    let is_late = Draw(Stream::new(seed, "arrivals-first", 0)).once_in(6);
+    if is_late { "arrivals_first = true" } else { "" }
+}
+
 /// The scheduler of NICs, and how they mark and drop.
 fn nic(draw: &mut Draw, all_cut: bool) -> String {
     if draw.once_in(6) {
@@ -665,14 +671,10 @@ pub fn case(seed: u64) -> Case {
     let all_cut = !traffic.iter().any(cuts_not) && !traffic.iter().chain([&window]).any(has_nacks);
     let (switch_queues, nic) = (queues(&switch, "queues_per_port"), nic(draw, all_cut));
     let queues = switch_queues.min(queues(&nic, "queues"));
-    // ABM's shares of a line leave out packets that pass an idle port, which tells where two queues of
-    // a port often hold packets at once: see its head.
-    let is_tagged = !switch.contains("\"abm\"");
-    let tagged = traffic.iter_mut().filter(|_| is_tagged);
-    tagged.for_each(|section| tagging(draw, section, queues));
+    traffic.iter_mut().for_each(|section| tagging(draw, section, queues));
     let head = format!(
         "seed = {seed}\nwarmup = \"{}\"\nduration = \"500us\"\nstop = \"200s\"\n{}\n\
-         [topology]\n{topology}\n{}\n\
+         [topology]\n{topology}\n{}\n{}\n\
          [routing]\n{}\n\
          [switch]\n{switch}\n\
          [nic]\nfifo_packets = {fifo}\n{}\n\
@@ -681,6 +683,7 @@ pub fn case(seed: u64) -> Case {
         draw.one(&["0us", "0us", "100us"]),
         completion(seed),
         whole_ns(seed),
+        arrivals_first(seed),
         routing(seed, draw),
         nic,
         match draw.one(&["newreno", "dctcp", "cubic"]) {
