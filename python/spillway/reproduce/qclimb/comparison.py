@@ -78,7 +78,7 @@ _SIMULATED = (
     *_beside("slide 23, testbed"),
     *_NEAR_PFABRIC,
     events.lower_tail(setup.SHORT),
-    *events.claims("repairs."),
+    *events.repaired("repairs."),
 )
 
 FIGURES = (

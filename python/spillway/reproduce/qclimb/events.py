@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.metric import Metric, Number, Sum
 from spillway.reproduce.qclimb import gains
@@ -15,21 +17,16 @@ _EVENTS = {QCLIMB.name: (0, 0, 124, 124), PFABRIC.name: (10, 25, 414, 414)}
 _DETECTED = {QCLIMB.name: 83, PFABRIC.name: 0}
 
 
-def claims(within: str) -> tuple[Claim, ...]:
-    """Events by scheme and class, and those that detection found.
+def repaired(within: str) -> tuple[Claim, ...]:
+    """Events by scheme and class as packets sent again, and those that detection found.
 
-    What the slides count as an event, and of how many flows, is not told. They stand beside the
-    packets that a run loses, and beside those that it sends again, most of which may have arrived;
-    `within` is what comes before the class in their paths.
+    What the slides count as an event, and of how many flows, is not told. Most of what is sent
+    again may have arrived. `within` is what comes before the class in the paths of numbers.
     """
 
     def count(of: str, kind: str) -> str:
         return f"{within}{of}.repairs_by_{kind}"
 
-    lost = {
-        of: Number(f"{within}{of}.lost_packets", f"packets of {of} flows that were lost", "packets")
-        for of in _CLASSES
-    }
     again = {
         of: Sum(
             (count(of, "detection"), count(of, "timeout")),
@@ -38,23 +35,29 @@ def claims(within: str) -> tuple[Claim, ...]:
         )
         for of in _CLASSES
     }
-    by_class = (
-        Claim(
-            f"Loss events of {of} flows, as {words}",
-            SLIDE,
-            Plain(counts[of], scheme),
-            Beside(events),
-        )
-        for words, counts in (("losses", lost), ("repairs", again))
-        for scheme, row in _EVENTS.items()
-        for of, events in zip(_CLASSES, row, strict=True)
-    )
     found = Number(count("all", "detection"), "packets sent again, found lost", "packets")
     detected = (
         Claim("Loss events found by detection", SLIDE, Plain(found, scheme), Beside(events))
         for scheme, events in _DETECTED.items()
     )
-    return (*by_class, *detected)
+    return (*_by_class(again), *detected)
+
+
+def lost(within: str) -> tuple[Claim, ...]:
+    """The same events as packets that were lost."""
+    numbers = {
+        of: Number(f"{within}{of}.lost_packets", f"packets of {of} flows that were lost", "packets")
+        for of in _CLASSES
+    }
+    return tuple(_by_class(numbers))
+
+
+def _by_class(counts: Mapping[str, Metric]) -> Iterator[Claim]:
+    return (
+        Claim(f"Loss events of {of} flows", SLIDE, Plain(counts[of], scheme), Beside(events))
+        for scheme, row in _EVENTS.items()
+        for of, events in zip(_CLASSES, row, strict=True)
+    )
 
 
 def lower_tail(tail: Metric) -> Claim:

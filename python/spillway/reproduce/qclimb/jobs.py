@@ -134,7 +134,8 @@ SIMULATED = (
     *_ESTIMATES,
     *_NEAR_PFABRIC,
     events.lower_tail(TAIL),
-    *events.claims(""),
+    *events.lost(""),
+    *events.repaired(""),
     *_CLIMBING,
     *_LOADS,
 )
