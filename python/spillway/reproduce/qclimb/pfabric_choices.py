@@ -69,7 +69,7 @@ FIGURE = Figure(
     ),
     schemes=(QCLIMB, PFABRIC),
     scales=setup.SCALES,
-    plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.LONG_MEAN, setup.REPAIRS), "choice"),
+    plot=Variants((setup.SHORT_MEAN, setup.ALL_MEAN, setup.LONG_MEAN, setup.SHORT), "choice"),
     claims=_claims(),
     is_of_paper=False,
     told_by="anything",
