@@ -178,6 +178,7 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
     if case.text().contains("pfabric") {
         return None;
     }
+    case.head = case.head.replace("arrivals_first = true", "");
     let mut draw = Draw(Stream::new(seed, "lossless", 0));
     let queues = case.head.lines().find_map(|line| line.strip_prefix("queues_per_port = "));
     let queues: u64 = queues.map_or(1, |queues| queues.parse().unwrap());
