@@ -8,7 +8,7 @@ from spillway.reproduce.claim import Claim, Over
 from spillway.reproduce.draw import Variants
 from spillway.reproduce.figure import Figure, choice, product
 from spillway.reproduce.qclimb import gains, setup
-from spillway.reproduce.qclimb.setup import PFABRIC, PIAS, QCLIMB, WEBSEARCH
+from spillway.reproduce.qclimb.setup import PFABRIC, QCLIMB, WEBSEARCH
 
 _LOADS = (0.6, 0.8)
 
@@ -61,11 +61,8 @@ FIGURE = Figure(
     + setup.ABOUT,
     measure=setup.TESTBED,
     points=product(
+        (WEBSEARCH.at(load, 200, settled=True, tagged=(QCLIMB.name,)) for load in _LOADS),
         CHOICES,
-        tuple(
-            WEBSEARCH.at(load, 200, settled=True, tagged=(PIAS.name, QCLIMB.name))
-            for load in _LOADS
-        ),
     ),
     schemes=(QCLIMB, PFABRIC),
     scales=setup.SCALES,
