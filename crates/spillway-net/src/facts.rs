@@ -4,7 +4,7 @@ use crate::flow::FlowSpec;
 use crate::scenario::Scenario;
 use crate::summary::capacity;
 use crate::topology::LineId;
-use crate::traffic::Source;
+use crate::traffic::{Expected, Source};
 use crate::transport::Transport;
 use serde_json::{Map, Value, json};
 use spillway_engine::Time;
@@ -57,12 +57,12 @@ pub fn expected_packets(scenario: &Scenario) -> f64 {
 }
 
 fn packets_of_flows(scenario: &Scenario, source: &Source, transport: &Transport) -> f64 {
-    let until = source.sends_until().unwrap_or(scenario.stop).min(scenario.stop);
-    let full_packet = f64::from(transport.full_packet());
-    let (mut ending, mut endless) = (0.0, BTreeMap::new());
     if source.waits() {
         return source.expected().bytes / f64::from(transport.mss);
     }
+    let until = source.sends_until().unwrap_or(scenario.stop).min(scenario.stop);
+    let full_packet = f64::from(transport.full_packet());
+    let (mut ending, mut endless) = (0.0, BTreeMap::new());
     for flow in source.flows().take(MOST_COUNTED) {
         if flow.size != FlowSpec::ENDLESS {
             ending += flow.size.div_ceil(u64::from(transport.mss)) as f64;
@@ -130,9 +130,12 @@ fn counted(source: &Source, most_flows: u64) -> (u64, u64) {
 
 fn traffic(scenario: &Scenario, capacity_bps: u64, most_flows: u64) -> Value {
     let sources = scenario.traffic.sources.iter().map(|source| {
-        let (flows, bytes) = match source.waits() {
-            true => (source.expected().flows as u64, source.expected().bytes as u64),
-            false => counted(source, most_flows),
+        let waits = source.waits();
+        let (flows, bytes) = if waits {
+            let Expected { flows, bytes, .. } = source.expected();
+            (flows as u64, bytes as u64)
+        } else {
+            counted(source, most_flows)
         };
         let offered = source.offered_bits_per_second();
         json!({
@@ -143,7 +146,7 @@ fn traffic(scenario: &Scenario, capacity_bps: u64, most_flows: u64) -> Value {
             "load": offered.map(|bps| bps / capacity_bps as f64),
             "flows": flows,
             "bytes": bytes,
-            "counted_all": source.waits() || flows < most_flows,
+            "counted_all": waits || flows < most_flows,
         })
     });
     sources.collect()

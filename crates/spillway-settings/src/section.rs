@@ -379,6 +379,15 @@ impl Section {
         Ok(None)
     }
 
+    /// A flag that need not be given, and that is not written out then.
+    pub fn optional_flag(
+        &mut self,
+        key: &'static str,
+        meaning: &'static str,
+    ) -> Result<Option<bool>> {
+        self.optional(key, "true or false", meaning, |section| section.flag(key, false, meaning))
+    }
+
     /// The table under `key`, empty if it was not given. Pass the result of its [`Section::finish`]
     /// to [`Section::put`].
     pub fn section(&mut self, key: &'static str) -> Result<Section> {

@@ -42,6 +42,9 @@ impl Network {
             || self.tells_begun
             || is_late;
         self.nic_queueing = allowed.of_nics(&scenario.nic, is_managed, is_exact);
+        if is_late {
+            return self.choose_after_arrivals();
+        }
         let (of_hosts, of_switches) = self.lines.split_at_mut(self.nics.len());
         for line in of_hosts {
             line.waking = allowed.of_nic(self.nic_queueing, line.attended, has_events);
@@ -53,9 +56,6 @@ impl Network {
             let taken = allowed.of_switch_port(&port);
             line.waking = taken.waking;
             switch.let_pass(taken.passes_when_idle);
-        }
-        if is_late {
-            self.choose_after_arrivals();
         }
     }
 

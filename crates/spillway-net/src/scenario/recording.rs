@@ -91,24 +91,22 @@ impl Recording {
         };
         let queue_interval = interval(section, "queue_interval", "time between samples of queues")?;
         // Scenarios need not say whether they ask for these.
-        let asked = |section: &mut Section, key: &'static str, meaning: &'static str| {
-            section.optional(key, "true or false", meaning, |s| s.flag(key, false, meaning))
-        };
         let meaning = "whether queues that are empty at a sample have a row too";
-        let empty_queues = asked(section, "empty_queues", meaning)?;
+        let empty_queues = section.optional_flag("empty_queues", meaning)?;
         if empty_queues.is_some() && queue_interval.is_none() {
             return Err(section.error("empty_queues", "it needs `queue_interval`"));
         }
         let empty_queues = empty_queues.unwrap_or(false);
         let meaning = "whether the row of a flow tells how its losses were found and repaired";
-        let repairs = asked(section, "repairs", meaning)?.unwrap_or(false);
+        let repairs = section.optional_flag("repairs", meaning)?.unwrap_or(false);
         let meaning =
             "whether flows have one more column, the time until everything was acknowledged";
-        let acknowledged = asked(section, "acknowledged", meaning)?.unwrap_or(false);
+        let acknowledged = section.optional_flag("acknowledged", meaning)?.unwrap_or(false);
         let meaning = "whether flows have one more column, the time for which they climbed, and the \
                        summary has the share of their time";
-        let climbing = asked(section, "climbing", meaning)?.unwrap_or(false);
-        let pauses = asked(section, "pauses", "whether every pause has a row")?.unwrap_or(false);
+        let climbing = section.optional_flag("climbing", meaning)?.unwrap_or(false);
+        let pauses =
+            section.optional_flag("pauses", "whether every pause has a row")?.unwrap_or(false);
         if pauses && scope.tiers.iter().all(|tier| tier.pfc.is_none()) {
             let problem = "it needs lossless priorities (`switch.pfc`): nothing else is paused";
             return Err(section.error("pauses", problem));

@@ -58,17 +58,12 @@ pub fn read(section: &mut Section, folder: &Path) -> Result<Topology> {
         Some(kind) => {
             let mut topology = (kind.read)(section, folder)?;
             let meaning = "whether a packet's time on a line is cut to whole nanoseconds";
-            let whole_ns = section.optional("whole_ns", "true or false", meaning, |section| {
-                section.flag("whole_ns", false, meaning)
-            })?;
-            topology.lines.iter_mut().for_each(|line| line.whole_ns = whole_ns == Some(true));
+            let whole_ns = section.optional_flag("whole_ns", meaning)? == Some(true);
+            topology.lines.iter_mut().for_each(|line| line.whole_ns = whole_ns);
             let meaning = "whether a port that can send chooses only after all packets of the same \
                            moment have arrived";
-            let given =
-                section.optional("arrivals_first", "true or false", meaning, |section| {
-                    section.flag("arrivals_first", false, meaning)
-                })?;
-            topology.arrivals_first = given == Some(true);
+            topology.arrivals_first =
+                section.optional_flag("arrivals_first", meaning)? == Some(true);
             Ok(topology)
         }
         None => {

@@ -56,10 +56,7 @@ impl Connections {
         }
         let meaning = "whether each flow begins with the initial window, whatever window its \
                        connection has (with connections = \"open\")";
-        let each = section.optional("restart_each", "true or false", meaning, |s| {
-            s.flag("restart_each", false, meaning)
-        })?;
-        if each == Some(true) {
+        if section.optional_flag("restart_each", meaning)? == Some(true) {
             section.needs("restart_each = false", &["restart_idle"])?;
             return Ok(Connections::Open { restart: Restart::Each });
         }
