@@ -13,7 +13,8 @@ from spillway import Scenario
 from spillway.validate import pfabric
 from support import change
 
-FLOWS = "flows_websearch_60_ecmp.parquet"
+RUN = "websearch_60_ecmp"
+FLOWS = f"flows_{RUN}.parquet"
 COLUMNS = (
     "case,id,src,dst,size_bytes,start_ns,fct_ns,recv_fct_ns,data_pkts_sent,data_pkts_received,"
     "data_drops,ack_drops,timeouts"
@@ -65,11 +66,14 @@ def test_what_is_the_same_agrees(command, folder):
     found = command("validate", "pfabric", folder, "--json")
     assert found.status == 0, found.err
     document = found.json
-    assert all(number["difference"] == 0 for number in document["numbers"])
-    kinds = [each["flows"] for each in document["flow_by_flow"]]
+    assert list(document["runs"]) == [RUN]
+    run = document["runs"][RUN]
+    assert all(number["difference"] == 0 for number in run["numbers"])
+    kinds = [each["flows"] for each in run["flow_by_flow"]]
     assert kinds == ["short", "medium", "long", "all"]
-    assert [each["matched"] for each in document["flow_by_flow"]] == [4, 2, 2, 8]
-    assert all(each["within"] == [1, 1, 1] for each in document["flow_by_flow"])
+    assert [each["matched"] for each in run["flow_by_flow"]] == [4, 2, 2, 8]
+    assert all(each["within"] == [1, 1, 1] for each in run["flow_by_flow"])
+    assert (run["sprayed"], document["left_out"]) == (False, [])
     (case,) = document["cases"]
     assert (case["same"], case["flows"], case["agrees"]) == (2, 2, True)
     assert document["bounds"]["broken"] == []
@@ -85,7 +89,7 @@ def test_what_differs_breaks_a_bound(command, folder):
     broken = found.json["bounds"]["broken"]
     # Medians may be 2% off, tails 5%.
     assert [each.rpartition(" ")[0] for each in broken[:4]] == [
-        f"{kind} p50" for kind in ("short", "medium", "long", "all")
+        f"{RUN} {kind} p50" for kind in ("short", "medium", "long", "all")
     ]
     assert [each.partition(",")[0] for each in broken[4:]] == ["two_to_one: 1 of 2 flows the same"]
 
@@ -95,7 +99,10 @@ def test_drops_and_timeouts_may_be_5_percent_off(command, folder):
     change(folder / FLOWS, "timeouts", 7 * [0] + [2])
     found = command("validate", "pfabric", folder, "--json")
     assert found.status == 1
-    assert found.json["bounds"]["broken"] == ["drops -100.0%", "timeouts -100.0%"]
+    assert found.json["bounds"]["broken"] == [
+        f"{RUN} drops -100.0%",
+        f"{RUN} timeouts -100.0%",
+    ]
 
 
 def test_small_cases_with_ties_may_differ_a_little(command, folder):
@@ -136,9 +143,15 @@ def test_tables_show_numbers_flows_and_cases(command, folder):
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda folder: folder.rename(f"{folder}-moved"), f"there is no file {{}}/{FLOWS}"),
-        (lambda folder: (folder / FLOWS).unlink(), f"there is no file {{}}/{FLOWS}"),
-        (lambda folder: (folder / "micro_cases.csv").unlink(), "there is no file {}/micro_cases"),
+        (lambda folder: folder.rename(f"{folder}-moved"), "there is no folder {}"),
+        (
+            lambda folder: [file.unlink() for file in folder.iterdir()],
+            "{}: there are no runs of pFabric",
+        ),
+        (
+            lambda folder: pq.write_table(pq.read_table(folder / FLOWS)[:0], folder / FLOWS),
+            f"{{}}/{FLOWS}: there are no flows",
+        ),
         (
             lambda folder: change(folder / FLOWS, "timeouts", None),
             f"{{}}/{FLOWS}: there is no column timeouts",
@@ -148,7 +161,7 @@ def test_tables_show_numbers_flows_and_cases(command, folder):
             f"{{}}/{FLOWS}: its flows are not in order of their starts",
         ),
         (
-            lambda folder: change(folder / FLOWS, "core", 8 * [-2]),
+            lambda folder: change(folder / FLOWS, "core", [0, *7 * [-2]]),
             f"{{}}/{FLOWS}: core is not always (src + dst + id) % 4, or -1 in a rack",
         ),
         (
@@ -166,6 +179,51 @@ def test_a_folder_that_lacks_something_is_refused(command, folder, spoil, says):
     found = command("validate", "pfabric", folder)
     assert found.status == 2
     assert says.format(folder) in found.err
+
+
+def test_every_run_in_the_folder_is_compared(command, folder):
+    (folder / FLOWS).rename(folder / "flows_imc10_80_ecmp.parquet")
+    again = folder / "flows_websearch_20_ecmp_1.parquet"
+    again.write_bytes((folder / "flows_imc10_80_ecmp.parquet").read_bytes())
+    # The last flow starts after seconds.
+    starts = pq.read_table(again)["start_ns"].to_pylist()
+    change(again, "start_ns", [*starts[:-1], 4_000_000_000])
+    found = command("validate", "pfabric", folder, "--json")
+    assert found.status == 0, found.err
+    runs = found.json["runs"]
+    assert list(runs) == ["imc10_80_ecmp", "websearch_20_ecmp_1"]
+    assert all(number["difference"] == 0 for run in runs.values() for number in run["numbers"])
+    times = pq.read_table(again)["recv_fct_ns"].to_pylist()
+    change(again, "recv_fct_ns", [1.03 * ns for ns in times])
+    found = command("validate", "pfabric", folder, "--json")
+    broken = found.json["bounds"]["broken"]
+    assert [each.rpartition(" ")[0] for each in broken] == [
+        f"websearch_20_ecmp_1 {kind} p50" for kind in ("short", "medium", "long", "all")
+    ]
+
+
+def test_sprayed_packets_take_paths_of_their_own(command, folder):
+    change(folder / FLOWS, "core", [*7 * [-2], -1])
+    found = command("validate", "pfabric", folder)
+    assert found.status == 0
+    assert "packets are sprayed" in found.out
+    document = command("validate", "pfabric", folder, "--json").json
+    # Flows that are alone take as long by any paths: none is longer than another.
+    assert document["runs"][RUN]["sprayed"] is True
+    assert all(number["difference"] == 0 for number in document["runs"][RUN]["numbers"])
+
+
+@pytest.mark.parametrize("other", [["--json"], []])
+def test_what_is_not_compared_is_named(command, folder, other):
+    (folder / FLOWS).rename(folder / "flows_websearch_60_ecmp_cut.parquet")
+    found = command("validate", "pfabric", folder, *other)
+    assert found.status == 0
+    assert "flows_websearch_60_ecmp_cut.parquet: its switches" in " ".join(found.out.split())
+    (folder / "flows_websearch_60_ecmp_cut.parquet").rename(folder / FLOWS)
+    (folder / "micro_cases.csv").unlink()
+    found = command("validate", "pfabric", folder, *other)
+    assert found.status == 0
+    assert "small cases: there is no micro_cases.csv" in " ".join(found.out.split())
 
 
 @pytest.mark.parametrize("option", [["--paths", "2"], ["--differences"]])

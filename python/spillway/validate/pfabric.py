@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
     from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
 
     Booleans = npt.NDArray[np.bool_]
     Floats = npt.NDArray[np.float64]
@@ -37,8 +39,13 @@ WITHOUT_TIES = ("two_to_one", "nic_three", "nic_elephants")
 _COLUMNS = ("id", "src", "dst", "size_bytes", "start_ns", "recv_fct_ns", "data_drops", "timeouts")
 _PLACES = 4
 """The number of spines, among which the reference chooses by sender, receiver and flow."""
-_IN_RACK = -1
-"""The spine that the reference gives to flows that need none."""
+_IN_RACK, _SPRAYED = -1, -2
+"""The spines that the reference gives to flows that need none, and whose packets take all."""
+_LAYOUT = "the flows of a run are in flows_RUN.parquet, small cases in micro_cases.csv"
+_CUT_THROUGH = "cut"
+"""What the name of a run has whose switches send packets on before they are there."""
+_SMALL = "micro_cases.csv"
+_NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,28 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """One run of the reference, and ours."""
+
+    run: str
+    """Such as websearch_60_ecmp."""
+    sprayed: bool
+    """Whether packets of one flow take all paths, and not one that is known."""
+    numbers: list[Number]
+    flow_by_flow: list[Agreement]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Everything, as JSON."""
+        numbers = [
+            asdict(each) | {"difference": each.difference, "agrees": each.agrees}
+            for each in self.numbers
+        ]
+        flows = [asdict(each) for each in self.flow_by_flow]
+        return {"sprayed": self.sprayed, "numbers": numbers, "flow_by_flow": flows}
+
+
+@dataclass(frozen=True)
 class PFabricBounds(Bounds):
     """The bounds of this validation."""
 
@@ -114,68 +143,101 @@ class PFabricBounds(Bounds):
 class Validation:
     """The outcome of a validation."""
 
-    numbers: list[Number]
-    flow_by_flow: list[Agreement]
+    runs: list[Compared]
     cases: list[Case]
+    left_out: list[str]
+    """What is not compared, and why."""
 
     @property
     def document(self) -> dict[str, Any]:
         """Everything, as JSON."""
-        numbers = [
-            asdict(each) | {"difference": each.difference, "agrees": each.agrees}
-            for each in self.numbers
-        ]
         cases = [
             asdict(each) | {"must_agree": each.must_agree, "agrees": each.agrees}
             for each in self.cases
         ]
         return {
-            "numbers": numbers,
-            "flow_by_flow": [asdict(each) for each in self.flow_by_flow],
+            "runs": {found.run: found.document for found in self.runs},
             "cases": cases,
+            "left_out": self.left_out,
             "bounds": asdict(self.bounds),
         }
 
     @property
     def bounds(self) -> PFabricBounds:
         """Of all numbers, and of the small cases."""
-        broken = [f"{one.name} {one.difference:+.1%}" for one in self.numbers if not one.agrees]
+        numbers = [(found.run, one) for found in self.runs for one in found.numbers]
+        broken = [
+            f"{run} {one.name} {one.difference:+.1%}" for run, one in numbers if not one.agrees
+        ]
         broken += [
             f"{case.name}: {case.same} of {case.flows} flows the same, mean ratio "
             f"{case.mean_ratio:.4f}"
             for case in self.cases
             if not case.agrees
         ]
-        return PFabricBounds(len(self.numbers) + len(self.cases), [], broken)
+        return PFabricBounds(len(numbers) + len(self.cases), [], broken)
 
 
 def pfabric(folder: Path, *, jobs: int = 2) -> Validation:
-    """YAPS with pFabric: websearch at 60% with one path for each flow, and small cases.
+    """YAPS with pFabric: runs with one path for each flow or with sprayed packets, and small cases.
 
-    `folder` holds the flows of a run with their times (`flows_websearch_60_ecmp.parquet`) and the
-    small cases (`micro_cases.csv`). Our flows take the paths that they took there.
+    `folder` holds the flows of runs with their times (`flows_RUN.parquet`), small cases
+    (`micro_cases.csv`), or both. Our flows take the paths that they took there; sprayed packets
+    take others.
+
+    Raises:
+        ScenarioError: there is neither; or a file lacks something.
     """
-    listed = folder / "flows_websearch_60_ecmp.parquet"
-    flows = read(listed, "the flows", (*_COLUMNS, "core"))
-    _check_paths(listed, flows)
-    small = _small(folder / "micro_cases.csv")
+    listed, left_out = _runs(folder)
+    small = {}
+    if (folder / _SMALL).is_file():
+        small = _small(folder / _SMALL)
+    else:
+        left_out.append(f"small cases: there is no {_SMALL}")
+    if not listed and not small:
+        raise ScenarioError(f"{folder}: there are no runs of pFabric", _LAYOUT)
+    sprayed = {file: _is_sprayed(file, flows) for file, flows in listed.items()}
     with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
-        whole = pool.submit(_run, str(listed), flows, Path(place) / "flows.parquet")
+        wholes = {
+            file: pool.submit(_run, str(file), flows, Path(place) / file.name, sprayed[file])
+            for file, flows in listed.items()
+        }
         runs = {
             name: pool.submit(_run, name, table, Path(place) / f"{number}.parquet")
             for number, (name, table) in enumerate(small.items())
         }
         cases = [_case(name, small[name], *run.result()) for name, run in runs.items()]
-        numbers, by_flow = _compared(flows, *whole.result())
-    return Validation(numbers, by_flow, cases)
+        compared = [
+            Compared(_name(file), sprayed[file], *_compared(listed[file], *whole.result()))
+            for file, whole in wholes.items()
+        ]
+    return Validation(compared, cases, left_out)
+
+
+def _name(file: Path) -> str:
+    return file.stem.removeprefix("flows_")
+
+
+def _runs(folder: Path) -> tuple[dict[Path, pa.Table], list[str]]:
+    """The flows of every run in the folder, and runs that are not compared, with the reason."""
+    if not folder.is_dir():
+        raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
+    files = sorted(folder.glob("flows_*.parquet"))
+    left_out = [file for file in files if _CUT_THROUGH in _name(file).split("_")]
+    listed = {
+        file: read(file, "the flows", (*_COLUMNS, "core")) for file in files if file not in left_out
+    }
+    for file, flows in listed.items():
+        if not flows.num_rows:
+            raise ScenarioError(f"{file}: there are no flows")
+    reason = "its switches send packets on before they have them, which ours do not"
+    return listed, [f"{file.name}: {reason}" for file in left_out]
 
 
 def _small(path: Path) -> dict[str, pa.Table]:
     """The flows of every small case."""
     import pyarrow as pa
 
-    if not path.is_file():
-        raise ScenarioError(f"there is no file {path}", "it holds small cases of the reference")
     rows: dict[str, list[dict[str, int]]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
@@ -197,25 +259,34 @@ def _spines(flows: pa.Table) -> npt.NDArray[np.int64]:
     return spines
 
 
-def _check_paths(path: Path, flows: pa.Table) -> None:
-    """Refuses flows that took other spines: their paths are not known here."""
+def _is_sprayed(path: Path, flows: pa.Table) -> bool:
+    """Whether packets of a flow took all spines. Refuses flows whose spines are not known here."""
     core = flows["core"].to_numpy()
-    if ((core != _spines(flows)) & (core != _IN_RACK)).any():
+    across = core != _IN_RACK
+    if across.any() and (core[across] == _SPRAYED).all():
+        return True
+    if (core != _spines(flows))[across].any():
         raise ScenarioError(
             f"{path}: core is not always (src + dst + id) % {_PLACES}, or {_IN_RACK} in a rack",
-            "the run must have one path for each flow",
+            f"it may also be {_SPRAYED} for all flows that leave their rack: packets are sprayed",
         )
+    return False
 
 
-def _run(source: str, flows: pa.Table, file: Path) -> tuple[pa.Table, int]:
+def _run(source: str, flows: pa.Table, file: Path, sprayed: bool = False) -> tuple[pa.Table, int]:
     """Our times and timeouts of these flows, in their order, and the number of drops."""
     import pyarrow as pa
 
     spine = pa.array(_spines(flows))
     columns = ("src", "dst", "size_bytes", "start_ns")
-    listed = {name: flows[name] for name in columns} | {"path": spine, "ack_path": spine}
+    listed = {name: flows[name] for name in columns}
+    if not sprayed:
+        listed |= {"path": spine, "ack_path": spine}
     parquet.write(pa.table(listed), file)
-    result = run_to(None, scenario_of(str(file)))
+    last = int(flows["start_ns"].to_numpy().max()) / _NS_PER_S
+    changes = {"duration": f"{math.ceil(last) + 1}s", "stop": f"{math.ceil(last) + 20}s"}
+    routing = {"routing.kind": "spray"} if sprayed else {}
+    result = run_to(None, scenario_of(str(file)).set({**changes, **routing}))
     table = result.flows.sort_by("flow_id")
     for name in ("src", "dst", "size_bytes"):
         if table[name].to_pylist() != flows[name].to_pylist():
@@ -288,29 +359,49 @@ def _classes(size: npt.NDArray[np.int64]) -> dict[str, Booleans]:
 def table(validation: Validation) -> Group:
     """What agrees and what does not: numbers, flows one by one, small cases."""
     from rich.console import Group
+    from rich.text import Text
 
+    parts: list[Table | Text] = []
+    for run in validation.runs:
+        parts += [_numbers(run), _flow_by_flow(run)]
+    if validation.cases:
+        parts.append(_cases(validation.cases))
+    return Group(*parts, *(Text(f"left out: {each}") for each in validation.left_out))
+
+
+def _numbers(run: Compared) -> Table:
     numbers = shown_table(
-        "YAPS and Spillway: slowdowns, drops, timeouts",
+        f"{run.run}, YAPS and Spillway: slowdowns, drops, timeouts",
         ["count", "reference", "ours", "difference", ""],
     )
-    for one in validation.numbers:
+    for one in run.numbers:
         shown = (f"{value:,.6g}" for value in (one.reference, one.ours))
         verdict = "agrees" if one.agrees else "differs"
         numbers.add_row(one.name, *shown, f"{one.difference:+.1%}", verdict)
+    if run.sprayed:
+        numbers.caption = "packets are sprayed, here otherwise than there"
+    return numbers
+
+
+def _flow_by_flow(run: Compared) -> Table:
     flows = shown_table(
-        "FCT flow by flow: Spillway's to the reference's",
+        f"{run.run}, FCT flow by flow: Spillway's to the reference's",
         ["flows", "compared", "median ratio", *(f"within {100 * bound:g}%" for bound in WITHIN)],
     )
-    for found in validation.flow_by_flow:
+    for found in run.flow_by_flow:
         shares = (f"{100 * share:.0f}%" for share in found.within)
         flows.add_row(found.flows, f"{found.matched:,}", f"{found.median_ratio:.4f}", *shares)
+    return flows
+
+
+def _cases(found: list[Case]) -> Table:
     cases = shown_table(
         "Small cases",
         ["count", "flows the same", "mean ratio", "timeouts", "ours", "drops", "ours", ""],
     )
-    for case in validation.cases:
+    for case in found:
         verdict = "agrees" if case.agrees else "differs"
-        if case.agrees and not case.must_agree:
+        if case.agrees and case.same < case.flows:
             verdict = "near, has ties"
         cases.add_row(
             case.name,
@@ -319,4 +410,4 @@ def table(validation: Validation) -> Group:
             *(f"{count:,}" for count in (*case.timeouts, *case.drops)),
             verdict,
         )
-    return Group(numbers, flows, cases)
+    return cases
