@@ -146,3 +146,51 @@ fn sprayed_packets_are_taken_to_be_lost_that_are_only_late() {
     assert!(one_path.number("repairs.all.right_detections") > 0.0);
     assert!(wrong(&sprayed) > 0.0 && sprayed.number("repairs.all.overtaking_packets") > 0.0);
 }
+
+/// From host 0 at switch a to host 1 at switch b: straight on, with 1 us of delay, or by switch c, with
+/// 5 us on both of its links. The link from a to b is down at a time, of which switches know at once.
+fn with_detour(down: &str) -> Run {
+    let topology = "topology = { kind = \"graph\", \
+        switch = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }], \
+        host = [{ name = \"x\", switch = \"a\", rate = \"8Gbps\", delay = \"1us\" }, \
+                { name = \"y\", switch = \"b\", rate = \"8Gbps\", delay = \"1us\" }], \
+        link = [{ a = \"a\", b = \"b\", rate = \"8Gbps\", delay = \"1us\" }, \
+                { a = \"a\", b = \"c\", rate = \"8Gbps\", delay = \"5us\" }, \
+                { a = \"c\", b = \"b\", rate = \"8Gbps\", delay = \"5us\" }] }";
+    let star =
+        "topology = { kind = \"star\", hosts = 4, host_rate = \"8Gbps\", link_delay = \"1us\" }";
+    let text = text("", ORDER).replace(star, topology);
+    assert!(text.contains("graph"));
+    let event = format!("[[event]]\nkind = \"link-down\"\na = \"a\"\nb = \"b\"\n{down}");
+    run(&format!("{text}\n{event}"), &columns(&[(0, 1, 8_000, 0)]))
+}
+
+/// Eight packets are at switch a at 2.004, 3.008, ... 9.032 us.
+///
+/// | us | |
+/// | --- | --- |
+/// | 5.5 | the link fails: a0 and a1 are at switch b, a2 and a3 are on the link and lost |
+/// | 6.020 | a4 goes by switch c |
+/// | 22.040 | a6 is at host 1, 2 * 6.004 + 2 * 2.004 us after its sending began at 6.024 |
+/// | 34.256 | its ack is back by c, 2 * 5.054 + 2 * 1.054 us later, the third: a2 goes again |
+/// | 35.260 | a3 goes again |
+/// | 51.276 | a3 is at host 1, 16.016 us later |
+#[test]
+fn what_a_failing_link_takes_is_found_by_what_goes_around_it() {
+    let run = with_detour("at = \"5.5us\"");
+    assert_eq!(run.fct(0), 51_276_000);
+    let two = ["lost_packets", "repairs_by_detection", "right_detections"].map(|name| (name, 2));
+    assert_eq!(counts(&run), named(&two));
+}
+
+/// The link is down at first, and a0 to a3 go by switch c. From 5.5 us on it carries a4 to a7, which
+/// overtake them: a4 is at host 1 at 10.028 us, a6 at 12.036, and its ack, the third, at host 0 3.162 us
+/// later, at 15.198. Four packets are taken to be lost. Host 1 has a3 and so all at 19.028 us, 16.016 us
+/// after it was sent at 3.012.
+#[test]
+fn packets_that_took_a_longer_way_before_are_taken_to_be_lost() {
+    let run = with_detour("at = \"0us\"\nuntil = \"5.5us\"");
+    assert_eq!(run.fct(0), 19_028_000);
+    let names = ["repairs_by_detection", "arrived_twice", "overtaking_packets", "wrong_detections"];
+    assert_eq!(counts(&run), named(&names.map(|name| (name, 4))));
+}
