@@ -233,8 +233,9 @@ def test_options_of_other_references_are_refused(command, folder, option):
     assert f"{option[0]}: pfabric is compared in one way alone" in found.err
 
 
-def test_the_scenario_is_the_reference_s_network():
-    found = Scenario.load("pfabric").resolved
+@pytest.mark.parametrize("name", ["pfabric", "pfabric-yaps"])
+def test_the_scenario_is_the_reference_s_network(name):
+    found = Scenario.load(name).resolved
     network = found["topology"]
     sizes = [network[key] for key in ("leaves", "spines", "hosts_per_leaf", "links_per_pair")]
     assert sizes == [9, 4, 16, 1]
@@ -265,8 +266,9 @@ def test_runs_have_the_reference_s_peculiarities(tmp_path):
     assert all(found[section] == plain[section] for section in ("switch", "nic", "routing"))
 
 
-def test_the_scenario_runs():
-    result = spillway.run("pfabric", set=["duration=1ms"])
+@pytest.mark.parametrize("name", ["pfabric", "pfabric-yaps"])
+def test_the_scenario_runs(name):
+    result = spillway.run(name, set=["duration=1ms"])
     assert result.status == "complete"
     flows = result.flows
     assert flows.num_rows > 30 and flows["fct_ps"].null_count == 0

@@ -296,11 +296,8 @@ def _run(source: str, flows: pa.Table, file: Path, sprayed: bool = False) -> tup
 
 def scenario_of(file: str) -> Scenario:
     """The reference's network and senders, with its peculiarities and these flows."""
-    resolved = Scenario.load("pfabric").resolved
+    resolved = Scenario.load("pfabric-yaps").resolved
     resolved["traffic"] = [{"name": "list", "kind": "flows", "file": file}]
-    resolved["duration"], resolved["stop"] = "1s", "10s"
-    resolved["transport"] |= {"probe_after": 0, "knows_receiver": True}
-    resolved["topology"]["arrivals_first"] = True
     return Scenario(resolved)
 
 
