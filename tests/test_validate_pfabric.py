@@ -187,7 +187,33 @@ def test_tables_show_numbers_flows_and_cases(command, folder):
         ),
         (
             lambda folder: change(folder / FLOWS, "timeouts", None),
-            f"{{}}/{FLOWS}: there is no column timeouts",
+            f"{{}}/{FLOWS}: it has no timeouts",
+        ),
+        (
+            lambda folder: change(folder / FLOWS, "src", 8 * ["host"]),
+            f"{{}}/{FLOWS}: src: Failed to parse string",
+        ),
+        (
+            lambda folder: change(folder / FLOWS, "src", [*range(7), 144]),
+            f"{{}}/{FLOWS}: src: the network has the hosts 0 to 143 only",
+        ),
+        (
+            lambda folder: change(folder / FLOWS, "dst", 8 * [3]),
+            f"{{}}/{FLOWS}: a flow has the same src and dst",
+        ),
+        (
+            lambda folder: change(folder / FLOWS, "recv_fct_ns", 8 * [0]),
+            f"{{}}/{FLOWS}: recv_fct_ns must be above 0",
+        ),
+        (
+            lambda folder: change(folder / FLOWS, "start_ns", [-1, *7 * [0]]),
+            f"{{}}/{FLOWS}: start_ns must not be below 0",
+        ),
+        (
+            lambda folder: (folder / "micro_cases.csv").write_text(
+                f"{COLUMNS}\none,0,5,5,1460,0,1,1,1,1,0,0,0\n"
+            ),
+            "{}/micro_cases.csv: one: a flow has the same src and dst",
         ),
         (
             lambda folder: change(folder / FLOWS, "core", [0, *7 * [-2]]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -12,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from spillway import parquet
 from spillway.agreement import WITHIN, Agreement, Bounds, of_pairs
-from spillway.errors import ScenarioError
 from spillway.run import run_to
 from spillway.scenario import Scenario
-from spillway.validate.files import read
+from spillway.validate.pfabric_files import runs, spines
 from spillway.validate.tables import shown_table
 
 if TYPE_CHECKING:
@@ -34,16 +32,6 @@ MEDIAN_WITHIN, TAIL_WITHIN, COUNT_WITHIN = 0.02, 0.05, 0.05
 TIED_WITHIN = 0.05
 """How far the mean ratio of times, drops and timeouts may be off in a small case with ties."""
 PERCENTILES = (0.5, 0.95, 0.99)
-_COLUMNS = ("id", "src", "dst", "size_bytes", "start_ns", "recv_fct_ns", "data_drops", "timeouts")
-_PLACES = 4
-"""The number of spines, among which the reference chooses by sender, receiver and flow."""
-_IN_RACK, _SPRAYED = -1, -2
-"""The spines that the reference gives to flows that need none, and whose packets take all."""
-_LAYOUT = "the flows of a run are in flows_RUN.parquet, small cases in micro_cases.csv"
-_CUT_THROUGH = "cut"
-"""What the name of a run has whose switches send packets on before they are there."""
-_SMALL = "micro_cases.csv"
-_NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -181,96 +169,32 @@ def pfabric(folder: Path, *, jobs: int = 2) -> Validation:
     Raises:
         ScenarioError: there is neither; or a file lacks something.
     """
-    listed, left_out = _runs(folder)
-    small = {}
-    if (folder / _SMALL).is_file():
-        small = _small(folder / _SMALL)
-    else:
-        left_out.append(f"small cases: there is no {_SMALL}")
-    if not listed and not small:
-        raise ScenarioError(f"{folder}: there are no runs of pFabric", _LAYOUT)
-    sprayed = {file: _is_sprayed(file, flows) for file, flows in listed.items()}
+    reference = runs(folder)
     with TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
         wholes = {
-            file: pool.submit(_run, flows, Path(place) / file.name, sprayed=sprayed[file])
-            for file, flows in listed.items()
+            run.name: pool.submit(
+                _run, run.flows, Path(place) / f"{run.name}.parquet", sprayed=run.is_sprayed
+            )
+            for run in reference.runs
         }
-        runs = {
+        cases = {
             name: [
                 pool.submit(
                     _run, table, Path(place) / f"{number}-{first}.parquet", ports_first=first
                 )
                 for first in (False, True)
             ]
-            for number, (name, table) in enumerate(small.items())
+            for number, (name, table) in enumerate(reference.small.items())
         }
-        cases = [
-            _case(name, small[name], *(run.result() for run in both)) for name, both in runs.items()
+        found = [
+            _case(name, reference.small[name], *(run.result() for run in both))
+            for name, both in cases.items()
         ]
         compared = [
-            Compared(_name(file), sprayed[file], *_compared(listed[file], *whole.result()))
-            for file, whole in wholes.items()
+            Compared(run.name, run.is_sprayed, *_compared(run.flows, *wholes[run.name].result()))
+            for run in reference.runs
         ]
-    return Validation(compared, cases, left_out)
-
-
-def _name(file: Path) -> str:
-    return file.stem.removeprefix("flows_")
-
-
-def _runs(folder: Path) -> tuple[dict[Path, pa.Table], list[str]]:
-    """The flows of every run in the folder, and runs that are not compared, with the reason."""
-    if not folder.is_dir():
-        raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
-    files = sorted(folder.glob("flows_*.parquet"))
-    left_out = [file for file in files if _CUT_THROUGH in _name(file).split("_")]
-    listed = {
-        file: read(file, "the flows", (*_COLUMNS, "core")) for file in files if file not in left_out
-    }
-    for file, flows in listed.items():
-        if not flows.num_rows:
-            raise ScenarioError(f"{file}: there are no flows")
-    reason = "its switches send packets on before they have them, which ours do not"
-    return listed, [f"{file.name}: {reason}" for file in left_out]
-
-
-def _small(path: Path) -> dict[str, pa.Table]:
-    """The flows of every small case."""
-    import pyarrow as pa
-
-    rows: dict[str, list[dict[str, int]]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), start=2):
-            try:
-                values = {name: int(row[name]) for name in _COLUMNS}
-                rows.setdefault(row["case"], []).append(values)
-            except (KeyError, TypeError, ValueError) as error:
-                wanted = f"expected case, {', '.join(_COLUMNS)}"
-                raise ScenarioError(f"{path}, line {number}: no whole numbers; {wanted}") from error
-    if not rows:
-        raise ScenarioError(f"{path}: there are no flows")
-    return {name: pa.Table.from_pylist(listed) for name, listed in rows.items()}
-
-
-def _spines(flows: pa.Table) -> npt.NDArray[np.int64]:
-    """The spine of each flow, by the reference's rule. In a rack it has no meaning."""
-    src, dst, ids = (flows[name].to_numpy() for name in ("src", "dst", "id"))
-    spines: npt.NDArray[np.int64] = (src + dst + ids) % _PLACES
-    return spines
-
-
-def _is_sprayed(path: Path, flows: pa.Table) -> bool:
-    """Whether packets of a flow took all spines. Refuses flows whose spines are not known here."""
-    core = flows["core"].to_numpy()
-    across = core != _IN_RACK
-    if across.any() and (core[across] == _SPRAYED).all():
-        return True
-    if (core != _spines(flows))[across].any():
-        raise ScenarioError(
-            f"{path}: core is not always (src + dst + id) % {_PLACES}, or {_IN_RACK} in a rack",
-            f"it may also be {_SPRAYED} for all flows that leave their rack: packets are sprayed",
-        )
-    return False
+    return Validation(compared, found, reference.left_out)
 
 
 def _run(
@@ -284,12 +208,12 @@ def _run(
     order = np.lexsort(
         [flows[name].to_numpy() for name in ("size_bytes", "dst", "src", "start_ns")]
     )
-    spine = pa.array(_spines(flows))
+    spine = pa.array(spines(flows))
     listed = {name: flows[name] for name in ("src", "dst", "size_bytes", "start_ns")}
     if not sprayed:
         listed |= {"path": spine, "ack_path": spine}
     parquet.write(pa.table(listed).take(order), file)
-    last = math.ceil(int(flows["start_ns"].to_numpy().max()) / _NS_PER_S)
+    last = math.ceil(int(flows["start_ns"].to_numpy().max()) / 1e9)
     changes: dict[str, Any] = {"duration": f"{last + 1}s", "stop": f"{last + 20}s"}
     changes |= {"routing.kind": "spray"} if sprayed else {}
     changes |= {"topology.arrivals_first": False} if ports_first else {}
