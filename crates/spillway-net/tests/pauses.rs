@@ -189,6 +189,11 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         _ => format!("priorities = [{}], ", draw.below(queues)),
     };
     let headroom = draw.one(&["auto", "auto", "auto", "2KB"]);
+    // All of them, in a quarter.
+    let priorities = match Draw(Stream::new(seed, "several", 0)).once_in(4) {
+        true => format!("priorities = {:?}, ", (0..queues).collect::<Vec<u64>>()),
+        false => priorities,
+    };
     let crosses = draw.one(&["shared", "shared", "headroom"]);
     let ends = draw.one(&[
         "ends = \"resume\"",

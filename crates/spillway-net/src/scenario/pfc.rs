@@ -128,8 +128,9 @@ impl PfcSettings {
         let takes =
             "\"auto\", bytes such as \"64KB\", or a multiple of rate times delay such as \"3bdp\"";
         let meaning = "bytes of each port and priority for what comes after a pause is sent; \
-                       \"auto\": 2 rate delay + 2 mtu + a frame + rate response_time, and one mtu more \
-                       if the packet on which a pause is sent may go there";
+                       \"auto\": 2 rate delay + 2 mtu + a frame for each lossless priority + rate \
+                       response_time, and one mtu more if the packet on which a pause is sent may go \
+                       there";
         let parse = |value: &Value| value.as_str().and_then(Headroom::parse);
         let headroom = section.value("headroom", "auto", takes, meaning, parse)?;
         let crossing = section.choice(
@@ -235,9 +236,10 @@ impl PfcSettings {
     }
 
     /// The headroom for what comes in on a line: what may arrive after a pause is sent. A frame may
-    /// have to wait for a packet that has begun, and a packet may have begun when it acts. The packet
-    /// on which the pause is sent may need room there, too: then there are three. Where times are cut,
-    /// full packets come a little faster than the line's rate.
+    /// have to wait for a packet that has begun, and for one about each other lossless priority, and a
+    /// packet may have begun when it acts. The packet on which the pause is sent may need room there,
+    /// too: then there are three. Where times are cut, full packets come a little faster than the
+    /// line's rate.
     fn headroom_of(&self, line: &LineSpec, packets: u64) -> u64 {
         let bytes = |time: Time| time.ps().div_ceil(line.rate.ps_per_byte());
         let arriving = |time: Time| match line.whole_ns {
@@ -251,7 +253,8 @@ impl PfcSettings {
         match self.headroom {
             Headroom::Auto => {
                 let in_flight = 2 * arriving(line.delay) + arriving(response_time);
-                in_flight + packets * self.mtu + u64::from(frame)
+                let frames = self.queue_classes.len() as u64 * u64::from(frame);
+                in_flight + packets * self.mtu + frames
             }
             Headroom::Bytes(bytes) => bytes,
             Headroom::OfLink(factor) => (factor * bytes(line.delay) as f64) as u64,

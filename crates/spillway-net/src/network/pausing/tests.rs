@@ -195,6 +195,41 @@ fn the_formula_s_headroom_suffices_in_the_worst_alignment_and_not_a_packet_less(
     assert_eq!(lost("22999B"), (1, 22_000));
 }
 
+/// The same with two lossless priorities: a frame about the other one may have to go first. It lets that
+/// one go on, behind a packet for host 0 that has begun on line 3 at 12.999 us, and leaves at 13.999 us.
+/// The pause is sent at 13 us, and leaves from 14.063 to 14.127 us. With a response time of 873,001 ps
+/// it acts at 25 us + 1 ps, so 23 packets arrive after it, as above.
+///
+/// The formula: 2 * 10,000 + 2 * 1,000 + 2 * 64 + 874 (873.001 rounded up) = 23,002 bytes. With one frame
+/// they would be 22,938.
+#[test]
+fn the_formula_s_headroom_suffices_where_a_frame_about_another_priority_goes_first() {
+    let lost = |headroom: &str| {
+        let mut bench = Bench::with(
+            &format!(
+                "{STAR}\nswitch = {{ buffer = \"400KB\", queues_per_port = 2, pfc = {{ {STATIC}, \
+                 response_time = \"873001ps\", headroom = \"{headroom}\", priorities = [0, 1] }} }}\n\
+                 transport = {{ kind = \"udp\", mss = \"960B\", header = \"40B\", rate = \"8Gbps\" }}"
+            ),
+            Shortcuts::ALL,
+        );
+        bench.net.switches[0].pause(1, 0, true);
+        let packet = |dst: u32| Packet { size: 1_000, dst, priority: 0, ..Packet::default() };
+        (0..100).for_each(|_| bench.net.launch(0, packet(1), Contents::default()));
+        bench.net.now = Time::from_ns(1_999);
+        bench.net.launch(2, packet(0), Contents::default());
+        run(&mut bench, 12_999);
+        bench.net.send_pause((0, 1), false);
+        let frames = run(&mut bench, 100_000);
+        assert_eq!(frames, [(24_936_001, Kind::Pause), (25_000_001, Kind::Pause)]);
+        let accounts = bench.net.switches[0].accounts().expect("lossless");
+        (bench.net.totals.lost_packets, accounts.headroom_peak())
+    };
+    assert_eq!(lost("auto"), (0, 23_000));
+    assert_eq!(lost("23002B"), (0, 23_000));
+    assert_eq!(lost("22938B"), (1, 22_000));
+}
+
 /// The same where what is shared is full before the threshold is reached: the packet on which the pause
 /// is sent goes into headroom, too, so 24 packets need room there.
 ///
