@@ -333,13 +333,16 @@ def _delivered(reference: Reference, result: Result, begin: int, end: int) -> Fl
     import numpy as np
     import pyarrow.compute as pc
 
-    table = result.windows
+    table, flows = result.windows, result.flows.sort_by("flow_id")
+    size = flows["size_bytes"].to_numpy()
+    ended = flows["fct_ps"].cast("double").fill_null(np.inf).to_numpy() + flows["start_ps"]
     found = []
     for time in (begin, end):
         rows = table.filter(pc.equal(table["time_ps"], time)).sort_by("flow_id")
         by_flow = np.zeros(len(reference.flows.src))
         by_flow[rows["flow_id"].to_numpy()] = rows["delivered_bytes"].to_numpy()
-        found.append(by_flow)
+        # A flow that is complete is not told any more.
+        found.append(np.where(ended <= time, size, by_flow))
     return found[1] - found[0]
 
 
