@@ -241,6 +241,21 @@ def test_a_flow_that_ends_has_all_its_bytes(command, folder):
     assert told["goodput"]["ours"] == pytest.approx(48.0, rel=5e-3)
 
 
+def test_rates_are_not_read_where_times_are_compared(command, folder):
+    """Those of a host with two flows, to two receivers, name neither."""
+    write_flows(folder, "two.txt", [(0, dst, 9_000, "2.000000000") for dst in (1, 2)])
+    file = folder / "C" / "incast.fct.parquet"
+    for column, values in (("src", [0, 0]), ("dst", [1, 2]), ("size_bytes", [9_000] * 2)):
+        change(file, column, values)
+    rate = {"time_ns": [BEGIN], "src": [0], "sport": [10_000], "snd_una": [0]}
+    pq.write_table(pa.table(rate), folder / "C" / "incast.rate.parquet")
+    found = command("validate", "rdma", folder, "--json")
+    assert found.json["wrong"] == [], found.err
+    file.unlink()
+    found = command("validate", "rdma", folder)
+    assert "two flows have the same sender and port" in " ".join(found.err.split())
+
+
 def test_what_differs_breaks_a_bound(command, folder):
     file = folder / "C" / "incast.fct.parquet"
     times = pq.read_table(file)["fct_ns"].to_pylist()
