@@ -2,10 +2,12 @@
 //!
 //! A paused queue class goes on when the account that paused it has sent enough of what it holds. If
 //! what it holds waits in queues that are paused themselves, it may never do so: a cycle of ports that
-//! wait for each other is a deadlock. It is found when it closes: when a pause acts, or a packet joins a
-//! paused queue. A queue class is stuck if no frame is under way that lets it go on, and its account would
-//! still pause it after everything had been sent that does not wait in a stuck queue; what is found by
-//! taking out, from all paused queue classes, those that are not stuck, until none is left to be taken out.
+//! wait for each other is a deadlock. It is found when it closes: when a pause acts, a packet joins a
+//! paused queue, or the last packet of an account leaves that is not stuck (a dynamic threshold may rise
+//! later, but the account does not look at it any more). A queue class is stuck if no frame is under way
+//! that lets it go on, and its account would still pause it after everything had been sent that does not
+//! wait in a stuck queue; what is found by taking out, from all paused queue classes, those that are not
+//! stuck, until none is left to be taken out.
 //!
 //! Only where routes let lines depend on each other in a cycle can this happen. Shortest paths up and
 //! down a tree do not, and there nothing is looked for.
@@ -128,6 +130,15 @@ impl Network {
             if deadlocks.ends_run {
                 self.events.push(self.now, Kind::Deadlock.key(0));
             }
+        }
+    }
+
+    /// A packet has left a switch. If an account stays paused, it may have been its last one that could.
+    #[inline(never)]
+    pub(super) fn look_behind_departure(&mut self, switch: u32) {
+        let accounts = self.switches[switch as usize].accounts();
+        if accounts.is_some_and(|accounts| accounts.is_left_paused()) {
+            self.look_for_deadlock();
         }
     }
 

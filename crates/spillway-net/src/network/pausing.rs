@@ -310,6 +310,9 @@ impl Network {
         if changed {
             self.send_pauses(from);
         }
+        if self.deadlocks.is_some() {
+            self.look_behind_departure(from);
+        }
     }
 
     /// Tells a switch's neighbours to pause or to go on.
@@ -376,6 +379,9 @@ impl Network {
         switch.has_sent(self.now, port);
         if switch.has_pause_changes() {
             self.send_pauses(from);
+        }
+        if self.deadlocks.is_some() {
+            self.look_behind_departure(from);
         }
     }
 

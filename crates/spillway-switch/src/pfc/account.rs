@@ -166,15 +166,26 @@ impl Accounts {
     }
 
     /// Whether an account would still pause its neighbour if only `stuck` of all it holds were left,
-    /// and `free` bytes of what is shared were free then.
+    /// and `free` bytes of what is shared were free then. It does if it is paused and all that it holds
+    /// is stuck: only a packet of its own that leaves has it look at its threshold again.
     pub fn stays_paused(&self, account: u32, stuck: u64, free: u64) -> bool {
         let threshold = self.threshold(account);
         let LosslessParts { reserve, resume_offset, .. } = self.parts;
-        let Account { own, headroom, .. } = self.accounts[account as usize];
+        let Account { own, headroom, is_paused } = self.accounts[account as usize];
+        if is_paused && stuck == own + headroom {
+            return true;
+        }
         // What leaves frees headroom first.
         let left = headroom.saturating_sub(own + headroom - stuck);
         let shared = (stuck - left).saturating_sub(reserve);
         left > 0 || (shared > 0 && shared + resume_offset > threshold.bytes(free))
+    }
+
+    /// Whether an account is paused whose threshold may rise without it: then the last packet of its
+    /// own that is not stuck decides.
+    pub fn is_left_paused(&self) -> bool {
+        let is_dynamic = |of: &PauseThreshold| matches!(of, PauseThreshold::OfFree(_));
+        self.parts.thresholds.iter().any(is_dynamic) && self.accounts.iter().any(|of| of.is_paused)
     }
 
     /// Bytes of what is shared that are left to `stuck` bytes of one account.
@@ -336,6 +347,24 @@ mod tests {
         assert!(!accounts.has_changes());
         accounts.release(0, 1_000, 18_000);
         assert_eq!(accounts.take_changes(), [change(0, 1, false)]);
+    }
+
+    /// An account pauses with 4,000 shared bytes, where half of 8,000 is free. Later 90,000 are: with
+    /// 4,000 bytes it could go on, but it learns of that only when a packet of its own leaves. If one is
+    /// still to leave that is not stuck, it does.
+    #[test]
+    fn a_paused_account_that_nothing_leaves_stays_paused() {
+        let mut accounts = accounts(PauseThreshold::OfFree(0.5), Crossing::Shared);
+        assert!(accounts.admit(0, 5_000, 12_000) && accounts.is_paused(0));
+        assert!(accounts.is_left_paused());
+        assert!(accounts.stays_paused(0, 5_000, 90_000));
+        assert!(!accounts.stays_paused(0, 4_000, 90_000));
+        // Half of 4,000 is less than 3,000 and the offset.
+        assert!(accounts.stays_paused(0, 4_000, 4_000));
+        accounts.release(0, 1_000, 86_000);
+        assert!(!accounts.is_paused(0) && !accounts.is_left_paused());
+        // One that is not paused looks at its threshold with what comes.
+        assert!(!accounts.stays_paused(0, 4_000, 90_000));
     }
 
     #[test]
