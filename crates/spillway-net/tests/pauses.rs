@@ -160,6 +160,29 @@ fn a_flow_that_shares_no_congested_link_is_slowed_by_pauses() {
     }
 }
 
+/// A host takes in 1 Gbps of 10, pauses nothing of a lossy priority, and loses what does not fit. That is
+/// told of without a queue: its NIC has other ones, and fewer of them than the leaf.
+#[test]
+fn what_a_slow_host_has_no_room_for_is_told_without_a_queue() {
+    for nic in ["", "queues = 1, ack_queue = 0, data_queue = 0, queue_limit = \"9pkt\", "] {
+        let text = format!(
+            "duration = \"1ms\"\nstop = \"20ms\"\n\
+             topology = {{ kind = \"star\", hosts = 2, host_rate = \"10Gbps\", link_delay = \"1us\" }}\n\
+             transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
+             switch = {{ buffer = \"1MB\", queues_per_port = 3, data_queue = 2, pfc = {{ kind = \
+             \"static\", priorities = [0] }} }}\n\
+             nic = {{ {nic}receive_rate = \"1Gbps\", receive_buffer = \"30KB\", receive_threshold = \
+             \"3KB\" }}\n"
+        );
+        let run = run_flows(&text, &[(0, 1, 100_000, 0)]);
+        assert!(run.drops(DropReason::Headroom) > 10, "{nic}");
+        let drops = &run.record.drops;
+        for row in (0..drops.len()).filter(|&row| drops.switch[row] == 2) {
+            assert_eq!((drops.queue.known(row), drops.queue_bytes[row]), (None, 0), "{nic}");
+        }
+    }
+}
+
 /// Leaves have lossless priorities, and the spine what `spine` says. Of three queues data without a
 /// priority waits in the last one at leaves.
 fn tiers(spine: &str) -> String {

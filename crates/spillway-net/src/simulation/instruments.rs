@@ -11,7 +11,7 @@ use crate::record::{
 use crate::scenario::{DecisionFilter, Scenario};
 use crate::topology::Node;
 use spillway_engine::{Stream, Time};
-use spillway_switch::{BurstReport, Decision, Discipline, Fate, Meter};
+use spillway_switch::{BurstReport, Decision, Discipline, DropReason, Fate, Meter};
 use std::collections::BTreeMap;
 
 /// What instruments remember between two samples.
@@ -203,6 +203,8 @@ impl Simulation {
                 let switch = &self.network.switches[switch as usize];
                 (Some(lost.queue.map_or(switch.buffer(), |queue| switch.buffer_of(queue))), None)
             }
+            // What a host could not take in has not been in its NIC's queues.
+            Node::Host(_) if lost.reason == DropReason::Headroom => (None, Some(0)),
             Node::Host(host) => {
                 let discipline = self.network.nics[host as usize].discipline();
                 (discipline.map(Discipline::buffer), Some(0))
