@@ -490,8 +490,8 @@ fn what_leaves_no_room_is_refused_with_the_reason() {
     );
     assert_eq!(
         refused("switch = { buffer = \"46KB\", pfc = { kind = \"dynamic\", alpha = 0.25 } }"),
-        "switch.pfc.headroom: reserves and headrooms of leaf0, 42256B, leave 3744B of its buffer: the \
-         threshold is less than one packet, 1500B"
+        "switch.pfc.alpha: 0.25 of the 3744B that reserves and headrooms of leaf0 leave is a threshold of \
+         936B; it must hold a packet, 1500B: else every packet pauses"
     );
     assert_eq!(
         with("kind = \"static\", threshold = \"1400B\""),

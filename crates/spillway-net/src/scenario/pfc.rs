@@ -284,15 +284,24 @@ impl PfcSettings {
             return Err(section.error("headroom", problem));
         }
         let room = capacity - set_aside;
-        let threshold = self.threshold.bytes(room);
-        if room < self.mtu || threshold < self.mtu {
+        if room < self.mtu {
             let problem = format!(
-                "reserves and headrooms of {name}, {set_aside}B, leave {room}B of its buffer: {} \
+                "reserves and headrooms of {name}, {set_aside}B, leave {room}B of its buffer: less \
                  than one packet, {}B",
-                if room < self.mtu { "less" } else { "the threshold is less" },
                 self.mtu
             );
             return Err(section.error("headroom", problem));
+        }
+        if let PauseThreshold::OfFree(alpha) = self.threshold
+            && self.threshold.bytes(room) < self.mtu
+        {
+            let problem = format!(
+                "{alpha} of the {room}B that reserves and headrooms of {name} leave is a threshold of \
+                 {}B; it must hold a packet, {}B: else every packet pauses",
+                self.threshold.bytes(room),
+                self.mtu
+            );
+            return Err(section.error("alpha", problem));
         }
         let Ends::Quanta { quanta, refresh_after } = self.frames.ends else { return Ok(()) };
         // A frame may have to wait for a packet, and for frames about other priorities.
