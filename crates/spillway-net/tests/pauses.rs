@@ -98,7 +98,8 @@ fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_lea
     let link = |a: &str, b: &str, gbps: u32| {
         format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gbps}Gbps\", delay = \"0us\" }}")
     };
-    let hosts = [("ha", "a"), ("hb", "b"), ("hc", "c"), ("hd", "d"), ("f", "a"), ("g", "a"), ("s", "a")];
+    let hosts =
+        [("ha", "a"), ("hb", "b"), ("hc", "c"), ("hd", "d"), ("f", "a"), ("g", "a"), ("s", "a")];
     let links = [("a", "b", 10), ("b", "c", 10), ("c", "d", 10), ("d", "a", 1)];
     let text = format!(
         "duration = \"1ms\"\nstop = \"60ms\"\n\
@@ -115,8 +116,7 @@ fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_lea
         links.map(|(a, b, gbps)| link(a, b, gbps)).join(", "),
     );
     let ring = [(0, 2, 0), (1, 3, 0), (2, 0, 0), (3, 1, 3_000)];
-    let mut flows: Vec<Listed> =
-        ring.map(|(from, to, start)| (from, to, 2_000_000, start)).into();
+    let mut flows: Vec<Listed> = ring.map(|(from, to, start)| (from, to, 2_000_000, start)).into();
     flows.extend([(4, 6, 2_500_000, 0), (5, 6, 2_500_000, 0)]);
     let path = Some([0, 1, 1, 1, 0, 0].map(Some).into());
     let list = FlowColumns { path, ..columns(&flows) };
@@ -285,7 +285,8 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         draw.one(&["0us", "700ns"]),
     );
     let buffer = draw.one(&["450KB", "600KB", "1MB"]);
-    let buffer = if are_all { "2MB" } else { buffer };
+    let holds_more = are_all || case.head.contains("link_delay = \"7us\"");
+    let buffer = if holds_more { "2MB" } else { buffer };
     let line = |line: &str| match line.split(" = ").next() {
         Some("buffer") => format!("buffer = \"{buffer}\"\n{pfc}"),
         Some("port_fifo_packets") => "port_fifo_packets = 0".into(),
@@ -297,8 +298,16 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
         _ => line.to_string(),
     };
     case.head = case.head.lines().map(line).collect::<Vec<_>>().join("\n");
+    if !draw_rate(seed).is_empty() {
+        // Behind a slow host packets wait longer than that, and fixed timeouts would repeat them faster
+        // than it takes them in.
+        let longer = |text: &String| text.replace("rto_low = \"2rtt\"", "rto_low = \"300us\"");
+        case.head = longer(&case.head);
+        case.traffic = case.traffic.iter().map(longer).collect();
+    }
     // Acks that nothing stops need more, and a slow host has no headroom for what is not lossless.
-    let all_lossless = priorities.is_empty() || draw_rate(seed).is_empty();
+    let is_one = priorities.is_empty() && !case.text().contains("tagging");
+    let all_lossless = are_all || is_one || draw_rate(seed).is_empty();
     let is_enough = headroom == "auto" && obeyed && all_lossless && !seed.is_multiple_of(3);
     Some((case, is_enough))
 }
@@ -338,7 +347,7 @@ fn check(seed: u64) -> Option<(f64, u64)> {
     let lost = run.drops(DropReason::Headroom);
     let changes = text.contains("[[event]]");
     if is_enough && !changes {
-        assert_eq!(lost, 0, "seed {seed}\n{text}");
+        assert_eq!(lost, 0, "seed {seed}: {:?}\n{text}", run.lost());
     }
     for shortcuts in [
         Shortcuts::NONE,
@@ -374,6 +383,14 @@ fn random_scenarios_with_lossless_priorities_hold() {
     assert!(checked.len() > 300, "{}", checked.len());
     println!("{} runs, {with_pauses} with pauses, {with_losses} with losses", checked.len());
     assert!(with_pauses > 120 && with_losses > 15, "{with_pauses} {with_losses}");
+}
+
+#[test]
+#[ignore = "slow: 5000 scenarios"]
+fn many_random_scenarios_with_lossless_priorities_hold() {
+    for seed in 1_050..6_050 {
+        check(seed);
+    }
 }
 
 /// Every AQM, with settings by which it marks in the star below.
