@@ -115,18 +115,29 @@ fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_lea
         hosts.map(|(name, at)| host(name, at)).join(", "),
         links.map(|(a, b, gbps)| link(a, b, gbps)).join(", "),
     );
-    let ring = [(0, 2, 0), (1, 3, 0), (2, 0, 0), (3, 1, 3_000)];
-    let mut flows: Vec<Listed> = ring.map(|(from, to, start)| (from, to, 2_000_000, start)).into();
-    flows.extend([(4, 6, 2_500_000, 0), (5, 6, 2_500_000, 0)]);
-    let path = Some([0, 1, 1, 1, 0, 0].map(Some).into());
-    let list = FlowColumns { path, ..columns(&flows) };
-    for shortcuts in [Shortcuts::ALL, Shortcuts::NONE] {
-        let run = finish(Simulation::with(scenario_with(&text, &list), shortcuts));
-        assert_eq!((run.progress, run.all_drops()), (Progress::Deadlock, 0));
-        let deadlock = &run.summary["pauses"]["deadlock"];
+    // With some starts the last packet of d goes to a's host, with others to b.
+    for start in [0, 3_000, 6_000, 12_000, 24_000] {
+        let ring = [(0, 2, 0), (1, 3, 0), (2, 0, 0), (3, 1, start)];
+        let mut flows: Vec<Listed> =
+            ring.map(|(from, to, start)| (from, to, 2_000_000, start)).into();
+        flows.extend([(4, 6, 2_500_000, 0), (5, 6, 2_500_000, 0)]);
+        let path = Some([0, 1, 1, 1, 0, 0].map(Some).into());
+        let list = FlowColumns { path, ..columns(&flows) };
+        let run =
+            |text: &str, shortcuts| finish(Simulation::with(scenario_with(text, &list), shortcuts));
+        let stopped = run(&text, Shortcuts::ALL);
+        assert_eq!((stopped.progress, stopped.all_drops()), (Progress::Deadlock, 0), "{start}");
+        let deadlock = &stopped.summary["pauses"]["deadlock"];
         assert_eq!(deadlock["ports"].as_array().unwrap().len(), 4, "{deadlock}");
-        // The two hosts, which go on, have not sent all.
-        assert_eq!(run.summary["flows"]["completed"], 0, "{deadlock}");
+        assert_eq!(run(&text, Shortcuts::NONE).summary["pauses"]["deadlock"], *deadlock);
+        // Told to go on, it tells the same, and only the two hosts' flows are ever complete.
+        let text = text.replace("headroom =", "on_deadlock = \"continue\", headroom =");
+        let on = run(&text, Shortcuts::ALL);
+        assert_eq!(on.summary["pauses"]["deadlock"], *deadlock);
+        assert_eq!(
+            (on.progress, &on.summary["flows"]["completed"]),
+            (Progress::Stopped, &2.into())
+        );
     }
 }
 
@@ -301,9 +312,9 @@ fn lossless(seed: u64) -> Option<(Case, bool)> {
     if !draw_rate(seed).is_empty() {
         // Behind a slow host packets wait longer than that, and fixed timeouts would repeat them faster
         // than it takes them in.
-        let longer = |text: &String| text.replace("rto_low = \"2rtt\"", "rto_low = \"300us\"");
-        case.head = longer(&case.head);
-        case.traffic = case.traffic.iter().map(longer).collect();
+        for part in std::iter::once(&mut case.head).chain(&mut case.traffic) {
+            *part = part.replace("rto_low = \"2rtt\"", "rto_low = \"300us\"");
+        }
     }
     // Acks that nothing stops need more, and a slow host has no headroom for what is not lossless.
     let is_one = priorities.is_empty() && !case.text().contains("tagging");

@@ -561,8 +561,9 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
         }
     }
 
+    /// The queue class in which a packet waits here.
     #[inline]
-    fn queue_class_of(&self, packet: &Packet) -> u8 {
+    pub fn queue_class_of(&self, packet: &Packet) -> u8 {
         if self.last_queue_class == 0 {
             return 0;
         }

@@ -3,8 +3,8 @@
 //! A paused queue class goes on when the account that paused it has sent enough of what it holds. If
 //! what it holds waits in queues that are paused themselves, it may never do so: a cycle of ports that
 //! wait for each other is a deadlock. It is found when it closes: when a pause acts, a packet joins a
-//! paused queue, or the last packet of an account leaves that is not stuck (a dynamic threshold may rise
-//! later, but the account does not look at it any more). A queue class is stuck if no frame is under way
+//! paused queue, or the last packet of an account leaves that is not stuck, and none is on its way (a
+//! dynamic threshold may rise later, but the account does not look at it any more). A queue class is stuck if no frame is under way
 //! that lets it go on, and its account would still pause it after everything had been sent that does not
 //! wait in a stuck queue; what is found by taking out, from all paused queue classes, those that are not
 //! stuck, until none is left to be taken out.
@@ -15,11 +15,12 @@
 use super::Network;
 use super::pausing::Stoppable;
 use crate::event::Kind;
-use crate::port::line::End;
+use crate::port::line::{End, Line};
 use crate::routing::Routing;
 use crate::scenario::Scenario;
 use crate::topology::{LineId, Node, Topology};
 use spillway_engine::Time;
+use spillway_switch::packet::{NO_PACKET, PacketId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A cycle of ports that pause each other.
@@ -133,6 +134,14 @@ impl Network {
         }
     }
 
+    /// A packet has come to a switch, and has been queued at a port, or sent or lost at once.
+    pub(super) fn look_behind_arrival(&mut self, switch: u32, port: u32, queued: Option<PacketId>) {
+        let Some(id) = queued else { return self.look_behind_departure(switch) };
+        if self.switches[switch as usize].is_paused(port, self.packets[id].queue_class) {
+            self.look_for_deadlock();
+        }
+    }
+
     /// A packet has left a switch. If an account stays paused, it may have been its last one that could.
     #[inline(never)]
     pub(super) fn look_behind_departure(&mut self, switch: u32) {
@@ -162,7 +171,10 @@ impl Network {
                 let taken: u64 = of_switch.values().map(|&held| accounts.shared_of(held)).sum();
                 let shared = switch.capacity() - accounts.parts().set_aside();
                 let free = shared.saturating_sub(taken);
-                accounts.stays_paused(account, held, free).then_some(())
+                let is_left = accounts.is_left_with(account, held);
+                (accounts.stays_paused(account, held, free)
+                    || (is_left && !self.is_coming(line, queue_class)))
+                .then_some(())
             };
             let before = stuck.len();
             stuck.retain(|at| stays(at).is_some());
@@ -170,6 +182,19 @@ impl Network {
                 return stuck;
             }
         }
+    }
+
+    /// Whether a packet for this queue class is on a line that leads to a switch.
+    fn is_coming(&self, line: u32, queue_class: u8) -> bool {
+        let Line { mut head, to, .. } = self.lines[line as usize];
+        while head != NO_PACKET {
+            let packet = &self.packets[head];
+            if self.switches[to as usize].queue_class_of(packet) == queue_class {
+                return true;
+            }
+            head = packet.next;
+        }
+        false
     }
 
     /// Bytes that wait in these queues, by the switch and the account that holds them.

@@ -287,11 +287,8 @@ impl Network {
         if changed {
             self.send_pauses(switch_id);
         }
-        if self.deadlocks.is_some() && sent.is_none() && !lost {
-            let queue_class = self.packets[id].queue_class;
-            if self.switches[switch_id as usize].is_paused(port, queue_class) {
-                self.look_for_deadlock();
-            }
+        if self.deadlocks.is_some() {
+            self.look_behind_arrival(switch_id, port, (sent.is_none() && !lost).then_some(id));
         }
     }
 

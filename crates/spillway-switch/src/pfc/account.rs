@@ -166,19 +166,21 @@ impl Accounts {
     }
 
     /// Whether an account would still pause its neighbour if only `stuck` of all it holds were left,
-    /// and `free` bytes of what is shared were free then. It does if it is paused and all that it holds
-    /// is stuck: only a packet of its own that leaves has it look at its threshold again.
+    /// and `free` bytes of what is shared were free then.
     pub fn stays_paused(&self, account: u32, stuck: u64, free: u64) -> bool {
         let threshold = self.threshold(account);
         let LosslessParts { reserve, resume_offset, .. } = self.parts;
-        let Account { own, headroom, is_paused } = self.accounts[account as usize];
-        if is_paused && stuck == own + headroom {
-            return true;
-        }
+        let Account { own, headroom, .. } = self.accounts[account as usize];
         // What leaves frees headroom first.
         let left = headroom.saturating_sub(own + headroom - stuck);
         let shared = (stuck - left).saturating_sub(reserve);
         left > 0 || (shared > 0 && shared + resume_offset > threshold.bytes(free))
+    }
+
+    /// Whether an account is paused and all that it holds is stuck, so many bytes: only a packet of its
+    /// own that leaves has it look at its threshold again.
+    pub fn is_left_with(&self, account: u32, stuck: u64) -> bool {
+        self.is_paused(account) && self.held(account) == stuck
     }
 
     /// Whether an account is paused whose threshold may rise without it: then the last packet of its
@@ -357,14 +359,15 @@ mod tests {
         let mut accounts = accounts(PauseThreshold::OfFree(0.5), Crossing::Shared);
         assert!(accounts.admit(0, 5_000, 12_000) && accounts.is_paused(0));
         assert!(accounts.is_left_paused());
-        assert!(accounts.stays_paused(0, 5_000, 90_000));
-        assert!(!accounts.stays_paused(0, 4_000, 90_000));
+        let stays = |stuck| accounts.stays_paused(0, stuck, 90_000);
+        assert_eq!([stays(5_000), stays(4_000)], [false; 2]);
+        assert_eq!([5_000, 4_000].map(|stuck| accounts.is_left_with(0, stuck)), [true, false]);
         // Half of 4,000 is less than 3,000 and the offset.
         assert!(accounts.stays_paused(0, 4_000, 4_000));
         accounts.release(0, 1_000, 86_000);
         assert!(!accounts.is_paused(0) && !accounts.is_left_paused());
         // One that is not paused looks at its threshold with what comes.
-        assert!(!accounts.stays_paused(0, 4_000, 90_000));
+        assert!(!accounts.is_left_with(0, 4_000));
     }
 
     #[test]
