@@ -230,8 +230,8 @@ def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) 
         lacks.append("there is no pfc.csv or pfc.parquet: pauses are not compared")
     if pauses is not None and pauses.open_at_end:
         count = pauses.open_at_end
-        told = "1 pause does" if count == 1 else f"{count} pauses do"
-        lacks.append(f"{told} not end in the list: left out, there and here")
+        open_ones = "1 pause does" if count == 1 else f"{count} pauses do"
+        lacks.append(f"{open_ones} not end in the list: left out, there and here")
     return Reference(
         name,
         source,
