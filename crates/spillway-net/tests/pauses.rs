@@ -141,6 +141,66 @@ fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_lea
     }
 }
 
+/// Rings of five switches, round which every host sends two hops, with other flows beside: a run that is
+/// told to go on either completes all flows and knows no deadlock, or has told of one.
+#[test]
+fn random_rings_end_or_tell_of_a_deadlock() {
+    let mut deadlocks = 0;
+    for seed in 0..100 {
+        let mut draw = Draw(Stream::new(seed, "rings", 0));
+        let near = |draw: &mut Draw| draw.one(&["0us", "1us", "5us"]).to_string();
+        let host = |name: u64, at: u64, delay: String| {
+            format!(
+                "{{ name = \"h{name}\", switch = \"s{at}\", rate = \"10Gbps\", delay = \"{delay}\" }}"
+            )
+        };
+        let mut hosts: Vec<String> = (0..5).map(|at| host(at, at, near(&mut draw))).collect();
+        for name in 5..7 {
+            hosts.push(host(name, draw.below(5), near(&mut draw)));
+        }
+        let links = (0..5).map(|at| {
+            let (rate, delay) =
+                (draw.one(&["1Gbps", "4Gbps", "10Gbps"]).to_string(), near(&mut draw));
+            let next = (at + 1) % 5;
+            format!("{{ a = \"s{at}\", b = \"s{next}\", rate = \"{rate}\", delay = \"{delay}\" }}")
+        });
+        let links: Vec<String> = links.collect();
+        let switches = [0, 1, 2, 3, 4].map(|at| format!("{{ name = \"s{at}\" }}")).join(", ");
+        let text = format!(
+            "seed = {seed}\nduration = \"1ms\"\nstop = \"200ms\"\n\
+             transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
+             [topology]\nkind = \"graph\"\nswitch = [{switches}]\nhost = [{}]\nlink = [{}]\n\
+             [switch]\nbuffer = \"400KB\"\nrelease = \"{}\"\n\
+             pfc = {{ kind = \"dynamic\", alpha = {}, reserve = \"{}\", resume_offset = \"{}\", \
+             on_deadlock = \"continue\", ends = {} }}\n",
+            hosts.join(", "),
+            links.join(", "),
+            draw.one(&["start", "end"]),
+            draw.one(&["0.5", "2.0", "8.0"]),
+            draw.one(&["0KB", "3KB"]),
+            draw.one(&["0KB", "2KB"]),
+            draw.one(&["\"resume\"", "\"quanta\", quanta = 400, refresh_after = \"5us\""]),
+        );
+        let mut flows: Vec<Listed> = (0..5_u32)
+            .map(|at| (at, (at + 2) % 5, 200_000 + draw.below(1_000_000), draw.below(100_000)))
+            .collect();
+        for _ in 0..12 {
+            let src = draw.below(7);
+            let dst = (src + 1 + draw.below(6)) % 7;
+            let (size, start) = (1 + draw.below(1_000_000), draw.below(300_000));
+            flows.push((src as u32, dst as u32, size, start));
+        }
+        let run = run_flows(&text, &flows);
+        let is_found = !run.summary["pauses"]["deadlock"].is_null();
+        let is_complete = run.summary["flows"]["completed"] == run.summary["flows"]["started"];
+        assert_eq!(run.all_drops(), 0, "seed {seed}\n{text}");
+        assert_eq!(is_found, !is_complete, "seed {seed}\n{text}\n{flows:?}");
+        deadlocks += u32::from(is_found);
+    }
+    println!("{deadlocks} of 100 runs with a deadlock");
+    assert!((20..95).contains(&deadlocks), "{deadlocks}");
+}
+
 /// Three hosts of leaf 0 send to one of leaf 1, and a fourth to another host there: 40 Gbps over a link
 /// of 40 Gbps, of which only the last link of the three is short.
 fn victim(pfc: &str) -> Run {
