@@ -2,6 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod policies;
 pub mod random;
 
 use proptest::test_runner::{Config, RngSeed};
