@@ -44,7 +44,7 @@ const NONE: u64 = (u32::MAX as u64) << KEY_BITS;
 struct Row([u64; ROW]);
 
 /// Pending events, taken out in order of time and key.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EventQueue {
     /// The logarithm of a bucket's width in picoseconds.
     width_log2: u32,
@@ -135,8 +135,22 @@ impl EventQueue {
         }
         let word = self.current[self.next];
         self.next += 1;
-        let time = Time::from_ps((self.bucket << self.width_log2) + (word >> KEY_BITS));
-        Some(Event { time, key: word as u32 })
+        Some(Event { time: self.time_of(self.bucket, word), key: word as u32 })
+    }
+
+    /// When the first event is due; `None` if nothing is pending. Slower than taking it out.
+    pub fn next_time(&self) -> Option<Time> {
+        if self.next < self.end {
+            return Some(self.time_of(self.bucket, self.current[self.next]));
+        }
+        let near = self.next_occupied().map(|bucket| {
+            let place = (bucket & self.mask) as usize;
+            let row = &self.rows[place].0[..usize::from(self.lengths[place])];
+            let first = row.iter().chain(&self.surplus[place]).min();
+            self.time_of(bucket, *first.expect("a bucket that holds an event"))
+        });
+        let far = self.far.peek().map(|Reverse(event)| event.time);
+        near.into_iter().chain(far).min()
     }
 
     /// The key of the event `ahead` places after the first; any key if the current bucket has no
@@ -144,6 +158,12 @@ impl EventQueue {
     #[inline(always)]
     pub fn hint(&self, ahead: usize) -> u32 {
         self.current.get(self.next + ahead).map_or(0, |&word| word as u32)
+    }
+
+    /// The time of an event of a bucket.
+    #[inline(always)]
+    fn time_of(&self, bucket: u64, word: u64) -> Time {
+        Time::from_ps((bucket << self.width_log2) + (word >> KEY_BITS))
     }
 
     /// The word for a time and a key.
@@ -216,6 +236,7 @@ impl EventQueue {
     }
 
     /// The first bucket of the wheel that holds any event. Eight rows are tested at a time.
+    #[inline(always)]
     fn next_occupied(&self) -> Option<u64> {
         let from = self.bucket + 1;
         let place = (from & self.mask) as usize;
@@ -373,6 +394,8 @@ mod tests {
                 queue.push(event.time, key);
                 heap.push(Reverse(event));
                 for _ in 0..pops {
+                    let time = heap.peek().map(|Reverse(event)| event.time);
+                    prop_assert_eq!(queue.next_time(), time);
                     let next = queue.pop();
                     prop_assert_eq!(next, heap.pop().map(|Reverse(event)| event));
                     now = next.map_or(now, |event| event.time.ps());

@@ -301,7 +301,7 @@ fn whatever_is_refused_arrives_in_the_end() {
 
 /// An AQM that drops packets that have waited for more than 3 us, and those that arrive while it is
 /// closed, which is in every other period.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Moody {
     period: Option<Time>,
     periods: u32,

@@ -49,6 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replayed_marks, module)?)?;
     module.add_function(wrap_pyfunction!(sketch::counted_flows, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::assign, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::picoseconds, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::generators, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::limit, module)?)?;
     module.add_function(wrap_pyfunction!(slotted::slotted_run, module)?)?;

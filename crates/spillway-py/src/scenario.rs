@@ -5,11 +5,12 @@ use crate::flows::{Flows, columns_of, numbers_of};
 use crate::plugins::{Failure, Plugins};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use spillway_engine::Time;
 use spillway_net::extensions::Extensions;
 use spillway_net::facts::{expected_packets, facts};
 use spillway_net::record::Record;
 use spillway_net::scenario::{RecordReader, Sources, assignments};
-use spillway_settings::{Content, NamedFile, Table, Value, check_depth};
+use spillway_settings::{Content, NamedFile, Section, Table, Value, check_depth};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -201,6 +202,14 @@ pub fn assign(py: Python<'_>, text: &str, assignments: Vec<String>) -> PyResult<
     assignments::apply(&mut table, &assignments, &Extensions::default())
         .map_err(|error| errors::wrong_setting(py, error))?;
     Ok(table.to_string())
+}
+
+/// A time such as `3ms`, in picoseconds.
+#[pyfunction]
+pub fn picoseconds(py: Python<'_>, time: &str) -> PyResult<u64> {
+    let given = Table::from_iter([("time".to_owned(), Value::String(time.to_owned()))]);
+    let read = Section::new("", given).time("time", "0us", "");
+    read.map(Time::ps).map_err(|error| errors::wrong_setting(py, error))
 }
 
 /// The first exception raised by Python's readers of files.

@@ -2,14 +2,15 @@
 
 use crate::column;
 use crate::errors;
-use crate::plugins::Failure;
+use crate::plugins::{Failure, copying};
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use spillway_engine::Time;
 use spillway_net::record::Record;
 use spillway_net::record::names::Vocabulary;
-use spillway_net::simulation::Progress;
+use spillway_net::simulation::{Progress, Simulation as Run};
 use spillway_net::summary::summarize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ pub struct Simulation {
 }
 
 struct State {
-    simulation: spillway_net::simulation::Simulation,
+    simulation: Run,
     progress: Progress,
 }
 
@@ -42,21 +43,23 @@ impl Simulation {
         let (failure, places) = (scenario.failure(), scenario.places.clone());
         let Some(scenario) = scenario.take() else { return Err(errors::spent(py, "scenario")) };
         let vocabulary = Vocabulary::of(&scenario);
-        let simulation = py.detach(|| spillway_net::simulation::Simulation::new(scenario));
+        let simulation = py.detach(|| Run::new(scenario));
         let state = Mutex::new(State { simulation, progress: Progress::Running });
         let made = Simulation { state, vocabulary, places, failure };
         made.check_plugins(py)?;
         Ok(made)
     }
 
-    /// Runs to the end and returns the status: complete, stopped or interrupted.
+    /// Runs to the end and returns the status: complete, stopped, deadlock or interrupted. With
+    /// `until`, a simulated time in picoseconds, it may also be halted: nothing of that moment has
+    /// happened, and the run goes on when it is asked to.
     ///
     /// Every `interval` seconds `report` is called with the simulated time in picoseconds, and the
     /// numbers of events, packet-hops, flows started and flows completed. Whenever a table has
     /// `rows` rows, `drain` is called to take them. A KeyboardInterrupt, raised by either of them
     /// or by a signal, ends the run. An error is raised if the run takes more memory than its
     /// scenario allows.
-    #[pyo3(signature = (report=None, interval=0.1, drain=None, rows=usize::MAX))]
+    #[pyo3(signature = (report=None, interval=0.1, drain=None, rows=usize::MAX, until=None))]
     fn run(
         &self,
         py: Python<'_>,
@@ -64,7 +67,9 @@ impl Simulation {
         interval: f64,
         drain: Option<Bound<'_, PyAny>>,
         rows: usize,
+        until: Option<u64>,
     ) -> PyResult<&'static str> {
+        let until = until.map(Time::from_ps);
         let interval = Duration::try_from_secs_f64(interval).unwrap_or(Duration::ZERO);
         let talk = || -> PyResult<()> {
             py.check_signals()?;
@@ -86,10 +91,10 @@ impl Simulation {
         let mut is_interrupted = false;
         while !is_interrupted {
             let (progress, is_full) = match self.failure {
-                None => py.detach(|| self.advance(interval, rows)),
+                None => py.detach(|| self.advance(interval, rows, until)),
                 // Hooks need the interpreter all the time; releasing it between them would cost
                 // more.
-                Some(_) => self.advance(interval, rows),
+                Some(_) => self.advance(interval, rows, until),
             };
             let said = self.check_plugins(py).and_then(|()| match (is_full, &drain) {
                 (true, Some(drain)) => drain.call0().and_then(|_| talk()),
@@ -110,13 +115,43 @@ impl Simulation {
             let now = self.state().simulation.now();
             return Err(errors::out_of_memory(py, now, self.state().simulation.bytes()));
         }
-        py.detach(|| self.state().simulation.finish());
         Ok(match self.state().progress {
             Progress::Complete => "complete",
             Progress::Stopped => "stopped",
             Progress::Deadlock => "deadlock",
-            Progress::Running | Progress::OutOfMemory => "interrupted",
+            Progress::Halted if !is_interrupted => "halted",
+            Progress::Halted | Progress::Running | Progress::OutOfMemory => "interrupted",
         })
+    }
+
+    /// The run does not go on: what is not complete gets its rows.
+    fn finish(&self, py: Python<'_>) {
+        py.detach(|| self.state().simulation.finish());
+    }
+
+    /// A run of its own that goes on from this very moment. `scenario` is another reading of the
+    /// same scenario, which a run with plug-ins needs.
+    #[pyo3(signature = (scenario=None))]
+    fn copy(&self, py: Python<'_>, scenario: Option<&Scenario>) -> PyResult<Simulation> {
+        let (simulation, failure) = match scenario {
+            None => (py.detach(|| self.state().simulation.clone()), None),
+            Some(scenario) => {
+                let Some(read) = scenario.take() else { return Err(errors::spent(py, "scenario")) };
+                let failure = scenario.failure().unwrap_or_default();
+                let copy = || self.state().simulation.copy_with(read);
+                (copying(py, &failure, copy), Some(failure))
+            }
+        };
+        let (vocabulary, places) = (self.vocabulary.clone(), self.places.clone());
+        let state = Mutex::new(State { simulation, progress: self.state().progress });
+        let made = Simulation { state, vocabulary, places, failure };
+        made.check_plugins(py)?;
+        Ok(made)
+    }
+
+    /// The simulated time, in picoseconds.
+    fn now(&self) -> u64 {
+        self.state().simulation.now().ps()
     }
 
     /// The tables that a run can record.
@@ -167,13 +202,15 @@ impl Simulation {
     }
 
     /// Runs until the end, or until `interval` has passed or a table has `rows` rows.
-    fn advance(&self, interval: Duration, rows: usize) -> (Progress, bool) {
+    fn advance(&self, interval: Duration, rows: usize, until: Option<Time>) -> (Progress, bool) {
         let begin = Instant::now();
         let mut state = self.state();
         loop {
+            // However a run is cut, tables are emptied after the same events.
+            let events = STINT - state.simulation.events() % STINT;
             state.progress = match &self.failure {
-                None => state.simulation.run(STINT),
-                Some(failure) => run_until(failure, &mut state.simulation),
+                None => some(&mut state.simulation, events, until),
+                Some(failure) => one_by_one(failure, &mut state.simulation, events, until),
             };
             state.simulation.collect_traces();
             let is_full = state.simulation.record_mut().longest() >= rows;
@@ -186,11 +223,27 @@ impl Simulation {
     }
 }
 
-/// Runs a number of events, but ends with the event in which a plug-in fails.
-fn run_until(failure: &Failure, simulation: &mut spillway_net::simulation::Simulation) -> Progress {
+/// Runs a number of events, or until a time. Then all ports are up to date.
+fn some(simulation: &mut Run, events: u64, until: Option<Time>) -> Progress {
+    match until {
+        None => simulation.run(events),
+        Some(time) => simulation.run_until(time, events),
+    }
+}
+
+/// The same, but ends with the event in which a plug-in fails.
+fn one_by_one(
+    failure: &Failure,
+    simulation: &mut Run,
+    events: u64,
+    until: Option<Time>,
+) -> Progress {
     let mut progress = Progress::Running;
-    for _ in 0..STINT {
-        progress = simulation.run_events(1);
+    for _ in 0..events {
+        progress = match until {
+            None => simulation.run_events(1),
+            Some(time) => simulation.run_until(time, 1),
+        };
         if progress != Progress::Running || failure.has_failed() {
             break;
         }

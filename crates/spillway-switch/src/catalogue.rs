@@ -289,7 +289,7 @@ macro_rules! catalogue {
 
         $(#[$meta])*
         // The number of a variant, which every call looks at, is not hidden in its content.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         #[repr(u8)]
         pub enum $name {
             $(

@@ -28,7 +28,7 @@ pub struct DisciplineParts {
 }
 
 /// The byte and packet counts of a port's queues, and what decides about their packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Discipline {
     aqm: AqmPolicy,
     buffer: Buffer,

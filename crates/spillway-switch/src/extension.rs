@@ -3,19 +3,24 @@
 use crate::aqm::Aqm;
 use crate::catalogue::Environment;
 use crate::sharing::Sharing;
+use dyn_clone::DynClone;
 use spillway_settings::{Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
 /// A sharing policy from outside.
-pub trait SharingExtension: Sharing + Debug + Send {}
+pub trait SharingExtension: Sharing + Debug + DynClone + Send {}
 
-impl<T: Sharing + Debug + Send> SharingExtension for T {}
+impl<T: Sharing + Clone + Debug + Send> SharingExtension for T {}
+
+dyn_clone::clone_trait_object!(SharingExtension);
 
 /// An AQM from outside.
-pub trait AqmExtension: Aqm + Debug + Send {}
+pub trait AqmExtension: Aqm + Debug + DynClone + Send {}
 
-impl<T: Aqm + Debug + Send> AqmExtension for T {}
+impl<T: Aqm + Clone + Debug + Send> AqmExtension for T {}
+
+dyn_clone::clone_trait_object!(AqmExtension);
 
 /// A kind of policy from outside, which corresponds to a row of the catalogue. `P` is
 /// [`SharingExtension`] or [`AqmExtension`].

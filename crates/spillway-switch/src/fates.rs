@@ -57,7 +57,7 @@ pub struct Fate {
 }
 
 /// Follows every packet of a switch until its fate is known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fates {
     averages: Averages,
     one_in: u64,

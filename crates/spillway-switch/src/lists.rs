@@ -13,7 +13,7 @@ pub(crate) struct List {
 }
 
 /// A list for every queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lists {
     lists: Vec<List>,
     /// By port, the queues that hold packets.

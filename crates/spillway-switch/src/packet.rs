@@ -95,7 +95,7 @@ pub const PACKET_BYTES: u64 = (size_of::<Packet>() + size_of::<Contents>()) as u
 /// All packets of a run. Places are reused, the one freed last first.
 ///
 /// The contents of packets are kept apart, so that what switches read of a packet stays small.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Arena {
     packets: Vec<Packet>,
     contents: Vec<Contents>,

@@ -114,7 +114,7 @@ const NO_QUEUE_CLASS: u8 = u8::MAX;
 /// One shared-memory switch. The fields that every packet needs come first and take as few cache
 /// lines as possible: one for a packet that passes an idle port, and two more for a packet that is
 /// queued.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Switch<S = SharingPolicy, A = AqmPolicy> {
     /// Below this occupancy, no policy need be asked about a packet that passes an idle port.

@@ -27,7 +27,7 @@ pub(super) struct Idle {
 }
 
 /// The connections that are idle.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Connections {
     /// Their places and when they became idle, by the numbers of the flows that opened them.
     idle: BTreeMap<(Between, u32), (u32, Time)>,

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// The sending end of a flow. Its cache lines hold, in order, what every packet needs, the rest,
 /// and the sender's state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SendingEnd {
     pub flow: Outgoing,
@@ -28,6 +28,7 @@ pub(crate) struct SendingEnd {
     clippy::large_enum_variant,
     reason = "nearly all flows are of a closed loop: no pointer for them"
 )]
+#[derive(Clone)]
 pub(crate) enum Driver {
     /// Acks.
     ClosedLoop(Sender),
@@ -36,7 +37,7 @@ pub(crate) enum Driver {
 }
 
 /// A flow as its sending host knows it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Outgoing {
     /// When its pending timer event is due.
@@ -86,7 +87,7 @@ pub(crate) struct Outgoing {
 }
 
 /// The receiving end of a flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct ReceivingEnd {
     pub receiver: Receiver,
@@ -150,7 +151,7 @@ impl SendingEnd {
 
 /// The ends of all flows that are alive. Both ends of a flow have the same place, which is reused
 /// when the flow is over and none of its packets is left.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     sending: Vec<SendingEnd>,
     receiving: Vec<ReceivingEnd>,

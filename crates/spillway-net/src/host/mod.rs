@@ -30,7 +30,7 @@ use spillway_switch::SideTable;
 use spillway_switch::packet::{PacketId, flags};
 
 /// The flows at all hosts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
     pub ends: Ends,
     connections: Connections,

@@ -9,7 +9,7 @@ use spillway_engine::Time;
 use spillway_switch::packet::{Contents, Packet, PacketId, flags};
 
 /// When each flow may be told again, by its place. An entry of an earlier flow does not count.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Told(Vec<Entry>);
 
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use crate::transport::sender::Piece;
 use spillway_engine::Stream;
 
 /// The clock of a flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Clock {
     random: Stream,
     /// The next byte to send.

@@ -7,7 +7,7 @@ use crate::routing::murmur3;
 use std::collections::BTreeMap;
 
 /// How many connections each host has opened to each other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ports {
     opened: BTreeMap<(u32, u32), u32>,
 }

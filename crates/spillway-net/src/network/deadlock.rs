@@ -34,7 +34,7 @@ pub(crate) struct Deadlock {
 }
 
 /// Looks for deadlocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Deadlocks {
     /// The first one.
     pub found: Option<Deadlock>,

@@ -13,7 +13,7 @@ use spillway_switch::DropReason;
 use spillway_switch::packet::{NO_PACKET, PacketId};
 
 /// The state of all links.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failures {
     /// For every line of the topology, its place among the network's lines.
     place_of_line: Vec<u32>,

@@ -63,6 +63,7 @@ pub struct Totals {
 }
 
 /// What chooses next hops in place of the hash of ECMP.
+#[derive(Clone)]
 enum Chooser {
     /// With spraying, every switch's random stream.
     Spray(Vec<Stream>),
@@ -92,6 +93,7 @@ pub(crate) struct SwitchPorts {
 }
 
 /// Lines, switches and NICs, and the packets in them.
+#[derive(Clone)]
 pub(crate) struct Network {
     pub now: Time,
     pub events: EventQueue,

@@ -59,6 +59,7 @@ pub(crate) struct PauseSum {
 }
 
 /// Pause frames and what they have stopped.
+#[derive(Clone)]
 pub(crate) struct Pausing {
     /// For every line, the other line of its link.
     reverse: Vec<u32>,

@@ -80,7 +80,7 @@ mod tests {
     type Heard = Arc<Mutex<Vec<(u64, u64)>>>;
 
     /// An AQM that wants to be woken and keeps what it sees.
-    #[derive(Debug)]
+    #[derive(Clone, Debug)]
     struct Ticks(Time, Heard);
 
     impl Watch for Ticks {

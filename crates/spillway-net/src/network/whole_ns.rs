@@ -7,7 +7,7 @@ use crate::topology::in_whole_ns;
 use spillway_engine::Time;
 
 /// How much time each line has saved so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct WholeNs(Vec<Time>);
 
 impl WholeNs {

@@ -108,7 +108,7 @@ impl List {
 }
 
 /// The queues of a NIC, by priority.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Queues {
     /// Each is a list, which tells nothing while the queue is empty.
     One(Box<[List]>),
@@ -117,7 +117,7 @@ enum Queues {
 }
 
 /// The queues of one host's NIC.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Nic {
     /// The priorities whose queues hold packets.
     backlog: Backlog,

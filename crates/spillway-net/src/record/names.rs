@@ -78,7 +78,7 @@ impl Name<Reason> {
 }
 
 /// The names of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Vocabulary {
     classes: Arc<[String]>,
     switches: Arc<[String]>,

@@ -87,7 +87,7 @@ impl Sources<'_> {
 }
 
 /// A validated scenario.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Scenario {
     /// Its name.
     pub name: String,

@@ -7,7 +7,7 @@ use spillway_engine::Time;
 /// A run proceeds in pieces, and a piece may end between two events with the same time. What was
 /// recorded at that time waits for the next piece, so the order does not depend on where pieces
 /// end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct InTime<T>(Vec<(Time, u32, T)>);
 
 impl<T> Default for InTime<T> {

@@ -15,7 +15,7 @@ use spillway_switch::{BurstReport, Decision, Discipline, DropReason, Fate, Meter
 use std::collections::BTreeMap;
 
 /// What instruments remember between two samples.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Instruments {
     /// When lines were last measured, and how long each had been sending then.
     lines_at: Time,

@@ -5,6 +5,7 @@ mod instruments;
 mod pauses;
 mod ports;
 mod rows;
+mod stepping;
 mod waits;
 
 use crate::event::Kind;
@@ -29,6 +30,8 @@ use waits::Waits;
 pub enum Progress {
     /// There is more to do.
     Running,
+    /// There is more to do, from a moment on at which the run was asked to halt.
+    Halted,
     /// All flows are complete.
     Complete,
     /// The scenario's `stop` was reached before all flows were complete, or nothing was left to happen.
@@ -65,6 +68,7 @@ pub struct Counters {
 }
 
 /// A run.
+#[derive(Clone)]
 pub struct Simulation {
     scenario: Scenario,
     network: Network,
@@ -83,6 +87,8 @@ pub struct Simulation {
     record: Record,
     /// Whether a deadlock has ended the run.
     is_deadlocked: bool,
+    /// When the run halted last.
+    halted_at: Time,
 }
 
 impl Simulation {
@@ -105,6 +111,7 @@ impl Simulation {
             counters: Counters::default(),
             record: Record::of(&scenario),
             is_deadlocked: false,
+            halted_at: Time::ZERO,
             network,
             scenario,
         };
@@ -137,7 +144,7 @@ impl Simulation {
     #[inline(never)]
     fn handle_events(&mut self, events: u64) -> Progress {
         for _ in 0..events {
-            if self.hosts.unfinished == 0 && self.is_quiet() {
+            if self.is_over() {
                 return self.progress_at_stop();
             }
             let Some(event) = self.network.events.pop() else { return self.progress_at_stop() };
@@ -220,6 +227,12 @@ impl Simulation {
         }
     }
 
+    /// Whether the run is over, whatever is still pending.
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        self.hosts.unfinished == 0 && self.is_quiet()
+    }
+
     /// Whether nothing more can change a measurement.
     fn is_quiet(&self) -> bool {
         let is_empty = self.network.packets.live() == 0;
@@ -253,9 +266,9 @@ impl Simulation {
         }
     }
 
-    /// The simulated time.
+    /// The simulated time: that of the last event, or when the run halted since.
     pub fn now(&self) -> Time {
-        self.network.now
+        self.network.now.max(self.halted_at)
     }
 
     /// The scenario.

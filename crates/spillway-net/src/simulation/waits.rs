@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// What of a scenario's traffic waits for other flows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
     sections: Vec<Box<dyn Waiting>>,
     /// The place of each class's section among them; of classes without one, any.

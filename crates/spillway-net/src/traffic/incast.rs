@@ -273,7 +273,7 @@ impl Asker {
 }
 
 /// A query, with the hosts that answer it and when.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Query {
     time: Time,
     receiver: u32,
@@ -282,7 +282,7 @@ struct Query {
 }
 
 /// One host's queries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Receiver {
     asker: Asker,
     last: Option<Time>,
@@ -329,7 +329,7 @@ impl Iterator for Receiver {
 }
 
 /// The answers to all queries, in the order of their starts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Answers<I: Iterator<Item = Query>> {
     queries: Peekable<I>,
     next_query: u32,

@@ -7,7 +7,7 @@ use std::collections::binary_heap::PeekMut;
 /// The items of several sorted streams in one order. Only the next item of each stream is held.
 ///
 /// Items that compare as equal are identical, so the order of the streams does not matter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Merge<I: Iterator> {
     streams: Vec<I>,
     /// The next item of every stream that has one, with the stream's index.

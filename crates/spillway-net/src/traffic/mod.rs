@@ -43,16 +43,25 @@ pub use waiting::{Iteration, Released, Waiting};
 use crate::flow::FlowSpec;
 use crate::topology::{self, Topology};
 use bounds::Bounds;
+use dyn_clone::DynClone;
 use label::Label;
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Files, Key, Section, SettingsError, nearest_name};
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use waiting::Bounded;
 
 /// Flows in the order of [`FlowSpec`], made when they are asked for.
-pub type Flows = Box<dyn Iterator<Item = FlowSpec> + Send>;
+pub type Flows = Box<dyn FlowIterator>;
+
+/// An iterator over flows of which copies can be made.
+pub trait FlowIterator: Iterator<Item = FlowSpec> + DynClone + Send {}
+
+impl<T: Iterator<Item = FlowSpec> + Clone + Send> FlowIterator for T {}
+
+dyn_clone::clone_trait_object!(FlowIterator);
 
 /// The kinds of traffic. A new one is a file and a row here.
 pub const KINDS: &[Kind] = &[
@@ -172,20 +181,21 @@ pub struct Context<'a> {
 }
 
 /// A traffic section, read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     name: String,
     kind: &'static str,
     first_class: u16,
     classes: Vec<String>,
-    pattern: Box<dyn Pattern>,
+    /// Shared by all copies of the scenario.
+    pattern: Arc<dyn Pattern>,
     bounds: Bounds,
     seed: u64,
     has_priority: bool,
 }
 
 /// All of a scenario's traffic.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Traffic {
     /// The sections, in the order in which they were given.
     pub sources: Vec<Source>,
@@ -260,7 +270,7 @@ pub fn read(section: &mut Section, class: u16, context: &Context) -> Result<Sour
         kind: kind.id,
         first_class: class,
         classes,
-        pattern,
+        pattern: pattern.into(),
         bounds,
         seed: context.seed,
         has_priority: priority.is_some(),

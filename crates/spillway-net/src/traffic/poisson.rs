@@ -218,7 +218,7 @@ impl Pattern for PoissonParams {
 }
 
 /// One host's flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sender {
     host: u32,
     mean_gap_ps: f64,

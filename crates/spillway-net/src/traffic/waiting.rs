@@ -2,13 +2,14 @@
 
 use super::bounds::Bounds;
 use crate::flow::FlowSpec;
+use dyn_clone::DynClone;
 use spillway_engine::{Stream, Time};
 use std::fmt;
 
 /// The flows of a section that start when others of the section are complete.
 ///
 /// It knows flows by their [tags](FlowSpec::tag).
-pub trait Waiting: fmt::Debug + Send {
+pub trait Waiting: fmt::Debug + DynClone + Send {
     /// A flow of the section is complete now. Tells what starts now or later, in any order, and what
     /// has ended. A flow that would start when flows start no more is left out, and those that wait for
     /// it are, too.
@@ -23,6 +24,8 @@ pub trait Waiting: fmt::Debug + Send {
     /// Bytes of memory that it takes.
     fn bytes(&self) -> u64;
 }
+
+dyn_clone::clone_trait_object!(Waiting);
 
 /// An iteration of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ pub struct Released {
 }
 
 /// Flows that wait, whose bounds are drawn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bounded {
     pub waiting: Box<dyn Waiting>,
     pub bounds: Bounds,

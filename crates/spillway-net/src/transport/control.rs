@@ -59,7 +59,7 @@ macro_rules! transports {
 
         /// The congestion controller of a flow. Large ones are boxed, since most flows have a small
         /// one.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub enum Congestion {
             $(
                 #[doc = concat!("Of the transport in `", stringify!($file), ".rs`.")]

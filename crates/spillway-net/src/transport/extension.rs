@@ -3,14 +3,17 @@
 use super::control::ControlMaker;
 use super::kind::Needs;
 use super::window::CongestionControl;
+use dyn_clone::DynClone;
 use spillway_settings::{Section, SettingsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
 /// The controller of one flow.
-pub trait FlowControl: CongestionControl + Debug + Send {}
+pub trait FlowControl: CongestionControl + Debug + DynClone + Send {}
 
-impl<T: CongestionControl + Debug + Send> FlowControl for T {}
+impl<T: CongestionControl + Clone + Debug + Send> FlowControl for T {}
+
+dyn_clone::clone_trait_object!(FlowControl);
 
 /// A kind of congestion controller that is not compiled in: the counterpart of a row in the
 /// catalogue.

@@ -71,7 +71,7 @@ pub enum Timer {
 
 /// The sending half of a flow. The fields that every ack needs take three cache lines; those that
 /// only recovery needs come after them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Sender {
     board: Scoreboard,

@@ -1,5 +1,6 @@
 //! The answers of hooks, and their meanings.
 
+use super::copying::unchanging;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -42,6 +43,10 @@ impl Drop {
         self.reason.name()
     }
 
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         format!("Drop({:?})", self.reason.name())
     }
@@ -65,6 +70,10 @@ impl PushOut {
         PushOut { queue, worst }
     }
 
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         let worst = if self.worst { ", worst=True" } else { "" };
         format!("PushOut({}{worst})", self.queue)
@@ -84,6 +93,8 @@ pub enum Verdict {
     /// It is dropped.
     Drop,
 }
+
+unchanging!(Verdict);
 
 /// The meaning of an answer of `admit`.
 pub fn admission(answer: &Bound<'_, PyAny>, buffer: &Buffer) -> PyResult<Admission> {

@@ -1,6 +1,7 @@
 //! Congestion controllers in Python.
 
 use super::answers::nothing;
+use super::copying::{self, unchanging};
 use super::instance::{Arguments, Hook, Instance};
 use super::kind::Kind;
 use pyo3::exceptions::PyValueError;
@@ -197,6 +198,8 @@ pub struct Access {
     base_rtt_ps: u64,
 }
 
+unchanging!(Hop, Ack, Access);
+
 /// The controller of one flow. If it fails the window stays as it is, and the run ends with the
 /// event.
 #[derive(Debug)]
@@ -204,6 +207,24 @@ struct Control {
     instance: Instance,
     /// The window as hooks see and change it.
     view: Py<Window>,
+}
+
+impl Clone for Control {
+    /// A copy of the object, with a view of its own.
+    fn clone(&self) -> Control {
+        Python::attach(|py| {
+            let view = self.view.bind(py);
+            let copy = Bound::new(py, Window(view.borrow().0));
+            // If there is no memory for a window, the run cannot go on.
+            let copy = copy.expect("a Python object can be made");
+            let replaced = copying::replace(view, &copy);
+            let instance = self.instance.clone();
+            if let Err(error) = replaced {
+                instance.fail(error, "copy.deepcopy");
+            }
+            Control { instance, view: copy.unbind() }
+        })
+    }
 }
 
 impl Control {

@@ -1,5 +1,6 @@
 //! An instance of a plug-in. Its hooks are looked up once.
 
+use super::copying;
 use super::failure::{Failure, Origin};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -58,24 +59,52 @@ pub struct Instance {
     plugin: Arc<str>,
     place: Option<u32>,
     failure: Arc<Failure>,
-    /// The hooks, by their numbers.
+    /// The object; `None` if it could not be made.
+    object: Option<Py<PyAny>>,
+    /// Its hooks, by their numbers.
     bound: Vec<Option<Py<PyAny>>>,
+}
+
+impl Clone for Instance {
+    /// A copy of the object. If it cannot be copied there are no hooks, and the exception is kept.
+    fn clone(&self) -> Instance {
+        let failure = copying::failure().unwrap_or_else(|| self.failure.clone());
+        let mut copy = Instance::none(&self.plugin, self.place, &failure);
+        let Some(object) = &self.object else { return copy };
+        let copied = Python::attach(|py| {
+            let object = copying::deep(object.bind(py))?;
+            copy.bind_those(&object, |hook| self.has(hook))
+        });
+        if let Err(error) = copied {
+            copy.fail(error, "copy.deepcopy");
+        }
+        copy
+    }
 }
 
 impl Instance {
     /// An instance without hooks, for a plug-in that could not be made.
     pub fn none(plugin: &Arc<str>, place: Option<u32>, failure: &Arc<Failure>) -> Instance {
         let bound = Hook::ALL.iter().map(|_| None).collect();
-        Instance { plugin: plugin.clone(), place, failure: failure.clone(), bound }
+        Instance { plugin: plugin.clone(), place, failure: failure.clone(), object: None, bound }
     }
 
     /// Looks up the hooks with these names.
     pub fn bind(&mut self, object: &Bound<'_, PyAny>, hooks: &[String]) -> PyResult<()> {
+        self.bind_those(object, |hook| hooks.iter().any(|has| has == hook.name()))
+    }
+
+    fn bind_those(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        has: impl Fn(Hook) -> bool,
+    ) -> PyResult<()> {
         for &(hook, name) in Hook::ALL {
-            if hooks.iter().any(|has| has == name) {
+            if has(hook) {
                 self.bound[hook as usize] = Some(object.getattr(name)?.unbind());
             }
         }
+        self.object = Some(object.clone().unbind());
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 
 mod answers;
 mod control;
+mod copying;
 mod failure;
 mod instance;
 mod kind;
@@ -12,6 +13,7 @@ mod policy;
 mod tagger;
 mod views;
 
+pub use copying::copying;
 pub use failure::Failure;
 
 use control::Controller;

@@ -1,6 +1,7 @@
 //! Sharing policies and AQMs in Python.
 
 use super::answers::{admission, nothing, number, verdict};
+use super::copying;
 use super::instance::{Arguments, Hook, Instance};
 use super::views::{Arrival, Buffer, Departure};
 use pyo3::exceptions::PyValueError;
@@ -25,6 +26,26 @@ pub struct Policy {
     passes_idle_ports: bool,
     /// The flow and the first byte of the arriving packet, if the policy has `knows_packets`.
     introduced: Option<(u32, u64)>,
+}
+
+impl Clone for Policy {
+    /// A copy of the object, with a view of its own.
+    fn clone(&self) -> Policy {
+        let copied = Python::attach(|py| {
+            let view = self.view.as_ref().map(|view| {
+                let copy = Bound::new(py, view.bind(py).try_borrow()?.clone())?;
+                copying::replace(view.bind(py), &copy)?;
+                Ok(copy.unbind())
+            });
+            view.transpose()
+        });
+        let instance = self.instance.clone();
+        let view = copied.unwrap_or_else(|error: PyErr| {
+            instance.fail(error, "copy.deepcopy");
+            None
+        });
+        Policy { instance, view, ..*self }
+    }
 }
 
 impl Policy {

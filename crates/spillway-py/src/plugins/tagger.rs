@@ -1,5 +1,6 @@
 //! Taggers in Python.
 
+use super::copying::unchanging;
 use super::instance::{Hook, Instance};
 use super::kind::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -26,6 +27,8 @@ pub struct Packet {
     /// Whether its flow has been taken back to the best level after timeouts.
     is_reset: bool,
 }
+
+unchanging!(Packet);
 
 /// The most levels that a tagger may have.
 const MOST: u8 = 64;

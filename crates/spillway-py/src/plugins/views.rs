@@ -1,5 +1,6 @@
 //! What policies in Python see: copies, with the names that the core uses.
 
+use super::copying::unchanging;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use spillway_switch::buffer::Length;
@@ -112,8 +113,11 @@ impl Switch {
     }
 }
 
+unchanging!(Arrival, Departure, Switch);
+
 /// A switch's buffer as it was when a hook was last called.
 #[pyclass(module = "spillway.plugins")]
+#[derive(Clone)]
 pub struct Buffer {
     /// Its size in bytes.
     #[pyo3(get)]

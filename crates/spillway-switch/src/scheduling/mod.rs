@@ -110,7 +110,6 @@ fn first_of(mut waiting: impl Iterator<Item = Waiting>) -> PacketId {
 
 catalogue! {
     /// The scheduler of a switch's ports.
-    #[derive(Clone)]
     SchedulingPolicy of SchedulingParams by each {
         fifo::Fifo,
         strict::StrictPriority,

@@ -23,7 +23,7 @@ use spillway_engine::{Rate, Time};
 const LOSSY: u8 = u8::MAX;
 
 /// What a switch holds of lossless packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lossless {
     accounts: Accounts,
     /// The place of each queue class among the lossless ones; [`LOSSY`] for others.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The state of all jobs of a section. The tag of a flow is its job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct State {
     jobs: Arc<Jobs>,
     schedule: Schedule,
@@ -18,7 +18,7 @@ pub struct State {
 }
 
 /// A job.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Course {
     ranks: Vec<Rank>,
     /// Flows that have arrived, by the rank that received them and the step, where it has not done that
@@ -34,7 +34,7 @@ struct Course {
 }
 
 /// An iteration that has begun.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Iterating {
     start: Time,
     /// Flows that have not started.
@@ -44,7 +44,7 @@ struct Iterating {
 }
 
 /// A host in a job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Rank {
     /// The step that it does, counted over all iterations.
     step: u64,
@@ -114,7 +114,7 @@ impl State {
     }
 
     /// The flows that start by themselves, in their order.
-    pub fn first(jobs: Arc<Jobs>, schedule: Schedule) -> impl Iterator<Item = FlowSpec> {
+    pub fn first(jobs: Arc<Jobs>, schedule: Schedule) -> impl Iterator<Item = FlowSpec> + Clone {
         let mut begins = State::begun(jobs.clone(), schedule).1;
         begins.sort_unstable_by_key(|begin| (begin.start, begin.host(&jobs)));
         begins.into_iter().flat_map(move |begin| {

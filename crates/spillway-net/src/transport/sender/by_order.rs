@@ -7,7 +7,7 @@ use crate::transport::orders::{OrderCounts, Orders};
 use spillway_switch::packet::NO_PRIORITY;
 
 /// The state of a sender that finds losses by the order of its packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ByOrder {
     orders: Orders,
     /// The number of the next packet when a loss last cut the window.

@@ -7,7 +7,7 @@ use crate::transport::rack::{Rack, RackAck};
 use spillway_engine::Time;
 
 /// The state of a sender that finds losses by time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ByRack {
     rack: Rack,
     /// When a loss last cut the window.

@@ -10,7 +10,7 @@ use crate::transport::{Access, ClosedLoop, LossDetection};
 use spillway_engine::Time;
 
 /// How a sender finds losses.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Detector {
     /// By what its scoreboard tells: ranges that have arrived, or acks of nothing new.
     Scoreboard,

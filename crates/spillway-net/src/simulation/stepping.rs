@@ -1,0 +1,65 @@
+//! A run in steps: it halts at a time, and goes on from there or from a copy of it.
+//!
+//! However a run is cut, its results are the same to the bit. Where it halts, everything before that
+//! moment has happened, and nothing of that moment has: what is changed then holds for all of it.
+
+use super::{Progress, Simulation};
+use crate::scenario::Scenario;
+use spillway_engine::Time;
+
+/// The shortest time.
+const INSTANT: Time = Time::from_ps(1);
+
+impl Simulation {
+    /// A copy that goes on by another reading of the same scenario.
+    pub fn copy_with(&self, scenario: Scenario) -> Simulation {
+        Simulation { scenario, ..self.clone() }
+    }
+
+    /// Events handled so far.
+    pub fn events(&self) -> u64 {
+        self.counters.events
+    }
+
+    /// Handles up to `events` events that are due before a time. [`Progress::Halted`] if nothing is
+    /// left that is: all ports are up to date then. A time beyond the scenario's `stop` is the end.
+    pub fn run_until(&mut self, time: Time, events: u64) -> Progress {
+        let progress = self.handle_events_until(time, events);
+        if self.is_out_of_memory() { Progress::OutOfMemory } else { progress }
+    }
+
+    fn handle_events_until(&mut self, time: Time, events: u64) -> Progress {
+        for _ in 0..events {
+            let next = self.network.events.next_time();
+            if next.is_some_and(|next| next >= time) && !self.is_over() {
+                return self.halt(time);
+            }
+            match self.handle_events(1) {
+                Progress::Running => {}
+                progress => return progress,
+            }
+        }
+        Progress::Running
+    }
+
+    /// Nothing is left to happen before a time.
+    fn halt(&mut self, time: Time) -> Progress {
+        if time > self.scenario.stop {
+            return self.handle_events(1);
+        }
+        self.halted_at = time;
+        if time > Time::ZERO {
+            self.at(time - INSTANT, Simulation::catch_up);
+        }
+        Progress::Halted
+    }
+
+    /// Does something as at a time between the last event and the next one. The run does not learn of
+    /// it: whether it is over is asked at events alone.
+    pub(crate) fn at<T>(&mut self, time: Time, does: impl FnOnce(&mut Simulation) -> T) -> T {
+        let before = std::mem::replace(&mut self.network.now, time);
+        let done = does(self);
+        self.network.now = before;
+        done
+    }
+}

@@ -1,0 +1,71 @@
+//! Copies of plug-ins, for copies of a run.
+//!
+//! An object is copied as Python's `copy.deepcopy` does it. What several objects of a run share, such
+//! as a model, their copies share, too. A copy of a run has its own first exception.
+
+use super::failure::Failure;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// A copy of a run that is being made.
+struct Making {
+    failure: Arc<Failure>,
+    /// Copies by the identities of their originals, as `copy.deepcopy` keeps them.
+    memo: Py<PyDict>,
+}
+
+thread_local! {
+    /// The one that this thread is making.
+    static MAKING: RefCell<Option<Making>> = const { RefCell::new(None) };
+}
+
+/// Copies a run with its plug-ins. The copies' exceptions, and that of an object that cannot be
+/// copied, go to `failure`.
+pub fn copying<T>(py: Python<'_>, failure: &Arc<Failure>, copy: impl FnOnce() -> T) -> T {
+    let memo = PyDict::new(py).unbind();
+    MAKING.set(Some(Making { failure: failure.clone(), memo }));
+    let made = copy();
+    MAKING.set(None);
+    made
+}
+
+/// Where a plug-in that is being copied leaves exceptions.
+pub fn failure() -> Option<Arc<Failure>> {
+    MAKING.with_borrow(|making| making.as_ref().map(|making| making.failure.clone()))
+}
+
+/// Has `copy` stand for `original` in all that is copied after it.
+pub fn replace<T>(original: &Bound<'_, T>, copy: &Bound<'_, T>) -> PyResult<()> {
+    memo(original.py()).set_item(original.as_ptr() as usize, copy.as_any())
+}
+
+/// A copy of an object.
+pub fn deep<'py>(original: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = original.py();
+    py.import("copy")?.call_method1("deepcopy", (original, memo(py)))
+}
+
+fn memo(py: Python<'_>) -> Bound<'_, PyDict> {
+    let making = |making: &Option<Making>| making.as_ref().map(|making| making.memo.clone_ref(py));
+    MAKING.with_borrow(making).map_or_else(|| PyDict::new(py), |memo| memo.into_bound(py))
+}
+
+/// Copies of these classes are the objects themselves: they do not change.
+macro_rules! unchanging {
+    ($($class:ty),+ $(,)?) => {
+        $(
+            #[pymethods]
+            impl $class {
+                fn __deepcopy__<'py>(
+                    slf: Bound<'py, Self>,
+                    _memo: &Bound<'py, PyAny>,
+                ) -> Bound<'py, Self> {
+                    slf
+                }
+            }
+        )+
+    };
+}
+pub(super) use unchanging;
