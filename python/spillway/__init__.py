@@ -5,7 +5,8 @@
     >>> result.status
     'complete'
 
-`run` runs one scenario, `sweep` several seeds and variants of it side by side. A scenario is a
+`run` runs one scenario, `sweep` several seeds and variants of it side by side; a `Simulation` halts
+when it is told to. A scenario is a
 path, the name of a bundled one, a dict, or a `Scenario`. `spillway.plugins` has the base classes of
 your own algorithms, `spillway.oracle` trains oracles for Credence, `spillway.slotted` is the model
 of the theory of sharing, `spillway.fluid` that of flows under RED, and `spillway.thresholds` finds
@@ -30,6 +31,7 @@ try:
     from spillway.result import Result
     from spillway.run import run
     from spillway.scenario import Scenario
+    from spillway.simulation import Simulation
     from spillway.sweep import Sweep, sweep
 except KeyboardInterrupt:
     # The command line begins with these imports: Ctrl-C ends it here without a traceback, too.
@@ -60,6 +62,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "ScenarioWarning",
+    "Simulation",
     "SpillwayError",
     "Sweep",
     "UncheckedWarning",

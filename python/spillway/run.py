@@ -51,14 +51,22 @@ def run(
 
     Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
     """
-    scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
-    if seed is not None:
-        scenario = scenario.set(f"seed={whole('seed', seed, 0, LARGEST_SEED)}")
+    scenario = prepared(source, seed, set, plugins)
     callback("progress", progress)
     result = run_to(out, scenario, force=force, progress=progress)
     if result.status == "interrupted":
         raise Interrupted(result)
     return result
+
+
+def prepared(
+    source: Source, seed: int | None, assignments: Assignments, plugins: Plugins
+) -> Scenario:
+    """The scenario that these arguments of `run` give."""
+    scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(assignments))
+    if seed is not None:
+        scenario = scenario.set(f"seed={whole('seed', seed, 0, LARGEST_SEED)}")
+    return scenario
 
 
 def run_to(
@@ -182,31 +190,66 @@ def _read(scenario: Scenario) -> tuple[_core.Scenario, Inputs]:
 
 
 def _simulate(read: _core.Scenario, inputs: Inputs, sink: Sink, progress: Report | None) -> Result:
-    cpu, wall, began = time.thread_time(), time.perf_counter(), datetime.now(UTC)
-    simulation = _core.Simulation(read)
-    times = (read.duration_ps, read.stop_ps)
+    running = Running(read, inputs, sink, _core.Simulation(read))
+    running.go(progress)
+    return running.result()
 
-    def report(now: int, *counts: int) -> None:
-        if progress is not None:
-            progress(Progress(now, *times, *counts))
 
-    def drain() -> None:
+class Running:
+    """A run under way, and where its rows go."""
+
+    def __init__(
+        self, read: _core.Scenario, inputs: Inputs, sink: Sink, simulation: _core.Simulation
+    ) -> None:
+        self.read = read
+        self.inputs = inputs
+        self.simulation = simulation
+        self._sink = sink
+        self._began = datetime.now(UTC)
+        self._cpu_s = self._wall_s = 0.0
+
+    def go(self, progress: Report | None = None, until_ps: int | None = None) -> str:
+        """Goes on to the end, or to a time, and returns the status."""
+        cpu, wall = time.thread_time(), time.perf_counter()
+        times = (self.read.duration_ps, self.read.stop_ps)
+
+        def report(now: int, *counts: int) -> None:
+            if progress is not None:
+                progress(Progress(now, *times, *counts))
+
+        rows = self._sink.rows
+        try:
+            return self.simulation.run(report, _REPORT_INTERVAL_S, self._drain, rows, until_ps)
+        finally:
+            self._cpu_s += time.thread_time() - cpu
+            self._wall_s += time.perf_counter() - wall
+
+    def _drain(self) -> None:
         # Rows that the core has given away are nowhere until the sink has them.
         with interrupts.deferred():
-            sink.take(simulation)
+            self._sink.take(self.simulation)
 
-    simulation.run(report, _REPORT_INTERVAL_S, drain, sink.rows)
-    drain()
-    summary: dict[str, Any] = json.loads(simulation.summary())
-    summary["run"] = {
-        "cpu_s": round(time.thread_time() - cpu, 6),
-        "wall_s": round(time.perf_counter() - wall, 6),
-        "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
-        "began": began.strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
-    _warn_of_oracles(summary)
-    tables = sink.tables()
-    return Result(summary, read.resolved, tables=tables, recorded=read.tables, inputs=inputs)
+    def copied(self, simulation: _core.Simulation) -> Running:
+        """The same for a copy of its simulation, whose tables are kept in memory."""
+        return Running(self.read, self.inputs, Kept(), simulation)
+
+    def result(self) -> Result:
+        """What it has come to. It cannot go on after that."""
+        cpu, wall = time.thread_time(), time.perf_counter()
+        self.simulation.finish()
+        self._drain()
+        summary: dict[str, Any] = json.loads(self.simulation.summary())
+        summary["run"] = {
+            "cpu_s": round(self._cpu_s + time.thread_time() - cpu, 6),
+            "wall_s": round(self._wall_s + time.perf_counter() - wall, 6),
+            "peak_rss_mb": round(peak_rss_bytes() * 1e-6, 1),
+            "began": self._began.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        _warn_of_oracles(summary)
+        tables, recorded = self._sink.tables(), self.read.tables
+        return Result(
+            summary, self.read.resolved, tables=tables, recorded=recorded, inputs=self.inputs
+        )
 
 
 def _warn_of_oracles(summary: dict[str, Any]) -> None:

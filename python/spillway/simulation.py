@@ -1,0 +1,169 @@
+"""A run in steps: it halts when it is told to, is copied, and goes on."""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import ExitStack
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spillway import _core
+from spillway.arguments import Assignments, callback
+from spillway.errors import ScenarioError, SpillwayError
+from spillway.folder import OutputFolder
+from spillway.inputs import Inputs
+from spillway.plugins import Plugins, Tagger
+from spillway.run import Kept, Running, Streamed, prepared
+from spillway.scenario import Source
+
+if TYPE_CHECKING:
+    from spillway.progress import Report
+    from spillway.result import Result
+
+
+class Simulation:
+    """A run that halts at times of one's choice.
+
+    Where it halts, everything before that moment has happened, and nothing of that moment has.
+    However a run is cut, its results are those of `spillway.run`, to the bit.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        seed: int | None = None,
+        set: Assignments = (),
+        plugins: Plugins = (),
+        out: str | Path | None = None,
+        force: bool = False,
+    ) -> None:
+        """A run that is about to begin; the arguments are those of `spillway.run`.
+
+        With `out` the run must be finished: otherwise nothing is left of its folder.
+        """
+        self._scenario = prepared(source, seed, set, plugins)
+        read = self._scenario.read()
+        inputs = Inputs.of(read, self._scenario.folder, self._scenario.plugins)
+        self._output: OutputFolder | None = None
+        self._open = ExitStack()
+        sink: Kept | Streamed = Kept()
+        if out is not None:
+            self._output = self._open.enter_context(OutputFolder(out, force))
+            inputs.write(self._output.partial)
+            sink = self._open.enter_context(Streamed(self._output.partial, read.tables))
+        self._running = Running(read, inputs, sink, _core.Simulation(read))
+        self._status = "begun"
+        self._gone: str | None = None
+        self._abandon = weakref.finalize(self, _abandoned, self._open)
+
+    @property
+    def now(self) -> int:
+        """The simulated time in picoseconds."""
+        return self._running.simulation.now()
+
+    @property
+    def status(self) -> str:
+        """How far it is: "begun", "halted", "interrupted", or how it has ended."""
+        return self._status
+
+    def run_until(self, time: str | int, *, progress: Report | None = None) -> bool:
+        """Goes on to a time, such as "3ms" or a number of picoseconds, and halts there.
+
+        Returns False if the run is over before that time. Ctrl-C raises KeyboardInterrupt, and the
+        run can go on.
+
+        Raises:
+            ScenarioError: the time is none, or lies before `now`.
+        """
+        self._check()
+        until = _picoseconds(time)
+        if until < self.now:
+            raise ScenarioError(f"{time!r} has passed: the run is at {self.now} ps")
+        return self._go(progress, until) == "halted"
+
+    def finish(self, *, progress: Report | None = None) -> Result:
+        """Goes on to the end. Its result is as that of `spillway.run`."""
+        self._go(progress, None)
+        with self._open:
+            result = self._running.result()
+            if self._output is not None:
+                result.write_documents(self._output.partial)
+        if self._output is not None:
+            result.folder = self._output.place
+        self._abandon.detach()
+        self._gone = "it has been finished"
+        return result
+
+    def copy(self) -> Simulation:
+        """A run of its own that goes on from this very moment, with the same future.
+
+        Plug-ins are copied by `copy.deepcopy`.
+
+        Raises:
+            SpillwayError: the run writes to a folder, has a tagger as a plug-in, or is over.
+            PluginError: a plug-in cannot be copied.
+        """
+        self._check()
+        if self._output is not None:
+            text = f"a run that writes to a folder, {self._output.place}, cannot be copied"
+            raise SpillwayError(text, "without out= tables are kept in memory")
+        for plugin in self._scenario.plugins:
+            if issubclass(plugin, Tagger):
+                text = f"a run with the tagger {plugin.id} cannot be copied"
+                raise SpillwayError(text, "one object tags the packets of all its flows")
+        again = self._scenario.read() if self._scenario.plugins else None
+        copy = object.__new__(Simulation)
+        copy._scenario, copy._output, copy._open = self._scenario, None, ExitStack()
+        copy._running = self._running.copied(self._running.simulation.copy(again))
+        copy._status, copy._gone = self._status, None
+        copy._abandon = weakref.finalize(copy, _abandoned, copy._open)
+        return copy
+
+    def __copy__(self) -> Simulation:
+        return self.copy()
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> Simulation:
+        return self.copy()
+
+    def _go(self, progress: Report | None, until: int | None) -> str:
+        self._check()
+        callback("progress", progress)
+        self._gone = "it has failed"
+        self._status = self._running.go(progress, until)
+        self._gone = None
+        if self._status == "interrupted":
+            raise KeyboardInterrupt
+        return self._status
+
+    def _check(self) -> None:
+        if self._gone is not None:
+            raise SpillwayError(f"this run cannot go on: {self._gone}")
+
+    def __repr__(self) -> str:
+        read = self._running.read
+        return f"<Simulation of {read.name!r}, seed {read.seed}: {self._status} at {self.now} ps>"
+
+
+def _abandoned(opened: ExitStack) -> None:
+    """Leaves nothing of a folder that a run has not written to its end."""
+    opened.__exit__(GeneratorExit, GeneratorExit(), None)
+
+
+def _picoseconds(time: str | int) -> int:
+    """A time as picoseconds.
+
+    >>> _picoseconds("1.5us"), _picoseconds(7)
+    (1500000, 7)
+    """
+    if isinstance(time, str):
+        return _core.picoseconds(time)
+    try:
+        picoseconds = index(time)
+    except TypeError:
+        picoseconds = -1
+    if isinstance(time, bool) or not 0 <= picoseconds < 2**63:
+        hint = 'a text such as "3ms", or a whole number of picoseconds'
+        raise ScenarioError(f"{time!r} is no time", hint)
+    return picoseconds
