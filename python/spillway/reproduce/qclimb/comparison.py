@@ -77,7 +77,8 @@ _SIMULATED = (
     *_claims("slide 26, simulation", 0.465, 0.62),
     *_beside("slide 23, testbed"),
     *_NEAR_PFABRIC,
-    events.lower_tail(setup.SHORT),
+    events.lower_tail(setup.SHORT, Apart()),
+    *events.lost("repairs."),
     *events.repaired("repairs."),
 )
 

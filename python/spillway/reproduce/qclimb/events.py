@@ -8,7 +8,7 @@ from spillway.reproduce.claim import Claim, Over, Plain
 from spillway.reproduce.metric import Metric, Number, Sum
 from spillway.reproduce.qclimb import gains
 from spillway.reproduce.qclimb.setup import PFABRIC, QCLIMB
-from spillway.reproduce.verdict import Beside
+from spillway.reproduce.verdict import Beside, Rule
 
 SLIDE = "slide 28, simulation"
 _CLASSES = ("short", "medium", "long", "all")
@@ -60,7 +60,7 @@ def _by_class(counts: Mapping[str, Metric]) -> Iterator[Claim]:
     )
 
 
-def lower_tail(tail: Metric) -> Claim:
+def lower_tail(tail: Metric, rule: Rule) -> Claim:
     """That small flows' tail is sometimes below pFabric's: the point where it is so most."""
     says, most = "Small flows' tail is sometimes below pFabric's", Over(take="largest")
-    return gains.below(says, SLIDE, tail, Beside(), most, old=PFABRIC.name)
+    return gains.below(says, SLIDE, tail, rule, most, old=PFABRIC.name)

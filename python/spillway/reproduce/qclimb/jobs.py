@@ -133,7 +133,7 @@ SIMULATED = (
     ),
     *_ESTIMATES,
     *_NEAR_PFABRIC,
-    events.lower_tail(TAIL),
+    events.lower_tail(TAIL, Beside()),
     *events.lost(""),
     *events.repaired(""),
     *_CLIMBING,
