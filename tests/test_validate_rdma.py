@@ -256,6 +256,17 @@ def test_rates_are_not_read_where_times_are_compared(command, folder):
     assert "two flows have the same sender and port" in " ".join(found.err.split())
 
 
+def test_a_flow_that_is_not_complete_here_is_no_range(command, folder):
+    """The reference's run ended long before its last flow did: ours ends there, too."""
+    file = folder / "C" / "incast.fct.parquet"
+    change(file, "fct_ns", [45_822, 46_000])
+    write_config(folder / "C", "incast", SIMULATOR_STOP_TIME="2.00002")
+    found = command("validate", "rdma", folder, "--json")
+    assert "Infinity" not in found.out
+    told = numbers(found.json, "C/incast")["slowdown up to 100 KB p95"]
+    assert (told["ours"], told["moved"][1], told["verdict"]) == (None, None, "differs")
+
+
 def test_what_differs_breaks_a_bound(command, folder):
     file = folder / "C" / "incast.fct.parquet"
     times = pq.read_table(file)["fct_ns"].to_pylist()

@@ -79,7 +79,8 @@ class Number:
         if abs(self.difference) <= self.within:
             return Verdict.near
         low, high = self.moved
-        is_in = self.range_counts and low <= self.reference <= high
+        # A run in which some flows are not complete makes no range.
+        is_in = self.range_counts and math.isfinite(high) and low <= self.reference <= high
         return Verdict.in_range if is_in else Verdict.outside
 
 
@@ -111,12 +112,22 @@ class Comparison:
 
     @property
     def document(self) -> dict[str, Any]:
-        """Everything, as JSON."""
+        """Everything, as JSON. Times of flows that are not complete are none."""
         numbers = [
-            asdict(each) | {"difference": _finite(each.difference), "verdict": each.verdict}
+            asdict(each)
+            | {
+                "ours": _finite(each.ours),
+                "moved": [_finite(end) for end in each.moved],
+                "difference": _finite(each.difference),
+                "verdict": each.verdict,
+            }
             for each in self.numbers
         ]
-        return asdict(self) | {"numbers": numbers}
+        differences = {
+            change: [_finite(value) for value in values]
+            for change, values in self.differences.items()
+        }
+        return asdict(self) | {"numbers": numbers, "differences": differences}
 
 
 @dataclass(frozen=True)
