@@ -253,7 +253,88 @@ def test_rates_are_not_read_where_times_are_compared(command, folder):
     assert found.json["wrong"] == [], found.err
     file.unlink()
     found = command("validate", "rdma", folder)
-    assert "two flows have the same sender and port" in " ".join(found.err.split())
+    assert "left out" not in found.out
+    assert "which two have in common: rates are not compared" in " ".join(found.out.split())
+
+
+def test_flows_that_are_not_told_are_not_compared(command, folder):
+    """Of two flows one is told: the other is not complete if a list of such flows has it."""
+    file = folder / "C" / "incast.fct.parquet"
+    pq.write_table(pq.read_table(file).slice(1), file)
+    found = command("validate", "rdma", folder, "--json")
+    assert found.status == 0, found.err
+    told = numbers(found.json, "C/incast")
+    assert "slowdown up to 100 KB p95" not in told
+    # Host 1's, which is the last one here, too.
+    assert told["slowdown up to 100 KB p50"]["reference"] == pytest.approx(46_031 / 25_000)
+    assert told["slowdown up to 100 KB p50"]["ours"] == pytest.approx(46_031 / 25_000)
+    says = "incast.fct.parquet has 1 of 2 flows: the others are not compared"
+    assert found.json["C/incast"]["notes"] == [says]
+    unfinished = "src,sport,dst,size_bytes,snd_nxt,snd_una\n0,10000,2,100000,9000,8000\n"
+    (folder / "C" / "incast.unfinished.csv").write_text(unfinished)
+    found = command("validate", "rdma", folder, "--json")
+    complete = numbers(found.json, "C/incast")["complete flows"]
+    assert (complete["reference"], complete["ours"], complete["verdict"]) == (1, 2, "differs")
+    assert found.json["C/incast"]["notes"] == []
+
+
+def test_files_without_rows_are_files_that_are_missing(command, folder):
+    endless(folder)
+    for file in ("A/alone.rate", "C/incast.fct", "C/incast.q"):
+        path = folder / f"{file}.parquet"
+        pq.write_table(pq.read_table(path).slice(0, 0), path)
+    found = command("validate", "rdma", folder, "--json")
+    assert (found.json["left_out"], found.json["wrong"]) == ([], [])
+    for run, notes in (
+        ("A/alone", ["alone.rate.parquet has no rows: rates are not compared"]),
+        (
+            "C/incast",
+            [
+                "incast.fct.parquet has no flows: completion times are not compared",
+                "incast.q.parquet has less than three samples: the queue is not compared",
+            ],
+        ),
+    ):
+        assert set(notes) <= set(found.json[run]["notes"])
+        assert list(numbers(found.json, run)) == ["pauses host", "pauses host time"]
+
+
+def test_the_queue_is_the_receiver_s_unless_another_is_named(command, folder):
+    file = folder / "C" / "incast.config.txt"
+    settings = file.read_text().replace("REF_Q_PORTS 1 3 3\n", "")
+    file.write_text(settings)
+    (reference,) = runs(folder).read
+    assert reference.queue is not None
+    assert (reference.queue.node, reference.queue.neighbour) == (3, 2)
+    # Host 1 receives, too.
+    write_flows(folder, "two.txt", [(0, 2, 100_000, "2.0"), (2, 1, 100_000, "2.0")])
+    flows = {"src": [0, 2], "dst": [2, 1]}
+    for column, values in flows.items():
+        change(folder / "C" / "incast.fct.parquet", column, values)
+    (reference,) = runs(folder).read
+    assert reference.queue is None
+    says = "no REF_Q_PORTS tells the port of incast.q.parquet: the queue is not compared"
+    assert says in reference.lacks
+    file.write_text(settings + "REF_Q_PORTS 1 3 2\n")
+    (reference,) = runs(folder).read
+    assert reference.queue is not None and reference.queue.neighbour == 1
+
+
+def test_no_run_is_passed_over_in_silence(command, folder):
+    """Runs may lie at any depth, also behind links; outputs without settings are named."""
+    file = folder / "C" / "incast.config.txt"
+    settings = file.read_text().replace("star.txt", "mix/star.txt")
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "linked").symlink_to(folder / "C")
+    for name in ("deep/er/run", "top"):
+        (folder / f"{name}.config.txt").write_text(settings)
+        for kind in ("fct.parquet", "summary.txt"):
+            (folder / f"{name}.{kind}").write_bytes((folder / "C" / f"incast.{kind}").read_bytes())
+    (folder / "deep" / "other.pfc.csv").write_text("time_ns,node,is_switch,port,pause\n")
+    found = runs(folder)
+    names = ["C/incast", "deep/er/run", "linked/incast", "top"]
+    assert [each.name for each in found.read] == names
+    assert found.missing == ["deep/other: there is no other.config.txt"]
 
 
 def test_a_flow_that_is_not_complete_here_is_no_range(command, folder):
@@ -525,7 +606,8 @@ def test_a_run_that_cannot_be_repeated_is_left_out(command, folder, settings, sa
     (folder / "C" / "incast.config.txt").unlink()
     found = command("validate", "rdma", folder)
     assert found.status == 2
-    assert f"{folder}: there is nothing to compare: C/other: " in found.err
+    assert f"{folder}: there is nothing to compare: C/" in found.err
+    assert says in " ".join(found.err.split())
 
 
 def test_several_priorities_are_left_out(command, folder):
@@ -605,7 +687,7 @@ def test_several_priorities_are_left_out(command, folder):
         ),
         (
             lambda folder: change(folder / "C" / "incast.fct.parquet", "src", [0, 0]),
-            "incast.fct.parquet: its flows are not those of the list, each once",
+            "incast.fct.parquet: a flow is in it twice",
         ),
         (
             lambda folder: change(folder / "C" / "incast.fct.parquet", "size_bytes", [1, 2]),

@@ -423,9 +423,10 @@ def _time_numbers(
     import numpy as np
 
     assert reference.completed is not None
-    if not np.isfinite(reference.completed.fct_ns).all():
+    known = reference.completed.is_known
+    if not np.isfinite(reference.completed.fct_ns[known]).all():
         # Some never are: how many are complete stands for the times of all.
-        yield "complete flows", "", float(np.isfinite(fct_ns).sum()), TAIL_WITHIN
+        yield "complete flows", "", float(np.isfinite(fct_ns[known]).sum()), TAIL_WITHIN
         return
     slowdown = fct_ns / reference.completed.ideal_ns
     for name, members in _classes(reference).items():
@@ -441,17 +442,16 @@ def _time_numbers(
 
 
 def _classes(reference: Reference) -> dict[str, Booleans]:
-    """Which flows belong to which class: by size, and all if there are several."""
-    import numpy as np
-
-    size = reference.flows.size_bytes
+    """Which known flows belong to which class: by size, and all if there are several."""
+    assert reference.completed is not None
+    size, known = reference.flows.size_bytes, reference.completed.is_known
     classes = {
-        "up to 100 KB": size <= _SHORT_BYTES,
-        "up to 1 MB": (size > _SHORT_BYTES) & (size < _LONG_BYTES),
-        "from 1 MB": size >= _LONG_BYTES,
+        "up to 100 KB": known & (size <= _SHORT_BYTES),
+        "up to 1 MB": known & (size > _SHORT_BYTES) & (size < _LONG_BYTES),
+        "from 1 MB": known & (size >= _LONG_BYTES),
     }
     found = {name: members for name, members in classes.items() if members.any()}
-    return found if len(found) == 1 else found | {"all": np.ones(len(size), dtype=bool)}
+    return found if len(found) == 1 else found | {"all": known}
 
 
 def _flow_by_flow(reference: Reference, there: Outcome, here: Outcome) -> list[Agreement]:

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    Booleans = npt.NDArray[np.bool_]
     Floats = npt.NDArray[np.float64]
     Whole = npt.NDArray[np.int64]
 
 INPUTS = "inputs"
 _CONFIG = ".config.txt"
+_OUTPUT = ("q", "rate", "fct", "pfc")
+_FORMS = (".parquet", ".csv")
 _LAYOUT = "folders with RUN.config.txt and its output, and inputs/ with topologies and flows"
 
 
@@ -70,9 +73,16 @@ class Completed:
     """The completion times of all flows, in the order of the list."""
 
     fct_ns: Floats
-    """Infinite for a flow that is not complete."""
+    """Infinite for a flow that is not complete, and no number for one of which nothing is told."""
     ideal_ns: Floats
     """What the simulator takes for the time of the flow alone."""
+
+    @property
+    def is_known(self) -> Booleans:
+        """Of which flows something is told."""
+        import numpy as np
+
+        return ~np.isnan(self.fct_ns)
 
     @property
     def has_any(self) -> bool:
@@ -173,15 +183,17 @@ def runs(folder: Path) -> Runs:
     """
     if not folder.is_dir():
         raise ScenarioError(f"there is no folder {folder}", _LAYOUT)
-    configs = sorted(folder.glob(f"*/*{_CONFIG}"))
+    # Folders of runs may be links, which the search at all depths does not follow.
+    configs = sorted({*folder.glob(f"*/*{_CONFIG}"), *folder.rglob(f"*{_CONFIG}")})
     if not configs:
         raise ScenarioError(f"{folder}: there are no runs", _LAYOUT)
     found = Runs([], [], [])
     for file in configs:
-        name = f"{file.parent.name}/{file.name.removesuffix(_CONFIG)}"
+        name = str(file.relative_to(folder)).removesuffix(_CONFIG)
         try:
             config = read_config(file)
-            inputs = [folder / INPUTS / config.text(key) for key in ("TOPOLOGY_FILE", "FLOW_FILE")]
+            named = [config.text(key) for key in ("TOPOLOGY_FILE", "FLOW_FILE")]
+            inputs = [folder / INPUTS / Path(each).name for each in named]
             missing = [f"{INPUTS}/{path.name}" for path in inputs if not path.is_file()]
             if missing:
                 found.missing.append(f"{name}: there is no {' and no '.join(missing)}")
@@ -189,7 +201,19 @@ def runs(folder: Path) -> Runs:
                 found.read.append(_reference(name, config, *inputs))
         except ScenarioError as error:
             found.wrong.append(f"{name}: {error}")
+    found.missing.extend(_without_settings(folder))
     return found
+
+
+def _without_settings(folder: Path) -> list[str]:
+    """Runs that have output and no settings, in words."""
+    files = [file for kind in _OUTPUT for file in folder.glob(f"*/*.{kind}.*")]
+    stems = {file.with_suffix("").with_suffix("") for file in files if file.suffix in _FORMS}
+    return [
+        f"{stem.relative_to(folder)}: there is no {stem.name}{_CONFIG}"
+        for stem in sorted(stems)
+        if not stem.with_name(stem.name + _CONFIG).is_file()
+    ]
 
 
 def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) -> Reference:
@@ -201,10 +225,10 @@ def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) 
 
     def beside(kind: str) -> Path | None:
         """The file of this kind of output, be it Parquet or CSV."""
-        paths = (config.file.parent / f"{stem}.{kind}.{form}" for form in ("parquet", "csv"))
+        paths = (config.file.parent / f"{stem}.{kind}{form}" for form in _FORMS)
         return next((path for path in paths if path.is_file()), None)
 
-    files = {kind: beside(kind) for kind in ("q", "rate", "fct", "pfc")}
+    files = {kind: beside(kind) for kind in _OUTPUT}
     unfinished = beside("unfinished")
     lacks = []
     if files["fct"] is None and unfinished is None:
@@ -213,14 +237,14 @@ def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) 
         lacks.append("there is no rate.parquet: rates are not compared")
     if files["q"] is None:
         lacks.append("there is no q.parquet: the queue is not compared")
-    order, routes = "ascending", config.file.parent.parent / INPUTS
+    order, routes = "ascending", topology_file.parent
     if network.has_choices:
         listed = routes / f"routes_{Path(network.source).stem}.csv"
         if listed.is_file():
             order = hop_order(listed)
         else:
             lacks.append(f"there is no {INPUTS}/{listed.name}: next hops are taken in order")
-    completed = None if files["fct"] is None else _completed(files["fct"], flows)
+    completed = None if files["fct"] is None else _completed(files["fct"], unfinished, flows, lacks)
     if completed is not None and completed.has_any:
         # Rates are not compared.
         files["rate"] = None
@@ -238,8 +262,8 @@ def _reference(name: str, config: Config, topology_file: Path, flow_file: Path) 
         network,
         flows,
         order,
-        None if files["q"] is None else _queue(files["q"], config, network),
-        None if files["rate"] is None else _progress(files["rate"], flows),
+        None if files["q"] is None else _queue(files["q"], config, network, flows, lacks),
+        None if files["rate"] is None else _progress(files["rate"], flows, lacks),
         completed,
         pauses,
         lacks,
@@ -271,13 +295,41 @@ def _table(file: Path) -> pa.Table:
         return parquet.read(file)
 
 
-def _queue(file: Path, config: Config, network: Network) -> Queue | None:
-    """The queue of one port; none if the file has those of several."""
+def _queue(
+    file: Path, config: Config, network: Network, flows: Listed, lacks: list[str]
+) -> Queue | None:
+    """The queue of one port; none if the file has those of several, or next to no samples."""
     table = _table(file)
     if "port" in table.column_names:
+        lacks.append(f"{file.name} names ports, of which there may be several: it is not compared")
         return None
+    if (port := _sampled(config, network, flows)) is None:
+        lacks.append(f"no REF_Q_PORTS tells the port of {file.name}: the queue is not compared")
+        return None
+    columns = taken(table, {"time_ns": "int64", "queue_bytes": "double"}, str(file))
+    time, length = (column.to_numpy() for column in columns.values())
+    if len(time) < 3:
+        # A run that was not meant to record its queue has two samples at most.
+        lacks.append(f"{file.name} has less than three samples: the queue is not compared")
+        return None
+    steps = {int(step) for step in time[1:] - time[:-1]}
+    if len(steps) != 1 or min(steps) <= 0:
+        raise ScenarioError(f"{file}: its times are not at equal distances")
+    return Queue(time, length, *port)
+
+
+def _sampled(config: Config, network: Network, flows: Listed) -> tuple[int, int] | None:
+    """The switch whose queue was sampled, and the node that its port leads to.
+
+    Without a word about it that is the port to the only receiver; none if there are several.
+    """
     # A key of the programs that made such runs, which the public one does not have.
-    words = config.unknown.get("REF_Q_PORTS", "").split()
+    told = config.unknown.get("REF_Q_PORTS")
+    if told is None:
+        receivers = {int(node) for node in flows.dst}
+        receiver = receivers.pop()
+        return None if receivers else (network.ports[receiver][0].neighbour, receiver)
+    words = told.split()
     whole = [int(word) for word in words if word.isdecimal()]
     if len(words) != 3 or len(whole) != 3 or whole[0] != 1 or whole[1] not in network.switches:
         raise ScenarioError(
@@ -287,15 +339,7 @@ def _queue(file: Path, config: Config, network: Network) -> Queue | None:
     _, node, port = whole
     if not 1 <= port <= len(network.ports[node]):
         raise ScenarioError(f"{config.file}: REF_Q_PORTS: switch {node} has no port {port}")
-    columns = taken(table, {"time_ns": "int64", "queue_bytes": "double"}, str(file))
-    time, length = (column.to_numpy() for column in columns.values())
-    steps = {int(step) for step in time[1:] - time[:-1]}
-    if len(time) < 2 or len(steps) != 1 or min(steps) <= 0:
-        if len(time) < 3:
-            # A run that was not meant to record its queue has two samples at most.
-            return None
-        raise ScenarioError(f"{file}: its times are not at equal distances")
-    return Queue(time, length, node, network.ports[node][port - 1].neighbour)
+    return node, network.ports[node][port - 1].neighbour
 
 
 def _order(table: pa.Table, flows: Listed, file: Path) -> Whole:
@@ -330,8 +374,8 @@ def _places(
     return np.array(found, dtype=np.int64)
 
 
-def _progress(file: Path, flows: Listed) -> Progress:
-    """What flows have sent. The file names senders and ports; each such flow must be one only."""
+def _progress(file: Path, flows: Listed, lacks: list[str]) -> Progress | None:
+    """What flows have sent; none if no flow is told, or several have the sender and port told."""
     import numpy as np
 
     names = ("time_ns", "src", "sport", "snd_una")
@@ -339,8 +383,14 @@ def _progress(file: Path, flows: Listed) -> Progress:
     time, src, sport, acked = (column.to_numpy() for column in columns.values())
     by_sender: dict[tuple[int, ...], int]
     by_sender = {(name[0], name[2]): place for name, place in _named(flows).items()}
-    if len(by_sender) != len(flows.src):
-        raise ScenarioError(f"{file}: two flows have the same sender and port")
+    reason = None
+    if not len(time):
+        reason = "has no rows"
+    elif len(by_sender) != len(flows.src):
+        reason = "tells flows by sender and port, which two have in common"
+    if reason is not None:
+        lacks.append(f"{file.name} {reason}: rates are not compared")
+        return None
     place = _places(zip(src.tolist(), sport.tolist(), strict=True), by_sender, file)
     times = np.unique(time)
     found = np.full((len(flows.src), len(times)), np.nan)
@@ -354,13 +404,19 @@ def _progress(file: Path, flows: Listed) -> Progress:
     return Progress(times, np.nan_to_num(found))
 
 
-def _completed(file: Path, flows: Listed) -> Completed:
+def _completed(
+    file: Path, unfinished: Path | None, flows: Listed, lacks: list[str]
+) -> Completed | None:
+    """Completion times; none if the file has no flows.
+
+    Flows that it does not have are not complete if the other file has them, and else not known.
+    """
     import numpy as np
 
     table = _table(file)
     place = _order(table, flows, file)
-    if sorted(place.tolist()) != list(range(len(flows.src))):
-        raise ScenarioError(f"{file}: its flows are not those of the list, each once")
+    if len(set(place.tolist())) < len(place):
+        raise ScenarioError(f"{file}: a flow is in it twice")
     types = {"size_bytes": "int64", "fct_ns": "double", "ideal_fct_ns": "double"}
     columns = taken(table, types, str(file), may_be_unknown=("fct_ns", "ideal_fct_ns"))
     size, fct, ideal = (
@@ -369,8 +425,19 @@ def _completed(file: Path, flows: Listed) -> Completed:
     )
     if (size != flows.size_bytes[place]).any() or (fct <= 0).any() or (ideal <= 0).any():
         raise ScenarioError(f"{file}: sizes are not those of the list, or times not above 0")
-    order = np.argsort(place)
-    return Completed(fct[order], ideal[order])
+    found = Completed(*(np.full(len(flows.src), np.nan) for _ in range(2)))
+    if unfinished is not None:
+        found.fct_ns[_order(_table(unfinished), flows, unfinished)] = np.inf
+    found.fct_ns[place], found.ideal_ns[place] = fct, ideal
+    known = int(found.is_known.sum())
+    if not known:
+        lacks.append(f"{file.name} has no flows: completion times are not compared")
+        return None
+    if known < len(flows.src):
+        lacks.append(
+            f"{file.name} has {known} of {len(flows.src)} flows: the others are not compared"
+        )
+    return found
 
 
 def _pauses(file: Path | None, counts: Path, config: Config, network: Network) -> Pauses | None:
