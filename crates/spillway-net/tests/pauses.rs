@@ -141,6 +141,58 @@ fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_lea
     }
 }
 
+/// The ring again, where d may have as much at a as is free. When a pauses it, two of its packets wait for x,
+/// behind one that takes 12 ms, and the others for the line to b. At 3 ms f and g send to x, and then no more. At
+/// 4 ms the link of x fails: d's packets are lost first, while f's and g's fill so much of the buffer that d
+/// stays paused; when these are lost as well, all that a holds of d waits for b, and nothing leaves a any more.
+#[test]
+fn a_cycle_is_found_that_closes_with_the_loss_of_a_queue_whose_link_fails() {
+    let host = |name: &str, at: &str, rate: &str| {
+        format!("{{ name = \"{name}\", switch = \"{at}\", rate = \"{rate}\", delay = \"1us\" }}")
+    };
+    let link = |a: &str, b: &str, gbps: u32| {
+        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gbps}Gbps\", delay = \"0us\" }}")
+    };
+    let hosts = [("ha", "a"), ("hb", "b"), ("hc", "c"), ("hd", "d"), ("f", "a"), ("g", "a")];
+    let links = [("a", "b", 10), ("b", "c", 10), ("c", "d", 10), ("d", "a", 1)];
+    let text = format!(
+        "duration = \"10ms\"\nstop = \"60ms\"\n\
+         transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
+         [topology]\nkind = \"graph\"\n\
+         switch = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}, {{ name = \"d\" }}]\n\
+         host = [{}, {}]\nlink = [{}]\n\
+         [switch]\nbuffer = \"209KB\"\n\
+         pfc = {{ kind = \"dynamic\", alpha = 1.0, reserve = \"0B\", resume_offset = \"0B\", \
+         headroom = \"9KB\" }}\n\
+         [record]\npauses = true\n\
+         [[traffic]]\nname = \"clockwise\"\nkind = \"flows\"\nfile = \"list\"\n",
+        hosts.map(|(name, at)| host(name, at, "10Gbps")).join(", "),
+        host("x", "a", "1Mbps"),
+        links.map(|(a, b, gbps)| link(a, b, gbps)).join(", "),
+    );
+    let ring = [(0, 2), (1, 3), (2, 0), (3, 1)];
+    let mut flows: Vec<Listed> = ring.map(|(from, to)| (from, to, 2_000_000, 0)).into();
+    flows.extend([(2, 6, 4_000, 0), (4, 6, 20_000, 3_000_000), (5, 6, 20_000, 3_000_000)]);
+    let path = Some([0, 1, 1, 1, 1, 0, 0].map(Some).into());
+    let list = FlowColumns { path, ..columns(&flows) };
+    let run = |more: &str, shortcuts| {
+        finish(Simulation::with(scenario_with(&format!("{text}{more}"), &list), shortcuts))
+    };
+    let fails = "[[event]]\nkind = \"link-down\"\na = \"a\"\nb = \"x\"\nat = \"4ms\"\n";
+    for shortcuts in [Shortcuts::ALL, Shortcuts::NONE] {
+        let run = run(fails, shortcuts);
+        assert_eq!(run.progress, Progress::Deadlock);
+        let deadlock = &run.summary["pauses"]["deadlock"];
+        assert_eq!(deadlock["time_us"], 4_000.0);
+        assert_eq!(deadlock["ports"].as_array().unwrap().len(), 4, "{deadlock}");
+    }
+    // Without the failure it closes with the last packet that d has for x: two take 12.016 ms each at 1 Mbps.
+    let whole = run("", Shortcuts::ALL);
+    let closes_us = whole.summary["pauses"]["deadlock"]["time_us"].as_f64().unwrap();
+    assert_eq!((whole.progress, whole.all_drops()), (Progress::Deadlock, 0));
+    assert!((24_032.0..24_100.0).contains(&closes_us), "{closes_us}");
+}
+
 /// Rings of five switches, round which every host sends two hops, with other flows beside: a run that is
 /// told to go on either completes all flows and knows no deadlock, or has told of one.
 #[test]

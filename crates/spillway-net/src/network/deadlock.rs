@@ -4,10 +4,11 @@
 //! what it holds waits in queues that are paused themselves, it may never do so: a cycle of ports that
 //! wait for each other is a deadlock. It is found when it closes: when a pause acts, a packet joins a
 //! paused queue, or the last packet of an account leaves that is not stuck, and none is on its way (a
-//! dynamic threshold may rise later, but the account does not look at it any more). A queue class is stuck if no frame is under way
-//! that lets it go on, and its account would still pause it after everything had been sent that does not
-//! wait in a stuck queue; what is found by taking out, from all paused queue classes, those that are not
-//! stuck, until none is left to be taken out.
+//! dynamic threshold may rise later, but the account does not look at it any more); such a packet may
+//! also be lost with its link. A queue class is stuck if no frame is under way that lets it go on, and
+//! its account would still pause it after everything had been sent that does not wait in a stuck
+//! queue; what is found by taking out, from all paused queue classes, those that are not stuck, until
+//! none is left to be taken out.
 //!
 //! Only where routes let lines depend on each other in a cycle can this happen. Shortest paths up and
 //! down a tree do not, and there nothing is looked for.

@@ -87,6 +87,8 @@ impl Network {
                 is_impaired || self.writes_telemetry || self.whole_ns.is_some();
         }
         if let LinkChange::Down { reroute_after } = event.change {
+            // What was lost may have been the last that could have let a paused port go on.
+            self.look_for_deadlock();
             self.events.push(self.now + reroute_after, Kind::RouteChange.key(change));
         }
     }
