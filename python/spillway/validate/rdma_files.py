@@ -437,6 +437,11 @@ def _completed(
         lacks.append(
             f"{file.name} has {known} of {len(flows.src)} flows: the others are not compared"
         )
+    if open_ones := int(np.isinf(found.fct_ns).sum()):
+        lacks.append(
+            f"{open_ones} of {known} flows are not complete there: how many are is compared, "
+            "and not their times"
+        )
     return found
 
 
