@@ -99,3 +99,9 @@ def test_flows_of_another_run_are_told_so():
         agreement.agreement("short", flows((5000, 1, 1), (6000, 2, 1)), flows((5000, 1, 1)))
     with pytest.raises(ScenarioError, match="a file: there are no incast flows"):
         flows((5000, 1, 1)).slowdowns("incast")
+
+
+def test_nothing_compared_is_no_agreement():
+    none = agreement.bounds([])
+    assert (none.is_kept, none.sentence) == (False, "nothing could be compared")
+    assert agreement.bounds([("a", 0.0, Verdict.near)]).is_kept

@@ -349,6 +349,14 @@ def test_a_flow_that_is_not_complete_here_is_no_range(command, folder):
     assert (told["ours"], told["moved"][1], told["verdict"]) == (None, None, "differs")
 
 
+def test_a_folder_of_which_nothing_can_be_compared_is_no_agreement(command, folder):
+    for file in (folder / "C").glob("*.parquet"):
+        file.unlink()
+    found = command("validate", "rdma", folder)
+    assert found.status == 1
+    assert found.out.strip().splitlines()[-1] == "nothing could be compared"
+
+
 def test_what_differs_breaks_a_bound(command, folder):
     file = folder / "C" / "incast.fct.parquet"
     times = pq.read_table(file)["fct_ns"].to_pylist()

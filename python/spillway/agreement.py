@@ -70,8 +70,8 @@ class Bounds:
 
     @property
     def is_kept(self) -> bool:
-        """Whether no number differs."""
-        return not self.broken
+        """Whether some number was compared, and none differs."""
+        return self.compared > 0 and not self.broken
 
     @property
     def rule(self) -> str:
@@ -81,6 +81,8 @@ class Bounds:
     @property
     def sentence(self) -> str:
         """The result in one line."""
+        if not self.compared:
+            return "nothing could be compared"
         counts = [f"{self.compared - len(self.undecided) - len(self.broken)} agree"]
         if self.undecided:
             named = "; ".join(self.undecided)

@@ -163,6 +163,8 @@ class RdmaBounds(Bounds):
             if names:
                 counts.append(f"{len(names)} {words} ({'; '.join(names)})")
         sentence = f"of {self.compared} numbers {', '.join(counts)}; {self.rule}"
+        if not self.compared:
+            sentence = "nothing could be compared"
         if self.wrong_runs:
             count, them = len(self.wrong_runs), ", ".join(self.wrong_runs)
             runs = "run is" if count == 1 else "runs are"
