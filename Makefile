@@ -52,7 +52,8 @@ test-python: build
 
 ## test-slow: what takes minutes, and is left out of test
 test-slow: $(VENV)/.tools
-	cargo test --quiet --locked --release -p spillway-net --test analytic --test conservation -- --ignored
+	cargo test --quiet --locked --release -p spillway-net --test analytic --test conservation \
+		--test pauses --test stepping -- --ignored
 	$(MAKE) fuzz FUZZ_SECONDS=10
 
 ## fuzz: every reader of data for FUZZ_SECONDS; seeds are printed, and FUZZ_SEED has one again
