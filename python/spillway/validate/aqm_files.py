@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spillway import parquet
 from spillway.columns import taken
-from spillway.errors import ScenarioError, UncheckedWarning
+from spillway.errors import ScenarioError
+from spillway.validate.files import foreign
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +68,7 @@ def read_trace(file: Path) -> Trace:
     """The packets of a trace."""
     types = dict.fromkeys(("enq_ps", "deq_ps"), "uint64")
     types |= dict.fromkeys(("found", "left"), "uint32")
-    return Trace(*_columns(_parquet(file), types | {"marked": "bool"}, file))
+    return Trace(*_columns(foreign(file), types | {"marked": "bool"}, file))
 
 
 def read_queues(folder: Path) -> list[Queue] | None:
@@ -115,7 +114,7 @@ def read_times(folder: Path, listed: Listed) -> dict[str, Floats] | None:
     if not file.is_file():
         return None
     types = {"disc": "string", "flow": "int64", "fct_ns": "double"}
-    columns = taken(_parquet(file), types, str(file))
+    columns = taken(foreign(file), types, str(file))
     disc = np.array(columns["disc"].to_pylist(), dtype=object)
     flow, fct = (columns[name].to_numpy() for name in ("flow", "fct_ns"))
     if (fct <= 0).any():
@@ -135,13 +134,6 @@ def read_times(folder: Path, listed: Listed) -> dict[str, Floats] | None:
 def _columns(table: pa.Table, types: Mapping[str, str], file: Path) -> Iterator[Any]:
     """The columns with these names and types, as arrays."""
     return (column.to_numpy() for column in taken(table, types, str(file)).values())
-
-
-def _parquet(file: Path) -> pa.Table:
-    with warnings.catch_warnings():
-        # All files of a reference run come from another program.
-        warnings.simplefilter("ignore", UncheckedWarning)
-        return parquet.read(file)
 
 
 def _csv(file: Path) -> pa.Table:

@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+def foreign(path: Path) -> pa.Table:
+    """A Parquet file of a reference run, which comes from another program, without checksums."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncheckedWarning)
+        return parquet.read(path)
+
+
 def read(
     path: Path, content: str, columns: Sequence[str], may_lack: Sequence[str] = ()
 ) -> pa.Table:
     """A Parquet file with these columns; in the last ones, values may be missing."""
     if not path.is_file():
         raise ScenarioError(f"there is no file {path}", f"it holds {content} of the reference run")
-    with warnings.catch_warnings():
-        # All files of a reference run come from another program.
-        warnings.simplefilter("ignore", UncheckedWarning)
-        table = parquet.read(path)
+    table = foreign(path)
     wanted = [*columns, *may_lack]
     for column in wanted:
         if column not in table.column_names:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway import parquet
 from spillway.columns import taken
-from spillway.errors import ScenarioError, UncheckedWarning
+from spillway.errors import ScenarioError
+from spillway.validate.files import foreign
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,10 +92,7 @@ def spines(flows: pa.Table) -> npt.NDArray[np.int64]:
 def _run(name: str, file: Path) -> Run:
     import pyarrow as pa
 
-    with warnings.catch_warnings():
-        # All files of a reference run come from another program.
-        warnings.simplefilter("ignore", UncheckedWarning)
-        columns = taken(parquet.read(file), {**_TYPES, "core": "int64"}, str(file))
+    columns = taken(foreign(file), {**_TYPES, "core": "int64"}, str(file))
     flows = pa.table(columns)
     _check(str(file), flows)
     return Run(name, flows, _is_sprayed(file, flows))

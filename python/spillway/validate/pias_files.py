@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway import parquet
 from spillway.columns import taken
-from spillway.errors import ScenarioError, UncheckedWarning
+from spillway.errors import ScenarioError
+from spillway.validate.files import foreign
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,10 +94,7 @@ def _run(file: Path, workload: str, load: str, run_id: str) -> Reference:
         )
     types = dict.fromkeys(("src", "dst", "size_bytes", "start_ns"), "int64")
     types |= {"fct_ns": "double", "ideal_ns": "double", "first_on_conn": "bool"}
-    with warnings.catch_warnings():
-        # All files of a reference run come from another program.
-        warnings.simplefilter("ignore", UncheckedWarning)
-        columns = taken(parquet.read(file), types, str(file))
+    columns = taken(foreign(file), types, str(file))
     values = [column.to_numpy() for column in columns.values()]
     src, dst, size, start, fct, ideal, first = values
     order = np.lexsort((size, dst, src, start))

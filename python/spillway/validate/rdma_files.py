@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spillway import parquet
 from spillway.columns import taken
-from spillway.errors import ScenarioError, UncheckedWarning
+from spillway.errors import ScenarioError
 from spillway.rdma.config import Config, read_config, text_of
 from spillway.rdma.flows import FlowList, read_flows
 from spillway.rdma.source import Source
 from spillway.rdma.topology import read_topology
+from spillway.validate.files import foreign
 from spillway.validate.rdma_network import Network, hop_order, network_of
 
 if TYPE_CHECKING:
@@ -289,10 +288,7 @@ def _table(file: Path) -> pa.Table:
             return csv.read_csv(file)
         except pa.ArrowException as error:
             raise ScenarioError(f"{file}: cannot be read as CSV: {error}") from error
-    with warnings.catch_warnings():
-        # All files of a reference run come from another program.
-        warnings.simplefilter("ignore", UncheckedWarning)
-        return parquet.read(file)
+    return foreign(file)
 
 
 def _queue(
