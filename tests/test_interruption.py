@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import spillway
-from spillway.run import _read, _simulate
+from spillway.run import _simulate, read_with_inputs
 from support import TINY, names
 from test_cli_errors import LONG, refused
 
@@ -144,6 +144,6 @@ class Interrupted:
 def test_ctrl_c_while_rows_are_on_their_way_loses_none():
     scenario = spillway.Scenario.load(TINY).set(*LONG[1::2])
     sink = Interrupted()
-    result = _simulate(*_read(scenario), sink, None)
+    result = _simulate(*read_with_inputs(scenario), sink, None)
     assert result.status == "interrupted"
     assert sink.kept == result.summary["flows"]["started"] > Interrupted.rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import random
 from pathlib import Path
@@ -87,6 +88,22 @@ def test_a_run_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
         simulation.copy()
     assert (tmp_path / "out.partial").is_dir()
     del simulation
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
+    class Never(Counts):
+        """Cannot start."""
+
+        id = "never"
+
+        def start(self, switch: object) -> None:
+            raise OSError("not today")
+
+    settings = [*SHORT, "switch.sharing=never"]
+    with pytest.raises(spillway.PluginError, match="the plug-in never has failed"):
+        Simulation("leaf-spine-128", set=settings, plugins=[Never], out=tmp_path / "out")
+    gc.collect()
     assert not list(tmp_path.iterdir())
 
 

@@ -82,9 +82,9 @@ def run_to(
     Without `out` tables are kept in memory, or dropped if `keep` is false.
     """
     if out is None:
-        return _simulate(*_read(scenario), Kept() if keep else Dropped(), progress)
+        return _simulate(*read_with_inputs(scenario), Kept() if keep else Dropped(), progress)
     with OutputFolder(out, force) as output:
-        read, inputs = _read(scenario)
+        read, inputs = read_with_inputs(scenario)
         inputs.write(output.partial)
         with Streamed(output.partial, read.tables) as sink:
             result = _simulate(read, inputs, sink, progress)
@@ -184,7 +184,8 @@ class Streamed:
         self._open.__exit__(kind, error, traceback)
 
 
-def _read(scenario: Scenario) -> tuple[_core.Scenario, Inputs]:
+def read_with_inputs(scenario: Scenario) -> tuple[_core.Scenario, Inputs]:
+    """A scenario as it is run, and the files that it is made from."""
     read = scenario.read()
     return read, Inputs.of(read, scenario.folder, scenario.plugins)
 

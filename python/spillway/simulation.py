@@ -12,9 +12,8 @@ from spillway import _core
 from spillway.arguments import Assignments, callback
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.folder import OutputFolder
-from spillway.inputs import Inputs
 from spillway.plugins import Plugins, Tagger
-from spillway.run import Kept, Running, Streamed, prepared
+from spillway.run import Kept, Running, Streamed, prepared, read_with_inputs
 from spillway.scenario import Source
 
 if TYPE_CHECKING:
@@ -44,10 +43,11 @@ class Simulation:
         With `out` the run must be finished: otherwise nothing is left of its folder.
         """
         self._scenario = prepared(source, seed, set, plugins)
-        read = self._scenario.read()
-        inputs = Inputs.of(read, self._scenario.folder, self._scenario.plugins)
+        read, inputs = read_with_inputs(self._scenario)
         self._output: OutputFolder | None = None
         self._open = ExitStack()
+        # From now on: what keeps it from beginning leaves nothing of its folder, either.
+        self._abandon = weakref.finalize(self, _abandoned, self._open)
         sink: Kept | Streamed = Kept()
         if out is not None:
             self._output = self._open.enter_context(OutputFolder(out, force))
@@ -56,7 +56,6 @@ class Simulation:
         self._running = Running(read, inputs, sink, _core.Simulation(read))
         self._status = "begun"
         self._gone: str | None = None
-        self._abandon = weakref.finalize(self, _abandoned, self._open)
 
     @property
     def now(self) -> int:
@@ -86,6 +85,7 @@ class Simulation:
     def finish(self, *, progress: Report | None = None) -> Result:
         """Goes on to the end. Its result is as that of `spillway.run`."""
         self._go(progress, None)
+        self._gone = "it has been finished"
         with self._open:
             result = self._running.result()
             if self._output is not None:
@@ -93,7 +93,6 @@ class Simulation:
         if self._output is not None:
             result.folder = self._output.place
         self._abandon.detach()
-        self._gone = "it has been finished"
         return result
 
     def copy(self) -> Simulation:
@@ -102,7 +101,8 @@ class Simulation:
         Plug-ins are copied by `copy.deepcopy`.
 
         Raises:
-            SpillwayError: the run writes to a folder, has a tagger as a plug-in, or is over.
+            SpillwayError: the run writes to a folder, has a tagger as a plug-in, or has been
+                finished.
             PluginError: a plug-in cannot be copied.
         """
         self._check()

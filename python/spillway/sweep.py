@@ -18,7 +18,6 @@ from spillway.arguments import (
     Assignments,
     Seeds,
     Vary,
-    assignments_of,
     callback,
     choices_of,
     seeds_of,
@@ -27,11 +26,11 @@ from spillway.arguments import (
 from spillway.errors import Interrupted, ScenarioError
 from spillway.folder import SUMMARY, OutputFolder
 from spillway.metrics import Chosen, choose
-from spillway.plugins import Plugins, plugins_of
+from spillway.plugins import Plugins
 from spillway.plugins.description import check_named, describe_all
 from spillway.progress import Follow, Progress, shares
 from spillway.result import Result, write_json
-from spillway.run import run_to
+from spillway.run import prepared, run_to
 from spillway.scenario import Scenario, Source
 from spillway.threads import processors, side_by_side
 
@@ -146,7 +145,7 @@ def sweep(
 
     Ctrl-C raises `Interrupted`, whose `result` holds what there is so far.
     """
-    scenario = Scenario.of(source).plug(*plugins_of(plugins)).set(*assignments_of(set))
+    scenario = prepared(source, None, set, plugins)
     several = None if seeds is None else seeds_of(seeds)
     jobs = processors() if jobs is None else whole("jobs", jobs, 1)
     callback("follow", follow)

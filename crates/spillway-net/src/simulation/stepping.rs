@@ -49,17 +49,11 @@ impl Simulation {
         }
         self.halted_at = time;
         if time > Time::ZERO {
-            self.at(time - INSTANT, Simulation::catch_up);
+            // The run does not learn of it: whether it is over is asked at events alone.
+            let before = std::mem::replace(&mut self.network.now, time - INSTANT);
+            self.catch_up();
+            self.network.now = before;
         }
         Progress::Halted
-    }
-
-    /// Does something as at a time between the last event and the next one. The run does not learn of
-    /// it: whether it is over is asked at events alone.
-    pub(crate) fn at<T>(&mut self, time: Time, does: impl FnOnce(&mut Simulation) -> T) -> T {
-        let before = std::mem::replace(&mut self.network.now, time);
-        let done = does(self);
-        self.network.now = before;
-        done
     }
 }
