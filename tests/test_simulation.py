@@ -16,7 +16,7 @@ from spillway import Simulation
 from spillway.plugins import Aqm, CongestionControl, Sharing, Tagger, Verdict
 
 if TYPE_CHECKING:
-    from spillway.plugins import Ack, Arrival, Buffer, Packet, Window
+    from spillway.plugins import Ack, Arrival, Buffer, Packet, Switch, Window
 
 SHORT = ["duration=1ms", "traffic.websearch.load=0.5"]
 
@@ -93,12 +93,13 @@ def test_a_run_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_run_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
     class Never(Counts):
-        """Cannot start."""
+        """Cannot start at the second switch: a scenario is read with the first."""
 
         id = "never"
 
-        def start(self, switch: object) -> None:
-            raise OSError("not today")
+        def start(self, switch: Switch) -> None:
+            if switch.number == 1:
+                raise OSError("not today")
 
     settings = [*SHORT, "switch.sharing=never"]
     with pytest.raises(spillway.PluginError, match="the plug-in never has failed"):
