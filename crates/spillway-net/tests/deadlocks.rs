@@ -10,27 +10,45 @@ use spillway_engine::Stream;
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_net::traffic::FlowColumns;
 
-/// Every line of the ring.
-const LINE: &str = "rate = \"10Gbps\", delay = \"1us\"";
+/// The hosts of the ring: name, switch, rate of the link.
+const HOSTS: [(&str, &str, &str); 4] =
+    [("ha", "a", "10Gbps"), ("hb", "b", "10Gbps"), ("hc", "c", "10Gbps"), ("hd", "d", "10Gbps")];
 
-/// Four switches in a ring, each with a host. Every host sends two hops clockwise: its packets wait at
-/// the next switch for the link after it.
-fn ring(more: &str) -> String {
-    let host = |at: &str| format!("{{ name = \"h{at}\", switch = \"{at}\", {LINE} }}");
-    let link = |a: &str, b: &str| format!("{{ a = \"{a}\", b = \"{b}\", {LINE} }}");
+/// Four switches in a ring, each with a host, and with other hosts. The link from d to a has a rate of
+/// its own. `ends` has the times of the run, `switch` the switches' settings.
+fn around(
+    ends: &str,
+    others: &[(&str, &str, &str)],
+    (delay, last): (&str, &str),
+    switch: &str,
+) -> String {
+    let host = |&(name, at, rate): &(&str, &str, &str)| {
+        format!("{{ name = \"{name}\", switch = \"{at}\", rate = \"{rate}\", delay = \"1us\" }}")
+    };
+    let link = |(a, b, rate): (&str, &str, &str)| {
+        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{rate}\", delay = \"{delay}\" }}")
+    };
+    let links =
+        [("a", "b", "10Gbps"), ("b", "c", "10Gbps"), ("c", "d", "10Gbps"), ("d", "a", last)];
     format!(
-        "duration = \"1ms\"\nstop = \"2ms\"\n\
+        "{ends}\n\
          transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
          [topology]\nkind = \"graph\"\n\
          switch = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}, {{ name = \"d\" }}]\n\
          host = [{}]\nlink = [{}]\n\
-         [switch]\nbuffer = \"1MB\"\n\
-         pfc = {{ kind = \"static\", threshold = \"20KB\"{more} }}\n\
+         [switch]\n{switch}\n\
          [record]\npauses = true\n\
          [[traffic]]\nname = \"clockwise\"\nkind = \"flows\"\nfile = \"list\"\n",
-        ["a", "b", "c", "d"].map(host).join(", "),
-        [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")].map(|(a, b)| link(a, b)).join(", "),
+        HOSTS.iter().chain(others).map(host).collect::<Vec<_>>().join(", "),
+        links.map(link).join(", "),
     )
+}
+
+/// Every host sends two hops clockwise: its packets wait at the next switch for the link after it.
+fn ring(more: &str) -> String {
+    let pfc = format!("pfc = {{ kind = \"static\", threshold = \"20KB\"{more} }}");
+    let switch = format!("buffer = \"1MB\"\n{pfc}");
+    around("duration = \"1ms\"\nstop = \"2ms\"", &[], ("1us", "10Gbps"), &switch)
 }
 
 /// Of two equal next hops, switch a's first is b; at the others the second leads on clockwise.
@@ -90,27 +108,11 @@ fn a_cycle_of_ports_that_pause_each_other_ends_the_run() {
 /// paused; when all is free that the two hosts had taken, nothing leaves that would let d go on.
 #[test]
 fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_leave() {
-    let host = |name: &str, at: &str| format!("{{ name = \"{name}\", switch = \"{at}\", {LINE} }}");
-    let link = |a: &str, b: &str, gbps: u32| {
-        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gbps}Gbps\", delay = \"0us\" }}")
-    };
-    let hosts =
-        [("ha", "a"), ("hb", "b"), ("hc", "c"), ("hd", "d"), ("f", "a"), ("g", "a"), ("s", "a")];
-    let links = [("a", "b", 10), ("b", "c", 10), ("c", "d", 10), ("d", "a", 1)];
-    let text = format!(
-        "duration = \"1ms\"\nstop = \"60ms\"\n\
-         transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
-         [topology]\nkind = \"graph\"\n\
-         switch = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}, {{ name = \"d\" }}]\n\
-         host = [{}]\nlink = [{}]\n\
-         [switch]\nbuffer = \"200KB\"\n\
-         pfc = {{ kind = \"dynamic\", alpha = 4.0, reserve = \"0B\", resume_offset = \"0B\", \
-         headroom = \"9KB\" }}\n\
-         [record]\npauses = true\n\
-         [[traffic]]\nname = \"clockwise\"\nkind = \"flows\"\nfile = \"list\"\n",
-        hosts.map(|(name, at)| host(name, at)).join(", "),
-        links.map(|(a, b, gbps)| link(a, b, gbps)).join(", "),
-    );
+    let others = [("f", "a", "10Gbps"), ("g", "a", "10Gbps"), ("s", "a", "10Gbps")];
+    let switch = "buffer = \"200KB\"\npfc = { kind = \"dynamic\", alpha = 4.0, reserve = \"0B\", \
+                  resume_offset = \"0B\", headroom = \"9KB\" }";
+    let ends = "duration = \"1ms\"\nstop = \"60ms\"";
+    let text = around(ends, &others, ("0us", "1Gbps"), switch);
     // With some starts the last packet of d goes to a's host, with others to b.
     for start in [0, 3_000, 6_000, 12_000, 24_000] {
         let ring = [(0, 2, 0), (1, 3, 0), (2, 0, 0), (3, 1, start)];
@@ -143,29 +145,11 @@ fn a_cycle_is_found_where_a_threshold_rises_after_the_last_packet_that_could_lea
 /// stays paused; when these are lost as well, all that a holds of d waits for b, and nothing leaves a any more.
 #[test]
 fn a_cycle_is_found_that_closes_with_the_loss_of_a_queue_whose_link_fails() {
-    let host = |name: &str, at: &str, rate: &str| {
-        format!("{{ name = \"{name}\", switch = \"{at}\", rate = \"{rate}\", delay = \"1us\" }}")
-    };
-    let link = |a: &str, b: &str, gbps: u32| {
-        format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gbps}Gbps\", delay = \"0us\" }}")
-    };
-    let hosts = [("ha", "a"), ("hb", "b"), ("hc", "c"), ("hd", "d"), ("f", "a"), ("g", "a")];
-    let links = [("a", "b", 10), ("b", "c", 10), ("c", "d", 10), ("d", "a", 1)];
-    let text = format!(
-        "duration = \"10ms\"\nstop = \"60ms\"\n\
-         transport = {{ kind = \"udp\", rate = \"10Gbps\" }}\n\
-         [topology]\nkind = \"graph\"\n\
-         switch = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}, {{ name = \"d\" }}]\n\
-         host = [{}, {}]\nlink = [{}]\n\
-         [switch]\nbuffer = \"209KB\"\n\
-         pfc = {{ kind = \"dynamic\", alpha = 1.0, reserve = \"0B\", resume_offset = \"0B\", \
-         headroom = \"9KB\" }}\n\
-         [record]\npauses = true\n\
-         [[traffic]]\nname = \"clockwise\"\nkind = \"flows\"\nfile = \"list\"\n",
-        hosts.map(|(name, at)| host(name, at, "10Gbps")).join(", "),
-        host("x", "a", "1Mbps"),
-        links.map(|(a, b, gbps)| link(a, b, gbps)).join(", "),
-    );
+    let others = [("f", "a", "10Gbps"), ("g", "a", "10Gbps"), ("x", "a", "1Mbps")];
+    let switch = "buffer = \"209KB\"\npfc = { kind = \"dynamic\", alpha = 1.0, reserve = \"0B\", \
+                  resume_offset = \"0B\", headroom = \"9KB\" }";
+    let ends = "duration = \"10ms\"\nstop = \"60ms\"";
+    let text = around(ends, &others, ("0us", "1Gbps"), switch);
     let ring = [(0, 2), (1, 3), (2, 0), (3, 1)];
     let mut flows: Vec<Listed> = ring.map(|(from, to)| (from, to, 2_000_000, 0)).into();
     flows.extend([(2, 6, 4_000, 0), (4, 6, 20_000, 3_000_000), (5, 6, 20_000, 3_000_000)]);
