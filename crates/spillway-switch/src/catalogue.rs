@@ -1,5 +1,6 @@
 //! The catalogue of a room: one row for every algorithm in it.
 
+use crate::buffer::Buffer;
 use crate::cost::Cost;
 use crate::scheduling::{Fifo, RoundRobin, SchedulingPolicy};
 use spillway_engine::{Rate, Time};
@@ -178,9 +179,27 @@ pub struct Entry {
     pub citation: &'static str,
     /// Its parameters.
     pub keys: Vec<Key>,
+    /// Those that can change while a run goes on.
+    pub changes: &'static [&'static str],
+    /// Whether these can differ from port to port.
+    pub changes_by_port: bool,
     /// What it requires of a switch's hardware, if stated.
     pub cost: Option<Cost>,
 }
+
+/// Where parameters change, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Adoption<'a> {
+    /// Now.
+    pub now: Time,
+    /// The port whose parameters change; those of all ports if there is none.
+    pub port: Option<u32>,
+    /// The buffer at this moment.
+    pub buffer: &'a Buffer,
+}
+
+/// Why a change of parameters is refused: the key, and the problem with it.
+pub type Refusal = (&'static str, String);
 
 /// What every policy states about itself, and how it is made: its parameters once for all switches
 /// of a tier, and from them a state for every switch.
@@ -198,6 +217,12 @@ pub trait Policy: Sized {
     /// Settings with which it has keys that it does not have by default, for the listing.
     const VARIANTS: &'static [&'static str] = &[];
 
+    /// The keys whose values can change while a run goes on.
+    const CHANGES: &'static [&'static str] = &[];
+
+    /// Whether they can differ from port to port.
+    const CHANGES_BY_PORT: bool = false;
+
     /// The parameters that its section gives. Whatever is large in them is shared by all copies.
     type Params: Clone + Debug + Send + Sync;
 
@@ -214,6 +239,20 @@ pub trait Policy: Sized {
     /// The state for one switch of the tier, before any packet has arrived. Its ports and buffer
     /// may differ from those of the first switch.
     fn new(params: &Self::Params, environment: &Environment) -> Self;
+
+    /// Refuses a change that the keys alone allow.
+    ///
+    /// # Errors
+    /// If the parameters cannot change from the first to the second while a run goes on.
+    fn check_change(_from: &Self::Params, _to: &Self::Params) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Takes over the parameters of a policy that was made for the same switch with other values of
+    /// its [`Policy::CHANGES`], and keeps everything else.
+    fn adopt(&mut self, _fresh: Self, _adoption: &Adoption) {
+        unreachable!("nothing of {} changes", Self::ID)
+    }
 
     /// Reads the parameters and makes the state, for a single switch.
     ///
@@ -246,6 +285,8 @@ pub trait Policy: Sized {
             summary: Self::SUMMARY,
             citation: Self::CITATION,
             keys,
+            changes: Self::CHANGES,
+            changes_by_port: Self::CHANGES_BY_PORT,
             cost: Self::COST,
         }
     }
@@ -342,6 +383,30 @@ macro_rules! catalogue {
                 panic!("no {} has the id {id:?}", stringify!($name))
             }
 
+            /// The keys that can change while a run goes on, and whether they can differ from port to
+            /// port.
+            pub fn changes(&self) -> (&'static [&'static str], bool) {
+                use crate::catalogue::Policy as _;
+                match self {
+                    $($params::$variant(_) => ($variant::CHANGES, $variant::CHANGES_BY_PORT),)+
+                    $($params::$outside(_) => crate::catalogue::none_of(stringify!($outside)),)?
+                }
+            }
+
+            /// Refuses a change that the keys alone allow.
+            ///
+            /// # Errors
+            /// If these parameters cannot change to the others while a run goes on.
+            pub fn check_change(&self, to: &$params) -> Result<(), crate::catalogue::Refusal> {
+                use crate::catalogue::Policy as _;
+                match (self, to) {
+                    $(($params::$variant(from), $params::$variant(to)) => {
+                        $variant::check_change(from, to)
+                    })+
+                    _ => unreachable!("a policy stays what it is"),
+                }
+            }
+
             /// Makes the policy for one switch, before any packet has arrived.
             pub fn make(&self, environment: &crate::catalogue::Environment) -> $name {
                 use crate::catalogue::Policy as _;
@@ -374,6 +439,18 @@ macro_rules! catalogue {
                 Ok($params::read(id, section, environment)?.make(environment))
             }
 
+            /// Takes over the parameters of a policy of the same kind that was made for the same
+            /// switch, and keeps everything else.
+            pub fn adopt(&mut self, fresh: $name, adoption: &crate::catalogue::Adoption) {
+                use crate::catalogue::Policy as _;
+                match (self, fresh) {
+                    $(($name::$variant(policy), $name::$variant(fresh)) => {
+                        policy.adopt(fresh, adoption);
+                    })+
+                    _ => unreachable!("a policy stays what it is"),
+                }
+            }
+
             /// All policies with their parameters.
             pub fn catalogue() -> Vec<crate::catalogue::Entry> {
                 vec![$(<$variant as crate::catalogue::Policy>::entry()),+]
@@ -382,6 +459,11 @@ macro_rules! catalogue {
     };
 }
 pub(crate) use catalogue;
+
+/// What changes of a policy that is not compiled in.
+pub(crate) fn none_of(_outside: &str) -> (&'static [&'static str], bool) {
+    (&[], false)
+}
 
 #[cfg(test)]
 mod tests {
@@ -462,6 +544,144 @@ mod tests {
         assert_made_as_read!(SharingParams, SharingPolicy::IDS, 14 * 12);
         assert_made_as_read!(AqmParams, AqmPolicy::IDS, 3 * 12);
         assert_made_as_read!(SchedulingParams, SchedulingPolicy::IDS, 5 * 12);
+    }
+
+    /// A value for each key that can change, and what it needs beside it.
+    const CHANGED: &[(&str, &str, &str, &str)] = &[
+        ("sp", "share", "0.3", ""),
+        ("sp", "flows", "7", "form = \"rtt\""),
+        ("dt", "alpha", "[3.0, 4.0]", ""),
+        ("dt", "alpha_first_rtt", "9.0", ""),
+        ("credence", "flip_probability", "0.1", "oracle = \"random\""),
+        ("credence", "drop_probability", "0.1", "oracle = \"random\""),
+        ("blind-trust", "flip_probability", "0.1", "oracle = \"random\""),
+        ("blind-trust", "drop_probability", "0.1", "oracle = \"random\""),
+        ("abm", "alpha", "2.0", ""),
+        ("abm", "alpha_first_rtt", "2.0", ""),
+        ("abm", "congested_at", "0.7", ""),
+        ("abm", "saturation", "\"9KB\"", "congestion = \"fractional\""),
+        ("cbm", "alpha", "2.0", ""),
+        ("cbm", "alpha_first_rtt", "2.0", ""),
+        ("cbm", "congested_at", "0.7", ""),
+        ("fab", "alpha", "2.0", ""),
+        ("fab", "alpha_short", "2.0", ""),
+        ("fab", "short_bytes", "\"9KB\"", ""),
+        ("smartbuf", "alpha", "2.0", ""),
+        ("smartbuf", "alpha_first_rtt", "2.0", ""),
+        ("smartbuf", "k", "7", ""),
+        ("smartbuf", "sigma", "7.0", ""),
+        ("smartbuf", "beta", "0.7", ""),
+        ("smartbuf", "smoothing", "0.6", ""),
+        ("smartbuf", "quantile", "0.7", "estimate = \"quantile\""),
+        ("smartbuf", "learning_period", "\"7us\"", ""),
+        ("edt", "alpha", "2.0", ""),
+        ("edt", "alpha_first_rtt", "2.0", ""),
+        ("edt", "burst_packets", "7", ""),
+        ("edt", "burst_time", "\"7us\"", ""),
+        ("edt", "drain_packets", "7", ""),
+        ("edt", "max_time", "\"7us\"", ""),
+        ("pfabric", "limit", "\"9KB\"", ""),
+        ("ecn", "threshold", "\"7pkt\"", ""),
+        ("red", "min", "\"7pkt\"", ""),
+        ("red", "max", "\"77pkt\"", ""),
+        ("red", "max_probability", "0.7", ""),
+        ("red", "slope", "0.7", "form = \"point-slope\""),
+        ("ared", "min", "\"7pkt\"", ""),
+        ("ared", "max", "\"77pkt\"", ""),
+        ("ared", "alpha", "0.07", ""),
+        ("ared", "beta", "0.7", ""),
+        ("ared", "bottom", "0.07", ""),
+        ("ared", "top", "0.7", ""),
+        ("ared", "target_low", "0.45", ""),
+        ("ared", "target_high", "0.7", ""),
+        ("codel", "target", "\"7us\"", ""),
+        ("codel", "interval", "\"77us\"", ""),
+        ("tcn", "threshold", "\"7us\"", ""),
+        ("ecn-sharp", "instant", "\"77us\"", ""),
+        ("ecn-sharp", "target", "\"7us\"", ""),
+        ("ecn-sharp", "interval", "\"77us\"", ""),
+        ("pie", "target", "\"7us\"", ""),
+        ("pie", "alpha", "7.0", ""),
+        ("pie", "beta", "7.0", ""),
+        ("pie", "mark_up_to", "0.7", ""),
+        ("pred", "min", "\"7pkt\"", "qla = false"),
+        ("pred", "max", "\"77pkt\"", "qla = false"),
+        ("pred", "lambda", "0.7", "qla = false"),
+        ("pred", "beta", "0.7", ""),
+        ("pred", "q_left", "\"7pkt\"", ""),
+        ("mq-ecn", "rtt", "\"77us\"", ""),
+        ("mq-ecn", "lambda", "0.7", ""),
+    ];
+
+    /// Every change of a room's policies gives, before any packet has arrived, what the policy is like
+    /// that is made with that value. Of those that differ by port, one port can change alone, until all
+    /// change.
+    macro_rules! assert_adopted {
+        ($params:ident, $policy:ident) => {
+            let environment = &tier()[0];
+            let buffer = Buffer::new(1_000_000, environment.port_rates.clone(), 2);
+            for entry in $policy::catalogue() {
+                for &key in entry.changes {
+                    let row = CHANGED.iter().find(|row| (row.0, row.1) == (entry.id, key));
+                    let (_, _, value, beside) = row.expect(key);
+                    let params = |settings: String| {
+                        let mut section = Section::new("policy", settings.parse().unwrap());
+                        let read = $params::read(entry.id, &mut section, environment).unwrap();
+                        section.finish().unwrap();
+                        read
+                    };
+                    let from = params(beside.to_string());
+                    let to = params(format!("{beside}\n{key} = {value}"));
+                    assert_eq!(from.changes().0, entry.changes);
+                    from.check_change(&to).unwrap();
+                    let (mut policy, fresh) = (from.make(environment), to.make(environment));
+                    let (before, after) = (format!("{policy:?}"), format!("{fresh:?}"));
+                    assert_ne!(before, after, "{} of {}", key, entry.id);
+                    let mut adoption = Adoption { now: Time::ZERO, port: None, buffer: &buffer };
+                    if from.changes().1 {
+                        adoption.port = Some(1);
+                        policy.adopt(to.make(environment), &adoption);
+                        let one_port = format!("{policy:?}");
+                        assert!(one_port != before && one_port != after, "{}", entry.id);
+                        adoption.port = None;
+                    }
+                    policy.adopt(fresh, &adoption);
+                    assert_eq!(format!("{policy:?}"), after, "{} of {}", key, entry.id);
+                }
+            }
+        };
+    }
+
+    #[test]
+    fn what_changes_is_what_would_have_been_made() {
+        assert_adopted!(SharingParams, SharingPolicy);
+        assert_adopted!(AqmParams, AqmPolicy);
+        assert_adopted!(SchedulingParams, SchedulingPolicy);
+        let listed = |entries: Vec<Entry>| entries.iter().map(|entry| entry.changes.len()).sum();
+        let of_rooms: [usize; 2] =
+            [listed(SharingPolicy::catalogue()), listed(AqmPolicy::catalogue())];
+        assert_eq!(of_rooms.iter().sum::<usize>(), CHANGED.len());
+    }
+
+    #[test]
+    fn what_a_policy_steers_itself_and_units_of_averages_do_not_change() {
+        let environment = &tier()[0];
+        let refused = |id, from: &str, to: &str| {
+            let read = |settings: &str| {
+                let mut section = Section::new("aqm", settings.parse().unwrap());
+                AqmParams::read(id, &mut section, environment).unwrap()
+            };
+            read(from).check_change(&read(to)).err()
+        };
+        let key = |refusal: Option<Refusal>| refusal.map(|(key, _)| key);
+        assert_eq!(key(refused("pred", "", "lambda = 0.2")), Some("lambda"));
+        assert_eq!(key(refused("pred", "", "max = \"400KB\"")), Some("max"));
+        assert_eq!(key(refused("pred", "qla = false", "qla = false\nlambda = 0.2")), None);
+        let bytes = "min = \"9KB\"\nmax = \"90KB\"\n";
+        assert_eq!(key(refused("red", "", bytes)), None);
+        let averages = "weight = 0.5\n";
+        assert_eq!(key(refused("red", averages, &format!("{averages}{bytes}"))), Some("min"));
+        assert_eq!(key(refused("ared", "", bytes)), Some("min"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use crate::aqm::{Aqm, AqmPolicy};
 use crate::buffer::{Buffer, Length, QueueId};
+use crate::catalogue::Adoption;
 use crate::limit::QueueLimit;
 use crate::packet::{Arena, Packet, PacketId, flags};
 use crate::policy::{Arrival, Departure, DropReason, Watch};
@@ -47,6 +48,11 @@ impl Discipline {
             unmanaged: parts.unmanaged,
             marks: 0,
         }
+    }
+
+    /// The AQM takes over the parameters of another one of its kind that was made for this host.
+    pub fn change_aqm(&mut self, now: Time, fresh: AqmPolicy) {
+        self.aqm.adopt(fresh, &Adoption { now, port: None, buffer: &self.buffer });
     }
 
     /// The contents of its queues.

@@ -4,6 +4,7 @@
 //! counts bytes, marks packets, and keeps those lost until its owner collects them.
 
 mod audit;
+mod changing;
 mod in_order;
 mod losses;
 mod lossless;
@@ -220,7 +221,6 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             lossless: lossless.map(Box::new),
         };
         switch.introduces = switch.sharing.knows_packets();
-        switch.asks_passing = !switch.aqm.passes_idle_ports();
         switch.names_flows = switch.aqm.knows_flows();
         switch.tells_scheduler = last_queue_class > 0 && switch.scheduling.watches_sending();
         let tells_turns = last_queue_class > 0 && switch.aqm.watches_turns();
@@ -233,8 +233,15 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
             (true, false) => Dequeueing::ByChoice,
             (true, true) => unreachable!("a scheduler that chooses packets has no turns"),
         };
-        switch.trace_if_asked();
+        switch.ask_if_needed();
         switch
+    }
+
+    /// Updates about which arrivals the policies need not be asked, by their parameters.
+    fn ask_if_needed(&mut self) {
+        self.asks_passing = !self.aqm.passes_idle_ports();
+        self.let_lossless_pass();
+        self.trace_if_asked();
     }
 
     /// The buffer at this moment, as the sharing policy sees it: without what only lossless packets
@@ -294,8 +301,7 @@ impl<S: Sharing, A: Aqm> Switch<S, A> {
     /// Sets whether packets may pass idle ports without being queued. Initially they may not.
     pub fn let_pass(&mut self, passes: bool) {
         self.may_bypass = passes;
-        self.let_lossless_pass();
-        self.trace_if_asked();
+        self.ask_if_needed();
     }
 
     /// The run is over: brings up to date what the sharing policy computes only at arrivals.

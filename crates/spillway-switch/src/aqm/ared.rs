@@ -41,7 +41,7 @@ use super::red::coin::{Coin, Spacing};
 use super::red::ramp::{Curve, Ramp, Thresholds, read_gentle};
 use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy, Refusal};
 use crate::policy::{Arrival, Verdict, Watch};
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
@@ -112,6 +112,9 @@ impl Policy for Ared {
     const CITATION: &'static str = "Floyd, Gummadi, Shenker: Adaptive RED: An Algorithm for Increasing the Robustness of \
          RED's Active Queue Management, ICSI, 2001";
 
+    const CHANGES: &'static [&'static str] =
+        &["min", "max", "alpha", "beta", "bottom", "top", "target_low", "target_high"];
+
     type Params = AredParams;
 
     fn params(
@@ -162,6 +165,25 @@ impl Policy for Ared {
             random: Stream::new(environment.seed, "ared", environment.switch.into()),
             queues: averages.map(state).collect(),
         }
+    }
+
+    fn check_change(from: &AredParams, to: &AredParams) -> Result<(), Refusal> {
+        from.thresholds.check_unit(to.thresholds, true)
+    }
+
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        let AredParams { thresholds, ref steering, scope, .. } = self.params;
+        let Adoption { now, buffer, .. } = *adoption;
+        // Intervals that are over belong to what was.
+        for (place, state) in (0..).zip(&mut self.queues) {
+            let length = match scope {
+                Scope::Queue => buffer.length(place),
+                Scope::Port => buffer.port_length(place),
+            };
+            let is_empty = in_unit_of(thresholds.min, length) == 0;
+            state.catch_up_before(now, is_empty, steering);
+        }
+        self.params = fresh.params;
     }
 }
 
@@ -231,6 +253,13 @@ impl Weight {
 }
 
 impl QueueState {
+    /// Ends the intervals that are over before now.
+    fn catch_up_before(&mut self, now: Time, is_empty: bool, steering: &Steering) {
+        if now > Time::ZERO {
+            self.catch_up(Time::from_ps(now.ps() - 1), is_empty, steering);
+        }
+    }
+
     /// Ends the intervals that are over by now. The queue has been empty since its last packet was
     /// sent if it is.
     #[cold]

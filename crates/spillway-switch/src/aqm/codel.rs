@@ -39,7 +39,7 @@ use super::ecn::read_not_ect;
 use super::ecn_sharp::gap;
 use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
@@ -104,6 +104,8 @@ impl Policy for CoDel {
     const CITATION: &'static str = "Nichols et al.: Controlled Delay Active Queue Management, RFC 8289, 2018, \
          doi:10.17487/RFC8289";
 
+    const CHANGES: &'static [&'static str] = &["target", "interval"];
+
     type Params = CoDelParams;
 
     fn params(
@@ -141,6 +143,10 @@ impl Policy for CoDel {
             holds_until_sent: environment.service.release_at_end,
             queues: vec![QueueState::default(); queues],
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.params = fresh.params;
     }
 }
 

@@ -35,7 +35,8 @@
 use super::moment::{LeftBehind, Moment};
 use super::{Aqm, AqmSample, Scope, bytes_of, finite, number_of};
 use crate::buffer::{Buffer, Length, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::by_queue::ByQueue;
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::quantity::Amount;
@@ -60,16 +61,21 @@ impl Limit {
     }
 }
 
-/// The queue length from which on packets are marked, in packets or bytes, and what is
-/// done with them.
+/// The queue length from which on packets are marked.
 #[derive(Clone, Debug)]
-pub struct EcnThresholdParams {
+struct Threshold {
     limit: Limit,
     /// The same for packets that arrive: without one if they are decided about when they leave.
     on_arrival: Limit,
-    moment: Moment,
     /// K in bytes, where a packet counts as a full one; `None` if there is no threshold.
-    threshold: Option<u64>,
+    bytes: Option<u64>,
+}
+
+/// When packets are marked, and what is done with them.
+#[derive(Clone, Debug)]
+pub struct EcnThresholdParams {
+    threshold: Threshold,
+    moment: Moment,
     /// What is done with a packet that is to be marked. One that cannot be marked passes or is lost.
     verdict: Verdict,
     scope: Scope,
@@ -78,7 +84,10 @@ pub struct EcnThresholdParams {
 /// Marking with one threshold.
 #[derive(Clone, Debug)]
 pub struct EcnThreshold {
-    params: EcnThresholdParams,
+    thresholds: ByQueue<Threshold>,
+    moment: Moment,
+    verdict: Verdict,
+    scope: Scope,
     left: LeftBehind,
 }
 
@@ -87,6 +96,9 @@ impl Policy for EcnThreshold {
     const SUMMARY: &'static str = "ECN with one threshold: mark what finds more than K queued";
     const CITATION: &'static str =
         "Alizadeh et al.: Data Center TCP, SIGCOMM 2010, doi:10.1145/1851182.1851192";
+
+    const CHANGES: &'static [&'static str] = &["threshold"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = EcnThresholdParams;
 
@@ -108,13 +120,20 @@ impl Policy for EcnThreshold {
             Amount::Bytes(_) | Amount::Unlimited => Limit { bytes: marks_from, ..Limit::NONE },
         };
         let on_arrival = if moment == Moment::Arrival { limit } else { Limit::NONE };
-        let threshold = finite(bytes_of(threshold, environment));
-        Ok(EcnThresholdParams { limit, on_arrival, moment, threshold, verdict, scope })
+        let bytes = finite(bytes_of(threshold, environment));
+        let threshold = Threshold { limit, on_arrival, bytes };
+        Ok(EcnThresholdParams { threshold, moment, verdict, scope })
     }
 
     fn new(params: &EcnThresholdParams, environment: &Environment) -> Self {
-        let left = LeftBehind::new(params.scope, environment);
-        EcnThreshold { params: params.clone(), left }
+        let &EcnThresholdParams { ref threshold, moment, verdict, scope } = params;
+        let thresholds = ByQueue::all(threshold.clone());
+        let left = LeftBehind::new(scope, environment);
+        EcnThreshold { thresholds, moment, verdict, scope, left }
+    }
+
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.thresholds.adopt(fresh.thresholds, adoption.port, adoption.buffer);
     }
 }
 
@@ -132,43 +151,44 @@ pub(super) fn read_not_ect(
 
 impl Watch for EcnThreshold {
     fn watches_departures(&self) -> bool {
-        self.params.moment == Moment::Departure
+        self.moment == Moment::Departure
     }
 
     fn drops_departures(&self) -> bool {
-        self.watches_departures() && self.params.verdict == Verdict::MarkOrDrop
+        self.watches_departures() && self.verdict == Verdict::MarkOrDrop
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        if self.params.moment == Moment::Arrival {
+        if self.moment == Moment::Arrival {
             return Verdict::Pass;
         }
-        let marks = self.params.limit.is_reached(self.left.by(departure, buffer));
-        if marks { self.params.verdict } else { Verdict::Pass }
+        let marks =
+            self.thresholds.of(departure.queue).limit.is_reached(self.left.by(departure, buffer));
+        if marks { self.verdict } else { Verdict::Pass }
     }
 }
 
 impl Aqm for EcnThreshold {
     #[inline(always)]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let EcnThresholdParams { on_arrival, verdict, scope, .. } = self.params;
-        let marks = on_arrival.is_reached(scope.length(arrival.queue, buffer));
-        if marks { verdict } else { Verdict::Pass }
+        let limit = self.thresholds.of(arrival.queue).on_arrival;
+        let marks = limit.is_reached(self.scope.length(arrival.queue, buffer));
+        if marks { self.verdict } else { Verdict::Pass }
     }
 
     fn passes_idle_ports(&self) -> bool {
         // A port is idle only if all its queues are empty, and so they are left.
-        !self.params.limit.is_reached(Length::default())
+        !self.thresholds.each().any(|each| each.limit.is_reached(Length::default()))
     }
 
-    fn sample(&self, _now: Time, _queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
-        let threshold = self.params.threshold;
+    fn sample(&self, _now: Time, queue: QueueId, _buffer: &Buffer) -> Option<AqmSample> {
+        let threshold = self.thresholds.of(queue).bytes;
         Some(AqmSample { min_bytes: threshold, max_bytes: threshold, ..AqmSample::default() })
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
         // A threshold that no queue can reach says that nothing shall be marked.
-        let Limit { packets, bytes } = self.params.limit;
+        let Limit { packets, bytes } = self.thresholds.common().limit;
         let from = match (packets, bytes) {
             (u32::MAX, u32::MAX) => return None,
             (u32::MAX, bytes) => bytes.into(),

@@ -27,7 +27,7 @@
 
 use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
@@ -65,6 +65,8 @@ impl Policy for EcnSharp {
     const CITATION: &'static str = "Zhang et al.: Enabling ECN for Datacenter Networks with RTT Variations, CoNEXT 2019, \
          doi:10.1145/3359989.3365426";
 
+    const CHANGES: &'static [&'static str] = &["instant", "target", "interval"];
+
     type Params = EcnSharpParams;
 
     fn params(
@@ -83,6 +85,10 @@ impl Policy for EcnSharp {
     fn new(params: &EcnSharpParams, environment: &Environment) -> Self {
         let queues = environment.queues();
         EcnSharp { params: params.clone(), queues: vec![Persistence::default(); queues] }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.params = fresh.params;
     }
 }
 

@@ -51,7 +51,7 @@
 use super::ecn::read_not_ect;
 use super::{Aqm, AqmSample, Sending};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Verdict, Watch};
 use crate::scheduling::Scheduling;
 use spillway_engine::{Rate, Time};
@@ -110,6 +110,8 @@ impl Policy for MqEcn {
     const CITATION: &'static str =
         "Bai et al.: Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016";
 
+    const CHANGES: &'static [&'static str] = &["rtt", "lambda"];
+
     type Params = MqEcnParams;
 
     fn params(
@@ -159,6 +161,14 @@ impl Policy for MqEcn {
             ports: environment.port_rates.iter().map(port).collect(),
             since: vec![Time::ZERO; environment.queues()],
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.shares = fresh.shares;
+        for (port, fresh) in self.ports.iter_mut().zip(fresh.ports) {
+            port.most = fresh.most;
+        }
+        self.params = fresh.params;
     }
 }
 

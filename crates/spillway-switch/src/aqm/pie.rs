@@ -38,7 +38,7 @@
 use super::ecn::read_not_ect;
 use super::{Aqm, AqmSample, bytes_behind};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use spillway_engine::{Stream, Time};
 use spillway_settings::{Range, Section, SettingsError};
@@ -99,6 +99,8 @@ impl Policy for Pie {
     const CITATION: &'static str = "Pan et al.: Proportional Integral Controller Enhanced (PIE), RFC 8033, 2017, \
          doi:10.17487/RFC8033";
 
+    const CHANGES: &'static [&'static str] = &["target", "alpha", "beta", "mark_up_to"];
+
     type Params = PieParams;
 
     fn params(
@@ -141,6 +143,10 @@ impl Policy for Pie {
             random: Stream::new(environment.seed, "pie", environment.switch.into()),
             queues: vec![state; queues],
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.params = fresh.params;
     }
 }
 

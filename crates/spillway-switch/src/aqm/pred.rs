@@ -68,7 +68,7 @@ use super::ecn::read_not_ect;
 use super::moment::{LeftBehind, Moment};
 use super::{Aqm, AqmSample, Scope, bytes_of, finite};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy, Refusal};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use adjuster::{Adjuster, Measured, Rules, Setting, Shape};
 use counter::{Counter, Kind};
@@ -189,6 +189,8 @@ impl Policy for Pred {
          Performance in Datacenters, NSDI 2025";
     const VARIANTS: &'static [&'static str] = &["counter = \"hashes\"", "table_step = \"1KB\""];
 
+    const CHANGES: &'static [&'static str] = &["min", "max", "lambda", "beta", "q_left"];
+
     type Params = Arc<PredParams>;
 
     fn params(
@@ -260,6 +262,26 @@ impl Policy for Pred {
             delays: stream("pred-control"),
             params: Arc::clone(params),
         }
+    }
+
+    fn check_change(from: &Arc<PredParams>, to: &Arc<PredParams>) -> Result<(), Refusal> {
+        let (Setting { lambda, min }, next) = (from.first, to.first);
+        let changed = [("min", min != next.min), ("max", from.max != to.max)];
+        let changed = changed.into_iter().chain([("lambda", lambda != next.lambda)]);
+        match changed.into_iter().find(|&(_, is_changed)| is_changed && from.qla.is_some()) {
+            None => Ok(()),
+            Some((key, _)) => {
+                Err((key, "PRED adjusts its line itself; it needs qla = false".into()))
+            }
+        }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        if fresh.params.qla.is_none() {
+            self.adjusters = fresh.adjusters;
+            (self.live, self.next) = (fresh.live, fresh.next);
+        }
+        self.params = fresh.params;
     }
 }
 

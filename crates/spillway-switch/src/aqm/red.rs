@@ -52,7 +52,8 @@ use super::ecn::read_not_ect;
 use super::moment::{LeftBehind, Moment};
 use super::{Aqm, AqmSample, Scope, bytes_of, in_unit_of, number_of};
 use crate::buffer::{Buffer, Length, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::by_queue::ByQueue;
+use crate::catalogue::{Adoption, Environment, Policy, Refusal};
 use crate::policy::{Arrival, Departure, Verdict, Watch};
 use average::Average;
 use coin::{Coin, Spacing};
@@ -69,15 +70,21 @@ struct QueueState {
     scale: f64,
 }
 
-/// How the probability of a mark grows with the queue.
+/// How the probability of a mark grows with the queue, and what is done with it.
 #[derive(Clone, Debug)]
 pub struct RedParams {
     ramp: Ramp,
+    /// Whether thresholds are those of the slowest ports, and others' in proportion to their rate.
+    by_rate: bool,
+    rules: Rules,
+}
+
+/// What stays as it is while a run goes on.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
     /// The weight of a new sample in the average, at least 1e-9. With 1, the average is the queue
     /// itself.
     weight: f64,
-    /// Whether thresholds are those of the slowest ports, and others' in proportion to their rate.
-    by_rate: bool,
     /// How marks are spread over packets.
     spacing: Spacing,
     scope: Scope,
@@ -89,7 +96,8 @@ pub struct RedParams {
 /// Random early detection.
 #[derive(Clone, Debug)]
 pub struct Red {
-    params: RedParams,
+    rules: Rules,
+    ramps: ByQueue<Ramp>,
     left: LeftBehind,
     full_packet: u64,
     /// The queue class of acks that are not managed.
@@ -105,6 +113,9 @@ impl Policy for Red {
         "Floyd, Jacobson: IEEE/ACM Trans. Networking 1(4), 1993, doi:10.1109/90.251892";
 
     const VARIANTS: &'static [&'static str] = &["form = \"point-slope\""];
+
+    const CHANGES: &'static [&'static str] = &["min", "max", "max_probability", "slope"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = RedParams;
 
@@ -147,11 +158,13 @@ impl Policy for Red {
         let moment = Moment::read(section)?;
         let verdict = read_not_ect(section, Verdict::MarkOrDrop)?;
         let ramp = Ramp { thresholds, curve, gentle };
-        Ok(RedParams { ramp, weight, by_rate, spacing, scope, moment, verdict })
+        let rules = Rules { weight, spacing, scope, moment, verdict };
+        Ok(RedParams { ramp, by_rate, rules })
     }
 
     fn new(params: &RedParams, environment: &Environment) -> Self {
-        let averages = Average::all(params.scope, environment, |_| params.weight).into_iter();
+        let averages =
+            Average::all(params.rules.scope, environment, |_| params.rules.weight).into_iter();
         let slowest = environment.port_rates.iter().map(|rate| rate.bits_per_second()).min();
         let state = |average: Average| {
             let scale = match slowest {
@@ -163,13 +176,22 @@ impl Policy for Red {
             QueueState { average, coin: Coin::default(), scale }
         };
         Red {
-            params: params.clone(),
-            left: LeftBehind::new(params.scope, environment),
+            rules: params.rules,
+            ramps: ByQueue::all(params.ramp),
+            left: LeftBehind::new(params.rules.scope, environment),
             full_packet: u64::from(environment.full_packet),
             unmanaged: environment.unmanaged(),
             random: Stream::new(environment.seed, "red", environment.switch.into()),
             queues: averages.map(state).collect(),
         }
+    }
+
+    fn check_change(from: &RedParams, to: &RedParams) -> Result<(), Refusal> {
+        from.ramp.thresholds.check_unit(to.ramp.thresholds, from.rules.weight < 1.0)
+    }
+
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.ramps.adopt(fresh.ramps, adoption.port, adoption.buffer);
     }
 }
 
@@ -177,7 +199,7 @@ impl Red {
     /// The place of the state for a queue.
     #[inline]
     fn place(&self, queue: QueueId, buffer: &Buffer) -> usize {
-        match self.params.scope {
+        match self.rules.scope {
             Scope::Queue => queue as usize,
             Scope::Port => buffer.port_of(queue) as usize,
         }
@@ -185,10 +207,9 @@ impl Red {
 
     /// The average of the state at this place, updated with a queue of this length.
     #[inline]
-    fn average(&mut self, now: Time, place: usize, length: Length) -> f64 {
-        let RedParams { ramp, weight, .. } = self.params;
-        let length = f64::from(in_unit_of(ramp.thresholds.min, length));
-        if weight == 1.0 {
+    fn average(&mut self, now: Time, place: usize, unit: Amount, length: Length) -> f64 {
+        let length = f64::from(in_unit_of(unit, length));
+        if self.rules.weight == 1.0 {
             return length;
         }
         self.queues[place].average.finds(now, length)
@@ -196,9 +217,11 @@ impl Red {
 
     /// Decides about a packet by the length of its queue.
     #[inline]
-    fn decide(&mut self, now: Time, place: usize, length: Length) -> Verdict {
-        let average = self.average(now, place, length);
-        let RedParams { ramp, spacing, verdict, .. } = self.params;
+    fn decide(&mut self, now: Time, queue: QueueId, length: Length, buffer: &Buffer) -> Verdict {
+        let ramp = *self.ramps.of(queue);
+        let place = self.place(queue, buffer);
+        let average = self.average(now, place, ramp.thresholds.min, length);
+        let Rules { spacing, verdict, .. } = self.rules;
         let QueueState { coin, scale, .. } = &mut self.queues[place];
         let probability = ramp.probability(average / *scale);
         let marks = coin.is_hit(probability, spacing, &mut self.random);
@@ -216,46 +239,45 @@ impl Red {
 impl Aqm for Red {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let RedParams { scope, moment, .. } = self.params;
+        let Rules { scope, moment, .. } = self.rules;
         if moment == Moment::Departure {
             return Verdict::Pass;
         }
-        let place = self.place(arrival.queue, buffer);
-        self.decide(arrival.now, place, scope.length(arrival.queue, buffer))
+        self.decide(arrival.now, arrival.queue, scope.length(arrival.queue, buffer), buffer)
     }
 
     fn passes_idle_ports(&self) -> bool {
-        let RedParams { ramp, weight, spacing, .. } = self.params;
-        let min = number_of(ramp.thresholds.min);
-        weight == 1.0 && spacing == Spacing::Independent && min > 0
+        let Rules { weight, spacing, .. } = self.rules;
+        let spares_empty = self.ramps.each().all(|ramp| number_of(ramp.thresholds.min) > 0);
+        weight == 1.0 && spacing == Spacing::Independent && spares_empty
     }
 
     fn watches_passing(&self) -> bool {
-        self.params.weight < 1.0
+        self.rules.weight < 1.0
     }
 
     #[inline]
     fn on_pass(&mut self, passing: &Arrival, buffer: &Buffer) {
-        if self.params.weight < 1.0 {
+        if self.rules.weight < 1.0 {
             self.is_sent(passing.now, passing.queue, passing.size, buffer);
         }
     }
 
     fn sample(&self, _now: Time, queue: QueueId, buffer: &Buffer) -> Option<AqmSample> {
         let scale = self.queues[self.place(queue, buffer)].scale;
-        Some(self.params.ramp.sample(self.full_packet).scaled(scale))
+        Some(self.ramps.of(queue).sample(self.full_packet).scaled(scale))
     }
 
     fn marks_from(&self, environment: &Environment) -> Option<(&'static str, u64)> {
         // `max` need not be within reach: the line from `min` on is what marks.
-        Some(("min", bytes_of(self.params.ramp.thresholds.min, environment)))
+        Some(("min", bytes_of(self.ramps.common().thresholds.min, environment)))
     }
 }
 
 impl Watch for Red {
     #[inline]
     fn on_dequeue(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
-        let RedParams { weight, moment, .. } = self.params;
+        let Rules { weight, moment, .. } = self.rules;
         let is_managed = || self.unmanaged != Some(buffer.queue_class_of(queue));
         if weight < 1.0 && moment == Moment::Arrival && is_managed() {
             self.is_sent(now, queue, size, buffer);
@@ -263,20 +285,19 @@ impl Watch for Red {
     }
 
     fn watches_departures(&self) -> bool {
-        self.params.moment == Moment::Departure
+        self.rules.moment == Moment::Departure
     }
 
     fn drops_departures(&self) -> bool {
-        self.watches_departures() && self.params.verdict == Verdict::MarkOrDrop
+        self.watches_departures() && self.rules.verdict == Verdict::MarkOrDrop
     }
 
     fn on_departure(&mut self, departure: &Departure, buffer: &Buffer) -> Verdict {
-        if self.params.moment == Moment::Arrival {
+        if self.rules.moment == Moment::Arrival {
             return Verdict::Pass;
         }
         let &Departure { now, queue, size, ect, .. } = departure;
-        let place = self.place(queue, buffer);
-        let verdict = self.decide(now, place, self.left.by(departure, buffer));
+        let verdict = self.decide(now, queue, self.left.by(departure, buffer), buffer);
         if verdict != Verdict::MarkOrDrop || ect {
             self.is_sent(now, queue, size, buffer);
         }
@@ -299,11 +320,12 @@ mod tests {
     /// The average, updated with the queue that this arrival finds.
     fn average(red: &mut Red, arrival: &Arrival, buffer: &Buffer) -> f64 {
         let place = red.place(arrival.queue, buffer);
-        red.average(arrival.now, place, red.params.scope.length(arrival.queue, buffer))
+        let length = red.rules.scope.length(arrival.queue, buffer);
+        red.average(arrival.now, place, red.ramps.common().thresholds.min, length)
     }
 
     fn probability(text: &str, queue: f64) -> f64 {
-        red(text).params.ramp.probability(queue)
+        red(text).ramps.common().probability(queue)
     }
 
     /// A buffer with a queue of `bytes` bytes, or an empty queue.

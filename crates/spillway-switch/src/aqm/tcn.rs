@@ -23,7 +23,7 @@
 
 use super::{Aqm, bytes_behind};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::policy::{Departure, Verdict, Watch};
 use spillway_engine::Time;
 use spillway_settings::{Section, SettingsError};
@@ -46,6 +46,8 @@ impl Policy for Tcn {
     const CITATION: &'static str = "Bai et al.: Enabling ECN over Generic Packet Scheduling, CoNEXT 2016, \
          doi:10.1145/2999572.2999575";
 
+    const CHANGES: &'static [&'static str] = &["threshold"];
+
     type Params = TcnParams;
 
     fn params(
@@ -59,6 +61,10 @@ impl Policy for Tcn {
 
     fn new(params: &TcnParams, _environment: &Environment) -> Self {
         Tcn { threshold: params.threshold }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.threshold = fresh.threshold;
     }
 }
 

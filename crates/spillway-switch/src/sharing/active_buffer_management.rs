@@ -45,7 +45,7 @@
 
 use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
@@ -152,6 +152,9 @@ impl Policy for ActiveBufferManagement {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] =
+        &["alpha", "alpha_first_rtt", "congested_at", "saturation"];
+
     type Params = ActiveBufferManagementParams;
 
     fn params(
@@ -220,6 +223,10 @@ impl Policy for ActiveBufferManagement {
             full_packet: environment.full_packet.into(),
             congested: vec![1.0; environment.queues_per_port as usize],
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.params = fresh.params;
     }
 }
 

@@ -36,7 +36,7 @@
 use super::oracle::{Oracle, OracleParams};
 use super::{Count, Credence, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, Watch};
 use spillway_engine::Time;
@@ -92,6 +92,8 @@ impl Policy for BlindTrust {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] = &["flip_probability", "drop_probability"];
+
     type Params = BlindTrustParams;
 
     fn params(
@@ -105,6 +107,10 @@ impl Policy for BlindTrust {
     fn new(params: &BlindTrustParams, environment: &Environment) -> Self {
         let oracle = Oracle::new(&params.oracle, Self::ID, environment);
         BlindTrust { oracle, exempt: params.exempt, counts: Counts::default() }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.oracle.adopt(fresh.oracle);
     }
 }
 

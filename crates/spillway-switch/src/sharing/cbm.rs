@@ -37,7 +37,7 @@
 
 use super::{Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Departure, LARGEST_PACKET, Verdict, Watch};
 use spillway_engine::{Rate, Time};
@@ -96,6 +96,8 @@ impl Policy for Cbm {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] = &["alpha", "alpha_first_rtt", "congested_at"];
+
     type Params = CbmParams;
 
     fn params(
@@ -134,6 +136,10 @@ impl Policy for Cbm {
             is_congested: vec![false; queues],
             congested: vec![0; environment.queues_per_port as usize],
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.params = fresh.params;
     }
 }
 

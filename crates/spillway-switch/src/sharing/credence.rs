@@ -67,7 +67,7 @@ use super::shadow::{Prediction, ShadowLqd};
 use super::victim::VictimRule;
 use super::{Count, FollowLqd, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, DropReason, Watch};
 use spillway_engine::Time;
@@ -153,6 +153,8 @@ impl Policy for Credence {
                 LQD drops in such a network",
     });
 
+    const CHANGES: &'static [&'static str] = &["flip_probability", "drop_probability"];
+
     type Params = CredenceParams;
 
     fn params(
@@ -197,6 +199,10 @@ impl Policy for Credence {
             exempt,
             counts: Counts::default(),
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.oracle.adopt(fresh.oracle);
     }
 }
 

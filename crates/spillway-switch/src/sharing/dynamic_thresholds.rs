@@ -28,7 +28,8 @@
 
 use super::{Sharing, of_queue_class};
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::by_queue::ByQueue;
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations};
 use crate::policy::{Admission, Arrival, LARGEST_PACKET, Watch};
 use spillway_settings::{Range, Section, SettingsError};
@@ -48,7 +49,7 @@ pub struct DynamicThresholdsParams {
 /// A threshold proportional to the free buffer.
 #[derive(Clone, Debug)]
 pub struct DynamicThresholds {
-    params: DynamicThresholdsParams,
+    params: ByQueue<DynamicThresholdsParams>,
 }
 
 impl Policy for DynamicThresholds {
@@ -58,6 +59,9 @@ impl Policy for DynamicThresholds {
     const CITATION: &'static str =
         "Choudhury, Hahne: IEEE/ACM Trans. Networking 6(2), 1998, doi:10.1109/90.664262";
     const COST: Option<Cost> = Some(Cost { arrival: DynamicThresholds::TEST, ..Cost::NONE });
+
+    const CHANGES: &'static [&'static str] = &["alpha", "alpha_first_rtt"];
+    const CHANGES_BY_PORT: bool = true;
 
     type Params = DynamicThresholdsParams;
 
@@ -82,7 +86,11 @@ impl Policy for DynamicThresholds {
     }
 
     fn new(params: &DynamicThresholdsParams, _environment: &Environment) -> Self {
-        DynamicThresholds { params: params.clone() }
+        DynamicThresholds { params: ByQueue::all(params.clone()) }
+    }
+
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.params.adopt(fresh.params, adoption.port, adoption.buffer);
     }
 }
 
@@ -93,9 +101,10 @@ impl DynamicThresholds {
 
     #[inline(always)]
     fn alpha(&self, arrival: &Arrival) -> f64 {
-        match self.params.alpha_first_rtt {
+        let params = self.params.of(arrival.queue);
+        match params.alpha_first_rtt {
             Some(alpha) if arrival.first_rtt => alpha,
-            _ => of_queue_class(&self.params.alpha, arrival.queue_class),
+            _ => of_queue_class(&params.alpha, arrival.queue_class),
         }
     }
 
@@ -113,7 +122,7 @@ impl Sharing for DynamicThresholds {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Admission {
         let length = u64::from(buffer.bytes(arrival.queue));
         let limit = self.limit(arrival, buffer);
-        let within = match self.params.count_arrival {
+        let within = match self.params.of(arrival.queue).count_arrival {
             true => length + u64::from(arrival.size) <= limit,
             false => length < limit,
         };
@@ -123,8 +132,10 @@ impl Sharing for DynamicThresholds {
     fn open_below(&self, capacity: u64) -> u64 {
         // Below this occupancy even the least alpha gives a threshold of a largest packet, after
         // rounding down.
-        let DynamicThresholdsParams { alpha, alpha_first_rtt, .. } = &self.params;
-        let alpha = alpha.iter().chain(alpha_first_rtt).copied().fold(1.0, f64::min);
+        let alphas = |params: &DynamicThresholdsParams| {
+            params.alpha.iter().chain(&params.alpha_first_rtt).copied().fold(1.0, f64::min)
+        };
+        let alpha = self.params.each().map(alphas).fold(1.0, f64::min);
         capacity.saturating_sub((f64::from(LARGEST_PACKET + 1) / alpha).ceil() as u64)
     }
 

@@ -43,7 +43,7 @@
 
 use super::{Count, DynamicThresholds, Sharing};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{self, Cost, Operations};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::{Rate, Time};
@@ -122,6 +122,9 @@ impl Policy for EnhancedDynamicThresholds {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] =
+        &["alpha", "alpha_first_rtt", "burst_packets", "burst_time", "drain_packets", "max_time"];
+
     type Params = EnhancedDynamicThresholdsParams;
 
     fn params(
@@ -174,6 +177,14 @@ impl Policy for EnhancedDynamicThresholds {
             ports: environment.port_rates.iter().map(port).collect(),
             bursts: 0,
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.dynamic.adopt(fresh.dynamic, adoption);
+        for (port, fresh) in self.ports.iter_mut().zip(fresh.ports) {
+            (port.burst_time, port.max_time) = (fresh.burst_time, fresh.max_time);
+        }
+        self.params = fresh.params;
     }
 }
 

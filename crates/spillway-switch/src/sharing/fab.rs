@@ -47,7 +47,7 @@
 
 use super::{DynamicThresholds, Sharing, of_queue_class};
 use crate::buffer::{Buffer, QueueId};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Time;
@@ -122,6 +122,8 @@ impl Policy for Fab {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] = &["alpha", "alpha_short", "short_bytes"];
+
     type Params = FabParams;
 
     fn params(
@@ -148,6 +150,10 @@ impl Policy for Fab {
             flow: 0,
             bytes: None,
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.params = fresh.params;
     }
 }
 

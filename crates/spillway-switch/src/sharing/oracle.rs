@@ -127,6 +127,16 @@ impl Oracle {
         Oracle { source, flip: params.flip, random, flips: 0 }
     }
 
+    /// Takes over the probabilities of another oracle of the same kind.
+    pub fn adopt(&mut self, fresh: Oracle) {
+        self.flip = fresh.flip;
+        if let (Source::Random { drop_probability }, Source::Random { drop_probability: next }) =
+            (&mut self.source, fresh.source)
+        {
+            *drop_probability = next;
+        }
+    }
+
     /// Replaces the oracle's answers by a prediction for every arrival, in order of arrival.
     pub fn with_predictions(self, drops: Arc<[bool]>) -> Oracle {
         Oracle { source: Source::Predictions { drops, arrivals: 0 }, ..self }

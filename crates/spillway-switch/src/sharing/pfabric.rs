@@ -33,7 +33,7 @@
 
 use super::Sharing;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, LARGEST_PACKET, Victim, Watch};
 use spillway_engine::Rate;
@@ -72,6 +72,8 @@ impl Policy for PFabric {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] = &["limit"];
+
     type Params = PFabricParams;
 
     fn params(
@@ -94,6 +96,10 @@ impl Policy for PFabric {
         let full = environment.full_packet.into();
         let limit = |&rate: &Rate| params.limit.bytes(rate, environment.base_rtt).max(full);
         PFabric { limits: environment.port_rates.iter().map(limit).collect() }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.limits = fresh.limits;
     }
 }
 

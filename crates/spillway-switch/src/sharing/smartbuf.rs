@@ -93,7 +93,7 @@ mod tests;
 use super::{Count, DynamicThresholds, Learned, Sharing};
 use crate::buffer::{Buffer, QueueId};
 use crate::burst::{Burst, KeyGradient};
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use estimate::Estimate;
@@ -237,6 +237,17 @@ impl Policy for Smartbuf {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] = &[
+        "alpha",
+        "alpha_first_rtt",
+        "k",
+        "sigma",
+        "beta",
+        "smoothing",
+        "quantile",
+        "learning_period",
+    ];
+
     type Params = SmartbufParams;
 
     fn params(
@@ -325,6 +336,11 @@ impl Policy for Smartbuf {
             ports: vec![Port::default(); ports],
             bursts: 0,
         }
+    }
+
+    fn adopt(&mut self, fresh: Self, adoption: &Adoption) {
+        self.dynamic.adopt(fresh.dynamic, adoption);
+        (self.large, self.params) = (fresh.large, fresh.params);
     }
 }
 

@@ -34,7 +34,7 @@
 
 use super::Sharing;
 use crate::buffer::Buffer;
-use crate::catalogue::{Environment, Policy};
+use crate::catalogue::{Adoption, Environment, Policy};
 use crate::cost::{Cost, Operations, State};
 use crate::policy::{Admission, Arrival, Watch};
 use spillway_engine::Rate;
@@ -79,6 +79,8 @@ impl Policy for StaticPartitioning {
         ..Cost::NONE
     });
 
+    const CHANGES: &'static [&'static str] = &["share", "flows"];
+
     type Params = StaticPartitioningParams;
 
     fn params(
@@ -116,6 +118,10 @@ impl Policy for StaticPartitioning {
             StaticPartitioningParams::Rtt { flows } => rtt_limit(flows, *rate, environment),
         };
         StaticPartitioning { limits: environment.port_rates.iter().map(limit).collect() }
+    }
+
+    fn adopt(&mut self, fresh: Self, _adoption: &Adoption) {
+        self.limits = fresh.limits;
     }
 }
 

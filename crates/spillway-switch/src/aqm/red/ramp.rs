@@ -1,6 +1,7 @@
 //! How the probability of a mark grows with the average queue.
 
 use crate::aqm::{AqmSample, number_of};
+use crate::catalogue::Refusal;
 use spillway_settings::quantity::Amount;
 use spillway_settings::{Section, SettingsError};
 
@@ -30,6 +31,17 @@ impl Thresholds {
             ));
         }
         Ok(Thresholds { min, from: number_of(min) as f64, max: number_of(max) as f64 })
+    }
+}
+
+impl Thresholds {
+    /// Refuses thresholds in another unit where queues are averaged, since averages have that unit.
+    pub fn check_unit(self, next: Thresholds, averages: bool) -> Result<(), Refusal> {
+        let is_same = std::mem::discriminant(&self.min) == std::mem::discriminant(&next.min);
+        match is_same || !averages {
+            true => Ok(()),
+            false => Err(("min", "the averages of queues have the unit of `min`".into())),
+        }
     }
 }
 
