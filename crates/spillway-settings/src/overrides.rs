@@ -56,7 +56,8 @@ fn place_in(list: &[Value], step: &str) -> Option<usize> {
     found.or_else(|| step.parse().ok()).filter(|&place| place < list.len())
 }
 
-fn value_of(text: &str) -> Value {
+/// A value as it is written after the `=` of an assignment.
+pub fn value_of(text: &str) -> Value {
     let parsed = parse(&format!("value = {text}"));
     match parsed.ok().and_then(|mut table| table.remove("value")) {
         Some(value) if !matches!(value, Value::Datetime(_)) => value,

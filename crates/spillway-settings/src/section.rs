@@ -66,6 +66,9 @@ impl Range {
     }
 }
 
+/// What a key takes that takes one number or several.
+const LIST: &str = ", or a list of them";
+
 /// One table of a scenario: the values given, and what they are resolved to.
 #[derive(Debug)]
 pub struct Section {
@@ -349,7 +352,7 @@ impl Section {
         range: Range,
         meaning: &'static str,
     ) -> Result<Vec<f64>> {
-        let takes = format!("a number in {}, or a list of them", range.text());
+        let takes = format!("a number in {}{LIST}", range.text());
         let default = match default {
             [] => None,
             [one] => Some(Value::Float(*one)),
@@ -362,6 +365,16 @@ impl Section {
         };
         let numbers = numbers.filter(|list| list.iter().all(|&x| range.contains(x)));
         numbers.ok_or_else(|| self.wrong(key, &value, &takes))
+    }
+
+    /// The elements of a list that has been read, or the number in place of one; `None` for other keys.
+    pub fn list(&self, key: &str) -> Option<Vec<Value>> {
+        let takes_list = |known: &&Key| known.name == key && known.takes.ends_with(LIST);
+        self.keys.iter().find(takes_list)?;
+        match self.resolved.get(key)? {
+            Value::Array(list) => Some(list.clone()),
+            one => Some(vec![one.clone()]),
+        }
     }
 
     /// An optional value: `read` is called only if a value was given.

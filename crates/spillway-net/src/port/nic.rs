@@ -6,6 +6,7 @@
 
 use crate::port::classes::PacketClasses;
 use spillway_engine::Time;
+use spillway_switch::aqm::AqmPolicy;
 use spillway_switch::packet::{Arena, NO_PACKET, NO_PRIORITY, Packet, PacketId, flags};
 use spillway_switch::scheduling::{Waiting, next_to_send, worst_of};
 use spillway_switch::{Backlog, Discipline, DropReason, Length};
@@ -214,6 +215,13 @@ impl Nic {
     #[inline]
     pub fn discipline(&self) -> Option<&Discipline> {
         self.discipline.as_deref()
+    }
+
+    /// The discipline's AQM takes over the parameters of another one of its kind.
+    pub fn change_aqm(&mut self, now: Time, fresh: AqmPolicy) {
+        if let Some(discipline) = &mut self.discipline {
+            discipline.change_aqm(now, fresh);
+        }
     }
 
     /// A period of its AQM is over.

@@ -17,6 +17,11 @@ impl Choice {
         Choice { id, path: own.path().to_string(), parameters: own.rest() }
     }
 
+    /// The path of its section.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Its parameters, as a section to be read.
     pub fn section(&self) -> Section {
         Section::new(self.path.clone(), self.parameters.clone())

@@ -1,5 +1,6 @@
-//! `[[event]]`: links that fail and recover, or lose packets.
+//! `[[event]]`: links that fail and recover, or lose packets, and numbers that change.
 
+use super::changes::Change;
 use super::{Result, numbered};
 use crate::topology::{LineId, Node, Topology};
 use spillway_engine::Time;
@@ -33,13 +34,45 @@ pub struct LinkEvent {
     pub change: LinkChange,
 }
 
-impl LinkEvent {
-    pub(super) fn read(section: &mut Section, topology: &Topology) -> Result<LinkEvent> {
-        let down = section.choice(
+/// What happens at a time.
+pub(super) enum Event {
+    /// To a link.
+    Link(LinkEvent),
+    /// To a number.
+    Set(Change),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Down,
+    Loss,
+    Set,
+}
+
+impl Event {
+    pub fn read(section: &mut Section, topology: &Topology) -> Result<Event> {
+        let kind = section.choice(
             "kind",
-            &[("link-down", true), ("link-loss", false)],
-            "a link that carries nothing, or that loses packets",
+            &[("link-down", Kind::Down), ("link-loss", Kind::Loss), ("set", Kind::Set)],
+            "a link that carries nothing, or that loses packets; or a number that changes",
         )?;
+        match kind {
+            Kind::Set => Change::read(section).map(Event::Set),
+            _ => LinkEvent::read(section, topology, kind == Kind::Down).map(Event::Link),
+        }
+    }
+
+    /// When it begins.
+    pub fn at(&self) -> Time {
+        match self {
+            Event::Link(event) => event.at,
+            Event::Set(change) => change.at,
+        }
+    }
+}
+
+impl LinkEvent {
+    fn read(section: &mut Section, topology: &Topology, down: bool) -> Result<LinkEvent> {
         let line = read_line(section, topology)?;
         let at = section.time("at", "", "when it begins")?;
         let until = section.optional("until", "a time", "when it is over", |s| {

@@ -1,6 +1,7 @@
 //! A scenario: the description of a run, validated, with every default filled in.
 
 pub mod assignments;
+mod changes;
 mod choice;
 mod events;
 mod limits;
@@ -15,6 +16,7 @@ mod timeouts;
 mod volume;
 mod warnings;
 
+pub use changes::{Change, Changed, Fresh};
 pub use events::{LinkChange, LinkEvent};
 pub use limits::Limits;
 pub use nic::DisciplineSettings;
@@ -28,6 +30,7 @@ use crate::port::nic::NicSettings;
 use crate::topology::{self, Topology};
 use crate::traffic::{Context, FlowColumns, ReadNumbers, Traffic};
 use crate::transport::{self, Access, ClosedLoop, LossDetection, Transport};
+use events::Event;
 use loads::Loads;
 use spillway_engine::Time;
 use spillway_settings::{Content, Files, NamedFile, Reader, Section, SettingsError, Table, Value};
@@ -128,6 +131,8 @@ pub struct Scenario {
     pub traffic: Traffic,
     /// Links that fail and recover.
     pub events: Vec<LinkEvent>,
+    /// Numbers that change, in order of time.
+    pub changes: Vec<Change>,
     /// What is recorded.
     pub recording: Recording,
     /// The limits of what it may ask for.
@@ -317,11 +322,12 @@ impl Scenario {
 
         let (mut events, mut tables) = (Vec::new(), Vec::new());
         for mut section in root.sections("event")? {
-            events.push(LinkEvent::read(&mut section, &network)?);
+            events.push(Event::read(&mut section, &network)?);
             tables.push(Value::Table(section.finish()?));
         }
         if !tables.is_empty() {
-            if has_port_fifos(&tiers, &nic) {
+            let has_links = events.iter().any(|event| matches!(event, Event::Link(_)));
+            if has_links && has_port_fifos(&tiers, &nic) {
                 let problem = "not with switch.port_fifo_packets or nic.fifo_packets: what has \
                                left a port's queues cannot be lost any more";
                 return Err(SettingsError::new("event", problem));
@@ -347,7 +353,15 @@ impl Scenario {
         warnings.extend(loads.warnings());
         warnings.extend(warnings::of(&network, &tiers, &transports));
         warnings.extend(warnings::of_times(&traffic, &events, duration, stop));
-        Ok(Scenario {
+        let (mut links, mut changes) = (Vec::new(), Vec::new());
+        for event in events {
+            match event {
+                Event::Link(event) => links.push(event),
+                Event::Set(change) => changes.push(change),
+            }
+        }
+        changes.sort_by_key(|change| change.at);
+        let scenario = Scenario {
             name,
             seed,
             warmup,
@@ -366,7 +380,8 @@ impl Scenario {
             class_is_incast,
             class_stop,
             traffic,
-            events,
+            events: links,
+            changes,
             recording,
             limits,
             slowdown_base,
@@ -376,7 +391,9 @@ impl Scenario {
             names,
             resolved: root.finish()?,
             warnings,
-        })
+        };
+        scenario.check_changes(0, Changed::default())?;
+        Ok(scenario)
     }
 
     /// The files that were read, with the keys that named them.

@@ -17,12 +17,18 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct DisciplineSettings {
     queue_limit: Amount,
+    choice: Choice,
     aqm: AqmParams,
     /// Whether senders are told at once what is dropped on arrival, and cut their window.
     pub tells_senders: bool,
 }
 
 impl DisciplineSettings {
+    /// Its AQM, and the parameters.
+    pub(super) fn aqm(&self) -> (&Choice, &AqmParams) {
+        (&self.choice, &self.aqm)
+    }
+
     /// Refuses a limit below a full packet, and drops that are told to senders which cannot react.
     pub(super) fn check(&self, transports: &[Transport]) -> Result<()> {
         let full = transports.iter().map(Transport::full_packet).max().unwrap_or(0);
@@ -158,7 +164,7 @@ fn read_discipline(
             return Err(section.error("local_drops", problem));
         }
     }
-    Ok(has_one.then_some(DisciplineSettings { queue_limit, aqm, tells_senders }))
+    Ok(has_one.then_some(DisciplineSettings { queue_limit, choice, aqm, tells_senders }))
 }
 
 /// The facts on which the AQM of a host may depend.
@@ -187,10 +193,15 @@ fn environment(nic: &NicSettings, around: &Surroundings, host: u32) -> Environme
 }
 
 impl super::Scenario {
+    /// The facts on which the AQM of a host depends.
+    pub(super) fn nic_environment(&self, host: u32) -> Environment {
+        environment(&self.nic, &self.around(), host)
+    }
+
     /// Makes an empty NIC.
     pub fn make_nic(&self, host: u32) -> Nic {
         let discipline = self.discipline.as_ref().map(|settings| {
-            let environment = environment(&self.nic, &self.around(), host);
+            let environment = self.nic_environment(host);
             Discipline::new(DisciplineParts {
                 rate: environment.port_rates[0],
                 queues: environment.queues_per_port,

@@ -55,6 +55,8 @@ pub struct TierSettings {
     pub pfc: Option<PfcSettings>,
     /// The parameters from which its policies are made.
     params: PolicyParams,
+    /// The keys of its own section.
+    own: Vec<String>,
     /// What is allowed but may be a mistake.
     pub warnings: Vec<String>,
 }
@@ -117,6 +119,7 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
     let of_base = base.policies_of(reading, leaf, &mut resolved)?;
     let mut read = Vec::new();
     for (tier, own) in own {
+        let keys = own.iter().flat_map(Table::keys).cloned().collect();
         let (settings, (params, pfc, warnings)) = match own {
             None if tier == leaf => (base.clone(), of_base.clone()),
             None => (base.clone(), base.policies_of(reading, tier, &mut Table::new())?),
@@ -133,7 +136,7 @@ pub(super) fn read(mut section: Section, reading: &Reading) -> Result<(Vec<TierS
                 (settings, of_tier)
             }
         };
-        read.push(TierSettings { tier, settings, pfc, params, warnings });
+        read.push(TierSettings { tier, settings, pfc, params, own: keys, warnings });
     }
     Ok((read, resolved))
 }
@@ -415,6 +418,21 @@ impl TierSettings {
         self.settings.buffer.bytes(port_rates(topology, switch).into_iter())
     }
 
+    /// Whether it has a policy of its own under this key.
+    pub(super) fn has_own(&self, key: &str) -> bool {
+        self.own.iter().any(|own| own == key)
+    }
+
+    /// Its sharing policy, and the parameters.
+    pub(super) fn sharing(&self) -> (&Choice, &SharingParams) {
+        (&self.settings.sharing, &self.params.sharing)
+    }
+
+    /// Its AQM, and the parameters.
+    pub(super) fn aqm(&self) -> (&Choice, &AqmParams) {
+        (&self.settings.aqm, &self.params.aqm)
+    }
+
     /// Whether its switches use Longest Queue Drop.
     pub fn drops_longest_queue(&self) -> bool {
         self.settings.sharing.id == LongestQueueDrop::ID
@@ -439,13 +457,20 @@ impl TierSettings {
 }
 
 impl super::Scenario {
+    /// The facts on which the policies of a switch depend.
+    pub(super) fn environment_of(&self, switch: u32) -> Environment {
+        let TierSettings { settings, params, pfc, .. } = &self.tiers[self.tier_of(switch)];
+        let mut environment = settings.environment(&self.around(), switch, pfc.as_ref());
+        environment.service.scheduling = params.scheduling.make(&environment);
+        environment
+    }
+
     /// Makes an empty switch.
     pub fn make_switch(&self, switch: u32) -> Switch {
         let tier = &self.tiers[self.tier_of(switch)];
         let TierSettings { settings, params, pfc, .. } = tier;
-        let mut environment = settings.environment(&self.around(), switch, pfc.as_ref());
+        let environment = self.environment_of(switch);
         let capacity = tier.capacity_of(&self.topology, switch).unwrap_or(Buffer::UNLIMITED);
-        environment.service.scheduling = params.scheduling.make(&environment);
         Switch::new(SwitchParts {
             capacity,
             port_rates: environment.port_rates.clone(),

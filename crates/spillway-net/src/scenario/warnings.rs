@@ -1,6 +1,7 @@
 //! Warnings: what is valid but may be a mistake.
 
-use super::{LinkEvent, TierSettings};
+use super::TierSettings;
+use super::events::Event;
 use crate::topology::{Node, Topology};
 use crate::traffic::Traffic;
 use crate::transport::{LossDetection, Transport};
@@ -92,7 +93,7 @@ fn tier_without_room(topology: &Topology, tier: &TierSettings, packet: u32) -> O
 /// Warnings about what never happens.
 pub(super) fn of_times(
     traffic: &Traffic,
-    events: &[LinkEvent],
+    events: &[Event],
     duration: Time,
     stop: Time,
 ) -> Vec<String> {
@@ -104,8 +105,8 @@ pub(super) fn of_times(
         let name = source.name();
         warnings.push(format!("traffic.{name}: no flow starts before duration = {duration}"));
     }
-    for (place, event) in events.iter().enumerate().filter(|(_, event)| event.at >= stop) {
-        let at = event.at;
+    let times = events.iter().map(Event::at).enumerate();
+    for (place, at) in times.filter(|&(_, at)| at >= stop) {
         warnings.push(format!(
             "event.{place}: at = {at} is not before stop = {stop}: it never happens"
         ));

@@ -1,5 +1,6 @@
 //! A run: the network's state, and the loop over events.
 
+mod changing;
 mod in_time;
 mod instruments;
 mod pauses;
@@ -16,7 +17,7 @@ pub use crate::network::Totals;
 pub use crate::port::Shortcuts;
 use crate::port::nic::Nic;
 use crate::record::{JobRow, Record};
-use crate::scenario::Scenario;
+use crate::scenario::{Changed, Scenario};
 use crate::traffic::{self, Iteration, Merge};
 use instruments::Instruments;
 use spillway_engine::Time;
@@ -89,6 +90,9 @@ pub struct Simulation {
     is_deadlocked: bool,
     /// When the run halted last.
     halted_at: Time,
+    /// How many of the scenario's changes are made, and what has changed.
+    changes_made: usize,
+    changed: Changed,
 }
 
 impl Simulation {
@@ -112,6 +116,8 @@ impl Simulation {
             record: Record::of(&scenario),
             is_deadlocked: false,
             halted_at: Time::ZERO,
+            changes_made: 0,
+            changed: Changed::default(),
             network,
             scenario,
         };
@@ -137,7 +143,10 @@ impl Simulation {
 
     /// Handles up to `events` events. Call `catch_up` before looking at the result.
     pub fn run_events(&mut self, events: u64) -> Progress {
-        let progress = self.handle_events(events);
+        let progress = match self.next_change() {
+            None => self.handle_events(events),
+            Some(_) => self.handle_events_and_change(None, events),
+        };
         if self.is_out_of_memory() { Progress::OutOfMemory } else { progress }
     }
 

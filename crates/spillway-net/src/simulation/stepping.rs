@@ -24,11 +24,14 @@ impl Simulation {
     /// Handles up to `events` events that are due before a time. [`Progress::Halted`] if nothing is
     /// left that is: all ports are up to date then. A time beyond the scenario's `stop` is the end.
     pub fn run_until(&mut self, time: Time, events: u64) -> Progress {
-        let progress = self.handle_events_until(time, events);
+        let progress = match self.next_change() {
+            None => self.handle_events_until(time, events),
+            Some(_) => self.handle_events_and_change(Some(time), events),
+        };
         if self.is_out_of_memory() { Progress::OutOfMemory } else { progress }
     }
 
-    fn handle_events_until(&mut self, time: Time, events: u64) -> Progress {
+    pub(super) fn handle_events_until(&mut self, time: Time, events: u64) -> Progress {
         for _ in 0..events {
             let next = self.network.events.next_time();
             if next.is_some_and(|next| next >= time) && !self.is_over() {

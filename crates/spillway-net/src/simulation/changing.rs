@@ -1,0 +1,85 @@
+//! Numbers that change while a run goes on.
+
+use super::{Progress, Simulation};
+use crate::network::Network;
+use crate::scenario::{Change, Fresh};
+use spillway_engine::Time;
+use spillway_settings::{SettingsError, Value};
+
+impl Simulation {
+    /// Sets a number from now on, which is where the run halted last: it holds for all that happens at
+    /// this moment. The path is the scenario's; a tier may be replaced by a switch's name and be
+    /// followed by a port, as in `switch.leaf0.port.3.aqm.min`.
+    ///
+    /// # Errors
+    /// If the path leads to no number that can change, or if the value is not valid there, now or with
+    /// what the scenario changes later. Nothing has changed then.
+    pub fn set(&mut self, path: &str, value: &Value) -> Result<(), SettingsError> {
+        let mut changed = self.changed.clone();
+        let fresh = self.scenario.change(path, value, &mut changed)?;
+        self.scenario.check_changes(self.changes_made, changed.clone())?;
+        self.changed = changed;
+        self.adopt(fresh);
+        Ok(())
+    }
+
+    fn adopt(&mut self, fresh: Vec<Fresh>) {
+        let now = self.now();
+        fresh.into_iter().for_each(|fresh| self.network.adopt(now, fresh));
+    }
+
+    /// When a number changes next, by the scenario.
+    pub(super) fn next_change(&self) -> Option<Time> {
+        self.scenario.changes.get(self.changes_made).map(|change| change.at)
+    }
+
+    /// Handles up to `events` events that are due before a time, or all without one. Where numbers
+    /// change, the run halts as it does for whoever steps it.
+    #[cold]
+    pub(super) fn handle_events_and_change(
+        &mut self,
+        until: Option<Time>,
+        events: u64,
+    ) -> Progress {
+        let before = self.counters.events;
+        loop {
+            let left = events - (self.counters.events - before);
+            let due = self.next_change().filter(|&at| until.is_none_or(|until| at < until));
+            let progress = match due.or(until) {
+                Some(time) => self.handle_events_until(time, left),
+                None => self.handle_events(left),
+            };
+            if progress != Progress::Halted || due.is_none() {
+                return progress;
+            }
+            self.make_changes();
+        }
+    }
+
+    /// Makes all changes of the moment at which the run has halted.
+    fn make_changes(&mut self) {
+        while self.next_change() == Some(self.halted_at) {
+            let Change { key, value, .. } = &self.scenario.changes[self.changes_made];
+            let fresh = self.scenario.change(key, value, &mut self.changed);
+            self.changes_made += 1;
+            self.adopt(
+                fresh.expect("it was checked when the scenario was read, and at every `set`"),
+            );
+        }
+    }
+}
+
+impl Network {
+    /// The policy in a place takes over the numbers of this one.
+    fn adopt(&mut self, now: Time, fresh: Fresh) {
+        match fresh {
+            Fresh::Sharing(switch, port, fresh) => {
+                self.switches[switch as usize].change_sharing(now, port, fresh);
+            }
+            Fresh::Aqm(switch, port, fresh) => {
+                self.switches[switch as usize].change_aqm(now, port, fresh);
+            }
+            Fresh::NicAqm(host, fresh) => self.nics[host as usize].change_aqm(now, fresh),
+        }
+    }
+}
