@@ -32,6 +32,7 @@ from typing import Any
 
 import spillway
 from spillway import _core
+from spillway.tables import changing
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -241,6 +242,8 @@ def algorithm_page(room: str, entry: Json, page: Path) -> str:
         lines += [f"{keys}: [`[transport]`](../scenario.md#transport)."]
     else:
         lines += [key_table(entry["keys"])]
+        if entry.get("changes"):
+            lines += ["", f"{changing(entry, code)} See docs/stepping.md."]
     return linked("\n".join(lines), page) + "\n"
 
 
@@ -530,6 +533,7 @@ def graph(tables: str, /, **given: Any) -> Section:
 
 
 EVENT = {"a": "leaf0", "b": "host0", "at": "1us"}
+SET = {"kind": "set", "key": "switch.aqm.threshold", "value": "9pkt", "at": "1us"}
 
 SECTIONS: dict[str, Section] = {
     "run": Section(
@@ -562,8 +566,8 @@ SECTIONS: dict[str, Section] = {
     ),
     "nic": Section(**within("nic", most={"queues": 64})),
     "event": Section(
-        lambda values: {**BASE, "event": [values]},
-        ({"kind": "link-down", **EVENT}, {"kind": "link-loss", **EVENT}),
+        lambda values: {**BASE, "switch": {"aqm": "ecn"}, "event": [values]},
+        ({"kind": "link-down", **EVENT}, {"kind": "link-loss", **EVENT}, SET),
         resolved=lambda whole: whole["event"][0],
     ),
     "record": Section(**within("record")),

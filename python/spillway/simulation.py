@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spillway import _core
-from spillway.arguments import Assignments, callback
+from spillway.arguments import Assignments, callback, written
 from spillway.errors import ScenarioError, SpillwayError
 from spillway.folder import OutputFolder
 from spillway.plugins import Plugins, Tagger
@@ -81,6 +81,24 @@ class Simulation:
         if until < self.now:
             raise ScenarioError(f"{time!r} has passed: the run is at {self.now} ps")
         return self._go(progress, until) == "halted"
+
+    def set(self, path: str, value: object) -> None:
+        """Sets a number from now on: it holds for all that happens at this moment.
+
+        The path is the scenario's, as in "switch.aqm.min". A tier may be replaced by a switch's
+        name and be followed by a port, as in "switch.leaf0.port.3.aqm.min". The value is written
+        as in a scenario: 0.5, "20pkt", [0.5, 8].
+
+        Raises:
+            ScenarioError: the path leads to no number that can change, or the value is not valid
+                there.
+            SpillwayError: the run has ended, or was interrupted between two moments.
+        """
+        self._check()
+        if self._status not in ("begun", "halted"):
+            text = f"nothing can change where a run is {self._status}"
+            raise SpillwayError(text, "only where it begins, and where `run_until` has halted it")
+        self._running.simulation.set(path, written(path, value))
 
     def finish(self, *, progress: Report | None = None) -> Result:
         """Goes on to the end. Its result is as that of `spillway.run`."""

@@ -421,8 +421,22 @@ def _entry(entry: Mapping[str, Any]) -> RenderableType:
             text = f"{_sentence(key['meaning'])} {_sentence(key['takes'])}"
             keys.add_row(key["name"], key["default"] or "required", text)
         parts.append(Padding(keys, (0, 0, 0, 4)))
+    if entry.get("changes"):
+        parts.append(Padding(Text(changing(entry), "dim"), (0, 0, 0, 4)))
     parts.append(Text())
     return Group(*parts)
+
+
+def changing(entry: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
+    """Which numbers of a policy can change while a run goes on, in a sentence.
+
+    >>> changing({"changes": ["min", "max"], "changes_by_port": True})
+    'While a run goes on min and max can change, also at a single port.'
+    """
+    *others, last = map(written, entry["changes"])
+    names = f"{', '.join(others)} and {last}" if others else last
+    where = ", also at a single port" if entry["changes_by_port"] else ""
+    return f"While a run goes on {names} can change{where}."
 
 
 def _sentence(text: str) -> str:

@@ -40,6 +40,8 @@ pub fn catalogue() -> String {
 fn policies(entries: Vec<Entry>) -> Value {
     let told = |entry: &Entry| {
         let mut told = row(entry.id, entry.summary, entry.citation, &entry.keys);
+        told["changes"] = entry.changes.into();
+        told["changes_by_port"] = entry.changes_by_port.into();
         if let Some(cost) = entry.cost {
             told["cost"] = cost.parts().into_iter().collect();
         }

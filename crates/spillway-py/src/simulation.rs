@@ -12,6 +12,7 @@ use spillway_net::record::Record;
 use spillway_net::record::names::Vocabulary;
 use spillway_net::simulation::{Progress, Simulation as Run};
 use spillway_net::summary::summarize;
+use spillway_settings::value_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -122,6 +123,13 @@ impl Simulation {
             Progress::Halted if !is_interrupted => "halted",
             Progress::Halted | Progress::Running | Progress::OutOfMemory => "interrupted",
         })
+    }
+
+    /// Sets a number from now on, where the run has halted. The value is a text, as after the = of
+    /// an assignment.
+    fn set(&self, py: Python<'_>, path: &str, value: &str) -> PyResult<()> {
+        let changed = self.state().simulation.set(path, &value_of(value));
+        changed.map_err(|error| errors::wrong_setting(py, error))
     }
 
     /// The run does not go on: what is not complete gets its rows.

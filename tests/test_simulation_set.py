@@ -1,0 +1,135 @@
+"""Numbers that change while a run goes on: by a call, and by an event of the scenario."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spillway
+from spillway import Simulation
+from spillway.plugins import Aqm, Verdict
+
+SHORT = [
+    "duration=1ms",
+    "traffic.websearch.load=0.6",
+    "switch.buffer=300KB",
+    "switch.sharing=dt",
+    "switch.aqm=red",
+]
+PATH = "switch.leaf.port.3.aqm.min"
+
+
+def with_event(value: Any, path: str = PATH, at: str = "300us") -> list[Any]:
+    return [*SHORT, {"event": [{"kind": "set", "key": path, "value": value, "at": at}]}]
+
+
+def flows(set: list[Any]) -> Any:
+    return spillway.run("leaf-spine-128", set=set).flows
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (PATH, "0pkt"),
+        ("switch.aqm.max_probability", 0.75),
+        ("switch.aqm.max_probability", 1),
+        ("switch.leaf.sharing.alpha", [0.001, 0.002]),
+    ],
+)
+def test_a_call_is_the_event(path: str, value: Any) -> None:
+    simulation = Simulation("leaf-spine-128", set=SHORT)
+    assert simulation.run_until("300us")
+    untouched = simulation.copy()
+    simulation.set(path, value)
+    changed = simulation.finish().flows
+    assert changed.equals(flows(with_event(value, path)))
+    assert not changed.equals(flows(SHORT))
+    assert untouched.finish().flows.equals(flows(SHORT))
+
+
+def test_before_it_begins_it_is_the_scenario_with_that_number() -> None:
+    simulation = Simulation("leaf-spine-128", set=SHORT)
+    simulation.set("switch.aqm.min", "1pkt")
+    assert simulation.finish().flows.equals(flows([*SHORT, "switch.aqm.min=1pkt"]))
+
+
+def test_a_folder_tells_of_its_events(tmp_path: Path) -> None:
+    result = spillway.run("leaf-spine-128", set=with_event("0pkt"), out=tmp_path / "run")
+    again = spillway.run(tmp_path / "run" / "scenario.toml")
+    assert again.flows.equals(result.flows)
+    assert 'key = "switch.leaf.port.3.aqm.min"' in (tmp_path / "run/scenario.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "problem"),
+    [
+        ("switch.aqm.kind", "ecn", "a policy's kind does not change while a run goes on"),
+        ("switch.aqm.mni", 1, "did you mean `min`"),
+        ("switch.aqm.spacing", 1, "these do: min, max, max_probability, slope"),
+        ("switch.aqm.min", "1KB", "in the same unit"),
+        ("switch.aqm.min", None, "is not valid"),
+        ("switch.aqm.min", True, "is not valid"),
+        ("switch.aqm.max_probability", float("nan"), "is not valid"),
+        ("switch.leaf99.aqm.min", "1pkt", 'there is no "leaf99"'),
+        ("switch.leaf0.port.99.aqm.min", "1pkt", "99 is not a port; there are 16, from 0 to 15"),
+        ("transport.g", 0.5, "it cannot change while a run goes on"),
+        ("", 0.5, "it cannot change while a run goes on"),
+    ],
+)
+def test_what_cannot_change_is_refused(path: str, value: Any, problem: str) -> None:
+    simulation = Simulation("leaf-spine-128", set=SHORT)
+    simulation.run_until("10us")
+    with pytest.raises(spillway.ScenarioError) as caught:
+        simulation.set(path, value)
+    assert problem in f"{caught.value} {caught.value.hint}"
+    if path.startswith("switch") and value is not None and value is not True:
+        with pytest.raises(spillway.ScenarioError, match=r"event\.0: "):
+            spillway.run("leaf-spine-128", set=with_event(value, path))
+
+
+def test_nothing_changes_where_a_run_does_not_stand_still() -> None:
+    simulation = Simulation("leaf-spine-128", set=SHORT)
+    with pytest.raises(KeyboardInterrupt):
+        simulation.run_until("900us", progress=_interrupt)
+    with pytest.raises(spillway.Error, match="nothing can change where a run is interrupted"):
+        simulation.set("switch.aqm.min", "1pkt")
+    assert not simulation.run_until("1s")
+    with pytest.raises(spillway.Error, match="nothing can change where a run is complete"):
+        simulation.set("switch.aqm.min", "1pkt")
+
+
+def _interrupt(*_numbers: object) -> None:
+    raise KeyboardInterrupt
+
+
+class Never(Aqm):
+    """Marks nothing."""
+
+    id = "never"
+
+    def on_arrival(self, *_: object) -> Verdict:
+        return Verdict.PASS
+
+
+def test_a_plug_in_changes_itself_and_what_stands_beside_it_can_change() -> None:
+    given = [*SHORT[:4], "switch.aqm=never", "duration=200us"]
+    simulation = Simulation("leaf-spine-128", set=given, plugins=[Never])
+    simulation.run_until("50us")
+    with pytest.raises(spillway.ScenarioError, match='nothing of "never" does'):
+        simulation.set("switch.aqm.min", "1pkt")
+    simulation.set("switch.sharing.alpha", 0.001)
+    event = {"kind": "set", "key": "switch.sharing.alpha", "value": 0.001, "at": "50us"}
+    by_event = spillway.run("leaf-spine-128", set=[*given, {"event": [event]}], plugins=[Never])
+    assert simulation.finish().flows.equals(by_event.flows)
+
+
+def test_each_policy_tells_what_can_change() -> None:
+    listed = json.loads(spillway._core.catalogue())
+    changes = {entry["id"]: entry["changes"] for entry in listed["aqm"] + listed["sharing"]}
+    assert changes["red"] == ["min", "max", "max_probability", "slope"]
+    assert changes["lqd"] == []
+    for entry in listed["aqm"] + listed["sharing"]:
+        assert {*entry["changes"]} <= {key["name"] for key in entry["keys"]}, entry["id"]
