@@ -4,8 +4,9 @@
 
 mod common;
 
+use common::random::{Case, Draw, case};
 use common::*;
-use spillway_engine::Time;
+use spillway_engine::{Stream, Time};
 use spillway_net::simulation::{Progress, Shortcuts, Simulation};
 use spillway_settings::{Value, apply};
 
@@ -318,4 +319,74 @@ fn changes_are_checked_when_the_scenario_is_read_and_at_every_other_change() {
         let error = read(&format!("{text}\n[[event]]\nkind = \"set\"\n{wrong}\n")).unwrap_err();
         assert_eq!(error.path, expected, "{error}");
     }
+}
+
+/// Values that keys of several policies take.
+const VALUES: &[(&str, &[&str])] = &[
+    ("sharing.alpha", &["0.1", "9"]),
+    ("sharing.alpha_first_rtt", &["0.2", "50"]),
+    ("sharing.alpha_short", &["0.1"]),
+    ("sharing.congested_at", &["0.3"]),
+    ("sharing.share", &["0.7", "0.05"]),
+    ("sharing.sigma", &["2"]),
+    ("sharing.burst_packets", &["2"]),
+    ("sharing.flip_probability", &["0.3"]),
+    ("sharing.limit", &["\"8KB\""]),
+    ("aqm.threshold", &["\"2pkt\"", "\"0pkt\"", "\"2us\"", "\"9KB\""]),
+    ("aqm.min", &["\"0pkt\"", "\"3pkt\"", "\"2KB\""]),
+    ("aqm.max", &["\"6pkt\"", "\"40pkt\"", "\"50KB\""]),
+    ("aqm.max_probability", &["1", "0.3"]),
+    ("aqm.target", &["\"1us\"", "\"50us\""]),
+    ("aqm.instant", &["\"3us\""]),
+    ("aqm.lambda", &["0.3", "3"]),
+    ("aqm.beta", &["0.7"]),
+];
+
+/// Events that the scenario allows, one after another.
+fn some_changes(text: &str, case: &Case, draw: &mut Draw) -> Vec<String> {
+    let mut simulation = Simulation::new(scenario_with(text, &case.list));
+    let mut events = Vec::new();
+    for tries in 0..60 {
+        let (key, values) = VALUES[draw.below(VALUES.len() as u64) as usize];
+        let place =
+            draw.one(&["switch", "switch.leaf", "switch.leaf0", "switch.leaf0.port.0", "nic"]);
+        let (path, number) = (format!("{place}.{key}"), draw.one(values));
+        if events.len() < 4 && simulation.set(&path, &value(number)).is_ok() {
+            let at = format!("{}ns", tries * 2000 + draw.below(2000));
+            events.push(event(&at, &path, number));
+        }
+    }
+    events
+}
+
+#[test]
+fn random_scenarios_change_alike_with_and_without_shortcuts_and_however_cut() {
+    let (mut changed, mut told) = (0, 0);
+    for seed in 0..250 {
+        println!("seed {seed}");
+        let (case, mut draw) = (case(seed), Draw(Stream::new(seed, "changes", 0)));
+        let events = some_changes(&case.text(), &case, &mut draw);
+        if events.is_empty() {
+            continue;
+        }
+        changed += 1;
+        let text = format!("{}\n{}", case.text(), events.concat());
+        let begin = || scenario_with(&text, &case.list);
+        let expected = finish(Simulation::new(begin()));
+        let plain = finish(Simulation::new(scenario_with(&case.text(), &case.list)));
+        told += u32::from(plain.flows != expected.flows);
+        let slow = finish(Simulation::with(begin(), Shortcuts::NONE));
+        assert!(slow.flows == expected.flows, "shortcuts make a difference");
+        assert_eq!(slow.record.drops, expected.record.drops);
+        let mut stepped = Simulation::new(begin());
+        for us in 1..40 {
+            while stepped.run_until(Time::from_us(3 * us), 1 + draw.below(50)) == Progress::Running
+            {
+            }
+        }
+        let stepped = finish(stepped);
+        assert!(stepped.flows == expected.flows, "steps make a difference");
+        assert_eq!(stepped.summary, expected.summary);
+    }
+    assert!(changed > 120 && told > 60, "{changed} with changes, of which {told} are told");
 }
