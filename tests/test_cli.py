@@ -250,8 +250,18 @@ def test_list_shows_a_room(command, room):
     entries = command("list", room, "--json").json[room]
     for entry in entries:
         told = {"id", "summary", "citation", "keys"} | ({"cost"} if room == "sharing" else set())
+        if room in ("sharing", "aqm", "scheduling"):
+            told |= {"changes", "changes_by_port"}
         assert set(entry) == told
         assert all(set(k) == {"name", "takes", "default", "meaning"} for k in entry["keys"])
+
+
+def test_policies_tell_what_changes_while_a_run_goes_on(command):
+    text = " ".join(command("list", "aqm").out.split())
+    red = (
+        "While a run goes on min, max, max_probability and slope can change, also at a single port."
+    )
+    assert red in text
 
 
 def test_parameters_come_with_units_defaults_and_sources(command):
