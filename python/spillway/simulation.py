@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from contextlib import ExitStack
 from operator import index
 from pathlib import Path
@@ -82,23 +83,25 @@ class Simulation:
             raise ScenarioError(f"{time!r} has passed: the run is at {self.now} ps")
         return self._go(progress, until) == "halted"
 
-    def set(self, path: str, value: object) -> None:
+    def set(self, path: str | Mapping[str, object], value: object = None) -> None:
         """Sets a number from now on: it holds for all that happens at this moment.
 
         The path is the scenario's, as in "switch.aqm.min". A tier may be replaced by a switch's
         name and be followed by a port, as in "switch.leaf0.port.3.aqm.min". The value is written
-        as in a scenario: 0.5, "20pkt", [0.5, 8].
+        as in a scenario: 0.5, "20pkt", [0.5, 8]. Several numbers that go together are set at once
+        by a mapping of paths to values.
 
         Raises:
-            ScenarioError: the path leads to no number that can change, or the value is not valid
-                there.
+            ScenarioError: a path leads to no number that can change, or the values are not valid
+                there. Nothing has changed then.
             SpillwayError: the run has ended, or was interrupted between two moments.
         """
         self._check()
         if self._status not in ("begun", "halted"):
             text = f"nothing can change where a run is {self._status}"
             raise SpillwayError(text, "only where it begins, and where `run_until` has halted it")
-        self._running.simulation.set(path, written(path, value))
+        numbers = path if isinstance(path, Mapping) else {path: value}
+        self._running.simulation.set([(key, written(key, each)) for key, each in numbers.items()])
 
     def finish(self, *, progress: Report | None = None) -> Result:
         """Goes on to the end. Its result is as that of `spillway.run`."""

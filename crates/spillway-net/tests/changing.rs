@@ -146,7 +146,7 @@ fn a_change_is_the_same_by_event_and_by_hand_with_and_without_shortcuts() {
         let mut simulation = Simulation::new(scenario(&text));
         halts_at(&mut simulation, Time::from_ps(323_456_000));
         let mut copy = simulation.clone();
-        simulation.set(path, &value(number)).unwrap();
+        simulation.set(&[(path, &value(number))]).unwrap();
         assert!(outcome(finish(simulation)) == by_event, "the event differs");
         // What is done to a run is not done to its copy.
         copy.run_until(Time::from_us(400), 50);
@@ -210,6 +210,30 @@ fn a_threshold_holds_from_its_moment_on() {
 }
 
 #[test]
+fn numbers_that_go_together_are_set_at_once() {
+    let text = six_hosts("aqm = \"red\"");
+    let [min, max] = ["\"30pkt\"", "\"40pkt\""].map(value);
+    let begin = || {
+        let mut simulation = Simulation::new(scenario(&text));
+        halts_at(&mut simulation, Time::from_us(50));
+        simulation
+    };
+    let (mut at_once, mut in_turn) = (begin(), begin());
+    assert!(in_turn.set(&[("switch.aqm.min", &min)]).is_err());
+    at_once.set(&[("switch.aqm.min", &min), ("switch.aqm.max", &max)]).unwrap();
+    in_turn.set(&[("switch.aqm.max", &max)]).unwrap();
+    in_turn.set(&[("switch.aqm.min", &min)]).unwrap();
+    assert!(outcome(finish(at_once)) == outcome(finish(in_turn)));
+    // One that is refused takes the other with it.
+    let mut refused = begin();
+    let low = value("\"1pkt\"");
+    let error =
+        refused.set(&[("switch.aqm.min", &low), ("switch.leaf.aqm.max", &low), ("a", &low)]);
+    assert!(error.is_err());
+    assert!(outcome(finish(refused)) == whole(&text));
+}
+
+#[test]
 fn a_change_keeps_no_run_alive() {
     let text = six_hosts("aqm = \"ecn\"");
     let (plain, late) = (
@@ -225,7 +249,7 @@ fn refused(switch: &str, path: &str, number: &str) -> String {
     let text = six_hosts(switch);
     let mut simulation = Simulation::new(scenario(&text));
     halts_at(&mut simulation, Time::from_us(50));
-    let error = simulation.set(path, &value(number)).unwrap_err().to_string();
+    let error = simulation.set(&[(path, &value(number))]).unwrap_err().to_string();
     assert!(outcome(finish(simulation)) == whole(&text), "{path} has changed something");
     error
 }
@@ -296,7 +320,9 @@ fn changes_are_checked_when_the_scenario_is_read_and_at_every_other_change() {
     let then = event("100us", "switch.aqm.min", "\"30pkt\"");
     let text = six_hosts("aqm = \"red\"");
     assert!(read(&format!("{text}\n{first}{then}")).is_ok());
-    // Those at one time come in the scenario's order.
+    // Those of one moment are made at once.
+    let once = event("100us", "switch.aqm.max", "\"40pkt\"");
+    assert!(read(&format!("{text}\n{then}{once}")).is_ok());
     let later = event("150us", "switch.aqm.max", "\"40pkt\"");
     let error = read(&format!("{text}\n{later}{then}")).unwrap_err().to_string();
     assert_eq!(
@@ -305,9 +331,9 @@ fn changes_are_checked_when_the_scenario_is_read_and_at_every_other_change() {
     );
     let mut simulation = Simulation::new(scenario(&format!("{text}\n{first}{then}")));
     halts_at(&mut simulation, Time::from_us(70));
-    let error = simulation.set("switch.aqm.max", &value("\"20pkt\"")).unwrap_err().to_string();
+    let error = simulation.set(&[("switch.aqm.max", &value("\"20pkt\""))]).unwrap_err().to_string();
     assert!(error.starts_with("event.1: switch.aqm.max: 20pkt must not be less"), "{error}");
-    simulation.set("switch.aqm.max", &value("\"35pkt\"")).unwrap();
+    simulation.set(&[("switch.aqm.max", &value("\"35pkt\""))]).unwrap();
     finish(simulation);
     for (wrong, expected) in [
         ("key = \"switch.aqm.min\"\nat = \"1us\"", "event.0.value"),
@@ -351,7 +377,7 @@ fn some_changes(text: &str, case: &Case, draw: &mut Draw) -> Vec<String> {
         let place =
             draw.one(&["switch", "switch.leaf", "switch.leaf0", "switch.leaf0.port.0", "nic"]);
         let (path, number) = (format!("{place}.{key}"), draw.one(values));
-        if events.len() < 4 && simulation.set(&path, &value(number)).is_ok() {
+        if events.len() < 4 && simulation.set(&[(&path, &value(number))]).is_ok() {
             let at = format!("{}ns", tries * 2000 + draw.below(2000));
             events.push(event(&at, &path, number));
         }

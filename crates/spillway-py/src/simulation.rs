@@ -125,10 +125,13 @@ impl Simulation {
         })
     }
 
-    /// Sets a number from now on, where the run has halted. The value is a text, as after the = of
-    /// an assignment.
-    fn set(&self, py: Python<'_>, path: &str, value: &str) -> PyResult<()> {
-        let changed = self.state().simulation.set(path, &value_of(value));
+    /// Sets numbers from now on, where the run has halted: paths, and values as texts, as after the =
+    /// of an assignment.
+    fn set(&self, py: Python<'_>, numbers: Vec<(String, String)>) -> PyResult<()> {
+        let values: Vec<_> = numbers.iter().map(|(_, value)| value_of(value)).collect();
+        let paths = numbers.iter().map(|(path, _)| path.as_str());
+        let numbers: Vec<_> = paths.zip(&values).collect();
+        let changed = self.state().simulation.set(&numbers);
         changed.map_err(|error| errors::wrong_setting(py, error))
     }
 

@@ -45,7 +45,24 @@ enum Params {
 /// One of a switch is like its tier's until the switch has its own, and that of a port is like its
 /// switch's.
 #[derive(Clone, Debug, Default)]
-pub struct Changed(BTreeMap<(Room, u32, Option<u32>), (Table, Params)>);
+pub struct Changed(BTreeMap<Place, (Table, Params)>);
+
+/// A room, a switch (0 for NICs), and a port if it has its own numbers.
+type Place = (Room, u32, Option<u32>);
+
+/// The policies of which some number was written, and the path of one that was.
+type Written = BTreeMap<Place, String>;
+
+/// A policy as the scenario has it.
+struct Policy<'a> {
+    id: &'a str,
+    /// The path of its section, and what that gives.
+    section: &'a str,
+    given: &'a Table,
+    params: Params,
+    /// What its parameters are read with.
+    environment: Environment,
+}
 
 /// A policy with changed numbers, which the one in its place adopts.
 #[derive(Debug)]
@@ -102,45 +119,50 @@ impl Change {
         let at = section.time("at", "", "when it changes")?;
         Ok(Change { at, key, value, event: section.path().to_string() })
     }
+
+    /// The number's path and value.
+    pub fn number(&self) -> (&str, &Value) {
+        (&self.key, &self.value)
+    }
 }
 
 impl Scenario {
-    /// The policies that come of setting a number, given those that have changed before.
+    /// The policies that come of setting some numbers at once, given those that have changed before.
     ///
     /// # Errors
-    /// If the path leads to no number that can change, or the value is not valid there.
-    pub fn change(&self, key: &str, value: &Value, changed: &mut Changed) -> Result<Vec<Fresh>> {
-        let target = self.target(key)?;
+    /// If a path leads to no number that can change, or the values are not valid there.
+    pub fn change(&self, numbers: &[(&str, &Value)], changed: &mut Changed) -> Result<Vec<Fresh>> {
         let mut next = changed.clone();
-        let mut places = Vec::new();
-        for &switch in &target.switches {
-            next.set(self, key, &target, value, switch, &mut places)?;
+        let mut written = Written::new();
+        for &(path, value) in numbers {
+            next.write(self, path, value, &mut written)?;
+        }
+        for (&place, path) in &written {
+            next.read(self, place, path)?;
         }
         *changed = next;
-        Ok(places.into_iter().flat_map(|place| self.fresh(place, changed)).collect())
+        Ok(written.into_keys().flat_map(|place| self.fresh(place, changed)).collect())
     }
 
-    /// Checks the changes from a place on, in their order, given those before.
+    /// Checks the changes from a place on, moment by moment, given those before.
     ///
     /// # Errors
-    /// If one of them is refused.
+    /// If those of some moment are refused.
     pub fn check_changes(&self, from: usize, mut changed: Changed) -> Result<()> {
-        for Change { key, value, event, .. } in &self.changes[from..] {
-            self.change(key, value, &mut changed).map_err(|error| {
+        for of_moment in self.changes[from..].chunk_by(|one, next| one.at == next.at) {
+            let numbers: Vec<_> = of_moment.iter().map(Change::number).collect();
+            self.change(&numbers, &mut changed).map_err(|error| {
                 let SettingsError { path, problem, hint } = error;
-                let problem = format!("{path}: {problem}");
-                SettingsError { path: event.clone(), problem, hint }
+                let named = of_moment.iter().find(|change| change.key == path);
+                let event = named.unwrap_or(&of_moment[0]).event.clone();
+                SettingsError { path: event, problem: format!("{path}: {problem}"), hint }
             })?;
         }
         Ok(())
     }
 
     /// The policy of this place, which adopts what has changed.
-    fn fresh(
-        &self,
-        (room, switch, port): (Room, u32, Option<u32>),
-        changed: &Changed,
-    ) -> Vec<Fresh> {
+    fn fresh(&self, (room, switch, port): Place, changed: &Changed) -> Vec<Fresh> {
         let (_, params) = &changed.0[&(room, switch, port)];
         match (params, room) {
             (Params::Sharing(params), _) => {
@@ -157,85 +179,111 @@ impl Scenario {
         }
     }
 
-    /// The policy in a room: its id, the path of its section, what its section gives, its parameters,
-    /// and the environment that they are read with.
-    fn policy_of(
-        &self,
-        room: Room,
-        switch: u32,
-    ) -> Option<(&str, &str, &Table, Params, Environment)> {
-        if room == Room::NicAqm {
-            let discipline = self.discipline.as_ref()?;
-            let (choice, params) = discipline.aqm();
-            let environment = self.nic_environment(0);
-            let (id, path) = (choice.id.as_str(), choice.path());
-            return Some((id, path, &choice.parameters, Params::Aqm(params.clone()), environment));
-        }
-        let tier = &self.tiers[self.tier_of(switch)];
-        let (choice, params) = match room {
-            Room::Sharing => {
-                let (choice, params) = tier.sharing();
-                (choice, Params::Sharing(params.clone()))
+    /// The policy of a room as the scenario has it; `None` if hosts have none.
+    fn policy_of(&self, room: Room, switch: u32) -> Option<Policy<'_>> {
+        let (choice, params, environment) = match room {
+            Room::NicAqm => {
+                let (choice, params) = self.discipline.as_ref()?.aqm();
+                (choice, Params::Aqm(params.clone()), self.nic_environment(0))
             }
             _ => {
-                let (choice, params) = tier.aqm();
-                (choice, Params::Aqm(params.clone()))
+                let tier = &self.tiers[self.tier_of(switch)];
+                let switches = &self.topology.switches;
+                let first = switches.iter().position(|switch| switch.tier == tier.tier);
+                let environment = self.environment_of(first.unwrap_or(0) as u32);
+                let (choice, params) = match room {
+                    Room::Sharing => (tier.sharing().0, Params::Sharing(tier.sharing().1.clone())),
+                    _ => (tier.aqm().0, Params::Aqm(tier.aqm().1.clone())),
+                };
+                (choice, params, environment)
             }
         };
-        let first = self.topology.switches.iter().position(|s| s.tier == tier.tier).unwrap_or(0);
-        let environment = self.environment_of(first as u32);
-        Some((&choice.id, choice.path(), &choice.parameters, params, environment))
+        let (id, section, given) = (choice.id.as_str(), choice.path(), &choice.parameters);
+        Some(Policy { id, section, given, params, environment })
     }
 }
 
 impl Changed {
-    /// Sets a number at one switch, and adds the places of the policies that change by it.
-    fn set(
+    /// Writes a number into what is given for the policies that it belongs to, and notes which these
+    /// are.
+    fn write(
         &mut self,
         scenario: &Scenario,
         path: &str,
-        target: &Target,
         value: &Value,
-        switch: u32,
-        places: &mut Vec<(Room, u32, Option<u32>)>,
+        written: &mut Written,
     ) -> Result<()> {
-        let &Target { room, port, key, .. } = target;
-        let Some((id, section, given, params, environment)) = scenario.policy_of(room, switch)
-        else {
-            return Err(SettingsError::new(path, "hosts have no AQM: nic.aqm = \"none\""));
-        };
-        check_key(path, id, key, port, &params)?;
-        let mut at = vec![(room, switch, port)];
-        if port.is_none() {
-            // Ports that have their own numbers get this one, too.
-            let of_ports = (room, switch, Some(0))..=(room, switch, Some(u32::MAX));
-            at.extend(self.0.range(of_ports).map(|(&place, _)| place));
-        }
-        for place in at {
-            let of_switch = || self.0.get(&(room, switch, None)).cloned();
-            let now = self.0.get(&place).cloned().or_else(of_switch);
-            let (mut table, before) = now.unwrap_or_else(|| (given.clone(), params.clone()));
-            let value = match target.element {
-                None => value.clone(),
-                Some(element) => {
-                    let mut now = Section::new(section, table.clone());
-                    Params::read(room, id, &mut now, &environment)?;
-                    let list = now.list(key);
-                    with_element(path, list, element, value, environment.queues_per_port)?
-                }
+        let Target { room, switches, port, key, element } = scenario.target(path)?;
+        for switch in switches {
+            let Some(policy) = scenario.policy_of(room, switch) else {
+                return Err(SettingsError::new(path, "hosts have no AQM: nic.aqm = \"none\""));
             };
-            table.insert(key.to_string(), value);
-            let mut read = Section::new(section, table.clone());
-            let after = Params::read(room, id, &mut read, &environment)
-                .and_then(|params| read.finish().map(|_| params))
-                .map_err(|error| named(path, section, error))?;
-            before
-                .check_change(&after)
-                .map_err(|(key, problem)| SettingsError::new(sibling(path, key), problem))?;
-            self.0.insert(place, (table, after));
-            places.push(place);
+            check_key(path, policy.id, key, port, &policy.params)?;
+            let mut places = vec![(room, switch, port)];
+            if port.is_none() {
+                // Ports that have their own numbers get this one, too.
+                let of_ports = (room, switch, Some(0))..=(room, switch, Some(u32::MAX));
+                places.extend(self.0.range(of_ports).map(|(&place, _)| place));
+            }
+            for place in places {
+                let value = match element {
+                    None => value.clone(),
+                    Some(element) => policy.with_element(path, key, element, value, self, place)?,
+                };
+                let of_switch = || self.0.get(&(room, switch, None)).cloned();
+                let of_tier = || (policy.given.clone(), policy.params.clone());
+                let now = self.0.get(&place).cloned().or_else(of_switch);
+                let (table, _) = self.0.entry(place).or_insert(now.unwrap_or_else(of_tier));
+                table.insert(key.to_string(), value);
+                written.entry(place).or_insert_with(|| path.to_string());
+            }
         }
         Ok(())
+    }
+
+    /// Reads what is given for a policy. A number of it has this path.
+    fn read(&mut self, scenario: &Scenario, place: Place, path: &str) -> Result<()> {
+        let policy = scenario.policy_of(place.0, place.1).expect("a number of it was written");
+        let (table, params) = self.0.get_mut(&place).expect("a number of it was written");
+        let mut section = Section::new(policy.section, table.clone());
+        let after = Params::read(place.0, policy.id, &mut section, &policy.environment)
+            .and_then(|params| section.finish().map(|_| params))
+            .map_err(|error| named(path, policy.section, error))?;
+        let refused = |(key, problem)| SettingsError::new(sibling(path, key), problem);
+        params.check_change(&after).map_err(refused)?;
+        *params = after;
+        Ok(())
+    }
+}
+
+impl Policy<'_> {
+    /// A list with another element. Elements that it lacks are as its last one.
+    fn with_element(
+        &self,
+        path: &str,
+        key: &str,
+        element: usize,
+        value: &Value,
+        changed: &Changed,
+        place: Place,
+    ) -> Result<Value> {
+        let queues = self.environment.queues_per_port as usize;
+        if element >= queues {
+            let problem = format!("{element} is not a queue class; {}", numbered(queues));
+            return Err(SettingsError::new(path, problem));
+        }
+        let of_switch = || changed.0.get(&(place.0, place.1, None));
+        let now = changed.0.get(&place).or_else(of_switch);
+        let given = now.map_or(self.given, |(table, _)| table);
+        let mut section = Section::new(self.section, given.clone());
+        Params::read(place.0, self.id, &mut section, &self.environment)?;
+        let Some(mut list) = section.list(key) else {
+            return Err(SettingsError::new(path, "it is no list: it has no elements"));
+        };
+        let last = list[list.len() - 1].clone();
+        list.resize(list.len().max(element + 1), last);
+        list[element] = value.clone();
+        Ok(Value::Array(list))
     }
 }
 
@@ -263,27 +311,6 @@ fn check_key(path: &str, id: &str, key: &str, port: Option<u32>, params: &Params
         return Err(SettingsError::new(path, problem));
     }
     Ok(())
-}
-
-/// The list with another element. Elements that it lacks are as its last one.
-fn with_element(
-    path: &str,
-    list: Option<Vec<Value>>,
-    element: usize,
-    value: &Value,
-    queues: u32,
-) -> Result<Value> {
-    if element >= queues as usize {
-        let problem = format!("{element} is not a queue class; {}", numbered(queues as usize));
-        return Err(SettingsError::new(path, problem));
-    }
-    let Some(mut list) = list else {
-        return Err(SettingsError::new(path, "it is no list: it has no elements"));
-    };
-    let last = list[list.len() - 1].clone();
-    list.resize(list.len().max(element + 1), last);
-    list[element] = value.clone();
-    Ok(Value::Array(list))
 }
 
 /// The path of another key of the same policy.

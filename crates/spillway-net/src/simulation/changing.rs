@@ -7,17 +7,19 @@ use spillway_engine::Time;
 use spillway_settings::{SettingsError, Value};
 
 impl Simulation {
-    /// Sets a number from now on, which is where the run halted last: it holds for all that happens at
-    /// this moment. The path is the scenario's; a tier may be replaced by a switch's name and be
+    /// Sets numbers from now on, which is where the run halted last: they hold for all that happens at
+    /// this moment. A path is the scenario's; a tier may be replaced by a switch's name and be
     /// followed by a port, as in `switch.leaf0.port.3.aqm.min`.
     ///
     /// # Errors
-    /// If the path leads to no number that can change, or if the value is not valid there, now or with
+    /// If a path leads to no number that can change, or if the values are not valid there, now or with
     /// what the scenario changes later. Nothing has changed then.
-    pub fn set(&mut self, path: &str, value: &Value) -> Result<(), SettingsError> {
+    pub fn set(&mut self, numbers: &[(&str, &Value)]) -> Result<(), SettingsError> {
         let mut changed = self.changed.clone();
-        let fresh = self.scenario.change(path, value, &mut changed)?;
-        self.scenario.check_changes(self.changes_made, changed.clone())?;
+        let fresh = self.scenario.change(numbers, &mut changed)?;
+        if self.changes_made < self.scenario.changes.len() {
+            self.scenario.check_changes(self.changes_made, changed.clone())?;
+        }
         self.changed = changed;
         self.adopt(fresh);
         Ok(())
@@ -58,14 +60,12 @@ impl Simulation {
 
     /// Makes all changes of the moment at which the run has halted.
     fn make_changes(&mut self) {
-        while self.next_change() == Some(self.halted_at) {
-            let Change { key, value, .. } = &self.scenario.changes[self.changes_made];
-            let fresh = self.scenario.change(key, value, &mut self.changed);
-            self.changes_made += 1;
-            self.adopt(
-                fresh.expect("it was checked when the scenario was read, and at every `set`"),
-            );
-        }
+        let due = &self.scenario.changes[self.changes_made..];
+        let due = due.iter().take_while(|change| change.at == self.halted_at);
+        let numbers: Vec<_> = due.map(Change::number).collect();
+        let fresh = self.scenario.change(&numbers, &mut self.changed);
+        self.changes_made += numbers.len();
+        self.adopt(fresh.expect("it was checked when the scenario was read, and at every `set`"));
     }
 }
 
