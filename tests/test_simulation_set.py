@@ -50,6 +50,20 @@ def test_a_call_is_the_event(path: str, value: Any) -> None:
     assert untouched.finish().flows.equals(flows(SHORT))
 
 
+def test_numbers_that_go_together_are_set_at_once() -> None:
+    together = {"switch.aqm.min": "30pkt", "switch.aqm.max": "40pkt"}
+    simulation = Simulation("leaf-spine-128", set=SHORT)
+    simulation.run_until("300us")
+    with pytest.raises(spillway.ScenarioError, match="15pkt must not be less than min = 30pkt"):
+        simulation.set("switch.aqm.min", "30pkt")
+    simulation.set(together)
+    events = [
+        {"kind": "set", "key": key, "value": value, "at": "300us"}
+        for key, value in together.items()
+    ]
+    assert simulation.finish().flows.equals(flows([*SHORT, {"event": events}]))
+
+
 def test_before_it_begins_it_is_the_scenario_with_that_number() -> None:
     simulation = Simulation("leaf-spine-128", set=SHORT)
     simulation.set("switch.aqm.min", "1pkt")
